@@ -28,7 +28,7 @@ def issues(analysis: Analysis) -> tuple[Issue, ...]:
 
 def headline(analysis: Analysis) -> str:
     """Return the sentence that states first on which engine the windows ran."""
-    return wording.headline(analysis.summary.headline)
+    return wording.headline(analysis.answer)
 
 
 def frame(analysis: Analysis, table: str) -> pd.DataFrame:

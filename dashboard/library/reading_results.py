@@ -121,7 +121,7 @@ def _summary(analysis: Analysis) -> Iterable[bytes]:
     info = analysis.trace.info
     facts = {
         "results": RESULTS_VERSION,
-        "verdict": one_line(wording.headline(analysis.summary.headline)),
+        "verdict": one_line(wording.headline(analysis.answer)),
         "device": one_line(info.device or info.model),
         "system": one_line(info.os),
         "duration_ns": info.duration_ns or duration_of(analysis),

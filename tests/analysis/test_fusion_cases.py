@@ -216,7 +216,7 @@ def test_compiling_is_not_idle_and_is_reported() -> None:
     assert times(analysis)["idle_ns"] == 2
     why = "8.0 ms of compile and load were measured here, but no inference on an engine"
     assert (analysis.verdicts[0].verdict, wording.verdict_why(analysis.verdicts[0])) == ("UNKNOWN", why)
-    assert wording.headline(analysis.summary.headline).startswith("A model was compiled or loaded (measured)")
+    assert analysis.headline.startswith("A model was compiled or loaded (measured)")
 
 
 def test_the_cpu_may_work_where_core_ml_reports_none_of_it() -> None:

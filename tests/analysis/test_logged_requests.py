@@ -37,7 +37,7 @@ def test_a_failed_request_is_an_error_on_its_window() -> None:
         " The runtime may return zeros without an error: check the results of these calls."
     )
     assert [row for row, why in enumerate(failed.windows["why"]) if "failed (status 0x" in why] == FAILED
-    assert failed.headline.endswith("3 requests to the Neural Engine failed, in 3 of 10 windows.")
+    assert failed.headline.endswith("3 requests to the Neural Engine failed, in 3 of 10 calls.")
 
 
 def test_host_work_for_a_failed_request_names_no_engine() -> None:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import pandas as pd
 import pytest
 from evidence_support import Interval, ane, codes, core_ml, gpu, manual, mps, prediction, with_evidence
-from trace_support import ANE, BNNS, LOAD, RUNTIME, UI, Sample, trace_of
+from trace_support import ANE, BNNS, RUNTIME, UI, Sample, trace_of
 
 from tracekit.analysis import Analysis, analyze
 from tracekit.analysis.classification.leading_frames import DecidingFrame
@@ -269,13 +269,11 @@ def run_of(lengths: list[float], fallback_in: tuple[int, ...] = (), compiles: fl
     return analyze(with_evidence(trace_of([*samples, (10**6, "a", UI)]), rows))
 
 
-def test_41_of_42_windows_alike() -> None:
+def test_one_of_42_calls_has_work_beside_the_engine() -> None:
     analysis = run_of([212, *[5] * 41], fallback_in=(7,), compiles=190)
-    assert wording.headline(analysis.summary.headline) == (
-        "Ran on the ANE (measured, 80 % of 5.0 ms); 41 of 42 windows alike; the first took 212.0 ms, of which"
-        " 190.0 ms was compile and load (measured). 42 windows from coreml-os-signpost: 41 ANE, 1 MIXED."
-        " In order: windows 0–6 (from 0.000 ms) ANE, window 7 (from 7,000.000 ms) MIXED, windows 8–41 (from"
-        " 8,000.000 ms) ANE."
+    assert analysis.headline == (
+        "Net ran on the Neural Engine in all 42 calls, with work on the CPU in 1 of them: 5.00 ms per call, the"
+        " Neural Engine busy 80 % of it."
     )
 
 
@@ -287,18 +285,18 @@ def test_first_against_warm() -> None:
     assert summary.verdicts == {"ANE": 5}
 
 
-def test_one_window_is_compared_with_nothing() -> None:
+def test_one_call_is_compared_with_nothing() -> None:
     summary = run_of([5]).summary
     assert wording.headline(summary.headline) == (
-        "Ran on the ANE (measured, 80 % of 5.0 ms). 1 window from coreml-os-signpost: 1 ANE."
+        "Net ran on the Neural Engine in its only call: 5.00 ms, the Neural Engine busy 80 % of it."
     )
     assert summary.warm_p50_ns is None
 
 
-def test_no_majority_no_lead() -> None:
-    assert wording.headline(run_of([5, 5], fallback_in=(1,)).summary.headline) == (
-        "2 windows from coreml-os-signpost: 1 ANE, 1 MIXED."
-        " In order: window 0 (from 0.000 ms) ANE, window 1 (from 1,000.000 ms) MIXED."
+def test_both_calls_on_the_engine_and_one_of_them_not_alone() -> None:
+    assert run_of([5, 5], fallback_in=(1,)).headline == (
+        "Net ran on the Neural Engine in both calls, with work on the CPU in 1 of them: 5.00 ms per call, the"
+        " Neural Engine busy 80 % of it."
     )
 
 
@@ -321,32 +319,16 @@ def test_per_model() -> None:
     assert (summary.windows, summary.first_ns, summary.warm_p50_ns) == (3, 10 * MS, 4 * MS)
 
 
-def test_what_the_first_took_from_samples() -> None:
-    samples: list[Sample] = [
-        (0, "a", LOAD, 3 * MS),
-        (4, "a", BNNS),
-        (5, "a", UI),
-        (20, "a", BNNS),
-        (21, "a", UI),
-    ]
-    trace = with_evidence(trace_of(samples), [prediction(0, 5), prediction(20, 21)])
-    assert "the first took 5.0 ms, of which 3.0 ms was compile and load (sampled)" in (
-        wording.headline(analyze(trace).summary.headline)
-    )
-
-
 def test_given_windows_have_no_first() -> None:
     trace = with_evidence(trace_of([(0, "a", UI), (90, "a", UI)]), [ane(1, 5), ane(21, 25)])
     analysis = analyze(trace, windows=[manual(0, 10), manual(20, 30)])
-    assert wording.headline(analysis.summary.headline) == (
-        "Ran on the ANE (measured, 40 % of 10.0 ms); 2 of 2 windows alike. 2 windows: 2 ANE."
-    )
+    assert analysis.headline == ("The model ran on the Neural Engine in both chosen time ranges.")
 
 
 def test_the_whole_run() -> None:
     trace = with_evidence(trace_of([(0, "a", UI), (9, "a", UI)]), [ane(1, 6)])
-    assert wording.headline(analyze(trace, windows="run").summary.headline) == (
-        "Over the whole run: ran on the ANE (measured, 50 % of 10.0 ms); single inferences are not separated."
+    assert analyze(trace, windows="run").headline == (
+        "Over the whole recording, inference used the Neural Engine; single calls cannot be separated."
     )
 
 
@@ -357,6 +339,4 @@ def test_nothing_at_all() -> None:
         "This recording has no ML evidence: no sample, and no interval of inference on an engine."
     )
     trace = with_evidence(trace_of([]), [prediction(0, 5)])
-    assert wording.headline(analyze(trace).summary.headline) == (
-        "1 window from coreml-os-signpost: no sample and no table shows which engine ran them."
-    )
+    assert analyze(trace).headline == ("Nothing here shows which engine ran the only call of Net.")

@@ -38,24 +38,23 @@ def test_the_answer_comes_first() -> None:
     result = run("analyze", FALLBACK)
     assert result.exit_code == 0
     assert result.stdout.startswith(
-        "12 windows from coreml-os-signpost: 6 ANE, 6 CPU. In order: windows 0–5 (from\n"
-        "  18.800 ms) ANE, windows 6–11 (from 264.800 ms) CPU.\n"
+        "SpeechEncoder left the Neural Engine after its 6th call (at 265 ms). The 6 calls\n"
+        "  since ran on the CPU: 22.7 ms of CPU work each (measured), 12 % slower (28.9\n"
+        "  ms against 25.9 ms).\n"
     )
     assert result.stderr == ""
     from_stacks = run("analyze", FALLBACK, "--windows", "stacks").stdout
     assert from_stacks.startswith(
-        "12 windows inferred from stacks: 6 ANE, 6 CPU. In order: windows 0–5 (from\n"
-        "  19.248 ms) ANE, windows 6–11 (from 265.252 ms) CPU.\n"
+        "The model left the Neural Engine after its 6th call (at 265 ms). The 6 calls\n"
     )
 
 
 def test_the_sentence_for_a_person() -> None:
-    """The summary: the engine of most windows, its basis, and the length of the first."""
+    """The model's engine, how many of its calls it served, and what worked beside it."""
     text = run("analyze", str(SAMPLES / "ane-intervals-macos26"), "--window-signpost", "encode").stdout
     assert text.replace("\n  ", " ").startswith(
-        "Ran on the ANE (measured, 59 % of 34.9 ms) with a CPU fallback in the middle"
-        " (BNNSGraphContextExecute_v2 in libBNNS.dylib, 2 samples); 12 of 13 windows alike; the first took"
-        " 40.9 ms. 13 windows from signpost: 12 MIXED, 1 CPU."
+        "encode left the Neural Engine after its 7th call (at 518 ms) and came back with its 9th. The call"
+        " between ran on the CPU: 38.0 ms of CPU work (sampled), 26 % slower (43.9 ms against 34.9 ms)."
     )
 
 

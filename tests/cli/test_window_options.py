@@ -160,19 +160,20 @@ def test_a_process_has_the_windows_of_its_table() -> None:
     [
         (
             PARTITIONED,
-            "Ran on the ANE (measured, 79 % of 25.8 ms) with a CPU fallback in the middle"
-            " (BNNSGraphContextExecute_v2 in libBNNS.dylib, 2 samples); 12 of 13 windows alike; the first took"
-            " 31.7 ms. 13 windows from ane-hw-intervals-internal, stacks: 12 MIXED, 1 CPU.",
+            "SpeechEncoder ran on the Neural Engine in all 12 calls, with work on the CPU in each: 25.8 ms on"
+            " the engine per call. A call of -[MLModel predictionFromFeatures:error:] ran on the CPU (seen on"
+            " stacks): 44.0 ms.",
         ),
         (
             TOGETHER,
-            "Ran on the ANE (measured, 59 % of 24.9 ms); 14 of 14 windows alike."
-            " 14 windows from coreml-os-signpost: 14 ANE.",
+            "Detector ran on the Neural Engine in all 8 calls: 23.9 ms per call, the Neural Engine busy 57 % of"
+            " it. SpeechEncoder ran on the Neural Engine in all 6 calls: 31.9 ms per call, the Neural Engine"
+            " busy 68 % of it.",
         ),
         (
             FALLBACK,
-            "12 windows from coreml-os-signpost: 6 ANE, 6 CPU."
-            " In order: windows 0–5 (from 18.800 ms) ANE, windows 6–11 (from 264.800 ms) CPU.",
+            "SpeechEncoder left the Neural Engine after its 6th call (at 265 ms). The 6 calls since ran on the"
+            " CPU: 22.7 ms of CPU work each (measured), 12 % slower (28.9 ms against 25.9 ms).",
         ),
     ],
 )
@@ -207,7 +208,7 @@ def test_the_text_lists_work_of_other_processes_and_lengths_per_model() -> None:
 
 def test_a_request_to_a_language_model_is_no_claim_about_an_engine() -> None:
     text = words(LANGUAGE)
-    assert text.startswith("3 windows from ModelInferenceTable: no sample and no table shows which engine")
+    assert text.startswith("Nothing here shows which engine ran the 3 calls of org.example.fm.")
     assert "SECRETPROMPT" not in text
 
 
@@ -219,7 +220,9 @@ def test_an_export_of_the_neural_engines_table_alone(tmp_path: Path) -> None:
         for index, start, length in [(1, 1_000_000, 2_000_000), (11, 5_000_000, 2_500_000)]
     ]
     path = write(tmp_path, one_table("ane-hw-intervals", ANE_COLUMNS, *rows))
-    assert words(path).startswith("Ran on the ANE (measured, 2.0 ms); 2 of 2 windows alike")
+    assert words(path).startswith(
+        "Net ran on the Neural Engine in both calls: 2.50 ms on the engine per call."
+    )
     assert [window["model"] for window in windows(path)] == ["Net", "Net"]
 
 

@@ -38,9 +38,7 @@ def test_an_empty_table_is_empty_and_proves_nothing(shared: Path, file: str, tab
     assert actual.pop(table) == "empty"
     assert set(actual.values()) == {"absent"}
     assert analysis.measured.engines == frozenset()
-    assert wording.headline(analysis.summary.headline).endswith(
-        "no sample, and no interval of inference on an engine."
-    )
+    assert analysis.headline.endswith("no sample, and no interval of inference on an engine.")
 
 
 def test_tables_that_were_recorded_and_not_exported_are_absent(shared: Path) -> None:

@@ -36,7 +36,6 @@ from view_support import (
 
 from tracekit.analysis import Analysis
 from tracekit.model.trace import Issue
-from tracekit.report import wording
 from tracekit.report.html import page, sections
 from tracekit.report.html.page import to_html
 from tracekit.report.viewmodel.view import Extras, view_block
@@ -368,7 +367,7 @@ def test_every_section_is_there_in_order(name: str) -> None:
 def test_the_sections_show_the_findings() -> None:
     analysis = literal()
     text = to_html(analysis)
-    assert section_of(text, "verdict") == f"Verdict {wording.headline(analysis.summary.headline)}"
+    assert section_of(text, "verdict") == f"Verdict {analysis.headline}"
     windows = section_of(text, "windows")
     assert "0* 10.000 ms 10.000 ms ANE 4.000 ms (40 %)" in windows
     assert "30.000 ms 10.000 ms CPU 0 " in windows

@@ -25,7 +25,6 @@ from view_support import (
 
 from tracekit.analysis import Analysis
 from tracekit.model.trace import Issue
-from tracekit.report import wording
 from tracekit.report.analysis.markdown import plain, to_markdown
 from tracekit.report.viewmodel.view import Extras
 
@@ -151,7 +150,7 @@ def test_a_recordings_tables_are_whole(name: str) -> None:
         assert all(re.fullmatch("-+:?", cell) for cell in rule)
         assert {len(row) for row in (header, rule, *rows)} == {len(header)}
         assert rows
-    assert f"**{plain(wording.headline(recording(name).summary.headline))}**" in text
+    assert f"**{plain(recording(name).headline)}**" in text
     assert text.endswith("\n")
     assert not text.endswith("\n\n")
     assert len(text) < 12_000

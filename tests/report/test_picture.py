@@ -32,7 +32,6 @@ from view_support import (
 from tracekit.analysis import Analysis
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import ENGINES
-from tracekit.report import wording
 from tracekit.report.pictures.png import to_png
 from tracekit.report.pictures.shapes import COLOURS, Line, Picture, Rect, Words
 from tracekit.report.pictures.svg import to_svg
@@ -92,10 +91,7 @@ def test_an_svg_stands_alone(name: str) -> None:
         f"{SVG}{name}" for name in ("svg", "title", "path", "text", "polyline")
     }
     assert root[0].tag == f"{SVG}title"
-    assert (
-        root[0].text
-        == f"Timeline of {recording(name).trace.info.name}: {wording.headline(recording(name).summary.headline)}"
-    )
+    assert root[0].text == f"Timeline of {recording(name).trace.info.name}: {recording(name).headline}"
     assert (root.get("width"), root.get("height")) == (str(picture.width), str(picture.height))
     assert root.get("viewBox") == f"0 0 {picture.width} {picture.height}"
     for element in root.iter():

@@ -23,7 +23,7 @@ from dashboard.settings import Limits, Settings
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_traces"
 FALLBACK = SAMPLES / "fallback-midway-ios27"
-VERDICT = "12 windows from coreml-os-signpost: 6 ANE, 6 CPU."
+VERDICT = "SpeechEncoder left the Neural Engine after its 6th call"
 READY = "html[data-ready]"
 PATIENCE_MS = 40_000
 

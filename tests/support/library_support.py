@@ -23,8 +23,8 @@ from dashboard.settings import Limits
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLE = ROOT / "sample_traces" / "gpu-mpsgraph-macos15-bundle" / "recording.trace"
 EXPORTS = ROOT / "sample_traces" / "ane-e5rt-macos26"
-BUNDLE_VERDICT = "Submitted work to the GPU (6 samples)"
-EXPORTS_VERDICT = "Submitted work to the ANE (3 samples)"
+BUNDLE_VERDICT = "The model submitted work to the GPU in all 12 calls"
+EXPORTS_VERDICT = "The model submitted work to the Neural Engine in all 12 calls"
 XML = b'<?xml version="1.0"?>\n<trace-query-result></trace-query-result>\n'
 CONTENT = XML + bytes(range(256)) * 40
 FACTS = {"verdict": "", "device": "", "system": "", "duration_ns": 1, "samples": 0, "windows": 0}

@@ -124,7 +124,7 @@ def analyze(
         engine_totals=_run_totals(totals, trace, measured),
         verdicts=verdicts,
         evidence=gather_evidence(trace, measured),
-        summary=summarize(trace, labels, rows, times, verdicts, requests),
+        summary=summarize(rows, times, verdicts),
         diagnostics=(
             *trace.issues,
             *with_windows(choice.diagnostics, rows),

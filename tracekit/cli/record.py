@@ -324,7 +324,7 @@ class _RecordAndAnalyze:
         from tracekit.report.analysis.text_layout import TextLayout
 
         analysis = self._analyze(recording)
-        sentence = printable(wording.headline(analysis.summary.headline))
+        sentence = printable(wording.headline(analysis.answer))
         short = f"{printable(recording.bundle.name)}: {sentence}\n"
         write_text(to_text(analysis, TextLayout(text_width("-"))) if alone else short, "-", force=False)
         self._made[-1] = replace(made, analysis=analysis)

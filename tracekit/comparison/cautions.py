@@ -65,7 +65,7 @@ def describe_run(run: Observations) -> RunDescription:
         thermal=_hottest(run),
         windows=run.count,
         window_sources=tuple(sorted(set(run.windows["source"].astype("str")))),
-        headline=run.analysis.summary.headline,
+        answer=run.analysis.answer,
     )
 
 

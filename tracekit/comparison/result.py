@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from statistics import NormalDist, fmean, stdev
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from tracekit.analysis.summary import Headline
+from tracekit.analysis.findings.answer import Answer
 from tracekit.comparison.estimates import POWER, Estimate, Tested
 from tracekit.comparison.observations import Unit
 from tracekit.text import plural, printable
@@ -52,7 +52,7 @@ class RunDescription:
     thermal: str
     windows: int
     window_sources: tuple[str, ...]
-    headline: Headline
+    answer: Answer
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.placement import PLACEMENT_KINDS
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import ANE_TABLES
-from tracekit.model.vocabulary import ENGINE_CODE, SERVING, Engine, Phase
+from tracekit.model.vocabulary import ENGINE_CODE, SERVING, Basis, Engine, Phase
 
 AnswerKind: TypeAlias = Literal["models", "whole-run", "no-calls", "no-evidence", "no-symbols", "no-model"]
 MOST_MODELS = 3
@@ -21,14 +21,17 @@ MOST_MODELS = 3
 
 @dataclass(frozen=True)
 class EngineUse:
-    """One engine's part in a model's calls: in how many it served, and how busy it was in the median one.
+    """One engine's part in a model's calls: in how many it served, and how that is known.
 
-    ``busy_ns`` is None where no table measured the engine, so that it was seen on stacks only.
+    ``busy_share`` is the median part of these calls in which it worked, 0 where the engine was seen on stacks
+    only (``basis`` "sampled") or in the log ("inferred"). ``table`` names the tables that measured it.
     """
 
     engine: Engine
     calls: int
-    busy_ns: int | None
+    busy_share: float
+    basis: Basis
+    table: str
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
     is_whole_run = calls.sources == ("run",)
     if is_whole_run:
         rows = np.arange(len(calls.starts))
-        listed = (ModelCalls("", False, -1, rows),)
+        listed = (ModelCalls("", "", True, -1, rows),)
     requests = analysis.requests
     return Answer(
         answer_kind(calls),
@@ -150,8 +153,11 @@ def _model(calls: Calls, model: ModelCalls, placement: Finding | None) -> ModelA
 
 
 def _use(calls: Calls, engine: Engine, rows: IntArray) -> EngineUse:
-    busy = calls.median(calls.work[engine].busy_ns[rows])
-    return EngineUse(engine, len(rows), busy if engine in calls.analysis.measured.reported and busy else None)
+    work = calls.work[engine]
+    share = float(np.median(work.busy_ns[rows] / np.maximum(calls.lengths[rows], 1)))
+    is_sampled = bool((work.samples[rows] > 0).any())
+    basis = Basis.MEASURED if share else Basis.SAMPLED if is_sampled else Basis.INFERRED
+    return EngineUse(engine, len(rows), share, basis, calls.analysis.measured.reported.get(engine, ""))
 
 
 def _warm(calls: Calls, rows: IntArray) -> IntArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,18 +21,16 @@ from tracekit.model.vocabulary import ENGINE_CODE, SERVING, Engine, Phase
 class ModelCalls:
     """The calls of one model in one process: ``rows`` of the analysis' windows, in order of time.
 
-    Where no model is named, ``name`` is the calls' label: the function that was called, or a signpost.
+    ``model`` is "" where the recording names none. Then ``name`` is a signpost's, or the function that was
+    called (``is_named`` is False), with its thread where calls overlap, as they may be of several models; ""
+    where these are the only calls.
     """
 
     name: str
+    model: str
     is_named: bool
     pid: int
     rows: IntArray
-
-    @property
-    def model(self) -> str:
-        """The model's name; "" where the recording has none."""
-        return self.name if self.is_named else ""
 
 
 @dataclass(frozen=True)
@@ -71,17 +69,32 @@ class Calls:
     def models(self) -> tuple[ModelCalls, ...]:
         """The models, the one with most time first; a run as a whole is no call, and no model's."""
         windows = self.analysis.window_rows
-        is_named = windows["model"] != ""
-        name = windows["model"].where(is_named, windows["label"]).where(~self._is_given | is_named, "")
-        frame = windows[["pid"]].assign(name=name, is_named=is_named, run=windows["source"] == "run")
+        name = windows["model"].where(windows["model"] != "", windows["label"])
+        is_function = (windows["source"] == "stacks") & (windows["model"] == "")
+        name = name.where(~self._is_given | (windows["model"] != ""), "")
+        frame = windows[["pid", "model"]].assign(
+            name=name, is_function=is_function, run=windows["source"] == "run", thread=-1
+        )
+        # Overlapping calls of one function may be of two models, and are never one figure.
+        overlaps = frame["name"].isin(frame["name"][is_function & ~windows["alone"]])
+        frame["thread"] = windows["thread_id"].where(is_function & overlaps, -1)
         groups = [
-            ModelCalls(str(name), bool(named), int(pid), rows)
-            for (name, named, pid, is_run), rows in rows_by(frame, "name", "is_named", "pid", "run")
+            ModelCalls(self._named(str(name), int(thread)), str(model), not function, int(pid), rows)
+            for (name, model, function, pid, thread, is_run), rows in rows_by(
+                frame, "name", "model", "is_function", "pid", "thread", "run"
+            )
             if not is_run
         ]
+        if len(groups) == 1 and not groups[0].is_named:
+            groups = [replace(groups[0], name="", is_named=True)]
         return tuple(
             sorted(groups, key=lambda calls: (-int(self.lengths[calls.rows].sum()), calls.name, calls.pid))
         )
+
+    def _named(self, name: str, thread_id: int) -> str:
+        if thread_id < 0:
+            return name
+        return f"{name} (thread 0x{int(self.trace.threads['tid'].iloc[thread_id]):x})"
 
     @cached_property
     def model_of(self) -> IntArray:

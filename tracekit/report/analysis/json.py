@@ -16,7 +16,6 @@ from tracekit.analysis.classification.frame_names import has_symbol
 from tracekit.analysis.engines.submissions import ModelSubmissions
 from tracekit.analysis.engines.totals import EngineTotals
 from tracekit.analysis.result import Analysis
-from tracekit.analysis.summary import Summary
 from tracekit.model.trace import Trace
 from tracekit.report import wording
 from tracekit.report.analysis.json_findings import findings_document
@@ -79,7 +78,7 @@ def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
     foot = {
         "findings": findings_document(analysis.findings, trace.info),
         "submissions": [_model_submissions(model) for model in analysis.submission_summary],
-        "summary": _summary(analysis.summary),
+        "summary": _summary(analysis),
         "issues": issue_documents(analysis),
     }
     return head, foot
@@ -90,10 +89,10 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
     return {**document, "note": f"{document['shows']}; {document['remark']}"}
 
 
-def _summary(summary: Summary) -> dict[str, Any]:
-    numbers = {name: value for name, value in vars(summary).items() if name != "headline"}
+def _summary(analysis: Analysis) -> dict[str, Any]:
+    summary = analysis.summary
     models = {name: asdict(durations) for name, durations in summary.models.items()}
-    return {**numbers, "models": models, "sentence": wording.headline(summary.headline)}
+    return {**vars(summary), "models": models, "sentence": wording.headline(analysis.answer)}
 
 
 def _model_submissions(model: ModelSubmissions) -> dict[str, Any]:

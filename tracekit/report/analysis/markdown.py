@@ -29,7 +29,7 @@ def to_markdown(analysis: Analysis, extras: Extras | None = None) -> str:
     extras = extras or Extras()
     parts = [
         f"### {_said(extras.title or analysis.trace.info.name)}",
-        f"**{_said(wording.headline(analysis.summary.headline))}**",
+        f"**{_said(wording.headline(analysis.answer))}**",
         _said(extras.note, _LONGEST_NOTE) if extras.note else "",
         f"<{extras.web_link}>" if extras.web_link else "",
         findings_markdown(analysis.findings, analysis.trace.info),

@@ -26,7 +26,7 @@ def to_text(analysis: Analysis, layout: TextLayout = LAYOUT) -> str:
     notes = Footnotes(analysis)
     is_verbose = layout.is_verbose
     sections = [
-        layout.paragraph(wording.headline(analysis.summary.headline)),
+        layout.paragraph(wording.headline(analysis.answer)),
         _findings(analysis, layout),
         "\n".join(issue_lines(notes.whole, layout, "", "")),
         windows_text(analysis, layout, notes),

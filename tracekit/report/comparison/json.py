@@ -69,9 +69,9 @@ def _group(group: Group) -> dict[str, Any]:
 
 
 def _run(run: RunDescription) -> dict[str, Any]:
-    facts = {name: value for name, value in vars(run).items() if name != "headline"}
+    facts = {name: value for name, value in vars(run).items() if name != "answer"}
     sources = list(run.window_sources)
-    return {**facts, "window_sources": sources, "sentence": wording.headline(run.headline)}
+    return {**facts, "window_sources": sources, "sentence": wording.headline(run.answer)}
 
 
 def _function(function: FunctionChange) -> dict[str, Any]:

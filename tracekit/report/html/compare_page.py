@@ -98,7 +98,7 @@ def _runs(name: str, side: Side) -> list[list[object]]:
             run.os,
             run.template,
             f"{run.windows:,}",
-            wording.headline(run.headline),
+            wording.headline(run.answer),
         ]
         for run in side.runs
     ]

@@ -80,7 +80,7 @@ def analysis_html(analysis: Analysis) -> str:
     left_out = len(analysis.window_rows) - len(rows)
     issues = wording.issues(analysis.diagnostics)
     parts = [
-        tag("h4", wording.headline(analysis.summary.headline)),
+        tag("h4", wording.headline(analysis.answer)),
         table(header, cells, numbers, "Windows"),
         tag("p", f"… and {plural(left_out, 'window')} more: see .windows") if left_out else None,
         _limits(issues),

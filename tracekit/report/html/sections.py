@@ -45,7 +45,7 @@ Content = Callable[[Analysis, Extras], Html]
 
 
 def _verdict(analysis: Analysis, _extras: Extras) -> Html:
-    return tag("p", wording.headline(analysis.summary.headline))
+    return tag("p", wording.headline(analysis.answer))
 
 
 def _findings(analysis: Analysis, _extras: Extras) -> Html:

@@ -48,7 +48,7 @@ class _Drawing:
         self._picture = Picture(
             _WIDTH,
             0,
-            f"Timeline of {analysis.trace.info.name}: {wording.headline(analysis.summary.headline)}",
+            f"Timeline of {analysis.trace.info.name}: {wording.headline(analysis.answer)}",
         )
         self._y = float(_HEAD)
         self._seen: set[str] = set()

@@ -112,7 +112,7 @@ class _Builder:
             "title": extras.title,
             "note": extras.note,
             "link": extras.web_link,
-            "verdict": wording.headline(analysis.summary.headline),
+            "verdict": wording.headline(analysis.answer),
             "findings": finding_places(analysis),
             "duration_ns": self._duration_ns,
             "unit": trace.weight_unit,

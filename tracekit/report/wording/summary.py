@@ -1,51 +1,24 @@
-"""The headline of a run as English."""
+"""The headline of a run as English: a sentence per model, in the words of the app."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from tracekit.analysis.engines.ownership import RUNTIMES
-from tracekit.analysis.summary import FirstWindow, Headline, Stretch
-from tracekit.analysis.verdicts import UNKNOWN
-from tracekit.model.schemas import CORE_AI
-from tracekit.report.wording.verdicts import verdict_sentence
-from tracekit.text import format_ms, plural
+from tracekit.analysis.findings.answer import Answer, EngineUse, ModelAnswer
+from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.model.schemas import CORE_AI, MPS_INTERVALS
+from tracekit.model.vocabulary import Basis, Engine
+from tracekit.report.wording.findings import placement
+from tracekit.report.wording.names import engine_name, model_name
+from tracekit.text import format_duration, format_percent, plural
+
+_LEAST_SHARE = 0.01
 
 
-def headline(data: Headline) -> str:
-    """Return the sentence that states first on which engine a run's windows ran, and failures after it."""
-    return f"{_engines(data)}{_failures(data)}"
-
-
-def _failures(data: Headline) -> str:
-    """Return `` 2 requests to the Neural Engine failed, in 2 of 12 windows.``, nothing without a failure."""
-    if not data.failed_requests:
-        return ""
-    windows = f", in {data.failed_windows} of {plural(data.windows, 'window')}" if data.failed_windows else ""
-    return f" {plural(data.failed_requests, 'request')} to the Neural Engine failed{windows}."
-
-
-def _engines(data: Headline) -> str:
-    if data.requests and data.kind in ("no-evidence", "no-symbols", "no-model"):
-        sent = plural(data.requests, "request")
-        return f"The log has {sent} of this app to the Neural Engine; nothing else shows a model running."
-    match data.kind:
-        case "no-engine":
-            return f"{_counted(data)}: no sample and no table shows which engine ran them."
-        case "no-evidence":
-            return "This recording has no ML evidence: no sample, and no interval of inference on an engine."
-        case "no-symbols":
-            samples = plural(data.samples, "stack")
-            return f"All {samples} lack symbols, so engines cannot be identified."
-        case "no-model":
-            return _no_model(data)
-        case "no-calls":
-            return "Samples show ML code, but no prediction call. The engine table lists what they show."
-        case "whole-run":
-            return _whole_run(data)
-        case "windows":
-            listed = ", ".join(f"{count} {verdict}" for verdict, count in data.verdicts)
-            return f"{_typical(data)}{_counted(data)}: {listed}.{_stretches(data.stretches)}"
+def headline(answer: Answer) -> str:
+    """Return the sentences that state first on which engine each model ran, and failures after them."""
+    return f"{_engines(answer)}{_failures(answer)}"
 
 
 def window_sources(sources: Sequence[str]) -> str:
@@ -56,67 +29,145 @@ def window_sources(sources: Sequence[str]) -> str:
     return " and ".join(f"{RUNTIMES[name]}'s {name}" if name in RUNTIMES else name for name in names)
 
 
-def _counted(data: Headline) -> str:
-    windows = plural(data.windows, "window")
-    if data.sources == ("stacks",):
-        return f"{windows} inferred from stacks"
-    return windows if data.is_given else f"{windows} from {window_sources(data.sources)}"
-
-
-def _typical(data: Headline) -> str:
-    """Return what most windows did, in the words of the median one, and how the first differs."""
-    if data.typical is None:
+def _failures(answer: Answer) -> str:
+    """Return `` 2 requests to the Neural Engine failed, in 2 of 12 calls.``, nothing without a failure."""
+    if not answer.failed_requests:
         return ""
-    sentence = verdict_sentence(data.typical)
-    parts = [f"{sentence[:1].upper()}{sentence[1:]}"]
-    if data.windows > 1:
-        parts.append(f"{data.alike} of {data.windows} windows alike")
-        if data.first is not None:
-            parts.append(_first(data.first))
-    return f"{'; '.join(parts)}. "
+    calls = f", in {answer.failed_calls:,} of {plural(answer.calls, 'call')}" if answer.failed_calls else ""
+    return f" {plural(answer.failed_requests, 'request')} to the Neural Engine failed{calls}."
 
 
-def _first(first: FirstWindow) -> str:
-    text = f"the first took {format_ms(first.length_ns, 1)}"
-    if not first.preparing_ns:
-        return text
-    return f"{text}, of which {format_ms(first.preparing_ns, 1)} was compile and load ({first.basis})"
+def _engines(answer: Answer) -> str:
+    if answer.requests and answer.kind in ("no-evidence", "no-symbols", "no-model"):
+        sent = plural(answer.requests, "request")
+        return f"The log has {sent} of this app to the Neural Engine; nothing else shows a model running."
+    match answer.kind:
+        case "no-evidence":
+            return "This recording has no ML evidence: no sample, and no interval of inference on an engine."
+        case "no-symbols":
+            stacks = "The only stack lacks" if answer.samples == 1 else f"All {answer.samples:,} stacks lack"
+            return f"{stacks} symbols, so engines cannot be identified."
+        case "no-model":
+            return _no_model(answer)
+        case "no-calls":
+            return f"No prediction was seen: {_in_ml(answer)}, none of them inside a prediction call."
+        case "whole-run":
+            return _whole_run(answer)
+        case "models":
+            more = answer.model_count - len(answer.models)
+            sentences = [_model(model) for model in answer.models]
+            return " ".join([*sentences, f"And {plural(more, 'more model')}."] if more > 0 else sentences)
 
 
-def _stretches(stretches: tuple[Stretch, ...]) -> str:
-    """Return `` In order: windows 0–5 (from 18.800 ms) ANE, windows 6–11 (from 264.800 ms) CPU.``"""
-    if not stretches:
+def _model(model: ModelAnswer) -> str:
+    if model.placement is not None:
+        sentences = placement.SENTENCES[model.placement.kind](model.placement)
+        return f"{sentences.title} {sentences.cost}".rstrip()
+    name = model_name(model.model, model.is_named)
+    if not model.engines:
+        calls = f"the only {_noun(model)}" if model.calls == 1 else f"the {_calls(model, model.calls)}"
+        of = f" of {name.removeprefix('Calls of ')}" if model.model else ""
+        return f"Nothing here shows which engine ran {calls}{of}."
+    if model.calls == 1 and not model.is_named:
+        action = f"{_ran_on(model.engines[0])}{_how_sure(model.engines[0])}"
+        return f"A call of {name.removeprefix('Calls of ')} {action}{_length(model)}."
+    hidden = f"; no engine is visible in the other {model.unknown:,}" if model.unknown else ""
+    return f"{name} {_action(model)}{hidden}{_length(model)}."
+
+
+def _action(model: ModelAnswer) -> str:
+    """Return ``ran on the Neural Engine in all 12 calls, with work on the CPU in 3 of them``."""
+    engines = sorted(model.engines, key=lambda use: -use.calls)
+    lead, others = engines[0], engines[1:]
+    parts = [f"{_ran_on(lead)} {_of_calls(model, lead.calls)}{_how_sure(lead)}"]
+    if lead.calls == model.calls - model.unknown:
+        for use in others:
+            part = "in each" if use.calls == lead.calls else f"in {use.calls:,} of them"
+            parts.append(f", with work on {engine_name(use.engine)} {part}")
+    else:
+        parts += [f", {_ran_on(use)} in {use.calls:,}{_how_sure(use)}" for use in others]
+    return "".join(parts)
+
+
+def _ran_on(use: EngineUse) -> str:
+    # A sample of dispatch or waiting shows which thread called the engine, not that the engine worked.
+    if use.basis is Basis.SAMPLED and use.engine is not Engine.CPU:
+        return f"submitted work to {engine_name(use.engine)}"
+    # MPSGraph can hand a program to the Neural Engine: its own table alone does not show which engine worked.
+    if use.basis is Basis.MEASURED and use.table == MPS_INTERVALS:
+        return f"ran MPSGraph programs, counted for {engine_name(use.engine)},"
+    return f"ran on {engine_name(use.engine)}"
+
+
+def _how_sure(use: EngineUse) -> str:
+    if use.basis is Basis.SAMPLED:
+        return " (seen on stacks)" if use.engine is Engine.CPU else " (seen on stacks, not measured)"
+    return "" if use.basis is Basis.MEASURED else " (by the log)"
+
+
+def _of_calls(model: ModelAnswer, count: int) -> str:
+    if model.calls == 1:
+        if model.source == "stacks":
+            return "in one call, or several in a row"  # no sample lies between these
+        return f"in {'the only' if model.source in GIVEN_SOURCES else 'its only'} {_noun(model)}"
+    if count == model.calls == 2:
+        return f"in both {_calls(model, count).removeprefix('2 ')}"
+    if count == model.calls:
+        return f"in all {_calls(model, count)}"
+    return f"in {count:,} of {_calls(model, model.calls)}"
+
+
+def _noun(model: ModelAnswer) -> str:
+    return "chosen time range" if model.source in GIVEN_SOURCES else "call"
+
+
+def _calls(model: ModelAnswer, count: int) -> str:
+    # Calls that are deduced from stacks may be several that follow one another without a sample between.
+    is_measured = any(use.basis is Basis.MEASURED for use in model.engines)
+    seen = " seen on stacks" if model.source == "stacks" and (is_measured or not model.engines) else ""
+    return f"{plural(count, _noun(model))}{seen}"
+
+
+def _length(model: ModelAnswer) -> str:
+    """Return ``: 25.9 ms per call, the Neural Engine busy 61 % of it``."""
+    if not model.length_ns:
         return ""
-    parts = []
-    for stretch in stretches:
-        is_single = stretch.first == stretch.last
-        span = f"window {stretch.first}" if is_single else f"windows {stretch.first}–{stretch.last}"
-        parts.append(f"{span} (from {format_ms(stretch.start_ns)}) {stretch.verdict}")
-    return f" In order: {', '.join(parts)}."
+    length = format_duration(model.length_ns)
+    if model.is_engine_time:
+        return f": {length} on the engine{'' if model.calls == 1 else ' per call'}"
+    busy = [
+        f"{engine_name(use.engine)} busy {format_percent(use.busy_share)} of it"
+        for use in model.engines
+        if use.busy_share >= _LEAST_SHARE
+    ]
+    return f": {', '.join([length if model.calls == 1 else f'{length} per call', *busy])}"
 
 
-def _whole_run(data: Headline) -> str:
-    verdict = data.typical
-    if verdict is None or verdict.verdict == UNKNOWN:
-        return (
-            "No engine can be determined over the whole run: samples show ML code, but no inference on an"
-            " engine. Single inferences are not separated."
-        )
-    return f"Over the whole run: {verdict_sentence(verdict)}; single inferences are not separated."
+def _whole_run(answer: Answer) -> str:
+    engines = answer.models[0].engines if answer.models else ()
+    if not engines:
+        return f"No engine can be determined: {_in_ml(answer)}, none of them inside a prediction."
+    listed = " and ".join(engine_name(use.engine) for use in engines)
+    sure = "" if any(use.basis is Basis.MEASURED for use in engines) else " (seen on stacks)"
+    return f"Over the whole recording, inference used {listed}{sure}; single calls cannot be separated."
 
 
-def _no_model(data: Headline) -> str:
-    samples = plural(data.samples, "sample")
-    if data.is_prepared:
+def _in_ml(answer: Answer) -> str:
+    are = "is" if answer.ml_samples == 1 else "are"
+    return f"{answer.ml_samples:,} of {plural(answer.samples, 'sample')} {are} in ML code"
+
+
+def _no_model(answer: Answer) -> str:
+    samples = plural(answer.samples, "sample")
+    if answer.is_prepared:
         return f"A model was compiled or loaded (measured), but none of the {samples} shows it running."
-    in_framework = (
-        f"{'the only sample is not' if data.samples == 1 else f'none of the {samples} is'} in an ML framework"
-    )
+    only = answer.samples == 1
+    in_framework = f"{'the only sample is not' if only else f'none of the {samples} is'} in an ML framework"
     sentence = f"This recording shows no model running: {in_framework}."
-    if data.parked:
-        show = "sample shows" if data.parked == 1 else "samples show"
-        sentence += f" {data.parked} {show} a parked Neural Engine service thread, which does no work."
-    if data.unsymbolicated:
-        have = "has" if data.unsymbolicated == 1 else "have"
-        sentence += f" {data.unsymbolicated} of the {samples} {have} no stack with symbols."
-    return f"{sentence} Record while the app predicts: tracekit record --app APP --preset coreml."
+    if answer.parked:
+        show = "sample shows" if answer.parked == 1 else "samples show"
+        sentence += f" {answer.parked:,} {show} a parked Neural Engine service thread, which does no work."
+    if answer.unsymbolicated:
+        have = "has" if answer.unsymbolicated == 1 else "have"
+        sentence += f" {answer.unsymbolicated:,} of the {samples} {have} no stack with symbols."
+    return sentence
