@@ -286,11 +286,11 @@ def test_first_against_warm() -> None:
 
 
 def test_one_call_is_compared_with_nothing() -> None:
-    summary = run_of([5]).summary
-    assert wording.headline(summary.headline) == (
+    analysis = run_of([5])
+    assert analysis.headline == (
         "Net ran on the Neural Engine in its only call: 5.00 ms, the Neural Engine busy 80 % of it."
     )
-    assert summary.warm_p50_ns is None
+    assert analysis.summary.warm_p50_ns is None
 
 
 def test_both_calls_on_the_engine_and_one_of_them_not_alone() -> None:
@@ -333,9 +333,9 @@ def test_the_whole_run() -> None:
 
 
 def test_nothing_at_all() -> None:
-    summary = analyze(trace_of([])).summary
-    assert summary.windows == 0
-    assert wording.headline(summary.headline) == (
+    analysis = analyze(trace_of([]))
+    assert analysis.summary.windows == 0
+    assert analysis.headline == (
         "This recording has no ML evidence: no sample, and no interval of inference on an engine."
     )
     trace = with_evidence(trace_of([]), [prediction(0, 5)])

@@ -195,9 +195,7 @@ def test_no_ml_work_gives_no_window() -> None:
 
 def test_one_sample_without_symbols_has_none_and_several_have_none() -> None:
     sentences = [
-        wording.headline(
-            analyze(trace_of([(time, "main", stack) for time, stack in enumerate(stacks)])).summary.headline
-        )
+        analyze(trace_of([(time, "main", stack) for time, stack in enumerate(stacks)])).headline
         for stacks in ([UI, None], [UI, None, None])
     ]
     assert " 1 of the 2 samples has no stack with symbols." in sentences[0]

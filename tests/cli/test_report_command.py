@@ -34,7 +34,7 @@ BEGINS = {
     "json": b'{\n  "schema": "tracekit-analysis/1"',
     "png": b"\x89PNG",
     "svg": b"<svg ",
-    "text": b"12 windows",
+    "text": b"SpeechEncoder left",
 }
 
 
