@@ -150,7 +150,7 @@ def test_only_recording(mac: Mac) -> None:
 def test_a_good_bundle_is_good_whatever_the_exit_code(mac: Mac, code: int) -> None:
     result = mac.record(*APP, exit_code=code)
     assert result.code == 0
-    assert "12 GPU" in result.output
+    assert "GPU in all 12 calls" in result.output
 
 
 def test_an_xctrace_without_output(mac: Mac) -> None:
@@ -253,7 +253,7 @@ def test_a_device_that_goes_away_leaves_what_it_recorded(mac: Mac) -> None:
     )
     assert result.code == 0
     assert "xctrace reports: " in result.error
-    assert "12 GPU" in result.output
+    assert "GPU in all 12 calls" in result.output
 
 
 def test_a_process_that_is_not_found_at_first_is_tried_again(mac: Mac) -> None:
@@ -299,7 +299,7 @@ def test_an_xctrace_that_overlooks_its_limit_is_stopped_and_nothing_is_lost(mac:
     result = mac.record(*APP, *FAST, hang="time-limit")
     assert result.code == 0
     assert "xctrace did not stop at its time limit: stopping it and saving …" in result.error
-    assert "12 GPU" in result.output
+    assert "GPU in all 12 calls" in result.output
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_a_run_is_added(mac: Mac) -> None:
     mac.record(*APP, "--no-analysis")
     result = mac.record(*APP, "--append-run")
     assert result.code == 0
-    assert "12 GPU" in result.output
+    assert "GPU in all 12 calls" in result.output
     runs = CliRunner().invoke(main, ["tables", "x.trace"]).stdout
     assert "Run 2 of x.trace" in runs
     assert len(mac.journal()["runs"]) == 2  # type: ignore[arg-type]
@@ -142,7 +142,7 @@ def test_a_report_of_the_recording(mac: Mac) -> None:
     result = mac.record(*APP, "--report", "x.html")
     assert result.code == 0
     text = (mac.folder / "x.html").read_text()
-    assert text.startswith("<!doctype html>") and "12 GPU" in text
+    assert text.startswith("<!doctype html>") and "GPU in all 12 calls" in text
     assert "record --output x.trace --no-prompt" in text  # the command that made it
     refused = mac.record("--app", "SampleApp", "-o", "y.trace", "--report", "x.html")
     assert (refused.code, len(mac.commands())) == (2, 1)
@@ -191,7 +191,7 @@ def test_settings_of_the_compute_units_end_with_a_table(mac: Mac) -> None:
         "on",
     ]
     assert [line.split()[0] for line in table[1:4]] == ["all", "cpuAndGPU", "cpuOnly"]
-    assert all("  1.00 ×  " in line and line.endswith("12 GPU") for line in table[1:4])
+    assert all("  1.00 ×  " in line and line.endswith("GPU in all 12 calls") for line in table[1:4])
 
 
 def test_all_of_several_recordings_are_tried_and_each_failure_is_reported(mac: Mac) -> None:
