@@ -64,7 +64,8 @@ def test_every_signal_saves_the_recording(tmp_path: Path, number: signal.Signals
     assert ended.code == code
     assert "Stopping and saving …" in ended.error
     assert "Saved x.trace (" in ended.error
-    assert ("GPU in all 12 calls" in ended.output) == (number == signal.SIGINT)  # a kill leaves no time for an analysis
+    is_analyzed = "GPU in all 12 calls" in ended.output
+    assert is_analyzed == (number == signal.SIGINT)  # a kill leaves no time for an analysis
     assert ended.files() == ["x.recording.json", "x.trace"]
     assert ended.left_nothing()
 
