@@ -38,7 +38,7 @@ def _document(finding: Finding, info: TraceInfo) -> dict[str, Any]:
         "title": text.title,
         "cost": text.cost or None,
         "detail": text.detail or None,
-        "known_by": text.basis,
+        "known_by": text.basis or None,
         "next": [{"text": step.text, "command": step.command or None} for step in text.next_steps],
         "documentation": text.link,
     }

@@ -64,7 +64,7 @@ def _item(finding: Finding, text: FindingText) -> Html:
         "li",
         tag("h3", severity_mark(finding.severity), text.title),
         tag("p", text.cost, class_="cost") if text.cost else None,
-        tag("p", text.basis, class_="note"),
+        tag("p", text.basis, class_="note") if text.basis else None,
         _step(first) if first else None,
         tag("details", tag("summary", "More about this"), *more),
         class_="finding",

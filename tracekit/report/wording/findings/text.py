@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tracekit.analysis.classification.leading_frames import shorten
 from tracekit.analysis.findings.finding import Finding, Support
 from tracekit.model.trace import TraceInfo
 from tracekit.report.wording.findings import partial, placement, recording, refusals
@@ -12,7 +13,7 @@ from tracekit.report.wording.findings.actions import NextStep, next_steps
 from tracekit.report.wording.findings.sentences import Sentences
 from tracekit.text import clip, plural, printable
 
-_SYMBOL_WIDTH = 80
+_SYMBOL_WIDTH = 60
 _MOST_SUPPORT = 4
 DOCUMENTATION = "docs/findings.md"
 
@@ -66,21 +67,22 @@ def finding_text(finding: Finding, info: TraceInfo) -> FindingText:
 
 
 def _basis(finding: Finding) -> str:
-    """Return ``Measured: 6 rows of ane-hw-intervals; …``, or ``Likely (sampled): …``."""
-    certain = str(finding.basis).capitalize()
-    known = (
-        certain if finding.confidence == "certain" else f"{finding.confidence.capitalize()} ({finding.basis})"
-    )
+    """Return ``Measured: 6 rows of ane-hw-intervals; …``, ``Likely (sampled): …``; "" for a plain count."""
+    is_certain = finding.confidence == "certain"
+    known = str(finding.basis).capitalize()
+    known = known if is_certain else f"{finding.confidence.capitalize()} ({finding.basis})"
     parts = [_support(entry) for entry in finding.support[:_MOST_SUPPORT]]
+    if is_certain and not parts:
+        return ""
     return f"{known}: {'; '.join(parts)}." if parts else f"{known}."
 
 
 def _support(support: Support) -> str:
-    detail = clip(printable(support.detail), _SYMBOL_WIDTH)
     source = clip(printable(support.source), _SYMBOL_WIDTH)
     if support.kind == "frame":
-        where = f"{detail} in {source or 'an unknown binary'}"
+        where = f"{printable(shorten(support.detail, _SYMBOL_WIDTH))} in {source or 'an unknown binary'}"
         return f"{where} ({plural(support.count, 'sample')} of one call)" if support.count else where
+    detail = clip(printable(support.detail), _SYMBOL_WIDTH)
     noun = "row" if support.kind == "table" else "line"
     text = f"{plural(support.count, noun)} of {source}" if support.count else source
     return f"{text} ({detail})" if detail else text
