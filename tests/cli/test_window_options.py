@@ -245,3 +245,21 @@ def test_windows_may_all_overlap(tmp_path: Path) -> None:
     csv = write(tmp_path, f"start_ns,end_ns\n{lines}", "w.csv")
     result = run(SAMPLES / "gpu-mpsgraph-macos15", "--windows-csv", csv)
     assert result.exit_code == 0, result.stderr
+
+
+def requested_findings(*arguments: str | Path) -> list[str]:
+    result = run(*arguments, "--format", "json")
+    assert result.exit_code == 0, result.output
+    findings = json.loads(result.stdout)["findings"]
+    return [finding["title"] for finding in findings if finding["kind"] == "not-on-requested-engine"]
+
+
+def test_the_compute_units_are_an_option_or_those_of_the_journal(tmp_path: Path) -> None:
+    sample = SAMPLES / "gpu-mpsgraph-macos15-bundle" / "recording.trace"
+    bundle = Path(shutil.copytree(sample, tmp_path / "app.trace"))
+    assert not requested_findings(bundle)
+    command = ["xctrace", "record", "--env", "TRACEKIT_COMPUTE_UNITS=cpuOnly", "--launch", "--", "App"]
+    (tmp_path / "app.recording.json").write_text(json.dumps({"runs": [{"command": command}]}))
+    (title,) = requested_findings(bundle)
+    assert title.endswith("ran on the GPU in 12 of 12 calls, although cpuOnly excludes it.")
+    assert not requested_findings(bundle, "--compute-units", "cpuandgpu")

@@ -45,7 +45,7 @@ from tracekit.analysis.windows.window import Window, parse_window, window_frame
 from tracekit.errors import UsageError
 from tracekit.model.columns import WINDOWS, IntArray
 from tracekit.model.trace import Trace
-from tracekit.model.vocabulary import ENGINES, Engine
+from tracekit.model.vocabulary import COMPUTE_UNITS, ENGINES, Engine
 
 
 def analyze(
@@ -56,6 +56,7 @@ def analyze(
     process: str | int | None = None,
     thread: str | int | None = None,
     markers: str | Path | None = None,
+    compute_units: str = "",
 ) -> Analysis:
     """Return which engine served each inference of a run, and the evidence for it.
 
@@ -64,12 +65,15 @@ def analyze(
     ``subsystem/category/name`` whose intervals are the windows instead. ``process`` and ``thread`` (name
     or number) select samples; a
     thread's include those of the runtime's workers that served it. ``markers`` is a file of further rules.
+    ``compute_units`` is what the app requests from Core ML, such as "cpuAndNeuralEngine"; "" is not known.
     Raises ``UsageError`` when a selection matches nothing.
     """
     if not isinstance(trace, Trace):
         raise UsageError(
             f"analyze takes a trace, not {trace!r}: tracekit.analyze(tracekit.open_trace(path))."
         )
+    if compute_units and compute_units not in COMPUTE_UNITS:
+        raise UsageError(f"'{compute_units}' is none of the compute units {', '.join(COMPUTE_UNITS)}.")
     signposts = [signposts] if isinstance(signposts, str) else signposts
     rules = load_rules(None if markers is None else Path(markers))
     selection = Selection(process, thread)
@@ -133,6 +137,7 @@ def analyze(
             *diagnose_requests(requests, len(rows)),
         ),
         selection=selection,
+        compute_units=compute_units,
         measured=measured,
         requests=requests,
         times=times,

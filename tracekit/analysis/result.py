@@ -37,6 +37,7 @@ _COMPARED = (
     "trace",
     "rules",
     "selection",
+    "compute_units",
     "window_rows",
     "attribution_rows",
     "totals",
@@ -70,8 +71,8 @@ class Analysis(Content):
     asked for; ``segments`` has all of them in one frame. ``submissions`` are the Neural Engine's per window
     (``submissions.SUBMISSIONS``), ``events`` and ``metrics`` the counters (``counters.EVENT_COUNTS``,
     ``counters.METRIC_SUMS``). ``requests`` are those to the Neural Engine in the log. ``measured`` holds the
-    intervals as disjoint spans. ``diagnostics`` are the
-    limits of the recording and of the analysis, as codes and numbers.
+    intervals as disjoint spans. ``diagnostics`` are the limits of the recording and of the analysis, as codes
+    and numbers. ``compute_units`` are those that the app requests from Core ML, "" where that is not known.
     """
 
     trace: Trace
@@ -94,6 +95,7 @@ class Analysis(Content):
     submissions: pd.DataFrame
     events: pd.DataFrame
     metrics: pd.DataFrame
+    compute_units: str = ""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Analysis):

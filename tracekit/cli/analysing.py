@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -12,6 +13,7 @@ import click
 
 from tracekit.cli.output import Progress, limits_option, via_option
 from tracekit.errors import UsageError
+from tracekit.model.vocabulary import COMPUTE_UNITS
 
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
@@ -34,6 +36,7 @@ class AnalysisOptions:
     windows: WindowSource
     samples: str | None
     markers: str | None
+    compute_units: str | None
     via: Via
     limits: Limits
 
@@ -76,6 +79,12 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     ),
     click.option(
         "--markers", type=click.Path(), metavar="FILE", help="Your own rules, tried before the built-in ones."
+    ),
+    click.option(
+        "--compute-units",
+        type=click.Choice(COMPUTE_UNITS, case_sensitive=False),
+        help="The compute units that the app requests from Core ML: calls on another engine become a finding."
+        " Default: those of the journal that tracekit record wrote beside the recording.",
     ),
     via_option,
     limits_option,
@@ -121,12 +130,25 @@ def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool =
         process = trace.info.process  # redaction may have changed the name
     return analyze(
         trace,
+        compute_units=options.compute_units or _recorded_compute_units(inputs),
         windows=given_windows if given else options.windows,
         signposts=options.signposts,
         process=process,
         thread=options.thread,
         markers=Path(options.markers) if options.markers else None,
     )
+
+
+def _recorded_compute_units(inputs: tuple[str, ...]) -> str:
+    path = Path(inputs[0])
+    # Most recordings have no journal: they need none of the imports of recording.
+    if len(inputs) != 1 or path.suffix != ".trace":
+        return ""
+    if not os.path.isfile(path.with_suffix(".recording.json")):  # noqa: PTH113 - pathlib raises for long names
+        return ""
+    from tracekit.record.journal import recorded_compute_units
+
+    return recorded_compute_units(path)
 
 
 def _redacted_trace(inputs: tuple[str, ...], options: AnalysisOptions, progress: Progress) -> Trace:

@@ -363,13 +363,15 @@ class _RecordAndAnalyze:
         from tracekit.analysis import analyze
         from tracekit.detect import open_source
         from tracekit.load import open_trace
+        from tracekit.record.journal import compute_units_in
 
         path = str(recording.bundle)
         run = None
         if recording.settings.append:
             run = max(recorded.info.run for recorded in open_source(path, via=self._via).toc())
+        units = compute_units_in(recording.settings.environment)
         with Progress("Reading") as progress:
-            return analyze(open_trace(path, run, None, progress, self._via))
+            return analyze(open_trace(path, run, None, progress, self._via), compute_units=units)
 
 
 def _standard_input() -> IO[bytes]:

@@ -10,10 +10,12 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from tracekit.errors import UsageError
+from tracekit.model.vocabulary import COMPUTE_UNITS
 from tracekit.record.interleaving import SeriesPlace
 from tracekit.record.output_path import journal_path
 from tracekit.record.recorder import XCTRACE_LINES, XctraceRun
@@ -69,6 +71,28 @@ def recorded_commands(bundle: Path) -> tuple[str, ...]:
     """Return the commands that recorded a bundle, from its journal; none without a journal."""
     commands = (run.get("shell") for run in _runs_of(journal_path(bundle)) if isinstance(run, dict))
     return tuple(text[:_MAX_COMMAND_LENGTH] for text in commands if isinstance(text, str))[:_MAX_COMMANDS]
+
+
+def recorded_compute_units(bundle: Path) -> str:
+    """Return the setting of the compute units that a bundle was recorded with, from its journal.
+
+    It is "" where the journal has none, or its runs have different ones.
+    """
+    settings = {_compute_units_of(run) for run in _runs_of(journal_path(bundle))}
+    return settings.pop() if len(settings) == 1 else ""
+
+
+def compute_units_in(environment: Sequence[tuple[str, str]]) -> str:
+    """Return the setting of the compute units that an environment passes to the app; "" for none."""
+    setting = dict(environment).get(COMPUTE_UNITS_VARIABLE, "")
+    return setting if setting in COMPUTE_UNITS else ""
+
+
+def _compute_units_of(run: object) -> str:
+    words = run.get("command") if isinstance(run, dict) else None
+    texts = [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
+    pairs = [word.partition("=") for option, word in pairwise(texts) if option == "--env"]
+    return compute_units_in([(name, value) for name, _, value in pairs])
 
 
 def _plan(recording: RecordingAttempt) -> dict[str, Any]:

@@ -16,6 +16,11 @@ from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, SERVING, Engine, Phase
 
+_DOMINATES = 2
+"""A sampled engine explains a call without another engine if it took at least 1/2 of the call."""
+FEWEST_SAMPLED = 3
+"""Where an engine is not measured, so many calls in a row without a sample of it are no chance."""
+
 
 @dataclass(frozen=True)
 class ModelCalls:
@@ -150,6 +155,15 @@ class Calls:
     def is_measured(self, engine: Engine) -> bool:
         """Return whether a table measured the engine, so that no interval in a call is no work in it."""
         return engine in self.analysis.measured.engines
+
+    def is_elsewhere(self, engine: Engine) -> BoolArray:
+        """Mark the calls that another engine took most of, so that no sample of this one is no chance."""
+        reach = np.zeros(len(self.starts), np.int64)
+        for other in SERVING:
+            if other is not engine:
+                reach += np.maximum(self.work[other].busy_ns, self.work[other].sampled_ns)
+        marked: BoolArray = ~self.serves(engine) & (_DOMINATES * reach >= self.lengths) & (self.served > 0)
+        return marked
 
     @cached_property
     def is_inference(self) -> BoolArray:

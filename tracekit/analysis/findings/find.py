@@ -12,10 +12,12 @@ from tracekit.analysis.findings.placement import placement_changes
 from tracekit.analysis.findings.recording import missing_answers
 from tracekit.analysis.findings.recording_limits import recording_limits
 from tracekit.analysis.findings.refusals import failures_and_refusals
+from tracekit.analysis.findings.requested import not_on_requested_engine
 from tracekit.model.vocabulary import Basis
 
 DETECTORS: tuple[Callable[[Calls], Iterable[Finding]], ...] = (
     placement_changes,
+    not_on_requested_engine,
     partly_on_engine,
     failures_and_refusals,
     missing_answers,

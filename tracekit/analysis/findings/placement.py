@@ -9,19 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.analysis.findings.calls import Calls, ModelCalls
+from tracekit.analysis.findings.calls import FEWEST_SAMPLED, Calls, ModelCalls
 from tracekit.analysis.findings.coincidences import changes_between
 from tracekit.analysis.findings.finding import Action, Confidence, Finding, Support, WindowRanges
 from tracekit.model.columns import BoolArray, IntArray
-from tracekit.model.vocabulary import SERVING, Basis, Engine
+from tracekit.model.vocabulary import Basis, Engine
 
 PLACEMENT_KINDS = ("fell-back", "came-back", "moved-to-engine", "alternates", "differs-by-function")
 _ACCELERATORS = (Engine.ANE, Engine.GPU)
 _MOST_FUNCTIONS = 6
-_DOMINATES = 2
-"""A sampled engine explains a call without another engine if it took at least 1/2 of the call."""
-_FEWEST_SAMPLED = 3
-"""Where an engine is not measured, so many calls in a row without a sample of it are no chance."""
 _CLEAR = 0.9
 """Of all pairs (before, after), the part in which the later call must be longer for a claim of cost."""
 
@@ -64,28 +60,17 @@ def _placement(calls: Calls, model: ModelCalls) -> _Placement | None:
             continue
         is_served = calls.serves(engine)
         is_measured = calls.is_measured(engine)
-        is_absent = calls.served > 0 if is_measured else _is_elsewhere(calls, engine)
+        is_absent = calls.served > 0 if is_measured else calls.is_elsewhere(engine)
         rows = model.rows[(is_served | is_absent)[model.rows]]
         edges = np.flatnonzero(np.diff(is_served[rows])) + 1
         if not len(edges):
             return None
         # A short call may pass between two samples: a single call without one shows nothing.
         stretches = np.diff(np.concatenate([[0], edges, [len(rows)]]))
-        if not is_measured and stretches.min() < _FEWEST_SAMPLED:
+        if not is_measured and stretches.min() < FEWEST_SAMPLED:
             return None
         return _Placement(model, engine, rows, is_served[rows], edges, "certain" if is_measured else "likely")
     return None
-
-
-def _is_elsewhere(calls: Calls, engine: Engine) -> BoolArray:
-    """Mark the calls that another engine took most of, so that no sample of this one is no chance."""
-    reach = np.zeros(len(calls.starts), np.int64)
-    for other in SERVING:
-        if other is not engine:
-            work = calls.work[other]
-            reach += np.maximum(work.busy_ns, work.sampled_ns)
-    marked: BoolArray = ~calls.serves(engine) & (_DOMINATES * reach >= calls.lengths) & (calls.served > 0)
-    return marked
 
 
 def _finding(calls: Calls, placement: _Placement) -> Finding:

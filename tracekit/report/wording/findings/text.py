@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tracekit.analysis.classification.leading_frames import shorten
 from tracekit.analysis.findings.finding import Finding, Support
 from tracekit.model.trace import TraceInfo
-from tracekit.report.wording.findings import partial, placement, recording, refusals
+from tracekit.report.wording.findings import partial, placement, recording, refusals, requested
 from tracekit.report.wording.findings.actions import NextStep, next_steps
 from tracekit.report.wording.findings.sentences import Sentences
 from tracekit.text import clip, plural, printable
@@ -38,6 +38,7 @@ SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
     **partial.SENTENCES,
     **placement.SENTENCES,
     **refusals.SENTENCES,
+    **requested.SENTENCES,
     **recording.SENTENCES,
     "more-findings": lambda finding: Sentences(
         "More findings of the same kinds are not listed: "

@@ -1,0 +1,125 @@
+"""Calls that ran on another engine than the compute units that the app requests allow or suggest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from tracekit.analysis.findings.calls import FEWEST_SAMPLED, Calls, ModelCalls
+from tracekit.analysis.findings.finding import Action, Confidence, Finding, Support, WindowRanges
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.vocabulary import SERVING, Basis, Engine
+
+_ALLOWED: Mapping[str, tuple[Engine, ...]] = {
+    "all": (Engine.ANE, Engine.GPU, Engine.CPU),
+    "cpuAndGPU": (Engine.GPU, Engine.CPU),
+    "cpuAndNeuralEngine": (Engine.ANE, Engine.CPU),
+    "cpuOnly": (Engine.CPU,),
+}
+"""The engines of each setting; an app that requests one beside the CPU expects it to be used."""
+
+
+def not_on_requested_engine(calls: Calls) -> Iterator[Finding]:
+    """Yield the models whose calls the requested engine never served, or an excluded engine did."""
+    setting = calls.analysis.compute_units
+    if not setting or not calls.is_timed:
+        return
+    allowed = _ALLOWED[setting]
+    for engine in SERVING:
+        if engine not in allowed:
+            yield from _excluded(calls, engine)
+    if len(allowed) > 1:
+        yield from _never(calls, allowed[0])
+
+
+def _excluded(calls: Calls, engine: Engine) -> Iterator[Finding]:
+    """Yield the models that an excluded engine served."""
+    # Of calls at the same time, an interval without a model's name counts in each.
+    is_alone = calls.analysis.window_rows["alone"].to_numpy(bool)
+    is_served = calls.serves(engine) & is_alone
+    for model in calls.models_with(is_served):
+        rows = model.rows[is_served[model.rows]]
+        is_seen = calls.work[engine].samples[rows].any()
+        confidence: Confidence = "certain" if is_seen or not _is_owner_doubtful(calls, engine) else "possible"
+        yield _finding(calls, model, engine, rows, confidence, is_excluded=True)
+
+
+def _is_owner_doubtful(calls: Calls, engine: Engine) -> bool:
+    """Return whether the engine's rows may be another process's: the tables that show them name none."""
+    owner = calls.analysis.measured.owner
+    return engine is Engine.ANE and bool(owner.unchecked or owner.unmatched)
+
+
+def _never(calls: Calls, engine: Engine) -> Iterator[Finding]:
+    """Yield the models that the requested engine never served, although it is known what did."""
+    measured = calls.analysis.measured
+    is_measured = calls.is_measured(engine) and not measured.owner.unattributed
+    is_absent = calls.served > 0 if is_measured else calls.is_elsewhere(engine)
+    for model in _without(calls, calls.serves(engine)):
+        rows = model.rows[is_absent[model.rows]]
+        if len(rows) >= (1 if is_measured else FEWEST_SAMPLED):
+            yield _finding(
+                calls, model, engine, rows, "certain" if is_measured else "likely", is_excluded=False
+            )
+
+
+def _without(calls: Calls, is_served: BoolArray) -> Iterator[ModelCalls]:
+    """Yield the models without a marked call, of those whose engine is known in any."""
+    positions, count = calls.model_of, len(calls.models)
+    served, known = (
+        np.bincount(positions[marked & (positions >= 0)], minlength=count)
+        for marked in (is_served, calls.served > 0)
+    )
+    for position in np.flatnonzero((served == 0) & (known > 0)).tolist():
+        yield calls.models[position]
+
+
+def _finding(
+    calls: Calls,
+    model: ModelCalls,
+    engine: Engine,
+    rows: IntArray,
+    confidence: Confidence,
+    *,
+    is_excluded: bool,
+) -> Finding:
+    setting = calls.analysis.compute_units
+    elsewhere = Counter(calls.analysis.verdicts.names[row] for row in rows.tolist()).most_common(1)[0][0]
+    table = calls.analysis.measured.reported.get(engine, "")
+    works = calls.analysis.verdicts[int(rows[0])].engines
+    frames = [
+        Support("frame", work.frame.binary, work.frame.symbol)
+        for work in works
+        if work.frame and (work.engine is engine or not is_excluded)
+    ]
+    measured = table and (calls.work[engine].busy_ns[rows].any() or not is_excluded)
+    check = "check-no-engine" if is_excluded else "check-engine"
+    # With "all", Core ML may well choose the GPU: nothing is wrong then.
+    is_choice = setting == "all" and elsewhere == Engine.GPU
+    return Finding(
+        "not-on-requested-engine",
+        "info" if is_choice else "warning",
+        confidence,
+        Basis.MEASURED if measured else Basis.SAMPLED,
+        model.name,
+        model.pid,
+        WindowRanges.of(rows),
+        int(calls.starts[rows[0]]),
+        int(calls.ends[rows[-1]]),
+        numbers={
+            "is_named": model.is_named,
+            "setting": setting,
+            "engine": engine,
+            "is_excluded": is_excluded,
+            "calls": len(model.rows),
+            "concerned": len(rows),
+            "verdict": elsewhere,
+        },
+        support=((Support("table", table),) if measured else ()) + tuple(frames),
+        actions=(
+            Action("compute-units", {"model": model.name}),
+            Action(check, {"engine": engine, "model": model.model}),
+        ),
+    )
