@@ -8,7 +8,7 @@ from dataclasses import replace
 from tracekit.analysis.result import Analysis
 from tracekit.checks.evaluator import MetricEvaluator
 from tracekit.checks.parser import parse_requirement
-from tracekit.checks.requirements import Condition, Operator, Presence, Requirement
+from tracekit.checks.requirements import Absence, Condition, Operator, Presence, Requirement
 from tracekit.checks.results import CheckResult, MetricValue, Outcome
 from tracekit.checks.run_values import RunNoise, of_runs
 from tracekit.comparison.cautions import distinct
@@ -93,6 +93,9 @@ def _check_run(evaluator: MetricEvaluator, requirement: Requirement, confidence:
     if isinstance(rule, Presence):
         actual = evaluator.presence(rule)
         return CheckResult(requirement, _outcome(actual, "==", 0), _with_unseen(actual, confidence))
+    if isinstance(rule, Absence):
+        actual = evaluator.findings(rule)
+        return CheckResult(requirement, _outcome(actual, "==", 0), actual)
     actual = evaluator.evaluate(rule.metric, rule.scope, _must_stay_low(requirement, rule))
     return _judged(requirement, rule, actual)
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tracekit.checks.findings import excluded_findings
 from tracekit.checks.intervals import (
     Interval,
     interval_of,
@@ -19,7 +20,7 @@ from tracekit.checks.intervals import (
     statistic_of,
 )
 from tracekit.checks.issue_codes import is_damage
-from tracekit.checks.requirements import ENGINE_NAMES, Metric, Presence
+from tracekit.checks.requirements import ENGINE_NAMES, Absence, Metric, Presence
 from tracekit.checks.results import MetricValue, WorstWindow
 from tracekit.comparison.bootstrap import estimate
 from tracekit.comparison.cautions import THERMAL
@@ -238,6 +239,15 @@ class MetricEvaluator:
         name = str(observations.model[row] or observations.label[row])
         window = int(observations.windows["window_id"].iloc[row])
         return WorstWindow(window, int(observations.starts[row]), name, value)
+
+    # Findings ----------------------------------------------------------------------------------------------
+
+    def findings(self, rule: Absence) -> MetricValue:
+        """Return the number of findings that a requirement excludes."""
+        rows = self.windows_in(rule.scope)
+        if rule.scope and not rows.any():
+            return MetricValue("count", missing=self._no_window(rule.scope))
+        return excluded_findings(self._observations, rule, rows)
 
     # Presence ----------------------------------------------------------------------------------------------
 

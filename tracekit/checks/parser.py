@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
+from tracekit.analysis.findings.recording import RECORDING_KINDS
 from tracekit.checks.requirements import (
     ENGINE_NAMES,
+    Absence,
     Change,
     Condition,
     Metric,
@@ -22,6 +24,7 @@ from tracekit.checks.requirements import (
 )
 from tracekit.checks.tokenizer import Tokenizer
 from tracekit.comparison.cautions import THERMAL
+from tracekit.comparison.findings_shown import NEEDS
 from tracekit.comparison.metrics import all_names
 from tracekit.comparison.observations import SUBMISSION_COUNTS
 from tracekit.model.issue_codes import ISSUE_CODES
@@ -35,7 +38,7 @@ _SEVERITIES = ("error", "warning", "info")
 _OF_RUN = ("load", "compile", "thermal", "issues", "errors", "warnings")
 _METRIC_WORDS = (
     *("p50", "p90", "p99", "first", "warm", *_STATISTICS, "length", "hand-offs", "windows"),
-    *("submissions", "segments"),
+    *("submissions", "segments", "no finding"),
     *(*_OF_RUN, *_VERDICTS, "RUNTIME"),
 )
 _PHASES = tuple(str(phase) for phase in Phase)
@@ -46,7 +49,7 @@ def parse_requirement(text: str, forbids: bool = False, origin: str = "") -> Req
     example = "CPU execute in MyModel" if forbids else "p90 <= 8ms"
     tokens = Tokenizer(text, origin or ("--forbid" if forbids else "--require"), example)
     parser = _Parser(tokens)
-    rule = parser.forbidden() if forbids else parser.condition()
+    rule = parser.forbidden() if forbids else parser.required()
     return Requirement(text.strip(), forbids, rule)
 
 
@@ -60,7 +63,25 @@ class _Parser:
         self._tokens = tokens
         self._metric_words = metric_words
 
-    # requirement = metric [scope] comparison value [scope]
+    # requirement = "no" "finding" [severity | kind] [scope] | metric [scope] comparison value [scope]
+
+    def required(self) -> Condition | Absence:
+        return self._absence() if self._tokens.accept("no") else self.condition()
+
+    def _absence(self) -> Absence:
+        tokens = self._tokens
+        if not tokens.accept("finding", "findings"):
+            raise tokens.fail("'finding' is expected after 'no', such as 'no finding fell-back'.")
+        position = tokens.next_position()
+        severity = tokens.accept(*_SEVERITIES)
+        kind = "" if severity or tokens.peek().lower() == "in" else tokens.accept(*NEEDS)
+        if not severity and not kind and tokens.peek().lower() not in ("", "in"):
+            advice = "tracekit analyze shows the kind of each finding in brackets."
+            raise tokens.unknown("kind of finding", tokens.word(), (*_SEVERITIES, *NEEDS), position, advice)
+        scope = self._end(self._scope())
+        if scope and kind in RECORDING_KINDS:
+            raise tokens.fail(f"'{kind}' is about the whole recording: remove 'in'.", position)
+        return Absence(kind, severity, scope)
 
     def condition(self) -> Condition:
         start = self._tokens.position

@@ -1,4 +1,4 @@
-"""Requirements and changes as data: metrics, conditions, forbidden engines. ``parser`` reads them."""
+"""Requirements and changes as data: conditions, forbidden engines, absent findings; ``parser`` reads them."""
 
 from __future__ import annotations
 
@@ -72,12 +72,29 @@ class Presence:
 
 
 @dataclass(frozen=True)
+class Absence:
+    """No finding: of a kind, or of a severity; without both, none that is a warning or an error.
+
+    Findings about the recording itself count only where their kind is named.
+    """
+
+    kind: str = ""
+    severity: str = ""
+    scope: str = ""
+
+    @property
+    def name(self) -> str:
+        """The findings as an expression names them."""
+        return " ".join(filter(None, ("finding", self.severity, self.kind)))
+
+
+@dataclass(frozen=True)
 class Requirement:
     """One requirement as it was written; ``forbids`` inverts its rule."""
 
     text: str
     forbids: bool
-    rule: Condition | Presence
+    rule: Condition | Presence | Absence
 
     @property
     def scope(self) -> str:

@@ -6,9 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from tracekit.analysis.findings.finding import Finding
 from tracekit.checks.requirements import Change, Kind, Requirement
 from tracekit.comparison.observations import FloatArray
 from tracekit.comparison.result import Difference, Group
+from tracekit.model.trace import TraceInfo
 from tracekit.text import printable
 
 Outcome: TypeAlias = Literal["passed", "failed", "open", "not measurable"]
@@ -50,6 +52,9 @@ class MetricValue:
     interval: tuple[float, float] | None = None
     confidence: float = 0.0
     runs: int = 1
+    findings: tuple[Finding, ...] = ()
+    recording: TraceInfo | None = None
+    """The findings that a requirement excludes, and the recording that has them."""
     calls: tuple[FloatArray, FloatArray] | None = field(default=None, compare=False, repr=False)
     """The calls behind a percentile or mean, with the least and the most that unknown ones could have."""
 

@@ -92,6 +92,7 @@ def check_command(
     Examples:
       tracekit check MyApp.trace --require 'ANE share >= 0.8' --require 'p90 <= 8ms'
       tracekit check MyApp.trace --forbid 'CPU execute in MyModel' --junit check.xml
+      tracekit check MyApp.trace --require 'no finding fell-back in MyModel'
       tracekit check MyApp.trace --require 'warm p99 in MyModel <= 12ms' --format github
       tracekit check run1.trace --also run2.trace --also run3.trace --require 'p90 <= 8ms' --open pass
       tracekit check MyApp.trace --require 'p90 <= 8ms' --run-noise 2%
@@ -134,7 +135,7 @@ def check_command(
         "text": to_text,
         "json": partial(to_json, open_counts=open_counts),
         "junit": to_junit,
-        "github": to_github,
+        "github": partial(to_github, recordings=[(each.findings, each.trace.info) for each in analyses]),
     }
     if junit is not None:
         write_output(to_junit(results, name, issues), junit, force)

@@ -95,6 +95,11 @@ def comparable_source(source: str) -> str:
     return ANE_INTERVALS if source in ANE_TABLES else source
 
 
+def is_named(name: str, pattern: str) -> bool:
+    """Return whether a name is ``pattern``, in which ``*`` stands for anything."""
+    return fnmatch.fnmatchcase(name, pattern.replace("[", "[[]").replace("?", "[?]"))
+
+
 class Observations:
     """The columns of one analysis; rows are its windows, in order of time."""
 
@@ -122,9 +127,7 @@ class Observations:
         """Mark the windows whose model or label is ``pattern``, in which ``*`` stands for anything."""
         if not pattern:
             return np.ones(self.count, bool)
-        plain = pattern.replace("[", "[[]").replace("?", "[?]")
-        names = {*self.model, *self.label}
-        matches = [name for name in names if name and fnmatch.fnmatchcase(str(name), plain)]
+        matches = [name for name in {*self.model, *self.label} if name and is_named(str(name), pattern)]
         return np.isin(self.model, matches) | np.isin(self.label, matches)
 
     def names(self) -> list[str]:

@@ -17,6 +17,18 @@ def findings_document(findings: Sequence[Finding], info: TraceInfo) -> list[dict
     return [_document(finding, info) for finding in findings]
 
 
+_IN_OTHER_DOCUMENTS = (
+    *("kind", "severity", "confidence", "basis", "model", "start_ns", "end_ns", "lost_ns"),
+    *("title", "cost", "known_by", "next", "documentation"),
+)
+
+
+def finding_summary(finding: Finding, info: TraceInfo) -> dict[str, Any]:
+    """Return the part of a finding that documents about checks and comparisons have."""
+    document = _document(finding, info)
+    return {name: document[name] for name in _IN_OTHER_DOCUMENTS}
+
+
 def _document(finding: Finding, info: TraceInfo) -> dict[str, Any]:
     text = finding_text(finding, info)
     return {

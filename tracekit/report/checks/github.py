@@ -6,12 +6,14 @@ actions/toolkit, packages/core/src/command.ts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from tracekit.analysis.findings.finding import Finding
 from tracekit.checks.issue_codes import is_damage
 from tracekit.checks.results import CheckResult
-from tracekit.model.trace import Issue
+from tracekit.model.trace import Issue, TraceInfo
 from tracekit.report.checks.wording import (
+    MOST_TITLES,
     MOST_WARNINGS,
     more_warnings,
     reason,
@@ -19,24 +21,32 @@ from tracekit.report.checks.wording import (
     sentence,
     warnings,
 )
+from tracekit.report.wording.findings import FindingText, finding_text
 from tracekit.text import printable
 
 _COMMAND = {"failed": "error", "open": "warning", "not measurable": "warning"}
 
 
-def to_github(results: Sequence[CheckResult], name: str, issues: Sequence[Issue] = ()) -> str:
+def to_github(
+    results: Sequence[CheckResult],
+    name: str,
+    issues: Sequence[Issue] = (),
+    recordings: Sequence[tuple[Sequence[Finding], TraceInfo]] = (),
+) -> str:
     """Return one annotation for each requirement that is not met, and a notice with the counts.
 
-    The recording's warnings follow, at most ten: damage as warnings, others as notices.
+    The findings of the ``recordings`` that are errors or warnings follow, at most ten, with the next step.
+    Then the recording's warnings, at most ten: damage as warnings, others as notices.
 
     Nothing else is printed, because a line of text from a recording could be read as a command.
     """
     lines = [
-        f"::{_COMMAND[result.outcome]} title={_property(requirement_text(result))}::{_data(reason(result))}"
+        f"::{_COMMAND[result.outcome]} title={_property(requirement_text(result))}::{_data(_message(result))}"
         for result in results
         if result.outcome != "passed"
     ]
     lines.append(f"::notice title=tracekit check::{_data(f'{name}: {sentence(results)}')}")
+    lines += _findings(results, recordings)
     listed = warnings(issues)
     for issue in listed[:MOST_WARNINGS]:
         command = "warning" if is_damage(issue) else "notice"
@@ -44,6 +54,38 @@ def to_github(results: Sequence[CheckResult], name: str, issues: Sequence[Issue]
     if more := more_warnings(listed):
         lines.append(f"::notice title={_property('recording')}::{_data(more)}")
     return "\n".join(lines) + "\n"
+
+
+def _findings(
+    results: Sequence[CheckResult], recordings: Sequence[tuple[Sequence[Finding], TraceInfo]]
+) -> Iterator[str]:
+    """Yield an annotation per finding, without those that a requirement that is not met names already."""
+    named = [finding for result in results for finding in result.actual.findings[:MOST_TITLES]]
+    grave = [
+        (finding, info)
+        for findings, info in recordings
+        for finding in findings
+        if finding.severity != "info" and finding not in named
+    ]
+    for finding, info in grave[:MOST_WARNINGS]:
+        text = finding_text(finding, info)
+        message = " ".join(filter(None, (text.title, text.cost, _advice(text))))
+        yield f"::{finding.severity} title={_property(f'finding: {finding.kind}')}::{_data(message)}"
+    if more := len(grave) - MOST_WARNINGS if len(grave) > MOST_WARNINGS else 0:
+        yield f"::notice title=findings::{_data(f'… and {more:,} more: tracekit analyze lists them')}"
+
+
+def _message(result: CheckResult) -> str:
+    """Return the reason of an outcome; of a finding, with its next step."""
+    actual = result.actual
+    if not actual.findings or actual.recording is None:
+        return reason(result)
+    return f"{reason(result)} {_advice(finding_text(actual.findings[0], actual.recording))}".rstrip()
+
+
+def _advice(text: FindingText) -> str:
+    """Return the first next step that has a command."""
+    return next((f"{step.text} {step.command}" for step in text.next_steps if step.command), "")
 
 
 def _data(text: str) -> str:

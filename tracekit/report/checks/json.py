@@ -11,10 +11,12 @@ from typing import Any
 import tracekit
 from tracekit.checks.results import CheckResult, MetricValue, OpenCounts, exit_code
 from tracekit.model.trace import Issue
+from tracekit.report.analysis.json_findings import finding_summary
 from tracekit.report.checks.wording import reason, sentence
 from tracekit.text import escape_json
 
 SCHEMA = "tracekit-check/1"
+MOST_FINDINGS = 60
 
 
 def to_json(
@@ -61,6 +63,11 @@ def _actual(actual: MetricValue) -> dict[str, Any]:
         "interval_high": None if actual.interval is None else _finite(actual.interval[1]),
         "confidence": actual.confidence or None,
         "runs": actual.runs,
+        "findings": [
+            finding_summary(finding, actual.recording)
+            for finding in actual.findings[:MOST_FINDINGS]
+            if actual.recording is not None
+        ],
     }
 
 

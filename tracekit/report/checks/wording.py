@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tracekit.checks.issue_codes import is_damage
-from tracekit.checks.requirements import Kind, Presence
+from tracekit.checks.requirements import Absence, Kind, Presence
 from tracekit.checks.results import CheckResult, MetricValue, WorstWindow
 from tracekit.comparison.cautions import THERMAL
 from tracekit.model.trace import Issue
+from tracekit.report.wording.findings import finding_text
 from tracekit.text import format_ms_or_us, format_percent, plural
 
 
@@ -32,6 +33,7 @@ def sentence(results: Sequence[CheckResult]) -> str:
 
 
 MOST_WARNINGS = 10
+MOST_TITLES = 5
 
 
 def warnings(issues: Sequence[Issue]) -> list[Issue]:
@@ -52,6 +54,8 @@ def reason(result: CheckResult) -> str:
     if actual.missing:
         return f"not measurable: {actual.missing}"
     rule = result.requirement.rule
+    if isinstance(rule, Absence):
+        return _findings(rule, actual)
     value = _window_count(actual) if isinstance(rule, Presence) else f"{rule.metric.name} is {_range(actual)}"
     facts = [actual.basis] if actual.basis else []
     facts += [plural(actual.windows, "window")] if actual.windows and not isinstance(rule, Presence) else []
@@ -62,6 +66,19 @@ def reason(result: CheckResult) -> str:
     if actual.worst is not None and result.outcome != "passed":
         text += f"; {_worst(actual.worst, actual.kind, isinstance(rule, Presence))}"
     return text
+
+
+def _findings(rule: Absence, actual: MetricValue) -> str:
+    """Return the titles of the findings that a requirement excludes, or that there is none."""
+    runs = f", {plural(actual.runs, 'run')}" if actual.runs > 1 else ""
+    note = f"; {actual.note}" if actual.note else ""
+    if not actual.findings or actual.recording is None:
+        where = f" in {plural(actual.windows, 'window')}" if actual.windows else ""
+        return f"no {rule.name}{where}{runs}{note}"
+    titles = [finding_text(finding, actual.recording).title for finding in actual.findings[:MOST_TITLES]]
+    left_out = len(actual.findings) - len(titles)
+    more = f" … and {left_out:,} more" if left_out else ""
+    return f"{' '.join(titles)}{more}{note}"
 
 
 def _window_count(actual: MetricValue) -> str:

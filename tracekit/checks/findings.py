@@ -1,0 +1,56 @@
+"""Requirements of no finding: those that a recording has, and whether it could show one at all."""
+
+from __future__ import annotations
+
+from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.recording import RECORDING_KINDS
+from tracekit.checks.requirements import Absence
+from tracekit.checks.results import MetricValue
+from tracekit.comparison.findings_shown import NEEDS, Need, unseen
+from tracekit.comparison.observations import Observations, is_named
+from tracekit.model.columns import BoolArray
+
+_GRAVE = ("error", "warning")
+_CAPPED = "more-findings"
+_EXAMPLE = next(kind for kind, need in NEEDS.items() if need is Need.ENGINES)
+"""Of the findings in general, those about engines decide whether a recording can show any."""
+
+
+def excluded_findings(observations: Observations, rule: Absence, rows: BoolArray) -> MetricValue:
+    """Return the findings that a requirement excludes; without any, whether the windows could show one."""
+    analysis = observations.analysis
+    excluded = tuple(finding for finding in analysis.findings if _is_meant(finding, rule))
+    windows = int(rows.sum())
+    if excluded:
+        basis = " and ".join(sorted({str(finding.basis) for finding in excluded}))
+        count = len(excluded)
+        return MetricValue(
+            "count", count, count, basis, windows, findings=excluded, recording=analysis.trace.info
+        )
+    if missing := _unproven(observations, rule, rows):
+        return MetricValue("count", missing=missing, windows=windows)
+    return MetricValue("count", 0, 0, windows=windows, note="" if rule.kind else _note(observations, rows))
+
+
+def _is_meant(finding: Finding, rule: Absence) -> bool:
+    if rule.scope and not is_named(finding.model, rule.scope):
+        return False
+    if rule.kind:
+        return finding.kind == rule.kind
+    if finding.kind in RECORDING_KINDS or finding.kind == _CAPPED:
+        return False
+    return finding.severity in ((rule.severity,) if rule.severity else _GRAVE)
+
+
+def _unproven(observations: Observations, rule: Absence, rows: BoolArray) -> str:
+    """Return the reason why the absence of a finding proves nothing; "" where it does."""
+    capped = [finding for finding in observations.analysis.findings if finding.kind == _CAPPED]
+    if any(rule.kind in ("", *finding.numbers["kinds"]) for finding in capped):
+        return "there are more findings than an analysis lists"
+    return unseen(observations, rule.kind or _EXAMPLE, rows)
+
+
+def _note(observations: Observations, rows: BoolArray) -> str:
+    """Return the kinds of findings that these windows cannot show."""
+    hidden = sorted(kind for kind in NEEDS if unseen(observations, kind, rows))
+    return f"this recording cannot show {', '.join(hidden)}" if hidden else ""
