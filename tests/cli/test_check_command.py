@@ -145,7 +145,8 @@ def test_annotations_of_github() -> None:
         == "::warning title=require thermal <= fair::not measurable: the recording has no thermal state"
     )
     assert lines[2].startswith("::notice title=tracekit check::")
-    assert lines[3].startswith("::notice title=recording%3A ane-work-of-others::2 of 11 Neural Engine")
+    assert lines[3].startswith("::warning title=finding%3A fell-back::SpeechEncoder left the Neural Engine")
+    assert lines[4].startswith("::notice title=recording%3A ane-work-of-others::2 of 11 Neural Engine")
     assert len(lines) == 4
 
 

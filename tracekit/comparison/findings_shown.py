@@ -23,20 +23,33 @@ class Need(Enum):
     """The engine of each call: one of unknown engine may be the one that left it."""
     LENGTHS = auto()
     NEURAL_ENGINE = auto()
+    GPU = auto()
     SAMPLES = auto()
     LOADS = auto()
     REQUESTS = auto()
     LOG = auto()
 
 
-NEEDS: Mapping[str, Need] = {
-    **dict.fromkeys(RECORDING_KINDS, Need.NOTHING),
-    **dict.fromkeys(
-        ("alternates", "came-back", "differs-by-function", "fell-back", "moved-to-engine"), Need.ENGINES
+_KINDS: Mapping[Need, tuple[str, ...]] = {
+    Need.NOTHING: tuple(sorted(RECORDING_KINDS)),
+    Need.ENGINES: (
+        *("alternates", "came-back", "differs-by-function", "fell-back", "moved-to-engine"),
+        "not-on-requested-engine",
     ),
-    **dict.fromkeys(("operators-refused", "program-not-loaded"), Need.LOG),
-    "requests-failed": Need.REQUESTS,
+    Need.LENGTHS: (
+        *("cold-first-call", "latency-drift", "latency-outliers", "models-serialized", "two-populations"),
+    ),
+    Need.NEURAL_ENGINE: ("engine-contention", "gaps-in-calls", "partly-on-engine"),
+    Need.GPU: ("gpu-shared-with-rendering",),
+    Need.SAMPLES: (
+        *("allocations", "conversions", "copies-around-engine", "main-thread-blocked"),
+        *("on-efficiency-cores", "work-beside-calls"),
+    ),
+    Need.LOADS: ("compiled-in-run", "load-per-call", "loaded-again"),
+    Need.REQUESTS: ("requests-failed",),
+    Need.LOG: ("operators-refused", "program-not-loaded"),
 }
+NEEDS: Mapping[str, Need] = {kind: need for need, kinds in _KINDS.items() for kind in kinds}
 """For each kind of finding, what shows it; a kind that is not here cannot be required."""
 
 _ACCELERATORS = (Engine.ANE, Engine.GPU)
@@ -55,8 +68,9 @@ def unseen(observations: Observations, kind: str, rows: BoolArray) -> str:
         return "the only window is the whole run, so no call is seen"
     if need is Need.LENGTHS:
         return observations.quantity("length").problem(rows)
-    if need is Need.NEURAL_ENGINE:
-        return "" if observations.is_measured(Engine.ANE) else observations.unmeasured(Engine.ANE)
+    if need in (Need.NEURAL_ENGINE, Need.GPU):
+        engine = Engine.GPU if need is Need.GPU else Engine.ANE
+        return "" if observations.is_measured(engine) else observations.unmeasured(engine)
     if need is Need.SAMPLES:
         return observations.quantity("samples", str(Engine.CPU)).problem(rows)
     if need is Need.LOADS:
