@@ -35,6 +35,11 @@ _MOST_LOCATIONS = 6
 _ENDS_OF_LOCATIONS = frozenset(")]0123456789abcdefABCDEF")
 _MANGLED = re.compile(r"_{1,3}ZT?[hv]?\d*_?N?[rVK]*[RO]?(?=\d)|_{1,3}ZN[rVK]*[RO]?(?:St)?(?=\d)")
 
+SYSTEM_FOLDER = re.compile(
+    r"(?:.*/Symbols|.*/RuntimeRoot|.*/Cryptexes/OS)?/(?:System|usr/lib|usr/libexec|Library/Apple)/"
+)
+"""Folders of system libraries, which lie below another folder in device support and in simulators."""
+
 
 @lru_cache(maxsize=10_000)
 def plain_binary(name: str) -> str:

@@ -153,10 +153,15 @@ class Measured:
         return self.spans(Scope(self._all_pids, ""), key)
 
     @cached_property
+    def other_process_rows(self) -> pd.DataFrame:
+        """The ANE's rows of execution for models that are none of the target's."""
+        is_execution = (self._frame["phase"] == Phase.EXECUTE).to_numpy(bool)
+        return self._frame[self.owner.other_process & is_execution]
+
+    @cached_property
     def other_process(self) -> IntervalSet:
         """When the ANE ran models that are none of the target's."""
-        is_execution = (self._frame["phase"] == Phase.EXECUTE).to_numpy(bool)
-        return _intervals(self._frame[self.owner.other_process & is_execution])
+        return _intervals(self.other_process_rows)
 
     @property
     def gpu_rows_without_process(self) -> int:

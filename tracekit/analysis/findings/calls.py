@@ -111,10 +111,11 @@ class Calls:
             positions[rows] = np.repeat(np.arange(len(self.models)), sizes)
         return positions
 
-    def models_with(self, marked: BoolArray) -> Iterator[ModelCalls]:
-        """Yield the models that have a marked window; there may be 100,000 models, of which few have one."""
+    def models_with(self, marked: BoolArray, fewest: int = 1) -> Iterator[ModelCalls]:
+        """Yield the models that have so many marked windows; there may be 100,000 models, of which few do."""
         positions = self.model_of[marked]
-        for position in np.unique(positions[positions >= 0]).tolist():
+        counts = np.bincount(positions[positions >= 0], minlength=len(self.models))
+        for position in np.flatnonzero(counts >= fewest).tolist():
             yield self.models[position]
 
     @cached_property

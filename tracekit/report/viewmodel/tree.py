@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from tracekit.analysis.classification.frame_names import SYSTEM_FOLDER
 from tracekit.model.tables import StackTable
 
 ROOT = -1
 SYSTEM, CUT_OFF = 1, 2
 """Flags of nodes: a function of a system library; the rest of what pruning cut off below the parent."""
-_SYSTEM = re.compile(
-    r"(?:.*/Symbols|.*/RuntimeRoot|.*/Cryptexes/OS)?/(?:System|usr/lib|usr/libexec|Library/Apple)/"
-)
-"""Folders of system libraries, which lie below another folder in device support and in simulators."""
 Ints = npt.NDArray[np.int64]
 
 
@@ -181,7 +177,7 @@ def _levels(tree: CallTree) -> list[tuple[int, int]]:
 
 def are_system(paths: npt.NDArray[np.object_]) -> npt.NDArray[np.bool_]:
     """Mark the binaries of the operating system, by the folders where Apple's systems keep them."""
-    return np.array([bool(_SYSTEM.match(str(path))) for path in paths], bool)
+    return np.array([bool(SYSTEM_FOLDER.match(str(path))) for path in paths], bool)
 
 
 def node_flags(tree: CallTree, paths: npt.NDArray[np.object_]) -> Ints:

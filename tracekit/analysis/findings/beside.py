@@ -1,0 +1,310 @@
+"""Work of the calling thread between calls: the app's own, conversions, allocations, and loads of the model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tracekit.analysis.engines.codes import is_engine, is_phase, sums
+from tracekit.analysis.findings.calls import Calls, ModelCalls
+from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
+from tracekit.analysis.findings.host import (
+    Between,
+    between_calls,
+    frames_matching,
+    frames_of_app,
+    innermost,
+    interface_threads,
+    stacks_with,
+)
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML
+from tracekit.model.vocabulary import Basis, Engine, Phase
+
+CONVERSION = re.compile(
+    r"\bvImage[A-Z]\w+|\bVTPixel(?:Transfer|Rotation)Session\w+|\bCGContextDrawImage\b|\bCGImageCreate\w*"
+    r"|-\[CIContext (?:render|create|_render|draw)|\bvDSP_v(?:dpsp|spdp|flt\w+|fix\w+)\b"
+    r"|-\[MLMultiArray (?:objectFor|objectAt|setObject|numberAt|getBytes|initWithPixelBuffer)"
+    r"|\bMLMultiArray\.subscript\b|\bMLShapedArray\w*\.(?:init\(converting|scalars\b|subscript\b)"
+    r"|-\[UIImage drawIn|\bUIGraphicsImageRenderer\b"
+)
+"""Functions that copy an image, a pixel buffer or an array into another size, format or type."""
+ALLOCATION = re.compile(
+    r"^_?_?(?:malloc|calloc|realloc|posix_memalign|aligned_alloc|mmap|vm_allocate|mach_vm_allocate)\b"
+    r"|^_?(?:xzm|szone|nanov2|default_zone|tiny|small|medium|large)_(?:\w+_)?(?:malloc|calloc|memalign|realloc)"
+    r"|^swift_(?:slowAlloc|allocObject)\b|^operator new\b"
+    r"|\bCVPixelBuffer(?:Create\w*|PoolCreatePixelBuffer)\b|\bIOSurface(?:Client)?Create\w*"
+    r"|-\[MLMultiArray initWith(?:Shape|Scalars)|\bMLMultiArray\.(?:__allocating_)?init\(shape"
+)
+"""Functions that allocate memory: any, and the buffers of images and arrays by name."""
+_OF_THE_CALLS = 0.05
+"""Conversions and allocations count from this share of the calls' time on, in this part of the calls:"""
+_REPEATED = 0.25
+_NEARLY_EVERY = 0.8
+_MUCH = 0.2
+_FEWEST = 3
+
+
+def work_beside_calls(calls: Calls) -> Iterator[Finding]:
+    """Yield the findings about the calling thread's samples between the calls of a model."""
+    is_possible = calls.is_timed and calls.trace.weight_unit == "ns" and len(calls.starts) > _FEWEST
+    if not is_possible or not len(calls.trace.samples):
+        return
+    # Rows of the engine's own table have no host part: what lies between them may be the call.
+    if calls.analysis.window_rows["source"].isin(ANE_TABLES).any():
+        return
+    between = between_calls(calls)
+    if len(between.after) < _FEWEST:
+        return
+    beside = _Beside(calls, between)
+    yield from beside.app_work()
+    yield from beside.repeated("conversions", beside.is_conversion)
+    yield from beside.repeated("allocations", beside.is_allocation)
+    yield from beside.sampled_loads()
+
+
+@dataclass(frozen=True)
+class _Gaps:
+    """One model's time between calls: its positions in ``Between``, and an amount in each."""
+
+    model: ModelCalls
+    pairs: IntArray
+    amounts_ns: IntArray
+
+    def windows(self, between: Between) -> WindowRanges:
+        """Return the calls that the amounts precede."""
+        return WindowRanges.of(np.sort(between.after[self.pairs[self.amounts_ns > 0]]))
+
+
+class _Beside:
+    """The samples between calls, and what their stacks show."""
+
+    def __init__(self, calls: Calls, between: Between) -> None:
+        self._calls, self._between = calls, between
+        self._sample, self._pair = between.rows()
+        labels = calls.analysis.labels
+        stack_ids = calls.trace.samples["stack_id"].to_numpy(np.int64)
+        self._stack = stack_ids[self._sample]
+        self._weight = calls.trace.weights[self._sample]
+        self._engine, self._phase = labels.engine[self._sample], labels.phase[self._sample]
+        is_interface = np.isin(calls.thread_ids[between.after], interface_threads(calls))
+        # Between calls, a main thread draws and handles events, whatever the model needs.
+        self._is_free = ~labels.in_call[self._sample] & ~is_interface[self._pair] & (self._stack >= 0)
+
+    # What stacks show ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def _is_allocating(self) -> BoolArray:
+        return self._shows(frames_matching(self._calls.trace.stacks, ALLOCATION))
+
+    @cached_property
+    def is_allocation(self) -> BoolArray:
+        """Marks the samples that allocate memory."""
+        return self._is_host_work & self._is_allocating
+
+    @cached_property
+    def is_conversion(self) -> BoolArray:
+        """Marks the samples that convert images or arrays."""
+        shows = self._shows(frames_matching(self._calls.trace.stacks, CONVERSION))
+        return self._is_host_work & shows & ~self._is_allocating
+
+    @cached_property
+    def _is_host_work(self) -> BoolArray:
+        """Marks the work of no engine; loading a model is a matter of its own."""
+        is_host = is_engine(self._engine, Engine.OTHER, Engine.RUNTIME, Engine.GRAPHICS)
+        return self._is_free & is_host & is_phase(self._phase, None, Phase.COPY)
+
+    @cached_property
+    def _app_frames(self) -> BoolArray:
+        trace = self._calls.trace
+        return frames_of_app(trace.stacks, trace.threads["process"].astype("str").unique().tolist())
+
+    def _shows(self, is_marked: BoolArray) -> BoolArray:
+        shows: BoolArray = np.append(stacks_with(self._calls.trace.stacks, is_marked), False)[self._stack]
+        return shows
+
+    # Findings -----------------------------------------------------------------------------------------------
+
+    def app_work(self) -> Iterator[Finding]:
+        """Yield a finding per model between whose calls the app computes longer than they take."""
+        is_work = self._is_free & is_engine(self._engine, Engine.OTHER) & self._shows(self._app_frames)
+        if not is_work.any():
+            return
+        is_work &= ~self.is_conversion & ~self.is_allocation
+        for gaps in self._gaps(is_work, _REPEATED, 0):
+            typical = self._calls.median(gaps.amounts_ns)
+            length = self._calls.median(self._calls.lengths[gaps.model.rows])
+            if typical > length:
+                yield self._finding("work-beside-calls", "warning", gaps, is_work, self._app_frames)
+
+    def repeated(self, kind: str, is_marked: BoolArray) -> Iterator[Finding]:
+        """Yield a finding per model around whose calls such work is seen again and again."""
+        if not is_marked.any():
+            return
+        frames = frames_matching(
+            self._calls.trace.stacks, CONVERSION if kind == "conversions" else ALLOCATION
+        )
+        for gaps in self._gaps(is_marked, _REPEATED, _OF_THE_CALLS):
+            is_much = gaps.amounts_ns.sum() >= _MUCH * self._length_ns(gaps)
+            yield self._finding(kind, "warning" if is_much else "info", gaps, is_marked, frames)
+
+    def sampled_loads(self) -> Iterator[Finding]:
+        """Yield a finding per model before nearly each call of which a model is loaded, as stacks show."""
+        intervals = self._calls.trace.intervals
+        is_load = is_phase(self._phase, Phase.LOAD) & (self._stack >= 0)
+        if not is_load.any() or _load_rows(intervals).any():
+            return
+        frames = np.ones(len(self._calls.trace.stacks.frames), bool)
+        for gaps in self._gaps(is_load, _NEARLY_EVERY, 0):
+            yield self._finding("load-per-call", "warning", gaps, is_load, frames)
+
+    def _gaps(self, is_marked: BoolArray, repeated: float, share: float) -> Iterator[_Gaps]:
+        """Yield the models between whose calls marked samples are repeated, and take this share of the calls."""
+        calls, between = self._calls, self._between
+        amounts = sums(self._pair[is_marked], self._weight[is_marked], len(between.after))
+        model = calls.model_of[between.after]
+        count = len(calls.models)
+        pairs = np.bincount(model, minlength=count)
+        seen = np.bincount(model[amounts > 0], minlength=count)
+        totals = sums(model, amounts, count)
+        lengths = sums(model, calls.lengths[between.after], count)
+        fits = (seen >= np.maximum(_FEWEST, repeated * pairs)) & (totals > 0) & (totals >= share * lengths)
+        for position in np.flatnonzero(fits).tolist():
+            rows = np.flatnonzero(model == position)
+            yield _Gaps(calls.models[position], rows, amounts[rows])
+
+    def _length_ns(self, gaps: _Gaps) -> int:
+        return int(self._calls.lengths[self._between.after[gaps.pairs]].sum())
+
+    def _finding(
+        self, kind: str, severity: Any, gaps: _Gaps, is_marked: BoolArray, frames: BoolArray
+    ) -> Finding:
+        calls, model, between = self._calls, gaps.model, self._between
+        symbol, binary, weight_ns, samples = self._heaviest(gaps, is_marked, frames)
+        seen = gaps.pairs[gaps.amounts_ns > 0]
+        total_ns = int(gaps.amounts_ns.sum())
+        numbers: dict[str, Any] = {
+            "is_named": model.is_named,
+            "calls": len(model.rows),
+            "gaps": len(gaps.pairs),
+            "seen": len(seen),
+            "typical_ns": calls.median(gaps.amounts_ns),
+            "mean_ns": total_ns // len(gaps.pairs),
+            "length_ns": calls.median(calls.lengths[model.rows]),
+            "symbol": symbol,
+            "symbol_ns": weight_ns // len(gaps.pairs),
+            "basis": Basis.SAMPLED,
+        }
+        return Finding(
+            kind,
+            severity,
+            "likely",
+            Basis.SAMPLED,
+            model.name,
+            model.pid,
+            gaps.windows(between),
+            int(calls.ends[between.before[seen]].min()),
+            int(calls.starts[between.after[seen]].max()),
+            total_ns if kind == "load-per-call" else None,
+            numbers,
+            (Support("frame", binary, symbol, samples),) if symbol else (),
+            _ACTIONS[kind],
+        )
+
+    def _heaviest(
+        self, gaps: _Gaps, is_marked: BoolArray, frames: BoolArray
+    ) -> tuple[str, str, int, int]:
+        """Return the function that most time is spent in or below: symbol, binary, weight, samples."""
+        stacks = self._calls.trace.stacks
+        is_chosen = is_marked & np.isin(self._pair, gaps.pairs)
+        distinct, stack = np.unique(self._stack[is_chosen], return_inverse=True)
+        frame = innermost(stacks, distinct, frames)[stack]
+        weight = self._weight[is_chosen][frame >= 0]
+        frame = frame[frame >= 0]
+        if not len(frame):
+            return "", "", 0, 0
+        codes, position = np.unique(stacks.symbol_codes[frame], return_inverse=True)
+        weights = sums(position, weight, len(codes))
+        top = int(np.argmax(weights))
+        first = int(frame[np.argmax(position == top)])
+        return (
+            str(stacks.symbols[first]),
+            str(stacks.binary_names[first]),
+            int(weights[top]),
+            int((position == top).sum()),
+        )
+
+
+_ACTIONS = {
+    "work-beside-calls": (Action("focus-app-code", {}),),
+    "conversions": (Action("model-format", {}), Action("focus-app-code", {})),
+    "allocations": (Action("reuse-buffers", {}), Action("focus-app-code", {})),
+    "load-per-call": (Action("load-once", {}), Action("check-load", {})),
+}
+
+
+def loads_per_call(calls: Calls) -> Iterator[Finding]:
+    """Yield a finding per model that a runtime reports to be loaded before nearly each of its calls."""
+    intervals = calls.trace.intervals
+    is_load = _load_rows(intervals)
+    if not calls.is_timed or int(is_load.sum()) < _FEWEST:
+        return
+    rows = intervals[is_load]
+    starts, ends = (rows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
+    names, pids = rows["model"].astype("str").to_numpy(object), rows["pid"].to_numpy(np.int64)
+    loaded = set(names.tolist())
+    for model in calls.models:
+        if not model.model or model.model not in loaded or len(model.rows) <= _FEWEST:
+            continue
+        is_own = (names == model.model) & ((pids == model.pid) | (pids < 0) | (model.pid < 0))
+        # A load belongs to the first call that begins after the load began; the first call's is needed.
+        call = np.searchsorted(calls.starts[model.rows], starts[is_own])
+        is_repeated = (call > 0) & (call < len(model.rows))
+        amounts = sums(
+            call[is_repeated], (ends - starts)[is_own][is_repeated], len(model.rows)
+        )[1:]
+        if np.count_nonzero(amounts) < max(_FEWEST, _NEARLY_EVERY * len(amounts)):
+            continue
+        yield _measured_loads(calls, model, amounts)
+
+
+def _measured_loads(calls: Calls, model: ModelCalls, amounts_ns: IntArray) -> Finding:
+    before = model.rows[1:][amounts_ns > 0]
+    numbers: dict[str, Any] = {
+        "is_named": model.is_named,
+        "calls": len(model.rows),
+        "gaps": len(amounts_ns),
+        "seen": len(before),
+        "typical_ns": calls.median(amounts_ns),
+        "length_ns": calls.median(calls.lengths[model.rows]),
+        "symbol": "",
+        "basis": Basis.MEASURED,
+    }
+    source = str(calls.analysis.window_rows["source"].iloc[int(before[0])])
+    return Finding(
+        "load-per-call",
+        "warning",
+        "certain",
+        Basis.MEASURED,
+        model.name,
+        model.pid,
+        WindowRanges.of(before),
+        int(calls.starts[model.rows[0]]),
+        int(calls.ends[before[-1]]),
+        int(amounts_ns.sum()),
+        numbers,
+        (Support("table", source, "loads of the model", len(before)),),
+        _ACTIONS["load-per-call"],
+    )
+
+
+def _load_rows(intervals: Any) -> BoolArray:
+    """Mark the loads that a runtime reports: one row per load, those inside it are left out."""
+    is_load = (intervals["phase"] == Phase.LOAD) & intervals["source"].isin((CORE_ML, CORE_AI))
+    marked: BoolArray = (is_load & (intervals["depth"] <= 0)).to_numpy(bool)
+    return marked & (intervals["end_ns"] > intervals["start_ns"]).to_numpy(bool)

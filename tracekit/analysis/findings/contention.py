@@ -1,0 +1,230 @@
+"""An engine that several models or processes want at once: the Neural Engine, and the GPU while it draws."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet
+from tracekit.analysis.findings.calls import Calls, ModelCalls
+from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
+from tracekit.analysis.findings.lengths import extra_length, share_of
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.schemas import GPU_INTERVALS
+from tracekit.model.vocabulary import Basis, Engine, Phase
+
+_OF_A_CALL = 0.05
+"""The engine's work for others is part of a call's story from this share of the call on: a choice."""
+_OF_ALL_CALLS = 0.1
+"""The GPU draws in nearly every call of an app with a screen: less than this share is usual."""
+_MOST_NAMES = 3
+_MOST_PARTNERS = 8
+_IN_TURN = 0.1
+"""Two models take turns on an engine if less than this share of their work there is at the same time."""
+_CLIENT = re.compile(r"\(\s*(.+?) \((\d+)\)\s*\)")
+"""A label of the GPU's table: ``GPU Execution      ( WindowServer (181) )  0x…``."""
+_EXECUTION = (Engine.ANE, Phase.EXECUTE)
+
+
+def ane_contention(calls: Calls) -> Iterator[Finding]:
+    """Yield a finding per model in whose calls the Neural Engine worked for other processes."""
+    others_ns = calls.analysis.times["foreign_ns"].to_numpy(np.int64)
+    if not calls.is_timed or not others_ns.any():
+        return
+    is_shared = calls.serves(Engine.ANE) & (others_ns > 0) & (others_ns >= _OF_A_CALL * calls.lengths)
+    users = _ane_users(calls)
+    for model in calls.models_with(is_shared):
+        rows = model.rows[calls.serves(Engine.ANE)[model.rows]]
+        sharing = _sharing(calls, rows[is_shared[rows]], rows[~is_shared[rows]], others_ns)
+        yield _finding("engine-contention", Engine.ANE, calls, model, sharing, users)
+
+
+def gpu_shared(calls: Calls) -> Iterator[Finding]:
+    """Yield a finding per model in whose calls the GPU drew, or worked for other processes."""
+    on_gpu = calls.serves(Engine.GPU) if calls.is_timed else np.zeros(len(calls.starts), bool)
+    frame = calls.trace.intervals
+    if not on_gpu.any() or GPU_INTERVALS not in frame["source"].cat.categories:
+        return
+    frame = frame[((frame["source"] == GPU_INTERVALS) & (frame["pid"] >= 0)).to_numpy(bool)]
+    pids: dict[int, list[_User]] = {}
+    for model in calls.models_with(on_gpu):
+        if model.pid not in pids:
+            pids[model.pid] = _gpu_users(calls, frame, model.pid)
+        users = pids[model.pid]
+        rows = model.rows[on_gpu[model.rows]]
+        others_ns = np.zeros(len(calls.starts), np.int64)
+        others_ns[rows] = _union(users).within(calls.starts[rows], calls.ends[rows])
+        is_shared = others_ns[rows] >= np.maximum(_OF_ALL_CALLS * calls.lengths[rows], 1)
+        sharing = _sharing(calls, rows[is_shared], rows[~is_shared], others_ns)
+        is_much = share_of(others_ns[rows], calls.lengths[rows]) >= _OF_ALL_CALLS
+        if len(sharing.rows) and (is_much or sharing.extra_ns):
+            yield _finding("gpu-shared-with-rendering", Engine.GPU, calls, model, sharing, users)
+
+
+def models_in_turn(calls: Calls) -> Iterator[Finding]:
+    """Yield a finding per model whose calls wait while the Neural Engine works for another one of the app."""
+    if not calls.is_timed or not calls.is_measured(Engine.ANE):
+        return
+    alone = calls.analysis.window_rows["alone"].to_numpy(bool)
+    is_candidate = calls.serves(Engine.ANE) & ~calls.first
+    overlapped = is_candidate & ~alone
+    partners = [model for model in calls.models_with(overlapped) if model.is_named][:_MOST_PARTNERS]
+    if len(partners) < 2 or not (is_candidate & alone).any():
+        return
+    engine = calls.analysis.measured.everything(_EXECUTION)
+    busy_ns = calls.work_of((Engine.ANE,), (Phase.EXECUTE,)).busy_ns
+    for model in partners:
+        rows = model.rows[overlapped[model.rows]]
+        quiet = model.rows[(is_candidate & alone)[model.rows]]
+        extra_ns = extra_length(calls, rows, quiet)
+        # What the engine worked in a call beyond the call's own work is the time in which the call waited.
+        others_ns = np.zeros(len(calls.starts), np.int64)
+        others_ns[rows] = engine.within(calls.starts[rows], calls.ends[rows]) - busy_ns[rows]
+        if not extra_ns or 2 * calls.median(others_ns[rows]) < extra_ns:
+            continue
+        users = _partners_in_turn(calls, model, rows, [other for other in partners if other is not model])
+        if users:
+            sharing = _Sharing(rows, quiet, others_ns, extra_ns)
+            yield _finding("models-serialized", Engine.ANE, calls, model, sharing, users)
+
+
+@dataclass(frozen=True)
+class _User:
+    """A process or a model that used an engine, and when."""
+
+    name: str
+    pid: int
+    spans: IntervalSet
+    is_own: bool = False
+
+
+@dataclass(frozen=True)
+class _Sharing:
+    """Calls in which an engine also worked for others, and calls of the same model without."""
+
+    rows: IntArray
+    without: IntArray
+    others_ns: IntArray
+    extra_ns: int
+
+
+def _sharing(calls: Calls, rows: IntArray, without: IntArray, others_ns: IntArray) -> _Sharing:
+    return _Sharing(rows, without, others_ns, extra_length(calls, rows, without))
+
+
+def _finding(
+    kind: str, engine: Engine, calls: Calls, model: ModelCalls, sharing: _Sharing, users: Sequence[_User]
+) -> Finding:
+    rows = sharing.rows
+    starts, ends = calls.starts[rows], calls.ends[rows]
+    amounts = [(int(user.spans.within(starts, ends).sum()), user) for user in users]
+    named = sorted((entry for entry in amounts if entry[0]), key=lambda entry: (-entry[0], entry[1].name))
+    numbers: dict[str, Any] = {
+        "engine": engine,
+        "is_named": model.is_named,
+        "calls": len(model.rows),
+        "shared": len(rows),
+        "others_ns": calls.median(sharing.others_ns[rows]),
+        "users": tuple((user.name, user.is_own) for _, user in named[:_MOST_NAMES]),
+        "more_users": max(len(named) - _MOST_NAMES, 0),
+        "with_ns": calls.median(calls.lengths[rows]),
+        "without_ns": calls.median(calls.lengths[sharing.without]) if len(sharing.without) else None,
+        "extra_ns": sharing.extra_ns or None,
+    }
+    table = calls.analysis.measured.reported.get(engine, GPU_INTERVALS)
+    touched = sum(int(user.spans.count(starts, ends).sum()) for _, user in named)
+    return Finding(
+        kind,
+        "warning" if sharing.extra_ns else "info",
+        "likely" if sharing.extra_ns else "certain",
+        Basis.MEASURED,
+        model.name,
+        model.pid,
+        WindowRanges.of(rows),
+        int(starts[0]),
+        int(ends[-1]),
+        len(rows) * sharing.extra_ns or None,
+        numbers,
+        (Support("table", table, "work for others in these calls", touched),),
+        (
+            Action("timeline", {}),
+            *([Action("check-latency", {"model": model.model})] if sharing.extra_ns else []),
+        ),
+    )
+
+
+def _ane_users(calls: Calls) -> list[_User]:
+    """Return the processes and models of others that the Neural Engine's rows name."""
+    rows = calls.analysis.measured.other_process_rows
+    process = rows["pid"].map(_process_names(calls)).fillna("")
+    return _users(rows, process.where(process != "", rows["model"].astype("str")))
+
+
+def _gpu_users(calls: Calls, frame: pd.DataFrame, pid: int) -> list[_User]:
+    """Return the users of the GPU beside the models of one process.
+
+    Its own work without an ML mark is drawing only where other work has the mark.
+    """
+    is_own = (frame["pid"] == pid).to_numpy(bool)
+    is_drawing = (frame["engine"] == Engine.GRAPHICS).to_numpy(bool)
+    is_other: BoolArray = ~is_own if pid >= 0 else np.zeros(len(frame), bool)
+    counts = is_other | (is_own & is_drawing & calls.is_measured(Engine.GPU))
+    rows = frame[counts]
+    names = _process_names(calls)
+    for row in rows.drop_duplicates("pid")[["pid", "label"]].to_dict("records"):
+        client = _CLIENT.search(str(row["label"]))
+        names.setdefault(int(row["pid"]), client[1] if client else "")
+    users = _users(rows, rows["pid"].map(names).fillna(""))
+    return [_User(user.name, user.pid, user.spans, user.pid == pid) for user in users]
+
+
+def _users(rows: pd.DataFrame, names: pd.Series[str]) -> list[_User]:
+    groups = rows.assign(user=names).groupby(["user", "pid"], sort=True)
+    return [
+        _User(
+            str(name),
+            int(pid),
+            IntervalSet.of(group["start_ns"].to_numpy(np.int64), group["end_ns"].to_numpy(np.int64)),
+        )
+        for (name, pid), group in groups
+    ]
+
+
+def _union(users: Sequence[_User]) -> IntervalSet:
+    if not users:
+        return EMPTY
+    return IntervalSet.of(
+        np.concatenate([user.spans.starts for user in users]),
+        np.concatenate([user.spans.ends for user in users]),
+    )
+
+
+def _process_names(calls: Calls) -> dict[int, str]:
+    threads = calls.trace.threads
+    return dict(zip(threads["pid"].tolist(), threads["process"].tolist(), strict=True))
+
+
+def _partners_in_turn(
+    calls: Calls, model: ModelCalls, rows: IntArray, partners: Sequence[ModelCalls]
+) -> list[_User]:
+    """Return the models whose work on the Neural Engine lies in these calls, but beside their own work."""
+    measured = calls.analysis.measured
+    starts, ends = calls.starts[rows], calls.ends[rows]
+    names = measured.owner.models
+    if model.name not in names:
+        return []
+    own = measured.spans(measured.scope(model.pid, model.name), _EXECUTION)
+    users = []
+    for partner in partners:
+        if partner.name not in names or partner.name == model.name:
+            continue
+        spans = measured.spans(measured.scope(partner.pid, partner.name), _EXECUTION)
+        amount_ns = int(spans.within(starts, ends).sum())
+        if amount_ns and (spans & own).within(starts, ends).sum() <= _IN_TURN * amount_ns:
+            users.append(_User(partner.name, partner.pid, spans, True))
+    return users

@@ -1,0 +1,71 @@
+"""CPU inference that ran on efficiency cores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tracekit.analysis.engines.codes import is_engine, is_phase, sums
+from tracekit.analysis.findings.calls import Calls
+from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
+from tracekit.analysis.findings.lengths import extra_length
+from tracekit.model.vocabulary import Basis, Engine, Phase
+
+_MOSTLY = 0.5
+_FEWEST_SAMPLES = 20
+_EFFICIENCY, _PERFORMANCE = 0, 1
+
+
+def efficiency_cores(calls: Calls) -> Iterator[Finding]:
+    """Yield a finding per model whose inference on the CPU ran mostly, or more slowly, on efficiency cores."""
+    types = calls.trace.core_types
+    if set(types.values()) != {"E", "P"} or not calls.serves(Engine.CPU).any():
+        return
+    labels, samples = calls.analysis.labels, calls.trace.samples
+    of_core = np.full(1 << 16, -1, np.int64)  # any int16, the negative ones from the end
+    for core, kind in types.items():
+        if 0 <= core < 1 << 15:
+            of_core[core] = _EFFICIENCY if kind == "E" else _PERFORMANCE
+    is_inference = is_engine(labels.engine, Engine.CPU) & is_phase(labels.phase, Phase.EXECUTE)
+    core = np.where(is_inference, of_core[samples["core"].to_numpy(np.int64)], -1)
+    tally = calls.analysis.members.tally(core)
+    slow, fast = (
+        sums(tally.window[tally.code == kind], tally.count[tally.code == kind], len(calls.starts))
+        for kind in (_EFFICIENCY, _PERFORMANCE)
+    )
+    for model in calls.models_with(slow > 0):
+        rows = model.rows[(slow + fast)[model.rows] > 0]
+        on_slow, counted = int(slow[rows].sum()), int((slow + fast)[rows].sum())
+        is_mostly_slow = slow[rows] > _MOSTLY * (slow + fast)[rows]
+        slow_rows, fast_rows = rows[is_mostly_slow], rows[~is_mostly_slow]
+        if counted < _FEWEST_SAMPLES or not len(slow_rows):
+            continue
+        extra_ns = extra_length(calls, slow_rows, fast_rows)
+        if not extra_ns and on_slow <= _MOSTLY * counted:
+            continue
+        numbers: dict[str, Any] = {
+            "is_named": model.is_named,
+            "calls": len(model.rows),
+            "slow": len(slow_rows),
+            "share": on_slow / counted,
+            "slow_ns": calls.median(calls.lengths[slow_rows]),
+            "fast_ns": calls.median(calls.lengths[fast_rows]) if len(fast_rows) else None,
+            "extra_ns": extra_ns or None,
+        }
+        yield Finding(
+            "on-efficiency-cores",
+            "warning" if extra_ns else "info",
+            "likely",
+            Basis.SAMPLED,
+            model.name,
+            model.pid,
+            WindowRanges.of(slow_rows),
+            int(calls.starts[slow_rows[0]]),
+            int(calls.ends[slow_rows[-1]]),
+            len(slow_rows) * extra_ns or None,
+            numbers,
+            (Support("table", calls.trace.samples_source, "inference on efficiency cores", on_slow),),
+            (Action("raise-qos", {}), Action("check-latency", {"model": model.model})),
+        )

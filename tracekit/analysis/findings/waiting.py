@@ -1,0 +1,168 @@
+"""Time lost inside calls: gaps in which nothing works, and calls that block the main thread of an app."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tracekit.analysis.engines.busy import is_work
+from tracekit.analysis.engines.interval_sets import union
+from tracekit.analysis.findings.calls import Calls, ModelCalls
+from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
+from tracekit.analysis.findings.host import interface_threads
+from tracekit.analysis.windows.window import sampling_period_ns
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.schemas import ANE_TABLES
+from tracekit.model.vocabulary import ENGINE_CODE, SERVING, Basis, Engine
+
+_SHARE = 0.2
+"""A gap is worth a look from this share of the median call on: a choice."""
+_FEWEST = 3
+FRAME_NS = 16_666_667
+"""A display of 60 Hz shows a picture in this time; those of 120 Hz in half of it."""
+
+
+def gaps_in_calls(calls: Calls) -> Iterator[Finding]:
+    """Yield a finding per model in whose calls no engine and no thread of the call works for a while."""
+    idle = calls.analysis.times["idle_ns"]
+    if not calls.is_timed or not len(idle) or idle.isna().all():
+        return
+    idle_ns = np.maximum(idle.fillna(0).to_numpy(np.int64), 0)
+    is_candidate = _is_idle_known(calls) & ~idle.isna().to_numpy(bool)
+    is_long = is_candidate & (idle_ns >= _SHARE * calls.lengths) & (idle_ns > 0)
+    for model in calls.models_with(is_long, _FEWEST):
+        rows = model.rows[is_candidate[model.rows]]
+        waited_ns = np.maximum(idle_ns[rows] - _unresolved(calls, model, rows), 0)
+        typical, length = calls.median(waited_ns), calls.median(calls.lengths[rows])
+        if typical and typical >= _SHARE * length:
+            yield _gap(calls, model, rows, waited_ns, typical, length)
+
+
+def _is_idle_known(calls: Calls) -> BoolArray:
+    """Mark warm calls of a known thread in which nothing else can have been at work.
+
+    In calls that overlap, work on other threads may be of either; an engine without a table may have worked
+    unseen. What a table of the engine itself calls a call has no host part.
+    """
+    windows = calls.analysis.window_rows
+    marked: BoolArray = windows["alone"].to_numpy(bool) & ~calls.first & (calls.thread_ids >= 0)
+    marked &= (calls.served > 0) & ~windows["source"].isin(ANE_TABLES).to_numpy(bool)
+    for engine in SERVING:
+        if engine is not Engine.CPU and not calls.is_measured(engine):
+            marked &= ~calls.serves(engine)
+    return marked & (calls.analysis.members.counts > 0)
+
+
+def _unresolved(calls: Calls, model: ModelCalls, rows: IntArray) -> IntArray:
+    """Return the time in each call of which samples and intervals cannot show that it was idle.
+
+    A sample stands for a period from its moment on, so before and after every interval up to a period may be
+    missing. While the engine worked for another process, the call waited for it: that is contention.
+    """
+    measured = calls.analysis.measured
+    scope = measured.scope(model.pid, model.model)
+    working = union([measured.spans(scope, key) for key in measured.keys if is_work(key)])
+    edges = working.count(calls.starts[rows], calls.ends[rows]) + 1
+    foreign = calls.analysis.times["foreign_ns"].to_numpy(np.int64)[rows]
+    unresolved: IntArray = edges * sampling_period_ns(calls.trace) + foreign
+    return unresolved
+
+
+def _gap(
+    calls: Calls, model: ModelCalls, rows: IntArray, waited_ns: IntArray, typical_ns: int, length_ns: int
+) -> Finding:
+    with_gap = rows[waited_ns > 0]
+    numbers: dict[str, Any] = {
+        "is_named": model.is_named,
+        "calls": len(model.rows),
+        "counted": len(rows),
+        "gap_ns": typical_ns,
+        "length_ns": length_ns,
+        "engines": tuple(engine for engine in SERVING if calls.serves(engine)[rows].any()),
+    }
+    tables = ", ".join(sorted(set(calls.analysis.measured.sources.values())))
+    return Finding(
+        "gaps-in-calls",
+        "warning",
+        "likely",
+        Basis.INFERRED,
+        model.name,
+        model.pid,
+        WindowRanges.of(with_gap),
+        int(calls.starts[with_gap[0]]),
+        int(calls.ends[with_gap[-1]]),
+        int(waited_ns.sum()),
+        numbers,
+        (
+            Support("table", tables, "no interval in the gaps"),
+            Support("table", calls.trace.samples_source, "no sample in the gaps"),
+        ),
+        (Action("thread-states", {}), Action("timeline", {})),
+    )
+
+
+def main_thread_blocked(calls: Calls) -> Iterator[Finding]:
+    """Yield a finding per model whose calls keep a user interface's main thread longer than a frame.
+
+    A command-line tool may wait on its main thread: only threads that show a user interface count.
+    """
+    if not calls.is_timed or (calls.lengths <= FRAME_NS).all():
+        return
+    sources = calls.analysis.window_rows["source"]
+    is_long = (calls.lengths > FRAME_NS) & ~sources.isin(ANE_TABLES).to_numpy(bool)
+    threads = interface_threads(calls)
+    is_long &= np.isin(calls.thread_ids, threads)
+    if not is_long.any():
+        return
+    is_blocked = is_long & _stays_in_call(calls, is_long)
+    for model in calls.models_with(is_blocked):
+        rows = model.rows[is_blocked[model.rows]]
+        longest = int(rows[np.argmax(calls.lengths[rows])])
+        numbers: dict[str, Any] = {
+            "is_named": model.is_named,
+            "calls": len(model.rows),
+            "blocked": len(rows),
+            "longest_ns": int(calls.lengths[longest]),
+            "median_ns": calls.median(calls.lengths[rows]),
+            "longest_start_ns": int(calls.starts[longest]),
+        }
+        yield Finding(
+            "main-thread-blocked",
+            "warning",
+            "certain",
+            Basis(str(calls.analysis.window_rows["basis"].iloc[longest])),
+            model.name,
+            model.pid,
+            WindowRanges.of(rows),
+            int(calls.starts[rows[0]]),
+            int(calls.ends[rows[-1]]),
+            None,
+            numbers,
+            (Support("table", calls.trace.samples_source, "the main thread inside the calls"),),
+            (Action("off-main-thread", {}), Action("check-latency", {"model": model.model})),
+        )
+
+
+def _stays_in_call(calls: Calls, chosen: BoolArray) -> BoolArray:
+    """Mark the chosen calls whose thread is seen in the call from its first half to its second, and nowhere else.
+
+    An asynchronous call leaves the thread after a moment: it may be idle, or do something else.
+    """
+    labels, samples = calls.analysis.labels, calls.trace.samples
+    threads = samples["thread_id"].to_numpy(np.int64)
+    times = samples["time_ns"].to_numpy(np.int64)
+    marked = np.zeros(len(calls.starts), bool)
+    for thread in np.unique(calls.thread_ids[chosen]).tolist():
+        rows = np.flatnonzero(chosen & (calls.thread_ids == thread))
+        of_thread = np.flatnonzero(threads == thread)
+        is_inside = labels.in_call[of_thread]
+        is_outside = ~is_inside & (labels.engine[of_thread] != ENGINE_CODE[Engine.UNKNOWN])
+        inside, outside = times[of_thread[is_inside]], times[of_thread[is_outside]]
+        starts, ends = calls.starts[rows], calls.ends[rows]
+        middle = starts + (ends - starts) // 2
+        first, half, last = (np.searchsorted(inside, edge) for edge in (starts, middle, ends))
+        leaves = np.searchsorted(outside, ends) > np.searchsorted(outside, starts)
+        marked[rows] = (half > first) & (last > half) & ~leaves
+    return marked
