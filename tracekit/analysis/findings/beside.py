@@ -1,16 +1,16 @@
-"""Work of the calling thread between calls: the app's own, conversions, allocations, and loads of the model."""
+"""Work of the calling thread between calls: the app's own, conversions, allocations, loads."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from tracekit.analysis.engines.codes import is_engine, is_phase, sums
+from tracekit.analysis.engines.codes import is_engine, is_phase, rows_by, sums
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
 from tracekit.analysis.findings.host import (
@@ -42,11 +42,11 @@ ALLOCATION = re.compile(
     r"|-\[MLMultiArray initWith(?:Shape|Scalars)|\bMLMultiArray\.(?:__allocating_)?init\(shape"
 )
 """Functions that allocate memory: any, and the buffers of images and arrays by name."""
-_OF_THE_CALLS = 0.05
+_OF_THE_CALLS = 0.1
 """Conversions and allocations count from this share of the calls' time on, in this part of the calls:"""
 _REPEATED = 0.25
 _NEARLY_EVERY = 0.8
-_MUCH = 0.2
+_MUCH = 0.25
 _FEWEST = 3
 
 
@@ -164,7 +164,7 @@ class _Beside:
             yield self._finding("load-per-call", "warning", gaps, is_load, frames)
 
     def _gaps(self, is_marked: BoolArray, repeated: float, share: float) -> Iterator[_Gaps]:
-        """Yield the models between whose calls marked samples are repeated, and take this share of the calls."""
+        """Yield the models between whose calls marked samples are repeated and take this share of them."""
         calls, between = self._calls, self._between
         amounts = sums(self._pair[is_marked], self._weight[is_marked], len(between.after))
         model = calls.model_of[between.after]
@@ -212,13 +212,20 @@ class _Beside:
             int(calls.starts[between.after[seen]].max()),
             total_ns if kind == "load-per-call" else None,
             numbers,
-            (Support("frame", binary, symbol, samples),) if symbol else (),
+            (
+                Support(
+                    "table",
+                    calls.trace.samples_source,
+                    f"{symbol} in {binary or 'an unknown binary'}",
+                    samples,
+                ),
+            )
+            if symbol
+            else (),
             _ACTIONS[kind],
         )
 
-    def _heaviest(
-        self, gaps: _Gaps, is_marked: BoolArray, frames: BoolArray
-    ) -> tuple[str, str, int, int]:
+    def _heaviest(self, gaps: _Gaps, is_marked: BoolArray, frames: BoolArray) -> tuple[str, str, int, int]:
         """Return the function that most time is spent in or below: symbol, binary, weight, samples."""
         stacks = self._calls.trace.stacks
         is_chosen = is_marked & np.isin(self._pair, gaps.pairs)
@@ -241,10 +248,10 @@ class _Beside:
 
 
 _ACTIONS = {
-    "work-beside-calls": (Action("focus-app-code", {}),),
-    "conversions": (Action("model-format", {}), Action("focus-app-code", {})),
-    "allocations": (Action("reuse-buffers", {}), Action("focus-app-code", {})),
-    "load-per-call": (Action("load-once", {}), Action("check-load", {})),
+    "work-beside-calls": (Action("flame-graph"),),
+    "conversions": (Action("model-format"), Action("flame-graph")),
+    "allocations": (Action("reuse-buffers"), Action("flame-graph")),
+    "load-per-call": (Action("load-once"), Action("timeline")),
 }
 
 
@@ -256,21 +263,29 @@ def loads_per_call(calls: Calls) -> Iterator[Finding]:
         return
     rows = intervals[is_load]
     starts, ends = (rows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
-    names, pids = rows["model"].astype("str").to_numpy(object), rows["pid"].to_numpy(np.int64)
-    loaded = set(names.tolist())
-    for model in calls.models:
-        if not model.model or model.model not in loaded or len(model.rows) <= _FEWEST:
+    of_model = {
+        (str(name), int(pid)): positions
+        for (name, pid), positions in rows_by(rows.assign(model=rows["model"].astype("str")), "model", "pid")
+        if len(positions) >= _FEWEST
+    }
+    for model in calls.models if of_model else ():
+        is_own = _load_positions(of_model, model)
+        if is_own is None or len(model.rows) <= _FEWEST:
             continue
-        is_own = (names == model.model) & ((pids == model.pid) | (pids < 0) | (model.pid < 0))
         # A load belongs to the first call that begins after the load began; the first call's is needed.
         call = np.searchsorted(calls.starts[model.rows], starts[is_own])
         is_repeated = (call > 0) & (call < len(model.rows))
-        amounts = sums(
-            call[is_repeated], (ends - starts)[is_own][is_repeated], len(model.rows)
-        )[1:]
+        amounts = sums(call[is_repeated], (ends - starts)[is_own][is_repeated], len(model.rows))[1:]
         if np.count_nonzero(amounts) < max(_FEWEST, _NEARLY_EVERY * len(amounts)):
             continue
         yield _measured_loads(calls, model, amounts)
+
+
+def _load_positions(of_model: Mapping[tuple[str, int], IntArray], model: ModelCalls) -> IntArray | None:
+    """Return the loads of a model; rows without a process are the target's."""
+    if not model.is_named:
+        return None
+    return of_model.get((model.name, model.pid), of_model.get((model.name, -1)))
 
 
 def _measured_loads(calls: Calls, model: ModelCalls, amounts_ns: IntArray) -> Finding:
@@ -306,5 +321,8 @@ def _measured_loads(calls: Calls, model: ModelCalls, amounts_ns: IntArray) -> Fi
 def _load_rows(intervals: Any) -> BoolArray:
     """Mark the loads that a runtime reports: one row per load, those inside it are left out."""
     is_load = (intervals["phase"] == Phase.LOAD) & intervals["source"].isin((CORE_ML, CORE_AI))
-    marked: BoolArray = (is_load & (intervals["depth"] <= 0)).to_numpy(bool)
-    return marked & (intervals["end_ns"] > intervals["start_ns"]).to_numpy(bool)
+    is_load &= (intervals["depth"] <= 0) & (intervals["end_ns"] > intervals["start_ns"])
+    marked: BoolArray = is_load.to_numpy(bool)
+    if marked.any():
+        marked = marked & ~intervals["channel"].astype("str").str.startswith("Unload").to_numpy(bool)
+    return marked

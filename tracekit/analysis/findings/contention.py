@@ -13,7 +13,7 @@ import pandas as pd
 from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
-from tracekit.analysis.findings.lengths import extra_length, share_of
+from tracekit.analysis.findings.lengths import extra_length, hold_length, share_of
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import GPU_INTERVALS
 from tracekit.model.vocabulary import Basis, Engine, Phase
@@ -152,8 +152,8 @@ def _finding(
         numbers,
         (Support("table", table, "work for others in these calls", touched),),
         (
-            Action("timeline", {}),
-            *([Action("check-latency", {"model": model.model})] if sharing.extra_ns else []),
+            Action("timeline"),
+            *([hold_length(model, "p90", numbers["without_ns"])] if sharing.extra_ns else []),
         ),
     )
 
@@ -176,9 +176,10 @@ def _gpu_users(calls: Calls, frame: pd.DataFrame, pid: int) -> list[_User]:
     counts = is_other | (is_own & is_drawing & calls.is_measured(Engine.GPU))
     rows = frame[counts]
     names = _process_names(calls)
-    for row in rows.drop_duplicates("pid")[["pid", "label"]].to_dict("records"):
-        client = _CLIENT.search(str(row["label"]))
-        names.setdefault(int(row["pid"]), client[1] if client else "")
+    clients = rows.drop_duplicates("pid")
+    for user_pid, label in zip(clients["pid"].tolist(), clients["label"].astype("str").tolist(), strict=True):
+        client = _CLIENT.search(label)
+        names.setdefault(user_pid, client[1] if client else "")
     users = _users(rows, rows["pid"].map(names).fillna(""))
     return [_User(user.name, user.pid, user.spans, user.pid == pid) for user in users]
 
@@ -188,7 +189,7 @@ def _users(rows: pd.DataFrame, names: pd.Series[str]) -> list[_User]:
     return [
         _User(
             str(name),
-            int(pid),
+            int(str(pid)),
             IntervalSet.of(group["start_ns"].to_numpy(np.int64), group["end_ns"].to_numpy(np.int64)),
         )
         for (name, pid), group in groups

@@ -10,16 +10,19 @@ import numpy as np
 from tracekit.analysis.engines.codes import is_engine, is_phase, sums
 from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
-from tracekit.analysis.findings.lengths import extra_length
+from tracekit.analysis.findings.lengths import extra_length, hold_length
+from tracekit.model.columns import IntArray
 from tracekit.model.vocabulary import Basis, Engine, Phase
 
 _MOSTLY = 0.5
+_NEARLY_ALL = 0.9
+"""Where calls on both kinds of cores are no different, the cores cost nothing that this recording shows."""
 _FEWEST_SAMPLES = 20
 _EFFICIENCY, _PERFORMANCE = 0, 1
 
 
 def efficiency_cores(calls: Calls) -> Iterator[Finding]:
-    """Yield a finding per model whose inference on the CPU ran mostly, or more slowly, on efficiency cores."""
+    """Yield a finding per model whose inference on the CPU ran mostly, or slower, on efficiency cores."""
     types = calls.trace.core_types
     if set(types.values()) != {"E", "P"} or not calls.serves(Engine.CPU).any():
         return
@@ -29,8 +32,8 @@ def efficiency_cores(calls: Calls) -> Iterator[Finding]:
         if 0 <= core < 1 << 15:
             of_core[core] = _EFFICIENCY if kind == "E" else _PERFORMANCE
     is_inference = is_engine(labels.engine, Engine.CPU) & is_phase(labels.phase, Phase.EXECUTE)
-    core = np.where(is_inference, of_core[samples["core"].to_numpy(np.int64)], -1)
-    tally = calls.analysis.members.tally(core)
+    kinds: IntArray = np.where(is_inference, of_core[samples["core"].to_numpy(np.int64)], -1)
+    tally = calls.analysis.members.tally(kinds)
     slow, fast = (
         sums(tally.window[tally.code == kind], tally.count[tally.code == kind], len(calls.starts))
         for kind in (_EFFICIENCY, _PERFORMANCE)
@@ -43,7 +46,7 @@ def efficiency_cores(calls: Calls) -> Iterator[Finding]:
         if counted < _FEWEST_SAMPLES or not len(slow_rows):
             continue
         extra_ns = extra_length(calls, slow_rows, fast_rows)
-        if not extra_ns and on_slow <= _MOSTLY * counted:
+        if not extra_ns and on_slow < _NEARLY_ALL * counted:
             continue
         numbers: dict[str, Any] = {
             "is_named": model.is_named,
@@ -67,5 +70,8 @@ def efficiency_cores(calls: Calls) -> Iterator[Finding]:
             len(slow_rows) * extra_ns or None,
             numbers,
             (Support("table", calls.trace.samples_source, "inference on efficiency cores", on_slow),),
-            (Action("raise-qos", {}), Action("check-latency", {"model": model.model})),
+            (
+                Action("raise-qos"),
+                *([hold_length(model, "p90", numbers["fast_ns"])] if extra_ns else []),
+            ),
         )

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+from tracekit.analysis.findings.beside import loads_per_call, work_beside_calls
 from tracekit.analysis.findings.calls import Calls
+from tracekit.analysis.findings.contention import ane_contention, gpu_shared, models_in_turn
+from tracekit.analysis.findings.cores import efficiency_cores
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.partial import partly_on_engine
 from tracekit.analysis.findings.placement import placement_changes
@@ -13,6 +16,7 @@ from tracekit.analysis.findings.recording import missing_answers
 from tracekit.analysis.findings.recording_limits import recording_limits
 from tracekit.analysis.findings.refusals import failures_and_refusals
 from tracekit.analysis.findings.requested import not_on_requested_engine
+from tracekit.analysis.findings.waiting import gaps_in_calls, main_thread_blocked
 from tracekit.model.vocabulary import Basis
 
 DETECTORS: tuple[Callable[[Calls], Iterable[Finding]], ...] = (
@@ -22,6 +26,14 @@ DETECTORS: tuple[Callable[[Calls], Iterable[Finding]], ...] = (
     failures_and_refusals,
     missing_answers,
     recording_limits,
+    gaps_in_calls,
+    main_thread_blocked,
+    ane_contention,
+    gpu_shared,
+    models_in_turn,
+    efficiency_cores,
+    work_beside_calls,
+    loads_per_call,
 )
 """Each takes the calls of one analysis and yields what it finds; none depends on another."""
 MOST_PER_KIND = 50

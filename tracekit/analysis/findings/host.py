@@ -90,7 +90,8 @@ def interface_threads(calls: Calls) -> IntArray:
 def stacks_with(stacks: StackTable, is_marked: BoolArray) -> BoolArray:
     """Mark the stacks that have a marked frame."""
     marked: BoolArray = (
-        total_per_range(is_marked[stacks.frame_ids], stacks.offsets[:-1], stacks.offsets[1:]) > 0
+        total_per_range(is_marked[stacks.frame_ids].astype(np.int64), stacks.offsets[:-1], stacks.offsets[1:])
+        > 0
     )
     return marked
 

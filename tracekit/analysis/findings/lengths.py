@@ -1,4 +1,4 @@
-"""``extra_length``: how much longer some calls are than others, where few calls already show it."""
+"""Lengths of calls: how much longer some are than others, where few calls already show it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from math import comb
 
 import numpy as np
 
-from tracekit.analysis.findings.calls import Calls
+from tracekit.analysis.findings.calls import Calls, ModelCalls
+from tracekit.analysis.findings.finding import Action
 from tracekit.analysis.findings.placement import clearly_longer
 from tracekit.model.columns import IntArray
 
@@ -34,3 +35,8 @@ def extra_length(calls: Calls, rows: IntArray, others: IntArray) -> int:
 def share_of(amount_ns: IntArray, lengths: IntArray) -> float:
     """Return the part that some times are of all calls' time."""
     return float(amount_ns.sum(dtype=np.float64)) / max(float(lengths.sum(dtype=np.float64)), 1.0)
+
+
+def hold_length(model: ModelCalls, statistic: str, limit_ns: int) -> Action:
+    """Return the next step that holds a length of a model's calls in CI."""
+    return Action("check-latency", {"model": model.model, "statistic": statistic, "limit_ns": limit_ns})

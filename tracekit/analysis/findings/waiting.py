@@ -12,6 +12,7 @@ from tracekit.analysis.engines.interval_sets import union
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
 from tracekit.analysis.findings.host import interface_threads
+from tracekit.analysis.findings.lengths import hold_length
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES
@@ -99,7 +100,7 @@ def _gap(
             Support("table", tables, "no interval in the gaps"),
             Support("table", calls.trace.samples_source, "no sample in the gaps"),
         ),
-        (Action("thread-states", {}), Action("timeline", {})),
+        (Action("thread-states"), Action("timeline")),
     )
 
 
@@ -141,12 +142,12 @@ def main_thread_blocked(calls: Calls) -> Iterator[Finding]:
             None,
             numbers,
             (Support("table", calls.trace.samples_source, "the main thread inside the calls"),),
-            (Action("off-main-thread", {}), Action("check-latency", {"model": model.model})),
+            (Action("off-main-thread"), hold_length(model, "max", FRAME_NS)),
         )
 
 
 def _stays_in_call(calls: Calls, chosen: BoolArray) -> BoolArray:
-    """Mark the chosen calls whose thread is seen in the call from its first half to its second, and nowhere else.
+    """Mark the chosen calls whose thread is seen in both halves of the call, and nowhere else meanwhile.
 
     An asynchronous call leaves the thread after a moment: it may be idle, or do something else.
     """

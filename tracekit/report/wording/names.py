@@ -17,6 +17,11 @@ def model_name(name: str, is_named: bool) -> str:
     return shown if is_named else f"Calls of {shown}"
 
 
+def calls_of(name: str) -> str:
+    """Return calls as the object of a sentence: ``calls of SpeechEncoder``, ``calls of predict()``."""
+    return f"calls of {clip(printable(name), _NAME_WIDTH)}" if name else "calls of the model"
+
+
 def engine_name(engine: str) -> str:
     """Return ``the Neural Engine``; for "MIXED", ``several engines``."""
     return ENGINE_NAMES[Engine(engine)] if engine in ENGINE_NAMES else "several engines"

@@ -121,6 +121,40 @@ def _analyze_signposts(arguments: Mapping[str, Any], info: TraceInfo) -> NextSte
     )
 
 
+def _advice(text: str) -> Callable[[Mapping[str, Any], TraceInfo], NextStep]:
+    return lambda *_: NextStep(text)
+
+
+def _check_latency(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+    limit = f"{-(-arguments['limit_ns'] // 100_000) / 10:g}ms"
+    requirement = f"warm {arguments['statistic']}{_scope(arguments['model'])} <= {limit}"
+    return NextStep(
+        "Hold it in CI, once it is fixed:",
+        shell_command(["tracekit", "check", info.name, *_run(info), "--require", requirement]),
+    )
+
+
+def _timeline(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
+    command = ["tracekit", "export", info.name, *_run(info), "--to", "perfetto", "-o", "timeline.pftrace"]
+    return NextStep("Look at these calls in a timeline, at ui.perfetto.dev:", shell_command(command))
+
+
+def _flame_graph(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
+    return NextStep(
+        "See the functions of the calling thread in a flame graph:",
+        shell_command(["tracekit", "report", info.name, *_run(info), "-o", "report.html"]),
+    )
+
+
+def _thread_states(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
+    return NextStep(
+        "Record when each thread was blocked, and in which system call:",
+        _record(
+            info, "--template", "System Trace", "--instrument", "Neural Engine", "--instrument", "Core ML"
+        ),
+    )
+
+
 def _analyze_bundle(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
     return NextStep(
         "Analyze the .trace itself, which holds every table that was recorded:",
@@ -171,11 +205,30 @@ _STEPS: Mapping[str, Callable[[Mapping[str, Any], TraceInfo], NextStep]] = {
     "analyze-signposts": _analyze_signposts,
     "check-engine": _check_engine,
     "check-issue": _check_issue,
+    "check-latency": _check_latency,
     "check-no-engine": _check_no_engine,
     "check-segments": _check_segments,
     "compute-units": _compute_units,
+    "flame-graph": _flame_graph,
+    "load-once": _advice("Load the model once, keep it, and call it from there."),
+    "model-format": _advice(
+        "Produce images in the size and pixel format that the model declares, and arrays in its type, so that"
+        " nothing is converted."
+    ),
+    "off-main-thread": _advice(
+        "Call the model on another thread or queue, or with the asynchronous prediction."
+    ),
+    "raise-qos": _advice(
+        "Call the model at a higher quality of service (user-initiated): background work stays on efficiency"
+        " cores."
+    ),
+    "reuse-buffers": _advice(
+        "Keep buffers between calls: a pixel buffer pool, and output backings of the prediction."
+    ),
     "show-table": _show_table,
     "read-with-xctrace": _read_with_xctrace,
     "record": _record_again,
     "record-process": _record_process,
+    "thread-states": _thread_states,
+    "timeline": _timeline,
 }

@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from tracekit.analysis.classification.leading_frames import shorten
 from tracekit.analysis.findings.finding import Finding, Support
 from tracekit.model.trace import TraceInfo
-from tracekit.report.wording.findings import partial, placement, recording, refusals, requested
+from tracekit.report.wording.findings import (
+    beside,
+    contention,
+    cores,
+    partial,
+    placement,
+    recording,
+    refusals,
+    requested,
+    waiting,
+)
 from tracekit.report.wording.findings.actions import NextStep, next_steps
 from tracekit.report.wording.findings.sentences import Sentences
 from tracekit.text import clip, plural, printable
@@ -35,11 +45,15 @@ class FindingText:
 
 
 SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
+    **beside.SENTENCES,
+    **contention.SENTENCES,
+    **cores.SENTENCES,
     **partial.SENTENCES,
     **placement.SENTENCES,
+    **recording.SENTENCES,
     **refusals.SENTENCES,
     **requested.SENTENCES,
-    **recording.SENTENCES,
+    **waiting.SENTENCES,
     "more-findings": lambda finding: Sentences(
         "More findings of the same kinds are not listed: "
         + ", ".join(f"{count:,} × {kind}" for kind, count in finding.numbers["kinds"].items())

@@ -1,0 +1,63 @@
+"""Work of the calling thread between calls as English."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tracekit.analysis.findings.finding import Finding
+from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.report.wording.names import calls_of, model_name
+from tracekit.text import clip, format_duration, format_percent, plural, printable
+
+_SYMBOL_WIDTH = 60
+
+
+def _app_work(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    work, length = format_duration(numbers["typical_ns"]), format_duration(numbers["length_ns"])
+    title = (
+        f"Between {calls_of(finding.model)}, the app computes longer than the calls take:"
+        f" {work} against {length}."
+    )
+    symbol = clip(printable(numbers["symbol"]), _SYMBOL_WIDTH)
+    heaviest = (
+        f"{symbol}: {format_duration(numbers['symbol_ns'])} per call" if symbol else "no function with a name"
+    )
+    return Sentences(title, f"Most of it is in {heaviest} (sampled on the calling thread).")
+
+
+def _conversions(finding: Finding) -> Sentences:
+    return _repeated(finding, "Images or arrays are converted")
+
+
+def _allocations(finding: Finding) -> Sentences:
+    return _repeated(finding, "Memory is allocated")
+
+
+def _repeated(finding: Finding, event: str) -> Sentences:
+    numbers = finding.numbers
+    mean = format_duration(numbers["mean_ns"])
+    symbol = clip(printable(numbers["symbol"]), _SYMBOL_WIDTH)
+    title = f"{event} again and again between {calls_of(finding.model)}: {mean} per call, most in {symbol}."
+    share = numbers["mean_ns"] / max(numbers["length_ns"], 1)
+    seen = f"seen before {numbers['seen']:,} of {plural(numbers['gaps'], 'call')}"
+    return Sentences(title, f"That is {format_percent(share)} of the length of a call ({seen}, sampled).")
+
+
+def _loads(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    share = f"{numbers['seen']:,} of {plural(numbers['gaps'], 'call')}"
+    if numbers["basis"] == "measured":
+        title = f"{model_name(finding.model, True)} is loaded again before nearly every call ({share})."
+    else:
+        title = f"A model is loaded before nearly every one of the {calls_of(finding.model)} ({share})."
+    load, length = format_duration(numbers["typical_ns"]), format_duration(numbers["length_ns"])
+    return Sentences(title, f"Loading takes {load} each time ({numbers['basis']}), a call {length}.")
+
+
+SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
+    "allocations": _allocations,
+    "conversions": _conversions,
+    "load-per-call": _loads,
+    "work-beside-calls": _app_work,
+}

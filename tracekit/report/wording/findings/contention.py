@@ -1,0 +1,80 @@
+"""Engines that several models or processes want at once, as English."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tracekit.analysis.findings.finding import Finding
+from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.report.wording.names import calls_of, engine_name, model_name
+from tracekit.text import clip, format_duration, printable
+
+_NAME_WIDTH = 40
+
+
+def _other_processes(finding: Finding) -> Sentences:
+    names = _names(finding)
+    others = f"another process ({names})" if names else "another process"
+    title = f"The Neural Engine worked for {others} during {_share(finding)}."
+    return Sentences(title, _cost(finding))
+
+
+def _gpu(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    drawing = [name for name, is_own in numbers["users"] if is_own]
+    others = [name or "another process" for name, is_own in numbers["users"] if not is_own]
+    work = ["this app's drawing"] if drawing else []
+    work += [clip(printable(name), _NAME_WIDTH) for name in dict.fromkeys(others)]
+    title = f"The GPU also worked for {_listed(work)} during {_share(finding)}."
+    return Sentences(title, _cost(finding))
+
+
+def _in_turn(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    engine = engine_name(numbers["engine"])
+    title = f"{_subject(finding)} and {_names(finding)} take turns on {engine} where their calls overlap."
+    return Sentences(title, _cost(finding))
+
+
+def _cost(finding: Finding) -> str:
+    numbers = finding.numbers
+    others = format_duration(numbers["others_ns"])
+    in_each = " in each" if numbers["shared"] > 1 else ""
+    work = f"it worked {others} for others{in_each}"
+    with_others = format_duration(numbers["with_ns"])
+    if numbers["without_ns"] is None:
+        return f"Of {with_others}, {work}. No call is without, so the cost is unknown."
+    lengths = f"{with_others} against {format_duration(numbers['without_ns'])}"
+    calls = "These calls are" if numbers["shared"] > 1 else "This call is"
+    if numbers["extra_ns"]:
+        return f"{calls} {format_duration(numbers['extra_ns'])} longer than the others ({lengths}): {work}."
+    return f"{calls} not clearly longer than the others ({lengths}); {work}."
+
+
+def _names(finding: Finding) -> str:
+    names = dict.fromkeys(clip(printable(name), _NAME_WIDTH) for name, _ in finding.numbers["users"] if name)
+    more = finding.numbers["more_users"]
+    return _listed([*names, *([f"{more:,} more"] if more else [])])
+
+
+def _listed(names: list[str]) -> str:
+    """Return ``A``, ``A and B``, ``A, B and C``."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def _share(finding: Finding) -> str:
+    """Return ``2 of 8 calls of Detector``; of calls without a model's name, ``2 of 8 calls of predict()``."""
+    shared, calls = finding.numbers["shared"], finding.numbers["calls"]
+    count = f"{shared:,} of {calls:,}" if calls > 1 else "the only one of"
+    return f"{count} {calls_of(finding.model)}"
+
+
+def _subject(finding: Finding) -> str:
+    return model_name(finding.model, finding.numbers["is_named"])
+
+
+SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
+    "engine-contention": _other_processes,
+    "gpu-shared-with-rendering": _gpu,
+    "models-serialized": _in_turn,
+}

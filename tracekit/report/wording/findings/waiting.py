@@ -1,0 +1,42 @@
+"""Gaps inside calls, and a blocked main thread, as English."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tracekit.analysis.findings.finding import Finding
+from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.report.wording.names import calls_of
+from tracekit.text import format_duration, plural
+
+
+def _gaps(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    gap, length = format_duration(numbers["gap_ns"]), format_duration(numbers["length_ns"])
+    return Sentences(
+        f"In {calls_of(finding.model)}, nothing works for {gap} of {length}: no engine, and no thread of the"
+        " call.",
+        f"That is at least {format_duration(finding.lost_ns or 0)} in {plural(numbers['counted'], 'call')}.",
+        "The recording does not show what the call waits for: a lock, another process, a late wake-up.",
+    )
+
+
+def _main_thread(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    blocked, calls = numbers["blocked"], numbers["calls"]
+    longest = format_duration(numbers["longest_ns"])
+    when = format_duration(numbers["longest_start_ns"])
+    takes = "takes" if blocked == 1 else "take"
+    share = f"{blocked:,} of {plural(calls, 'call')}"
+    return Sentences(
+        f"The main thread is blocked by {calls_of(finding.model)}: {share} {takes} longer than a frame of"
+        " the screen (16.7 ms).",
+        f"The longest takes {longest} (at {when}), the median is {format_duration(numbers['median_ns'])}."
+        " The app neither draws nor reacts meanwhile.",
+    )
+
+
+SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
+    "gaps-in-calls": _gaps,
+    "main-thread-blocked": _main_thread,
+}
