@@ -66,6 +66,7 @@ def coreai_one_region_ios27() -> Files:
         task.off(5)
     user_interface(main, task, [app.UI_IOS, app.UI_INLINED], every=16)
     recording.finish()
+    recording.shows("engine-contention", _SCENE, first_call=5)
     calls = recording.inferences
     spans = [
         *preparing_spans(recording, _SCENE, "main", ticks),
@@ -153,6 +154,9 @@ def coreai_and_coreml_ios27() -> Files:
     user_interface(main, caller, [app.UI_IOS, app.UI_INLINED], every=19)
     recording.finish()
     recording.shows("partly-on-engine", _SCENE, first_call=0)
+    recording.shows("engine-contention", _SCENE, first_call=2)
+    recording.shows("engine-contention", "Detector", first_call=8)
+    recording.shows("conversions", "Detector")
     scene, detector = recording.inferences[2], recording.inferences[8]
     spans = [
         *preparing_spans(recording, _SCENE, "encode", ticks),

@@ -207,6 +207,9 @@ def concurrent_models_ios27() -> Files:
     main.on(app.NO_STACK)
     recording.finish()
 
+    recording.shows("engine-contention", "Detector", first_call=1)
+    recording.shows("engine-contention", "SpeechEncoder", first_call=9)
+
     table, calls = "ane-hw-intervals", recording.inferences
     spans = [
         *ane_spans(recording, table, label_27),
