@@ -147,7 +147,7 @@ def test_annotations_of_github() -> None:
     assert lines[2].startswith("::notice title=tracekit check::")
     assert lines[3].startswith("::warning title=finding%3A fell-back::SpeechEncoder left the Neural Engine")
     assert lines[4].startswith("::notice title=recording%3A ane-work-of-others::2 of 11 Neural Engine")
-    assert len(lines) == 4
+    assert len(lines) == 5
 
 
 DAMAGED = Issue("warning", "names-damaged", "x\n::error::y has a wrong CRC", 1)
@@ -218,7 +218,7 @@ def test_hostile_text_is_shown_and_does_nothing() -> None:
     failure = xml[0][0][0].get("message") or ""
     assert "a]]>&<b> \\x00\\x1b\\x0b\\ufffe\\ud800 %0A::error::x,y\\n::set-env" in failure
     lines = to_github(results, HOSTILE).splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 5
     assert all(line.startswith(("::error title=", "::warning title=", "::notice title=")) for line in lines)
     assert "\\ud800 %250A::error::x,y\\n::set-env" in lines[0]
     assert lines[2].startswith("::warning title=require p90 in '%25%3A%2C' <= 1ms::")
