@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from verdict_support import verdicts_of
 
 from tracekit.analysis import Analysis, analyze
 from tracekit.analysis.engines.submissions import SEPARATOR
@@ -130,13 +131,13 @@ def test_rows_of_core_ai_are_the_calls(recording: str) -> None:
 @pytest.mark.parametrize("recording", CALLS)
 def test_hand_offs_of_each_inference(recording: str) -> None:
     analysis = calls_of(recording)
-    orders = [[str(engine) for engine in verdict.order] for verdict in analysis.verdicts]
+    orders = [list(verdict.order) for verdict in verdicts_of(analysis)]
     assert orders == [measured["handoffs"] for _, measured in in_time_order(recording)]
 
 
 @pytest.mark.parametrize("recording", CALLS)
 def test_verdicts(recording: str) -> None:
-    verdicts = [verdict.verdict for verdict in calls_of(recording).verdicts]
+    verdicts = calls_of(recording).verdicts.names
     assert verdicts == [inference["engine"] for inference, _ in in_time_order(recording)]
 
 
@@ -163,7 +164,7 @@ def test_ane_intervals_make_a_window_per_call_that_used_the_ane() -> None:
     assert [source.split("-")[0] for source in analysis.window_rows["source"].astype("str")] == [
         "ane" if "ANE" in measured["handoffs"] else "stacks" for measured in truth["measured"]
     ]
-    assert [[str(engine) for engine in verdict.order] for verdict in analysis.verdicts] == [
+    assert [list(verdict.order) for verdict in verdicts_of(analysis)] == [
         measured["handoffs"] for measured in truth["measured"]
     ]
 

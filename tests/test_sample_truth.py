@@ -94,9 +94,9 @@ def test_verdicts_name_the_engine_that_the_model_ran_on(recording: str) -> None:
     ran_on = [inference["engine"] for inference in truth["inferences"]]
     expected = [{ran_on[index] for index in window["inference_indexes"]} for window in truth["stack_windows"]]
     if expected:
-        assert [{verdict.verdict} for verdict in analysis.verdicts] == expected
+        assert [{name} for name in analysis.verdicts.names] == expected
     else:
-        assert {verdict.verdict for verdict in analysis.verdicts} <= {"UNKNOWN"}
+        assert set(analysis.verdicts.names) <= {"UNKNOWN"}
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)

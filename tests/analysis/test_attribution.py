@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from trace_support import ANE, ANE_WAIT, BNNS, CALL, E5_WORKER, LOAD, MS, UI, Sample, trace_of
+from verdict_support import verdicts_of
 
 from tracekit.analysis import Analysis, Window, analyze
 from tracekit.model.vocabulary import Basis
-from tracekit.report import wording
 
 STACKS = [UI, LOAD, CALL, ANE, ANE_WAIT, BNNS, E5_WORKER, None]
 SAMPLES = st.lists(
@@ -74,10 +74,10 @@ def test_literal() -> None:
     }
     assert rows["busy_ns"].isna().all()
     assert rows["waiting_ns"].isna().all()
-    (verdict,) = analysis.verdicts
+    (verdict,) = verdicts_of(analysis)
     assert verdict.verdict == "MIXED"
-    assert "ANE 2 samples, 2.0 ms host time" in wording.verdict_why(verdict)
-    assert "CPU 1 sample, 40.0 ms host time" in wording.verdict_why(verdict)
+    assert "ANE 2 samples, 2.0 ms host time" in verdict.why
+    assert "CPU 1 sample, 40.0 ms host time" in verdict.why
 
 
 def test_a_thread_that_the_recorder_calls_blocked_waits() -> None:
@@ -93,24 +93,21 @@ def test_a_thread_that_the_recorder_calls_blocked_waits() -> None:
 def test_a_window_is_half_open() -> None:
     windows = [Window(1 * MS, 2 * MS, "w", "manual", Basis.GIVEN)]
     analysis = analyze(trace_of([(1, "a", ANE), (2, "a", BNNS)]), windows=windows)
-    assert [verdict.verdict for verdict in analysis.verdicts] == ["ANE"]
+    assert analysis.verdicts.names == ["ANE"]
 
 
 def test_a_window_without_samples() -> None:
     windows = [Window(50 * MS, 60 * MS, "w", "manual", Basis.GIVEN)]
-    (verdict,) = analyze(trace_of([(1, "a", ANE)]), windows=windows).verdicts
-    assert (verdict.verdict, wording.verdict_why(verdict)) == ("UNKNOWN", "no sample in this window")
+    (verdict,) = verdicts_of(analyze(trace_of([(1, "a", ANE)]), windows=windows))
+    assert (verdict.verdict, verdict.why) == ("UNKNOWN", "no sample in this window")
 
 
 def test_loading_for_an_engine_is_no_inference_on_it() -> None:
     load = ("AppleNeuralEngine | -[_ANEClient loadModel:options:qos:error:]", "App | main")
     windows = [Window(0, 9 * MS, "w", "manual", Basis.GIVEN)]
-    (verdict,) = analyze(trace_of([(1, "a", load), (2, "a", UI)]), windows=windows).verdicts
+    (verdict,) = verdicts_of(analyze(trace_of([(1, "a", load), (2, "a", UI)]), windows=windows))
     assert verdict.verdict == "UNKNOWN"
-    assert (
-        wording.verdict_why(verdict)
-        == "1 of 2 samples load or compile a model for an engine, but none runs an inference"
-    )
+    assert verdict.why == "1 of 2 samples load or compile a model for an engine, but none runs an inference"
 
 
 @pytest.mark.integration
@@ -155,7 +152,7 @@ def test_the_order_of_rows_changes_nothing(samples: list[Sample], random: object
     windows = given_windows([10, 50, 90])
     ordered, reordered = (analyze(trace_of(rows), windows=windows) for rows in (samples, shuffled))
     assert amounts(ordered.attribution_rows) == amounts(reordered.attribution_rows)
-    assert [v.verdict for v in ordered.verdicts] == [v.verdict for v in reordered.verdicts]
+    assert ordered.verdicts.names == reordered.verdicts.names
 
 
 @pytest.mark.integration

@@ -24,11 +24,11 @@ from evidence_support import (
     with_evidence,
 )
 from trace_support import ANE, BNNS, CALL, E5_WORKER, MS, UI, Sample, trace_of
+from verdict_support import verdicts_of
 
 from tracekit.analysis import Analysis, Window, analyze
 from tracekit.errors import UsageError
-from tracekit.model.vocabulary import Basis, Engine
-from tracekit.report import wording
+from tracekit.model.vocabulary import Basis
 from tracekit.report.analysis.json import to_dict
 
 QUIET: list[Sample] = [(0, "a", UI), (60, "a", UI)]
@@ -69,7 +69,7 @@ def test_core_mls_rows_count_for_the_model_that_they_name() -> None:
 
 def test_requests_of_a_sub_model_are_the_windows() -> None:
     analysis = run([prediction(10, 20, "Pipe"), core_ml(12, 16, "Neural Engine Request", "Sub", depth=1)])
-    assert analysis.verdicts[0].verdict == "ANE"
+    assert analysis.verdicts.names[0] == "ANE"
     assert known(analysis, "waiting_ns") == {"ANE wait": 4}
 
 
@@ -147,7 +147,7 @@ def test_a_call_of_another_thread_is_not_lost() -> None:
     analysis = run([prediction(0, 10)], samples)
     verdicts_by_source = (
         analysis.window_rows["source"].tolist(),
-        [verdict.verdict for verdict in analysis.verdicts],
+        analysis.verdicts.names,
     )
     assert verdicts_by_source == (["coreml-os-signpost", "stacks"], ["ANE", "CPU"])
 
@@ -198,24 +198,24 @@ def test_a_selected_thread_has_no_window_of_an_unknown_thread() -> None:
 
 def test_a_blocked_thread_is_no_request_that_core_ml_reported() -> None:
     trace = with_evidence(trace_of([(4, "a", ANE), (12, "a", UI)]), states=[State(5, 8, "Blocked")])
-    second = analyze(trace, windows=[manual(0, 5), manual(5, 10)]).verdicts[1]
-    assert (second.verdict, "Core ML" in wording.verdict_sentence(second)) == ("UNKNOWN", False)
+    second = verdicts_of(analyze(trace, windows=[manual(0, 5), manual(5, 10)]))[1]
+    assert (second.verdict, "Core ML" in second.sentence) == ("UNKNOWN", False)
 
 
 def test_a_request_alone_is_a_reason() -> None:
-    (verdict,) = run([core_ml(11, 15, "Neural Engine Request")], windows=[manual(10, 20)]).verdicts
-    assert (verdict.verdict, wording.verdict_sentence(verdict)) == (
+    (verdict,) = verdicts_of(run([core_ml(11, 15, "Neural Engine Request")], windows=[manual(10, 20)]))
+    assert (verdict.verdict, verdict.sentence) == (
         "ANE",
         "submitted work to the ANE (a request that Core ML reported)",
     )
-    assert wording.verdict_why(verdict) == "requests to the ANE took 4.0 ms (Core ML)"
+    assert verdict.why == "requests to the ANE took 4.0 ms (Core ML)"
 
 
 def test_compiling_is_not_idle_and_is_reported() -> None:
     analysis = run([ane(11, 19, COMPILE)], windows=[manual(10, 20)])
     assert times(analysis)["idle_ns"] == 2
     why = "8.0 ms of compile and load were measured here, but no inference on an engine"
-    assert (analysis.verdicts[0].verdict, wording.verdict_why(analysis.verdicts[0])) == ("UNKNOWN", why)
+    assert (analysis.verdicts.names, verdicts_of(analysis)[0].why) == (["UNKNOWN"], why)
     assert analysis.headline.startswith("A model was compiled or loaded (measured)")
 
 
@@ -243,30 +243,28 @@ def test_waiting_that_two_calls_share_makes_no_segment() -> None:
 
 def test_an_engine_that_only_a_call_before_waited_for_is_not_in_the_order() -> None:
     samples: list[Sample] = [(4, "a", ANE), (10, "a", BNNS), (11, "a", UI)]
-    (verdict,) = analyze(trace_of(samples), windows=[manual(6, 12)]).verdicts
-    assert (verdict.verdict, verdict.order) == ("CPU", (Engine.CPU,))
+    (verdict,) = verdicts_of(analyze(trace_of(samples), windows=[manual(6, 12)]))
+    assert (verdict.verdict, verdict.order) == ("CPU", ("CPU",))
 
 
 def test_the_engine_that_had_most_of_the_window_leads() -> None:
     samples: list[Sample] = [(float(time), "a", BNNS) for time in range(2, 52)]
-    short = wording.verdict_sentence(
-        run([prediction(0, 60, "M"), ane(0.1, 0.3, label("M"))], samples).verdicts[0]
+    (verdict,) = verdicts_of(run([prediction(0, 60, "M"), ane(0.1, 0.3, label("M"))], samples))
+    assert (
+        verdict.sentence == "ran on the CPU (50 samples) with work on the ANE at the start (measured, 0.2 ms)"
     )
-    assert short == "ran on the CPU (50 samples) with work on the ANE at the start (measured, 0.2 ms)"
 
 
 def test_two_places_are_no_end() -> None:
     samples: list[Sample] = [(2, "a", BNNS), (8, "a", BNNS), (20, "a", UI)]
-    short = wording.verdict_sentence(
-        run([ane(0, 2), ane(4, 7)], samples, windows=[manual(0, 10)]).verdicts[0]
-    )
-    assert "with a CPU fallback in 2 places (" in short
+    (verdict,) = verdicts_of(run([ane(0, 2), ane(4, 7)], samples, windows=[manual(0, 10)]))
+    assert "with a CPU fallback in 2 places (" in verdict.sentence
 
 
 def test_engines_at_once_are_not_in_turn() -> None:
-    (verdict,) = run([ane(10, 20), gpu(12, 14)], windows=[manual(10, 20)]).verdicts
-    assert "with work on the GPU at the same time (" in wording.verdict_sentence(verdict)
-    assert "ANE 10.0 ms ∥ GPU 2.0 ms" in wording.verdict_why(verdict)
+    (verdict,) = verdicts_of(run([ane(10, 20), gpu(12, 14)], windows=[manual(10, 20)]))
+    assert "with work on the GPU at the same time (" in verdict.sentence
+    assert "ANE 10.0 ms ∥ GPU 2.0 ms" in verdict.why
 
 
 # Sums -------------------------------------------------------------------------------------------------------

@@ -33,11 +33,11 @@ from hypothesis import strategies as st
 from json_oracle import plain_windows
 from jsonschema import Draft202012Validator
 from trace_support import ANE, ANE_WAIT, BNNS, CALL, E5_WORKER, LOAD, MS, UI, Sample, trace_of
+from verdict_support import verdicts_of
 
 from tracekit.analysis import Analysis, Window, analyze
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Engine, Phase
-from tracekit.report import wording
 from tracekit.report.analysis.json import to_dict, to_json
 from tracekit.report.analysis.text import to_text
 from tracekit.text import escape_json
@@ -367,10 +367,10 @@ def test_calls_are_within_bounds_and_have_sentences(case: Case, source: str) -> 
     check_bounds(analysis)
     check_json(analysis)
     assert to_text(analysis)
-    for verdict in analysis.verdicts:
+    for verdict in verdicts_of(analysis):
         assert verdict.verdict in ("ANE", "GPU", "CPU", "MIXED", "UNKNOWN")
-        assert wording.verdict_sentence(verdict)
-        assert "-" not in wording.verdict_sentence(verdict).partition("(")[0]
+        assert verdict.sentence
+        assert "-" not in verdict.sentence.partition("(")[0]
 
 
 @given(CASES, CUTS, st.integers(1, 4))

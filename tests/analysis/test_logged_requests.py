@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from verdict_support import verdicts_of
 
 from tracekit.analysis import Analysis, analyze
 from tracekit.analysis.engines.requests import logged_requests
@@ -43,7 +44,7 @@ def test_a_failed_request_is_an_error_on_its_window() -> None:
 def test_host_work_for_a_failed_request_names_no_engine() -> None:
     verdicts = analysis().verdicts
     assert [row for row, name in enumerate(verdicts.names) if name == "UNKNOWN"] == FAILED
-    assert [verdict.verdict for verdict in verdicts] == verdicts.names
+    assert [verdict.verdict for verdict in verdicts_of(analysis())] == verdicts.names
 
 
 def test_a_served_request_shows_the_engine_where_no_table_does() -> None:

@@ -14,6 +14,7 @@ from evidence_support import Interval, ane, core_ml, mps, with_evidence
 from hypothesis import given
 from hypothesis import strategies as st
 from trace_support import ANE, ANE_WAIT, BNNS, CALL, E5_WORKER, LOAD, MS, RUNTIME, UI, Sample, trace_of
+from verdict_support import verdicts_of
 
 from tracekit.analysis import Window, analyze
 from tracekit.analysis.classification.rule_set import load_rules
@@ -251,9 +252,9 @@ def test_segments_in_blocks_are_those_of_all_windows_at_once(
         patch.setattr(ranges, "BLOCK", 5)
         parts = analyze(trace, windows=windows)
     pd.testing.assert_frame_equal(parts.segments, whole.segments)
-    assert list(reversed(parts.verdicts)) == list(reversed(whole.verdicts))
+    assert parts.verdicts == whole.verdicts
     assert parts.to_json() == whole.to_json()
-    for engines, verdict in zip(whole.verdicts.engines, whole.verdicts, strict=True):
+    for engines, verdict in zip(whole.verdicts.engines, verdicts_of(whole), strict=True):
         assert {engine for bit, engine in enumerate(SERVING) if engines >> bit & 1} == set(verdict.order)
 
 

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+import numpy as np
 import pandas as pd
 import pytest
 from evidence_support import Interval, ane, codes, core_ml, gpu, manual, mps, prediction, with_evidence
 from trace_support import ANE, BNNS, RUNTIME, UI, Sample, trace_of
+from verdict_support import Verdict, in_words, verdicts_of
 
 from tracekit.analysis import Analysis, analyze
-from tracekit.analysis.classification.leading_frames import DecidingFrame
+from tracekit.analysis.classification.leading_frames import DecidingFrame, LeadingFrames
 from tracekit.analysis.engines.attribution import Share
+from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.engines.segments import SEGMENTS, Segments
-from tracekit.analysis.engines.transitions import Transitions
-from tracekit.analysis.verdicts import RunFacts, Verdict, WindowFacts
-from tracekit.analysis.verdicts import verdict_of as verdict_from
+from tracekit.analysis.engines.transitions import POSITIONS, Transitions, transitions_of
+from tracekit.analysis.verdicts import RunFacts, Verdicts
+from tracekit.model.columns import ATTRIBUTION
 from tracekit.model.trace import WeightUnit
-from tracekit.model.vocabulary import Basis, Engine, Phase
-from tracekit.report import wording
-from tracekit.report.wording.verdicts import transitions_text
+from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, SERVING, Basis, Engine, Phase
+from tracekit.report.wording.verdicts import transition_texts
 
 Segment: TypeAlias = tuple[int, int, str, int, str]
 MS = 1_000_000
@@ -38,10 +40,10 @@ def segment(engine: Engine, start: float, length: float, basis: Basis = Basis.ME
     return round(start * MS), round((start + length) * MS), str(engine), round(length * MS), str(basis)
 
 
-def transitions(*windows: list[Segment]) -> Transitions:
+def segments_of(*windows: list[Segment]) -> Segments:
     rows = [(window, *segment) for window, segments in enumerate(windows) for segment in segments]
     frame = pd.DataFrame(rows, columns=list(SEGMENTS.required)).astype(SEGMENTS.required)
-    return Transitions(Segments([(0, len(windows))], lambda first, after: frame))
+    return Segments([(0, len(windows))], lambda first, after: frame)
 
 
 def verdict_of(
@@ -49,10 +51,26 @@ def verdict_of(
     segments: list[Segment] | None = None,
     length: float = 10,
     unit: WeightUnit = "ns",
+    served: int = 0,
 ) -> Verdict:
-    frames = {Engine.CPU: FRAME, Engine.ANE: DecidingFrame("submit", "ANEServices", "ane.x")}
-    facts = WindowFacts(round(length * MS), shares, frames)
-    return verdict_from(0, facts, RunFacts(TABLES, unit, transitions(segments or [])))
+    """Return the verdict of a single window with these rows of an attribution."""
+    rows = pd.DataFrame([row._asdict() for row in shares])
+    attribution = rows.assign(window_id=0)[list(ATTRIBUTION.required)].astype(dict(ATTRIBUTION.required))
+    windows = pd.DataFrame({"start_ns": [0], "end_ns": [round(length * MS)], "source": ["manual"]})
+    frames = np.full((1, len(ENGINES)), -1)
+    frames[0, [ENGINE_CODE[Engine.CPU], ENGINE_CODE[Engine.ANE]]] = [0, 1]
+    none = np.zeros(1, np.int64)
+    verdicts = Verdicts(
+        windows,
+        attribution,
+        LeadingFrames((FRAME, DecidingFrame("submit", "ANEServices", "ane.x")), frames),
+        none,
+        RunFacts(TABLES, unit),
+        LoggedRequests(none + served, none, {}, (), (), ()),
+        segments_of(segments or []),
+        none,
+    )
+    return in_words(verdicts.block())
 
 
 def of(samples: list[Sample], *rows: Interval, start: float = 10, end: float = 20) -> Analysis:
@@ -60,9 +78,9 @@ def of(samples: list[Sample], *rows: Interval, start: float = 10, end: float = 2
 
 
 def why(samples: list[Sample], *rows: Interval) -> str:
-    (verdict,) = of(samples, *rows).verdicts
+    (verdict,) = verdicts_of(of(samples, *rows))
     assert verdict.verdict == "UNKNOWN"
-    return wording.verdict_why(verdict)
+    return verdict.why
 
 
 # One window -------------------------------------------------------------------------------------------------
@@ -80,19 +98,18 @@ def test_the_fallback_in_the_middle() -> None:
         length=4.1,
     )
     assert verdict.verdict == "MIXED"
-    assert wording.verdict_sentence(verdict) == (
+    assert verdict.sentence == (
         "ran on the ANE (measured, 83 % of 4.1 ms) with a CPU fallback in the middle"
         " (BNNSFilterApply in libBNNS.dylib, 2 samples)"
     )
-    assert wording.verdict_why(verdict) == (
+    assert verdict.why == (
         "ANE busy 3.4 ms of 4.1 ms (measured); ANE 1.4 ms → CPU 0.5 ms (sampled) → ANE 2.0 ms;"
         f" CPU 2 samples, 2.0 ms host time (execute; {FRAME})"
     )
     assert (
-        wording.verdict_reason(verdict)
+        verdict.reason
         == f"ANE: measured by ane-hw-intervals; CPU: execute; {FRAME}; in the order ANE → CPU → ANE"
     )
-    assert verdict.order == (Engine.ANE, Engine.CPU, Engine.ANE)
 
 
 @pytest.mark.parametrize(
@@ -104,9 +121,9 @@ def test_the_fallback_in_the_middle() -> None:
     ],
 )
 def test_mpsgraphs_table_alone_does_not_show_which_engine_worked(rows: list[Interval], action: str) -> None:
-    (verdict,) = of([], *rows).verdicts
+    (verdict,) = verdicts_of(of([], *rows))
     assert verdict.verdict == "GPU"
-    assert wording.verdict_sentence(verdict).startswith(f"{action} (measured, ")
+    assert verdict.sentence.startswith(f"{action} (measured, ")
 
 
 @pytest.mark.parametrize(
@@ -136,7 +153,17 @@ def test_mpsgraphs_table_alone_does_not_show_which_engine_worked(rows: list[Inte
 def test_short_sentences(shares: list[Share], verdict: str, short: str | None) -> None:
     actual = verdict_of(shares)
     assert actual.verdict == verdict
-    assert short in (None, wording.verdict_sentence(actual))
+    assert short in (None, actual.sentence)
+
+
+def test_a_request_in_the_log_is_enough() -> None:
+    verdict = verdict_of([share(Engine.CPU, EXECUTE, samples=2)], served=1)
+    assert verdict.verdict == "MIXED"
+    assert (
+        verdict.sentence
+        == "ran on the CPU (2 samples) with work on the ANE (submit in ANEServices, 1 request by the log)"
+    )
+    assert verdict.why.startswith("1 request to the ANE served (by the log); CPU 2 samples")
 
 
 @pytest.mark.parametrize(
@@ -156,11 +183,11 @@ def test_where_the_fallback_was(order: str, place: str) -> None:
     verdict = verdict_of(
         [share(Engine.ANE, EXECUTE, busy=5), share(Engine.CPU, EXECUTE, samples=1)], stretches
     )
-    assert f"with a CPU fallback{place} (BNNS" in wording.verdict_sentence(verdict)
+    assert f"with a CPU fallback{place} (BNNS" in verdict.sentence
 
 
-def text_of(segments: Transitions, window: int) -> str:
-    return transitions_text(segments.first(window), segments.count(window))
+def texts_of(transitions: Transitions) -> list[str]:
+    return transition_texts(transitions).to_pylist()
 
 
 def test_transitions_in_words() -> None:
@@ -171,41 +198,35 @@ def test_transitions_in_words() -> None:
         segment(Engine.GPU, 30, 0.05, Basis.INFERRED),
     ]
     again = [(start + 100 * MS, end + 100 * MS, *other_values) for start, end, *other_values in few]
-    segments = transitions(few, [], [*few, *again])
-    assert text_of(segments, 0) == "ANE 2.0 ms → CPU 2.1 ms (sampled) → ANE 18.0 ms → GPU 50.0 µs (inferred)"
-    assert text_of(segments, 1) == ""
-    assert text_of(segments, 2).endswith("→ ANE 2.0 ms → CPU 2.1 ms (sampled) → 2 more")
-    assert segments.order(0) == (Engine.ANE, Engine.CPU, Engine.ANE, Engine.GPU)
-    assert segments.order(1) == ()
+    segments = segments_of(few, [], [*few, *again])
+    first, none, last = texts_of(transitions_of(segments, 0, 3, np.full(3, -1)))
+    assert first == "ANE 2.0 ms → CPU 2.1 ms (sampled) → ANE 18.0 ms → GPU 50.0 µs (inferred)"
+    assert none == ""
+    assert last.endswith("→ ANE 2.0 ms → CPU 2.1 ms (sampled) → 2 more")
+    assert texts_of(transitions_of(segments, 2, 3, np.full(1, -1))) == [last]
 
 
 def test_transitions_of_engines_at_once() -> None:
-    segments = transitions(
+    segments = segments_of(
         [segment(Engine.ANE, 0, 5), segment(Engine.CPU, 4, 2, Basis.SAMPLED)],
         [segment(Engine.ANE, 5, 1), segment(Engine.CPU, 6, 2, Basis.SAMPLED)],
         [segment(Engine.GPU, 0, 9)],
     )
-    assert text_of(segments, 0) == "ANE 5.0 ms ∥ CPU 2.0 ms (sampled)"
-    assert [segments.position(window, Engine.CPU, Engine.ANE)[0] for window in range(3)] == [
-        "at the same time",
-        "end",
-        "",
-    ]
-    assert [segments.position(window, Engine.ANE, Engine.CPU)[0] for window in range(3)] == [
-        "at the same time",
-        "start",
-        "",
-    ]
+    ane, cpu = SERVING.index(Engine.ANE), SERVING.index(Engine.CPU)
+    for engine, lead, place in ((cpu, ane, "end"), (ane, cpu, "start")):
+        transitions = transitions_of(segments, 0, 3, np.full(3, lead))
+        assert [POSITIONS[code] for code in transitions.position[engine]] == ["at the same time", place, ""]
+    assert texts_of(transitions)[0] == "ANE 5.0 ms ∥ CPU 2.0 ms (sampled)"
 
 
 def test_cycles_are_no_host_time() -> None:
     verdict = verdict_of([share(Engine.CPU, EXECUTE, samples=2)], unit="cycles")
-    assert wording.verdict_why(verdict) == f"CPU 2 samples, 2,000,000 cycles (execute; {FRAME})"
+    assert verdict.why == f"CPU 2 samples, 2,000,000 cycles (execute; {FRAME})"
 
 
 def test_a_request_that_core_ml_reported_is_enough() -> None:
-    (verdict,) = of([(1, "a", UI), (25, "a", UI)], core_ml(11, 15, "Neural Engine Request")).verdicts
-    assert (verdict.verdict, wording.verdict_sentence(verdict)) == (
+    (verdict,) = verdicts_of(of([(1, "a", UI), (25, "a", UI)], core_ml(11, 15, "Neural Engine Request")))
+    assert (verdict.verdict, verdict.sentence) == (
         "ANE",
         "submitted work to the ANE (a request that Core ML reported)",
     )
@@ -214,8 +235,8 @@ def test_a_request_that_core_ml_reported_is_enough() -> None:
 def test_a_dispatch_without_an_interval_is_reported() -> None:
     samples: list[Sample] = [(11, "a", ANE), (12, "a", UI)]
     analysis = of(samples, ane(30, 31))
-    (verdict,) = analysis.verdicts
-    assert "ane-hw-intervals has no ANE interval here" in wording.verdict_why(verdict)
+    (verdict,) = verdicts_of(analysis)
+    assert "ane-hw-intervals has no ANE interval here" in verdict.why
     assert codes(analysis)["ane-dispatch-without-interval"] == 1
     (text,) = [i.message for i in analysis.issues if i.code == "ane-dispatch-without-interval"]
     assert text.startswith("In 1 of 1 call the app submitted work to the Neural Engine, but no hardware")

@@ -127,7 +127,7 @@ def test_waiting_is_no_busy_time_and_no_sample() -> None:
     (row,) = analysis.attribution_rows[analysis.attribution_rows["window_id"] == 0].to_dict("records")
     assert (row["samples"], row["sampled_ns"], row["weight"]) == (0, 0, 0)
     assert pd.isna(row["busy_ns"])
-    assert analysis.verdicts[0].verdict == "UNKNOWN"
+    assert analysis.verdicts.names[0] == "UNKNOWN"
 
 
 # Sampled ----------------------------------------------------------------------------------------------------

@@ -21,9 +21,9 @@ from trace_support import (
     Sample,
     trace_of,
 )
+from verdict_support import verdicts_of
 
 from tracekit.analysis import Analysis, analyze
-from tracekit.report import wording
 
 
 def windows(samples: Sequence[Sample], **options: object) -> list[tuple[float, float]]:
@@ -34,7 +34,7 @@ def windows(samples: Sequence[Sample], **options: object) -> list[tuple[float, f
 
 
 def verdicts(analysis: Analysis) -> list[str]:
-    return [verdict.verdict for verdict in analysis.verdicts]
+    return analysis.verdicts.names
 
 
 def test_a_run_of_samples_inside_a_call() -> None:
@@ -170,7 +170,7 @@ def test_a_call_without_an_engine_is_unknown() -> None:
     analysis = analyze(trace_of([(1, "main", CALL), (2, "main", RUNTIME)]))
     assert verdicts(analysis) == ["UNKNOWN"]
     assert (
-        wording.verdict_why(analysis.verdicts[0])
+        verdicts_of(analysis)[0].why
         == "2 of 2 samples are inside an ML runtime, but none reaches the code of an engine"
     )
 

@@ -287,13 +287,13 @@ def test_concurrent_predictions_each_get_their_own_samples() -> None:
         {"ANE dispatch": 6},
         {"CPU execute": 8},
     ]
-    assert [verdict.verdict for verdict in analysis.verdicts] == ["ANE", "CPU"]
+    assert analysis.verdicts.names == ["ANE", "CPU"]
 
 
 def test_work_in_two_windows_without_a_thread_is_counted_in_none() -> None:
     samples: list[Sample] = [(12, "w", BNNS), (30, "w", UI)]
     analysis = analyze(trace_with(prediction(10, 20, "A"), prediction(11, 20, "B"), samples=samples))
-    assert [verdict.verdict for verdict in analysis.verdicts] == ["UNKNOWN", "UNKNOWN"]
+    assert analysis.verdicts.names == ["UNKNOWN", "UNKNOWN"]
     assert known(analysis, "sampled_ns", -1) == {"CPU execute": 1, "OTHER": 1}
     assert codes(analysis)["worker-samples-shared"] == 1
 

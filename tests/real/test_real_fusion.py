@@ -76,4 +76,4 @@ def test_signposts_of_a_real_system_make_windows(shared: Path) -> None:
 def test_requests_to_a_language_model_are_windows_of_no_known_engine(shared: Path) -> None:
     analysis = analysed(XML / "sforteln__xctrace-query-mcp-server" / "schema-table__ModelInferenceTable.xml")
     assert analysis.window_rows["label"].tolist() == ["Request 1", "Request 2"]
-    assert [verdict.verdict for verdict in analysis.verdicts] == ["UNKNOWN", "UNKNOWN"]
+    assert analysis.verdicts.names == ["UNKNOWN", "UNKNOWN"]

@@ -172,7 +172,7 @@ def test_windows_lanes_and_tracks_have_their_names() -> None:
 
 def test_windows_stand_at_their_time_in_the_colour_of_their_verdict() -> None:
     analysis = literal()
-    assert [verdict.verdict for verdict in analysis.verdicts] == ["ANE", "CPU"]
+    assert analysis.verdicts.names == ["ANE", "CPU"]
     boxes = [
         s for s in timeline_picture(analysis).shapes if isinstance(s, Rect) and s.y == 48 and s.height == 18
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pandas as pd
+from verdict_support import verdicts_of
 
 from tracekit.analysis.engines.attribution import SharesByWindow
 from tracekit.analysis.engines.counters import ratios
@@ -13,7 +14,6 @@ from tracekit.analysis.engines.totals import EngineTotals, engine_totals
 from tracekit.analysis.result import Analysis
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINES, ML_ENGINES
-from tracekit.report import wording
 from tracekit.text import format_thread
 
 
@@ -24,7 +24,7 @@ def plain_windows(analysis: Analysis) -> list[dict[str, Any]]:
     for row, times, verdict in zip(
         analysis.window_rows.to_dict("records"),
         analysis.times.astype(object).to_dict("records"),
-        analysis.verdicts,
+        verdicts_of(analysis),
         strict=True,
     ):
         number = row["window_id"]
@@ -53,8 +53,8 @@ def plain_windows(analysis: Analysis) -> list[dict[str, Any]]:
                 "metrics": {row["name"]: row["value"] for row in _rows(analysis.metrics, number)},
                 "requests": _requests(analysis, number),
                 "verdict": verdict.verdict,
-                "sentence": wording.verdict_sentence(verdict),
-                "why": wording.verdict_why(verdict),
+                "sentence": verdict.sentence,
+                "why": verdict.why,
             }
         )
     return documents

@@ -28,7 +28,6 @@ from tracekit.analysis.engines.requests import logged_requests
 from tracekit.analysis.engines.segments import Timeline
 from tracekit.analysis.engines.submissions import submissions_of
 from tracekit.analysis.engines.totals import EngineTotals, engine_totals
-from tracekit.analysis.engines.transitions import Transitions
 from tracekit.analysis.engines.waiting import Waiting
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.selection import (
@@ -105,16 +104,18 @@ def analyze(
     times, segments = timeline.times(), timeline.segments()
 
     # Verdicts: the engines that served each window, and the frames that show them.
-    run = RunFacts(
-        measured.reported,
-        trace.weight_unit,
-        Transitions(segments),
-        frozenset(engine for engine in Engine if measured.requests(engine)),
-        timeline.engines().tolist(),
-    )
-    frames = leading_frames(trace, labels, rules, members)
+    requested = frozenset(engine for engine in Engine if measured.requests(engine))
     requests = logged_requests(trace, rows, pids)
-    verdicts = Verdicts(rows, attribution, frames, _column(times, "foreign_ns"), run, requests)
+    verdicts = Verdicts(
+        rows,
+        attribution,
+        leading_frames(trace, labels, rules, members),
+        _column(times, "foreign_ns"),
+        RunFacts(measured.reported, trace.weight_unit, requested),
+        requests,
+        segments,
+        timeline.engines(),
+    )
 
     # Diagnostics and summary.
     return Analysis(

@@ -1,107 +1,130 @@
-"""The verdict of each window, with the numbers, frames and transitions that it rests on, as data."""
+"""The verdicts of windows, with the numbers, frames and transitions that they rest on, as columns.
+
+An engine served a window if it was measured at work there, if Core ML reported a request to it, if the log
+has a request that it served, or if a sample of it is in an inference phase; load, compile and idle never
+count. A request to the Neural Engine that failed takes the host's work for it its weight. More than one such
+engine is MIXED, none is UNKNOWN: a verdict names no majority, the numbers do.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import overload
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Self
 
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.classification.leading_frames import DecidingFrame
-from tracekit.analysis.engines.attribution import Share, SharesByWindow
-from tracekit.analysis.engines.codes import INFERENCE
+from tracekit.analysis.classification.leading_frames import DecidingFrame, LeadingFrames
+from tracekit.analysis.engines.codes import INFERENCE, recoded, sums
 from tracekit.analysis.engines.requests import LoggedRequests
-from tracekit.analysis.engines.transitions import Position, Transition, Transitions
+from tracekit.analysis.engines.segments import Segments
+from tracekit.analysis.engines.transitions import Transitions, transitions_of
 from tracekit.analysis.windows.window import GIVEN_SOURCES
-from tracekit.model.columns import IntArray
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.content import Content
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import WeightUnit
-from tracekit.model.vocabulary import SERVING, Engine, Phase
+from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, SERVING, Engine, Phase
 
 MIXED = "MIXED"
 UNKNOWN = "UNKNOWN"
 _PREPARING = (Phase.LOAD, Phase.COMPILE)
+_INFERENCE = tuple(phase for phase in PHASES if phase in INFERENCE)
+_RADIX = len(_INFERENCE) + 1
 
 
-@dataclass(frozen=True)
-class EngineWork:
-    """One engine's inference work in a window.
+def phases_of(order: int) -> tuple[Phase, ...]:
+    """Return the phases that a number of ``EngineWork.phases`` stands for."""
+    phases = []
+    while order:
+        order, digit = divmod(order, _RADIX)
+        phases.append(_INFERENCE[digit - 1])
+    return tuple(phases)
 
-    ``table`` names the tables that measured the engine in this recording, "" where none did: then no interval
-    proves nothing. ``requested_ns`` is the time of requests that Core ML reported. ``phases`` are those with
-    samples, the most first. ``frame`` is the deciding frame with most samples. ``position`` is where in the
-    window it worked, seen from the leading engine, in ``stretches`` separate stretches. ``logged`` counts the
-    requests that it served by the log.
+
+class _Rows(Content):
+    """Base of a frozen dataclass of columns: its arrays have an entry per window."""
+
+    def rows(self, first: int, after: int) -> Self:
+        """Return the columns of the windows from ``first`` up to ``after``."""
+        columns = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return type(self)(
+            **{
+                name: value[first:after] if isinstance(value, np.ndarray) else value
+                for name, value in columns
+            }
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class EngineWork(_Rows):
+    """One engine's inference work in each window, as parallel arrays.
+
+    ``table`` names the tables that measured the engine in this recording, "" where none did: then no
+    interval proves nothing. ``is_serving`` marks the windows that it served; in others, its numbers show an
+    attempt. ``requested_ns`` is the time of requests that Core ML reported. ``reach_ns`` is how long it was
+    engaged, by the best that is known. ``phases`` are those with samples, the most first (``phases_of``).
+    ``frame`` is the deciding frame with most samples, a position in ``VerdictBlock.frames`` or -1. ``logged``
+    counts the requests that it served by the log.
     """
 
     engine: Engine
-    samples: int
-    weight: int
-    busy_ns: int
-    requested_ns: int
-    reach_ns: int
-    phases: tuple[Phase | None, ...]
-    frame: DecidingFrame | None
     table: str
-    position: Position = ""
-    stretches: int = 0
-    logged: int = 0
+    is_serving: BoolArray
+    samples: IntArray
+    weight: IntArray
+    busy_ns: IntArray
+    requested_ns: IntArray
+    reach_ns: IntArray
+    phases: IntArray
+    frame: IntArray
+    logged: IntArray
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """The outcome of a window's evidence: "ANE", "GPU", "CPU", "MIXED" or "UNKNOWN", and what it rests on.
+@dataclass(frozen=True, eq=False)
+class WindowEvidence(_Rows):
+    """The evidence of each window besides the engines that served it, as parallel arrays.
 
-    ``engines`` are those that served the window, in a fixed order; ``order`` is their order in time, of which
-    ``transitions`` has the first stretches. ``is_call`` is False for a window that the user gave;
-    ``is_engine_time`` is True where the window is the Neural Engine's own intervals. Of all samples in the
-    window, ``runtime_samples`` are in an ML runtime with no engine visible, ``unsymbolicated_samples`` have
-    no stack or no symbols, and ``preparing_samples`` load or compile for an engine. ``preparing_ns`` is
-    measured compile and load, ``other_process_ns`` the ANE's work for other processes, ``unmarked_gpu_ns``
-    GPU work of this process that no mark shows to be ML. ``failed_requests`` to the Neural Engine are in the
-    log, with these ``statuses``.
+    ``is_call`` is False for a window that the user gave; ``is_engine_time`` is True where the window is the
+    Neural Engine's own intervals. Of all samples in the window, ``runtime_samples`` are in an ML runtime with
+    no engine visible, ``unsymbolicated_samples`` have no stack or no symbols, and ``preparing_samples`` load
+    or compile for an engine. ``preparing_ns`` is measured compile and load, ``other_process_ns`` the ANE's
+    work for other processes, ``unmarked_gpu_ns`` GPU work of this process that no mark shows to be ML.
+    ``failed_requests`` to the Neural Engine are in the log, with ``statuses[status]`` of ``VerdictBlock``.
     """
 
-    verdict: str
-    length_ns: int
+    length_ns: IntArray
+    is_call: BoolArray
+    is_engine_time: BoolArray
+    samples: IntArray
+    runtime_samples: IntArray
+    unsymbolicated_samples: IntArray
+    preparing_samples: IntArray
+    preparing_ns: IntArray
+    other_process_ns: IntArray
+    unmarked_gpu_ns: IntArray
+    failed_requests: IntArray
+    status: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class VerdictBlock(Content):
+    """The verdicts of neighbouring windows, "ANE", "GPU", "CPU", "MIXED" or "UNKNOWN", and what they rest on.
+
+    ``works`` has the engines of ``SERVING``; ``lead`` is the position of the one that reaches furthest, -1
+    where none served. ``measured`` are the engines with a table.
+    """
+
+    names: list[str]
+    works: tuple[EngineWork, ...]
+    lead: IntArray
+    windows: WindowEvidence
+    transitions: Transitions
     unit: WeightUnit
-    engines: tuple[EngineWork, ...]
-    order: tuple[Engine, ...] = ()
-    transitions: tuple[Transition, ...] = ()
-    is_call: bool = False
-    is_engine_time: bool = False
-    measured: tuple[Engine, ...] = ()
-    samples: int = 0
-    runtime_samples: int = 0
-    unsymbolicated_samples: int = 0
-    preparing_samples: int = 0
-    preparing_ns: int = 0
-    other_process_ns: int = 0
-    unmarked_gpu_ns: int = 0
-    failed_requests: int = 0
-    statuses: tuple[int, ...] = ()
-
-    @property
-    def lead(self) -> EngineWork | None:
-        """The engine that reaches furthest, by the best that is known; None where none served."""
-        return _lead(self.engines)
-
-
-@dataclass(frozen=True)
-class WindowFacts:
-    """The evidence of one window, see ``Verdict``."""
-
-    length_ns: int
-    shares: Sequence[Share]
-    frames: Mapping[Engine, DecidingFrame]
-    other_process_ns: int = 0
-    is_call: bool = False
-    is_engine_time: bool = False
-    served_requests: int = 0
-    failed_requests: int = 0
-    statuses: tuple[int, ...] = ()
+    measured: tuple[Engine, ...]
+    frames: tuple[DecidingFrame, ...]
+    statuses: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -109,194 +132,186 @@ class RunFacts:
     """The evidence that all windows of a run share.
 
     ``tables`` names the tables that measured each engine; ``requested`` are the engines of which Core ML
-    reports requests. ``engines`` are those of each window's transitions, see ``segments.Timeline.engines``.
+    reports requests.
     """
 
     tables: Mapping[Engine, str]
     unit: WeightUnit
-    transitions: Transitions
     requested: frozenset[Engine] = frozenset()
-    engines: Sequence[int] = ()
 
 
-def verdict_of(window: int, facts: WindowFacts, run: RunFacts) -> Verdict:
-    """Return the verdict of one window.
-
-    An engine served a window if it was measured at work there, if Core ML reported a request to it, if the
-    log has a request that it served, or if a sample of it is in an inference phase; load, compile and idle
-    never count. A request to the Neural Engine that failed takes the host's work for it its weight. More than
-    one such engine is MIXED, none is UNKNOWN: a verdict names no majority, the numbers
-    do.
-    """
-    engines = _engines(window, facts, run)
-    samples = runtime = unsymbolicated = preparing = preparing_ns = unmarked_gpu_ns = 0
-    for share in facts.shares:  # one loop: a run may have a hundred thousand windows
-        samples += share.samples
-        if share.engine is Engine.RUNTIME:
-            runtime += share.samples
-        elif share.engine is Engine.UNKNOWN:
-            unsymbolicated += share.samples
-        elif share.engine is Engine.GRAPHICS:
-            unmarked_gpu_ns += share.busy_ns or 0
-        if share.phase in _PREPARING:
-            preparing_ns += share.busy_ns or 0
-            preparing += share.samples if share.engine in SERVING else 0
-    return Verdict(
-        UNKNOWN if not engines else str(engines[0].engine) if len(engines) == 1 else MIXED,
-        facts.length_ns,
-        run.unit,
-        engines,
-        run.transitions.order(window),
-        run.transitions.first(window),
-        facts.is_call,
-        facts.is_engine_time,
-        tuple(engine for engine in SERVING if engine in run.tables),
-        samples=samples,
-        runtime_samples=runtime,
-        unsymbolicated_samples=unsymbolicated,
-        preparing_samples=preparing,
-        preparing_ns=preparing_ns,
-        other_process_ns=facts.other_process_ns,
-        unmarked_gpu_ns=unmarked_gpu_ns,
-        failed_requests=facts.failed_requests,
-        statuses=facts.statuses,
-    )
-
-
-def _engines(window: int, facts: WindowFacts, run: RunFacts) -> tuple[EngineWork, ...]:
-    """Return the work of each engine that served the window, in a fixed order."""
-    served = [work for engine in SERVING if (work := _work(engine, facts, run)) is not None]
-    lead = _lead(served)
-    if len(served) < 2 or lead is None:
-        return tuple(served)
-    positions = [run.transitions.position(window, work.engine, lead.engine) for work in served]
-    return tuple(
-        work if work is lead else _with_position(work, *position)
-        for work, position in zip(served, positions, strict=True)
-    )
-
-
-def _work(engine: Engine, facts: WindowFacts, run: RunFacts) -> EngineWork | None:
-    shares = [share for share in facts.shares if share.engine is engine and share.is_inference]
-    if not shares:
-        return None
-    samples = sum(share.samples for share in shares)
-    busy = sum(share.busy_ns or 0 for share in shares)
-    waiting = sum(share.waiting_ns or 0 for share in shares)
-    requested = waiting if engine in run.requested else 0
-    logged = facts.served_requests if engine is Engine.ANE else 0
-    # Host work for a request that failed shows an attempt, not the engine.
-    is_refused = engine is Engine.ANE and facts.failed_requests > 0 and not logged
-    if not (busy or logged or ((samples or requested) and not is_refused)):
-        return None
-    most_first = sorted(shares, key=lambda share: share.samples, reverse=True)
-    return EngineWork(
-        engine,
-        samples,
-        sum(share.weight for share in shares),
-        busy,
-        requested,
-        # The reach decides which engine leads. Measured time is the better answer where there is any; else
-        # the host's work for the engine, and its waiting for it, show how long the engine was engaged.
-        busy or sum(share.sampled_ns or 0 for share in shares) + waiting,
-        tuple(share.phase for share in most_first if share.samples),
-        facts.frames.get(engine),
-        run.tables.get(engine, ""),
-        logged=logged,
-    )
-
-
-def _with_position(work: EngineWork, position: Position, stretches: int) -> EngineWork:
-    values = {**vars(work), "position": position, "stretches": stretches}
-    return EngineWork(**values)
-
-
-def _lead(engines: Sequence[EngineWork]) -> EngineWork | None:
-    return max(engines, key=lambda work: (work.reach_ns, work.samples), default=None)
-
-
-class Verdicts(Sequence[Verdict]):
+class Verdicts:
     """The verdicts of a run's windows, row by row.
 
-    A run may have hundreds of thousands of windows: their evidence stays in columns, and a ``Verdict`` is
-    built where one is looked at. ``names`` has the verdict of every window, ``engines`` its engines as bits.
+    ``names`` has the verdict of every window, ``engines`` the engines of its segments as bits
+    (``Timeline.engines``); ``block`` has what they rest on.
     """
 
     def __init__(
         self,
         windows: pd.DataFrame,
         attribution: pd.DataFrame,
-        frames: Mapping[int, Mapping[Engine, DecidingFrame]],
+        frames: LeadingFrames,
         other_process_ns: IntArray,
         run: RunFacts,
         requests: LoggedRequests,
+        segments: Segments,
+        engines: IntArray,
     ) -> None:
-        self.engines = run.engines
-        self.names: list[str] = _names(attribution, run.requested, requests)
-        self._requests = requests
-        self._run = run
-        self._shares = SharesByWindow(attribution)
-        self._frames = frames
-        self._lengths: list[int] = (windows["end_ns"] - windows["start_ns"]).tolist()
-        self._other_process: list[int] = other_process_ns.tolist()
-        self._is_call: list[bool] = (~windows["source"].isin(GIVEN_SOURCES)).tolist()
-        self._is_engine_time: list[bool] = windows["source"].isin(ANE_TABLES).tolist()
+        self.engines = engines
+        self._run, self._segments, self._frames = run, segments, frames.frames
+        shares = _Shares(attribution, len(windows))
+        self._works = tuple(_work(engine, shares, frames, run, requests) for engine in SERVING)
+        self._lead = _lead(self._works)
+        self.names: list[str] = _names(self._works)
+        statuses = {(): 0} | {
+            status: code for code, status in enumerate(dict.fromkeys(requests.window_statuses.values()), 1)
+        }
+        status = np.zeros(len(windows), np.int64)
+        status[[*requests.window_statuses]] = [statuses[key] for key in requests.window_statuses.values()]
+        self._statuses = tuple(statuses)
+        graphics, preparing = shares.of([Engine.GRAPHICS]), shares.in_phases(_PREPARING)
+        self._windows = WindowEvidence(
+            length_ns=(windows["end_ns"] - windows["start_ns"]).to_numpy(np.int64),
+            is_call=~windows["source"].isin(GIVEN_SOURCES).to_numpy(bool),
+            is_engine_time=windows["source"].isin(ANE_TABLES).to_numpy(bool),
+            samples=shares.total("samples", shares.of(ENGINES)),
+            runtime_samples=shares.total("samples", shares.of([Engine.RUNTIME])),
+            unsymbolicated_samples=shares.total("samples", shares.of([Engine.UNKNOWN])),
+            preparing_samples=shares.total("samples", preparing & shares.of(SERVING)),
+            preparing_ns=shares.total("busy_ns", preparing),
+            other_process_ns=other_process_ns,
+            unmarked_gpu_ns=shares.total("busy_ns", graphics),
+            failed_requests=requests.failed,
+            status=status,
+        )
 
     def __len__(self) -> int:
         return len(self.names)
 
-    @overload
-    def __getitem__(self, index: int) -> Verdict: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Verdict, ...]: ...
-    def __getitem__(self, index: int | slice) -> Verdict | tuple[Verdict, ...]:
-        if isinstance(index, slice):
-            return tuple(self[row] for row in range(*index.indices(len(self))))
-        row = index if index >= 0 else index + len(self)
-        if not 0 <= row < len(self):
-            raise IndexError(index)
-        facts = WindowFacts(
-            self._lengths[row],
-            self._shares.get(row, ()),
-            self._frames.get(row, {}),
-            self._other_process[row],
-            self._is_call[row],
-            self._is_engine_time[row],
-            int(self._requests.served[row]),
-            int(self._requests.failed[row]),
-            self._requests.window_statuses.get(row, ()),
+    def block(self, first: int = 0, after: int | None = None) -> VerdictBlock:
+        """Return the verdicts of the windows from ``first`` up to ``after``, of all windows by default."""
+        after = len(self) if after is None else min(after, len(self))
+        works = tuple(work.rows(first, after) for work in self._works)
+        lead = self._lead[first:after]
+        # An engine has a place in the window only beside another one.
+        is_mixed = np.sum([work.is_serving for work in works], axis=0) > 1
+        return VerdictBlock(
+            self.names[first:after],
+            works,
+            lead,
+            self._windows.rows(first, after),
+            transitions_of(self._segments, first, after, np.where(is_mixed, lead, -1)),
+            self._run.unit,
+            tuple(engine for engine in SERVING if engine in self._run.tables),
+            self._frames,
+            self._statuses,
         )
-        return verdict_of(row, facts, self._run)
+
+    def frames_of(self, window: int) -> list[tuple[Engine, DecidingFrame, int]]:
+        """Return the engines that served a window and have a deciding frame, with that and their samples."""
+        return [
+            (work.engine, self._frames[work.frame[window]], int(work.samples[window]))
+            for work in self._works
+            if work.is_serving[window] and work.frame[window] >= 0
+        ]
+
+    def is_engine_time(self, window: int) -> bool:
+        """Return whether a window is the Neural Engine's own intervals."""
+        return bool(self._windows.is_engine_time[window])
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Verdicts):
-            return NotImplemented
-        return self.names == other.names and all(a == b for a, b in zip(self, other, strict=True))
+        return self.block() == other.block() if isinstance(other, Verdicts) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
 
 
-def _names(attribution: pd.DataFrame, requested: frozenset[Engine], requests: LoggedRequests) -> list[str]:
-    """Return the verdict of every window by the rule of ``verdict_of``, without a loop over windows.
+class _Shares:
+    """The rows of an attribution that are of a window: parallel arrays."""
 
-    Each window has one bit per engine that served it; the bits' number is the position in a list of verdicts.
-    """
-    inference = attribution["phase"].isin([str(phase) for phase in INFERENCE])
-    rows = attribution[inference.to_numpy(bool) & (attribution["window_id"] >= 0).to_numpy(bool)]
-    busy = (rows["busy_ns"].fillna(0) > 0).to_numpy(bool)
-    waiting = (rows["waiting_ns"].fillna(0) > 0).to_numpy(bool)
-    seen = busy | (rows["samples"] > 0).to_numpy(bool)
+    def __init__(self, attribution: pd.DataFrame, count: int) -> None:
+        rows = attribution[(attribution["window_id"] >= 0).to_numpy(bool)]
+        self._count = count
+        self._window = rows["window_id"].to_numpy(np.int64)
+        self._engine, self._phase = recoded(rows["engine"], ENGINES), recoded(rows["phase"], PHASES)
+        self._amounts: dict[str, IntArray] = {
+            name: rows[name].fillna(0).to_numpy(np.int64)
+            for name in ("samples", "weight", "sampled_ns", "busy_ns", "waiting_ns")
+        }
+
+    def of(self, engines: Iterable[Engine]) -> BoolArray:
+        """Mark the rows of these engines."""
+        return np.isin(self._engine, [ENGINE_CODE[engine] for engine in engines])
+
+    def in_phases(self, phases: Iterable[Phase]) -> BoolArray:
+        """Mark the rows of these phases."""
+        return np.isin(self._phase, [PHASE_CODE[phase] for phase in phases])
+
+    def total(self, name: str, marked: BoolArray) -> IntArray:
+        """Return the sum of the marked rows of each window."""
+        return sums(self._window[marked], self._amounts[name][marked], self._count)
+
+    def phase_orders(self, marked: BoolArray) -> IntArray:
+        """Return the phases of inference of each window's marked rows with samples, the most first.
+
+        They are digits of a number, the first phase the lowest (``phases_of``).
+        """
+        samples = self._amounts["samples"]
+        rows = np.flatnonzero(marked & (samples > 0))
+        rows = rows[np.lexsort((-samples[rows], self._window[rows]))]
+        window = self._window[rows]
+        counts = np.bincount(window, minlength=self._count)
+        rank = np.arange(len(rows)) - (np.cumsum(counts) - counts)[window]
+        digits = np.zeros(len(PHASES), np.int64)
+        digits[[PHASE_CODE[phase] for phase in _INFERENCE]] = np.arange(1, _RADIX)
+        return sums(window, digits[self._phase[rows]] * _RADIX**rank, self._count)
+
+
+def _work(
+    engine: Engine, shares: _Shares, frames: LeadingFrames, run: RunFacts, requests: LoggedRequests
+) -> EngineWork:
+    rows = shares.of([engine]) & shares.in_phases(_INFERENCE)
+    samples, weight, sampled, busy, waiting = (
+        shares.total(name, rows) for name in ("samples", "weight", "sampled_ns", "busy_ns", "waiting_ns")
+    )
+    requested = waiting if engine in run.requested else np.zeros_like(waiting)
+    logged = requests.served if engine is Engine.ANE else np.zeros_like(waiting)
+    # Host work for a request that failed shows an attempt, not the engine.
+    is_refused = (requests.failed > 0) & (logged == 0) & (engine is Engine.ANE)
+    is_attempted = (samples > 0) | (requested > 0)
+    return EngineWork(
+        engine,
+        run.tables.get(engine, ""),
+        (busy > 0) | (logged > 0) | (is_attempted & ~is_refused),
+        samples,
+        weight,
+        busy,
+        requested,
+        # The reach decides which engine leads. Measured time is the better answer where there is any; else
+        # the host's work for the engine, and its waiting for it, show how long the engine was engaged.
+        np.where(busy > 0, busy, sampled + waiting),
+        shares.phase_orders(rows),
+        frames.codes[:, ENGINE_CODE[engine]],
+        logged,
+    )
+
+
+def _lead(works: Sequence[EngineWork]) -> IntArray:
+    """Return the engine that reaches furthest, by its position in ``works``; -1 where none served."""
+    lead, reach, samples = np.full((3, len(works[0].reach_ns)), -1)
+    for number, work in enumerate(works):
+        is_further = (work.reach_ns > reach) | ((work.reach_ns == reach) & (work.samples > samples))
+        rows = work.is_serving & is_further
+        lead[rows], reach[rows], samples[rows] = number, work.reach_ns[rows], work.samples[rows]
+    return lead
+
+
+def _names(works: Iterable[EngineWork]) -> list[str]:
+    """Return the verdict of every window."""
+    # Each window has a bit per engine that served it; the bits' number is the position in a list of verdicts:
     #   bits      ANE = 1, GPU = 2, CPU = 4 (in the order of ``SERVING``)
     #   served    0 → UNKNOWN   1, 2, 4 → the engine   any other → MIXED
-    logged = requests.served > 0
-    is_refused = ((requests.failed > 0) & ~logged)[rows["window_id"].to_numpy(np.int64)]
-    served = np.where(logged, 1 << SERVING.index(Engine.ANE), 0).astype(np.int64)
-    for bit, engine in enumerate(SERVING):
-        is_engine = (rows["engine"] == engine).to_numpy(bool)
-        marked = is_engine & (seen | waiting if engine in requested else seen)
-        if engine is Engine.ANE:
-            marked &= busy | ~is_refused
-        served[rows["window_id"].to_numpy(np.int64)[marked]] |= 1 << bit
+    served = np.sum([work.is_serving * (1 << bit) for bit, work in enumerate(works)], axis=0)
     named = [MIXED] * (1 << len(SERVING))
     named[0] = UNKNOWN
     for bit, engine in enumerate(SERVING):

@@ -114,7 +114,7 @@ class Observations:
         )
         self.label: Names = analysis.window_rows["label"].to_numpy(object)
         self.model: Names = analysis.window_rows["model"].to_numpy(object)
-        self.verdict: Names = np.array([verdict.verdict for verdict in analysis.verdicts], object)
+        self.verdict: Names = np.array(analysis.verdicts.names, object)
         self.given: BoolArray = np.isin(self.source, GIVEN_SOURCES)
         self._quantities: dict[tuple[str, str], Quantity] = {}
         rows = analysis.attribution_rows

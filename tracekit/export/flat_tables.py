@@ -112,9 +112,10 @@ def windows_table(analysis: Analysis) -> FlatTable:
 
     def rows(first: int, last: int) -> pd.DataFrame:
         block = windows.iloc[first:last].reset_index(drop=True)
+        block_verdicts = analysis.verdicts.block(first, last)
         verdicts = {
-            "verdict": analysis.verdicts.names[first:last],
-            "why": [wording.verdict_why(analysis.verdicts[row]) for row in range(first, last)],
+            "verdict": block_verdicts.names,
+            "why": wording.verdict_whys(block_verdicts).to_pylist(),
         }
         columns = block.drop(columns="thread_id").assign(
             thread=threads.at(block["thread_id"].to_numpy(np.int64))

@@ -34,18 +34,20 @@ def window_spans(view: ExportView) -> list[Span]:
     """Return the windows with their verdicts and the amounts of each engine."""
     engines = _engines_by_window(view)
     spans = []
+    verdicts = view.analysis.verdicts
     rows = view.analysis.window_rows.to_dict("records")
-    for row, name, verdict in zip(rows, view.windows[:-1], view.analysis.verdicts, strict=True):
+    whys = wording.verdict_whys(verdicts.block()).to_pylist()
+    for row, name, verdict, why in zip(rows, view.windows[:-1], verdicts.names, whys, strict=True):
         details: Details = {
-            "verdict": verdict.verdict,
-            "why": clean(wording.verdict_why(verdict)),
+            "verdict": verdict,
+            "why": clean(why),
             "model": clean(row["model"]),
         }
         if not row["model"]:
             del details["model"]
         details |= {"source": clean(str(row["source"])), "basis": str(row["basis"])}
         details |= engines.get(row["window_id"], {})
-        category = verdict.verdict if verdict.verdict in ENGINES else ""
+        category = verdict if verdict in ENGINES else ""
         spans.append(Span(row["start_ns"], row["end_ns"], name, category, row["thread_id"], details))
     return spans
 

@@ -75,7 +75,7 @@ LOGGED_WITHIN_NS = 1_000_000
 
 ENGINES: tuple[Engine, ...] = tuple(Engine)
 SERVING: tuple[Engine, ...] = tuple(engine for engine in Engine if engine.serves_inference)
-"""The engines that a verdict can name."""
+"""The engines that a verdict can name, the first of ``ENGINES``."""
 ML_ENGINES = (Engine.ANE, Engine.GPU, Engine.CPU, Engine.RUNTIME)
 """Engines that show a model at work."""
 PHASES: tuple[Phase, ...] = tuple(Phase)

@@ -15,9 +15,10 @@ from tracekit.analysis.classification.sample_labels import SampleLabels, decidin
 from tracekit.analysis.engines.codes import INFERENCE, firsts, is_phase
 from tracekit.analysis.engines.membership import Membership
 from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.content import Content
 from tracekit.model.tables import StackTable
 from tracekit.model.trace import Trace
-from tracekit.model.vocabulary import ENGINES, Engine
+from tracekit.model.vocabulary import ENGINES
 
 MAX_SYMBOL_LENGTH = 80
 """Longer symbols are shortened where a sentence names them."""
@@ -40,9 +41,20 @@ class DecidingFrame:
         return f"{self.place}, rule {self.rule}"
 
 
+@dataclass(frozen=True, eq=False)
+class LeadingFrames(Content):
+    """The frame to name per window and engine: ``frames[codes[window, engine's code]]``, none where it is -1.
+
+    ``frames`` are in order of their first window.
+    """
+
+    frames: tuple[DecidingFrame, ...]
+    codes: IntArray
+
+
 def leading_frames(
     trace: Trace, labels: SampleLabels, rule_set: RuleSet, members: Membership
-) -> dict[int, dict[Engine, DecidingFrame]]:
+) -> LeadingFrames:
     """Return, per window and engine, the frame to name as the reason.
 
     It is the deciding frame with most inference samples there; a frame with a symbol goes before a bare
@@ -67,11 +79,14 @@ def leading_frames(
     # there the first sampled stack of the window is described: its callers may have a name.
     stack = np.where(has_name[group[leading]], group[leading], stack_ids[first[leading]])
     describer = _FrameDescriber(trace.stacks, classification, rule_set)
-    frames: dict[int, dict[Engine, DecidingFrame]] = {}
-    rows = zip(window[leading].tolist(), engine[leading].tolist(), stack.tolist(), strict=True)
-    for window_id, engine_code, stack_id in rows:
-        frames.setdefault(window_id, {})[ENGINES[engine_code]] = describer.describe(stack_id)
-    return frames
+    stack_code, distinct = pd.factorize(stack)
+    numbers: dict[DecidingFrame, int] = {}
+    code_of_stack = [
+        numbers.setdefault(describer.describe(stack_id), len(numbers)) for stack_id in distinct.tolist()
+    ]
+    codes = np.full((len(members.first), len(ENGINES)), -1, np.int64)
+    codes[window[leading], engine[leading]] = np.array(code_of_stack, np.int64)[stack_code]
+    return LeadingFrames(tuple(numbers), codes)
 
 
 def _group_by_deciding_frame(
@@ -105,13 +120,12 @@ def _group_by_deciding_frame(
 
 
 class _FrameDescriber:
-    """Finds the frame to name for a stack, once per stack."""
+    """Finds the frame to name for a stack."""
 
     def __init__(self, stacks: StackTable, classification: Classification, rule_set: RuleSet) -> None:
         self._stacks = stacks
         self._classification = classification
         self._rule_set = rule_set
-        self._cache: dict[int, DecidingFrame] = {}
 
     def describe(self, stack_id: int) -> DecidingFrame:
         """Return the deciding frame of a stack.
@@ -119,11 +133,6 @@ class _FrameDescriber:
         Where that frame is a bare address (only its binary matched), the nearest caller with a symbol whose
         rule names the same engine is more informative, and is returned instead.
         """
-        if stack_id not in self._cache:
-            self._cache[stack_id] = self._describe(stack_id)
-        return self._cache[stack_id]
-
-    def _describe(self, stack_id: int) -> DecidingFrame:
         deciding = int(self._classification.rule[stack_id])
         position = int(self._classification.deciding[stack_id])
         # Leaf first, so a larger position is a caller of the deciding frame.

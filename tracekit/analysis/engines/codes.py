@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,14 @@ def _among(codes: npt.NDArray[np.int8], accepted: Iterable[int]) -> BoolArray:
     table[list(accepted)] = True
     marked: BoolArray = table[codes]
     return marked
+
+
+def recoded(column: pd.Series[str], words: Sequence[str]) -> IntArray:
+    """Return a category column as positions in ``words``; -1 is missing."""
+    position = {str(word): code for code, word in enumerate(words)}
+    codes = np.array([*(position[str(name)] for name in column.cat.categories), -1], np.int64)
+    positions: IntArray = codes[column.cat.codes.to_numpy()]
+    return positions
 
 
 def grouped(keys: IntArray) -> tuple[IntArray, IntArray]:

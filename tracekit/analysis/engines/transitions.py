@@ -1,123 +1,109 @@
 """Transitions: the engines of each window in their order, and where in a window an engine worked.
 
-A run can have as many segments as samples: they stay columns, and only the few that a sentence names become
-records.
+A run can have as many segments as samples: of each window, the few that a sentence names are kept.
 """
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.engines.codes import BASES
+from tracekit.analysis.engines.codes import BASES, recoded
 from tracekit.analysis.engines.segments import SEGMENTS, Segments
 from tracekit.model.columns import BoolArray, IntArray
-from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, Basis, Engine
+from tracekit.model.content import Content
+from tracekit.model.vocabulary import ENGINES, SERVING
 
 MOST_LISTED = 6
-"""How many transitions of a window become records; the others are counted."""
-Position: TypeAlias = Literal["", "at the same time", "start", "end", "middle", "around", "several"]
+"""How many transitions of a window are kept; the others are counted."""
+POSITIONS = ("", "at the same time", "start", "end", "middle", "around", "several")
 """Where an engine worked in a window, seen from the leading engine; "" where one of them did not work."""
-_POSITIONS: tuple[Position, ...] = ("", "at the same time", "start", "end", "middle", "around", "several")
 
 
-class Transition(NamedTuple):
-    """One stretch of a window on one engine; ``overlaps`` if it begins before the previous one ended."""
+@dataclass(frozen=True, eq=False)
+class Transitions(Content):
+    """The stretches of some windows on one engine each, in their order: parallel arrays.
 
-    engine: Engine
-    busy_ns: int
-    basis: Basis
-    overlaps: bool
+    Window w has those from ``edges[w]`` up to ``edges[w + 1]``, the first of ``counts[w]``. ``engine`` and
+    ``basis`` are positions in ``ENGINES`` and ``BASES``; ``overlaps`` marks one that begins before the
+    previous one ended. ``position`` (in ``POSITIONS``) has a row per serving engine and an entry per window:
+    where it worked, seen from the leading engine, in ``stretches`` separate stretches.
+    """
 
-
-class Transitions:
-    """The segments of a run by window."""
-
-    def __init__(self, segments: Segments) -> None:
-        self._segments = segments
-        self._latest: tuple[range, _Block] = range(0), _Block(SEGMENTS.empty(), range(0))
-
-    def order(self, window: int) -> tuple[Engine, ...]:
-        """Return the engines of a window's segments."""
-        return self._block(window).order(window)
-
-    def count(self, window: int) -> int:
-        """Return how many segments a window has."""
-        return self._block(window).count(window)
-
-    def first(self, window: int) -> tuple[Transition, ...]:
-        """Return a window's first segments, at most ``MOST_LISTED``."""
-        return self._block(window).first(window)
-
-    def position(self, window: int, engine: Engine, lead: Engine) -> tuple[Position, int]:
-        """Return where in a window an engine worked, seen from the leading one, and in how many stretches."""
-        return self._block(window).position(window, engine, lead)
-
-    def _block(self, window: int) -> _Block:
-        windows, block = self._latest
-        if window not in windows:
-            windows = self._segments.windows_around(window)
-            block = _Block(self._segments.around(window), windows)
-            self._latest = windows, block
-        return block
+    edges: IntArray
+    counts: IntArray
+    engine: IntArray
+    busy_ns: IntArray
+    basis: IntArray
+    overlaps: BoolArray
+    position: IntArray
+    stretches: IntArray
 
 
-class _Block:
-    """A ``SEGMENTS`` frame by window."""
+def transitions_of(segments: Segments, first: int, after: int, lead: IntArray) -> Transitions:
+    """Return the transitions of the windows from ``first`` up to ``after``.
 
-    def __init__(self, segments: pd.DataFrame, windows: range) -> None:
-        self._windows, self._count = windows, len(windows)
-        self._window = segments["window_id"].to_numpy(np.int64) - windows.start
-        self._starts, self._ends, self._busy = (
-            segments[name].to_numpy(np.int64) for name in ("start_ns", "end_ns", "busy_ns")
+    ``lead`` has their leading engines as positions in ``SERVING``, -1 where no other one is seen from it.
+    """
+    parts: list[dict[str, IntArray | BoolArray]] = []
+    begin = first
+    while begin < after or not parts:
+        frame, end = SEGMENTS.empty(), after
+        if begin < after:
+            frame, end = segments.around(begin), min(after, segments.windows_around(begin).stop)
+        parts.append(_Part(frame, begin, end).columns(lead[begin - first : end - first]))
+        begin = end
+    columns = {name: np.concatenate([part[name] for part in parts], axis=-1) for name in parts[0]}
+    listed = np.minimum(columns["counts"], MOST_LISTED)
+    return Transitions(edges=np.append(0, np.cumsum(listed)), **columns)
+
+
+class _Part:
+    """The rows of a ``SEGMENTS`` frame that are of neighbouring windows."""
+
+    def __init__(self, segments: pd.DataFrame, first: int, after: int) -> None:
+        begin, end = np.searchsorted(segments["window_id"].to_numpy(np.int64), (first, after))
+        rows = segments.iloc[begin:end]
+        self._count = after - first
+        self._window, self._starts, self._ends, self._busy = (
+            rows[name].to_numpy(np.int64) for name in ("window_id", "start_ns", "end_ns", "busy_ns")
         )
-        self._engine = _recoded(segments["engine"], ENGINE_CODE)
-        self._basis = _recoded(segments["basis"], {basis: code for code, basis in enumerate(BASES)})
-        # The segments of window w are those from edges[w] to edges[w + 1].
-        edges = np.searchsorted(self._window, np.arange(self._count + 1))
-        self._edges: list[int] = edges.tolist()
-        self._positions: dict[tuple[Engine, Engine], tuple[IntArray, IntArray]] = {}
+        self._window = self._window - first
+        self._engine, self._basis = recoded(rows["engine"], ENGINES), recoded(rows["basis"], BASES)
 
-    def order(self, window: int) -> tuple[Engine, ...]:
-        rows = self._rows(window)
-        return tuple([ENGINES[code] for code in self._engine[rows.start : rows.stop].tolist()])
+    def columns(self, lead: IntArray) -> dict[str, IntArray | BoolArray]:
+        """Return the columns of ``Transitions`` without ``edges``."""
+        counts = np.bincount(self._window, minlength=self._count)
+        number = np.arange(len(self._window)) - (np.cumsum(counts) - counts)[self._window]
+        overlaps = (number > 0) & (self._starts < np.roll(self._ends, 1))
+        listed = number < MOST_LISTED
+        position = np.zeros((len(SERVING), self._count), np.int64)
+        stretches = position.copy()
+        for leading in np.unique(lead[lead >= 0]).tolist():
+            rows = np.flatnonzero(lead == leading)
+            for engine in {*range(len(SERVING))} - {leading}:
+                places, pieces = self._positions_of(engine, leading)
+                position[engine, rows], stretches[engine, rows] = places[rows], pieces[rows]
+        return {
+            "counts": counts,
+            "engine": self._engine[listed],
+            "busy_ns": self._busy[listed],
+            "basis": self._basis[listed],
+            "overlaps": overlaps[listed],
+            "position": position,
+            "stretches": stretches,
+        }
 
-    def count(self, window: int) -> int:
-        return len(self._rows(window))
-
-    def first(self, window: int) -> tuple[Transition, ...]:
-        rows = self._rows(window)
-        return tuple(
-            Transition(
-                ENGINES[self._engine[row]],
-                int(self._busy[row]),
-                BASES[self._basis[row]],
-                bool(row > rows.start and self._starts[row] < self._ends[row - 1]),
-            )
-            for row in rows[:MOST_LISTED]
-        )
-
-    def position(self, window: int, engine: Engine, lead: Engine) -> tuple[Position, int]:
-        if (engine, lead) not in self._positions:
-            self._positions[engine, lead] = self._positions_of(engine, lead)
-        codes, stretches = self._positions[engine, lead]
-        row = window - self._windows.start
-        return _POSITIONS[codes[row]], int(stretches[row])
-
-    def _rows(self, window: int) -> range:
-        row = window - self._windows.start
-        return range(self._edges[row], self._edges[row + 1])
-
-    def _positions_of(self, engine: Engine, lead: Engine) -> tuple[IntArray, IntArray]:
-        """Return the code of the position, and the number of stretches, of every window."""
+    def _positions_of(self, engine: int, lead: int) -> tuple[IntArray, IntArray]:
+        """Return the position of an engine, seen from the leading one, and its stretches, of every window."""
         # Only segments of the two engines count. In a window, segments of one engine never share time, so a
         # new stretch begins wherever the engine changes:
         #   engine      C  C  A  A  C  |  A  C
         #   stretch     1     2     3  |  1  2     (opens: the first of its window)
-        rows = np.flatnonzero(np.isin(self._engine, [ENGINE_CODE[engine], ENGINE_CODE[lead]]))
-        window, is_engine = self._window[rows], self._engine[rows] == ENGINE_CODE[engine]
+        rows = np.flatnonzero((self._engine == engine) | (self._engine == lead))
+        window, is_engine = self._window[rows], self._engine[rows] == engine
         opens, changes = np.diff(window, prepend=-1) > 0, np.diff(is_engine, prepend=False)
         # ``changes`` also compares the last row of a window with the first of the next; ``opens`` marks that
         # row anyway.
@@ -133,7 +119,7 @@ class _Block:
         # The last row of a window is the one before an opening; of the last window, the roll brings the first
         # opening round.
         closes = np.roll(opens, -1)
-        cases: dict[Position, BoolArray] = {  # the first that holds
+        cases: dict[str, BoolArray] = {  # the first that holds
             "": (stretches == 0) | (lead_stretches == 0),
             "at the same time": count(meets) > 0,
             "start": is_single & (count(opens & is_engine) > 0),
@@ -141,14 +127,6 @@ class _Block:
             "middle": is_single,
             "around": (stretches == 2) & (lead_stretches == 1),
         }
-        codes = [_POSITIONS.index(name) for name in cases]
-        position = np.select(list(cases.values()), codes, _POSITIONS.index("several"))
+        codes = [POSITIONS.index(name) for name in cases]
+        position = np.select(list(cases.values()), codes, POSITIONS.index("several"))
         return position.astype(np.int64), stretches
-
-
-def _recoded(column: pd.Series[str], code_of: dict[Engine, int] | dict[Basis, int]) -> IntArray:
-    """Return a category column as the vocabulary's codes."""
-    by_name = {str(word): code for word, code in code_of.items()}
-    codes = np.array([by_name[str(name)] for name in column.cat.categories], np.int64)
-    recoded: IntArray = codes[column.cat.codes.to_numpy()]
-    return recoded

@@ -100,7 +100,7 @@ def _cut(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding | None:
         "names": tuple(_names(submissions))[:_MOST_NAMES],
         "gaps_ns": calls.median(gaps),
         "share": total / length if length else 0.0,
-        "is_engine_time": bool(calls.analysis.verdicts[int(rows[0])].is_engine_time),
+        "is_engine_time": calls.analysis.verdicts.is_engine_time(int(rows[0])),
         **between,
     }
     table = Support("table", calls.analysis.measured.reported[Engine.ANE], "", sum(pieces.elements()))

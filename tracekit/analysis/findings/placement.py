@@ -177,8 +177,7 @@ def _support(calls: Calls, placement: _Placement, away: IntArray) -> tuple[Suppo
     engine = placement.engine
     table = calls.analysis.measured.reported.get(engine, "")
     support = [Support("table", table, "", int(placement.is_served.sum()))] if table else []
-    verdicts = calls.analysis.verdicts
-    works = [*verdicts[int(placement.rows[placement.is_served][0])].engines, *verdicts[int(away[0])].engines]
-    frames = [(work.frame, work.samples) for work in works]
-    support += [Support("frame", frame.binary, frame.symbol, samples) for frame, samples in frames if frame]
+    for window in (int(placement.rows[placement.is_served][0]), int(away[0])):
+        for _, frame, samples in calls.analysis.verdicts.frames_of(window):
+            support.append(Support("frame", frame.binary, frame.symbol, samples))
     return tuple(support)

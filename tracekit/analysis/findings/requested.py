@@ -88,11 +88,10 @@ def _finding(
     setting = calls.analysis.compute_units
     elsewhere = Counter(calls.analysis.verdicts.names[row] for row in rows.tolist()).most_common(1)[0][0]
     table = calls.analysis.measured.reported.get(engine, "")
-    works = calls.analysis.verdicts[int(rows[0])].engines
     frames = [
-        Support("frame", work.frame.binary, work.frame.symbol)
-        for work in works
-        if work.frame and (work.engine is engine or not is_excluded)
+        Support("frame", frame.binary, frame.symbol)
+        for shown, frame, _ in calls.analysis.verdicts.frames_of(int(rows[0]))
+        if shown is engine or not is_excluded
     ]
     measured = table and (calls.work[engine].busy_ns[rows].any() or not is_excluded)
     check = "check-no-engine" if is_excluded else "check-engine"

@@ -37,7 +37,7 @@ def windows_frame(analysis: Analysis) -> pd.DataFrame:
         "basis": rows["basis"],
         "first": rows["first"],
         "verdict": _texts(pd.Series(analysis.verdicts.names, dtype=object)),
-        "why": _texts(pd.Series(_reasons(analysis), dtype=object)),
+        "why": _texts(wording.verdict_whys(analysis.verdicts.block()).to_pandas()),
         **_engine_times(analysis),
         **{name: times[name].astype("Int64") for name in _TIMES},
         "preparing_basis": times["preparing_basis"],
@@ -61,10 +61,6 @@ def _indexed(values: pd.Series[int]) -> pd.Series[int]:
 
 def _texts(values: pd.Series[str]) -> pd.Series[str]:
     return values.astype("str")
-
-
-def _reasons(analysis: Analysis) -> list[str]:
-    return [wording.verdict_why(verdict) for verdict in analysis.verdicts]
 
 
 def _engine_times(analysis: Analysis) -> dict[str, pd.Series[int]]:

@@ -95,16 +95,15 @@ class _Blocks:
             self._metrics(first, last),
             self._requests(first, last),
         )
-        verdicts = (analysis.verdicts[row] for row in range(first, last))
+        verdicts = analysis.verdicts.block(first, last)
+        texts = (
+            verdicts.names,
+            wording.verdict_sentences(verdicts).to_pylist(),
+            wording.verdict_whys(verdicts).to_pylist(),
+        )
         return [
-            self._window
-            % (
-                *values,
-                quoted(verdict.verdict),
-                quoted(wording.verdict_sentence(verdict)),
-                quoted(wording.verdict_why(verdict)),
-            )
-            for *values, verdict in zip(*columns, verdicts, strict=True)
+            self._window % (*values, *map(quoted, words))
+            for *values, words in zip(*columns, zip(*texts, strict=True), strict=True)
         ]
 
     def _thread(self, thread_id: int) -> str:

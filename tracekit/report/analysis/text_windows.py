@@ -9,7 +9,6 @@ from tracekit.analysis.engines.attribution import Share, SharesByWindow
 from tracekit.analysis.engines.ownership import RUNTIMES
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Durations
-from tracekit.analysis.verdicts import Verdict
 from tracekit.analysis.windows.window import GIVEN_SOURCES, Window, numbered_windows
 from tracekit.model.issue_codes import CALLS, LENGTHS
 from tracekit.model.schemas import ANE_TABLES
@@ -31,7 +30,7 @@ class _Rows:
     """The windows that are listed, each with its verdict and its shares of the engines."""
 
     windows: Sequence[tuple[int, Window]]
-    verdicts: Sequence[Verdict]
+    verdicts: Sequence[str]
     shares: Sequence[Sequence[Share]]
     letters: Sequence[str]
     measured: Sequence[Engine]
@@ -65,17 +64,18 @@ def windows_text(analysis: Analysis, layout: TextLayout, notes: Footnotes) -> st
 def _rows(analysis: Analysis, most: int, reasons: dict[str, str]) -> _Rows:
     """Return the first windows; ``reasons`` get a letter each."""
     windows = numbered_windows(analysis.window_rows.head(most))
-    verdicts = [verdict for _, verdict in zip(windows, analysis.verdicts, strict=False)]
+    verdicts = analysis.verdicts.block(0, len(windows))
     shares = SharesByWindow(analysis.attribution_rows)
     rows = analysis.attribution_rows
     busy = rows[(rows["window_id"] >= 0).to_numpy(bool) & (rows["busy_ns"].fillna(0) > 0).to_numpy(bool)]
     worked = {*analysis.measured.engines, *busy["engine"].astype("str").unique()}
     letters = [
-        reasons.setdefault(wording.verdict_reason(verdict), _letter(len(reasons))) for verdict in verdicts
+        reasons.setdefault(reason, _letter(len(reasons)))
+        for reason in wording.verdict_reasons(verdicts).to_pylist()
     ]
     return _Rows(
         windows,
-        verdicts,
+        verdicts.names,
         [shares.get(number, []) for number, _ in windows],
         letters,
         [engine for engine in SERVING if engine in worked],
@@ -164,7 +164,7 @@ def _lengths(rows: _Rows, digits: int, marks: Marks) -> list[str]:
 
 def _verdicts(rows: _Rows, marks: Marks) -> list[str]:
     return [
-        f"{verdict.verdict}{marks.of(number)}"
+        f"{verdict}{marks.of(number)}"
         for verdict, (number, _) in zip(rows.verdicts, rows.windows, strict=True)
     ]
 

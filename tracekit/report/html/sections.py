@@ -88,27 +88,27 @@ def _timeline(analysis: Analysis, _extras: Extras) -> Html:
 
 
 def _windows(analysis: Analysis, _extras: Extras) -> Html:
-    windows = numbered_windows(analysis.window_rows)
+    windows = numbered_windows(analysis.window_rows.head(MOST_WINDOWS))
     if not windows:
         return tag("p", "No inference windows: this recording shows no separate inference calls.")
     sums = window_sums(analysis)
     counted = [str(engine) for engine in SERVING if str(engine) in sums.samples]
     firsts = analysis.window_rows["first"].tolist()
     rows = []
-    for index, ((number, window), verdict) in enumerate(zip(windows, analysis.verdicts, strict=True)):
-        if index == MOST_WINDOWS:
-            break
+    verdicts = analysis.verdicts.block(0, MOST_WINDOWS)
+    whys = wording.verdict_whys(verdicts).to_pylist()
+    for index, ((number, window), verdict, why) in enumerate(zip(windows, verdicts.names, whys, strict=True)):
         length = window.end_ns - window.start_ns
         rows.append(
             [
                 f"{number}{'*' if firsts[index] else ''}",
                 format_ms(window.start_ns),
                 format_ms(length),
-                _badge(verdict.verdict),
+                _badge(verdict),
                 *(_busy(float(busy[index]), length) for busy in sums.busy.values()),
                 *(f"{int(sums.samples[engine][index]):,}" for engine in counted),
                 clip(window.model or window.label, _LABEL_WIDTH),
-                wording.verdict_why(verdict),
+                why,
             ]
         )
     busy = [f"{engine} busy (measured)" for engine in sums.busy]
@@ -120,7 +120,7 @@ def _windows(analysis: Analysis, _extras: Extras) -> Html:
         f"Windows from {sources}; their edges are {bases}."
         f" {_SAMPLES_COUNTED if counted else _NO_SAMPLES} * marks the first window of a model."
     )
-    remaining = len(windows) - len(rows)
+    remaining = len(analysis.window_rows) - len(rows)
     more = (
         tag("p", f"… and {remaining:,} more. The interactive table and the JSON output list all of them.")
         if remaining

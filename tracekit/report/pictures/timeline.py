@@ -108,15 +108,16 @@ class _Drawing:
         # Windows are in order of time, so one bound suffices: a window within pixels that are drawn already
         # adds a shape and no picture.
         right = -1.0
-        for start, end, verdict in zip(starts.tolist(), ends.tolist(), self._analysis.verdicts, strict=True):
+        verdicts = self._analysis.verdicts.names
+        for start, end, verdict in zip(starts.tolist(), ends.tolist(), verdicts, strict=True):
             x, width = self._x(start), max(1.0, self._x(end) - self._x(start))
             if x + width <= right or (width <= 1 and x < right):  # lies in a pixel that is drawn already
                 continue
             right = x + width
-            self._seen.add(verdict.verdict)
-            drawn.append(Rect(x, self._y + 2, max(0.6, width - 0.6), _LANE - 4, verdict.verdict))
+            self._seen.add(verdict)
+            drawn.append(Rect(x, self._y + 2, max(0.6, width - 0.6), _LANE - 4, verdict))
             if width > 10:
-                letter = _LETTERS.get(verdict.verdict, verdict.verdict[:1])
+                letter = _LETTERS.get(verdict, verdict[:1])
                 drawn.append(Words(x + width / 2, self._y + 16, letter, 10, "surface", "middle", bold=True))
         self._y += _LANE + _GAP
         return drawn

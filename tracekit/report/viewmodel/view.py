@@ -233,7 +233,7 @@ class _Builder:
             "source": windows["source"].astype("str"),
             "basis": windows["basis"].astype("str"),
             "verdict": verdicts.names,
-            "why": [wording.verdict_why(verdict) for verdict in verdicts],
+            "why": wording.verdict_whys(verdicts.block()).to_pylist(),
         }
         sums = window_sums(self._analysis)
         bases = self._analysis.attribution_rows["waiting_basis"].dropna().astype("str").unique().tolist()

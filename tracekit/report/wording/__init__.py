@@ -10,7 +10,7 @@ from tracekit.report.wording.submissions import (
     submission_rows,
 )
 from tracekit.report.wording.summary import headline, window_sources
-from tracekit.report.wording.verdicts import verdict_reason, verdict_sentence, verdict_why
+from tracekit.report.wording.verdicts import verdict_reasons, verdict_sentences, verdict_whys
 
 __all__ = [
     "SUBMISSIONS_ABOUT",
@@ -23,8 +23,8 @@ __all__ = [
     "shows",
     "submission_notes",
     "submission_rows",
-    "verdict_reason",
-    "verdict_sentence",
-    "verdict_why",
+    "verdict_reasons",
+    "verdict_sentences",
+    "verdict_whys",
     "window_sources",
 ]

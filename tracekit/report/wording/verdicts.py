@@ -1,54 +1,82 @@
-"""The verdict of a window as English."""
+"""The verdicts of windows as English: columns of texts, one sentence for each window of a block."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 
-from tracekit.analysis.engines.transitions import Transition
-from tracekit.analysis.verdicts import EngineWork, Verdict
+import numpy as np
+
+from tracekit.analysis.engines.codes import BASES
+from tracekit.analysis.engines.transitions import POSITIONS, Transitions
+from tracekit.analysis.verdicts import EngineWork, VerdictBlock, phases_of
 from tracekit.model.schemas import MPS_INTERVALS
-from tracekit.model.vocabulary import Basis, Engine
+from tracekit.model.vocabulary import ENGINES, Basis, Engine
+from tracekit.report.wording.texts import (
+    Texts,
+    first_of,
+    joined,
+    listed,
+    listed_by_row,
+    picked,
+    spelled,
+    texts_of,
+    where,
+)
 from tracekit.text import format_ms_or_us, format_weight, plural
 
 _MOST_NAMED = 4
+_PLACES = (
+    "",
+    " at the same time",
+    " at the start",
+    " at the end",
+    " in the middle",
+    " before and after",
+    None,
+)
+"""By ``POSITIONS``; the last has a number."""
+_requests = partial(plural, noun="request")
+_samples = partial(plural, noun="sample")
 
 
-def verdict_sentence(verdict: Verdict) -> str:
+def verdict_sentences(block: VerdictBlock) -> Texts:
     """Return ``ran on the ANE (measured, 59 % of 24.9 ms) with a CPU fallback in the middle (…)``."""
-    lead = verdict.lead
-    if lead is None:
-        return _why_unknown(verdict)
-    text = f"{_action(lead)} the {lead.engine} ({_amount(lead, verdict)})"
-    beside = [_beside(work, verdict) for work in verdict.engines if work is not lead]
-    return f"{text} with {' and '.join(beside)}" if beside else text
+    leads, besides = [], []
+    for number, work in _serving(block):
+        is_lead = block.lead == number
+        amount = _amount(work, block)
+        leads.append(where(is_lead, joined(_action(work), f" the {work.engine} (", amount, ")")))
+        besides.append(where(work.is_serving & ~is_lead, _beside(number, amount, block)))
+    if not leads:
+        return _why_unknown(block)
+    has_other = np.sum([work.is_serving for work in block.works], axis=0) > 1
+    other = where(has_other, joined(" with ", listed(besides, " and ")))
+    return _or_unknown([*leads, other], "", block)
 
 
-def _action(work: EngineWork) -> str:
-    if work.engine is Engine.CPU:
-        return "ran on"
-    # A sample of dispatch or waiting shows which thread called the engine, not that the engine worked; a
-    # request that the log shows as served does.
-    if not work.busy_ns and not work.logged:
-        return "submitted work to"
-    # MPSGraph can hand a program to the Neural Engine: its own table alone does not show which engine worked.
-    return "ran MPSGraph programs, counted for" if work.table == MPS_INTERVALS else "ran on"
+def verdict_whys(block: VerdictBlock) -> Texts:
+    """Return what the verdicts rest on, with its numbers."""
+    parts = [*_failed(block), *_measured(block)]
+    for _, work in _serving(block):
+        weight = spelled(work.weight, partial(format_weight, unit=block.unit))
+        amount = joined(f"{work.engine} ", spelled(work.samples, _samples), ", ", weight)
+        text = joined(amount, " (", _phases_and_frame(work, block), ")")
+        parts.append(where(work.is_serving & (work.samples > 0), text))
+    return _or_unknown(parts, "; ", block)
 
 
-def verdict_why(verdict: Verdict) -> str:
-    """Return what the verdict rests on, with its numbers."""
-    if not verdict.engines:
-        return _why_unknown(verdict)
-    parts = [*_failed(verdict), *_measured(verdict)]
-    parts += [_host_samples(work, verdict) for work in verdict.engines if work.samples]
-    return "; ".join(parts)
-
-
-def _failed(verdict: Verdict) -> list[str]:
-    """Return the failed requests, if there are any: what is seen of the engine may be in vain."""
-    if not verdict.failed_requests:
-        return []
-    failed = plural(verdict.failed_requests, "request")
-    return [f"{failed} to the Neural Engine failed ({statuses_text(verdict.statuses)}, by the log)"]
+def verdict_reasons(block: VerdictBlock) -> Texts:
+    """Return what the verdicts rest on, without numbers: windows of one kind have the same reason."""
+    failed = joined("failed requests to the Neural Engine (", _statuses(block), ")")
+    parts = [where(block.windows.failed_requests > 0, failed)]
+    parts += [where(work.is_serving, _reason(work, block)) for _, work in _serving(block)]
+    transitions = block.transitions
+    engines = [where(work.is_serving, str(work.engine)) for work in block.works]
+    order = listed_by_row(picked(transitions.engine, ENGINES), transitions.edges, " → ")
+    alternates = joined("alternates between ", listed(engines, " and "))
+    named = where(transitions.counts > _MOST_NAMED, alternates, joined("in the order ", order))
+    return _or_unknown([*parts, where(transitions.counts > 1, named)], "; ", block)
 
 
 def statuses_text(statuses: Sequence[int]) -> str:
@@ -57,140 +85,172 @@ def statuses_text(statuses: Sequence[int]) -> str:
     return f"status {' or '.join(known)}" if known else "no status given"
 
 
-def verdict_reason(verdict: Verdict) -> str:
-    """Return what the verdict rests on, without numbers: windows of one kind have the same reason."""
-    if not verdict.engines:
-        return _why_unknown(verdict)
-    failed = f"failed requests to the Neural Engine ({statuses_text(verdict.statuses)})"
-    reasons = [failed] if verdict.failed_requests else []
-    reasons += [_reason(work) for work in verdict.engines]
-    if len(verdict.order) > _MOST_NAMED:
-        reasons.append(f"alternates between {' and '.join(work.engine for work in verdict.engines)}")
-    elif len(verdict.order) > 1:
-        reasons.append(f"in the order {' → '.join(verdict.order)}")
-    return "; ".join(reasons)
+def _serving(block: VerdictBlock) -> Iterator[tuple[int, EngineWork]]:
+    """Yield the engines that served any of the windows."""
+    return ((number, work) for number, work in enumerate(block.works) if work.is_serving.any())
 
 
-def _amount(work: EngineWork, verdict: Verdict) -> str:
+def _or_unknown(parts: Sequence[Texts], between: str, block: VerdictBlock) -> Texts:
+    """Return the parts of the windows that an engine served, and why none is known of the others."""
+    texts, is_unknown = listed(parts, between), block.lead < 0
+    return where(is_unknown, _why_unknown(block), texts) if is_unknown.any() else texts
+
+
+def _action(work: EngineWork) -> Texts | str:
+    if work.engine is Engine.CPU:
+        return "ran on"
+    # MPSGraph can hand a program to the Neural Engine: its own table alone does not show which engine worked.
+    ran = "ran MPSGraph programs, counted for" if work.table == MPS_INTERVALS else "ran on"
+    # A sample of dispatch or waiting shows which thread called the engine, not that the engine worked; a
+    # request that the log shows as served does.
+    return where((work.busy_ns == 0) & (work.logged == 0), "submitted work to", ran)
+
+
+def _amount(work: EngineWork, block: VerdictBlock) -> Texts:
     """Return ``measured, 83 % of 4.1 ms`` or ``12 samples``."""
-    if work.busy_ns:
-        length = verdict.length_ns
-        if verdict.is_engine_time and work.busy_ns == length:
-            return f"measured, {format_ms_or_us(work.busy_ns)}"  # the window is the interval: always 100 %
-        is_large = 100 * work.busy_ns >= length
-        share = f"{100 * work.busy_ns / length:.0f} %" if is_large else format_ms_or_us(work.busy_ns)
-        return f"measured, {share} of {format_ms_or_us(length)}"
-    if work.logged:
-        return f"{plural(work.logged, 'request')} by the log"
-    if work.samples:
-        return plural(work.samples, "sample")
-    return "a request that Core ML reported"
+    length_ns = block.windows.length_ns
+    busy, length = (spelled(amount_ns, format_ms_or_us) for amount_ns in (work.busy_ns, length_ns))
+    pairs = zip(work.busy_ns.tolist(), length_ns.tolist(), strict=True)
+    percent = texts_of([f"{100 * part / whole:.0f} %" if part else "" for part, whole in pairs])
+    share = joined(where(work.busy_ns >= -(-length_ns // 100), percent, busy), " of ", length)
+    is_interval = block.windows.is_engine_time & (work.busy_ns == length_ns)  # always 100 %
+    return first_of(
+        (work.busy_ns > 0, joined("measured, ", where(is_interval, busy, share))),
+        (work.logged > 0, joined(spelled(work.logged, _requests), " by the log")),
+        (work.samples > 0, spelled(work.samples, _samples)),
+        otherwise="a request that Core ML reported",
+    )
 
 
-def _beside(work: EngineWork, verdict: Verdict) -> str:
+def _beside(number: int, amount: Texts, block: VerdictBlock) -> Texts:
     """Return ``a CPU fallback in the middle (BNNSFilterApply in libBNNS.dylib, 2 samples)``."""
+    work, transitions = block.works[number], block.transitions
     kind = "a CPU fallback" if work.engine is Engine.CPU else f"work on the {work.engine}"
-    frame = work.frame.place if work.frame else ""
-    amount = f"measured, {format_ms_or_us(work.busy_ns)}" if work.busy_ns else _amount(work, verdict)
-    return f"{kind}{_position(work)} ({f'{frame}, {amount}' if frame else amount})"
+    position = transitions.position[number]
+    several = joined(" in ", spelled(transitions.stretches[number], str), " places")
+    place = where(position == POSITIONS.index("several"), several, picked(position, _PLACES))
+    busy = joined("measured, ", spelled(work.busy_ns, format_ms_or_us))
+    frame = spelled(work.frame, lambda code: f"{block.frames[code].place}, " if code >= 0 else "")
+    return joined(kind, place, " (", frame, where(work.busy_ns > 0, busy, amount), ")")
 
 
-def _position(work: EngineWork) -> str:
-    return {
-        "": "",
-        "at the same time": " at the same time",
-        "start": " at the start",
-        "end": " at the end",
-        "middle": " in the middle",
-        "around": " before and after",
-        "several": f" in {work.stretches} places",
-    }[work.position]
+def _measured(block: VerdictBlock) -> Iterator[Texts]:
+    """Yield what was measured: busy times, requests, and the transitions where there are any."""
+    windows = block.windows
+    length = spelled(windows.length_ns, format_ms_or_us)
+    for _, work in _serving(block):
+        engine, is_serving = work.engine, work.is_serving
+        busy, requested = (spelled(ns, format_ms_or_us) for ns in (work.busy_ns, work.requested_ns))
+        text = joined(f"{engine} busy ", busy, " of ", length, " (measured)")
+        yield where(is_serving & (work.busy_ns > 0), text)
+        text = joined(f"requests to the {engine} took ", requested, " (Core ML)")
+        yield where(is_serving & (work.requested_ns > 0), text)
+        text = joined(spelled(work.logged, _requests), f" to the {engine} served (by the log)")
+        yield where(is_serving & (work.logged > 0), text)
+        if work.table and engine is not Engine.CPU:
+            is_unseen = is_serving & (work.samples > 0) & (work.busy_ns == 0)
+            yield where(is_unseen, f"{work.table} has no {engine} interval here")
+    yield where(block.transitions.counts > 1, transition_texts(block.transitions))
+    for _, work in _serving(block):
+        if work.engine is Engine.GPU:
+            is_unmarked = work.is_serving & (work.busy_ns == 0) & (windows.unmarked_gpu_ns > 0)
+            busy = spelled(windows.unmarked_gpu_ns, format_ms_or_us)
+            text = joined("GPU busy ", busy, " for this process with work not marked as ML (measured)")
+            yield where(is_unmarked, text)
+    busy = spelled(windows.other_process_ns, format_ms_or_us)
+    text = joined("another process used the Neural Engine for ", busy, " of this call (measured)")
+    yield where(windows.other_process_ns > 0, text)
 
 
-def _measured(verdict: Verdict) -> list[str]:
-    """Return what was measured: busy times, requests, and the transitions where there are any."""
-    parts = []
-    for work in verdict.engines:
-        engine = work.engine
-        if work.busy_ns:
-            busy, length = format_ms_or_us(work.busy_ns), format_ms_or_us(verdict.length_ns)
-            parts.append(f"{engine} busy {busy} of {length} (measured)")
-        if work.requested_ns:
-            parts.append(f"requests to the {engine} took {format_ms_or_us(work.requested_ns)} (Core ML)")
-        if work.logged:
-            parts.append(f"{plural(work.logged, 'request')} to the {engine} served (by the log)")
-        if work.table and work.samples and not work.busy_ns and engine is not Engine.CPU:
-            parts.append(f"{work.table} has no {engine} interval here")
-    if len(verdict.order) > 1:
-        parts.append(transitions_text(verdict.transitions, len(verdict.order)))
-    if verdict.unmarked_gpu_ns and any(w.engine is Engine.GPU and not w.busy_ns for w in verdict.engines):
-        busy = format_ms_or_us(verdict.unmarked_gpu_ns)
-        parts.append(f"GPU busy {busy} for this process with work not marked as ML (measured)")
-    if verdict.other_process_ns:
-        busy = format_ms_or_us(verdict.other_process_ns)
-        parts.append(f"another process used the Neural Engine for {busy} of this call (measured)")
-    return parts
+def transition_texts(transitions: Transitions) -> Texts:
+    """Return ``ANE 2.0 ms → CPU 2.1 ms (sampled) → ANE 18.0 ms``; engines at once are joined by ``∥``."""
+    edges = transitions.edges
+    is_first = np.zeros(len(transitions.engine) + 1, bool)
+    is_first[edges[:-1]] = True
+    joint = where(transitions.overlaps, " ∥ ", where(is_first[:-1], "", " → "))
+    engine, busy = picked(transitions.engine, ENGINES), spelled(transitions.busy_ns, format_ms_or_us)
+    basis = picked(transitions.basis, ["" if basis is Basis.MEASURED else f" ({basis})" for basis in BASES])
+    text = listed_by_row(joined(joint, engine, " ", busy, basis), edges, "")
+    more = transitions.counts - np.diff(edges)
+    return joined(text, spelled(more, lambda count: f" → {count} more" if count else ""))
 
 
-def transitions_text(transitions: Sequence[Transition], count: int) -> str:
-    """Return ``ANE 2.0 ms → CPU 2.1 ms (sampled) → ANE 18.0 ms``; engines at once are joined by ``∥``.
-
-    ``count`` is the number of all transitions of the window, of which these are the first.
-    """
-    text = ""
-    for transition in transitions:
-        joint = "" if not text else " ∥ " if transition.overlaps else " → "
-        text += f"{joint}{_transition(transition)}"
-    more = count - len(transitions)
-    return f"{text} → {more} more" if more > 0 else text
-
-
-def _transition(transition: Transition) -> str:
-    basis = "" if transition.basis is Basis.MEASURED else f" ({transition.basis})"
-    return f"{transition.engine} {format_ms_or_us(transition.busy_ns)}{basis}"
-
-
-def _host_samples(work: EngineWork, verdict: Verdict) -> str:
-    """Return ``ANE 3 samples, 3.0 ms host time (dispatch, wait; frame, rule)``."""
-    amount = format_weight(work.weight, verdict.unit)
-    return f"{work.engine} {plural(work.samples, 'sample')}, {amount} ({_phases_and_frame(work)})"
-
-
-def _reason(work: EngineWork) -> str:
+def _reason(work: EngineWork, block: VerdictBlock) -> Texts:
     """Return what shows an engine, without numbers."""
-    parts = [f"measured by {work.table}"] if work.busy_ns else []
-    parts += ["a request that Core ML reported"] if work.requested_ns else []
-    parts += ["requests in the log"] if work.logged else []
-    parts += [_phases_and_frame(work)] if work.samples else []
-    return f"{work.engine}: {'; '.join(parts)}"
+    parts = [
+        where(work.busy_ns > 0, f"measured by {work.table}"),
+        where(work.requested_ns > 0, "a request that Core ML reported"),
+        where(work.logged > 0, "requests in the log"),
+        where(work.samples > 0, _phases_and_frame(work, block)),
+    ]
+    return joined(f"{work.engine}: ", listed(parts, "; "))
 
 
-def _phases_and_frame(work: EngineWork) -> str:
-    return f"{', '.join(str(phase) for phase in work.phases)}; {work.frame or ''}"
+def _phases_and_frame(work: EngineWork, block: VerdictBlock) -> Texts:
+    phases = spelled(work.phases, lambda order: ", ".join(phases_of(order)))
+    frame = spelled(work.frame, lambda code: str(block.frames[code]) if code >= 0 else "")
+    return joined(phases, "; ", frame)
 
 
-def _why_unknown(verdict: Verdict) -> str:
-    if verdict.failed_requests:
-        return f"{_failed(verdict)[0]}, and nothing shows an engine that served this call"
-    return _what_is_missing(verdict)
+def _failed(block: VerdictBlock) -> list[Texts]:
+    """Return the failed requests, if there are any: what is seen of the engine may be in vain."""
+    failed = block.windows.failed_requests
+    if not failed.any():
+        return []
+    number = spelled(failed, _requests)
+    text = joined(number, " to the Neural Engine failed (", _statuses(block), ", by the log)")
+    return [where(failed > 0, text)]
 
 
-def _what_is_missing(verdict: Verdict) -> str:
-    tables = [f"the {engine}" for engine in verdict.measured]
+def _statuses(block: VerdictBlock) -> Texts:
+    return spelled(block.windows.status, lambda code: statuses_text(block.statuses[code]))
+
+
+def _why_unknown(block: VerdictBlock) -> Texts:
+    missing = _what_is_missing(block)
+    for failed in _failed(block):
+        text = joined(failed, ", and nothing shows an engine that served this call")
+        return where(block.windows.failed_requests > 0, text, missing)
+    return missing
+
+
+def _what_is_missing(block: VerdictBlock) -> Texts:
+    windows, total = block.windows, block.windows.samples
+    tables = [f"the {engine}" for engine in block.measured]
     unmeasured = f", and no interval of inference on {' or '.join(tables)}" if tables else ""
-    total = verdict.samples
-    if verdict.preparing_ns:
-        busy = format_ms_or_us(verdict.preparing_ns)
-        return f"{busy} of compile and load were measured here, but no inference on an engine"
-    if total == 0:
-        return f"no sample{' of ML work' if verdict.is_call else ''} in this window{unmeasured}"
-    if verdict.preparing_samples:
-        some = f"{verdict.preparing_samples} of {plural(total, 'sample')}"
-        return f"{some} load or compile a model for an engine, but none runs an inference"
-    if verdict.runtime_samples:
-        some = f"{verdict.runtime_samples} of {plural(total, 'sample')} are inside an ML runtime"
-        return f"{some}, but none reaches the code of an engine"
-    samples = "the only sample" if total == 1 else f"none of the {total:,} samples"
-    if verdict.unsymbolicated_samples == total:
-        return f"{samples} has {'no' if total == 1 else 'a'} stack with symbols"
-    return f"{samples} shows {'no ML runtime and no' if total == 1 else 'an ML runtime or an'} engine"
+    prepared = spelled(windows.preparing_ns, format_ms_or_us)
+    samples = joined(" of ", spelled(total, _samples))
+    none = spelled(total, lambda count: "the only sample" if count == 1 else f"none of the {count:,} samples")
+    return first_of(
+        (
+            windows.preparing_ns > 0,
+            joined(prepared, " of compile and load were measured here, but no inference on an engine"),
+        ),
+        (
+            total == 0,
+            joined("no sample", where(windows.is_call, " of ML work", ""), f" in this window{unmeasured}"),
+        ),
+        (
+            windows.preparing_samples > 0,
+            joined(
+                spelled(windows.preparing_samples, str),
+                samples,
+                " load or compile a model for an engine, but none runs an inference",
+            ),
+        ),
+        (
+            windows.runtime_samples > 0,
+            joined(
+                spelled(windows.runtime_samples, str),
+                samples,
+                " are inside an ML runtime, but none reaches the code of an engine",
+            ),
+        ),
+        (
+            windows.unsymbolicated_samples == total,
+            joined(none, " has ", where(total == 1, "no", "a"), " stack with symbols"),
+        ),
+        otherwise=joined(
+            none, " shows ", where(total == 1, "no ML runtime and no", "an ML runtime or an"), " engine"
+        ),
+    )

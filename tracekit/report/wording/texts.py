@@ -1,0 +1,72 @@
+"""Columns of texts: a run may have a hundred thousand windows, and a sentence about each.
+
+A column is an Arrow array; a ``str`` stands in every row. A part that a row does not have is missing there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tracekit.model.columns import BoolArray, IntArray
+
+Texts: TypeAlias = Any
+"""An array of ``TEXT``; pyarrow has no types for mypy."""
+TEXT = pa.large_string()
+"""With 64-bit offsets: a block of long names may exceed 2 GiB."""
+
+
+def texts_of(values: Sequence[str | None]) -> Texts:
+    """Return a column of these texts."""
+    return pa.array(values, TEXT)
+
+
+def picked(codes: npt.NDArray[np.integer[Any]], texts: Sequence[str | None]) -> Texts:
+    """Return the column ``texts[code]``; missing where the code is -1."""
+    return texts_of(texts).take(pa.array(codes, mask=codes < 0))
+
+
+def spelled(numbers: IntArray, spell: Callable[[int], str]) -> Texts:
+    """Return numbers as texts, each distinct one spelled once."""
+    codes, distinct = pd.factorize(numbers)
+    return picked(codes, [spell(number) for number in distinct.tolist()])
+
+
+def joined(*parts: Texts | str) -> Texts:
+    """Return the parts of each row one after another; missing where any of them is."""
+    return pc.binary_join_element_wise(*map(_part, parts), _part(""))
+
+
+def listed(parts: Sequence[Texts], between: str) -> Texts:
+    """Return those parts of each row that it has, with ``between`` between them."""
+    # Arrow 26 leaves out a row that has no part. An empty part goes before all, and its separator is cut off.
+    texts = pc.binary_join_element_wise(_part(""), *parts, _part(between), null_handling="skip")
+    return pc.utf8_slice_codeunits(texts, start=len(between)) if between else texts
+
+
+def listed_by_row(items: Texts, edges: IntArray, between: str) -> Texts:
+    """Return row r's items from ``edges[r]`` up to ``edges[r + 1]`` with ``between`` between them."""
+    return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(edges), items), _part(between))
+
+
+def where(condition: BoolArray, texts: Texts | str, otherwise: Texts | str | None = None) -> Texts:
+    """Return a column of the texts where the condition holds, else of the others; None is missing."""
+    return pc.if_else(pa.array(condition), _part(texts), _part(otherwise))
+
+
+def first_of(*cases: tuple[BoolArray, Texts | str], otherwise: Texts | str) -> Texts:
+    """Return the texts of the first case that holds in each row."""
+    chosen = otherwise
+    for condition, texts in reversed(cases):
+        chosen = where(condition, texts, chosen)
+    return chosen
+
+
+def _part(part: Texts | str | None) -> Any:
+    return pa.scalar(part, TEXT) if part is None or isinstance(part, str) else part
