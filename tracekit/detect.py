@@ -62,9 +62,9 @@ def open_source(
     """Open a bundle, a pack, an export, a folder of exports, or several exports; "-" is standard input.
 
     A bundle may be a folder, or a zip or tar of one. ``schemas`` are the tables that will be read: xctrace
-    exports them at once, others on demand. Raises ``LimitError`` for an input that exceeds ``limits``,
-    ``InputError`` for anything else that cannot be read, with what to do instead, and ``XctraceError`` when
-    xctrace is required and fails.
+    exports them at once, others on demand; the rows of a bundle's other tables are not counted. Raises
+    ``LimitError`` for an input that exceeds ``limits``, ``InputError`` for anything else that cannot be read,
+    with what to do instead, and ``XctraceError`` when xctrace is required and fails.
     """
     paths = [os.fspath(path)] if isinstance(path, (str, os.PathLike)) else [os.fspath(part) for part in path]
     options = _Options(progress, via, schemas, limits)
@@ -194,7 +194,8 @@ def _open_bundle(path: str, options: _Options) -> Source:
             raise UsageError(f"xctrace reads bundles as folders: unpack {path} and name the folder.")
         return exported(tool)
     try:
-        native = BundleSource(open_bundle_files(path, _shown(path), options.limits), path, options.limits)
+        files = open_bundle_files(path, _shown(path), options.limits)
+        native = BundleSource(files, path, options.limits, options.schemas)
     except LimitError:
         raise
     except InputError:

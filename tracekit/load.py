@@ -128,7 +128,7 @@ def _choose_run(source: Source, runs: tuple[RunInfo, ...], run: int | None) -> R
             "List the recorded tables with xcrun xctrace export --input X.trace --toc.",
         )
     if run is None:
-        with_rows = [listed for listed in runs if any(table.row_count for table in listed.tables)]
+        with_rows = [listed for listed in runs if any((table.row_count or 0) > 0 for table in listed.tables)]
         return (with_rows or list(runs))[0]
     if not isinstance(run, int):
         raise UsageError(f"run is the number of a run, not {run!r}. Several exports are one list of paths.")

@@ -157,11 +157,16 @@ class Table(Content):
         return f"<Table {printable(self.schema)}, run {self.run}: {counts}>"
 
 
+NOT_COUNTED = -1
+"""As a number of rows: the input holds the table, which was not opened."""
+
+
 @dataclass(frozen=True)
 class TableInfo:
     """One table of a run, as the table of contents or the document lists it.
 
-    ``row_count`` is None when the table of contents names the table but the input does not hold its rows.
+    ``row_count`` is None when the table of contents names the table but the input does not hold its rows, and
+    ``NOT_COUNTED`` for a table of a bundle that an analysis does not read.
     ``attributes`` qualify the schema (``target-pid``, ``pmc-events``, …). ``index`` is the position in the
     run's table of contents, from 1; 0 when unknown.
     """

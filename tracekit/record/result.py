@@ -91,7 +91,8 @@ def _toc(bundle: Path, tool: Xctrace) -> tuple[RunInfo, ...]:
     from tracekit.xctrace.source import XctraceSource
 
     try:
-        return BundleSource(open_bundle_files(str(bundle), bundle.name), str(bundle)).toc()
+        files = open_bundle_files(str(bundle), bundle.name)
+        return BundleSource(files, str(bundle), counted=SAMPLE_TABLES).toc()
     except InputError:
         return XctraceSource(tool, str(bundle), bundle.name).toc()
 

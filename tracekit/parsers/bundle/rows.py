@@ -131,14 +131,20 @@ class Descriptions:
 class IndexedStore:
     """One ``indexed-store-<k>`` folder. Opening it reads the schema and the descriptor, not the rows.
 
-    Raises ``DamagedFileError`` when they are damaged or of an unknown kind.
+    Raises ``DamagedFileError`` when they are damaged, of an unknown kind, or of another schema than
+    ``listed_schema`` ("" when that is unknown).
     """
 
-    def __init__(self, files: BundleFiles, folder: str, descriptions: Descriptions) -> None:
+    def __init__(
+        self, files: BundleFiles, folder: str, listed_schema: str, descriptions: Descriptions
+    ) -> None:
         self._folder = folder
         self._files = files
         self._descriptor = f"{folder}/bulkstore_descriptor"
-        self.schema, self.columns, topology = descriptions.schema(f"{folder}/schema.xml")
+        file = f"{folder}/schema.xml"
+        self.schema, self.columns, topology = descriptions.schema(file)
+        if listed_schema not in ("", self.schema):
+            raise DamagedFileError(file, f"is of a table '{self.schema}', but the list of tables has another")
         self._fields, self.row_count, self._row_bytes = descriptions.descriptor(self._descriptor)
         self._topology = self._check_topology(topology)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache, cached_property
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.model.tables import Table, TableInfo
+from tracekit.model.tables import NOT_COUNTED, Table, TableInfo
 from tracekit.model.trace import RunInfo, TraceInfo
 from tracekit.parsers.bundle import run_info
 from tracekit.parsers.bundle.build_table import RunContext, build_table
@@ -36,14 +36,30 @@ _NO_NAMES = "processes and threads have no names"
 
 @dataclass(frozen=True)
 class _RunTable:
-    """One table of the run: its entry in the table of contents, and its store if that is readable."""
+    """One table of the run: what the list has of it, and its store, which is opened on first use."""
 
-    info: TableInfo
-    store: IndexedStore | None
+    spec: TableSpec
+    index: int
+    open_store: Callable[[], IndexedStore | None]
+
+    @cached_property
+    def store(self) -> IndexedStore | None:
+        """The opened store; None when it is missing or damaged, which is an issue."""
+        return self.open_store()
+
+    def info(self, run: int, is_counted: bool) -> TableInfo:
+        """Return the table's entry in the table of contents."""
+        counted = self.store.row_count if is_counted and self.store is not None else None
+        return TableInfo(
+            self.spec.schema, run, self.index, self.spec.attributes, counted if is_counted else NOT_COUNTED
+        )
 
 
 class BundleRun:
-    """The tables of one run, opened but not read."""
+    """The tables of one run. Only those with a schema of ``counted`` are opened; all where it is empty.
+
+    The others are opened when they are read.
+    """
 
     def __init__(
         self,
@@ -51,6 +67,7 @@ class BundleRun:
         run: int,
         stores: list[int],
         document: KeyedArchive | None,
+        counted: Collection[str],
         tag_of: Callable[[str], str],
         issues: IssueLog,
     ) -> None:
@@ -66,31 +83,36 @@ class BundleRun:
         self._process_names = cache(self._read_process_names)
         self._entities = Entities(lambda: self._pool.lists, self._process_names, self._thread_names)
         self._descriptions = Descriptions(files)
-        self._tables = self._open_stores(stores)
+        self._tables = self._list_tables(stores)
+        self._counted = frozenset(counted or (table.spec.schema for table in self._tables))
+        self.unreadable = {
+            table.spec.schema
+            for table in self._tables
+            if table.spec.schema in self._counted and table.store is None
+        }
+        """The schemas with an opened table that cannot be read."""
 
     def info(self) -> RunInfo:
         """Return the run as a table of contents would list it."""
-        tables = tuple(table.info for table in self._tables)
+        tables = tuple(table.info(self.number, table.spec.schema in self._counted) for table in self._tables)
         info = self._trace_info
         pids = self._images.pids | ({info.pid} if info.pid is not None else set())
         names = {*self._process_names().values(), info.process} - {""}
         return RunInfo(info, tables, frozenset(pids), frozenset(names))
 
-    @property
-    def unreadable(self) -> set[str]:
-        """The schemas with a table that cannot be read."""
-        return {table.info.schema for table in self._tables if table.store is None}
-
     def cells(self, schema: str, at_most: int) -> int:
         """Return the number of cells in the readable tables of that schema; see ``IndexedStore.cells``."""
-        stores = [table.store for table in self._tables if table.info.schema == schema and table.store]
-        return sum(store.cells(at_most) for store in stores)
+        return sum(store.cells(at_most) for _, store in self._readable(schema))
 
     def tables(self, schema: str) -> Iterator[Table]:
         """Yield each readable table of that schema. Raises ``DamagedFileError``."""
+        for table, store in self._readable(schema):
+            yield build_table(store, self._context, table.spec.attributes)
+
+    def _readable(self, schema: str) -> Iterator[tuple[_RunTable, IndexedStore]]:
         for table in self._tables:
-            if table.info.schema == schema and table.store is not None:
-                yield build_table(table.store, self._context, table.info.attributes)
+            if table.spec.schema == schema and table.store is not None:
+                yield table, table.store
 
     @cached_property
     def _trace_info(self) -> TraceInfo:
@@ -158,33 +180,35 @@ class BundleRun:
             )
             self._issues.add(self.number, "warning", "images-replaced", text, symbolicator.ambiguous)
 
-    def _open_stores(self, numbers: list[int]) -> tuple[_RunTable, ...]:
-        """Open the existing stores; add the tables that are listed and have no store."""
+    def _list_tables(self, numbers: list[int]) -> tuple[_RunTable, ...]:
+        """List the existing stores, and the tables that are listed and have no store."""
         specs = self._read_table_list()
-        opened = [self._open_store(index, number, specs) for index, number in enumerate(numbers, start=1)]
+        tables = [self._table(index, number, specs) for index, number in enumerate(numbers, start=1)]
         existing = set(numbers)
         lost = [(number, spec) for number, spec in specs.items() if number not in existing and spec.schema]
         for number, spec in lost:
             text = f"{self._folder}/stores/indexed-store-{number} is missing; the table '{spec.schema}'"
             self._issues.add(self.number, "warning", "table-damaged", f"{text} cannot be read")
         # Index 0 is no position in the table of contents: these tables have no store that could be numbered.
-        missing = [
-            _RunTable(TableInfo(spec.schema, self.number, 0, spec.attributes), None) for _, spec in lost
-        ]
-        return (*(table for table in opened if table is not None), *missing)
+        missing = [_RunTable(spec, 0, lambda: None) for _, spec in lost]
+        return (*(table for table in tables if table is not None), *missing)
 
-    def _open_store(self, index: int, number: int, specs: dict[int, TableSpec]) -> _RunTable | None:
+    def _table(self, index: int, number: int, specs: dict[int, TableSpec]) -> _RunTable | None:
         folder = f"{self._folder}/stores/indexed-store-{number}"
         spec = self._read_spec(folder, specs.get(number))
+        open_store = partial(self._open_store, folder, spec.schema)
+        if spec.schema:
+            return _RunTable(spec, index, open_store)
+        store = open_store()  # nothing else has its name
+        return _RunTable(replace(spec, schema=store.schema), index, lambda: store) if store else None
+
+    def _open_store(self, folder: str, schema: str) -> IndexedStore | None:
         try:
-            store = IndexedStore(self._files, folder, self._descriptions)
+            return IndexedStore(self._files, folder, schema, self._descriptions)
         except DamagedFileError as error:
-            table = f"the table '{spec.schema}'" if spec.schema else "a table"
+            table = f"the table '{schema}'" if schema else "a table"
             self._issues.damaged(self.number, "table-damaged", error, f"{table} cannot be read")
-            info = TableInfo(spec.schema, self.number, index, spec.attributes)
-            return _RunTable(info, None) if spec.schema else None
-        info = TableInfo(store.schema, self.number, index, spec.attributes, store.row_count)
-        return _RunTable(info, store)
+            return None
 
     def _read_spec(self, folder: str, listed: TableSpec | None) -> TableSpec:
         """Return the list's description of a store, or its own, which says the same, if it is not listed."""
@@ -251,15 +275,15 @@ class BundleRun:
         self, schema: str, mnemonics: tuple[str, ...], consequence: str
     ) -> dict[str, RawColumn] | None:
         """Return the raw columns of the first table of that schema that has rows and these columns."""
-        for table in self._tables:
-            if table.info.schema != schema or table.store is None or not table.store.row_count:
+        for _, store in self._readable(schema):
+            if not store.row_count:
                 continue
             try:
-                raw = table.store.read()
+                raw = store.read()
             except DamagedFileError as error:
                 self._issues.damaged(self.number, "names-damaged", error, consequence)
                 continue
-            columns = {c.mnemonic: values for c, values in zip(table.store.columns, raw, strict=True)}
+            columns = {c.mnemonic: values for c, values in zip(store.columns, raw, strict=True)}
             if all(mnemonic in columns for mnemonic in mnemonics):
                 return columns
         return None

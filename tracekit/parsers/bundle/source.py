@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import cached_property
 
 from tracekit.errors import InputError
 from tracekit.model.tables import Table
@@ -49,15 +50,23 @@ class BundleSource:
 
     has_toc = True
 
-    def __init__(self, files: BundleFiles, path: str, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self,
+        files: BundleFiles,
+        path: str,
+        limits: Limits = DEFAULT_LIMITS,
+        counted: Collection[str] = (),
+    ) -> None:
         """Open the runs; ``path`` is the input's name in messages.
 
+        ``counted`` are the schemas of the tables that are opened at once, so that their rows are counted and
+        damaged ones are issues; all are where it is empty. Each other table is opened when it is read.
         Raises ``InputError`` when there is no run that this reader supports.
         """
         self.name = files.name
         self._path = path
         self._files = files
-        self._max_cells = limits.max_cells(sum(max(files.size(name), 0) for name in files.names()))
+        self._limits = limits
         self._cells: dict[tuple[int, str], int] = {}  # of the tables that were read
         self._issues = IssueLog()
         for warning in files.warnings:
@@ -69,7 +78,8 @@ class BundleSource:
             raise self._no_runs()
         self._tags = self._read_tags()
         self._runs = {
-            n: BundleRun(files, n, stores[n], self._document, self._tag_of, self._issues) for n in stores
+            n: BundleRun(files, n, stores[n], self._document, counted, self._tag_of, self._issues)
+            for n in stores
         }
         self._refuse_old()
         for number in stores:
@@ -98,8 +108,12 @@ class BundleSource:
 
     @property
     def unreadable(self) -> set[str]:
-        """The schemas with a table that is listed and cannot be read."""
+        """The schemas with a table that was opened at once and cannot be read."""
         return set().union(*(run.unreadable for run in self._runs.values()))
+
+    @cached_property
+    def _max_cells(self) -> int:
+        return self._limits.max_cells(sum(max(self._files.size(name), 0) for name in self._files.names()))
 
     def _tag_of(self, type_id: str) -> str:
         return self._tags.get(type_id) or default_tag(type_id)

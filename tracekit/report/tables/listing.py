@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
-from tracekit.model.tables import TableInfo
+from tracekit.model.tables import NOT_COUNTED, TableInfo
 from tracekit.model.trace import Issue, RunInfo
 from tracekit.text import align, clip, escape_json, printable
 
@@ -51,6 +51,8 @@ def _rows_text(table: TableInfo) -> str:
     """Return the number of rows; a table of contents may list a table whose rows are in no input file."""
     if table.row_count is None:
         return "not here"
+    if table.row_count == NOT_COUNTED:
+        return "not counted"
     return f"{table.row_count:,}" if table.row_count else "empty"
 
 
