@@ -16,7 +16,9 @@ from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.tables.non_samples import SLACK_NS, NonSampleRows, load_non_samples, with_new_threads
 from tracekit.parsers.tables.samples import Samples, load_samples
-from tracekit.text import format_seconds
+from tracekit.text import first_of, format_seconds
+
+_LISTED_TABLES = 200
 
 
 def open_trace(
@@ -152,10 +154,10 @@ def _no_samples(
     elif not exported:
         problem = "is a table of contents: it lists a recording's tables and has none of their rows."
     elif schema_requested:
-        problem = f"holds no table '{schema_requested}'; it holds {', '.join(exported)}."
+        problem = f"holds no table '{schema_requested}'; it holds {first_of(exported, _LISTED_TABLES)}."
         recorded = [schema_requested] if schema_requested in recorded or not source.has_toc else []
     else:
-        problem = f"holds no samples; it holds {', '.join(exported)}."
+        problem = f"holds no samples; it holds {first_of(exported, _LISTED_TABLES)}."
     advice = EXPORT_ADVICE
     if recorded:
         advice = EXPORT_ADVICE.replace(TIME_PROFILE, recorded[0])

@@ -105,6 +105,12 @@ def clip(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
+def first_of(names: Sequence[str], most: int) -> str:
+    """Return ``a, b and 3 more``."""
+    listed = ", ".join(names[:most])
+    return f"{listed} and {len(names) - most:,} more" if len(names) > most else listed
+
+
 def align(
     header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], indent: str = ""
 ) -> str:

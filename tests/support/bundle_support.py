@@ -55,9 +55,9 @@ class InMemory:
         return io.BytesIO(self._files[name])
 
 
-def source_of(bundle: BundleWriter | Files) -> BundleSource:
+def source_of(bundle: BundleWriter | Files, *counted: str) -> BundleSource:
     files = bundle.files() if isinstance(bundle, BundleWriter) else bundle
-    return BundleSource(InMemory(files), "recording.trace")
+    return BundleSource(InMemory(files), "recording.trace", counted=counted)
 
 
 def read(bundle: BundleWriter | Files | BundleSource, schema: str = "t", run: int = 1) -> Table:

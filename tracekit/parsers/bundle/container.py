@@ -28,7 +28,7 @@ from tracekit.parsers.bundle.tar import TarReader
 from tracekit.parsers.bundle.unpacking import BZIP2, GZIP, XZ
 from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits, require_at_most
 from tracekit.parsers.zip_archive import BoundedZip, is_link
-from tracekit.text import clip, format_size
+from tracekit.text import clip, first_of, format_size
 
 _Entry = TypeVar("_Entry")
 
@@ -306,9 +306,8 @@ def _link_warnings(links: Collection[str]) -> list[str]:
     """Return a warning that names the first links of a bundle, if it has any."""
     if not links:
         return []
-    listed = ", ".join(clip(name, _LINK_WIDTH) for name in sorted(links)[:_LISTED_LINKS])
-    more = f" and {len(links) - _LISTED_LINKS} more" if len(links) > _LISTED_LINKS else ""
-    return [f"links and special files are not followed: {listed}{more}"]
+    listed = first_of([clip(name, _LINK_WIDTH) for name in sorted(links)], _LISTED_LINKS)
+    return [f"links and special files are not followed: {listed}"]
 
 
 def _inside(prefix: str, entries: dict[str, _Entry]) -> dict[str, _Entry]:
