@@ -73,11 +73,11 @@ def _analysis(analysis: Analysis) -> Iterable[bytes]:
 
 
 def _sections(analysis: Analysis) -> Iterable[bytes]:
-    from tracekit.report.html.sections import SECTIONS, section
+    from tracekit.report.html.sections import sections
     from tracekit.report.viewmodel.view import Extras
 
-    shown = [entry for entry in SECTIONS if entry[0] != _STATIC_PICTURE]
-    return [_utf8(json.dumps({entry[0]: str(section(entry, analysis, Extras())) for entry in shown}))]
+    shown = sections(analysis, Extras(), left_out={_STATIC_PICTURE})
+    return [_utf8(json.dumps({name: str(markup) for name, markup in shown.items()}))]
 
 
 def _windows(analysis: Analysis) -> Iterable[bytes]:

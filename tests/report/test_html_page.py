@@ -375,7 +375,6 @@ def test_the_sections_show_the_findings() -> None:
     assert "ANE 4.000 ms 2 2.000 ms dispatch 2 Neural Engine" in engines
     assert "CPU not measured 1 3.000 ms execute 1 an ML engine on the CPU" in engines
     assert "ane-hw-intervals rows 1" in section_of(text, "evidence")
-    assert "warning something is odd (3)" in section_of(text, "issues")
     assert "Input literal, run 1" in section_of(text, "recording")
 
 

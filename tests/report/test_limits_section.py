@@ -25,6 +25,6 @@ from tracekit.report.viewmodel.view import Extras
 )
 def test_a_count_is_given_once(message: str, count: int, shown: str) -> None:
     analysis = analyze(trace_of([(0.0, "main", UI)]))
-    limited = replace(analysis, diagnostics=(Issue("warning", "x", message, count),))
+    limited = replace(analysis, diagnostics=(Issue("warning", "files-ignored", message, count),))
     entry = next(entry for entry in SECTIONS if entry[0] == "issues")
     assert f"</strong> {shown}</li>" in str(section(entry, limited, Extras()))

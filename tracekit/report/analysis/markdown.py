@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Durations
 from tracekit.analysis.windows.window import GIVEN_LENGTHS, lengths_are_given
+from tracekit.model.issue_codes import BUSY, CALLS, LENGTHS, SAMPLES, VERDICTS, Part, Reach
+from tracekit.model.trace import Issue
+from tracekit.model.vocabulary import Engine
 from tracekit.report import wording
 from tracekit.report.analysis.markdown_findings import findings_markdown
 from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.markdown_text import plain
 from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
+from tracekit.report.viewmodel.limits import Footnotes
 from tracekit.report.viewmodel.run_tables import engine_rows
 from tracekit.report.viewmodel.view import Extras
 from tracekit.text import clip, format_ms, printable
@@ -27,19 +31,21 @@ _LONGEST_NOTE = 4_000
 def to_markdown(analysis: Analysis, extras: Extras | None = None) -> str:
     """Return a text of one or two screens, in the dialect of GitHub: tables, folded details."""
     extras = extras or Extras()
+    notes = Footnotes(analysis, with_infos=False)
     parts = [
         f"### {_said(extras.title or analysis.trace.info.name)}",
         f"**{_said(wording.headline(analysis.answer))}**",
         _said(extras.note, _LONGEST_NOTE) if extras.note else "",
         f"<{extras.web_link}>" if extras.web_link else "",
         findings_markdown(analysis.findings, analysis.trace.info),
-        _engines(analysis),
-        _latency(analysis),
+        _issues(notes.whole),
+        _engines(analysis, notes),
+        _latency(analysis, notes),
         _submissions(analysis),
         _evidence(analysis),
         _log(analysis),
         _stacks(analysis),
-        _issues(analysis),
+        _issues(notes.remaining()),
         _recording(analysis, extras),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -51,25 +57,45 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[object]], numbers: Seq
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _engines(analysis: Analysis) -> str:
+def _engines(analysis: Analysis, notes: Footnotes) -> str:
     unit, is_sampled = analysis.trace.weight_unit, bool(analysis.trace.samples_source)
+    seen = engine_rows(analysis)
+    if not seen:
+        return ""
+    samples_mark = notes.marks(SAMPLES).head
     rows = [
         [
             row["engine"],
-            "not measured" if row["busy_ns"] is None else format_ms(row["busy_ns"], 2),
-            f"{row['samples']:,}" if is_sampled else "none in this input",
+            format_ms(row["busy_ns"], 2, missing="not measured")
+            + notes.marks(Reach(Part.BUSY, Engine(row["engine"]))).head,
+            f"{row['samples']:,}{notes.marks(Reach(Part.SAMPLES, Engine(row['engine']))).head}"
+            if is_sampled
+            else "none in this input",
             "" if not is_sampled else format_ms(row["weight"], 2) if unit == "ns" else f"{row['weight']:,}",
         ]
-        for row in engine_rows(analysis)
+        for row in seen
     ]
-    header = ["engine", "busy (measured)", "host samples", "host time" if unit == "ns" else unit]
-    return _table(header, rows, [False, True, True, True]) if rows else ""
+    header = [
+        "engine",
+        "busy (measured)",
+        f"host samples{plain(samples_mark)}",
+        "host time" if unit == "ns" else unit,
+    ]
+    return _with_notes(_table(header, rows, [False, True, True, True]), notes)
 
 
-def _latency(analysis: Analysis) -> str:
+def _latency(analysis: Analysis, notes: Footnotes) -> str:
     summary = analysis.summary
     models: dict[str, Durations] = {"all windows": summary}
     models |= summary.models if len(summary.models) > 1 else {}
+    shown = {name: times for name, times in models.items() if times.p50_ns is not None}
+    if not shown:
+        return ""
+    heads = {
+        "windows": notes.marks(CALLS).head,
+        "p50": notes.marks(LENGTHS).head,
+        "verdicts": notes.marks(VERDICTS, BUSY).head,
+    }
     rows = [
         [
             name,
@@ -86,15 +112,15 @@ def _latency(analysis: Analysis) -> str:
             ),
             ", ".join(f"{count} {verdict}" for verdict, count in durations.verdicts.items()),
         ]
-        for name, durations in models.items()
-        if durations.p50_ns is not None
+        for name, durations in shown.items()
     ]
-    header = ["", "windows", "first", "p50", "p90", "p99", "warm p50", "verdicts"]
-    table = _table(header, rows, [False, True, True, True, True, True, True, False]) if rows else ""
+    names = ("", "windows", "first", "p50", "p90", "p99", "warm p50", "verdicts")
+    header = [f"{name}{plain(heads.get(name, ''))}" for name in names]
+    table = _table(header, rows, [False, True, True, True, True, True, True, False])
     sources = wording.window_sources(analysis.window_rows["source"].astype("str").unique().tolist())
     bases = ", ".join(analysis.window_rows["basis"].astype("str").unique())
     given = f" {GIVEN_LENGTHS}" if lengths_are_given(analysis.window_rows) else ""
-    return f"{table}\n\nWindows from {plain(sources)}; edges {plain(bases)}.{given}" if table else ""
+    return _with_notes(f"{table}\n\nWindows from {plain(sources)}; edges {plain(bases)}.{given}", notes)
 
 
 def _submissions(analysis: Analysis) -> str:
@@ -145,9 +171,19 @@ def _stack(stack: HeavyStack, unit: str) -> str:
     return f"{stack.engine}{phase}, {weight}, {stack.samples:,} {noun}{rule}:\n\n" + "\n".join(lines) + "\n"
 
 
-def _issues(analysis: Analysis) -> str:
-    issues = [issue for issue in wording.issues(analysis.diagnostics) if issue.severity != "info"]
-    return "\n".join(f"- {issue.severity}: {_said(issue.message)}" for issue in issues[:_MOST_ISSUES])
+def _issues(issues: Sequence[Issue]) -> str:
+    left = len(issues) - _MOST_ISSUES
+    more = [f"- … and {left:,} more"] if left > 0 else []
+    lines = [f"- {issue.severity}: {_said(issue.message)}" for issue in issues[:_MOST_ISSUES]]
+    return "\n".join(lines + more)
+
+
+def _with_notes(table: str, notes: Footnotes) -> str:
+    """Return a table with the notes of its marks below it."""
+    lines = [
+        f"- {plain(note.mark)} {note.issue.severity}: {_said(note.issue.message)}" for note in notes.notes()
+    ]
+    return "\n\n".join(part for part in (table, "\n".join(lines)) if part)
 
 
 def _recording(analysis: Analysis, extras: Extras) -> str:

@@ -69,7 +69,19 @@ function windowColumns(view) {
     ...(windows.model.some((model) => strings[model] !== "") ? [textColumn("model", "Model", text("model"))] : []),
     ...(areEqual(windows.label, windows.model) ? [] : [textColumn("label", "Label", text("label"))]),
     textColumn("why", "Why", text("why")),
-  ];
+  ].map((column) => withMarks(column, windows.marks?.[column.key]));
+}
+
+/** A column with the marks of its limits, at its head and in rows; the notes stand below the table. */
+function withMarks(column, marks) {
+  if (!marks) return column;
+  const show = (row) => {
+    const shown = column.show(row);
+    const mark = marks.rows[row];
+    if (mark === undefined) return shown;
+    return typeof shown === "string" ? shown + mark : make("span", {}, shown, mark);
+  };
+  return { ...column, title: column.title + marks.head, show };
 }
 
 function textColumn(key, title, text) {

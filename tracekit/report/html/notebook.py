@@ -16,6 +16,7 @@ from tracekit.report import wording
 from tracekit.report.comparison import wording as comparison_wording
 from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.html.elements import Html, join, table, tag
+from tracekit.report.viewmodel.limits import Footnotes, WindowMarks, window_marks
 from tracekit.text import clip, format_ms, plural
 
 _MOST_ROWS = 20
@@ -55,13 +56,18 @@ def analysis_html(analysis: Analysis) -> str:
     engines = [str(engine) for engine in sorted(analysis.measured.reported, key=str)]
     busy = analysis.windows if engines and len(rows) else pd.DataFrame()
     shown = [engine for engine in engines if f"{engine}_busy_ns" in busy]
+    notes = Footnotes(analysis)
+    marks = window_marks(notes, len(rows), shown) if len(rows) else WindowMarks()
     cells = [
         [
-            str(window),
+            f"{window}{marks.number.of(window)}",
             format_ms(start),
-            format_ms(end - start),
-            analysis.verdicts.names[window],
-            *(_busy(busy[f"{engine}_busy_ns"].iloc[window]) for engine in shown),
+            f"{format_ms(end - start)}{marks.length.of(window)}",
+            f"{analysis.verdicts.names[window]}{marks.verdict.of(window)}",
+            *(
+                f"{_busy(busy[f'{engine}_busy_ns'].iloc[window])}{marks.busy[engine].of(window)}"
+                for engine in shown
+            ),
             clip(model or label, _NAME_WIDTH),
         ]
         for window, (start, end, label, model) in enumerate(
@@ -69,23 +75,28 @@ def analysis_html(analysis: Analysis) -> str:
         )
     ]
     header = [
-        "window",
+        f"window{marks.number.head}",
         "start",
-        "length",
-        "verdict",
-        *(f"{engine} busy" for engine in shown),
+        f"length{marks.length.head}",
+        f"verdict{marks.verdict.head}",
+        *(f"{engine} busy{marks.busy[engine].head}" for engine in shown),
         "model or call",
     ]
     numbers = [True, True, True, False, *(True for _ in shown), False]
     left_out = len(analysis.window_rows) - len(rows)
-    issues = wording.issues(analysis.diagnostics)
+    noted = [
+        tag("li", note.mark, " ", tag("strong", note.issue.severity), f" {note.issue.message}")
+        for note in notes.notes()
+    ]
     parts = [
         tag("h4", wording.headline(analysis.answer)),
+        tag("ul", *_items(notes.whole)) if notes.whole else None,
         table(header, cells, numbers, "Windows"),
         tag("p", f"… and {plural(left_out, 'window')} more: see .windows") if left_out else None,
-        _limits(issues),
+        tag("ul", *noted) if noted else None,
+        _limits(notes.remaining()),
     ]
-    return _frame(parts, len(cells) + len(issues))
+    return _frame(parts, len(cells) + len(analysis.diagnostics))
 
 
 def comparison_html(comparison: Comparison) -> str:
@@ -109,10 +120,13 @@ def _busy(time_ns: object) -> str:
 def _limits(issues: tuple[Issue, ...]) -> Html | None:
     if not issues:
         return None
+    return join([tag("p", tag("strong", "Limits of this recording")), tag("ul", *_items(issues))])
+
+
+def _items(issues: tuple[Issue, ...]) -> list[Html]:
     items = [tag("li", tag("strong", issue.severity), f" {issue.message}") for issue in issues[:_MOST_LIMITS]]
     left_out = len(issues) - len(items)
-    more = tag("li", f"… and {left_out} more: see .issues") if left_out else None
-    return join([tag("p", tag("strong", "Limits of this recording")), tag("ul", *items, more)])
+    return [*items, *([tag("li", f"… and {left_out} more: see .issues")] if left_out else [])]
 
 
 def _frame(parts: list[Html | None], rows: int) -> str:

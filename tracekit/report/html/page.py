@@ -10,7 +10,7 @@ import tracekit
 from tracekit.analysis.result import Analysis
 from tracekit.report.html.bundle import asset, bundled
 from tracekit.report.html.elements import Html, join, tag
-from tracekit.report.html.sections import SECTIONS, section
+from tracekit.report.html.sections import sections
 from tracekit.report.viewmodel.payload import packed
 from tracekit.report.viewmodel.view import Extras, view_block
 
@@ -29,7 +29,7 @@ def to_html(analysis: Analysis, extras: Extras | None = None, full: bool = False
     body = [
         tag("div", id="toolbar"),
         tag("header", tag("h1", title), _writer_texts(extras)),
-        tag("main", *(section(entry, analysis, extras) for entry in SECTIONS)),
+        tag("main", *sections(analysis, extras).values()),
     ]
     return document(title, body, {DATA_ID: packed(view_block(analysis, extras, full))}, _ENTRY)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import GIVEN_LENGTHS, lengths_are_given, numbered_windows
+from tracekit.model.issue_codes import CALLS, COUNTERS, LENGTHS, LOG, RECORDING, SAMPLES, Part, Reach
 from tracekit.model.trace import Issue
-from tracekit.model.vocabulary import SERVING
+from tracekit.model.vocabulary import SERVING, Engine
 from tracekit.report import wording
 from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.html.elements import Html, join, table, tag
@@ -16,6 +17,7 @@ from tracekit.report.html.findings import findings_html
 from tracekit.report.pictures.svg import to_svg
 from tracekit.report.pictures.timeline import timeline_picture
 from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
+from tracekit.report.viewmodel.limits import Footnotes, window_marks
 from tracekit.report.viewmodel.run_tables import counter_table, engine_rows
 from tracekit.report.viewmodel.view import Extras
 from tracekit.report.viewmodel.window_sums import window_sums
@@ -29,30 +31,44 @@ _SAMPLES_COUNTED = "The columns ANE, GPU and CPU count host samples."
 _NO_SAMPLES = "This input has no host samples."
 
 
-def section(entry: tuple[str, str, Content], analysis: Analysis, extras: Extras) -> Html:
+def sections(analysis: Analysis, extras: Extras, left_out: Container[str] = ()) -> dict[str, Html]:
+    """Return the sections of ``SECTIONS`` by id; each limit stands in one of them."""
+    notes = Footnotes(analysis)
+    return {
+        entry[0]: section(entry, analysis, extras, notes) for entry in SECTIONS if entry[0] not in left_out
+    }
+
+
+def section(
+    entry: tuple[str, str, Content], analysis: Analysis, extras: Extras, notes: Footnotes | None = None
+) -> Html:
     """Return a section of ``SECTIONS`` with its heading; the page's script finds it by its id."""
     name, heading, content = entry
+    notes = notes or Footnotes(analysis)
     return tag(
         "section",
         tag("h2", heading, id=f"{name}-heading"),
-        content(analysis, extras),
+        content(analysis, extras, notes),
+        _note_list(notes),
         id=name,
         aria_labelledby=f"{name}-heading",
     )
 
 
-Content = Callable[[Analysis, Extras], Html]
+Content = Callable[[Analysis, Extras, Footnotes], Html]
 
 
-def _verdict(analysis: Analysis, _extras: Extras) -> Html:
-    return tag("p", wording.headline(analysis.answer))
+def _verdict(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
+    limits = [_issue(issue) for issue in notes.whole]
+    headline = tag("p", wording.headline(analysis.answer))
+    return join([headline, tag("ul", *limits, class_="limits") if limits else None])
 
 
-def _findings(analysis: Analysis, _extras: Extras) -> Html:
+def _findings(analysis: Analysis, _extras: Extras, _notes: Footnotes) -> Html:
     return findings_html(analysis.findings, analysis.trace.info)
 
 
-def _evidence(analysis: Analysis, _extras: Extras) -> Html:
+def _evidence(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
     present = [table for table in analysis.evidence if table.state != "absent"]
     absent = [table for table in analysis.evidence if table.state == "absent"]
     rows = [
@@ -69,10 +85,10 @@ def _evidence(analysis: Analysis, _extras: Extras) -> Html:
     header = ["table", "state", "rows", "scope", "can show", "in this recording"]
     note = "Zero rows never prove that an engine was not used; an absent table proves nothing at all."
     shown = table(header, rows, [False, False, True, False, False, False], "Evidence")
-    return join([shown, tag("p", note), _log(analysis)])
+    return join([shown, tag("p", note), _log(analysis, notes)])
 
 
-def _log(analysis: Analysis) -> Html | None:
+def _log(analysis: Analysis, notes: Footnotes) -> Html | None:
     """Return what the log shows about the Neural Engine, if it shows anything."""
     lines = wording.log_lines(analysis.requests)
     if not lines:
@@ -80,20 +96,21 @@ def _log(analysis: Analysis) -> Html | None:
     left = len(lines) - _SHOWN_LOG_LINES
     more = tag("li", f"… and {left:,} more: see the JSON output") if left > 0 else None
     items = [tag("li", line) for line in lines[:_SHOWN_LOG_LINES]]
-    return join([tag("h3", "In the log"), tag("ul", *items, more)])
+    return join([tag("h3", f"In the log{notes.marks(LOG).head}"), tag("ul", *items, more)])
 
 
-def _timeline(analysis: Analysis, _extras: Extras) -> Html:
+def _timeline(analysis: Analysis, _extras: Extras, _notes: Footnotes) -> Html:
     return tag("figure", to_svg(timeline_picture(analysis)), id="timeline-static")
 
 
-def _windows(analysis: Analysis, _extras: Extras) -> Html:
+def _windows(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
     windows = numbered_windows(analysis.window_rows.head(MOST_WINDOWS))
     if not windows:
         return tag("p", "No inference windows: this recording shows no separate inference calls.")
     sums = window_sums(analysis)
     counted = [str(engine) for engine in SERVING if str(engine) in sums.samples]
     firsts = analysis.window_rows["first"].tolist()
+    marks = window_marks(notes, len(analysis.window_rows), sums.busy)
     rows = []
     verdicts = analysis.verdicts.block(0, MOST_WINDOWS)
     whys = wording.verdict_whys(verdicts).to_pylist()
@@ -101,18 +118,30 @@ def _windows(analysis: Analysis, _extras: Extras) -> Html:
         length = window.end_ns - window.start_ns
         rows.append(
             [
-                f"{number}{'*' if firsts[index] else ''}",
+                f"{number}{'*' if firsts[index] else ''}{marks.number.of(number)}",
                 format_ms(window.start_ns),
-                format_ms(length),
-                _badge(verdict),
-                *(_busy(float(busy[index]), length) for busy in sums.busy.values()),
+                f"{format_ms(length)}{marks.length.of(number)}",
+                join([_badge(verdict), marks.verdict.of(number)]),
+                *(
+                    f"{_busy(float(busy[index]), length)}{marks.busy[engine].of(number)}"
+                    for engine, busy in sums.busy.items()
+                ),
                 *(f"{int(sums.samples[engine][index]):,}" for engine in counted),
                 clip(window.model or window.label, _LABEL_WIDTH),
                 why,
             ]
         )
-    busy = [f"{engine} busy (measured)" for engine in sums.busy]
-    header = ["window", "start", "length", "verdict", *busy, *counted, "model or call", "why"]
+    busy = [f"{engine} busy (measured){marks.busy[engine].head}" for engine in sums.busy]
+    header = [
+        f"window{marks.number.head}",
+        "start",
+        f"length{marks.length.head}",
+        f"verdict{marks.verdict.head}",
+        *busy,
+        *counted,
+        "model or call",
+        "why",
+    ]
     numbers = [True, True, True, False, *(True for _ in (*busy, *counted)), False, False]
     sources = wording.window_sources(analysis.window_rows["source"].astype("str").unique().tolist())
     bases = ", ".join(analysis.window_rows["basis"].astype("str").unique())
@@ -129,13 +158,17 @@ def _windows(analysis: Analysis, _extras: Extras) -> Html:
     return tag("div", tag("p", about), table(header, rows, numbers, "Windows"), more, id="windows-static")
 
 
-def _engines(analysis: Analysis, _extras: Extras) -> Html:
+def _engines(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
     unit, is_sampled = analysis.trace.weight_unit, bool(analysis.trace.samples_source)
+    samples_mark = notes.marks(SAMPLES).head
     rows = [
         [
             _badge(row["engine"]),
-            "not measured" if row["busy_ns"] is None else format_ms_or_longer(row["busy_ns"]),
-            f"{row['samples']:,}" if is_sampled else "none in this input",
+            ("not measured" if row["busy_ns"] is None else format_ms_or_longer(row["busy_ns"]))
+            + notes.marks(Reach(Part.BUSY, Engine(row["engine"]))).head,
+            f"{row['samples']:,}{notes.marks(Reach(Part.SAMPLES, Engine(row['engine']))).head}"
+            if is_sampled
+            else "none in this input",
             _weight(row["weight"], unit) if is_sampled else "",
             ", ".join(f"{phase} {count:,}" for phase, count in row["phases"].items()),
             row["meaning"],
@@ -145,7 +178,7 @@ def _engines(analysis: Analysis, _extras: Extras) -> Html:
     header = [
         "engine",
         "busy (measured)",
-        "samples",
+        f"samples{samples_mark}",
         "host time" if unit == "ns" else unit,
         "phases",
         "meaning",
@@ -161,12 +194,13 @@ def _weight(weight: float, unit: str) -> str:
     return format_ms_or_longer(weight) if unit == "ns" else f"{weight:,.0f}"
 
 
-def _latency(analysis: Analysis, _extras: Extras) -> Html:
+def _latency(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
     summary = analysis.summary
     models = {"all windows": summary, **(summary.models if len(summary.models) > 1 else {})}
+    marks = notes.model_marks(CALLS, LENGTHS, models=summary.models)
     rows = [
         [
-            name,
+            f"{name}{marks.of(name)}",
             f"{times.windows:,}",
             *map(
                 format_ms_or_longer,
@@ -183,7 +217,7 @@ def _latency(analysis: Analysis, _extras: Extras) -> Html:
         for name, times in models.items()
         if times.p50_ns is not None
     ]
-    header = ["of", "windows", "first", "p50", "p90", "p99", "warm p50", "warm p90"]
+    header = ["of", f"windows{marks.head}", "first", "p50", "p90", "p99", "warm p50", "warm p90"]
     if not rows:
         return tag(
             "p", "The window is the whole run: no call has a length." if summary.windows else "No windows."
@@ -195,7 +229,7 @@ def _latency(analysis: Analysis, _extras: Extras) -> Html:
     return join([tag("p", about), given, table(header, rows, [False, *([True] * 7)], "Latency")])
 
 
-def _submissions(analysis: Analysis, _extras: Extras) -> Html:
+def _submissions(analysis: Analysis, _extras: Extras, _notes: Footnotes) -> Html:
     models = analysis.submission_summary
     if not models:
         return tag("p", "No submission to the Neural Engine can be counted per inference in this recording.")
@@ -207,11 +241,11 @@ def _submissions(analysis: Analysis, _extras: Extras) -> Html:
     return join([about, rows, *(tag("p", note) for note in wording.submission_notes(models))])
 
 
-def _flame(_analysis: Analysis, _extras: Extras) -> Html:
+def _flame(_analysis: Analysis, _extras: Extras, _notes: Footnotes) -> Html:
     return tag("p", "The flame graph needs JavaScript.", class_="no-script")
 
 
-def _stacks(analysis: Analysis, _extras: Extras) -> Html:
+def _stacks(analysis: Analysis, _extras: Extras, _notes: Footnotes) -> Html:
     unit = analysis.trace.weight_unit
     stacks = heaviest_stacks(analysis)[:_SHOWN_STACKS]
     if not stacks:
@@ -241,34 +275,50 @@ def _stack(stack: HeavyStack, unit: str) -> Html:
     return tag("details", head, tag("ol", *frames, class_="frames"))
 
 
-def _counters(analysis: Analysis, _extras: Extras) -> Html:
+def _counters(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
     counters = counter_table(analysis)
     if counters is None:
         return tag("p", "This input has no hardware counters.")
     rows = [[f"{cell:,}" if isinstance(cell, int) else cell for cell in row] for row in counters["rows"]]
     numbers = [False, *([True] * (len(counters["columns"]) - 2)), False]
-    return join([table(counters["columns"], rows, numbers, "Counters"), tag("p", counters["note"])])
+    note = f"{counters['note']}{notes.marks(COUNTERS).head}"
+    return join([table(counters["columns"], rows, numbers, "Counters"), tag("p", note)])
 
 
-def _recording(analysis: Analysis, extras: Extras) -> Html:
-    facts = [item for name, text in recording_facts(analysis) for item in (tag("dt", name), tag("dd", text))]
+def _recording(analysis: Analysis, extras: Extras, notes: Footnotes) -> Html:
+    marks = {"Recorded": notes.marks(RECORDING).head, "Samples": notes.marks(SAMPLES).head}
+    facts = [
+        item
+        for name, text in recording_facts(analysis)
+        for item in (tag("dt", name), tag("dd", f"{text}{marks.get(name, '')}"))
+    ]
     commands = [tag("h3", "Commands"), *(tag("pre", command) for command in extras.commands)]
     return tag("div", tag("dl", *facts), *(commands if extras.commands else []))
 
 
-def _issues(analysis: Analysis, _extras: Extras) -> Html:
+def _issues(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
     if not analysis.diagnostics:
         return tag("p", "No known limits.")
+    items = [_issue(issue) for issue in notes.remaining()]
+    return tag("ul", *items) if items else tag("p", "Each limit stands at the number that it limits.")
+
+
+def _issue(issue: Issue) -> Html:
+    return tag("li", tag("strong", issue.severity), *_issue_text(issue))
+
+
+def _issue_text(issue: Issue) -> tuple[str, ...]:
+    count = "" if issue.count < 2 or _contains_count(issue) else f" ({issue.count:,})"
+    return f" {issue.message}", count
+
+
+def _note_list(notes: Footnotes) -> Html | None:
+    """Return the notes of the marks in a section."""
     items = [
-        tag(
-            "li",
-            tag("strong", issue.severity),
-            f" {issue.message}",
-            None if issue.count < 2 or _contains_count(issue) else f" ({issue.count:,})",
-        )
-        for issue in wording.issues(analysis.diagnostics)
+        tag("li", note.mark, " ", tag("strong", note.issue.severity), *_issue_text(note.issue))
+        for note in notes.notes()
     ]
-    return tag("ul", *items)
+    return tag("ul", *items, class_="limits") if items else None
 
 
 def _contains_count(issue: Issue) -> bool:

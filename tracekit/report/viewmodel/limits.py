@@ -56,6 +56,11 @@ class Marks:
         """The marks of the column's head."""
         return self.of(None)
 
+    @property
+    def rows(self) -> list[object]:
+        """The rows that have marks of their own."""
+        return [row for row in self.numbers if row is not None]
+
     def of(self, row: object) -> str:
         """Return the marks of one row: `` [1][2]``, or nothing."""
         numbers = self.numbers.get(row, ())
@@ -103,8 +108,8 @@ class Footnotes:
     below each table (``notes``); ``remaining`` are the limits of numbers that it does not show.
     """
 
-    def __init__(self, analysis: Analysis) -> None:
-        limits = limits_of(analysis)
+    def __init__(self, analysis: Analysis, with_infos: bool = True) -> None:
+        limits = [limit for limit in limits_of(analysis) if with_infos or limit.issue.severity != "info"]
         self.whole = tuple(limit.issue for limit in limits if limit.is_of_whole_answer)
         """What stands directly below the headline."""
         self._limits = tuple(limit for limit in limits if not limit.is_of_whole_answer)
@@ -158,10 +163,10 @@ class Footnotes:
 class WindowMarks:
     """The marks of a table of windows, by column."""
 
-    number: Marks
-    length: Marks
-    verdict: Marks
-    busy: Mapping[str, Marks]
+    number: Marks = Marks()
+    length: Marks = Marks()
+    verdict: Marks = Marks()
+    busy: Mapping[str, Marks] = field(default_factory=dict)
     """By engine; under "" those of all engines, for a table with one column for them."""
 
 

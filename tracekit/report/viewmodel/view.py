@@ -6,6 +6,7 @@ docs/formats.md describes the format. The report's page and the dashboard read i
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -30,7 +31,7 @@ from tracekit.report.viewmodel.lanes import (
     thread_names,
     tracks,
 )
-from tracekit.report.viewmodel.limits import issue_documents
+from tracekit.report.viewmodel.limits import Footnotes, issue_documents, window_marks
 from tracekit.report.viewmodel.occupancy import TILE_BINS, TILE_LANES, level_count
 from tracekit.report.viewmodel.payload import FORMAT, Arrays, Strings
 from tracekit.report.viewmodel.run_tables import counter_table, engine_rows, latency_table
@@ -242,6 +243,7 @@ class _Builder:
             "start": self._arrays.add(windows["start_ns"].to_numpy(), "f8"),
             "end": self._arrays.add(windows["end_ns"].to_numpy(), "f8"),
             **{name: self._arrays.add(self._strings.column(values), "u4") for name, values in texts.items()},
+            "marks": self._marks(sums.busy),
             # A window without a thread has no lane; ``lane_of_thread`` would give it that of samples without
             # a thread.
             "lane": self._arrays.add(np.where(thread < 0, -1, lane_of_thread[thread]), "i4"),
@@ -250,6 +252,21 @@ class _Builder:
             "busy": {name: self._arrays.add(values, "f8") for name, values in sums.busy.items()},
             "waiting": {name: self._arrays.add(values, "f8") for name, values in sums.waiting.items()},
             "waiting_basis": ", ".join(sorted(bases)),
+        }
+
+    def _marks(self, engines: Iterable[str]) -> dict[str, Any]:
+        """Return the marks of limits by column of the table of windows, which comes first in the page."""
+        marks = window_marks(Footnotes(self._analysis), len(self._analysis.window_rows), engines)
+        columns = {
+            "number": marks.number,
+            "length": marks.length,
+            "verdict": marks.verdict,
+            **{f"busy {engine}": of_engine for engine, of_engine in marks.busy.items()},
+        }
+        return {
+            name: {"head": column.head, "rows": {str(row): column.of(row) for row in column.rows}}
+            for name, column in columns.items()
+            if column.numbers
         }
 
     def _nodes(self, tree: CallTree) -> dict[str, Any]:
