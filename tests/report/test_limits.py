@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import pytest
+from view_support import view_of
 
 from tracekit import analyze, open_trace
 from tracekit.analysis.diagnostics import Diagnostic
@@ -13,7 +16,9 @@ from tracekit.analysis.result import Analysis
 from tracekit.model.issue_codes import ANE_BUSY, CALLS, LENGTHS, RUN, SAMPLES, TABLES, Reach, reach_of
 from tracekit.model.trace import Issue
 from tracekit.report.analysis.json import to_dict
+from tracekit.report.html.sections import sections
 from tracekit.report.viewmodel.limits import Footnotes, limits_of
+from tracekit.report.viewmodel.view import Extras
 
 SAMPLE_TRACES = Path(__file__).resolve().parents[2] / "sample_traces"
 
@@ -114,3 +119,31 @@ def test_many_alike_are_counted() -> None:
     text = replace(analysis_of("kperf-samples-macos26"), diagnostics=issues).to_text()
     assert "problem 2 (recording-issue)\n… and 6 others (recording-issue)\n" in text
     assert "problem 3" not in text
+
+
+def without_markup(markup: str) -> str:
+    return pooled(unescape(re.sub("<[^>]+>", " ", markup)))
+
+
+def test_the_pages_show_each_limit_once_with_its_mark() -> None:
+    analysis = analysis_of("failing-requests-macos27")
+    shown = sections(analysis, Extras())
+    text = without_markup("".join(shown.values()))
+    for issue in analysis.issues:
+        assert text.count(pooled(issue.message)) == 1, issue.code
+    assert "UNKNOWN [3]" in without_markup(shown["windows"])
+    assert "[3] error 3 of 10 requests" in without_markup(shown["windows"])
+    assert "110.289 ms [5][6]" in without_markup(shown["engines"])
+    marks = view_of(analysis).header["windows"]["marks"]  # of the page's own table
+    assert marks["verdict"] == {"head": " [4]", "rows": {"3": " [3]", "7": " [3]", "8": " [3]"}}
+    assert marks["busy ANE"]["head"] == " [5][6]"
+
+
+def test_the_ticket_and_the_notebook_mark_their_tables() -> None:
+    analysis = analysis_of("concurrent-models-ios27")
+    ticket = analysis.to_markdown()
+    assert r"| ANE | 185.27 ms \[1\] |" in ticket
+    assert ticket.index(r"- \[1\] warning: 4 of 18") < ticket.index(r"verdicts \[2\]")
+    notebook = without_markup(unescape(analysis._repr_html_()))
+    assert "ANE busy [2][3]" in notebook
+    assert notebook.index("[3] warning 14 calls overlap") < notebook.index("Limits of this recording")
