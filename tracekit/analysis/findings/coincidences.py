@@ -68,11 +68,10 @@ def _prepared(calls: Calls, start_ns: int, end_ns: int) -> list[Change]:
 def _first_calls(calls: Calls, start_ns: int, end_ns: int) -> list[Change]:
     """Return the first calls of models."""
     is_near = calls.first & (calls.starts > start_ns) & (calls.starts < end_ns)
-    rows = calls.analysis.window_rows
-    names = rows["model"].where(rows["model"] != "", rows["label"])
+    near = calls.analysis.window_rows.iloc[np.flatnonzero(is_near)[:_MOST]]
     return [
-        Change("first-call", int(calls.starts[row]), str(names.iloc[row]))
-        for row in np.flatnonzero(is_near)[:_MOST].tolist()
+        Change("first-call", int(row["start_ns"]), str(row["model"] or row["label"]))
+        for row in near.to_dict("records")
     ]
 
 

@@ -10,6 +10,7 @@ from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.findings.contention import ane_contention, gpu_shared, models_in_turn
 from tracekit.analysis.findings.cores import efficiency_cores
 from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.latency import latency
 from tracekit.analysis.findings.partial import partly_on_engine
 from tracekit.analysis.findings.placement import placement_changes
 from tracekit.analysis.findings.recording import missing_answers
@@ -24,6 +25,7 @@ DETECTORS: tuple[Callable[[Calls], Iterable[Finding]], ...] = (
     not_on_requested_engine,
     partly_on_engine,
     failures_and_refusals,
+    latency,
     missing_answers,
     recording_limits,
     gaps_in_calls,

@@ -162,6 +162,14 @@ def _analyze_bundle(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
     )
 
 
+def _analyze_time(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+    window = f"{arguments['start_ns'] / 1e6:.3f}ms-{arguments['end_ns'] / 1e6:.3f}ms"
+    return NextStep(
+        "See everything that ran in the time of such a call:",
+        shell_command(["tracekit", "analyze", info.name, *_run(info), "--window", window]),
+    )
+
+
 def _read_with_xctrace(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
     return NextStep(
         "On a Mac with Xcode, read it with Apple's own reader:",
@@ -190,6 +198,7 @@ _PURPOSES = {
     "again": "Record again:",
     "all-processes": "If another process runs the model, record all of them while the app predicts:",
     "calls": "Record each call exactly, with the engines' own times:",
+    "drift": "Record for longer, with the heat of the device, to see whether it goes on:",
     "engines": "Record with the instruments that measure each call and engine:",
     "less": "Record less at once, so that nothing is lost:",
     "longer": "Record for longer:",
@@ -203,6 +212,7 @@ _STEPS: Mapping[str, Callable[[Mapping[str, Any], TraceInfo], NextStep]] = {
     "analyze-bundle": _analyze_bundle,
     "analyze-process": _analyze_process,
     "analyze-signposts": _analyze_signposts,
+    "analyze-time": _analyze_time,
     "check-engine": _check_engine,
     "check-issue": _check_issue,
     "check-latency": _check_latency,

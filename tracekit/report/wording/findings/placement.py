@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
-from tracekit.analysis.findings.coincidences import Change
 from tracekit.analysis.findings.finding import Finding
+from tracekit.report.wording.findings.coincidences import just_then
 from tracekit.report.wording.findings.sentences import Sentences
 from tracekit.report.wording.names import engine_name, model_name, ordinal
 from tracekit.text import clip, format_duration, plural, printable
 
-_THERMAL = {0: "nominal", 1: "fair", 2: "serious", 3: "critical"}
 _NAME_WIDTH = 40
 
 
@@ -22,7 +21,7 @@ def _fell_back(finding: Finding) -> Sentences:
     )
     away = numbers["away"]
     subject = "The only call since" if away == 1 else f"The {away:,} calls since"
-    return Sentences(title, f"{subject} ran on {_cost(finding)}.", _coinciding(numbers["coinciding"]))
+    return Sentences(title, f"{subject} ran on {_cost(finding)}.", just_then(numbers["coinciding"]))
 
 
 def _came_back(finding: Finding) -> Sentences:
@@ -33,7 +32,7 @@ def _came_back(finding: Finding) -> Sentences:
     )
     away = numbers["away"]
     subject = "The call between" if away == 1 else f"The {away:,} calls between"
-    return Sentences(title, f"{subject} ran on {_cost(finding)}.", _coinciding(numbers["coinciding"]))
+    return Sentences(title, f"{subject} ran on {_cost(finding)}.", just_then(numbers["coinciding"]))
 
 
 def _moved(finding: Finding) -> Sentences:
@@ -42,7 +41,7 @@ def _moved(finding: Finding) -> Sentences:
     title = f"{_model(finding)} moved to {engine_name(numbers['engine'])} with its {arrived} call."
     away = numbers["away"]
     subject = "The call before" if away == 1 else f"The {away:,} calls before"
-    return Sentences(title, f"{subject} ran on {_cost(finding)}.", _coinciding(numbers["coinciding"]))
+    return Sentences(title, f"{subject} ran on {_cost(finding)}.", just_then(numbers["coinciding"]))
 
 
 def _alternates(finding: Finding) -> Sentences:
@@ -96,31 +95,6 @@ def _cost(finding: Finding) -> str:
         parts.append(percent if numbers["is_slower"] else f"{lengths} per call")
     where = engine_name(verdict)
     return f"{where}: {', '.join(parts)}" if parts else where
-
-
-def _coinciding(changes: Sequence[Change]) -> str:
-    """Return what else changed then; a coincidence in time proves no cause, and the sentence says so."""
-    if not changes:
-        return "Nothing else in this recording changed just then."
-    listed = "; ".join(f"{_change(change)} (at {format_duration(change.time_ns)})" for change in changes)
-    return f"Just then: {listed}. That is a coincidence in time, which proves no cause."
-
-
-def _change(change: Change) -> str:
-    detail = clip(printable(change.detail), _NAME_WIDTH)
-    match change.kind:
-        case "thermal":
-            return f"the thermal state became {_THERMAL.get(int(change.detail), 'unknown')}"
-        case "load":
-            return f"{detail or 'a model'} was loaded"
-        case "compile":
-            return f"{detail or 'a model'} was compiled"
-        case "first-call":
-            return f"the first call of {detail}"
-        case "failed-request":
-            return "a request to the Neural Engine failed"
-        case "refusal":
-            return f"the log has a refusal of the Neural Engine: {detail}"
 
 
 SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {

@@ -1,0 +1,250 @@
+"""Latency within one model: single long calls, drift along the run, and two groups of lengths.
+
+Only calls that a table reports are compared, and only those alike: without the first call, without compiling,
+loading or a failed request, and on the engine that served most of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.analysis.findings.calls import Calls, ModelCalls
+from tracekit.analysis.findings.coincidences import Change, changes_between
+from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
+from tracekit.analysis.findings.instruments import record
+from tracekit.analysis.findings.lengths import hold_length
+from tracekit.analysis.findings.series import FEWEST, FloatArray, longer_group, outliers, trend
+from tracekit.model.columns import IntArray
+from tracekit.model.schemas import THERMAL_STATE
+from tracekit.model.vocabulary import Basis
+
+_CALLS_PER_LABEL = 10
+_SMALLEST_EXCESS_NS = 500_000
+_SMALL_LOSS = 0.05
+_STEEP = np.log(1.2)
+_LISTED = 3
+_PURE = 0.95
+"""So many calls of a group share what the groups differ by."""
+
+
+@dataclass(frozen=True)
+class _Series:
+    """Calls of one model that are alike but for their length, in order of time.
+
+    ``logs`` are the logarithms of the lengths; ``residuals`` without the median of the call's function.
+    """
+
+    model: ModelCalls
+    rows: IntArray
+    lengths: IntArray
+    logs: FloatArray
+    residuals: FloatArray
+    source: str
+
+
+def latency(calls: Calls) -> Iterator[Finding]:
+    """Yield single long calls, drift, and two groups of lengths of each model with enough calls."""
+    if not calls.is_timed or len(calls.starts) < FEWEST:
+        return
+    for series in _all_series(calls):
+        groups = _two_groups(calls, series)
+        if groups is not None:
+            yield groups
+            continue
+        yield from _long_calls(calls, series)
+        yield from _drift(calls, series)
+
+
+def _all_series(calls: Calls) -> Iterator[_Series]:
+    windows = calls.analysis.window_rows
+    is_alike = (windows["basis"] == Basis.MEASURED).to_numpy(bool) & ~calls.first & (calls.lengths > 0)
+    is_alike &= (calls.analysis.times["preparing_ns"] <= 0).to_numpy(bool)
+    is_alike &= calls.analysis.requests.failed == 0
+    rows = np.flatnonzero(is_alike & (calls.model_of >= 0))
+    enough = np.bincount(calls.model_of[rows], minlength=len(calls.models)) >= FEWEST
+    rows = rows[enough[calls.model_of[rows]]]
+    for number in np.flatnonzero(enough).tolist():
+        series = _series(calls, calls.models[number], rows[calls.model_of[rows] == number])
+        if len(series.rows) >= FEWEST:
+            yield series
+
+
+def _series(calls: Calls, model: ModelCalls, rows: IntArray) -> _Series:
+    """Return the calls on the engine that served most of them; those of unknown engine may be on it."""
+    served = calls.served[rows]
+    engines, counts = np.unique(served[served > 0], return_counts=True)
+    if len(engines) > 1:
+        rows = rows[(served == engines[counts.argmax()]) | (served == 0)]
+    logs = np.log(calls.lengths[rows])
+    labels = pd.factorize(calls.analysis.window_rows["label"].iloc[rows])[0]
+    centers = np.full(len(rows), np.median(logs))
+    numbers = np.bincount(labels)
+    if 1 < len(numbers) <= len(rows) // _CALLS_PER_LABEL:
+        for label in range(len(numbers)):
+            is_label = labels == label
+            centers[is_label] = np.median(logs[is_label])
+        frequent = numbers[labels] >= _CALLS_PER_LABEL
+        rows, logs, centers = rows[frequent], logs[frequent], centers[frequent]
+    source = str(calls.analysis.window_rows["source"].iloc[int(model.rows[0])])
+    return _Series(model, rows, calls.lengths[rows], logs, logs - centers, source)
+
+
+def _long_calls(calls: Calls, series: _Series) -> Iterator[Finding]:
+    usual = series.lengths / np.exp(series.residuals - np.median(series.residuals))
+    excess = series.lengths - usual
+    is_long = outliers(series.residuals) & (excess >= _SMALLEST_EXCESS_NS)
+    count = int(is_long.sum())
+    if not count:
+        return
+    rows = series.rows[is_long]
+    longest = np.argsort(-excess[is_long], kind="stable")
+    lost_ns = int(excess[is_long].sum())
+    alone = calls.analysis.window_rows["alone"].to_numpy(bool)
+    listed = rows[longest[:_LISTED]]
+    position = np.searchsorted(series.model.rows, listed)
+    yield Finding(
+        "latency-outliers",
+        "warning" if lost_ns > _SMALL_LOSS * int(series.lengths.sum()) else "info",
+        "certain",
+        Basis.MEASURED,
+        series.model.name,
+        series.model.pid,
+        WindowRanges.of(rows),
+        int(calls.starts[listed[0]]),
+        int(calls.ends[listed[0]]),
+        lost_ns,
+        {
+            "calls": len(series.rows),
+            "long": count,
+            "longest_ns": int(calls.lengths[listed[0]]),
+            "usual_ns": int(usual[is_long][longest[0]]),
+            "listed": tuple(
+                (int(number), int(calls.starts[row]), int(calls.lengths[row]), _just_then(calls, row))
+                for number, row in zip(position.tolist(), listed.tolist(), strict=True)
+            ),
+            "overlapping": int((~alone[rows]).sum()),
+            "others_overlapping": int((~alone[series.rows[~is_long]]).sum()),
+            "is_named": series.model.is_named,
+        },
+        (Support("table", series.source, "", len(series.rows)),),
+        (
+            _look(calls, int(listed[0])),
+            hold_length(series.model, "p99", int(1.1 * np.percentile(series.lengths, 90))),
+        ),
+    )
+
+
+def _just_then(calls: Calls, row: int) -> tuple[Change, ...]:
+    return changes_between(calls, int(calls.starts[row]), int(calls.ends[row]))
+
+
+def _look(calls: Calls, row: int) -> Action:
+    """Return the step that shows the work in the time of one call."""
+    return Action("analyze-time", {"start_ns": int(calls.starts[row]), "end_ns": int(calls.ends[row])})
+
+
+def _drift(calls: Calls, series: _Series) -> Iterator[Finding]:
+    """Yield a trend: blocks of calls grow longer, or shorter, one after the other."""
+    change = trend(series.residuals)
+    if not change:
+        return
+    tenth = len(series.rows) // 10
+    first_ns, last_ns = calls.median(series.lengths[:tenth]), calls.median(series.lengths[-tenth:])
+    growth = np.exp(series.residuals - np.median(series.residuals[:tenth]))
+    lost_ns = int((series.lengths - series.lengths / growth).sum())
+    is_slower = change > 0
+    begin, end = int(calls.starts[series.rows[0]]), int(calls.ends[series.rows[-1]])
+    is_heat_recorded = any(table.schema == THERMAL_STATE for table in calls.trace.tables)
+    options = {} if is_heat_recorded else {"instruments": ("Thermal State",)}
+    yield Finding(
+        "latency-drift",
+        "warning" if change >= _STEEP else "info",
+        "likely",
+        Basis.MEASURED,
+        series.model.name,
+        series.model.pid,
+        WindowRanges.of(series.rows),
+        begin,
+        end,
+        max(lost_ns, 0) if is_slower else None,
+        {
+            "calls": len(series.rows),
+            "first_ns": first_ns,
+            "last_ns": last_ns,
+            "is_slower": is_slower,
+            "is_heat_recorded": is_heat_recorded,
+            "heat": tuple(
+                change for change in changes_between(calls, begin, end) if change.kind == "thermal"
+            ),
+            "is_named": series.model.is_named,
+        },
+        (Support("table", series.source, "", len(series.rows)),),
+        (record(calls, "drift", time_limit_ns=60 * 10**9, **options),),
+    )
+
+
+def _two_groups(calls: Calls, series: _Series) -> Finding | None:
+    """Return the finding of two groups of lengths, clearly apart; None where there is one group."""
+    is_long = longer_group(series.logs)
+    if is_long is None:
+        return None
+    short, long = series.rows[~is_long], series.rows[is_long]
+    alone = calls.analysis.window_rows["alone"].to_numpy(bool)
+    if alone[short].mean() >= _PURE and alone[long].mean() <= 1 - _PURE:
+        return None  # other calls at the same time explain it, which is a finding of its own kind
+    switches = np.flatnonzero(np.diff(is_long))
+    is_step = len(switches) == 1
+    step = series.rows[int(switches[0]) + 1] if is_step else None
+    return Finding(
+        "two-populations",
+        "info",
+        "likely",
+        Basis.MEASURED,
+        series.model.name,
+        series.model.pid,
+        WindowRanges.of(long),
+        int(calls.starts[long[0]]),
+        int(calls.ends[long[-1]]),
+        None,
+        {
+            "short": len(short),
+            "long": len(long),
+            "short_ns": calls.median(calls.lengths[short]),
+            "long_ns": calls.median(calls.lengths[long]),
+            "labels": _distinct(calls.analysis.window_rows["label"].to_numpy(object), short, long),
+            "threads": _distinct(_thread_names(calls), short, long),
+            "step": None if step is None else int(np.searchsorted(series.model.rows, step)),
+            "step_ns": None if step is None else int(calls.starts[step]),
+            "is_longer_since": bool(is_long[-1]),
+            "coinciding": ()
+            if step is None
+            else changes_between(
+                calls, int(calls.starts[series.rows[int(switches[0])]]), int(calls.ends[step])
+            ),
+            "is_named": series.model.is_named,
+        },
+        (Support("table", series.source, "", len(series.rows)),),
+        (_look(calls, int(long[(calls.lengths[long]).argsort(kind="stable")[len(long) // 2]])),),
+    )
+
+
+def _thread_names(calls: Calls) -> npt.NDArray[np.object_]:
+    names = np.append(calls.trace.threads["name"].to_numpy(object), "")
+    named: npt.NDArray[np.object_] = names[calls.thread_ids]
+    return named
+
+
+def _distinct(names: npt.NDArray[np.object_], short: IntArray, long: IntArray) -> tuple[str, str] | None:
+    """Return the name of nearly all short and of nearly all long calls, where the two are different."""
+    most = []
+    for rows in (short, long):
+        distinct, counts = np.unique(names[rows].astype(str), return_counts=True)
+        if counts.max() < _PURE * len(rows):
+            return None
+        most.append(str(distinct[counts.argmax()]))
+    return (most[0], most[1]) if most[0] != most[1] and all(most) else None

@@ -1,0 +1,40 @@
+"""What else changed at a moment as English."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracekit.analysis.findings.coincidences import Change
+from tracekit.text import clip, format_duration, printable
+
+_THERMAL = {0: "nominal", 1: "fair", 2: "serious", 3: "critical"}
+_NAME_WIDTH = 40
+
+
+def just_then(changes: Sequence[Change]) -> str:
+    """Return what else changed then; a coincidence in time proves no cause, and the sentence says so."""
+    if not changes:
+        return "Nothing else in this recording changed just then."
+    return f"Just then: {changes_text(changes)}. That is a coincidence in time, which proves no cause."
+
+
+def changes_text(changes: Sequence[Change]) -> str:
+    """Return ``Net was loaded (at 65.0 ms); the thermal state became serious (at 70.0 ms)``."""
+    return "; ".join(f"{_change(change)} (at {format_duration(change.time_ns)})" for change in changes)
+
+
+def _change(change: Change) -> str:
+    detail = clip(printable(change.detail), _NAME_WIDTH)
+    match change.kind:
+        case "thermal":
+            return f"the thermal state became {_THERMAL.get(int(change.detail), 'unknown')}"
+        case "load":
+            return f"{detail or 'a model'} was loaded"
+        case "compile":
+            return f"{detail or 'a model'} was compiled"
+        case "first-call":
+            return f"the first call of {detail}"
+        case "failed-request":
+            return "a request to the Neural Engine failed"
+        case "refusal":
+            return f"the log has a refusal of the Neural Engine: {detail}"

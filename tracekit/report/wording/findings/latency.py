@@ -1,0 +1,106 @@
+"""Long calls, drift and two groups of lengths as English."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tracekit.analysis.findings.finding import Finding
+from tracekit.report.wording.findings.coincidences import changes_text, just_then
+from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.report.wording.names import model_name, ordinal
+from tracekit.text import clip, format_duration, plural, printable
+
+_NAME_WIDTH = 40
+
+
+def _outliers(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    count, calls = numbers["long"], numbers["calls"]
+    longest = format_duration(numbers["longest_ns"])
+    up_to = longest if count == 1 else f"up to {longest}"
+    title = (
+        f"{count:,} of {plural(calls, 'call')} of {_name(finding)} took far longer than the rest: {up_to}"
+        f" against {format_duration(numbers['usual_ns'])}."
+    )
+    listed = []
+    for number, start_ns, length_ns, changes in numbers["listed"]:
+        coinciding = f", during which {changes_text(changes)}" if changes else ""
+        listed.append(
+            f"the {ordinal(number + 1)} (at {format_duration(start_ns)},"
+            f" {format_duration(length_ns)}{coinciding})"
+        )
+    intro = "The longest calls" if len(listed) > 1 else "The call"
+    detail = f"{intro}: {'; '.join(listed)}."
+    if numbers["overlapping"]:
+        detail += (
+            f" Another call ran at the same time in {numbers['overlapping']:,} of the {count:,} long ones,"
+            f" and in {numbers['others_overlapping']:,} of the {calls - count:,} usual ones."
+        )
+    lost = f"{format_duration(finding.lost_ns or 0)} more than as many usual calls take."
+    return Sentences(title, lost, detail)
+
+
+def _drift(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    first, last = numbers["first_ns"], numbers["last_ns"]
+    way = "slower" if numbers["is_slower"] else "faster"
+    subject = _name(finding)
+    title = (
+        f"{subject[:1].upper()}{subject[1:]} grew {way} along the run: from {format_duration(first)} to"
+        f" {format_duration(last)} per call."
+    )
+    percent = (
+        f"{100 * abs(last - first) / max(first, 1):.0f} % {way}, over {plural(numbers['calls'], 'call')}"
+    )
+    lost = f", {format_duration(finding.lost_ns)} in all" if finding.lost_ns else ""
+    if numbers["heat"]:
+        detail = f"In this time: {changes_text(numbers['heat'])}. That proves no cause."
+    elif numbers["is_heat_recorded"]:
+        detail = "The thermal state did not change in this time."
+    else:
+        detail = "The thermal state was not recorded; heat often looks like this."
+    return Sentences(title, f"{percent}{lost}.", detail)
+
+
+def _populations(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    title = (
+        f"The calls of {_name(finding)} form two groups: {numbers['short']:,} of about"
+        f" {format_duration(numbers['short_ns'])}, {numbers['long']:,} of about"
+        f" {format_duration(numbers['long_ns'])}."
+    )
+    return Sentences(title, detail=" ".join(_differences(finding)))
+
+
+def _differences(finding: Finding) -> list[str]:
+    """Return what the two groups differ by, a sentence each."""
+    numbers = finding.numbers
+    reasons = []
+    for subject, names in (("function", numbers["labels"]), ("thread", numbers["threads"])):
+        if names is not None:
+            short, long = (clip(printable(name), _NAME_WIDTH) for name in names)
+            reasons.append(f"They differ by {subject}: {short} (short) and {long} (long).")
+    if numbers["step"] is not None:
+        change = "longer" if numbers["is_longer_since"] else "shorter"
+        reasons.append(
+            f"Calls are {change} since the {ordinal(numbers['step'] + 1)} (at"
+            f" {format_duration(numbers['step_ns'])}). {just_then(numbers['coinciding'])}"
+        )
+    if not reasons:
+        reasons.append(
+            "Neither function, thread nor time separates them. Inputs of two shapes often look like this."
+        )
+    return reasons
+
+
+def _name(finding: Finding) -> str:
+    """Return the name of a model inside a sentence; the function for calls without a model."""
+    name = finding.model
+    return model_name(name, finding.numbers["is_named"]).removeprefix("Calls of ") if name else "the model"
+
+
+SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
+    "latency-drift": _drift,
+    "latency-outliers": _outliers,
+    "two-populations": _populations,
+}
