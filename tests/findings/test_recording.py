@@ -60,8 +60,10 @@ def test_no_model_ran() -> None:
     finding, text = finding_of(analysis, "no-model-seen")
     assert kinds(analysis) == ["no-model-seen"]
     assert (finding.severity, finding.confidence, finding.lost_ns) == ("warning", "certain", None)
-    assert text.title == "This recording shows no model running: 0 of 30 samples are in an ML framework."
-    assert text.detail == "Not recorded: Core ML, Neural Engine, GPU."
+    assert text.title == "No model was seen running."
+    assert text.detail == (
+        "0 of 30 samples are in an ML framework. Not recorded: Core ML, Neural Engine, GPU."
+    )
     assert commands(text) == [RECORD]
 
 
@@ -69,7 +71,7 @@ def test_no_model_ran_with_all_instruments_recorded() -> None:
     """Another process may have run it; a new recording of the same one shows nothing new by itself."""
     analysis = analyze(recorded(trace_of([(n, "a", UI) for n in range(30)]), *ALL_TABLES))
     _, text = finding_of(analysis, "no-model-seen")
-    assert text.detail == ""
+    assert text.detail == "0 of 30 samples are in an ML framework."
     assert commands(text) == [RECORD, "tracekit record --all-processes --preset coreml"]
 
 
@@ -78,7 +80,7 @@ def test_another_process_ran_a_model() -> None:
     rows = [prediction(10, 20, pid=OTHER_APP), prediction(30, 40, pid=OTHER_APP)]
     analysis = analyze(recorded(with_evidence(trace, rows)), process=7)
     _, text = finding_of(analysis, "no-model-seen")
-    assert text.detail.startswith("Other processes ran models in this time: App88 (88, 2 calls).")
+    assert "Other processes ran models in this time: App88 (88, 2 calls)." in text.detail
     assert commands(text) == ["tracekit analyze App.trace --process App88", RECORD]
 
 
@@ -97,7 +99,7 @@ def test_a_selected_process_ran_no_model() -> None:
 def test_a_model_that_was_loaded_only() -> None:
     trace = with_evidence(trace_of([(n, "a", UI) for n in range(30)]), [core_ml(5, 9, "Load Model")])
     _, text = finding_of(analyze(recorded(trace)), "no-model-seen")
-    assert text.title == "A model was compiled or loaded, and nothing in this recording shows it running."
+    assert "A model was compiled or loaded, but no call was seen." in text.detail
 
 
 def test_signposts_of_the_app_may_be_its_calls() -> None:
@@ -106,9 +108,18 @@ def test_signposts_of_the_app_may_be_its_calls() -> None:
     posts += [Signpost(n, n + 1, "com.apple.SkyLight/tracing/RenderInterval") for n in range(9)]
     posts += [Signpost(1, 2, "com.example/ml/once")]
     _, text = finding_of(analyze(recorded(with_evidence(trace_of([]), signposts=posts))), "no-model-seen")
-    assert text.title.startswith("This recording has no ML evidence")
+    assert text.detail.startswith("The recording has no samples.")
     assert "The app marks intervals of its own: com.example/ml/predict (3). One of them" in text.detail
     assert commands(text)[0] == "tracekit analyze App.trace --window-signpost com.example/ml/predict"
+
+
+def test_signposts_of_apple_alone() -> None:
+    posts = [Signpost(n, n + 1, "com.apple.SkyLight/tracing/RenderInterval") for n in range(9)]
+    _, text = finding_of(analyze(recorded(with_evidence(trace_of([]), signposts=posts))), "no-model-seen")
+    assert "It has signposts of 1 kind, all of Apple's: com.apple.SkyLight/tracing/RenderInterval (9)." in (
+        text.detail
+    )
+    assert commands(text)[0].endswith("--window-signpost com.apple.SkyLight/tracing/RenderInterval")
 
 
 def test_ml_code_without_a_call() -> None:
@@ -117,9 +128,9 @@ def test_ml_code_without_a_call() -> None:
     analysis = analyze(trace)
     _, text = finding_of(analysis, "no-calls-seen")
     assert kinds(analysis) == ["no-calls-seen"]
-    assert text.title == (
-        "ML code ran, but no call of a model was seen: 20 of 30 samples are in an ML framework, none in a"
-        " prediction."
+    assert text.title == "No call of a model was seen."
+    assert text.detail.startswith(
+        "20 of 30 samples are in an ML framework, none in a prediction. Single calls"
     )
     assert commands(text) == [RECORD]
     assert "no-calls-seen" not in kinds(analyze(trace, windows="run"))  # the user's choice, not a lack
@@ -128,7 +139,7 @@ def test_ml_code_without_a_call() -> None:
 def test_an_engine_at_work_without_a_call() -> None:
     analysis = analyze(recorded(with_evidence(trace_of([]), [mps(1, 5)])))
     _, text = finding_of(analysis, "no-calls-seen")
-    assert text.title == "An engine was measured at work, but no call of a model was seen."
+    assert text.detail.startswith("An engine was measured at work, but no table and no stack shows a call.")
 
 
 def calls_of(stack: tuple[str, ...], count: int = 40, length: float = 8) -> Trace:
@@ -162,11 +173,12 @@ def test_stacks_without_symbols() -> None:
     analysis = analyze(recorded(trace_of([(n, "a", raw) for n in range(30)])))
     _, text = finding_of(analysis, "no-symbols")
     assert kinds(analysis) == ["no-symbols"]
-    assert text.title == "All 30 stacks lack symbols, so the samples show no engine."
+    assert text.title == "Stacks without symbols show no engine."
+    assert text.detail.startswith("30 of 30 stacks lack symbols; the work there is unknown. Xcode 14.3.1")
     assert commands(text) == [RECORD]
     half = analyze(recorded(trace_of([(n, "a", raw if n % 2 else UI) for n in range(30)])))
     _, text = finding_of(half, "no-symbols")
-    assert text.title == "15 of 30 stacks lack symbols; the work there is unknown."
+    assert text.detail.startswith("15 of 30 stacks lack symbols")
     few = analyze(recorded(trace_of([(n, "a", UI if n % 3 else raw) for n in range(30)])))
     assert "no-symbols" not in kinds(few)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -59,13 +60,13 @@ def _no_model(calls: Calls) -> Finding:
     trace, requests = calls.trace, calls.analysis.requests
     missing = missing_instruments(calls, *_samples(calls), "Core ML", *ENGINE_INSTRUMENTS.values())
     processes = _other_processes(calls)
-    signposts = _own_signposts(calls)
+    signposts = _signposts(calls)
     selection = calls.analysis.selection
     is_part = selection.process is not None or selection.thread is not None
     engine = calls.analysis.labels.engine
     actions = [_of_process(calls, name, pid) for name, pid, _ in processes[:1]]
     actions += [Action("analyze-all-processes")] if is_part and not processes else []
-    actions += [Action("analyze-signposts", {"pattern": name}) for name, _ in signposts[:1]]
+    actions += signposts.actions
     if any(entry.reason in ("not exported", "not in this input") for entry in missing):
         actions.append(Action("analyze-bundle"))
     actions.append(record(calls, "predicting"))
@@ -85,8 +86,7 @@ def _no_model(calls: Calls) -> Finding:
             "requests": requests.requests,
             "missing": missing,
             "processes": processes,
-            "signposts": signposts[:_MOST_SIGNPOSTS],
-            "signpost_kinds": len(signposts),
+            **signposts.numbers,
         },
         support=(Support("table", trace.samples_source, "", samples),) if samples else (),
         actions=tuple(actions),
@@ -126,30 +126,51 @@ def _other_processes(calls: Calls) -> tuple[tuple[str, int, int], ...]:
     return tuple((names[pid], pid, count) for pid, count in most)
 
 
-def _own_signposts(calls: Calls) -> tuple[tuple[str, int], ...]:
-    """Return the app's signpost intervals, ``subsystem/category/name``, and how many there are of each.
+@dataclass(frozen=True)
+class _Signposts:
+    """Kinds of signpost intervals, ``subsystem/category/name``, the most frequent first, and their counts."""
 
-    Apple's frameworks mark work of their own, which is no inference of the app.
-    """
+    kinds: tuple[tuple[str, int], ...]
+    is_system: bool
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        return {
+            "signposts": self.kinds[:_MOST_SIGNPOSTS],
+            "signpost_kinds": len(self.kinds),
+            "signposts_are_system": self.is_system,
+        }
+
+    @property
+    def actions(self) -> list[Action]:
+        return [
+            Action("analyze-signposts", {"pattern": name, "is_system": self.is_system})
+            for name, _ in self.kinds[:1]
+        ]
+
+
+def _signposts(calls: Calls) -> _Signposts:
+    """Return the app's signpost intervals; if it has none, those of Apple's frameworks."""
     rows = calls.trace.signposts
     if rows.empty:
-        return ()
+        return _Signposts((), is_system=False)
     is_interval = (rows["kind"] == "interval") & (rows["end_ns"] > rows["start_ns"])
-    is_own = ~rows["subsystem"].astype("str").str.startswith(_SYSTEM)
-    chosen = rows[(is_interval & is_own).to_numpy(bool)].reset_index(drop=True)
+    chosen = rows[is_interval.to_numpy(bool)].reset_index(drop=True)
     groups = [
-        ("/".join(map(str, names)), len(positions))
+        (tuple(map(str, names)), len(positions))
         for names, positions in rows_by(chosen, "subsystem", "category", "name")
         if len(positions) >= _FEWEST_INTERVALS and all(names)
     ]
-    return tuple(sorted(groups, key=lambda group: (-group[1], group[0])))
+    own = [group for group in groups if not group[0][0].startswith(_SYSTEM)]
+    ordered = sorted(own or groups, key=lambda group: (-group[1], group[0]))
+    return _Signposts(tuple(("/".join(names), count) for names, count in ordered), is_system=not own)
 
 
 def _no_calls(calls: Calls) -> Finding:
     labels = calls.analysis.labels
-    signposts = _own_signposts(calls)
+    signposts = _signposts(calls)
     missing = missing_instruments(calls, "Core ML")
-    actions = [Action("analyze-signposts", {"pattern": name}) for name, _ in signposts[:1]]
+    actions = signposts.actions
     actions += obtain(calls, missing, "calls") or (record(calls, "predicting"),)
     samples, ml_samples = len(labels.engine), int(labels.is_ml.sum())
     return Finding(
@@ -161,8 +182,7 @@ def _no_calls(calls: Calls) -> Finding:
             "samples": samples,
             "ml_samples": ml_samples,
             "missing": missing,
-            "signposts": signposts[:_MOST_SIGNPOSTS],
-            "signpost_kinds": len(signposts),
+            **signposts.numbers,
         },
         support=(Support("table", calls.trace.samples_source, "", samples),) if samples else (),
         actions=tuple(actions),

@@ -15,30 +15,24 @@ _MESSAGE_WIDTH = 240
 
 
 def _no_model(finding: Finding) -> Sentences:
-    numbers = finding.numbers
-    samples = numbers["samples"]
-    if numbers["requests"]:
-        title = (
-            f"The log has {plural(numbers['requests'], 'request')} of this app to the Neural Engine; nothing"
-            " else shows a model running."
-        )
-    elif numbers["is_prepared"]:
-        title = "A model was compiled or loaded, and nothing in this recording shows it running."
-    elif samples:
-        title = (
-            f"This recording shows no model running: 0 of {plural(samples, 'sample')} are in an ML framework."
-        )
-    else:
-        title = (
-            "This recording has no ML evidence: no samples, and no table with a call or an engine at work."
-        )
-    return Sentences(title, detail=" ".join(_reasons(finding)))
+    return Sentences("No model was seen running.", detail=" ".join(_reasons(finding)))
 
 
 def _reasons(finding: Finding) -> list[str]:
     """Return what explains that no model was seen, a sentence each."""
     numbers = finding.numbers
-    reasons = []
+    samples = numbers["samples"]
+    reasons = [
+        f"0 of {plural(samples, 'sample')} are in an ML framework."
+        if samples
+        else "The recording has no samples."
+    ]
+    if numbers["is_prepared"]:
+        reasons.append("A model was compiled or loaded, but no call was seen.")
+    if numbers["requests"]:
+        reasons.append(
+            f"The log has {plural(numbers['requests'], 'request')} of this app to the Neural Engine."
+        )
     if numbers["processes"]:
         listed = ", ".join(
             f"{clip(printable(name), _NAME_WIDTH) or 'process'} ({pid}, {plural(count, 'call')})"
@@ -86,6 +80,8 @@ def _signposts(finding: Finding) -> list[str]:
     listed = ", ".join(f"{clip(printable(name), _NAME_WIDTH)} ({count:,})" for name, count in signposts)
     kinds = finding.numbers["signpost_kinds"]
     more = f" and {kinds - len(signposts)} more" if kinds > len(signposts) else ""
+    if finding.numbers["signposts_are_system"]:
+        return [f"It has signposts of {plural(kinds, 'kind')}, all of Apple's: {listed}{more}."]
     return [f"The app marks intervals of its own: {listed}{more}. One of them may mark its inference."]
 
 
@@ -93,15 +89,15 @@ def _no_calls(finding: Finding) -> Sentences:
     numbers = finding.numbers
     if numbers["ml_samples"]:
         verb = "is" if numbers["ml_samples"] == 1 else "are"
-        title = (
-            f"ML code ran, but no call of a model was seen: {numbers['ml_samples']:,} of"
-            f" {plural(numbers['samples'], 'sample')} {verb} in an ML framework, none in a prediction."
+        seen = (
+            f"{numbers['ml_samples']:,} of {plural(numbers['samples'], 'sample')} {verb} in an ML framework,"
+            " none in a prediction."
         )
     else:
-        title = "An engine was measured at work, but no call of a model was seen."
-    missing = [_missing(numbers["missing"])] if numbers["missing"] else []
-    detail = ["Single calls are not separated, so there is no latency.", *missing, *_signposts(finding)]
-    return Sentences(title, detail=" ".join(detail))
+        seen = "An engine was measured at work, but no table and no stack shows a call."
+    detail = [seen, "Single calls are not separated, so there is no latency."]
+    detail += [_missing(numbers["missing"])] if numbers["missing"] else []
+    return Sentences("No call of a model was seen.", detail=" ".join([*detail, *_signposts(finding)]))
 
 
 def _no_engine(finding: Finding) -> Sentences:
@@ -139,18 +135,14 @@ def _no_symbols(finding: Finding) -> Sentences:
     numbers = finding.numbers
     stacks, without = numbers["stacks"], numbers["without_symbols"]
     if not stacks:
-        return Sentences(
-            f"None of the {plural(numbers['samples'], 'sample')} has a stack, so they show no engine."
-        )
-    if without == stacks:
-        title = f"All {plural(stacks, 'stack')} lack symbols, so the samples show no engine."
-    else:
-        title = f"{without:,} of {plural(stacks, 'stack')} lack symbols; the work there is unknown."
+        return Sentences("Samples without a stack show no engine.")
     if numbers["is_raw"]:
-        detail = f"An export of {numbers['table']} holds addresses only; time-profile has the symbols."
+        advice = f"An export of {numbers['table']} holds addresses only; time-profile has the symbols."
     else:
-        detail = "Xcode 14.3.1 and later store the symbols of every frame with the recording."
-    return Sentences(title, detail=detail)
+        advice = "Xcode 14.3.1 and later store the symbols of every frame with the recording."
+    lack = "lacks" if without == 1 else "lack"
+    counted = f"{without:,} of {plural(stacks, 'stack')} {lack} symbols; the work there is unknown."
+    return Sentences("Stacks without symbols show no engine.", detail=f"{counted} {advice}")
 
 
 def _too_few(finding: Finding) -> Sentences:
