@@ -35,6 +35,7 @@ def _prepared(
     root = app.MAIN_THREAD_IOS if platform.device == "iOS" else app.MAIN_THREAD_26
     main = recording.lane("Main Thread", root)
     task = recording.lane(None, ai.TASK, ai.ENCODE_SCENE)
+    recording.shows("compiled-in-run", _SCENE)
     task.on(ai.SPECIALIZE, 2)
     task.off(40)  # another process compiles
     task.on(ai.SPECIALIZE)

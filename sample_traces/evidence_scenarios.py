@@ -69,6 +69,7 @@ def fallback_midway_ios27() -> Files:
     user_interface(main, caller, [app.UI_IOS, app.UI_INLINED], every=16)
     main.on(app.NO_STACK)
     recording.finish()
+    recording.shows("compiled-in-run", "SpeechEncoder")
     recording.shows("fell-back", "SpeechEncoder", first_call=6)
 
     table, model = "ane-hw-intervals", "SpeechEncoder"
@@ -108,6 +109,7 @@ def gpu_mpsgraph() -> Recording:
         caller.off(7)
     user_interface(main, caller, [app.DRAW_DRAWABLE, app.DRAW_ENCODE, app.DRAW_SUBMIT, app.UI_MODEL])
     main.on(app.NO_STACK)
+    recording.shows("cold-first-call", first_call=0)
     return recording.finish()
 
 
@@ -156,6 +158,8 @@ def ane_intervals_macos26() -> Files:
     user_interface(main, caller, [app.UI_LAYOUT, app.UI_MODEL], every=29)
     main.on(app.NO_STACK)
     recording.finish()
+    recording.shows("compiled-in-run", "SpeechEncoder")
+    recording.shows("cold-first-call", "SpeechEncoder", first_call=0)
     recording.shows("partly-on-engine", "SpeechEncoder", first_call=0)
 
     table, model = "ane-hw-intervals-internal", "SpeechEncoder"

@@ -77,6 +77,7 @@ def ane_e5rt_macos26() -> Files:
     service.wait_for(main)
     service.on(ml.ANE_IDLE, 2)
     recording.finish()
+    recording.shows("cold-first-call", first_call=0)
 
     evidence = Evidence(
         interval_tables=("ane-hw-intervals-internal",),
@@ -120,6 +121,7 @@ def ane_espresso_macos13() -> Files:
     service.wait_for(main)
     service.on(ml.H11_ANE_IDLE, 2)
     recording.finish()
+    recording.shows("cold-first-call", first_call=0)
     return files(recording, toc.Contents(recording, "Time Profiler", toc.TIME_PROFILER_14))
 
 
@@ -147,6 +149,7 @@ def gpu_espresso_macos13() -> Files:
     main.on(app.DRAW_ENCODE, weight_ms=40)
     main.on(app.NO_STACK)
     recording.finish()
+    recording.shows("cold-first-call", first_call=0)
     return files(recording, toc.Contents(recording, "Time Profiler", toc.TIME_PROFILER_14))
 
 
@@ -199,6 +202,7 @@ def cpu_e5rt_lstm_macos27() -> Files:
     user_interface(main, caller, [app.UI_LAYOUT, app.UI_MODEL, app.JIT_CODE])
     main.on(app.NO_STACK)
     recording.finish()
+    recording.shows("compiled-in-run")
     return files(recording, toc.Contents(recording, "Time Profiler", toc.TIME_PROFILER_26))
 
 

@@ -148,6 +148,18 @@ class Measured:
         keys = ["start_ns", "end_ns", "label"]
         return rows.drop_duplicates(keys).sort_values(keys, kind="stable")
 
+    @cached_property
+    def preparations(self) -> pd.DataFrame:
+        """The target's outermost rows of load or compile, with ``owner_model``; the same row twice is one."""
+        frame = self._frame
+        is_outermost = frame["phase"].isin([Phase.LOAD, Phase.COMPILE]) & (frame["depth"] <= 0)
+        chosen = is_outermost.to_numpy(bool) & ~self.owner.other_process
+        if self._all_pids:
+            chosen = chosen & frame["pid"].isin([-1, *self._all_pids]).to_numpy(bool)
+        rows = frame[chosen].assign(owner_model=self.owner.model[chosen])
+        rows = rows.assign(label=rows["label"].astype("str"))
+        return rows.drop_duplicates(["start_ns", "end_ns", "label", "source", "channel"])
+
     def everything(self, key: Key) -> IntervalSet:
         """Return when that engine was in that phase for the target or a window's process, for any model."""
         return self.spans(Scope(self._all_pids, ""), key)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 from tracekit.analysis.findings.beside import loads_per_call, work_beside_calls
 from tracekit.analysis.findings.calls import Calls
+from tracekit.analysis.findings.cold_start import cold_starts
 from tracekit.analysis.findings.contention import ane_contention, gpu_shared, models_in_turn
 from tracekit.analysis.findings.cores import efficiency_cores
 from tracekit.analysis.findings.finding import Finding
@@ -24,6 +25,7 @@ DETECTORS: tuple[Callable[[Calls], Iterable[Finding]], ...] = (
     placement_changes,
     not_on_requested_engine,
     partly_on_engine,
+    cold_starts,
     failures_and_refusals,
     latency,
     missing_answers,

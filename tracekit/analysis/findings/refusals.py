@@ -38,7 +38,7 @@ def _failed_in_calls(calls: Calls, requests: LoggedRequests, model: ModelCalls) 
     statuses = sorted({status for row in rows.tolist() for status in requests.window_statuses.get(row, ())})
     failed = int(requests.failed[rows].sum())
     numbers = {
-        "is_named": model.is_named,
+        "has_model": bool(model.model),
         "failed": failed,
         "calls": len(model.rows),
         "failed_calls": len(rows),
@@ -65,7 +65,7 @@ def _failed_outside(requests: LoggedRequests, failed: int) -> Finding:
     """Return the failures that belong to no call for certain, such as those of calls at the same time."""
     target = [process for process in requests.processes if process.is_target and process.failed]
     numbers = {
-        "is_named": False,
+        "has_model": False,
         "failed": failed,
         "calls": 0,
         "failed_calls": 0,

@@ -50,6 +50,16 @@ def _check_issue(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     )
 
 
+def _check_first(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+    # Half as long again as the others, in whole milliseconds.
+    limit_ms = max(1, round(1.5 * arguments["warm_ns"] / 1e6))
+    requirement = f"first{_scope(arguments['model'])} <= {limit_ms}ms"
+    return NextStep(
+        "Hold it in CI, once it is fixed:",
+        shell_command(["tracekit", "check", info.name, "--require", requirement]),
+    )
+
+
 def _check_segments(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     quantity = "segments" if arguments["is_named"] else "submissions"
     requirement = f"{quantity} per inference{_scope(arguments['model'])} <= 1"
@@ -216,6 +226,7 @@ _STEPS: Mapping[str, Callable[[Mapping[str, Any], TraceInfo], NextStep]] = {
     "analyze-signposts": _analyze_signposts,
     "analyze-time": _analyze_time,
     "check-engine": _check_engine,
+    "check-first": _check_first,
     "check-issue": _check_issue,
     "check-latency": _check_latency,
     "check-no-engine": _check_no_engine,
@@ -237,7 +248,14 @@ _STEPS: Mapping[str, Callable[[Mapping[str, Any], TraceInfo], NextStep]] = {
     "reuse-buffers": _advice(
         "Keep buffers between calls: a pixel buffer pool, and output backings of the prediction."
     ),
+    "record-restart": lambda _, info: NextStep(
+        "Record another start: if the model is compiled again, its cache is not used:",
+        _record(info, "--preset", "coreml"),
+    ),
     "show-table": _show_table,
+    "warm-up": _advice(
+        "Load the model and call it once with empty input before a user waits for its result."
+    ),
     "read-with-xctrace": _read_with_xctrace,
     "record": _record_again,
     "record-process": _record_process,

@@ -23,7 +23,7 @@ def _failed(finding: Finding) -> Sentences:
         title = f"{requests}, in no single call for certain."
         return Sentences(title, "The runtime may return zeros without an error: check the results.")
     calls, failed_calls = numbers["calls"], numbers["failed_calls"]
-    if numbers["is_named"]:
+    if numbers["has_model"]:
         where = "its only call" if calls == 1 else f"{failed_calls:,} of {calls:,} calls"
         title = f"{model_name(finding.model, True)}: {requests}, in {where}."
     else:

@@ -10,6 +10,7 @@ from tracekit.analysis.findings.finding import Finding, Support
 from tracekit.model.trace import TraceInfo
 from tracekit.report.wording.findings import (
     beside,
+    cold_start,
     contention,
     cores,
     latency,
@@ -47,6 +48,7 @@ class FindingText:
 
 SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
     **beside.SENTENCES,
+    **cold_start.SENTENCES,
     **contention.SENTENCES,
     **cores.SENTENCES,
     **latency.SENTENCES,
