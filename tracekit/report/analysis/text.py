@@ -23,7 +23,7 @@ def to_text(analysis: Analysis, layout: TextLayout = LAYOUT) -> str:
 
     A limit of a number is marked there, with a note below the table; the list at the end has the others.
     """
-    notes = Footnotes(analysis)
+    notes = Footnotes(analysis, has_findings=True)
     is_verbose = layout.is_verbose
     sections = [
         layout.paragraph(wording.headline(analysis.answer)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from tracekit.report.viewmodel.limits import Note, shortened
 from tracekit.text import PARAGRAPH_WIDTH, align, clip, plural, printable, wrap
 
 FEW_WINDOWS, MANY_WINDOWS = 12, 40
+_UNITS = re.compile(r"(?<=[0-9]) (?=(?:ms|µs|s)\b|%)")
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 _GAP = 2
 _NARROWEST = 12
 """The fewest characters of a clipped column."""
@@ -38,8 +41,9 @@ class TextLayout:
         return MANY_WINDOWS if self.is_verbose else _MOST_ALIKE
 
     def paragraph(self, text: str, indent: str = "") -> str:
-        """Return text wrapped to the width, at most to that which is easy to read."""
-        return wrap(text, indent, min(self.width, PARAGRAPH_WIDTH))
+        """Return text wrapped to the width, at most a readable one; a unit stays with its number."""
+        joined = _UNITS.sub(_NO_BREAK, text)
+        return wrap(joined, indent, min(self.width, PARAGRAPH_WIDTH)).replace(_NO_BREAK, " ")
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.result import Analysis
 from tracekit.model.issue_codes import BUSY, CALLS, LENGTHS, VERDICTS, Part, Reach, reach_of
 from tracekit.model.trace import Issue
@@ -101,15 +102,38 @@ def issue_documents(analysis: Analysis) -> list[dict[str, Any]]:
     return [{**asdict(limit.issue), "affects": affects_document(limit)} for limit in limits_of(analysis)]
 
 
+def _without_findings(limits: tuple[Limit, ...], findings: Iterable[Finding]) -> tuple[Limit, ...]:
+    """Return the limits without those that a finding quotes; a note refers to the finding about its issue."""
+    quoted: set[tuple[str, str]] = set()
+    kinds: dict[str, str] = {}
+    for finding in findings:
+        quoted.update(finding.numbers.get("issues", ()))
+        codes = (action.arguments["code"] for action in finding.actions if action.kind == "check-issue")
+        kinds |= dict.fromkeys(codes, finding.kind)
+    return tuple(
+        replace(limit, issue=_referring(limit.issue, kinds.get(limit.issue.code)))
+        for limit in limits
+        if (limit.issue.code, limit.issue.message) not in quoted
+    )
+
+
+def _referring(issue: Issue, kind: str | None) -> Issue:
+    return issue if kind is None else replace(issue, message=f"see the finding {kind} above", count=1)
+
+
 class Footnotes:
     """The limits of one output, each shown in one place.
 
     An output asks for the marks of each number when it writes it (``marks``), and for the notes of these
-    below each table (``notes``); ``remaining`` are the limits of numbers that it does not show.
+    below each table (``notes``); ``remaining`` are the limits of numbers that it does not show. With
+    ``has_findings`` the output shows the findings first, and what they state is not repeated.
     """
 
-    def __init__(self, analysis: Analysis, with_infos: bool = True) -> None:
-        limits = [limit for limit in limits_of(analysis) if with_infos or limit.issue.severity != "info"]
+    def __init__(self, analysis: Analysis, with_infos: bool = True, has_findings: bool = False) -> None:
+        limits = limits_of(analysis)
+        if has_findings:
+            limits = _without_findings(limits, analysis.findings)
+        limits = tuple(limit for limit in limits if with_infos or limit.issue.severity != "info")
         self.whole = tuple(limit.issue for limit in limits if limit.is_of_whole_answer)
         """What stands directly below the headline."""
         self._limits = tuple(limit for limit in limits if not limit.is_of_whole_answer)
