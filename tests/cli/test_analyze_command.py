@@ -39,8 +39,8 @@ def test_the_answer_comes_first() -> None:
     assert result.exit_code == 0
     assert result.stdout.startswith(
         "SpeechEncoder left the Neural Engine after its 6th call (at 265 ms). The 6 calls\n"
-        "  since ran on the CPU: 22.7 ms of CPU work each (measured), 12 % slower (28.9\n"
-        "  ms against 25.9 ms).\n"
+        "  since ran on the CPU: 22.7 ms of CPU work each (measured), 12 % slower\n"
+        "  (28.9 ms against 25.9 ms).\n"
     )
     assert result.stderr == ""
     from_stacks = run("analyze", FALLBACK, "--windows", "stacks").stdout
