@@ -144,7 +144,8 @@ class Verdicts:
     """The verdicts of a run's windows, row by row.
 
     ``names`` has the verdict of every window, ``engines`` the engines of its segments as bits
-    (``Timeline.engines``); ``block`` has what they rest on.
+    (``Timeline.engines``), ``works`` the inference work of each engine of ``SERVING``; ``block`` has all that
+    they rest on.
     """
 
     def __init__(
@@ -161,9 +162,9 @@ class Verdicts:
         self.engines = engines
         self._run, self._segments, self._frames = run, segments, frames.frames
         shares = _Shares(attribution, len(windows))
-        self._works = tuple(_work(engine, shares, frames, run, requests) for engine in SERVING)
-        self._lead = _lead(self._works)
-        self.names: list[str] = _names(self._works)
+        self.works = tuple(_work(engine, shares, frames, run, requests) for engine in SERVING)
+        self._lead = _lead(self.works)
+        self.names: list[str] = _names(self.works)
         statuses = {(): 0} | {
             status: code for code, status in enumerate(dict.fromkeys(requests.window_statuses.values()), 1)
         }
@@ -192,7 +193,7 @@ class Verdicts:
     def block(self, first: int = 0, after: int | None = None) -> VerdictBlock:
         """Return the verdicts of the windows from ``first`` up to ``after``, of all windows by default."""
         after = len(self) if after is None else min(after, len(self))
-        works = tuple(work.rows(first, after) for work in self._works)
+        works = tuple(work.rows(first, after) for work in self.works)
         lead = self._lead[first:after]
         # An engine has a place in the window only beside another one.
         is_mixed = np.sum([work.is_serving for work in works], axis=0) > 1
@@ -212,7 +213,7 @@ class Verdicts:
         """Return the engines that served a window and have a deciding frame, with that and their samples."""
         return [
             (work.engine, self._frames[work.frame[window]], int(work.samples[window]))
-            for work in self._works
+            for work in self.works
             if work.is_serving[window] and work.frame[window] >= 0
         ]
 

@@ -65,13 +65,19 @@ def positions_by(group: IntArray, count: int) -> list[IntArray]:
     return np.split(order, np.cumsum(np.bincount(group, minlength=count))[:-1]) if count else []
 
 
-def rows_by(frame: pd.DataFrame, *names: str) -> Iterator[tuple[tuple[Any, ...], IntArray]]:
-    """Yield each combination of values that these columns have, and the rows that have it."""
-    group = np.zeros(len(frame), np.int64)
-    for name in names:
-        code, distinct = pd.factorize(frame[name])  # missing is -1
+def group_codes(*columns: pd.Series[Any] | npt.NDArray[Any]) -> IntArray:
+    """Return for each row the number of its combination of values, from 0 on; missing values are equal."""
+    group = np.zeros(len(columns[0]), np.int64)
+    for values in columns:
+        code, distinct = pd.factorize(values)  # missing is -1
         # A mixed-radix number per row; renumbering after each column keeps it below the number of rows².
         group = grouped(group * (len(distinct) + 1) + code + 1)[1]
+    return group
+
+
+def rows_by(frame: pd.DataFrame, *names: str) -> Iterator[tuple[tuple[Any, ...], IntArray]]:
+    """Yield each combination of values that these columns have, and the rows that have it."""
+    group = group_codes(*(frame[name] for name in names))
     for rows in positions_by(group, int(group.max(initial=-1)) + 1):
         yield tuple(frame[name].iloc[int(rows[0])] for name in names), rows
 

@@ -8,9 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from tracekit.analysis.engines.codes import INFERENCE, is_phase, rows_by, sums
+from tracekit.analysis.engines.codes import INFERENCE, group_codes, is_phase, positions_by, sums
 from tracekit.analysis.result import Analysis
-from tracekit.analysis.verdicts import MIXED
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
@@ -74,21 +73,24 @@ class Calls:
     def models(self) -> tuple[ModelCalls, ...]:
         """The models, the one with most time first; a run as a whole is no call, and no model's."""
         windows = self.analysis.window_rows
-        name = windows["model"].where(windows["model"] != "", windows["label"])
-        is_function = (windows["source"] == "stacks") & (windows["model"] == "")
-        name = name.where(~self._is_given | (windows["model"] != ""), "")
-        frame = windows[["pid", "model"]].assign(
-            name=name, is_function=is_function, run=windows["source"] == "run", thread=-1
-        )
+        model, label, pid = (windows[name].to_numpy() for name in ("model", "label", "pid"))
+        source = windows["source"].astype("str").to_numpy()
+        is_function = (source == "stacks") & (model == "")
+        name = np.where(model != "", model, np.where(self._is_given, "", label))
         # Overlapping calls of one function may be of two models, and are never one figure.
-        overlaps = frame["name"].isin(frame["name"][is_function & ~windows["alone"]])
-        frame["thread"] = windows["thread_id"].where(is_function & overlaps, -1)
+        overlaps = is_function & np.isin(name, name[is_function & ~windows["alone"].to_numpy(bool)])
+        thread = np.where(overlaps, self.thread_ids, -1)
+        group = group_codes(name, model, is_function, pid, thread, source == "run")
         groups = [
-            ModelCalls(self._named(str(name), int(thread)), str(model), not function, int(pid), rows)
-            for (name, model, function, pid, thread, is_run), rows in rows_by(
-                frame, "name", "model", "is_function", "pid", "thread", "run"
+            ModelCalls(
+                self._named(str(name[first]), int(thread[first])),
+                str(model[first]),
+                not is_function[first],
+                int(pid[first]),
+                rows,
             )
-            if not is_run
+            for rows in positions_by(group, int(group.max(initial=-1)) + 1)
+            if source[first := int(rows[0])] != "run"
         ]
         if len(groups) == 1 and not groups[0].is_named:
             groups = [replace(groups[0], name="", is_named=True)]
@@ -121,7 +123,11 @@ class Calls:
     @cached_property
     def work(self) -> dict[Engine, CallWork]:
         """The inference work of each engine that a verdict can name."""
-        return {engine: self.work_of((engine,), tuple(INFERENCE)) for engine in SERVING}
+        in_time = self.trace.weight_unit == "ns"
+        return {
+            work.engine: CallWork(work.samples, work.weight * in_time, work.busy_ns)
+            for work in self.analysis.verdicts.works
+        }
 
     def work_of(self, engines: Sequence[Engine], phases: Sequence[Phase | None]) -> CallWork:
         """Return the work of some engines in some phases per window; None is work without a phase."""
@@ -140,13 +146,8 @@ class Calls:
     @cached_property
     def served(self) -> IntArray:
         """The engines that served each window: the bit ``1 << n`` for the engine ``SERVING[n]``."""
-        names = np.array(self.analysis.verdicts.names, object)
-        bits = np.zeros(len(names), np.int64)
-        is_mixed = names == MIXED
-        for number, engine in enumerate(SERVING):
-            work = self.work[engine]
-            is_seen = is_mixed & ((work.samples > 0) | (work.busy_ns > 0))
-            bits[(names == str(engine)) | is_seen] |= 1 << number
+        works = self.analysis.verdicts.works
+        bits: IntArray = np.sum([work.is_serving * (1 << bit) for bit, work in enumerate(works)], axis=0)
         return bits
 
     def serves(self, engine: Engine) -> BoolArray:
