@@ -304,6 +304,7 @@ def back_to_back_macos15() -> Files:
             e5_on_ane(main, worker, busy=2)
     main.on(app.TOOL_OUTPUT, 3)
     recording.finish()
+    recording.shows("copies-around-engine", first_call=0)
     contents = toc.Contents(recording, "Core ML", toc.CORE_ML)
     evidence = Evidence(interval_tables=("ane-hw-intervals-internal", "coreml-os-signpost"))
     return files(recording, contents, evidence) | {"ane-hw-intervals.xml": NO_MATCH}

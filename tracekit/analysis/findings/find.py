@@ -9,6 +9,7 @@ from tracekit.analysis.findings.beside import loads_per_call, work_beside_calls
 from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.findings.cold_start import cold_starts
 from tracekit.analysis.findings.contention import ane_contention, gpu_shared, models_in_turn
+from tracekit.analysis.findings.copies import copies_around_engine
 from tracekit.analysis.findings.cores import efficiency_cores
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.latency import latency
@@ -25,6 +26,7 @@ DETECTORS: tuple[Callable[[Calls], Iterable[Finding]], ...] = (
     placement_changes,
     not_on_requested_engine,
     partly_on_engine,
+    copies_around_engine,
     cold_starts,
     failures_and_refusals,
     latency,
