@@ -69,7 +69,7 @@ def _view(analysis: Analysis) -> Iterable[bytes]:
 def _analysis(analysis: Analysis) -> Iterable[bytes]:
     from tracekit.report.analysis.json import json_pieces
 
-    return map(_utf8, json_pieces(analysis))
+    return json_pieces(analysis)
 
 
 def _sections(analysis: Analysis) -> Iterable[bytes]:

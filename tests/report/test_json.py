@@ -65,8 +65,9 @@ def test_windows_are_written_as_they_are_one_by_one(recording: str, monkeypatch:
     monkeypatch.setattr(json_windows, "_BLOCK", 3)
     analysis = awkward().get(recording) or analyze(open_trace(ROOT / "sample_traces" / recording))
     pieces = list(json_pieces(analysis))
-    plain = {**json.loads("".join(pieces)), "windows": plain_windows(analysis)}
-    assert "".join(pieces) == escape_json(json.dumps(plain, ensure_ascii=False, indent=2)) + "\n"
+    text = b"".join(pieces).decode()
+    plain = {**json.loads(text), "windows": plain_windows(analysis)}
+    assert text == escape_json(json.dumps(plain, ensure_ascii=False, indent=2)) + "\n"
     assert len(pieces) == 2 + -(-len(analysis.window_rows) // 3)
 
 

@@ -141,20 +141,24 @@ def write_output(data: str | bytes, output: str, force: bool) -> None:
     """Write a finished result."""
     check_output(output, force)
     with open_output(output) as file:
-        file.write(data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data)
+        file.write(_utf8(data))
 
 
-def write_pieces(pieces: Iterable[str], output: str, force: bool) -> int:
+def _utf8(data: str | bytes) -> bytes:
+    return data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
+
+
+def write_pieces(pieces: Iterable[str | bytes], output: str, force: bool) -> int:
     """Write a result while it is made; return its size in bytes."""
     check_output(output, force)
     size_bytes = 0
     with open_output(output) as file:
         for piece in pieces:
-            size_bytes += file.write(piece.encode("utf-8", "backslashreplace"))
+            size_bytes += file.write(_utf8(piece))
     return size_bytes
 
 
-def write_json(pieces: Iterable[str], windows: int, output: str, force: bool) -> None:
+def write_json(pieces: Iterable[bytes], windows: int, output: str, force: bool) -> None:
     """Write an analysis as JSON; offer what is smaller where it is large."""
     size_bytes = write_pieces(pieces, output, force)
     if size_bytes >= _LARGE_BYTES:

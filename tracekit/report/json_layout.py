@@ -1,7 +1,7 @@
 """JSON text put together from parts that are JSON already, laid out as ``json.dumps`` does it.
 
-A document of a hundred thousand windows is written as it goes; its objects are made by filling in templates,
-because ``json.dumps`` with an indent takes longer than the analysis.
+A document of a hundred thousand windows is written as it goes, and its objects are columns of texts that are
+joined: ``json.dumps`` with an indent takes longer than the analysis.
 """
 
 from __future__ import annotations
@@ -16,11 +16,21 @@ import numpy as np
 import pandas as pd
 
 from tracekit.model.columns import BoolArray, IntArray
+from tracekit.report.wording.texts import (
+    Texts,
+    digits,
+    joined,
+    listed_by_row,
+    picked,
+    rewritten,
+    texts_of,
+    where,
+)
 from tracekit.text import escape_json
 
 NULL = "null"
-FIELD = "%s"
-"""The text of a value that is filled in later: ``object(…)`` of fields is a template for ``%``."""
+_MAY_NEED_ESCAPES = r"[^ !#-\[\]-~→∥µ…–]"
+"""Characters besides those of which nearly all texts consist."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +41,20 @@ class Layout:
 
     def object(self, fields: Mapping[str, str], level: int) -> str:
         """Return an object whose values are JSON text; ``level`` is the depth of its braces."""
-        return self.object_of([self.member(name, value) for name, value in fields.items()], level)
+        return self._enclosed("{", (self.member(name, value) for name, value in fields.items()), "}", level)
 
-    def object_of(self, members: Iterable[str], level: int) -> str:
-        """Return an object of members, each made by ``member``."""
-        return self._enclosed("{", members, "}", level)
+    def objects(self, fields: Mapping[str, Texts | str], level: int) -> Texts:
+        """Return an object per row, of which the values are JSON text."""
+        parts: list[Texts | str] = []
+        before = f"{{{self._line(level + 1)}"
+        for name, value in fields.items():
+            parts += [before + self.member(name, ""), value]
+            before = self.separator(level)
+        return joined(*parts, f"{self._line(level)}}}")
+
+    def objects_of(self, members: Texts, edges: IntArray, level: int) -> Texts:
+        """Return an object per row, of the members from ``edges[row]`` up to ``edges[row + 1]``."""
+        return self._enclosed_by_row("{", members, edges, "}", level)
 
     def member(self, name: str, value: str) -> str:
         """Return a member of an object; the value is JSON text."""
@@ -45,17 +64,22 @@ class Layout:
         """Return an array of items that are JSON text."""
         return self._enclosed("[", items, "]", level)
 
+    def arrays(self, items: Texts, edges: IntArray, level: int) -> Texts:
+        """Return an array per row, of the items from ``edges[row]`` up to ``edges[row + 1]``."""
+        return self._enclosed_by_row("[", items, edges, "]", level)
+
     def separator(self, level: int) -> str:
         """Return what separates the items of an object or array of that depth."""
         return f",{self._line(level + 1)}"
 
-    def template(self, names: Iterable[str], level: int) -> str:
-        """Return an object with a field to fill in for each name."""
-        return self.object({name.replace("%", "%%"): FIELD for name in names}, level)
-
     def _enclosed(self, begin: str, items: Iterable[str], end: str, level: int) -> str:
         text = self.separator(level).join(items)
         return f"{begin}{self._line(level + 1)}{text}{self._line(level)}{end}" if text else begin + end
+
+    def _enclosed_by_row(self, begin: str, items: Texts, edges: IntArray, end: str, level: int) -> Texts:
+        text = listed_by_row(items, edges, self.separator(level))
+        enclosed = joined(begin + self._line(level + 1), text, self._line(level) + end)
+        return where(np.diff(edges) > 0, enclosed, begin + end)
 
     def _line(self, level: int) -> str:
         return f"\n{'  ' * level}" if self.is_indented else ""
@@ -66,19 +90,30 @@ def quoted(text: str) -> str:
     return escape_json(encode_basestring(text))
 
 
+def quoted_texts(texts: Texts) -> Texts:
+    """Return ``quoted`` of each text; null where it is missing."""
+    escaped = rewritten(texts, _MAY_NEED_ESCAPES, lambda text: quoted(text)[1:-1])
+    return or_null(joined('"', escaped, '"'))
+
+
+def or_null(texts: Texts) -> Texts:
+    """Return JSON texts; null where one is missing."""
+    return texts.fill_null(NULL) if texts.null_count else texts
+
+
 def number(value: float) -> str:
     """Return a number as JSON."""
     return str(value) if isinstance(value, int) else json.dumps(value)
 
 
-def column_texts(column: pd.Series[Any]) -> list[str]:
+def column_texts(column: pd.Series[Any]) -> Texts:
     """Return the values of a column as JSON; missing is null."""
     if isinstance(column.dtype, pd.CategoricalDtype):
-        texts = [*(quoted(str(name)) for name in column.cat.categories), NULL]
-        return [texts[code] for code in column.cat.codes.tolist()]
+        texts = [quoted(str(name)) for name in column.cat.categories]
+        return or_null(picked(column.cat.codes.to_numpy(), texts))
     if pd.api.types.is_integer_dtype(column.dtype):
         return numbers_or_null(*amounts(column))
-    return [NULL if value is None else quoted(value) for value in column.astype(object).tolist()]
+    return quoted_texts(texts_of(column.astype(object).tolist()))
 
 
 def amounts(column: pd.Series[Any]) -> tuple[IntArray, BoolArray]:
@@ -87,9 +122,7 @@ def amounts(column: pd.Series[Any]) -> tuple[IntArray, BoolArray]:
     return array.to_numpy(np.int64, na_value=0), ~array.isna()
 
 
-def numbers_or_null(numbers: IntArray, is_known: BoolArray) -> list[str]:
+def numbers_or_null(numbers: IntArray, is_known: BoolArray) -> Texts:
     """Return integers as JSON; null where they are not known."""
-    texts = list(map(str, numbers.tolist()))
-    if is_known.all():
-        return texts
-    return [text if known else NULL for text, known in zip(texts, is_known.tolist(), strict=True)]
+    texts = digits(numbers)
+    return texts if is_known.all() else where(is_known, texts, NULL)

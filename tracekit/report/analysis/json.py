@@ -22,6 +22,7 @@ from tracekit.report.analysis.json_findings import findings_document
 from tracekit.report.analysis.json_windows import window_texts
 from tracekit.report.json_layout import Layout
 from tracekit.report.viewmodel.limits import issue_documents
+from tracekit.report.wording.texts import content, joined
 from tracekit.text import escape_json
 
 SCHEMA = "tracekit-analysis/1"
@@ -29,7 +30,7 @@ SCHEMA = "tracekit-analysis/1"
 
 def to_json(analysis: Analysis) -> str:
     """Return the document as indented JSON text with a final newline."""
-    return "".join(json_pieces(analysis))
+    return b"".join(json_pieces(analysis)).decode()
 
 
 def to_dict(analysis: Analysis) -> dict[str, Any]:
@@ -38,25 +39,26 @@ def to_dict(analysis: Analysis) -> dict[str, Any]:
     return document
 
 
-def json_pieces(analysis: Analysis) -> Iterator[str]:
-    """Yield the text of ``to_json`` in pieces: a run may have more windows than fit in memory as text."""
+def json_pieces(analysis: Analysis) -> Iterator[bytes]:
+    """Yield ``to_json`` as UTF-8 in pieces: a run may have more windows than fit in memory as text."""
     layout = Layout(is_indented=True)
     head, foot = (escape_json(json.dumps(part, ensure_ascii=False, indent=2)) for part in _ends(analysis))
     # The windows stand between two objects that are one: without the brace that closes the first, and the
     # one that opens the second.
-    yield head.removesuffix("\n}") + layout.separator(0) + layout.member("windows", "")
-    begin = f"[{layout.separator(1).removeprefix(',')}"
+    yield (head.removesuffix("\n}") + layout.separator(0) + layout.member("windows", "[")).encode()
+    separator = layout.separator(1)
+    unseparated = 1  # the first window has no comma before it
     for texts in window_texts(analysis, layout, 2):
-        yield begin + layout.separator(1).join(texts)
-        begin = layout.separator(1)
-    closing = f"{layout.separator(0).removeprefix(',')}]" if len(analysis.window_rows) else "[]"
-    yield f"{closing},{foot.removeprefix('{')}\n"
+        yield content(joined(separator, texts))[unseparated:]
+        unseparated = 0
+    closing = f"{layout.separator(0).removeprefix(',')}]" if len(analysis.window_rows) else "]"
+    yield f"{closing},{foot.removeprefix('{')}\n".encode()
 
 
-def line_pieces(analysis: Analysis) -> Iterator[str]:
+def line_pieces(analysis: Analysis) -> Iterator[bytes]:
     """Yield the windows of the document, each as JSON on a line of its own, in pieces of some lines."""
     for texts in window_texts(analysis, Layout(is_indented=False), 0):
-        yield "".join(f"{text}\n" for text in texts)
+        yield content(joined(texts, "\n"))
 
 
 def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import pairwise
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.engines.codes import BASES, INFERENCE
+from tracekit.analysis.engines.codes import BASES, INFERENCE, recoded
 from tracekit.analysis.result import Analysis
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, ML_ENGINES, PHASES
 from tracekit.report.json_layout import NULL, Layout, amounts, numbers_or_null, quoted
+from tracekit.report.wording.texts import Texts, digits, joined, picked, picked_from, texts_of
 
+_Amounts: TypeAlias = tuple[IntArray, BoolArray]
+_Value = TypeVar("_Value")
 _ENGINE_FIELDS = ("samples", "sampled_ns", "busy_ns", "waiting_ns", "waiting_basis", "weight", "phases")
 _PHASE_FIELDS = ("samples", "sampled_ns", "busy_ns")
 _COUNTS_AS_BUSY = np.array([*(phase in INFERENCE for phase in PHASES), True])
@@ -30,91 +32,78 @@ class EngineObjects:
         self._is_time = self._is_sampled and analysis.trace.weight_unit == "ns"
         self._is_measured = np.array([engine in analysis.measured.engines for engine in ENGINES])
         self._ml = np.array(sorted(ENGINE_CODE[engine] for engine in ML_ENGINES), np.int64)
-        engine, phase = layout.template(_ENGINE_FIELDS, level + 1), layout.template(_PHASE_FIELDS, level + 3)
-        self._engines = [layout.member(str(name), engine) for name in ENGINES]
-        self._phases = [layout.member(str(name), phase) for name in PHASES]
+        self._engines = [layout.member(str(name), "") for name in ENGINES]
+        self._phases = [layout.member(str(name), "") for name in PHASES]
         # An engine without a row: zeros where samples or a table would have shown it.
         samples, time = ("0" if is_known else NULL for is_known in (self._is_sampled, self._is_time))
-        self._without_rows = [
-            template % (samples, time, "0" if is_measured else NULL, NULL, NULL, samples, "{}")
-            for template, is_measured in zip(self._engines, self._is_measured.tolist(), strict=True)
-        ]
+        measured = ["0" if is_measured else NULL for is_measured in self._is_measured.tolist()]
+        self._without_rows = texts_of(
+            [
+                name + layout.object(_fields(samples, time, busy, NULL, NULL, samples, "{}"), level + 1)
+                for name, busy in zip(self._engines, measured, strict=True)
+            ]
+        )
 
-    def block(self, frame: pd.DataFrame, first: int, last: int) -> list[str]:
+    def block(self, frame: pd.DataFrame, first: int, last: int) -> Texts:
         """Return the engines of the windows from ``first`` to ``last``; ``frame`` has their rows."""
         # Rows are sorted by window, engine and phase, as these keys are. The ML engines are listed for every
         # window, whether they have rows or not:
         #   rows      ANE execute  ANE wait  OTHER        listed    ANE  GPU  CPU  RUNTIME  OTHER
         count = len(ENGINES)
         window = frame["window_id"].to_numpy(np.int64) - first
-        keys = window * count + _codes(frame["engine"], ENGINES)
+        keys = window * count + recoded(frame["engine"], ENGINES)
         begins = np.flatnonzero(np.diff(keys, prepend=-1))
         every_ml = np.arange(last - first)[:, None] * count + self._ml
         listed = np.union1d(keys[begins], every_ml.reshape(-1))
-        members = [self._without_rows[code] for code in (listed % count).tolist()]
-        positions = np.searchsorted(listed, keys[begins]).tolist()
-        for position, text in zip(positions, self._with_rows(frame, begins), strict=True):
-            members[position] = text
-        edges = np.searchsorted(listed, np.arange(last - first + 1) * count).tolist()
-        return [self._layout.object_of(members[begin:end], self._level) for begin, end in pairwise(edges)]
+        position = listed % count
+        position[np.searchsorted(listed, keys[begins])] = count + np.arange(len(begins))
+        members = picked_from([self._without_rows, self._with_rows(frame, begins)], position)
+        edges = np.searchsorted(listed, np.arange(last - first + 1) * count)
+        return self._layout.objects_of(members, edges, self._level)
 
-    def _with_rows(self, frame: pd.DataFrame, begins: IntArray) -> Iterable[str]:
+    def _with_rows(self, frame: pd.DataFrame, begins: IntArray) -> Texts:
         """Return a member per window and engine that has rows, of which ``begins`` are the first."""
         if not len(frame):
-            return []
-        phase, engine = _codes(frame["phase"], PHASES), _codes(frame["engine"], ENGINES)[begins]
+            return texts_of([])
+        phase, engine = recoded(frame["phase"], PHASES), recoded(frame["engine"], ENGINES)[begins]
         samples, weight = (frame[name].to_numpy(np.int64) for name in ("samples", "weight"))
         sampled, busy, waiting = (amounts(frame[name]) for name in ("sampled_ns", "busy_ns", "waiting_ns"))
         counted = _COUNTS_AS_BUSY[phase]
         is_busy_known = self._is_measured[engine] | _any(busy[1] & counted, begins)
-        totals = zip(
+        basis = _first_codes(recoded(frame["waiting_basis"], BASES), begins)
+        fields = _fields(
             self._if_sampled(_sums(samples, begins)),
-            numbers_or_null(_sums(sampled[0], begins), np.full(len(begins), self._is_time)),
+            digits(_sums(sampled[0], begins)) if self._is_time else NULL,
             numbers_or_null(_sums(np.where(counted, busy[0], 0), begins), is_busy_known),
             numbers_or_null(_sums(waiting[0], begins), _any(waiting[1], begins)),
-            [_BASES[code] for code in _first_codes(_codes(frame["waiting_basis"], BASES), begins).tolist()],
+            picked(basis % len(_BASES), _BASES),
             self._if_sampled(_sums(weight, begins)),
-            self._phase_objects(
-                phase,
-                begins,
-                zip(
-                    self._if_sampled(samples),
-                    numbers_or_null(sampled[0], sampled[1] & self._is_sampled),
-                    numbers_or_null(*busy),
-                    strict=True,
-                ),
-            ),
-            strict=True,
+            self._phase_objects(phase, begins, samples, sampled, busy),
         )
-        templates = [self._engines[code] for code in engine.tolist()]
-        return [template % values for template, values in zip(templates, totals, strict=True)]
+        return joined(picked(engine, self._engines), self._layout.objects(fields, self._level + 1))
 
     def _phase_objects(
-        self, phase: IntArray, begins: IntArray, values: Iterable[tuple[str, ...]]
-    ) -> list[str]:
+        self, phase: IntArray, begins: IntArray, samples: IntArray, sampled: _Amounts, busy: _Amounts
+    ) -> Texts:
         """Return the phases of each engine of a window; a row without a phase is in none."""
-        codes = phase.tolist()
-        members = [
-            self._phases[code] % numbers if code >= 0 else ""
-            for code, numbers in zip(codes, values, strict=True)
-        ]
-        edges = [*begins.tolist(), len(codes)]
-        # A row without a phase is the first of its engine: its code, -1, is the lowest.
-        return [
-            self._layout.object_of(members[begin + (codes[begin] < 0) : end], self._level + 2)
-            for begin, end in pairwise(edges)
-        ]
+        rows = np.flatnonzero(phase >= 0)
+        values = (
+            self._if_sampled(samples[rows]),
+            numbers_or_null(sampled[0][rows], sampled[1][rows]) if self._is_sampled else NULL,
+            numbers_or_null(busy[0][rows], busy[1][rows]),
+        )
+        objects = self._layout.objects(dict(zip(_PHASE_FIELDS, values, strict=True)), self._level + 3)
+        edges = np.searchsorted(rows, [*begins.tolist(), len(phase)])
+        return self._layout.objects_of(
+            joined(picked(phase[rows], self._phases), objects), edges, self._level + 2
+        )
 
-    def _if_sampled(self, numbers: IntArray) -> list[str]:
-        return numbers_or_null(numbers, np.full(len(numbers), self._is_sampled))
+    def _if_sampled(self, numbers: IntArray) -> Texts | str:
+        return digits(numbers) if self._is_sampled else NULL
 
 
-def _codes(column: pd.Series[str], words: Iterable[str]) -> IntArray:
-    """Return a category column as positions in ``words``; -1 is missing."""
-    position = {str(word): code for code, word in enumerate(words)}
-    codes = np.array([*(position[str(name)] for name in column.cat.categories), -1], np.int64)
-    recoded: IntArray = codes[column.cat.codes.to_numpy()]
-    return recoded
+def _fields(*values: _Value) -> dict[str, _Value]:
+    return dict(zip(_ENGINE_FIELDS, values, strict=True))
 
 
 def _sums(numbers: IntArray, begins: IntArray) -> IntArray:

@@ -32,10 +32,22 @@ def picked(codes: npt.NDArray[np.integer[Any]], texts: Sequence[str | None]) -> 
     return texts_of(texts).take(pa.array(codes, mask=codes < 0))
 
 
+def picked_from(columns: Sequence[Texts], positions: IntArray) -> Texts:
+    """Return the texts at these positions of the columns one after another."""
+    return pa.concat_arrays(columns).take(pa.array(positions))
+
+
 def spelled(numbers: IntArray, spell: Callable[[int], str]) -> Texts:
     """Return numbers as texts, each distinct one spelled once."""
     codes, distinct = pd.factorize(numbers)
     return picked(codes, [spell(number) for number in distinct.tolist()])
+
+
+def digits(numbers: npt.NDArray[Any]) -> Texts:
+    """Return whole numbers as texts."""
+    if numbers.dtype == object:  # beyond 64 bits
+        return texts_of(list(map(str, numbers.tolist())))
+    return pc.cast(pa.array(numbers), TEXT)
 
 
 def joined(*parts: Texts | str) -> Texts:
@@ -66,6 +78,21 @@ def first_of(*cases: tuple[BoolArray, Texts | str], otherwise: Texts | str) -> T
     for condition, texts in reversed(cases):
         chosen = where(condition, texts, chosen)
     return chosen
+
+
+def rewritten(texts: Texts, pattern: str, rewrite: Callable[[str], str]) -> Texts:
+    """Return a column with those texts rewritten that have the pattern, a regular expression, in them."""
+    matches = pc.fill_null(pc.match_substring_regex(texts, pattern), False)
+    if not pc.any(matches, min_count=0).as_py():
+        return texts
+    chosen = pc.filter(texts, matches).to_pylist()
+    return pc.replace_with_mask(texts, matches, texts_of([rewrite(text) for text in chosen]))
+
+
+def content(texts: Texts) -> bytes:
+    """Return the texts of all rows one after another, as UTF-8."""
+    *_, data = texts.buffers()
+    return bytes(data or b"")
 
 
 def _part(part: Texts | str | None) -> Any:
