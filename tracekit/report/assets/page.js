@@ -85,7 +85,8 @@ function fillSections(source, store, page) {
     section("timeline").scrollIntoView({ block: "nearest" });
   };
   linkFindings(section("findings"), view, store, choose);
-  const windowsLive = section("windows").appendChild(make("div", { id: "windows-live" }));
+  const windowsLive = make("div", { id: "windows-live" });
+  section("windows").insertBefore(windowsLive, section("windows").querySelector(":scope > .limits")); // its notes stay below
   const windows = createWindowsTable(windowsLive, view, store, choose);
   const bars = section("engines").appendChild(make("div", { className: "live-only" }));
   createLatency(section("latency"), view);

@@ -79,7 +79,7 @@ function withMarks(column, marks) {
     const shown = column.show(row);
     const mark = marks.rows[row];
     if (mark === undefined) return shown;
-    return typeof shown === "string" ? shown + mark : make("span", {}, shown, mark);
+    return typeof shown === "string" ? shown + mark : make("span", { className: "marked" }, shown, mark);
   };
   return { ...column, title: column.title + marks.head, show };
 }

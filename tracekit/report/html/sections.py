@@ -307,6 +307,10 @@ def _issue(issue: Issue) -> Html:
     return tag("li", tag("strong", issue.severity), *_issue_text(issue))
 
 
+def _severity(issue: Issue) -> tuple[str, ...]:
+    return () if issue.severity == "info" else (" ", tag("strong", issue.severity))
+
+
 def _issue_text(issue: Issue) -> tuple[str, ...]:
     count = "" if issue.count < 2 or _contains_count(issue) else f" ({issue.count:,})"
     return f" {issue.message}", count
@@ -314,10 +318,7 @@ def _issue_text(issue: Issue) -> tuple[str, ...]:
 
 def _note_list(notes: Footnotes) -> Html | None:
     """Return the notes of the marks in a section."""
-    items = [
-        tag("li", note.mark, " ", tag("strong", note.issue.severity), *_issue_text(note.issue))
-        for note in notes.notes()
-    ]
+    items = [tag("li", note.mark, *_severity(note.issue), *_issue_text(note.issue)) for note in notes.notes()]
     return tag("ul", *items, class_="limits") if items else None
 
 
