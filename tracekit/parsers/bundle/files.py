@@ -19,6 +19,9 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO, Protocol
 
+_PACKED_BYTES = (
+    1 << 16
+)  # a bundle of many tables has small files; a larger buffer takes longer than reading one
 _CHUNK_BYTES = 1 << 18
 _ZLIB_HEADERS = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 
@@ -79,11 +82,11 @@ def read_chunks(files: BundleFiles, name: str, max_ratio: int, slack_bytes: int)
 
     Raises ``DamagedFileError`` as ``read_file`` does.
     """
-    max_bytes = slack_bytes + max_ratio * max(files.size(name), 0)
     total = 0
     for chunk in _unpacked_chunks(files, name):
         total += len(chunk)
-        if total > max_bytes:
+        # The size of a small file is not looked up.
+        if total > slack_bytes and total > (max_bytes := slack_bytes + max_ratio * max(files.size(name), 0)):
             problem = f"unpacks to more than {max_bytes >> 20} MB, far more than a file of a recording does"
             raise DamagedFileError(name, problem)
         yield chunk
@@ -92,12 +95,11 @@ def read_chunks(files: BundleFiles, name: str, max_ratio: int, slack_bytes: int)
 def _unpacked_chunks(files: BundleFiles, name: str) -> Iterator[bytes]:
     with files.open(name) as file:
         try:
-            # No more than it is: a bundle of many tables has small files, and a buffer costs by its size.
-            packed = file.read(min(_CHUNK_BYTES, max(files.size(name), 0) + 1))
+            packed = file.read(_PACKED_BYTES)
             if packed[:2] not in _ZLIB_HEADERS:
                 while packed:
                     yield packed
-                    packed = file.read(_CHUNK_BYTES)
+                    packed = file.read(_PACKED_BYTES)
                 return
             # A step unpacks at most _CHUNK_BYTES; what zlib has not consumed of the input is fed again.
             # After the last input byte, zlib may still hold output back: the loop ends when it gives none.
@@ -106,7 +108,7 @@ def _unpacked_chunks(files: BundleFiles, name: str) -> Iterator[bytes]:
             while not stream.eof and (packed or unpacked):
                 unpacked = stream.decompress(packed, _CHUNK_BYTES)
                 yield unpacked
-                packed = stream.unconsumed_tail or file.read(_CHUNK_BYTES)
+                packed = stream.unconsumed_tail or file.read(_PACKED_BYTES)
         except (zlib.error, zipfile.BadZipFile, OSError, EOFError, ValueError, RuntimeError) as error:
             raise DamagedFileError(name, f"cannot be unpacked ({error})") from error
         if not stream.eof:

@@ -114,14 +114,10 @@ class KeyedArchive:
         # $objects; only the latter has a class.
         try:
             number = self._uid(reference)
-            if number < 0:
-                value = self._plist.read(reference)
-                return Archived(value) if isinstance(value, dict) else value
-            if number not in self._values:
-                self._values[number] = self._value(number)
-            return self._values[number]
+            value = self._value(number) if number >= 0 else self._plist.read(reference)
         except (PlistError, OverflowError) as error:
             raise DamagedFileError(self._name, str(error)) from error
+        return Archived(value) if isinstance(value, dict) else value
 
     def elements(self, value: Any) -> list[Any]:
         """Return the values of an array or set; [] for other values."""
@@ -149,6 +145,15 @@ class KeyedArchive:
         return value
 
     def _value(self, number: int) -> Any:
+        """Return the value of an object; one with fields as their dict."""
+        if number in self._values:
+            return self._values[number]
+        value = self._unwrapped(number)
+        if not isinstance(value, dict):  # names and the like, which many objects refer to
+            self._values[number] = value
+        return value
+
+    def _unwrapped(self, number: int) -> Any:
         if number == 0:  # "$null"
             return None
         value = self._object(number)
@@ -159,7 +164,7 @@ class KeyedArchive:
                 inner = self._plist.read(value[key])
                 return inner if not isinstance(inner, (tuple, dict, Uid)) else None
         is_null = len(value) == 1 and self._class_name(value) == "NSNull"
-        return None if is_null else Archived(value)
+        return None if is_null else value
 
     def _class_name(self, fields: dict[Any, int]) -> str:
         number = self._uid(fields["$class"]) if "$class" in fields else -1

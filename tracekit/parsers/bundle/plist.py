@@ -88,33 +88,17 @@ class BinaryPlist:
 
     def read(self, number: int) -> Any:
         """Return one object; raise ``PlistError`` when it is damaged or of an unknown kind."""
+        # One function for the common kinds: an archive has hundreds of thousands of objects.
         offset = self._offset(number)
         marker = self._data[offset]
-        kind, low = marker >> 4, marker & 15
-        if kind == 0x8:
-            return Uid(self._number(offset + 1, low + 1))
-        if kind >= 0x4:
-            size_is_behind = low == 15
-            return self._sized(kind, *(self._size(offset + 1) if size_is_behind else (offset + 1, low)))
-        if kind == 0x0:
-            return {0: None, 8: False, 9: True}.get(low)
-        if kind == 0x1:
-            return self._integer(offset + 1, low)
-        if kind == 0x2 and low in (2, 3):
-            return struct.unpack(">f" if low == 2 else ">d", self._bytes(offset + 1, 1 << low))[0]
-        if kind == 0x3:
-            return struct.unpack(">d", self._bytes(offset + 1, 8))[0]
-        raise PlistError(f"holds an object of the unknown kind {kind:#x}")
-
-    def _sized(self, kind: int, offset: int, size: int) -> Any:
+        kind, size = marker >> 4, marker & 15
+        offset += 1
+        if kind < 0x4:
+            return self._scalar(kind, offset, size)
+        if size == 15 and kind != 0x8:
+            offset, size = self._size(offset)
         if kind == 0x5:
             return self._bytes(offset, size).decode("ascii", "replace")
-        if kind == 0x4:
-            return self._bytes(offset, size)
-        if kind == 0x6:
-            return self._bytes(offset, 2 * size).decode("utf-16-be", "replace")
-        if kind in (0xA, 0xB, 0xC):
-            return self._numbers(offset, size)
         if kind == 0xD:  # all keys first, then all values
             numbers = self._numbers(offset, 2 * size)
             names = self._names
@@ -122,6 +106,25 @@ class BinaryPlist:
                 names[key] if key in names else self._key(key): value
                 for key, value in zip(numbers[:size], numbers[size:], strict=True)
             }
+        if kind in (0xA, 0xB, 0xC):
+            return self._numbers(offset, size)
+        if kind == 0x4:
+            return self._bytes(offset, size)
+        if kind == 0x6:
+            return self._bytes(offset, 2 * size).decode("utf-16-be", "replace")
+        if kind == 0x8:
+            return Uid(self._number(offset, size + 1))
+        raise PlistError(f"holds an object of the unknown kind {kind:#x}")
+
+    def _scalar(self, kind: int, offset: int, low: int) -> Any:
+        if kind == 0x0:
+            return {0: None, 8: False, 9: True}.get(low)
+        if kind == 0x1:
+            return self._integer(offset, low)
+        if kind == 0x2 and low in (2, 3):
+            return struct.unpack(">f" if low == 2 else ">d", self._bytes(offset, 1 << low))[0]
+        if kind == 0x3:
+            return struct.unpack(">d", self._bytes(offset, 8))[0]
         raise PlistError(f"holds an object of the unknown kind {kind:#x}")
 
     def _key(self, number: int) -> Any:
