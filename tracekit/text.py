@@ -80,10 +80,16 @@ def shell_command(words: Sequence[str]) -> str:
 
 def _ansi_c_quote(word: str) -> str:
     shown = "".join(
-        chr(byte) if 0x20 <= byte < 0x7F and byte not in b"'\\" else f"\\x{byte:02x}"
-        for byte in word.encode("utf-8", "surrogateescape")
+        chr(byte) if 0x20 <= byte < 0x7F and byte not in b"'\\" else f"\\x{byte:02x}" for byte in _bytes(word)
     )
     return f"$'{shown}'"
+
+
+def _bytes(word: str) -> bytes:
+    try:
+        return word.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half of a pair, which is no byte of a file's name either
+        return word.encode("utf-8", "surrogatepass")
 
 
 def _is_hidden(character: str) -> bool:

@@ -218,7 +218,7 @@ def test_hostile_text_is_shown_and_does_nothing() -> None:
     failure = xml[0][0][0].get("message") or ""
     assert "a]]>&<b> \\x00\\x1b\\x0b\\ufffe\\ud800 %0A::error::x,y\\n::set-env" in failure
     lines = to_github(results, HOSTILE).splitlines()
-    assert len(lines) == 5
+    assert len(lines) == 4
     assert all(line.startswith(("::error title=", "::warning title=", "::notice title=")) for line in lines)
     assert "\\ud800 %250A::error::x,y\\n::set-env" in lines[0]
     assert lines[2].startswith("::warning title=require p90 in '%25%3A%2C' <= 1ms::")

@@ -9,7 +9,7 @@ from compare_support import LENGTHS, numbers, recorded, row, several
 from tracekit.comparison import compare
 from tracekit.errors import UsageError
 from tracekit.report.comparison.cautions import caution_text
-from tracekit.report.comparison.wording import sentence
+from tracekit.report.comparison.headline import sentence
 
 pytestmark = pytest.mark.integration
 
@@ -36,8 +36,8 @@ def test_one_run_per_side_is_about_these_recordings_and_nothing_else() -> None:
     assert 0 < low <= 5e6 <= high
     assert (row(comparison, "p50").base.count, row(comparison, "p50").base.basis) == (10, "measured")
     assert sentence(comparison).startswith(
-        "In these recordings p50 is longer: 11.000 ms → 16.000 ms (+45.5 %). One run per side does not show how"
-        " much runs of the same program differ."
+        "In these recordings NEW is slower: Net p50 16.0 ms against 11.0 ms (+45 %). One run per side does not"
+        " show how much runs of the same program differ."
     )
     assert "one-run" in [caution.code for caution in comparison.cautions]
 
@@ -52,7 +52,7 @@ def test_several_runs_are_tested_between_runs() -> None:
     assert p50.relative_low == pytest.approx(1.3 * np.exp(-2.776 * 0.01 * np.sqrt(2 / 3)) - 1, abs=1e-4)
     text = sentence(comparison)
     assert text.startswith(
-        "Slower: p50 11.000 ms → 14.300 ms (+30.0 %), 96 % interval +26.9 … +33.2 %, tested"
+        "NEW is slower: Net p50 14.3 ms against 11.0 ms (+30 %, 96 % interval +26.9 … +33.2 %). Tested"
     )
     assert "between 3 runs of BASE and 3 of NEW" in text
     assert "p50 of each run: BASE 11.000, 11.110, 10.890 ms, standard deviation 1.0 %; NEW 14.300" in (
@@ -63,7 +63,7 @@ def test_several_runs_are_tested_between_runs() -> None:
 def test_a_spread_between_runs_hides_what_one_run_would_show() -> None:
     comparison = compare(several(LENGTHS, spread=0.2), several(LENGTHS, factor=1.1, spread=0.2))
     assert row(comparison, "p50").judgement == "within the noise"
-    assert sentence(comparison).startswith("No difference in length is shown: p50")
+    assert sentence(comparison).startswith("No difference in length is shown: Net p50")
     assert "would show in 4 of 5 such comparisons" in sentence(comparison)
 
 
@@ -80,7 +80,7 @@ def test_a_spread_that_is_given_or_shown_by_recordings_tests_one_run_per_side() 
     base, new = recorded(LENGTHS), recorded([1.5 * length for length in LENGTHS])
     given = compare(base, new, run_noise=0.02)
     assert (row(given, "p50").tested, row(given, "p50").judgement) == ("given noise", "higher")
-    assert "tested with a given spread between runs of 2 %" in sentence(given)
+    assert "Tested with a given spread between runs of 2 %" in sentence(given)
     assert row(compare(base, new, run_noise=0.3), "p50").judgement == "within the noise"
     shown = compare(base, new, noise_from=[recorded([level * n for n in LENGTHS]) for level in (0.9, 1, 1.1)])
     assert (row(shown, "p50").tested, shown.noise_runs) == ("between runs", 3)
@@ -97,11 +97,13 @@ def test_a_change_below_the_one_that_counts_is_no_headline() -> None:
     base, new = several([20.0] * 12, spread=0.0001), several([20.0] * 12, factor=1.002, spread=0.0001)
     comparison = compare(base, new)
     assert row(comparison, "p50").judgement == "higher"
-    assert sentence(comparison).startswith("No slower and no faster to within 1 %: p50 20.000 ms → 20.040 ms")
-    assert sentence(compare(base, new, min_change=0.001)).startswith("Slower: p50 20.000 ms → 20.040 ms")
+    assert sentence(comparison).startswith("NEW is no slower and no faster to within 1 %: Net p50")
+    assert sentence(compare(base, new, min_change=0.001)).startswith(
+        "NEW is slower: Net p50 20.040 ms against 20.000 ms"
+    )
     one = compare(base[:1], [recorded([20.001] * 12)])
     assert sentence(one).startswith(
-        "In these recordings p50 is the same to within 1 %: 20.000 ms → 20.001 ms"
+        "In these recordings Net p50 is the same to within 1 %: 20.001 ms against 20.000 ms"
     )
 
 
@@ -179,10 +181,10 @@ def test_a_model_that_left_the_neural_engine() -> None:
         (1.0, 0.0, "lower in these recordings"),
         (0.0, 1.0, "higher in these recordings"),
     ]
-    assert sentence(comparison).endswith(
-        "Other engines in these recordings: ANE share 100.0 % → 0.0 % (-100.0 pts), CPU share 0.0 % → 100.0 %"
-        " (+100.0 pts)."
-    )
+    assert (
+        "Other engines in these recordings: calls on the Neural Engine alone 100.0 % → 0.0 % (-100.0 pts), on the"
+        " CPU alone 0.0 % → 100.0 % (+100.0 pts)."
+    ) in sentence(comparison)
     assert comparison.base.verdicts == {"ANE": 10}
     assert comparison.new.verdicts == {"CPU": 10}
     assert comparison.functions == ()
@@ -209,7 +211,7 @@ def test_engines_are_tested_between_runs() -> None:
     comparison = compare(several(LENGTHS), several(LENGTHS, "C" * 10))
     share = row(comparison, "ANE share")
     assert (share.judgement, share.tested) == ("lower", "between runs")
-    assert "Other engines: ANE share 100.0 % → 0.0 %" in sentence(comparison)
+    assert "Other engines: calls on the Neural Engine alone 100.0 % → 0.0 %" in sentence(comparison)
     same = row(compare(several(LENGTHS), several(LENGTHS, factor=1.3)), "ANE share")
     assert same.low == pytest.approx(-0.11, abs=0.01)  # thirty calls of thirty leave room
     assert same.high == -same.low

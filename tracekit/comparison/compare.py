@@ -12,6 +12,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.comparison import functions as by_function
 from tracekit.comparison.cautions import cautions, describe_side, distinct, other_verdict_bases, repeated
 from tracekit.comparison.estimates import Estimate, RunVariation, between_runs, centre, scale_of, within_runs
+from tracekit.comparison.findings import compare_findings
 from tracekit.comparison.metrics import METRICS, RUN_METRICS, GroupSide
 from tracekit.comparison.observations import Amount, Observations, Unit
 from tracekit.comparison.result import (
@@ -34,6 +35,9 @@ from tracekit.model.vocabulary import Phase
 
 _MOST_GROUPS = 20
 _FIRST_METRIC = "p50"
+_UNTESTED = "within these recordings"
+_MOST_MODELS = 4
+"""The first sentence has a length for each of so many models."""
 _FIRST_LEVEL = 0.96
 """Of the p50; the 1 % that it leaves of 5 is for the shares of engines together."""
 _SHARES_OF_WINDOWS = tuple(metric.name for metric in METRICS if metric.is_share_of_windows)
@@ -91,7 +95,8 @@ def compare(
         one_sided=one_sided,
         functions_missing=missing,
         groups_left_out=left_out,
-        first_sentence=_first_sentence(sides, run_noise, groups[0]),
+        first_sentence=_first_sentence(sides, run_noise, groups),
+        findings=compare_findings(sides[0], sides[1]),
         largest_functions=largest,
         functions_compared=count,
         run_noise=run_noise,
@@ -110,19 +115,51 @@ def noise_groups(noise_from: NoiseRuns) -> list[list[Analysis]]:
     return [*([alone] if alone else []), *groups]
 
 
-def _first_sentence(sides: Sequence[_Runs], run_noise: float | None, whole: Group) -> FirstSentence:
-    """Return the rows of all windows that the first sentence is about, with their wider intervals."""
-    if all(row.tested in (None, "within these recordings") for row in whole.rows):
+def _first_sentence(
+    sides: Sequence[_Runs], run_noise: float | None, groups: Sequence[Group]
+) -> FirstSentence:
+    """Return the rows that the first sentence is about, with their wider intervals."""
+    whole, length = groups[0], [metric for metric in METRICS if metric.name == _FIRST_METRIC]
+    names = _models_in_all_windows(sides[:2])
+    if all(row.tested in (None, _UNTESTED) for row in whole.rows):
         # About these recordings alone, nothing is tested, and the rows are those of the table.
         listed = tuple(row for row in whole.rows if row.metric in _SHARES_OF_WINDOWS)
-        return FirstSentence(whole.row(_FIRST_METRIC), listed)
+        rows = [
+            (name, row)
+            for name in names
+            for group in groups
+            if (row := group.row(_FIRST_METRIC)) and ("model", name) in _models_of(group)
+        ]
+        return FirstSentence(whole.row(_FIRST_METRIC), listed, tuple(rows))
     every = _group_sides(sides, ("all", "", ""), run_noise)
-    length = [metric for metric in METRICS if metric.name == _FIRST_METRIC]
     shares = [metric for metric in METRICS if metric.is_share_of_windows]
     seen = [row for row in rows_of(every, shares) if row.base.highest or row.new.highest]
-    # Bonferroni: each of the shares that any window has gets its part of the 1 %.
+    # Bonferroni: each of the shares that any window has gets its part of the 1 %, each model its part of 4 %.
     engines = rows_of(every, shares, 1 - 0.01 / max(1, len(seen)))
-    return FirstSentence(next(rows_of(every, length, _FIRST_LEVEL), None), tuple(engines))
+    level = 1 - (1 - _FIRST_LEVEL) / max(1, len(names))
+    models = [
+        (name, row)
+        for name in names
+        for row in rows_of(_group_sides(sides, ("model", name, ""), run_noise), length, level)
+    ]
+    return FirstSentence(
+        next(rows_of(every, length, _FIRST_LEVEL), None), tuple(engines), tuple(models), level
+    )
+
+
+def _models_of(group: Group) -> set[tuple[str, str]]:
+    """Return kind and name of a group and of those with exactly its windows."""
+    return {(group.kind, group.name), *((kind, name) for kind, name, _ in group.also)}
+
+
+def _models_in_all_windows(sides: Sequence[_Runs]) -> list[str]:
+    """Return the models of both sides, where every window has one and both have the same few, but several.
+
+    The length of a call is then a number of each model: together they would have one that is of none.
+    """
+    of_sides = [{str(name) for run in side for name in run.model} for side in sides]
+    names = sorted(of_sides[0])
+    return names if of_sides[0] == of_sides[1] and "" not in names and 1 < len(names) <= _MOST_MODELS else []
 
 
 # Groups of windows -----------------------------------------------------------------------------------------

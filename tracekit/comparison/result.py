@@ -8,8 +8,10 @@ from statistics import NormalDist, fmean, stdev
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tracekit.analysis.findings.answer import Answer
+from tracekit.analysis.findings.finding import Finding
 from tracekit.comparison.estimates import POWER, Estimate, Tested
 from tracekit.comparison.observations import Unit
+from tracekit.model.trace import TraceInfo
 from tracekit.text import plural, printable
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ Judgement: TypeAlias = Literal[
 ]
 GroupKind: TypeAlias = Literal["all", "kind", "model"]
 Change: TypeAlias = Literal["appeared", "vanished", "grew", "shrank"]
+FindingTrend: TypeAlias = Literal["appeared", "vanished", "grew", "shrank", "on both sides", "not comparable"]
 
 
 MIN_CHANGE = 0.01
@@ -191,15 +194,50 @@ class FunctionChange:
 
 
 @dataclass(frozen=True)
+class FindingSide:
+    """A finding on one side: ``found`` in so many of its ``runs``.
+
+    ``unseen`` runs could not show it, ``reason`` is the first one's. ``lost_ns`` is the time lost per call of
+    the model in each run that has the finding; empty where one does not carry it.
+    """
+
+    runs: int
+    found: int
+    unseen: int = 0
+    reason: str = ""
+    lost_ns: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class FindingChange:
+    """A finding, by kind and model, on both sides; ``finding`` is one of NEW's, else of BASE's.
+
+    It grew where each run of NEW lost more time per call than any run of BASE. ``recording`` is the one
+    that has ``finding``.
+    """
+
+    kind: str
+    model: str
+    change: FindingTrend
+    base: FindingSide
+    new: FindingSide
+    finding: Finding
+    recording: TraceInfo
+
+
+@dataclass(frozen=True)
 class FirstSentence:
     """The two claims of a comparison's first sentence, tested together at 5 %.
 
     ``length`` is the row of the p50 with an interval of 96 %; ``engines`` are the shares of windows, each
-    with an interval that leaves 1 % for all of them together.
+    with an interval that leaves 1 % for all of them together. Where both sides have the same models,
+    ``models`` has a p50 for each, whose intervals (at ``level``) leave 4 % for all of them together.
     """
 
     length: Difference | None = None
     engines: tuple[Difference, ...] = ()
+    models: tuple[tuple[str, Difference], ...] = ()
+    level: float = 0.96
 
 
 @dataclass(frozen=True)
@@ -223,6 +261,7 @@ class Comparison:
     ``functions_compared`` their number. ``run_noise`` is the given spread between runs, ``noise_runs`` the
     number of recordings that show it, ``noise_builds`` the number of their builds (0 where these were not
     given), ``min_change`` the smallest change of the p50 that the first sentence reports as one.
+    ``findings`` are those of either side, what appeared first.
     ``groups_left_out`` counts the smallest groups, beyond the number that is compared. ``base_analysis`` and
     ``new_analysis`` are each side's first recording.
     """
@@ -237,6 +276,7 @@ class Comparison:
     functions_missing: str = ""
     groups_left_out: int = 0
     first_sentence: FirstSentence = FirstSentence()
+    findings: tuple[FindingChange, ...] = ()
     largest_functions: tuple[FunctionChange, ...] = ()
     functions_compared: int = 0
     run_noise: float | None = None

@@ -38,10 +38,11 @@ def _entry(finding: Finding, info: TraceInfo) -> str:
     text = finding_text(finding, info)
     first = " ".join(filter(None, (_title(finding, info), _short(text.cost))))
     folded = " ".join(filter(None, (_short(text.basis), _short(text.detail))))
-    return "\n".join([first, f"  - {folded}", *(f"  - {_step(step)}" for step in text.next_steps)])
+    return "\n".join([first, f"  - {folded}", *(f"  - {markdown_step(step)}" for step in text.next_steps)])
 
 
-def _step(step: NextStep) -> str:
+def markdown_step(step: NextStep) -> str:
+    """Return a next step, with its command as a span of code."""
     return f"{_short(step.text)} {code(clip(step.command, _LONGEST))}" if step.command else _short(step.text)
 
 

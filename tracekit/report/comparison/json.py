@@ -11,8 +11,10 @@ import tracekit
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, Difference, FunctionChange, Group, RunDescription, Side
 from tracekit.report import wording
+from tracekit.report.analysis.json_findings import finding_summary
 from tracekit.report.comparison.cautions import caution_text
-from tracekit.report.comparison.wording import sentence
+from tracekit.report.comparison.findings import SIGN
+from tracekit.report.comparison.headline import outcome, sentence
 from tracekit.text import escape_json
 
 SCHEMA = "tracekit-compare/1"
@@ -30,6 +32,8 @@ def to_dict(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> dic
         "schema": SCHEMA,
         "tracekit": tracekit.__version__,
         "sentence": sentence(comparison),
+        "outcome": outcome(comparison),
+        "findings": _findings(comparison),
         "base": _side(comparison.base),
         "new": _side(comparison.new),
         "cautions": [
@@ -49,6 +53,20 @@ def to_dict(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> dic
         "min_change": comparison.min_change,
         "fail_on": [_change(result) for result in changes],
     }
+
+
+def _findings(comparison: Comparison) -> dict[str, list[dict[str, Any]]]:
+    """Return the findings of both sides by what became of them."""
+    by_change: dict[str, list[dict[str, Any]]] = {change.replace(" ", "_"): [] for change in SIGN}
+    for change in comparison.findings:
+        by_change[change.change.replace(" ", "_")].append(
+            {
+                **finding_summary(change.finding, change.recording),
+                "base": asdict(change.base),
+                "new": asdict(change.new),
+            }
+        )
+    return by_change
 
 
 def _side(side: Side) -> dict[str, Any]:

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, FunctionChange, Group, Side
+from tracekit.report.analysis.markdown_findings import markdown_step
 from tracekit.report.comparison import wording as words
 from tracekit.report.comparison.cautions import caution_text
+from tracekit.report.comparison.findings import FINDINGS, finding_changes
+from tracekit.report.comparison.headline import mark, sentence
 from tracekit.report.comparison.text import MARK
 from tracekit.report.markdown_text import plain
 from tracekit.text import clip
@@ -20,8 +23,9 @@ def to_markdown(comparison: Comparison, changes: Sequence[ChangeResult] = ()) ->
     """Return the differences, the sentence first; text of recordings is escaped and never becomes markup."""
     sections = [
         "## Comparison",
-        f"**{plain(words.sentence(comparison))}**",
+        f"{mark(comparison)[0]} **{plain(mark(comparison)[1])}.** {plain(sentence(comparison))}",
         _changes(changes),
+        _findings(comparison),
         "\n".join([_side("BASE", comparison.base), _side("NEW", comparison.new)]),
         "\n".join(f"> {plain(caution_text(caution))}  " for caution in comparison.cautions),
         *(_group(comparison, group) for group in comparison.groups),
@@ -46,6 +50,18 @@ def _changes(changes: Sequence[ChangeResult]) -> str:
         f"- **{MARK[result.outcome]}** {plain(result.change.text)}: {plain(words.change_reason(result))}"
         for result in changes
     )
+
+
+def _findings(comparison: Comparison) -> str:
+    listed, left_out = finding_changes(comparison)
+    lines = [f"### {FINDINGS}", ""] if listed else []
+    for text in listed:
+        lines.append(f"- {text.change}: **{plain(text.title)}** ({plain(text.counts)})")
+        if text.change in ("appeared", "grew"):
+            lines += [f"  - {plain(text.cost)}"] if text.cost else []
+            lines += [f"  - {markdown_step(step)}" for step in text.next_steps]
+    lines += [f"- … and {left_out:,} more: see the JSON output"] if left_out else []
+    return "\n".join(lines)
 
 
 def _side(name: str, side: Side) -> str:

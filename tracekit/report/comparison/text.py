@@ -8,6 +8,8 @@ from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, FunctionChange, Group, Side
 from tracekit.report.comparison import wording as words
 from tracekit.report.comparison.cautions import caution_text
+from tracekit.report.comparison.findings import FINDINGS, finding_changes
+from tracekit.report.comparison.headline import sentence
 from tracekit.text import align, clip, printable, wrap
 
 _RIGHT = (False, True, True, True, True, True, False, False)
@@ -19,8 +21,9 @@ MARK = {"passed": "passed", "failed": "FAILED", "open": "open", "not measurable"
 def to_text(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> str:
     """Return the differences as text, the summary sentence first."""
     sections = [
-        wrap(printable(words.sentence(comparison)), ""),
+        wrap(printable(sentence(comparison)), ""),
         _changes(changes),
+        _findings(comparison),
         "\n".join(
             [*_side("BASE", comparison.base), *_side("NEW", comparison.new)],
         ),
@@ -38,6 +41,22 @@ def _changes(changes: Sequence[ChangeResult]) -> str:
     for result in changes:
         lines.append(f"{MARK[result.outcome]:<14}  {printable(result.change.text)}")
         lines.append(wrap(printable(words.change_reason(result)), " " * 16))
+    return "\n".join(lines)
+
+
+def _findings(comparison: Comparison) -> str:
+    """List the findings of both sides, what appeared first; with what it costs and the next step."""
+    listed, left_out = finding_changes(comparison)
+    lines = [FINDINGS] if listed else []
+    for text in listed:
+        lines.append(wrap(f"{text.sign} {text.change}: {text.title} [{text.counts}]", "  "))
+        if text.change not in ("appeared", "grew"):
+            continue
+        lines += [wrap(text.cost, "    ")] if text.cost else []
+        for step in text.next_steps:
+            lines.append(wrap(f"→ {step.text}", "    "))
+            lines += [f"        {step.command}"] if step.command else []
+    lines += [f"  … and {left_out:,} more: see the JSON output"] if left_out else []
     return "\n".join(lines)
 
 

@@ -1,14 +1,12 @@
-"""The sentences of a comparison: amounts with units, the summary, the notes beneath the tables."""
+"""The words of a comparison: amounts with units, the cells of its tables, the notes beneath them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tracekit.analysis.verdicts import UNKNOWN
 from tracekit.checks.changes import coverage, runs_needed
 from tracekit.checks.results import ChangeResult
-from tracekit.comparison.cautions import MIXED_WINDOWS
 from tracekit.comparison.observations import Unit
 from tracekit.comparison.result import (
     Comparison,
@@ -43,7 +41,7 @@ def amount(value: float | None, unit: Unit, signed: bool = False) -> str:
     return f"{value:{sign},.2f}" if unit == "count" else f"{value:{sign},.0f} {unit}"
 
 
-def _value_text(value: Value, unit: Unit) -> str:
+def value_text(value: Value, unit: Unit) -> str:
     """Return a side's number; where windows of unknown engine leave it open, both ends of its range."""
     if value.most is None or value.value is None:
         return amount(value.value, unit)
@@ -79,8 +77,8 @@ def cells(row: Difference) -> list[str]:
     """Return the row as the cells of ``HEADER``."""
     return [
         row.metric,
-        _value_text(row.base, row.unit),
-        _value_text(row.new, row.unit),
+        value_text(row.base, row.unit),
+        value_text(row.new, row.unit),
         amount(row.difference, row.unit, True),
         ratio(row),
         interval(row),
@@ -188,122 +186,34 @@ def one_run_per_side(comparison: Comparison) -> bool:
     return not (several or comparison.noise_runs or comparison.run_noise is not None)
 
 
-def sentence(comparison: Comparison) -> str:
-    """Return two sentences: the p50 and the engines, and what was tested on what."""
-    base, new = comparison.base.windows, comparison.new.windows
-    if not base or not new:
-        empty = "NEW has" if base else "BASE has" if new else "BASE and NEW have"
-        return f"Inferences cannot be compared: {empty} no windows."
-    engines = _engines(comparison.first_sentence.engines)
-    summary = f"{_lengths(comparison)} {engines}"
-    if any(caution.code == MIXED_WINDOWS for caution in comparison.cautions):
-        return f"{summary} But the sides have different kinds of windows: compare each kind."
-    return summary
-
-
-def _lengths(comparison: Comparison) -> str:
-    row = comparison.first_sentence.length
-    if row is None or row.difference is None:
-        reason = (row.base.missing or row.new.missing) if row else "there is no length"
-        return f"Lengths cannot be compared: {reason}."
-    if row.judgement == "too few to tell":
-        return f"Too few windows for an interval of the lengths: {row.metric} {_pair(row)}."
-    if row.tested == "within these recordings":
-        return _within(row, comparison.min_change)
-    return _between(row, comparison)
-
-
-def _within(row: Difference, min_change: float) -> str:
-    """Return the sentence on one run per side, which is about these recordings and nothing else."""
-    if not row.difference:
-        return f"In these recordings {row.metric} is the same: {_value_text(row.new, row.unit)}."
-    if row.judgement == "within the noise":
-        return (
-            f"In these recordings {row.metric} differs by no more than calls vary: {_pair(row)}, 95 %"
-            f" interval {_span(row)}."
-        )
-    if row.ratio is not None and abs(row.ratio) < min_change:
-        return f"In these recordings {row.metric} is the same to within {_percent(min_change)}: {_pair(row)}."
-    direction = "longer" if (row.difference or 0) > 0 else "shorter"
-    return (
-        f"In these recordings {row.metric} is {direction}: {_pair(row)}. One run per side does not show how"
-        " much runs of the same program differ."
-    )
-
-
-def _between(row: Difference, comparison: Comparison) -> str:
-    """Return the sentence on a difference that was tested between runs."""
-    small = row.ratio is not None and abs(row.ratio) < comparison.min_change
-    numbers = f"{row.metric} {_pair(row)}, 96 % interval {_span(row)}"
-    tested = _tested(comparison)
-    if row.judgement in ("higher", "lower") and not small:
-        word = "Slower" if row.judgement == "higher" else "Faster"
-        return f"{word}: {numbers}, tested {tested}."
-    limit = comparison.min_change
-    ends = (row.relative_low, row.relative_high)
-    if all(end is not None and abs(end) <= limit for end in ends):
-        return f"No slower and no faster to within {_percent(limit)}: {numbers}, tested {tested}."
-    if row.judgement in ("higher", "lower"):
-        return f"Slower or faster by less than {_percent(limit)}: {numbers}, tested {tested}."
-    return f"No difference in length is shown: {numbers}, tested {tested}{_could_show(row)}."
-
-
-def _could_show(row: Difference) -> str:
+def could_show(row: Difference) -> str:
+    """Return the change that four of five such comparisons would show; "" where that is not known."""
     if row.smallest is None or not row.smallest:
         return ""
     estimate = row.estimate
     if estimate is not None and estimate.scale == "log":
-        smallest = _percent(row.smallest)
+        smallest = percent(row.smallest)
     else:
         smallest = amount(row.smallest, row.unit, True).removeprefix("+")
     return f"; a change of {smallest} would show in 4 of 5 such comparisons"
 
 
-def _tested(comparison: Comparison) -> str:
-    if comparison.run_noise is not None:
-        return f"with a given spread between runs of {_percent(comparison.run_noise)}"
-    counts = len(comparison.base.runs), len(comparison.new.runs)
-    builds = f" (of {plural(comparison.noise_builds, 'build')})" if comparison.noise_builds else ""
-    more = f" and {comparison.noise_runs} for the noise{builds}" if comparison.noise_runs else ""
-    return f"between {plural(counts[0], 'run')} of BASE and {counts[1]} of NEW{more}"
-
-
-def _percent(fraction: float) -> str:
+def percent(fraction: float) -> str:
+    """Return ``2.5 %``."""
     return f"{100 * fraction:.3g} %"
 
 
-def _span(row: Difference) -> str:
+def span(row: Difference) -> str:
     """Return the interval relative to the base, or in the unit where there is no relative one."""
     if row.relative_low is None or row.relative_high is None:
         return _with_unit(row)
     return f"{100 * row.relative_low:+.1f} … {100 * row.relative_high:+.1f} %"
 
 
-def _pair(row: Difference) -> str:
+def pair(row: Difference) -> str:
+    """Return ``25.900 ms → 28.900 ms (+11.6 %)``."""
     part = ratio(row) or amount(row.difference, row.unit, True)
-    return f"{_value_text(row.base, row.unit)} → {_value_text(row.new, row.unit)} ({part})"
-
-
-def _engines(shares: Sequence[Difference]) -> str:
-    of_engines = [row for row in shares if row.metric != f"{UNKNOWN} share"]
-    if not any(row.base.value is not None or row.new.value is not None for row in of_engines):
-        return "No window has a known engine."
-    incomparable = [row for row in of_engines if row.difference is None]
-    if incomparable:
-        return (
-            f"Engines cannot be compared: {missing(incomparable)[0].reason.removeprefix('not measurable, ')}."
-        )
-    changed = [row for row in shares if row.judgement not in ("within the noise", "too few to tell")]
-    if changed:
-        here = " in these recordings" if changed[0].tested == "within these recordings" else ""
-        return f"Other engines{here}: {', '.join(f'{row.metric} {_pair(row)}' for row in changed)}."
-    moved = [row for row in shares if row.difference]
-    if not moved:
-        return "Every engine's share of the windows is the same."
-    if any(row.judgement == "too few to tell" for row in moved):
-        pairs = ", ".join(f"{row.metric} {_pair(row)}" for row in moved)
-        return f"Too few windows for an interval of the engines' shares: {pairs}."
-    return "No difference in the engines' shares of the windows is shown."
+    return f"{value_text(row.base, row.unit)} → {value_text(row.new, row.unit)} ({part})"
 
 
 def verdicts(side: Side) -> str:
@@ -360,17 +270,17 @@ def change_reason(result: ChangeResult) -> str:
     row = result.row
     if row is None or row.difference is None:
         return f"{result.reason}{scope}"
-    span = _span(row) if result.change.relative else _with_unit(row)
-    with_interval = f", 95 % interval {span}" if row.low is not None else ""
+    shown = span(row) if result.change.relative else _with_unit(row)
+    with_interval = f", 95 % interval {shown}" if row.low is not None else ""
     advice = _advice(result, row) if result.outcome == "open" else ""
-    return f"{row.metric}{scope} {_pair(row)}{with_interval}: {result.reason}{advice}"
+    return f"{row.metric}{scope} {pair(row)}{with_interval}: {result.reason}{advice}"
 
 
 def _advice(result: ChangeResult, row: Difference) -> str:
     """Return what an open result lacks: the change that these runs would show, or more runs."""
     if row.tested == "within these recordings":
         return ". Record five runs per side, or give --run-noise or --noise-from"
-    shown = _could_show(row)
+    shown = could_show(row)
     runs = runs_needed(result)
     given = max(len(row.base.runs), len(row.new.runs))
     if runs is not None and runs > given:

@@ -10,7 +10,10 @@ from tracekit.comparison.result import Comparison, FunctionChange, Group, Side
 from tracekit.report import wording
 from tracekit.report.comparison import wording as words
 from tracekit.report.comparison.cautions import caution_text
+from tracekit.report.comparison.findings import FINDINGS, FindingChangeText, finding_changes
+from tracekit.report.comparison.headline import mark, outcome, sentence
 from tracekit.report.html.elements import Html, join, table, tag
+from tracekit.report.html.findings import severity_mark, step_html
 from tracekit.report.html.page import DATA_ID, document
 from tracekit.report.pictures.svg import to_svg
 from tracekit.report.pictures.timeline import timeline_picture
@@ -42,8 +45,9 @@ def sections(
 ) -> dict[str, Html]:
     """Return the comparison's sections by name, in the order of the page; ``timelines`` shows both sides."""
     candidates = [
-        ("verdict", "Verdict", tag("p", words.sentence(comparison))),
+        ("verdict", "Verdict", _verdict(comparison)),
         ("changes", "Required", _changes(changes) if changes else None),
+        ("findings", FINDINGS, _findings(comparison)),
         ("sides", "Compared", _sides(comparison)),
         (TIMELINES, "Timelines", timelines),
         ("differences", "Differences", _differences(comparison)),
@@ -56,6 +60,36 @@ def sections(
 def _section(name: str, heading: str, content: Html) -> Html:
     title = tag("h2", heading, id=f"{name}-heading")
     return tag("section", title, content, id=name, aria_labelledby=f"{name}-heading")
+
+
+def _verdict(comparison: Comparison) -> Html:
+    sign, word = mark(comparison)
+    kind = outcome(comparison).split()[0]
+    return tag(
+        "p",
+        tag("strong", tag("span", f"{sign} ", aria_hidden="true"), word, class_=f"outcome outcome-{kind}"),
+        f" {sentence(comparison)}",
+    )
+
+
+def _findings(comparison: Comparison) -> Html | None:
+    listed, left_out = finding_changes(comparison)
+    if not listed:
+        return None
+    more = tag("p", f"… and {left_out:,} more: see the JSON output", class_="note") if left_out else None
+    return join([tag("ol", *map(_finding, listed), class_="findings"), more])
+
+
+def _finding(text: FindingChangeText) -> Html:
+    is_new = text.change in ("appeared", "grew")
+    return tag(
+        "li",
+        tag("h3", severity_mark(text.severity), f"{text.change.capitalize()}: {text.title}"),
+        tag("p", text.cost, class_="cost") if text.cost and is_new else None,
+        tag("p", text.counts, class_="note"),
+        *(step_html(step) for step in text.next_steps if is_new),
+        class_=f"finding finding-{text.change.replace(' ', '-')}",
+    )
 
 
 def _changes(changes: Sequence[ChangeResult]) -> Html:

@@ -57,7 +57,7 @@ def _item(finding: Finding, text: FindingText) -> Html:
     first, *others = text.next_steps or (None,)
     more = [
         tag("p", text.detail) if text.detail else None,
-        *(_step(step) for step in others),
+        *(step_html(step) for step in others),
         tag("p", tag("code", finding.kind), f": what it means and what it does not prove is in {text.link}."),
     ]
     return tag(
@@ -65,13 +65,13 @@ def _item(finding: Finding, text: FindingText) -> Html:
         tag("h3", severity_mark(finding.severity), text.title),
         tag("p", text.cost, class_="cost") if text.cost else None,
         tag("p", text.basis, class_="note") if text.basis else None,
-        _step(first) if first else None,
+        step_html(first) if first else None,
         tag("details", tag("summary", "More about this"), *more),
         class_="finding",
     )
 
 
-def _step(step: NextStep) -> Html:
+def step_html(step: NextStep) -> Html:
     """Return a next step; a click on the command selects all of it."""
     sentence = tag("p", step.text, class_="next")
     if not step.command:

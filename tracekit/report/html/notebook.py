@@ -15,6 +15,7 @@ from tracekit.model.trace import Issue, Trace
 from tracekit.report import wording
 from tracekit.report.comparison import wording as comparison_wording
 from tracekit.report.comparison.cautions import caution_text
+from tracekit.report.comparison.headline import sentence
 from tracekit.report.html.elements import Html, join, table, tag
 from tracekit.report.viewmodel.limits import Footnotes, WindowMarks, window_marks
 from tracekit.text import clip, format_ms, plural
@@ -106,7 +107,7 @@ def comparison_html(comparison: Comparison) -> str:
     numbers = [False, True, True, True, True, True, False, False]
     cautions = [tag("li", caution_text(caution)) for caution in comparison.cautions[:_MOST_LIMITS]]
     parts = [
-        tag("h4", comparison_wording.sentence(comparison)),
+        tag("h4", sentence(comparison)),
         table(list(comparison_wording.HEADER), rows, numbers, "Differences of all windows"),
         tag("ul", *cautions) if cautions else None,
     ]

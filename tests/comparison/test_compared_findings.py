@@ -1,0 +1,177 @@
+"""Findings of two sides, and the first sentences: better or worse, never more than the recordings show."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from compare_support import recorded
+from documents_support import strict
+from evidence_support import Interval, ane, prediction, with_evidence
+from trace_support import BNNS, CALL, UI, Sample, trace_of
+
+from tracekit.analysis import Analysis, analyze
+from tracekit.comparison import compare
+from tracekit.comparison.result import Comparison, FindingChange
+from tracekit.report.comparison.headline import mark, outcome, sentence
+from tracekit.report.comparison.json import to_dict
+from tracekit.report.comparison.markdown import to_markdown
+from tracekit.report.html.compare_page import to_html
+
+SCHEMA = json.loads(
+    (Path(__file__).parents[2] / "docs" / "tracekit-compare-1.schema.json").read_text("utf-8")
+)
+LENGTHS = [10.0, 12, 11, 13, 10, 12, 11, 14, 10, 12]
+HALF = "A" * 5 + "C" * 5
+
+
+def several(engines: str = "A" * 10, factor: float = 1.0, parts: tuple[str, ...] = ()) -> list[Analysis]:
+    """Return three runs, whose lengths differ by 1 %."""
+    each = parts or (engines,) * 3
+    return [
+        recorded([length * factor * run for length in LENGTHS], part)
+        for run, part in zip((1, 1.01, 0.99), each, strict=True)
+    ]
+
+
+def placement(comparison: Comparison) -> FindingChange:
+    (change,) = [change for change in comparison.findings if change.kind == "fell-back"]
+    return change
+
+
+def test_a_finding_of_every_run_of_new_has_appeared() -> None:
+    comparison = compare(several(), several(HALF, 1.3))
+    change = placement(comparison)
+    assert (change.change, change.base.found, change.new.found, change.new.runs) == ("appeared", 0, 3, 3)
+    text = sentence(comparison)
+    assert text.startswith(
+        "NEW is slower: Net p50 14.3 ms against 11.0 ms (+30 %, 96 % interval +26.9 … +33.2 %)."
+    )
+    assert "New: Net left the Neural Engine after its 5th call" in text
+    assert "(fell-back in 3 of 3 runs of NEW, in 0 of 3 runs of BASE)." in text
+    assert (outcome(comparison), mark(comparison)) == ("slower", ("▲", "Slower"))
+
+
+def test_swapped_it_has_vanished() -> None:
+    comparison = compare(several(HALF, 1.3), several())
+    assert placement(comparison).change == "vanished"
+    assert "No longer: Net left the Neural Engine" in sentence(comparison)
+    assert mark(comparison) == ("▼", "Faster")
+
+
+def test_a_finding_of_one_run_is_counted_and_nothing_more() -> None:
+    comparison = compare(several(), several(parts=(HALF, "A" * 10, "A" * 10)))
+    assert (placement(comparison).change, placement(comparison).new.found) == ("appeared", 1)
+    assert "in 1 of 3 runs of NEW" in sentence(comparison)
+    assert outcome(comparison) == "changed"  # no length is shown to differ
+
+
+def test_the_same_on_both_sides_is_no_news() -> None:
+    comparison = compare(several(HALF), several(HALF))
+    assert placement(comparison).change == "on both sides"
+    assert "Neural Engine after" not in sentence(comparison)
+
+
+def left_engine(after: int, length: float, engines: str = "") -> Analysis:
+    """Return ten calls of 10 ms on the Neural Engine, from ``after`` on the CPU and of another length."""
+    rows: list[Interval] = []
+    samples: list[Sample] = [(0, "a", UI)]
+    for number in range(10):
+        start, is_away = 20 + 40 * number, number >= after
+        rows.append(prediction(start, start + (length if is_away else 10)))
+        rows += [] if is_away else [ane(start + 1, start + 9)]
+        stack = {"": BNNS if is_away else CALL, "-": CALL}[engines]
+        samples += [(start + tick, "a", stack) for tick in range(1, 9)]
+    return analyze(with_evidence(trace_of(samples), rows))
+
+
+def test_a_finding_that_loses_more_time_in_every_run_grew() -> None:
+    base, new = ([left_engine(5, length + more) for more in (0, 0.1, 0.2)] for length in (12, 20))
+    assert placement(compare(base, new)).change == "grew"
+    assert placement(compare(new, base)).change == "shrank"
+    assert placement(compare(base[:2], [base[2], new[0]])).change == "on both sides"
+
+
+def test_a_side_that_cannot_show_a_finding_is_not_without_it() -> None:
+    change = placement(compare(left_engine(5, 10), left_engine(5, 10, "-")))
+    assert (change.change, change.new.unseen) == ("not comparable", 1)
+    assert change.new.reason == "the engine of 5 of 10 windows is unknown"
+    other = placement(compare(left_engine(5, 10), two_models(10, 20, "Other")))
+    assert (other.change, other.new.reason) == ("not comparable", "the model does not run")
+
+
+def test_one_run_per_side_is_about_these_recordings() -> None:
+    comparison = compare(recorded(LENGTHS), recorded([length * 1.5 for length in LENGTHS], HALF))
+    assert mark(comparison) == ("▲", "Slower in these recordings")
+    assert "(fell-back in NEW, not in BASE)." in sentence(comparison)
+
+
+def test_without_any_difference() -> None:
+    comparison = compare(recorded(LENGTHS), recorded(LENGTHS))
+    assert mark(comparison) == ("=", "No change")
+    assert mark(compare(several(), several(factor=1.005))) == ("?", "No difference shown")
+
+
+def mixed(is_mixed: bool) -> Analysis:
+    """Return calls on the Neural Engine, alone for 3 of 10 ms or together with the CPU for 7 of 10 ms."""
+    rows: list[Interval] = []
+    samples: list[Sample] = [(0, "a", UI)]
+    for number in range(12):
+        start = 20 + 20 * number
+        rows += [prediction(start, start + 10), ane(start + 1, start + (8 if is_mixed else 4))]
+        stack = BNNS if is_mixed else CALL
+        samples += [(start + tick, "a", stack) for tick in range(1, 9)]
+    return analyze(with_evidence(trace_of(samples), rows))
+
+
+def test_calls_on_several_engines_are_not_read_as_less_work_of_one() -> None:
+    text = sentence(compare(mixed(False), mixed(True)))
+    assert "calls on the Neural Engine alone 100.0 % → 0.0 %" in text
+    assert "on several engines 0.0 % → 100.0 %" in text
+    assert "Busy share of a call: the Neural Engine 30.0 % → 70.0 %" in text
+
+
+def two_models(first: float, second: float, name: str = "Net") -> Analysis:
+    rows: list[Interval] = []
+    for number in range(10):
+        start = 20 + 100 * number
+        wobble = 1 + 0.01 * (number % 3)
+        rows += [prediction(start, start + first * wobble, model=name)]
+        rows += [prediction(start + 50, start + 50 + second * wobble, model="Pose")]
+    return analyze(with_evidence(trace_of([(0, "a", UI)]), rows))
+
+
+def test_two_models_are_never_one_figure() -> None:
+    base = [two_models(10 * run, 20 * run) for run in (1, 1.01, 0.99)]
+    new = [two_models(13 * run, 20 * run) for run in (1, 1.01, 0.99)]
+    comparison = compare(base, new)
+    text = sentence(comparison)
+    # 98 % each, so that both together leave 4 %.
+    assert text.startswith("NEW is slower: Net p50 13.1 ms against 10.1 ms (+30 %, 98 % interval ")
+    assert "No difference in length is shown: Pose p50 20.2 ms against 20.2 ms" in text
+    assert outcome(comparison) == "slower"
+    opposite = compare(base, [two_models(13 * run, 15 * run) for run in (1, 1.01, 0.99)])
+    assert outcome(opposite) == "slower and faster"
+
+
+def test_json_lists_findings_by_what_became_of_them() -> None:
+    document = json.loads(compare(several(), several(HALF, 1.3)).to_json())
+    jsonschema.validate(document, strict(SCHEMA))
+    assert document["outcome"] == "slower"
+    (entry,) = [entry for entry in document["findings"]["appeared"] if entry["kind"] == "fell-back"]
+    assert entry["title"].startswith("Net left the Neural Engine after its 5th call")
+    assert entry["new"] | {"lost_ns": []} == {"runs": 3, "found": 3, "unseen": 0, "reason": "", "lost_ns": []}
+
+
+@pytest.mark.integration
+def test_text_markdown_and_page_have_the_findings() -> None:
+    base, new = recorded(LENGTHS), recorded([length * 1.5 for length in LENGTHS], HALF)
+    comparison = compare(base, new)
+    command = "tracekit record --app App --compute-units all,cpuAndNeuralEngine,cpuAndGPU,cpuOnly"
+    for text in (comparison.to_text(), to_markdown(comparison), to_html(comparison, base, new)):
+        assert "Findings that appeared, vanished or changed" in text
+        assert command in text
+    assert "▲ **Slower in these recordings.** In these" in to_markdown(comparison)
+    assert 'class="outcome outcome-slower"' in to_html(comparison, base, new)

@@ -1,0 +1,101 @@
+"""Findings of a comparison as English: what appeared, vanished, grew or shrank, and in how many runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracekit.comparison.result import Comparison, FindingChange, FindingSide, FindingTrend
+from tracekit.model.trace import Severity
+from tracekit.report.wording.findings import NextStep, finding_text
+from tracekit.text import format_duration, plural
+
+SIGN: dict[FindingTrend, str] = {
+    "appeared": "+",
+    "vanished": "-",
+    "grew": "▲",
+    "shrank": "▼",
+    "on both sides": "=",
+    "not comparable": "?",
+}
+FINDINGS = "Findings that appeared, vanished or changed"
+_MOST_IN_SENTENCE = 2
+_MOST_LISTED = 20
+
+
+@dataclass(frozen=True)
+class FindingChangeText:
+    """One change in words; ``counts`` gives its kind and the runs of each side that have it."""
+
+    sign: str
+    change: FindingTrend
+    severity: Severity
+    title: str
+    cost: str
+    counts: str
+    next_steps: tuple[NextStep, ...]
+
+
+def finding_changes(comparison: Comparison) -> tuple[list[FindingChangeText], int]:
+    """Return the changes of findings in words, and the number of those that are left out."""
+    listed = comparison.findings[:_MOST_LISTED]
+    return [_text(change) for change in listed], len(comparison.findings) - len(listed)
+
+
+def findings_sentence(comparison: Comparison) -> str:
+    """Return what appeared and vanished, for the first sentences; "" where nothing grave did."""
+    grave = [change for change in comparison.findings if is_grave(change)]
+    parts = [_sentence(change) for change in grave[:_MOST_IN_SENTENCE]]
+    if left_out := len(grave) - len(parts):
+        parts.append(f"{plural(left_out, 'more finding')} appeared or vanished.")
+    return " ".join(parts)
+
+
+def is_grave(change: FindingChange) -> bool:
+    """Return whether a finding that appeared or vanished belongs into the first sentences."""
+    return change.change in ("appeared", "vanished") and change.finding.severity != "info"
+
+
+def _sentence(change: FindingChange) -> str:
+    """Return ``New: Net left the Neural Engine (fell-back in 3 of 3 runs of NEW, in 0 of 3 of BASE).``"""
+    title = finding_text(change.finding, change.recording).title.removesuffix(".")
+    begin, names, sides = "New", ("NEW", "BASE"), (change.new, change.base)
+    if change.change == "vanished":
+        begin, names, sides = "No longer", names[::-1], sides[::-1]
+    where = f"in {names[0]}, not in {names[1]}"
+    if max(side.runs for side in sides) > 1:
+        counts = [
+            f"in {side.found} of {plural(side.runs, 'run')} of {name}"
+            for side, name in zip(sides, names, strict=True)
+        ]
+        where = ", ".join(counts)
+    return f"{begin}: {title} ({change.kind} {where})."
+
+
+def _text(change: FindingChange) -> FindingChangeText:
+    text = finding_text(change.finding, change.recording)
+    return FindingChangeText(
+        SIGN[change.change],
+        change.change,
+        change.finding.severity,
+        text.title,
+        text.cost if change.new.found else "",
+        _counts(change),
+        text.next_steps[:1] if change.new.found else (),
+    )
+
+
+def _counts(change: FindingChange) -> str:
+    """Return ``fell-back: BASE in 0 of 3 runs, NEW in 3 of 3``, and what each lost per call."""
+    sides = [_side(name, side) for name, side in (("BASE", change.base), ("NEW", change.new))]
+    return f"{change.kind}: {', '.join(sides)}"
+
+
+def _side(name: str, side: FindingSide) -> str:
+    if side.runs == 1:
+        found = "yes" if side.found else "no"
+    else:
+        found = f"in {side.found} of {plural(side.runs, 'run')}"
+    if not side.found and side.unseen:
+        found = f"cannot show it, {side.reason}"
+    lost = sum(side.lost_ns) / len(side.lost_ns) if side.lost_ns else 0
+    return f"{name} {found}" + (f", {format_duration(round(lost))} lost per call" if lost else "")

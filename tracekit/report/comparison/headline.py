@@ -1,0 +1,256 @@
+"""The first sentences of a comparison: slower or faster, other engines, new findings; and the mark of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from tracekit.analysis.verdicts import MIXED, UNKNOWN
+from tracekit.comparison.cautions import MIXED_WINDOWS
+from tracekit.comparison.result import Comparison, Difference
+from tracekit.model.vocabulary import SERVING
+from tracekit.report.comparison.findings import findings_sentence, is_grave
+from tracekit.report.comparison.wording import could_show, missing, pair, percent, span, value_text
+from tracekit.report.wording.names import engine_name
+from tracekit.text import clip, format_duration, plural, printable
+
+Outcome: TypeAlias = Literal["slower", "faster", "slower and faster", "changed", "same", "not shown"]
+SIGN: dict[Outcome, str] = {
+    "slower": "▲",
+    "faster": "▼",
+    "slower and faster": "◆",
+    "changed": "◆",
+    "same": "=",
+    "not shown": "?",
+}
+"""A mark beside the word: colour is never the only one."""
+_WORDS: dict[Outcome, str] = {
+    "slower": "Slower",
+    "faster": "Faster",
+    "slower and faster": "Slower and faster",
+    "changed": "Changed",
+    "same": "No change",
+    "not shown": "No difference shown",
+}
+_NAME_WIDTH = 60
+_HERE = "within these recordings"
+_Verdict: TypeAlias = Literal["slower", "faster", "same", "not shown"]
+
+
+def sentence(comparison: Comparison) -> str:
+    """Return the first sentences: lengths, engines, findings, and what was tested on what."""
+    base, new = comparison.base.windows, comparison.new.windows
+    if not base or not new:
+        empty = "NEW has" if base else "BASE has" if new else "BASE and NEW have"
+        return f"Inferences cannot be compared: {empty} no windows."
+    parts = [_lengths(comparison), _engines(comparison), findings_sentence(comparison)]
+    if any(caution.code == MIXED_WINDOWS for caution in comparison.cautions):
+        parts.append("But the sides have different kinds of windows: compare each kind.")
+    return " ".join(filter(None, parts))
+
+
+def outcome(comparison: Comparison) -> Outcome:
+    """Return better or worse in one word: by the lengths, as far as these are shown to differ."""
+    verdicts = {_verdict(row, comparison.min_change) for _, row in _rows(comparison)}
+    slower, faster = "slower" in verdicts, "faster" in verdicts
+    if slower or faster:
+        return "slower and faster" if slower and faster else "slower" if slower else "faster"
+    if _changed(comparison.first_sentence.engines) or any(map(is_grave, comparison.findings)):
+        return "changed"
+    return "same" if verdicts == {"same"} else "not shown"
+
+
+def mark(comparison: Comparison) -> tuple[str, str]:
+    """Return the sign and the words of the outcome: ``▲``, ``Slower in these recordings``."""
+    decided = outcome(comparison)
+    rows = [row for _, row in _rows(comparison)]
+    is_here = decided in ("slower", "faster", "slower and faster") and any(
+        row.tested == _HERE for row in rows
+    )
+    return SIGN[decided], f"{_WORDS[decided]}{' in these recordings' if is_here else ''}"
+
+
+def _rows(comparison: Comparison) -> list[tuple[str, Difference]]:
+    """Return the rows that the first sentence is about, each with the model of its calls, "" for all."""
+    first = comparison.first_sentence
+    if first.models:
+        return list(first.models)
+    if first.length is None:
+        return []
+    names = [name for kind, name, _ in comparison.groups[0].also if kind == "model"]
+    return [(names[0] if len(names) == 1 else "", first.length)]
+
+
+def _verdict(row: Difference, min_change: float) -> _Verdict:
+    """Return what is shown of a length: never more than its interval carries."""
+    if row.difference is None or row.judgement == "too few to tell":
+        return "not shown"
+    is_small = row.ratio is not None and abs(row.ratio) < min_change
+    if row.judgement.startswith(("higher", "lower")) and not is_small:
+        return "slower" if row.judgement.startswith("higher") else "faster"
+    if row.tested == _HERE:
+        return "same" if not row.difference or row.judgement != "within the noise" else "not shown"
+    is_within = all(
+        end is not None and abs(end) <= min_change for end in (row.relative_low, row.relative_high)
+    )
+    return "same" if is_within or row.judgement != "within the noise" else "not shown"
+
+
+# Lengths ---------------------------------------------------------------------------------------------------
+
+
+def _lengths(comparison: Comparison) -> str:
+    rows = _rows(comparison)
+    comparable = [(name, row) for name, row in rows if row.difference is not None]
+    if not comparable:
+        reason = (rows[0][1].base.missing or rows[0][1].new.missing) if rows else "there is no length"
+        return f"Lengths cannot be compared: {reason}."
+    too_few = [(name, row) for name, row in comparable if row.judgement == "too few to tell"]
+    if len(too_few) == len(comparable):
+        listed = "; ".join(f"{_subject(name, row)} {_against(row)}" for name, row in too_few)
+        return f"Too few windows for an interval of the lengths: {listed}."
+    shown = [(name, row, _verdict(row, comparison.min_change)) for name, row in comparable]
+    here = any(row.tested == _HERE for _, row, _ in shown)
+    sentences = []
+    for verdict in ("slower", "faster"):
+        lengths = [_length(comparison, name, row, here) for name, row, each in shown if each == verdict]
+        if lengths:
+            begin = "In these recordings NEW" if here else "NEW"
+            sentences.append(f"{begin} is {verdict}: {'; '.join(lengths)}.")
+    sentences += [
+        _unchanged(name, row, verdict, comparison)
+        for name, row, verdict in shown
+        if verdict not in ("slower", "faster")
+    ]
+    changed = any(verdict in ("slower", "faster") for _, _, verdict in shown)
+    if here and changed:
+        sentences.append("One run per side does not show how much runs of the same program differ.")
+    elif not here:
+        sentences.append(f"Tested {_tested(comparison)}.")
+    return " ".join(sentences)
+
+
+def _length(comparison: Comparison, name: str, row: Difference, here: bool) -> str:
+    """Return ``SpeechEncoder p50 28.9 ms against 25.9 ms (+12 %, 96 % interval +9.1 … +14.2 %)``."""
+    interval = "" if here or row.low is None else f", {_level(comparison)} interval {span(row)}"
+    return f"{_subject(name, row)} {_against(row, interval)}"
+
+
+def _unchanged(name: str, row: Difference, verdict: _Verdict, comparison: Comparison) -> str:
+    subject, limit = _subject(name, row), percent(comparison.min_change)
+    if row.judgement == "too few to tell":
+        return f"Too few windows for an interval of {subject}: {_against(row)}."
+    if row.tested == _HERE:
+        if not row.difference:
+            return f"In these recordings {subject} is the same: {value_text(row.new, row.unit)}."
+        if verdict == "same":
+            return f"In these recordings {subject} is the same to within {limit}: {_against(row)}."
+        return (
+            f"In these recordings {subject} differs by no more than calls vary:"
+            f" {_against(row, f', 95 % interval {span(row)}')}."
+        )
+    numbers = f"{subject} {_against(row, f', {_level(comparison)} interval {span(row)}')}"
+    is_shown = row.judgement in ("higher", "lower")
+    if verdict == "same":
+        begin = (
+            "NEW is slower or faster by less than" if is_shown else "NEW is no slower and no faster to within"
+        )
+        if all(
+            end is not None and abs(end) <= comparison.min_change
+            for end in (row.relative_low, row.relative_high)
+        ):
+            begin = "NEW is no slower and no faster to within"
+        return f"{begin} {limit}: {numbers}."
+    return f"No difference in length is shown: {numbers}{could_show(row)}."
+
+
+def _level(comparison: Comparison) -> str:
+    return f"{100 * comparison.first_sentence.level:.3g} %"
+
+
+def _subject(name: str, row: Difference) -> str:
+    return f"{clip(printable(name), _NAME_WIDTH)} {row.metric}" if name else row.metric
+
+
+def _against(row: Difference, more: str = "") -> str:
+    """Return ``28.9 ms against 25.9 ms (+12 %)``, with as many digits as show the difference."""
+    if row.base.value is None or row.new.value is None or row.unit != "ns":
+        return f"{value_text(row.new, row.unit)} against {value_text(row.base, row.unit)}"
+    new, base = format_duration(round(row.new.value)), format_duration(round(row.base.value))
+    if not row.ratio:
+        return f"{new} against {base}{f' ({more[2:]})' if more else ''}"
+    if new == base:
+        new, base = value_text(row.new, row.unit), value_text(row.base, row.unit)
+    ratio = (
+        f"{100 * row.ratio:+.{0 if abs(row.ratio) >= 0.1 else 1}f} %"
+        if row.ratio < 10
+        else f"×{1 + row.ratio:,.3g}"
+    )
+    return f"{new} against {base} ({ratio}{more})"
+
+
+def _tested(comparison: Comparison) -> str:
+    if comparison.run_noise is not None:
+        return f"with a given spread between runs of {percent(comparison.run_noise)}"
+    counts = len(comparison.base.runs), len(comparison.new.runs)
+    builds = f" (of {plural(comparison.noise_builds, 'build')})" if comparison.noise_builds else ""
+    more = f" and {comparison.noise_runs} for the noise{builds}" if comparison.noise_runs else ""
+    return f"between {plural(counts[0], 'run')} of BASE and {counts[1]} of NEW{more}"
+
+
+# Engines ---------------------------------------------------------------------------------------------------
+
+
+def _changed(shares: Sequence[Difference]) -> list[Difference]:
+    return [
+        row
+        for row in shares
+        if row.difference is not None and row.judgement not in ("within the noise", "too few to tell")
+    ]
+
+
+def _engines(comparison: Comparison) -> str:
+    shares = comparison.first_sentence.engines
+    of_engines = [row for row in shares if row.metric != f"{UNKNOWN} share"]
+    if not any(row.base.value is not None or row.new.value is not None for row in of_engines):
+        return "No window has a known engine."
+    incomparable = [row for row in of_engines if row.difference is None]
+    if incomparable:
+        return (
+            f"Engines cannot be compared: {missing(incomparable)[0].reason.removeprefix('not measurable, ')}."
+        )
+    if changed := _changed(shares):
+        here = " in these recordings" if changed[0].tested == _HERE else ""
+        listed = ", ".join(f"{_place(row)} {pair(row)}" for row in changed)
+        return f"Other engines{here}: calls {listed}.{_busier(comparison, changed)}"
+    moved = [row for row in shares if row.difference]
+    if not moved:
+        return "Every engine's share of the windows is the same."
+    if any(row.judgement == "too few to tell" for row in moved):
+        listed = ", ".join(f"{_place(row)} {pair(row)}" for row in moved)
+        return f"Too few windows for an interval of the engines' shares: calls {listed}."
+    return "No difference in the engines' shares of the windows is shown."
+
+
+def _place(row: Difference) -> str:
+    """Return ``on the Neural Engine alone``: a call on several engines is none on one of them alone."""
+    verdict = row.metric.removesuffix(" share")
+    if verdict == UNKNOWN:
+        return "on an unknown engine"
+    return "on several engines" if verdict == MIXED else f"on {engine_name(verdict)} alone"
+
+
+def _busier(comparison: Comparison, changed: Sequence[Difference]) -> str:
+    """Return what calls on several engines hide: an engine that has fewer calls alone may do more work."""
+    if f"{MIXED} share" not in [row.metric for row in changed]:
+        return ""
+    parts = []
+    for engine in SERVING:
+        row = comparison.groups[0].row(f"{engine} busy share")
+        if (
+            row is not None
+            and row.difference
+            and row.judgement not in ("within the noise", "too few to tell")
+        ):
+            parts.append(f"{engine_name(engine)} {pair(row)}")
+    return f" Busy share of a call: {', '.join(parts)}." if parts else ""
