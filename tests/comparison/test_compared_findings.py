@@ -16,7 +16,6 @@ from tracekit.analysis import Analysis, analyze
 from tracekit.comparison import compare
 from tracekit.comparison.result import Comparison, FindingChange
 from tracekit.report.comparison.headline import mark, outcome, sentence
-from tracekit.report.comparison.json import to_dict
 from tracekit.report.comparison.markdown import to_markdown
 from tracekit.report.html.compare_page import to_html
 
