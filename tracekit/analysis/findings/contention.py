@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
+from tracekit.analysis.engines.codes import group_codes, positions_by
 from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
@@ -161,8 +163,8 @@ def _finding(
 def _ane_users(calls: Calls) -> list[_User]:
     """Return the processes and models of others that the Neural Engine's rows name."""
     rows = calls.analysis.measured.other_process_rows
-    process = rows["pid"].map(_process_names(calls)).fillna("")
-    return _users(rows, process.where(process != "", rows["model"].astype("str")))
+    process = _named(rows["pid"], _process_names(calls))
+    return _users(rows, np.where(process != "", process, rows["model"].astype("str").to_numpy(object)))
 
 
 def _gpu_users(calls: Calls, frame: pd.DataFrame, pid: int) -> list[_User]:
@@ -180,20 +182,24 @@ def _gpu_users(calls: Calls, frame: pd.DataFrame, pid: int) -> list[_User]:
     for user_pid, label in zip(clients["pid"].tolist(), clients["label"].astype("str").tolist(), strict=True):
         client = _CLIENT.search(label)
         names.setdefault(user_pid, client[1] if client else "")
-    users = _users(rows, rows["pid"].map(names).fillna(""))
+    users = _users(rows, _named(rows["pid"], names))
     return [_User(user.name, user.pid, user.spans, user.pid == pid) for user in users]
 
 
-def _users(rows: pd.DataFrame, names: pd.Series[str]) -> list[_User]:
-    groups = rows.assign(user=names).groupby(["user", "pid"], sort=True)
-    return [
-        _User(
-            str(name),
-            int(str(pid)),
-            IntervalSet.of(group["start_ns"].to_numpy(np.int64), group["end_ns"].to_numpy(np.int64)),
-        )
-        for (name, pid), group in groups
+def _named(pids: pd.Series[int], names: Mapping[int, str]) -> npt.NDArray[np.object_]:
+    """Return the name of each row's process, "" where none is known."""
+    code, distinct = pd.factorize(pids)
+    return np.array([*(names.get(int(pid), "") for pid in distinct), ""], object)[code]
+
+
+def _users(rows: pd.DataFrame, names: npt.NDArray[np.object_]) -> list[_User]:
+    pids, starts, ends = (rows[name].to_numpy(np.int64) for name in ("pid", "start_ns", "end_ns"))
+    group = group_codes(names, pids)
+    users = [
+        _User(str(names[of_user[0]]), int(pids[of_user[0]]), IntervalSet.of(starts[of_user], ends[of_user]))
+        for of_user in positions_by(group, int(group.max(initial=-1)) + 1)
     ]
+    return sorted(users, key=lambda user: (user.name, user.pid))
 
 
 def _union(users: Sequence[_User]) -> IntervalSet:
