@@ -47,7 +47,7 @@ TARGETS = {
     "nested windows": Target(100_000),
     "one moment": Target(50_000),
     "processes": Target(1_000),
-    "JSON": Target(100_000, 24),
+    "JSON": Target(100_000, 12),
     "Perfetto": Target(1_000_000),
     "Firefox": Target(1_000_000),
     "speedscope": Target(1_000_000),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import Literal, TypeAlias, get_args
 
@@ -225,7 +225,7 @@ def _bound(trace: Trace, windows: Sequence[Window], calls: Sequence[Window]) -> 
     only_candidate = (second == 0) & (best > 0)
     is_certain = covers_half & (only_candidate | (best - second > sampling_period_ns(trace)))
     return [
-        replace(window, thread_id=thread) if window.thread_id < 0 and certain else window
+        window._replace(thread_id=thread) if window.thread_id < 0 and certain else window
         for window, thread, certain in zip(windows, owner.tolist(), is_certain.tolist(), strict=True)
     ]
 

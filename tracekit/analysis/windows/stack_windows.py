@@ -50,6 +50,8 @@ class _Run:
     first_sample: int
     last_sample: int
     thread_id: int = -1
+    entry_stack: int = -1
+    """The stack of the thread's first sample; the run may grow, but not over another sample of its thread."""
     after_ns: int = -_NEVER
     """The thread's sample before the run and (``before_ns``) after it: limits of the run's growth."""
     before_ns: int = _NEVER
@@ -102,6 +104,7 @@ class _StackReader:
         self._tail = self._period if trace.weight_unit == "ns" else 1
         waits_for_engine = is_phase(labels.phase, Phase.DISPATCH, Phase.WAIT)
         self.bridged_ns: list[int] = []
+        self._entry_points: dict[int, str] = {}
         self._long = max(LONG_HOLE_NS, SHORT_HOLE * self._period)
         self._longest_hole = np.where(waits_for_engine, self._long, SHORT_HOLE * self._period)
 
@@ -145,10 +148,12 @@ class _StackReader:
         closes = inside & ~np.append(joined & is_short, False)
         first, last = np.flatnonzero(opens), np.flatnonzero(closes)
         after, before = np.append(-_NEVER, times)[first], np.append(times, _NEVER)[last + 1]
-        arrays = (times[first], times[last], samples[first], samples[last], after, before)
-        columns = (array.tolist() for array in arrays)
-        for first_ns, last_ns, first_sample, last_sample, after_ns, before_ns in zip(*columns, strict=True):
-            yield _Run(first_ns, last_ns, first_sample, last_sample, thread, after_ns, before_ns)
+        stacks = self._stacks[samples[first]]
+        arrays = (times[first], times[last], samples[first], samples[last], stacks, after, before)
+        for first_ns, last_ns, first_sample, last_sample, stack, after_ns, before_ns in zip(
+            *(array.tolist() for array in arrays), strict=True
+        ):
+            yield _Run(first_ns, last_ns, first_sample, last_sample, thread, stack, after_ns, before_ns)
 
     def _note_bridged(self, holes: IntArray) -> None:
         self.bridged_ns += holes[holes > SHORT_HOLE * self._period].tolist()
@@ -220,15 +225,13 @@ class _StackReader:
         end_ns = min(run.last_ns + self._tail, max(run.before_ns, run.last_ns + 1))
         label = "asynchronous execution"
         if run.thread_id >= 0:
-            label = self._entry_point(run)
+            label = self._entry_point(run.entry_stack)
         return Window(run.first_ns, end_ns, label, "stacks", Basis.INFERRED, run.thread_id, pid)
 
-    def _entry_point(self, run: _Run) -> str:
-        """Return the symbol of the prediction frame in the first sample of the run's thread."""
-        members = range(run.first_sample, run.last_sample + 1)
-        in_call = self._labels.in_call
-        sample = next(row for row in members if self._threads[row] == run.thread_id and in_call[row])
-        stack = int(self._stacks[sample])
-        stacks = self._trace.stacks
-        frame = stacks.stack(stack)[self._labels.classification.boundary[stack]]
-        return str(stacks.symbols[frame])
+    def _entry_point(self, stack: int) -> str:
+        """Return the symbol of a stack's prediction frame."""
+        if stack not in self._entry_points:
+            stacks = self._trace.stacks
+            frame = stacks.stack(stack)[self._labels.classification.boundary[stack]]
+            self._entry_points[stack] = str(stacks.symbols[frame])
+        return self._entry_points[stack]

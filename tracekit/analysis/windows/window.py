@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,9 +23,11 @@ _TIME = re.compile(r"\s*(\d{1,19}(?:\.\d{1,9})?)\s*(ns|us|µs|μs|ms|s)?\s*", re
 _LATEST_NS = 2**62
 
 
-@dataclass(frozen=True)
-class Window:
-    """One window before it becomes a row of the model's ``windows``; -1 is all threads, or all processes."""
+class Window(NamedTuple):
+    """One window before it becomes a row of the model's ``windows``; -1 is all threads, or all processes.
+
+    A tuple, because stacks may show hundreds of thousands of them.
+    """
 
     start_ns: int
     end_ns: int
