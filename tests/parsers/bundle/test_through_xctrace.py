@@ -216,7 +216,7 @@ def test_one_table_that_xctrace_refuses_stops_nothing(home: Path, bundle: Path) 
     assert code == 0
     words = " ".join(output.split())
     assert "1 from time-profile" in words
-    assert "! 'ane-hw-intervals' could not be exported: " in words
+    assert "'ane-hw-intervals' could not be exported: " in words
     assert "the table is broken" in words
 
 

@@ -14,6 +14,8 @@ from tracekit.model.trace import Issue
 from tracekit.model.vocabulary import SERVING
 from tracekit.report import wording
 
+_MOST_QUOTED = 200
+"""A finding quotes messages of this length in full."""
 _MOST_MARKED_ROWS = 1_000
 """A limit of more windows is marked once, at the head of their column."""
 ENGINE_BUSY: Mapping[str, tuple[Reach, ...]] = {
@@ -103,21 +105,24 @@ def issue_documents(analysis: Analysis) -> list[dict[str, Any]]:
 
 
 def _without_findings(limits: tuple[Limit, ...], findings: Iterable[Finding]) -> tuple[Limit, ...]:
-    """Return the limits without those that a finding quotes; a note refers to the finding about its issue."""
-    quoted: set[tuple[str, str]] = set()
+    """Return the limits, of which those that a finding states refer to it; none is left of the whole answer.
+
+    A finding clips what it quotes: a long message stands in full as a limit.
+    """
     kinds: dict[str, str] = {}
     for finding in findings:
-        quoted.update(finding.numbers.get("issues", ()))
+        quoted = (message for _, message in finding.numbers.get("issues", ()))
         codes = (action.arguments["code"] for action in finding.actions if action.kind == "check-issue")
-        kinds |= dict.fromkeys(codes, finding.kind)
+        kinds |= dict.fromkeys((*codes, *(text for text in quoted if len(text) < _MOST_QUOTED)), finding.kind)
     return tuple(
-        replace(limit, issue=_referring(limit.issue, kinds.get(limit.issue.code)))
+        replace(limit, issue=_referring(limit.issue, kinds))
         for limit in limits
-        if (limit.issue.code, limit.issue.message) not in quoted
+        if not (limit.is_of_whole_answer and limit.issue.message in kinds)
     )
 
 
-def _referring(issue: Issue, kind: str | None) -> Issue:
+def _referring(issue: Issue, kinds: Mapping[str, str]) -> Issue:
+    kind = kinds.get(issue.code) or kinds.get(issue.message)
     return issue if kind is None else replace(issue, message=f"see the finding {kind} above", count=1)
 
 
