@@ -97,6 +97,24 @@ def test_what_the_recording_cannot_show_never_passes(analysis: Analysis, why: st
         assert why in reason(result)
 
 
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("latency-drift", "Net has 5 calls after its first, of 20"),
+        ("not-on-requested-engine", "the compute units that the app requested are not known"),
+        ("on-efficiency-cores", "does not show on which kind of core"),
+        ("gpu-shared-with-rendering", "none of its tables was recorded: metal-gpu-intervals"),
+        ("operators-refused", "the log has nothing of the Neural Engine's frameworks"),
+    ],
+)
+def test_each_kind_needs_what_it_rests_on(kind: str, why: str) -> None:
+    result = judged(calls_on("AAAAAA"), f"no finding {kind}")
+    assert result.outcome == "not measurable"
+    assert why in reason(result)
+    for shown in ("cold-first-call", "partly-on-engine", "loaded-again"):
+        assert judged(calls_on("AAAAAA"), f"no finding {shown}").outcome == "passed"
+
+
 def test_of_several_runs_every_one_must_be_without() -> None:
     runs = [calls_on("AAAAAA"), calls_on("AAAACCC"), calls_on("AAA--")]
     result = judged(runs, "no finding fell-back")

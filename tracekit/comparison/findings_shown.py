@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from enum import Enum, auto
 
 import numpy as np
 
+from tracekit.analysis.engines.ownership import RUNTIMES
 from tracekit.analysis.findings.recording import RECORDING_KINDS
-from tracekit.comparison.observations import Observations
+from tracekit.analysis.findings.series import FEWEST
+from tracekit.comparison.observations import Names, Observations
 from tracekit.model.columns import BoolArray
-from tracekit.model.vocabulary import Engine, Phase
+from tracekit.model.schemas import GPU_INTERVALS, MODEL_LOADING
+from tracekit.model.vocabulary import Engine
 from tracekit.text import plural
 
 
@@ -18,13 +22,16 @@ class Need(Enum):
     """The part of a recording that a kind of finding rests on."""
 
     NOTHING = auto()
-    CALLS = auto()
     ENGINES = auto()
     """The engine of each call: one of unknown engine may be the one that left it."""
-    LENGTHS = auto()
+    SETTING = auto()
+    FEW_CALLS = auto()
+    MANY_CALLS = auto()
+    IDLE = auto()
     NEURAL_ENGINE = auto()
     GPU = auto()
     SAMPLES = auto()
+    CORES = auto()
     LOADS = auto()
     REQUESTS = auto()
     LOG = auto()
@@ -32,19 +39,17 @@ class Need(Enum):
 
 _KINDS: Mapping[Need, tuple[str, ...]] = {
     Need.NOTHING: tuple(sorted(RECORDING_KINDS)),
-    Need.ENGINES: (
-        *("alternates", "came-back", "differs-by-function", "fell-back", "moved-to-engine"),
-        "not-on-requested-engine",
-    ),
-    Need.LENGTHS: (
-        *("cold-first-call", "latency-drift", "latency-outliers", "models-serialized", "two-populations"),
-    ),
-    Need.NEURAL_ENGINE: ("engine-contention", "gaps-in-calls", "partly-on-engine"),
+    Need.ENGINES: ("alternates", "came-back", "differs-by-function", "fell-back", "moved-to-engine"),
+    Need.SETTING: ("not-on-requested-engine",),
+    Need.FEW_CALLS: ("cold-first-call",),
+    Need.MANY_CALLS: ("latency-drift", "latency-outliers", "two-populations"),
+    Need.IDLE: ("gaps-in-calls",),
+    Need.NEURAL_ENGINE: ("engine-contention", "models-serialized", "partly-on-engine"),
     Need.GPU: ("gpu-shared-with-rendering",),
     Need.SAMPLES: (
-        *("allocations", "conversions", "copies-around-engine", "main-thread-blocked"),
-        *("on-efficiency-cores", "work-beside-calls"),
+        *("allocations", "conversions", "copies-around-engine", "main-thread-blocked", "work-beside-calls"),
     ),
+    Need.CORES: ("on-efficiency-cores",),
     Need.LOADS: ("compiled-in-run", "load-per-call", "loaded-again"),
     Need.REQUESTS: ("requests-failed",),
     Need.LOG: ("operators-refused", "program-not-loaded"),
@@ -66,16 +71,77 @@ def unseen(observations: Observations, kind: str, rows: BoolArray) -> str:
         return "there is no window"
     if (observations.source[rows] == "run").any():
         return "the only window is the whole run, so no call is seen"
-    if need is Need.LENGTHS:
-        return observations.quantity("length").problem(rows)
-    if need in (Need.NEURAL_ENGINE, Need.GPU):
-        engine = Engine.GPU if need is Need.GPU else Engine.ANE
-        return "" if observations.is_measured(engine) else observations.unmeasured(engine)
-    if need is Need.SAMPLES:
-        return observations.quantity("samples", str(Engine.CPU)).problem(rows)
-    if need is Need.LOADS:
-        return observations.preparation(Phase.LOAD).missing
-    return _engines(observations, rows) if need is Need.ENGINES else ""
+    if need is Need.ENGINES:
+        return _engines(observations, rows)
+    needs_lengths = need in (Need.FEW_CALLS, Need.MANY_CALLS) or bool(observations.given[rows].any())
+    problem = observations.quantity("length").problem(rows) if needs_lengths else ""
+    return problem or _SHORTFALLS[need](observations, rows)
+
+
+def _setting(observations: Observations, rows: BoolArray) -> str:
+    if not observations.analysis.compute_units:
+        return "the compute units that the app requested are not known (--compute-units)"
+    return _engines(observations, rows)
+
+
+def _fewest_calls(fewest: int) -> Callable[[Observations, BoolArray], str]:
+    """Return a function that returns a reason where a model has fewer calls after its first."""
+
+    def shortfall(observations: Observations, rows: BoolArray) -> str:
+        names = _names(observations)[rows & ~observations.first]
+        counts = Counter({str(name): 0 for name in _names(observations)[rows]})
+        counts.update(map(str, names))
+        name, count = min(counts.items(), key=lambda entry: (entry[1], entry[0]))
+        return (
+            ""
+            if count >= fewest
+            else f"{name or 'a model'} has {plural(count, 'call')} after its first, of {fewest}"
+        )
+
+    return shortfall
+
+
+def _idle(observations: Observations, rows: BoolArray) -> str:
+    idle = observations.analysis.times["idle_ns"]
+    is_known = len(idle) > 0 and bool((idle.notna().to_numpy(bool) & rows).any())
+    return "" if is_known else "no window shows when nothing works"
+
+
+def _neural_engine(observations: Observations, _rows: BoolArray) -> str:
+    return "" if observations.is_measured(Engine.ANE) else observations.unmeasured(Engine.ANE)
+
+
+def _samples(observations: Observations, rows: BoolArray) -> str:
+    return observations.quantity("samples", str(Engine.CPU)).problem(rows)
+
+
+def _cores(observations: Observations, _rows: BoolArray) -> str:
+    kinds = {*observations.analysis.trace.core_types.values()}
+    return "" if kinds == {"E", "P"} else "the recording does not show on which kind of core samples ran"
+
+
+def _tables(*names: str) -> Callable[[Observations, BoolArray], str]:
+    """Return a function that returns a reason where none of some tables was recorded."""
+
+    def shortfall(observations: Observations, _rows: BoolArray) -> str:
+        evidence = observations.analysis.evidence
+        recorded = any({*names} & {*row.source.split(", ")} and row.state != "absent" for row in evidence)
+        return "" if recorded else f"none of its tables was recorded: {', '.join(names)}"
+
+    return shortfall
+
+
+_SHORTFALLS: Mapping[Need, Callable[[Observations, BoolArray], str]] = {
+    Need.SETTING: _setting,
+    Need.FEW_CALLS: _fewest_calls(5),
+    Need.MANY_CALLS: _fewest_calls(FEWEST),
+    Need.IDLE: _idle,
+    Need.NEURAL_ENGINE: _neural_engine,
+    Need.GPU: _tables(GPU_INTERVALS),
+    Need.SAMPLES: _samples,
+    Need.CORES: _cores,
+    Need.LOADS: _tables(*RUNTIMES, MODEL_LOADING),
+}
 
 
 def _log(observations: Observations, need: Need) -> str:
@@ -101,7 +167,11 @@ def _differs(observations: Observations, engine: Engine, rows: BoolArray) -> boo
     values = observations.quantity("used share", str(engine)).values[rows]
     if not np.nanmax(values, initial=0.0):
         return False
-    models = np.where(observations.model == "", observations.label, observations.model)[rows]
-    _, number = np.unique(models.astype(str), return_inverse=True)
+    _, number = np.unique(_names(observations)[rows].astype(str), return_inverse=True)
     used = np.bincount(number, weights=np.nan_to_num(values))
     return bool(((used > 0) & (used < np.bincount(number))).any())
+
+
+def _names(observations: Observations) -> Names:
+    names: Names = np.where(observations.model == "", observations.label, observations.model)
+    return names
