@@ -228,6 +228,24 @@ DRAW_MASK = work(
     libsystem_platform.dylib _platform_memmove
     """,
 )
+TAKE_BUFFER = work(
+    "OTHER",
+    None,
+    """
+    SampleApp ImageSource.nextBuffer() @ ImageSource.swift:52
+    CoreVideo CVPixelBufferCreate
+    IOSurface IOSurfaceCreate
+    """,
+)
+"""A new buffer for each image, where a pool would hand out the same few."""
+FIND_EDGES = work(
+    "OTHER",
+    None,
+    """
+    SampleApp EdgeFilter.apply(to:) @ EdgeFilter.swift:31
+    libsystem_m.dylib hypot
+    """,
+)
 TOOL_INPUT = work("OTHER", None, "SampleTool Benchmark.fill(_:) @ Benchmark.swift:58")
 TOOL_OUTPUT = work(
     "OTHER",

@@ -41,6 +41,7 @@ from predictions import (
 )
 from recording import Recording
 from recording_files import files, truth
+from waiting_scenarios import waiting_app_ios27
 from xml_writer import NO_MATCH
 
 if TYPE_CHECKING:
@@ -363,6 +364,7 @@ RECORDINGS: dict[str, Callable[[], Files]] = {
         coreai_thirteen_regions_macos27,
         coreai_gpu_fallback_macos27,
         coreai_and_coreml_ios27,
+        waiting_app_ios27,
     )
 }
 """Folder name → the scenario that plays it."""

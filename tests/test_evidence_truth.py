@@ -31,6 +31,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "coreai-thirteen-regions-macos27": {"windows": "coreai"},
     "coreai-gpu-fallback-macos27": {"windows": "coreai"},
     "coreai-and-coreml-ios27": {"windows": "auto"},
+    "waiting-app-ios27": {"windows": "coreml"},
 }
 CORE_AI = sorted(name for name in CALLS if name.startswith("coreai"))
 

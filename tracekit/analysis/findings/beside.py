@@ -270,8 +270,9 @@ def loads_per_call(calls: Calls) -> Iterator[Finding]:
     }
     for model in calls.models if of_model else ():
         is_own = _load_positions(of_model, model)
-        if is_own is None or len(model.rows) <= _FEWEST:
-            continue
+        calls_made = len(model.rows)
+        if is_own is None or calls_made <= _FEWEST or len(is_own) <= _NEARLY_EVERY * calls_made:
+            continue  # fewer loads are those of loaded-again
         # A load belongs to the first call that begins after the load began; the first call's is needed.
         call = np.searchsorted(calls.starts[model.rows], starts[is_own])
         is_repeated = (call > 0) & (call < len(model.rows))
