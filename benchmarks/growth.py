@@ -55,8 +55,9 @@ TARGETS = {
     "table": Target(500_000),
     "report": Target(1_000_000),
     "deep first row": Target(200_000),
-    "tables": Target(20_000, 8),
-    "different tables": Target(10_000, 12),
+    "tables": Target(20_000, 5),
+    "different tables": Target(20_000, 12),
+    "unread tables": Target(20_000, 4),
 }
 
 

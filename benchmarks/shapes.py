@@ -296,9 +296,9 @@ def deep_first_row(folder: Path, size: int) -> list[str]:
     return ["analyze", str(folder)]
 
 
-def many_tables(folder: Path, size: int, different: bool = False) -> list[str]:
+def many_tables(folder: Path, size: int, command: str = "tables", different: bool = False) -> list[str]:
     """A bundle with so many tables."""
-    return ["tables", str(write_bundle(folder / "many.trace", size, different)), "--raise-limits", "8"]
+    return [command, str(write_bundle(folder / "many.trace", size, different)), "--raise-limits", "8"]
 
 
 def _then(write: Callable[[Path, int], Path], *command: str) -> Callable[[Path, int], list[str]]:
@@ -330,6 +330,7 @@ SHAPES: dict[str, Callable[[Path, int], list[str]]] = {
     "deep first row": deep_first_row,
     "tables": many_tables,
     "different tables": partial(many_tables, different=True),
+    "unread tables": partial(many_tables, command="analyze", different=True),
 }
 
 

@@ -146,6 +146,11 @@ def test_objects_of_no_known_kind(marker: int) -> None:
         assert plist.read(plist.top) is None
 
 
+def test_a_reference_is_no_key() -> None:
+    with pytest.raises(PlistError, match="has a key that is no plain value"):
+        decoded(bplist([b"\xd1\x01\x01", b"\x80\x01"]))
+
+
 def test_references_beyond_the_end() -> None:
     with pytest.raises(PlistError, match="refers to an object beyond its end"):
         decoded(bplist([b"\xa1\x07"]))
@@ -213,6 +218,7 @@ def test_odd_archives_are_values_or_errors() -> None:
         ["$null", {"$class": uid(1)}],
         ["$null", {"$class": uid(99)}],
         ["$null", {"NS.objects": [uid(99)]}],
+        ["$null", {"NS.objects": [uid(2**40)]}],
         ["$null", [1, {"a": uid(1)}]],
     ):
         opened = KeyedArchive("x", dumped({"$objects": objects, "$top": {"root": uid(1)}}))

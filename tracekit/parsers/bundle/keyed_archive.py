@@ -114,7 +114,7 @@ class KeyedArchive:
         # $objects; only the latter has a class.
         try:
             number = self._uid(reference)
-            value = self._value(number) if number >= 0 else self._plist.read(reference)
+            value = self._value(number) if number >= 0 else self._without_uid(reference)
         except (PlistError, OverflowError) as error:
             raise DamagedFileError(self._name, str(error)) from error
         return Archived(value) if isinstance(value, dict) else value
@@ -186,7 +186,11 @@ class KeyedArchive:
         """Return an entry of ``$objects`` as the property list has it."""
         if number >= len(self._objects):
             raise PlistError("refers to an object beyond its end")
-        value = self._plist.read(self._objects[number])
+        return self._without_uid(self._objects[number])
+
+    def _without_uid(self, number: int) -> Any:
+        """Return an object of the property list that no Uid may stand for."""
+        value = self._plist.read(number)
         if isinstance(value, Uid):
             raise PlistError("has a reference in place of an object")
         return value

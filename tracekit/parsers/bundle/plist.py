@@ -29,7 +29,7 @@ _UNPRINTABLE = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _TRAILER = struct.Struct(">6xBBQQQ")
 _FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 """By width in bytes; CF writes no other."""
-_CONTAINERS = (0xA, 0xB, 0xC, 0xD)
+_NO_KEYS = (0x8, 0xA, 0xB, 0xC, 0xD)  # references and containers
 _MAX_OBJECTS = 1 << 23
 """Of a list: that of 20,000 tables has half a million."""
 _ELEMENTS_SLACK = 500_000
@@ -129,8 +129,8 @@ class BinaryPlist:
 
     def _key(self, number: int) -> Any:
         """Return a key; the short ones, which are the names of fields and repeat, are decoded once."""
-        if self._data[self._offset(number)] >> 4 in _CONTAINERS:
-            raise PlistError("has a container as a key")
+        if self._data[self._offset(number)] >> 4 in _NO_KEYS:
+            raise PlistError("has a key that is no plain value")
         key = self.read(number)
         if isinstance(key, str) and len(key) <= _NAME_CHARACTERS:
             self._names[number] = key
