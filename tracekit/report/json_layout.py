@@ -43,14 +43,17 @@ class Layout:
         """Return an object whose values are JSON text; ``level`` is the depth of its braces."""
         return self._enclosed("{", (self.member(name, value) for name, value in fields.items()), "}", level)
 
-    def objects(self, fields: Mapping[str, Texts | str], level: int) -> Texts:
-        """Return an object per row, of which the values are JSON text."""
-        parts: list[Texts | str] = []
-        before = f"{{{self._line(level + 1)}"
+    def objects(
+        self, fields: Mapping[str, Texts | str], level: int, before: Texts | str = "", after: str = ""
+    ) -> Texts:
+        """Return an object per row, of which the values are JSON text, between ``before`` and ``after``."""
+        # All at once: each step that adds to a text copies it.
+        parts = [before]
+        opening = f"{{{self._line(level + 1)}"
         for name, value in fields.items():
-            parts += [before + self.member(name, ""), value]
-            before = self.separator(level)
-        return joined(*parts, f"{self._line(level)}}}")
+            parts += [opening + self.member(name, ""), value]
+            opening = self.separator(level)
+        return joined(*parts, f"{self._line(level)}}}{after}")
 
     def objects_of(self, members: Texts, edges: IntArray, level: int) -> Texts:
         """Return an object per row, of the members from ``edges[row]`` up to ``edges[row + 1]``."""
@@ -79,7 +82,8 @@ class Layout:
     def _enclosed_by_row(self, begin: str, items: Texts, edges: IntArray, end: str, level: int) -> Texts:
         text = listed_by_row(items, edges, self.separator(level))
         enclosed = joined(begin + self._line(level + 1), text, self._line(level) + end)
-        return where(np.diff(edges) > 0, enclosed, begin + end)
+        has_items = np.diff(edges) > 0
+        return enclosed if has_items.all() else where(has_items, enclosed, begin + end)
 
     def _line(self, level: int) -> str:
         return f"\n{'  ' * level}" if self.is_indented else ""

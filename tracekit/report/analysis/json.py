@@ -22,7 +22,6 @@ from tracekit.report.analysis.json_findings import findings_document
 from tracekit.report.analysis.json_windows import window_texts
 from tracekit.report.json_layout import Layout
 from tracekit.report.viewmodel.limits import issue_documents
-from tracekit.report.wording.texts import content, joined
 from tracekit.text import escape_json
 
 SCHEMA = "tracekit-analysis/1"
@@ -46,19 +45,17 @@ def json_pieces(analysis: Analysis) -> Iterator[bytes]:
     # The windows stand between two objects that are one: without the brace that closes the first, and the
     # one that opens the second.
     yield (head.removesuffix("\n}") + layout.separator(0) + layout.member("windows", "[")).encode()
-    separator = layout.separator(1)
-    unseparated = 1  # the first window has no comma before it
-    for texts in window_texts(analysis, layout, 2):
-        yield content(joined(separator, texts))[unseparated:]
+    unseparated = len(",")  # before the first window
+    for text in window_texts(analysis, layout, 2, before=layout.separator(1)):
+        yield text[unseparated:]
         unseparated = 0
     closing = f"{layout.separator(0).removeprefix(',')}]" if len(analysis.window_rows) else "]"
     yield f"{closing},{foot.removeprefix('{')}\n".encode()
 
 
 def line_pieces(analysis: Analysis) -> Iterator[bytes]:
-    """Yield the windows of the document, each as JSON on a line of its own, in pieces of some lines."""
-    for texts in window_texts(analysis, Layout(is_indented=False), 0):
-        yield content(joined(texts, "\n"))
+    """Return the windows of the document, each as JSON on a line of its own, in pieces of some lines."""
+    return window_texts(analysis, Layout(is_indented=False), 0, after="\n")
 
 
 def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -12,7 +12,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, ML_ENGINES, PHASES
 from tracekit.report.json_layout import NULL, Layout, amounts, numbers_or_null, quoted
-from tracekit.report.wording.texts import Texts, digits, joined, picked, picked_from, texts_of
+from tracekit.report.wording.texts import Texts, digits, picked, picked_from, texts_of
 
 _Amounts: TypeAlias = tuple[IntArray, BoolArray]
 _Value = TypeVar("_Value")
@@ -80,7 +80,7 @@ class EngineObjects:
             self._if_sampled(_sums(weight, begins)),
             self._phase_objects(phase, begins, samples, sampled, busy),
         )
-        return joined(picked(engine, self._engines), self._layout.objects(fields, self._level + 1))
+        return self._layout.objects(fields, self._level + 1, before=picked(engine, self._engines))
 
     def _phase_objects(
         self, phase: IntArray, begins: IntArray, samples: IntArray, sampled: _Amounts, busy: _Amounts
@@ -92,11 +92,10 @@ class EngineObjects:
             numbers_or_null(sampled[0][rows], sampled[1][rows]) if self._is_sampled else NULL,
             numbers_or_null(busy[0][rows], busy[1][rows]),
         )
-        objects = self._layout.objects(dict(zip(_PHASE_FIELDS, values, strict=True)), self._level + 3)
+        fields = dict(zip(_PHASE_FIELDS, values, strict=True))
+        members = self._layout.objects(fields, self._level + 3, before=picked(phase[rows], self._phases))
         edges = np.searchsorted(rows, [*begins.tolist(), len(phase)])
-        return self._layout.objects_of(
-            joined(picked(phase[rows], self._phases), objects), edges, self._level + 2
-        )
+        return self._layout.objects_of(members, edges, self._level + 2)
 
     def _if_sampled(self, numbers: IntArray) -> Texts | str:
         return digits(numbers) if self._is_sampled else NULL

@@ -20,7 +20,7 @@ from tracekit.model.trace import Trace
 from tracekit.report import wording
 from tracekit.report.analysis.json_engines import EngineObjects
 from tracekit.report.json_layout import NULL, Layout, column_texts, number, or_null, quoted, quoted_texts
-from tracekit.report.wording.texts import Texts, digits, picked, spelled, texts_of, where
+from tracekit.report.wording.texts import Texts, content, digits, picked, spelled, texts_of, where
 from tracekit.text import format_thread
 
 _BLOCK = 2_000
@@ -29,12 +29,15 @@ _SEGMENT_FIELDS = ("engine", "start_ns", "end_ns", "busy_ns", "basis")
 _SUBMISSION_FIELDS = ("segments", "covered_ns", "longest_ns", "gaps_ns", "longest_gap_ns")
 
 
-def window_texts(analysis: Analysis, layout: Layout, level: int) -> Iterator[Texts]:
-    """Yield the windows' objects, ``level`` deep, in blocks."""
+def window_texts(
+    analysis: Analysis, layout: Layout, level: int, before: str = "", after: str = ""
+) -> Iterator[bytes]:
+    """Yield the windows' objects as UTF-8, ``level`` deep, in blocks; each is between two texts."""
     blocks = _Blocks(analysis, layout, level)
-    for begin, after in analysis.segment_blocks.blocks:
-        for first in range(begin, after, _BLOCK):
-            yield blocks.block(first, min(first + _BLOCK, after))
+    for begin, end in analysis.segment_blocks.blocks:
+        for first in range(begin, end, _BLOCK):
+            fields = blocks.fields(first, min(first + _BLOCK, end))
+            yield content(layout.objects(fields, level, before, after))
 
 
 class _Blocks:
@@ -44,14 +47,15 @@ class _Blocks:
         self._times = [str(name) for name in analysis.times.columns if name != "window_id"]
         self._threads: dict[int, str] = {}
 
-    def block(self, first: int, last: int) -> Texts:
-        """Return the objects of the windows from row ``first`` to row ``last``."""
+    def fields(self, first: int, last: int) -> dict[str, Texts | str]:
+        """Return the fields of the windows from row ``first`` to row ``last``."""
         analysis = self._analysis
         rows = analysis.window_rows.iloc[first:last]
         verdicts = analysis.verdicts.block(first, last)
         models = quoted_texts(texts_of(rows["model"].tolist()))
-        fields = {
-            **_columns(rows, ["window_id", "start_ns", "end_ns", "label"]),
+        return {
+            "id": column_texts(rows["window_id"]),
+            **_columns(rows, ["start_ns", "end_ns", "label"]),
             "model": where((rows["model"] != "").to_numpy(bool), models, NULL),
             "first": where(rows["first"].to_numpy(bool), "true", "false"),
             "thread": spelled(rows["thread_id"].to_numpy(np.int64), self._thread),
@@ -67,7 +71,6 @@ class _Blocks:
             "sentence": quoted_texts(wording.verdict_sentences(verdicts)),
             "why": quoted_texts(wording.verdict_whys(verdicts)),
         }
-        return self._layout.objects({"id": fields.pop("window_id"), **fields}, self._level)
 
     def _thread(self, thread_id: int) -> str:
         if thread_id not in self._threads:

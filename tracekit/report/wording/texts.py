@@ -90,9 +90,10 @@ def rewritten(texts: Texts, pattern: str, rewrite: Callable[[str], str]) -> Text
 
 
 def content(texts: Texts) -> bytes:
-    """Return the texts of all rows one after another, as UTF-8."""
-    *_, data = texts.buffers()
-    return bytes(data or b"")
+    """Return the texts of all rows of a new column one after another, as UTF-8; none of them is missing."""
+    _, offsets, data = texts.buffers()
+    end = int(np.frombuffer(offsets, np.int64)[len(texts)])
+    return bytes(data.slice(0, end)) if end else b""
 
 
 def _part(part: Texts | str | None) -> Any:
