@@ -41,6 +41,7 @@ def frame(analysis: Analysis, table: str) -> pd.DataFrame:
         "attribution": frames.attribution_frame,
         "evidence": frames.evidence_frame,
         "issues": frames.issues_frame,
+        "findings": frames.findings_frame,
     }
     if table not in tables:
         raise UsageError(f"An analysis has no table '{table}'. Its tables are {', '.join(tables)}.")

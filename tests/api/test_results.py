@@ -81,7 +81,7 @@ def test_windows_agree_with_the_json(name: str) -> None:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("name", RECORDINGS)
-@pytest.mark.parametrize("table", ["windows", "engines", "attribution", "evidence", "issues"])
+@pytest.mark.parametrize("table", ["windows", "engines", "attribution", "evidence", "issues", "findings"])
 def test_missing_is_never_minus_one(name: str, table: str) -> None:
     frame = analysis_of(name).to_frame(table)
     for column in frame.select_dtypes("number").columns:
@@ -104,6 +104,17 @@ def test_dtypes_do_not_depend_on_the_rows(fallback: Analysis) -> None:
         assert len(quiet.to_frame(table)) == 0 < len(fallback.to_frame(table))
         assert quiet.to_frame(table).dtypes.equals(fallback.to_frame(table).dtypes), table
     assert str(quiet.to_frame("issues")["count"].dtype) == "Int64"
+
+
+def test_the_frame_of_findings(fallback: Analysis) -> None:
+    frame = fallback.to_frame("findings")
+    row = frame[frame["kind"] == "fell-back"].iloc[0]
+    assert (row["model"], row["severity"], row["windows"]) == ("SpeechEncoder", "warning", 6)
+    assert row["title"] == "SpeechEncoder left the Neural Engine after its 6th call (at 265 ms)."
+    assert row["next"].startswith("tracekit record --app SampleApp")
+    quiet = replace(fallback)
+    quiet.__dict__["findings"] = ()
+    assert quiet.to_frame("findings").dtypes.equals(frame.dtypes)
 
 
 def test_changing_a_frame_changes_no_analysis(fallback: Analysis) -> None:

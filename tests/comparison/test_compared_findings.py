@@ -48,15 +48,15 @@ def test_a_finding_of_every_run_of_new_has_appeared() -> None:
     assert text.startswith(
         "NEW is slower: Net p50 14.3 ms against 11.0 ms (+30 %, 96 % interval +26.9 … +33.2 %)."
     )
-    assert "New: Net left the Neural Engine after its 5th call" in text
-    assert "(fell-back in 3 of 3 runs of NEW, in 0 of 3 runs of BASE)." in text
+    new = "New finding (fell-back in 3 of 3 runs of NEW, in 0 of 3 runs of BASE): Net left the Neural Engine after"
+    assert new in text
     assert (outcome(comparison), mark(comparison)) == ("slower", ("▲", "Slower"))
 
 
 def test_swapped_it_has_vanished() -> None:
     comparison = compare(several(HALF, 1.3), several())
     assert placement(comparison).change == "vanished"
-    assert "No longer: Net left the Neural Engine" in sentence(comparison)
+    assert "Gone (fell-back in 3 of 3 runs of BASE, in 0 of 3 runs of NEW): Net left" in sentence(comparison)
     assert mark(comparison) == ("▼", "Faster")
 
 
@@ -104,7 +104,7 @@ def test_a_side_that_cannot_show_a_finding_is_not_without_it() -> None:
 def test_one_run_per_side_is_about_these_recordings() -> None:
     comparison = compare(recorded(LENGTHS), recorded([length * 1.5 for length in LENGTHS], HALF))
     assert mark(comparison) == ("▲", "Slower in these recordings")
-    assert "(fell-back in NEW, not in BASE)." in sentence(comparison)
+    assert "New finding (fell-back in NEW, not in BASE): Net left" in sentence(comparison)
 
 
 def test_without_any_difference() -> None:

@@ -180,7 +180,7 @@ class Analysis(Content):
         return outputs.headline(self)
 
     def to_frame(self, table: str = "windows") -> pd.DataFrame:
-        """Return a frame: "windows", "engines", "attribution", "evidence" or "issues" (docs/python.md).
+        """Return a frame: "windows", "engines", "attribution", "evidence", "issues" or "findings".
 
         Raises ``UsageError`` for any other table.
         """

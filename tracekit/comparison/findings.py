@@ -26,6 +26,8 @@ _ORDER: tuple[FindingTrend, ...] = (
 )
 _SEVERITIES = ("error", "warning", "info")
 _LISTED = "more-findings"
+PER_RUN = frozenset({"cold-first-call", "compiled-in-run", "loaded-again"})
+"""Kinds whose cost does not depend on the number of calls."""
 
 
 def compare_findings(base: _Runs, new: _Runs) -> tuple[FindingChange, ...]:
@@ -92,9 +94,9 @@ def _rows(run: Observations, model: str) -> BoolArray:
 
 
 def _loss(run: Observations, model: str, findings: Sequence[Finding]) -> float | None:
-    """Return the time lost per call of the model; None where the recording does not carry it."""
+    """Return the time lost per call of the model, or per run; None where the recording does not carry it."""
     losses = [finding.lost_ns for finding in findings if finding.lost_ns is not None]
-    calls = int(_rows(run, model).sum())
+    calls = 1 if findings[0].kind in PER_RUN else int(_rows(run, model).sum())
     return sum(losses) / calls if len(losses) == len(findings) and calls else None
 
 

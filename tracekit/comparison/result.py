@@ -198,7 +198,8 @@ class FindingSide:
     """A finding on one side: ``found`` in so many of its ``runs``.
 
     ``unseen`` runs could not show it, ``reason`` is the first one's. ``lost_ns`` is the time lost per call of
-    the model in each run that has the finding; empty where one does not carry it.
+    the model (per run where it is lost once) in each run that has the finding; empty where one does not
+    carry it.
     """
 
     runs: int

@@ -13,8 +13,11 @@ from tracekit.analysis.result import Analysis
 from tracekit.model.columns import with_missing
 from tracekit.model.vocabulary import SERVING, Engine, Phase
 from tracekit.report import wording
+from tracekit.report.analysis.json_findings import findings_document
 
 _TIMES = ("busy_ns", "overlap_ns", "idle_ns", "preparing_ns")
+
+_FINDING_TEXTS = ("kind", "severity", "confidence", "basis", "model", "title", "cost", "detail", "known_by")
 
 
 def windows_frame(analysis: Analysis) -> pd.DataFrame:
@@ -122,6 +125,22 @@ def issues_frame(analysis: Analysis) -> pd.DataFrame:
     """Return one row per limit of the recording and of the analysis."""
     rows = [asdict(issue) for issue in wording.issues(analysis.diagnostics)]
     return _frame(rows, ("severity", "code", "message", "count"), "count")
+
+
+def findings_frame(analysis: Analysis) -> pd.DataFrame:
+    """Return one row per finding in its order: what costs most comes first."""
+    rows = findings_document(analysis.findings, analysis.trace.info)
+    texts = {name: [row[name] for row in rows] for name in _FINDING_TEXTS}
+    commands = [next((step["command"] for step in row["next"] if step["command"]), None) for row in rows]
+    times = {name: [row[name] for row in rows] for name in ("pid", "start_ns", "end_ns", "lost_ns")}
+    return pd.DataFrame(
+        {
+            **{name: pd.Series(values, dtype="str") for name, values in texts.items()},
+            "next": pd.Series(commands, dtype="str"),
+            "windows": pd.array([row["windows"]["count"] for row in rows], dtype="Int64"),
+            **{name: pd.array(values, dtype="Int64") for name, values in times.items()},
+        }
+    )
 
 
 def _frame(rows: Sequence[dict[str, Any]], columns: Sequence[str], number: str) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tracekit.comparison.findings import PER_RUN
 from tracekit.comparison.result import Comparison, FindingChange, FindingSide, FindingTrend
 from tracekit.model.trace import Severity
 from tracekit.report.wording.findings import NextStep, finding_text
@@ -56,19 +57,18 @@ def is_grave(change: FindingChange) -> bool:
 
 
 def _sentence(change: FindingChange) -> str:
-    """Return ``New: Net left the Neural Engine (fell-back in 3 of 3 runs of NEW, in 0 of 3 of BASE).``"""
-    title = finding_text(change.finding, change.recording).title.removesuffix(".")
-    begin, names, sides = "New", ("NEW", "BASE"), (change.new, change.base)
+    """Return ``New finding (fell-back in 3 of 3 runs of NEW, in 0 of 3 runs of BASE): Net left …``."""
+    title = finding_text(change.finding, change.recording).title
+    begin, names, sides = "New finding", ("NEW", "BASE"), (change.new, change.base)
     if change.change == "vanished":
-        begin, names, sides = "No longer", names[::-1], sides[::-1]
+        begin, names, sides = "Gone", ("BASE", "NEW"), (change.base, change.new)
     where = f"in {names[0]}, not in {names[1]}"
     if max(side.runs for side in sides) > 1:
-        counts = [
+        where = ", ".join(
             f"in {side.found} of {plural(side.runs, 'run')} of {name}"
             for side, name in zip(sides, names, strict=True)
-        ]
-        where = ", ".join(counts)
-    return f"{begin}: {title} ({change.kind} {where})."
+        )
+    return f"{begin} ({change.kind} {where}): {title}"
 
 
 def _text(change: FindingChange) -> FindingChangeText:
@@ -85,17 +85,21 @@ def _text(change: FindingChange) -> FindingChangeText:
 
 
 def _counts(change: FindingChange) -> str:
-    """Return ``fell-back: BASE in 0 of 3 runs, NEW in 3 of 3``, and what each lost per call."""
-    sides = [_side(name, side) for name, side in (("BASE", change.base), ("NEW", change.new))]
+    """Return ``fell-back: in 0 of 3 runs of BASE, in 3 of 3 runs of NEW``; on both sides, with the cost."""
+    is_on_both = bool(change.base.lost_ns and change.new.lost_ns)
+    sides = [
+        _side(name, side, is_on_both and change.kind not in PER_RUN)
+        for name, side in (("BASE", change.base), ("NEW", change.new))
+    ]
     return f"{change.kind}: {', '.join(sides)}"
 
 
-def _side(name: str, side: FindingSide) -> str:
-    if side.runs == 1:
-        found = "yes" if side.found else "no"
-    else:
-        found = f"in {side.found} of {plural(side.runs, 'run')}"
+def _side(name: str, side: FindingSide, has_cost: bool) -> str:
     if not side.found and side.unseen:
-        found = f"cannot show it, {side.reason}"
-    lost = sum(side.lost_ns) / len(side.lost_ns) if side.lost_ns else 0
-    return f"{name} {found}" + (f", {format_duration(round(lost))} lost per call" if lost else "")
+        return f"{name} cannot show it: {side.reason}"
+    if side.runs > 1:
+        found = f"in {side.found} of {plural(side.runs, 'run')} of {name}"
+    else:
+        found = f"{'in' if side.found else 'not in'} {name}"
+    lost = sum(side.lost_ns) / len(side.lost_ns) if has_cost else 0
+    return f"{found} ({format_duration(round(lost))} lost per call)" if lost else found

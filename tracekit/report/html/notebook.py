@@ -15,19 +15,26 @@ from tracekit.model.trace import Issue, Trace
 from tracekit.report import wording
 from tracekit.report.comparison import wording as comparison_wording
 from tracekit.report.comparison.cautions import caution_text
-from tracekit.report.comparison.headline import sentence
+from tracekit.report.comparison.findings import finding_changes
+from tracekit.report.comparison.headline import mark, sentence
 from tracekit.report.html.elements import Html, join, table, tag
+from tracekit.report.html.findings import severity_mark
 from tracekit.report.viewmodel.limits import Footnotes, WindowMarks, window_marks
+from tracekit.report.wording.findings import finding_text
 from tracekit.text import clip, format_ms, plural
 
 _MOST_ROWS = 20
 _MOST_LIMITS = 10
+_MOST_FINDINGS = 5
 _NAME_WIDTH = 60
 _ROW_HEIGHT = 26
 _STYLE = """
 body { font: 13px system-ui, sans-serif; margin: 0; color: #171b21; background: #fff }
 h4, p, ul { margin: 0 0 8px } table { border-collapse: collapse; margin-bottom: 8px }
 th, td { text-align: left; padding: 2px 10px 2px 0; border-bottom: 1px solid #d5dae1 }
+.findings { list-style: none; padding: 0 } pre { margin: 2px 0; overflow-x: auto }
+.severity { display: inline-block; min-width: 18px; font-weight: 700 }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
 .number { text-align: right } caption { text-align: left; color: #566070 }
 """
 
@@ -52,7 +59,7 @@ def trace_html(trace: Trace) -> str:
 
 
 def analysis_html(analysis: Analysis) -> str:
-    """Return an analysis' head: its headline, up to 20 windows, and the limits of the recording."""
+    """Return an analysis' head: its headline, the first findings, up to 20 windows, and its limits."""
     rows = analysis.window_rows.head(_MOST_ROWS)
     engines = [str(engine) for engine in sorted(analysis.measured.reported, key=str)]
     busy = analysis.windows if engines and len(rows) else pd.DataFrame()
@@ -92,12 +99,28 @@ def analysis_html(analysis: Analysis) -> str:
     parts = [
         tag("h4", wording.headline(analysis.answer)),
         tag("ul", *_items(notes.whole)) if notes.whole else None,
+        _findings(analysis),
         table(header, cells, numbers, "Windows"),
         tag("p", f"… and {plural(left_out, 'window')} more: see .windows") if left_out else None,
         tag("ul", *noted) if noted else None,
         _limits(notes.remaining()),
     ]
-    return _frame(parts, len(cells) + len(analysis.diagnostics))
+    return _frame(
+        parts, len(cells) + len(analysis.diagnostics) + 3 * min(len(analysis.findings), _MOST_FINDINGS)
+    )
+
+
+def _findings(analysis: Analysis) -> Html | None:
+    """Return the first findings: what happened, what it costs, and the command of the next step."""
+    items = []
+    for finding in analysis.findings[:_MOST_FINDINGS]:
+        text = finding_text(finding, analysis.trace.info)
+        command = next((step.command for step in text.next_steps if step.command), "")
+        title = tag("strong", severity_mark(finding.severity), text.title)
+        items.append(tag("li", title, f" {text.cost}", tag("pre", command) if command else None))
+    left_out = len(analysis.findings) - len(items)
+    more = tag("li", f"… and {plural(left_out, 'finding')} more: see .findings") if left_out else None
+    return tag("ul", *items, more, class_="findings") if items else None
 
 
 def comparison_html(comparison: Comparison) -> str:
@@ -106,8 +129,14 @@ def comparison_html(comparison: Comparison) -> str:
     rows = [comparison_wording.cells(row) for row in differences[:_MOST_ROWS]]
     numbers = [False, True, True, True, True, True, False, False]
     cautions = [tag("li", caution_text(caution)) for caution in comparison.cautions[:_MOST_LIMITS]]
+    sign, word = mark(comparison)
+    findings, _ = finding_changes(comparison)
+    changes = [
+        tag("li", tag("strong", f"{text.change}: {text.title}"), f" ({text.counts})") for text in findings
+    ]
     parts = [
-        tag("h4", sentence(comparison)),
+        tag("h4", f"{sign} {word}. {sentence(comparison)}"),
+        tag("ul", *changes[:_MOST_FINDINGS]) if changes else None,
         table(list(comparison_wording.HEADER), rows, numbers, "Differences of all windows"),
         tag("ul", *cautions) if cautions else None,
     ]
