@@ -7,7 +7,9 @@ from evidence_support import Interval, core_ml, prediction, with_evidence
 from trace_support import BNNS, CALL, LOAD, MS, UI, trace_of
 
 from tracekit.analysis import Analysis, analyze
+from tracekit.analysis.engines.codes import is_phase
 from tracekit.analysis.findings.finding import Finding
+from tracekit.model.vocabulary import Phase
 from tracekit.report.wording.findings import finding_text
 
 ROOT = ("App7 | Pipeline.run()", "App7 | main")
@@ -129,6 +131,14 @@ def test_loads_on_stacks_alone_are_likely() -> None:
     assert finding_text(finding, analysis.trace.info).title == (
         "A model is loaded before nearly every one of the calls of Net (5 of 5 calls)."
     )
+
+
+def test_releasing_a_model_is_no_load() -> None:
+    """Both have the phase "load"."""
+    release = ("Espresso | Espresso::net::~net()", "libobjc.A.dylib | _objc_rootDealloc", *ROOT)
+    analysis = calls_after((release, 4))
+    assert is_phase(analysis.labels.phase, Phase.LOAD).sum() == 6 * 4
+    assert not found(analysis)
 
 
 def test_one_load_another_models_loads_and_unloads_are_no_finding() -> None:

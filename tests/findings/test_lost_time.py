@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from evidence_support import ane, manual, prediction, with_evidence
 from trace_support import ANE_WAIT, MS, UI, Sample, trace_of
@@ -32,7 +34,7 @@ def test_a_gap_in_each_call() -> None:
     assert finding.lost_ns == pytest.approx(4 * 8 * MS, rel=0.01)
     text = finding_text(finding, waiting_calls(busy=6).trace.info)
     assert text.title == (
-        "In calls of Net, nothing works for 8.02 ms of 20.0 ms: no engine, and no thread of the call."
+        "In calls of Net, nothing works for 8.02 ms of 20.0 ms: no engine, and no thread of the app."
     )
     assert text.cost == "That is at least 32.1 ms in 4 calls."
     assert text.next_steps[0].command.startswith("tracekit record --app APP --template 'System Trace'")
@@ -48,6 +50,16 @@ def test_an_engine_without_a_table_may_have_worked_in_the_gap() -> None:
     samples: list[Sample] = [(20 + n * 40 + t, "a", ANE_WAIT) for n in range(5) for t in (0, 1, 18, 19)]
     rows = [prediction(20 + n * 40, 40 + n * 40) for n in range(5)]
     assert not of_kind(analyze(with_evidence(trace_of(samples), rows)), "gaps-in-calls")
+
+
+def test_another_thread_of_the_app_may_compute_for_the_call() -> None:
+    """A library's threads do not show the call that they work for."""
+    trace = waiting_calls(busy=6).trace
+    work = ("libBLAS.dylib | APL_sgemm", "libsystem_pthread.dylib | start_wqthread")
+    samples: list[Sample] = [(20 + n * 40 + t, "w", work) for n in range(5) for t in range(9, 18)]
+    samples += [(20 + n * 40 + t + 0.01, "a", ANE_WAIT) for n in range(5) for t in (0, 1, 18, 19)]
+    again = replace(trace_of(samples), intervals=trace.intervals, tables=trace.tables)
+    assert not of_kind(analyze(again), "gaps-in-calls")
 
 
 def test_windows_of_the_user_have_no_gaps() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.analysis.engines.codes import is_engine, is_phase, rows_by, sums
+from tracekit.analysis.engines.codes import group_codes, is_engine, is_phase, rows_by, sums
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
 from tracekit.analysis.findings.host import (
@@ -42,6 +42,12 @@ ALLOCATION = re.compile(
     r"|-\[MLMultiArray initWith(?:Shape|Scalars)|\bMLMultiArray\.(?:__allocating_)?init\(shape"
 )
 """Functions that allocate memory: any, and the buffers of images and arrays by name."""
+LOADING = re.compile(
+    r"\bMLLoader\b|\bMLModelAsset\w* (?:load|model)|modelWithContents|initWithContents|loadContents"
+    r"|\bloadModel|rebuildPlan|espresso_plan(?:_|::)(?:add_network|build)|\bEspresso::load_network"
+    r"|\bMLE5ProgramLibrary (?:prepare|create|initWith)|\be5rt_program_(?:function|library)_(?:create|load)"
+)
+"""Functions that load a model; the phase "load" includes releasing it."""
 _OF_THE_CALLS = 0.1
 """Conversions and allocations count from this share of the calls' time on, in this part of the calls:"""
 _REPEATED = 0.25
@@ -159,7 +165,8 @@ class _Beside:
         is_load = is_phase(self._phase, Phase.LOAD) & (self._stack >= 0)
         if not is_load.any() or _load_rows(intervals).any():
             return
-        frames = np.ones(len(self._calls.trace.stacks.frames), bool)
+        frames = frames_matching(self._calls.trace.stacks, LOADING)
+        is_load &= self._shows(frames)
         for gaps in self._gaps(is_load, _NEARLY_EVERY, 0):
             yield self._finding("load-per-call", "warning", gaps, is_load, frames)
 
@@ -262,12 +269,10 @@ def loads_per_call(calls: Calls) -> Iterator[Finding]:
     if not calls.is_timed or int(is_load.sum()) < _FEWEST:
         return
     rows = intervals[is_load]
+    group = group_codes(rows["model"], rows["pid"])
+    rows = rows[np.bincount(group)[group] >= _FEWEST]
+    of_model = {(str(name), int(pid)): positions for (name, pid), positions in rows_by(rows, "model", "pid")}
     starts, ends = (rows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
-    of_model = {
-        (str(name), int(pid)): positions
-        for (name, pid), positions in rows_by(rows.assign(model=rows["model"].astype("str")), "model", "pid")
-        if len(positions) >= _FEWEST
-    }
     for model in calls.models if of_model else ():
         is_own = _load_positions(of_model, model)
         calls_made = len(model.rows)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracekit.analysis.engines.busy import is_work
-from tracekit.analysis.engines.interval_sets import union
+from tracekit.analysis.engines.interval_sets import IntervalSet, union
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
 from tracekit.analysis.findings.host import interface_threads
@@ -26,29 +26,31 @@ FRAME_NS = 16_666_667
 
 
 def gaps_in_calls(calls: Calls) -> Iterator[Finding]:
-    """Yield a finding per model in whose calls no engine and no thread of the call works for a while."""
+    """Yield a finding per model in whose calls no engine and no thread of the app works for a while."""
     idle = calls.analysis.times["idle_ns"]
     if not calls.is_timed or not len(idle) or idle.isna().all():
         return
-    idle_ns = np.maximum(idle.fillna(0).to_numpy(np.int64), 0)
+    idle_ns = idle.fillna(0).to_numpy(np.int64)
     is_candidate = _is_idle_known(calls) & ~idle.isna().to_numpy(bool)
     is_long = is_candidate & (idle_ns >= _SHARE * calls.lengths) & (idle_ns > 0)
+    computing: dict[int, IntervalSet] = {}
     for model in calls.models_with(is_long, _FEWEST):
         rows = model.rows[is_candidate[model.rows]]
-        waited_ns = np.maximum(idle_ns[rows] - _unresolved(calls, model, rows), 0)
+        if model.pid not in computing:
+            computing[model.pid] = _computing(calls, model.pid)
+        waited_ns = _waited(calls, model, rows, computing[model.pid])
         typical, length = calls.median(waited_ns), calls.median(calls.lengths[rows])
         if typical and typical >= _SHARE * length:
             yield _gap(calls, model, rows, waited_ns, typical, length)
 
 
 def _is_idle_known(calls: Calls) -> BoolArray:
-    """Mark warm calls of a known thread in which nothing else can have been at work.
+    """Mark warm calls that no other call overlaps, and in which every engine that served is measured.
 
-    In calls that overlap, work on other threads may be of either; an engine without a table may have worked
-    unseen. What a table of the engine itself calls a call has no host part.
+    An engine without a table may have worked unseen. Windows from an engine's own table have no host part.
     """
     windows = calls.analysis.window_rows
-    marked: BoolArray = windows["alone"].to_numpy(bool) & ~calls.first & (calls.thread_ids >= 0)
+    marked: BoolArray = windows["alone"].to_numpy(bool) & ~calls.first
     marked &= (calls.served > 0) & ~windows["source"].isin(ANE_TABLES).to_numpy(bool)
     for engine in SERVING:
         if engine is not Engine.CPU and not calls.is_measured(engine):
@@ -56,19 +58,29 @@ def _is_idle_known(calls: Calls) -> BoolArray:
     return marked & (calls.analysis.members.counts > 0)
 
 
-def _unresolved(calls: Calls, model: ModelCalls, rows: IntArray) -> IntArray:
-    """Return the time in each call of which samples and intervals cannot show that it was idle.
+def _computing(calls: Calls, pid: int) -> IntervalSet:
+    """Return when any thread of a process was sampled: one may compute for a call without showing it."""
+    trace = calls.trace
+    is_own = calls.analysis.labels.pid == pid if pid >= 0 else np.ones(len(trace.samples), bool)
+    starts = trace.samples["time_ns"].to_numpy(np.int64)[is_own]
+    return IntervalSet.of(starts, starts + trace.weights[is_own])
 
-    A sample stands for a period from its moment on, so before and after every interval up to a period may be
-    missing. While the engine worked for another process, the call waited for it: that is contention.
+
+def _waited(calls: Calls, model: ModelCalls, rows: IntArray, computing: IntervalSet) -> IntArray:
+    """Return the time in each call in which certainly nothing worked.
+
+    A sample stands for a period from its moment on, so before and after each interval of an engine up to a
+    period may be missing. While the engine worked for another process, the call waited for it: that is
+    contention.
     """
     measured = calls.analysis.measured
     scope = measured.scope(model.pid, model.model)
     working = union([measured.spans(scope, key) for key in measured.keys if is_work(key)])
-    edges = working.count(calls.starts[rows], calls.ends[rows]) + 1
-    foreign = calls.analysis.times["foreign_ns"].to_numpy(np.int64)[rows]
-    unresolved: IntArray = edges * sampling_period_ns(calls.trace) + foreign
-    return unresolved
+    starts, ends = calls.starts[rows], calls.ends[rows]
+    busy = union([working, computing, measured.other_process]).within(starts, ends)
+    unresolved = (working.count(starts, ends) + 1) * sampling_period_ns(calls.trace)
+    waited: IntArray = np.maximum(ends - starts - busy - unresolved, 0)
+    return waited
 
 
 def _gap(

@@ -15,7 +15,7 @@ def _gaps(finding: Finding) -> Sentences:
     gap, length = format_duration(numbers["gap_ns"]), format_duration(numbers["length_ns"])
     return Sentences(
         f"In {calls_of(finding.model)}, nothing works for {gap} of {length}: no engine, and no thread of the"
-        " call.",
+        " app.",
         f"That is at least {format_duration(finding.lost_ns or 0)} in {plural(numbers['counted'], 'call')}.",
         "The recording does not show what the call waits for: a lock, another process, a late wake-up.",
     )
