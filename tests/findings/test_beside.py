@@ -135,7 +135,7 @@ def test_loads_on_stacks_alone_are_likely() -> None:
 
 def test_releasing_a_model_is_no_load() -> None:
     """Both have the phase "load"."""
-    release = ("Espresso | Espresso::net::~net()", "libobjc.A.dylib | _objc_rootDealloc", *ROOT)
+    release = ("AppleNeuralEngine | -[_ANEClient unloadModel:options:qos:error:]", *ROOT)
     analysis = calls_after((release, 4))
     assert is_phase(analysis.labels.phase, Phase.LOAD).sum() == 6 * 4
     assert not found(analysis)
