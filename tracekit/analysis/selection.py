@@ -115,7 +115,7 @@ def _of_threads(trace: Trace, chosen: Mask) -> Mask:
 
 def _worker_samples(trace: Trace, chosen: Mask, labels: SampleLabels) -> Mask:
     """Mark the samples, on whatever thread, that belong to calls of the chosen threads."""
-    windows = window_frame(windows_from_stacks(trace, labels).windows)
+    windows = window_frame(windows_from_stacks(trace, labels).windows())
     members = assign_samples(trace, labels, windows)
     of_calls = np.append(chosen, False)[windows["thread_id"].to_numpy()]
     return members.mark(np.flatnonzero(of_calls), len(trace.samples))

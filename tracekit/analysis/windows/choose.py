@@ -13,7 +13,7 @@ import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.diagnostics import Diagnostic
-from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase, rows_by
+from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase, positions_by, rows_by
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.windows.stack_windows import Inferred, windows_from_stacks
 from tracekit.analysis.windows.table_windows import (
@@ -103,8 +103,8 @@ def choose_windows(
             if windows:
                 return _with_calls(trace, labels, source, windows, inferred)
     at_work = bool(labels.is_ml.any()) or _measured_work(trace)
-    whole = [whole_run(trace)] if at_work and not inferred.windows else []
-    return WindowSelection(inferred.windows or whole, tuple(_stack_diagnostics(inferred, at_work)))
+    whole = [whole_run(trace)] if at_work and not len(inferred) else []
+    return WindowSelection(inferred.windows() or whole, tuple(_stack_diagnostics(inferred, at_work)))
 
 
 def _measured_work(trace: Trace) -> bool:
@@ -124,8 +124,8 @@ def _from_table(
             f"{trace.info.name} has no {row_name}, so --windows {source} finds nothing. tracekit analyze"
             " lists the tables of the recording; without --windows it chooses the best source."
         )
-    windows = bind_threads(trace, windows, inferred.windows)
-    untouched = _untouched(windows, inferred.windows)
+    windows = bind_threads(trace, windows, inferred)
+    untouched = _untouched(windows, inferred)
     diagnostics = _ane_diagnostics(trace, labels, windows) if source == "ane" else []
     if untouched:
         diagnostics.append(Diagnostic("warning", "calls-outside-windows", len(untouched)))
@@ -133,22 +133,22 @@ def _from_table(
 
 
 def _with_threads(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Window]:
-    return bind_threads(trace, windows, windows_from_stacks(trace, labels).windows)
+    return bind_threads(trace, windows, windows_from_stacks(trace, labels))
 
 
 def _with_calls(
     trace: Trace, labels: SampleLabels, source: str, windows: list[Window], inferred: Inferred
 ) -> WindowSelection:
     """Return measured windows, and the calls on stacks that none of them touches, so that no call is lost."""
-    windows = bind_threads(trace, windows, inferred.windows)
-    untouched = _untouched(windows, inferred.windows)
+    windows = bind_threads(trace, windows, inferred)
+    untouched = _untouched(windows, inferred)
     diagnostics = [Diagnostic("info", "windows-from-stacks-too", len(untouched))] if untouched else []
     if source == "ane":
         diagnostics += _ane_diagnostics(trace, labels, [*windows, *untouched])
     return WindowSelection([*windows, *untouched], tuple(diagnostics))
 
 
-def _untouched(windows: Sequence[Window], calls: Sequence[Window]) -> list[Window]:
+def _untouched(windows: Sequence[Window], calls: Inferred) -> list[Window]:
     """Return the calls that overlap no window that may be of their process and thread."""
     # Windows are united by owner, once for all calls; -1 is an unknown process or thread. A call without a
     # thread may be of any, so each process has the union of its windows, too.
@@ -158,14 +158,14 @@ def _untouched(windows: Sequence[Window], calls: Sequence[Window]) -> list[Windo
         covered[window.pid, None].append(window)
     unions = {owner: IntervalSet.of(*edges_of(owned)) for owner, owned in covered.items()}
     touched = np.zeros(len(calls), bool)
-    starts, ends = edges_of(calls)
-    owners = pd.DataFrame({"pid": [c.pid for c in calls], "thread": [c.thread_id for c in calls]})
+    starts, ends = calls.starts_ns, calls.ends_ns
+    owners = pd.DataFrame({"pid": calls.pid, "thread": calls.thread_id})
     for (pid, thread), rows in rows_by(owners, "pid", "thread"):
         threads = (None,) if thread < 0 else (-1, int(thread))
         for owner in product({-1, int(pid)}, threads):
             if owner in unions:
                 touched[rows] |= unions[owner].touches(starts[rows], ends[rows])
-    return [call for call, is_touched in zip(calls, touched.tolist(), strict=True) if not is_touched]
+    return calls.part(~touched).windows()
 
 
 def _ane_diagnostics(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Diagnostic]:
@@ -181,7 +181,7 @@ def _ane_diagnostics(trace: Trace, labels: SampleLabels, windows: list[Window]) 
     return diagnostics
 
 
-def bind_threads(trace: Trace, windows: Sequence[Window], calls: Sequence[Window]) -> list[Window]:
+def bind_threads(trace: Trace, windows: Sequence[Window], calls: Inferred) -> list[Window]:
     """Assign a thread to windows without one: the thread whose prediction calls cover them.
 
     ``calls`` are windows from stacks. The thread must cover at least half of the window, and a sampling
@@ -191,11 +191,12 @@ def bind_threads(trace: Trace, windows: Sequence[Window], calls: Sequence[Window
     is_core_ai = [window.source == CORE_AI for window in windows]
     if all(is_core_ai) or not any(is_core_ai):
         return _bound(trace, windows, calls)
+    calls_core_ai = np.array([_CORE_AI_ENTRY in name for name in calls.names], bool)[calls.name]
     by_runtime = [
         _bound(
             trace,
             [window for window, matches in zip(windows, is_core_ai, strict=True) if matches is of_core_ai],
-            [call for call in calls if (_CORE_AI_ENTRY in call.label) is of_core_ai],
+            calls.part(calls_core_ai == of_core_ai),
         )
         for of_core_ai in (True, False)
     ]
@@ -203,17 +204,18 @@ def bind_threads(trace: Trace, windows: Sequence[Window], calls: Sequence[Window
     return [next(bound[of_core_ai]) for of_core_ai in is_core_ai]
 
 
-def _bound(trace: Trace, windows: Sequence[Window], calls: Sequence[Window]) -> list[Window]:
+def _bound(trace: Trace, windows: Sequence[Window], calls: Inferred) -> list[Window]:
     # For each window: the longest cover by a thread so far, its thread, and the second longest cover.
     starts, ends = edges_of(windows)
     pids = np.array([window.pid for window in windows], np.int64)
     best, second = np.zeros(len(windows), np.int64), np.zeros(len(windows), np.int64)
     owner = np.full(len(windows), -1, np.int64)
-    calls_of: defaultdict[int, list[Window]] = defaultdict(list)
-    for call in calls:
-        calls_of[call.thread_id].append(call)
-    for thread in sorted(calls_of.keys() - {-1}):
-        spans, pid = IntervalSet.of(*edges_of(calls_of[thread])), calls_of[thread][0].pid
+    threads, thread_number = np.unique(calls.thread_id, return_inverse=True)
+    for thread, of_thread in zip(threads.tolist(), positions_by(thread_number, len(threads)), strict=True):
+        if thread < 0:
+            continue
+        spans = IntervalSet.of(calls.starts_ns[of_thread], calls.ends_ns[of_thread])
+        pid = int(calls.pid[of_thread[0]])
         near = (starts < spans.ends[-1]) & (ends > spans.starts[0]) & ((pids < 0) | (pids == pid))
         rows = np.flatnonzero(near)
         covered = spans.within(starts[rows], ends[rows])
@@ -236,7 +238,7 @@ def _stack_diagnostics(inferred: Inferred, at_work: bool) -> list[Diagnostic]:
     if inferred.bridged:
         numbers = {"longest_ns": inferred.longest_ns}
         diagnostics.append(Diagnostic("info", "holes-bridged", inferred.bridged, numbers))
-    if inferred.windows:
+    if len(inferred):
         diagnostics.append(Diagnostic("info", "windows-inferred"))
     elif at_work:
         diagnostics.append(Diagnostic("info", "no-prediction-calls"))

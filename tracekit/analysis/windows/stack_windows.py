@@ -23,14 +23,15 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import is_phase, positions_by
 from tracekit.analysis.windows.window import Window, sampling_period_ns
-from tracekit.model.columns import IntArray
+from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Basis, Phase
 
@@ -76,18 +77,43 @@ class _Caller:
 
 @dataclass(frozen=True)
 class Inferred:
-    """Windows from stacks, and the number of holes beyond ``SHORT_HOLE`` that count as waiting inside one."""
+    """Windows from stacks as parallel arrays: there may be several for each window of a table.
 
-    windows: list[Window]
+    ``name`` is a position in ``names``. ``bridged`` is the number of holes beyond ``SHORT_HOLE`` that count
+    as waiting inside a window, ``longest_ns`` the longest of them.
+    """
+
+    starts_ns: IntArray
+    ends_ns: IntArray
+    thread_id: IntArray
+    pid: IntArray
+    name: IntArray
+    names: Sequence[str]
     bridged: int
     longest_ns: int
+
+    def __len__(self) -> int:
+        return len(self.starts_ns)
+
+    def part(self, marked: BoolArray) -> Inferred:
+        """Return the marked windows."""
+        arrays = ("starts_ns", "ends_ns", "thread_id", "pid", "name")
+        return replace(self, **{name: getattr(self, name)[marked] for name in arrays})
+
+    def windows(self) -> list[Window]:
+        """Return the windows as records."""
+        columns = (self.starts_ns, self.ends_ns, self.name, self.thread_id, self.pid)
+        return [
+            Window(start_ns, end_ns, self.names[name], "stacks", Basis.INFERRED, thread, pid)
+            for start_ns, end_ns, name, thread, pid in zip(
+                *(column.tolist() for column in columns), strict=True
+            )
+        ]
 
 
 def windows_from_stacks(trace: Trace, labels: SampleLabels) -> Inferred:
     """Return the windows by the rules in the module's docstring. Expects ``trace.samples`` in time order."""
-    reader = _StackReader(trace, labels)
-    windows = reader.windows()
-    return Inferred(windows, len(reader.bridged_ns), max(reader.bridged_ns, default=0))
+    return _StackReader(trace, labels).inferred()
 
 
 class _StackReader:
@@ -104,13 +130,33 @@ class _StackReader:
         self._tail = self._period if trace.weight_unit == "ns" else 1
         waits_for_engine = is_phase(labels.phase, Phase.DISPATCH, Phase.WAIT)
         self.bridged_ns: list[int] = []
-        self._entry_points: dict[int, str] = {}
         self._long = max(LONG_HOLE_NS, SHORT_HOLE * self._period)
         self._longest_hole = np.where(waits_for_engine, self._long, SHORT_HOLE * self._period)
 
-    def windows(self) -> list[Window]:
+    def inferred(self) -> Inferred:
+        """Return the windows of all processes."""
+        by_process = list(self._runs())
+        runs = [run for _, of_process in by_process for run in of_process]
+        first, last, before, thread, stack = (
+            np.array([getattr(run, name) for run in runs], np.int64)
+            for name in ("first_ns", "last_ns", "before_ns", "thread_id", "entry_stack")
+        )
+        pids = [pid for pid, of_process in by_process for _ in of_process]
+        name, stacks = pd.factorize(stack)
+        return Inferred(
+            first,
+            np.minimum(last + self._tail, np.maximum(before, last + 1)),
+            thread,
+            np.array(pids, np.int64),
+            name,
+            [self._entry_point(number) for number in stacks.tolist()],
+            len(self.bridged_ns),
+            max(self.bridged_ns, default=0),
+        )
+
+    def _runs(self) -> Iterator[tuple[int, list[_Run]]]:
+        """Yield each process and its runs."""
         labels = self._labels
-        windows = []
         # Loops run over processes, callers and runs; everything per sample is an array operation.
         of_thread = positions_by(self._threads.astype(np.int64) + 1, len(self._trace.threads) + 1)
         at_work = np.flatnonzero(labels.in_call | labels.is_worker)
@@ -123,8 +169,7 @@ class _StackReader:
             runs = [run for caller in by_caller for run in caller.runs]
             clusters = list(self._clusters(self._outside(workers, runs)))
             runs += [cluster for cluster in clusters if not self._attach(cluster, by_caller)]
-            windows += [self._window(run, int(pid)) for run in runs]
-        return windows
+            yield int(pid), runs
 
     def _call_runs(self, samples: IntArray, thread: int, workers: IntArray) -> Iterator[_Run]:
         """Cut one thread's samples into runs inside a call."""
@@ -221,17 +266,10 @@ class _StackReader:
         is_after_caller = run.after_ns + self._tail <= cluster.last_ns
         return is_after_caller and 0 <= hole <= self._longest_hole[cluster.last_sample]
 
-    def _window(self, run: _Run, pid: int) -> Window:
-        end_ns = min(run.last_ns + self._tail, max(run.before_ns, run.last_ns + 1))
-        label = "asynchronous execution"
-        if run.thread_id >= 0:
-            label = self._entry_point(run.entry_stack)
-        return Window(run.first_ns, end_ns, label, "stacks", Basis.INFERRED, run.thread_id, pid)
-
     def _entry_point(self, stack: int) -> str:
-        """Return the symbol of a stack's prediction frame."""
-        if stack not in self._entry_points:
-            stacks = self._trace.stacks
-            frame = stacks.stack(stack)[self._labels.classification.boundary[stack]]
-            self._entry_points[stack] = str(stacks.symbols[frame])
-        return self._entry_points[stack]
+        """Return the symbol of a stack's prediction frame; workers of a runtime have no such stack, -1."""
+        if stack < 0:
+            return "asynchronous execution"
+        stacks = self._trace.stacks
+        frame = stacks.stack(stack)[self._labels.classification.boundary[stack]]
+        return str(stacks.symbols[frame])
