@@ -18,7 +18,8 @@ from tracekit.comparison.rows import refused
 from tracekit.errors import UsageError
 from tracekit.load import open_trace
 from tracekit.report.comparison.cautions import caution_text
-from tracekit.report.comparison.wording import cells, missing, sentence, table_rows
+from tracekit.report.comparison.headline import sentence
+from tracekit.report.comparison.wording import cells, missing, table_rows
 
 pytestmark = pytest.mark.integration
 
