@@ -98,6 +98,17 @@ def test_links_lead_somewhere() -> None:
                 assert (path.parent / target).exists(), f"{path.name}: {target}"
 
 
+def test_the_readme_shows_what_the_program_writes() -> None:
+    (shown,) = re.findall(
+        r"\$ tracekit analyze X\.trace\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL
+    )
+    path = ROOT / "sample_traces" / "fallback-midway-ios27"
+    written = CliRunner(env={"COLUMNS": ""}).invoke(main, ["analyze", str(path)]).stdout
+    place = 0
+    for part in shown.split("…\n"):
+        place = written.index(part, place)  # in order, with nothing between the lines of a part
+
+
 def test_a_typo_in_a_command_is_wrong_usage() -> None:
     result = CliRunner().invoke(main, ["analyse"])
     assert result.exit_code == 2

@@ -61,7 +61,7 @@ def test_what_the_pages_need_is_there(reading: Reading) -> None:
     analysis = read_json(library.analysis_path(recording.id))
     assert (analysis["schema"], analysis["samples"]["count"]) == ("tracekit-analysis/1", 311)
     sections = read_json(library.sections_path(recording.id))
-    assert list(sections)[:2] == ["verdict", "windows"]
+    assert list(sections)[:3] == ["verdict", "findings", "windows"]
     assert "timeline" not in sections
     assert sections["verdict"].startswith('<section id="verdict"')
 
