@@ -52,6 +52,24 @@ def test_limits_are_marked_in_the_table_and_noted_below_it(opened: Any) -> None:
     assert note.bounding_box()["y"] > rows.last.bounding_box()["y"]
 
 
+def test_a_finding_selects_its_calls_and_gives_its_command(opened: Any) -> None:
+    text = page.to_html(analysis_of("fallback-midway-ios27"))
+    tab = shown(opened, text)
+    item = tab.locator(".finding", has_text="SpeechEncoder left the Neural Engine after its 6th call")
+    assert item.locator(".severity").inner_text() == "!"
+    link = item.get_by_role("link")
+    link.click()
+    settled(tab)
+    assert tab.locator("#windows-live tr.inside").count() == 6
+    assert "chosen" in item.get_attribute("class")
+    again = shown(opened, text, fragment=link.get_attribute("href"))  # the link is an address of its own
+    assert settled(again).locator("#windows-live tr.inside").count() == 6
+    copy = item.get_by_role("button", name="Copy the command")
+    copy.first.click()
+    settled(tab)
+    assert copy.first.inner_text() in ("Copied", "Selected")  # as the browser permits
+
+
 def test_a_recording_without_samples_and_without_windows_has_a_remark(opened: Any) -> None:
     trace = tracekit.open_trace(SAMPLES / "ane-intervals-macos26")
     nothing = replace(
@@ -83,6 +101,7 @@ def test_without_javascript_the_report_is_read_all_the_same(opened: Any) -> None
     tab = opened(text=page.to_html(analysis_of("fallback-midway-ios27")), java_script_enabled=False)
     assert tab.locator("#timeline-static svg").is_visible()
     assert tab.locator("#windows-static tbody tr").count() == 12
+    assert "tracekit record --app SampleApp" in tab.locator("#findings .command").first.inner_text()
     assert "BNNSGraphContextExecute_v2" in (tab.locator("#stacks").text_content() or "")
 
 

@@ -61,6 +61,7 @@ def test_from_two_ticks_to_the_verdict(both: Served, tab: Any) -> None:
     assert tab.locator("header h1, main h2").all_inner_texts() == [
         "Comparison",
         "Verdict",
+        "Findings that appeared, vanished or changed",
         "Compared",
         "Timelines",
         "Differences",
