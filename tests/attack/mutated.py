@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,8 @@ SAMPLES = ROOT / "sample_traces"
 SMALL = str(SAMPLES / "cpu-espresso-lstm-macos13" / "time-profile.xml")
 GOOD_EXPORTS = str(SAMPLES / "ane-e5rt-macos26")
 ROWS_OF_A_SEED = 12
-DRAWN = (outputs.text, outputs.text, outputs.json, outputs.markdown, outputs.html)
+TEXTS = [partial(outputs.text, verbose=verbose) for verbose in (False, True)]
+DRAWN = (*TEXTS, outputs.json, outputs.markdown, outputs.html)
 
 NUMBERS = (
     0,
