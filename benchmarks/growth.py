@@ -56,7 +56,7 @@ TARGETS = {
     "report": Target(1_000_000),
     "deep first row": Target(200_000),
     "tables": Target(20_000, 5),
-    "different tables": Target(20_000, 12),
+    "different tables": Target(10_000, 6),
     "unread tables": Target(20_000, 4),
 }
 
