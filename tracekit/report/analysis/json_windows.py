@@ -23,7 +23,7 @@ from tracekit.report.json_layout import NULL, Layout, column_texts, number, or_n
 from tracekit.report.wording.texts import Texts, content, digits, picked, spelled, texts_of, where
 from tracekit.text import format_thread
 
-_BLOCK = 2_000
+_BLOCK = 4_000
 """Windows whose text is in memory at once."""
 _SEGMENT_FIELDS = ("engine", "start_ns", "end_ns", "busy_ns", "basis")
 _SUBMISSION_FIELDS = ("segments", "covered_ns", "longest_ns", "gaps_ns", "longest_gap_ns")
