@@ -12,6 +12,7 @@ import pandas as pd
 from tracekit.analysis.engines.codes import rows_by
 from tracekit.analysis.engines.interval_sets import IntervalSet, union
 from tracekit.analysis.engines.ownership import Ownership
+from tracekit.model.columns import IntArray
 from tracekit.model.schemas import ANE_TABLES, CORE_ML, GPU_INTERVALS, GPU_TABLES
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Engine, Phase
@@ -20,6 +21,7 @@ _WORK = (Phase.EXECUTE, Phase.LOAD, Phase.COMPILE)
 
 Key = tuple[Engine, Phase | None]
 _Lane = tuple[int, str]  # process, model
+_NO_ROWS = np.zeros(0, np.int64)
 
 
 def is_work(key: Key) -> bool:
@@ -121,8 +123,8 @@ class Measured:
         counted = tuple(
             (pid, model)
             for pid in pids
-            for model in by_process.get(pid, {})
-            if not scope.model or model in ("", scope.model)
+            for model in (("", scope.model) if scope.model else by_process.get(pid, {}))
+            if model in by_process.get(pid, {})
         )
         # A thousand processes may all have the lanes of none: these are one union.
         if (key, counted) not in self._unions:
@@ -132,11 +134,15 @@ class Measured:
     def submissions(self, scope: Scope) -> pd.DataFrame:
         """Return the Neural Engine's rows of execution for that scope; the same row twice is one."""
         rows = self._submissions
-        pid, model = rows["pid"].to_numpy(np.int64), rows["owner_model"].to_numpy(object)
-        counts = np.isin(pid, [-1, *scope.pids]) if scope.pids else np.ones(len(rows), bool)
         if scope.model:
-            counts &= (model == "") | (model == scope.model)
-        return rows[counts]
+            chosen = [self._submissions_by_model.get(model, _NO_ROWS) for model in ("", scope.model)]
+            rows = rows.iloc[np.sort(np.concatenate(chosen))]
+        return rows[rows["pid"].isin([-1, *scope.pids]).to_numpy(bool)] if scope.pids else rows
+
+    @cached_property
+    def _submissions_by_model(self) -> dict[str, IntArray]:
+        """The positions of each model's rows of execution; there may be 100,000 models."""
+        return {str(model): rows for (model,), rows in rows_by(self._submissions, "owner_model")}
 
     @cached_property
     def _submissions(self) -> pd.DataFrame:
