@@ -22,6 +22,7 @@ from tracekit.analysis.findings.host import (
     interface_threads,
     stacks_with,
 )
+from tracekit.analysis.findings.lengths import typical_length
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML
 from tracekit.model.vocabulary import Basis, Engine, Phase
@@ -144,7 +145,7 @@ class _Beside:
         is_work &= ~self.is_conversion & ~self.is_allocation
         for gaps in self._gaps(is_work, _REPEATED, 0):
             typical = self._calls.median(gaps.amounts_ns)
-            length = self._calls.median(self._calls.lengths[gaps.model.rows])
+            length = typical_length(self._calls, gaps.model.rows)
             if typical > length:
                 yield self._finding("work-beside-calls", "warning", gaps, is_work, self._app_frames)
 
@@ -202,7 +203,7 @@ class _Beside:
             "seen": len(seen),
             "typical_ns": calls.median(gaps.amounts_ns),
             "mean_ns": total_ns // len(gaps.pairs),
-            "length_ns": calls.median(calls.lengths[model.rows]),
+            "length_ns": typical_length(calls, model.rows),
             "symbol": symbol,
             "symbol_ns": weight_ns // len(gaps.pairs),
             "basis": Basis.SAMPLED,
@@ -302,7 +303,7 @@ def _measured_loads(calls: Calls, model: ModelCalls, amounts_ns: IntArray) -> Fi
         "gaps": len(amounts_ns),
         "seen": len(before),
         "typical_ns": calls.median(amounts_ns),
-        "length_ns": calls.median(calls.lengths[model.rows]),
+        "length_ns": typical_length(calls, model.rows),
         "symbol": "",
         "basis": Basis.MEASURED,
     }

@@ -15,7 +15,7 @@ from tracekit.analysis.engines.codes import group_codes, positions_by
 from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
-from tracekit.analysis.findings.lengths import extra_length, hold_length, share_of
+from tracekit.analysis.findings.lengths import extra_length, hold_length, share_of, typical_length
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import GPU_INTERVALS
 from tracekit.model.vocabulary import Basis, Engine, Phase
@@ -134,8 +134,8 @@ def _finding(
         "others_ns": calls.median(sharing.others_ns[rows]),
         "users": tuple((user.name, user.is_own) for _, user in named[:_MOST_NAMES]),
         "more_users": max(len(named) - _MOST_NAMES, 0),
-        "with_ns": calls.median(calls.lengths[rows]),
-        "without_ns": calls.median(calls.lengths[sharing.without]) if len(sharing.without) else None,
+        "with_ns": typical_length(calls, rows),
+        "without_ns": typical_length(calls, sharing.without) if len(sharing.without) else None,
         "extra_ns": sharing.extra_ns or None,
     }
     table = calls.analysis.measured.reported.get(engine, GPU_INTERVALS)

@@ -10,7 +10,7 @@ import numpy as np
 from tracekit.analysis.engines.codes import is_engine, is_phase, sums
 from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
-from tracekit.analysis.findings.lengths import extra_length, hold_length
+from tracekit.analysis.findings.lengths import extra_length, hold_length, typical_length
 from tracekit.model.columns import IntArray
 from tracekit.model.vocabulary import Basis, Engine, Phase
 
@@ -53,8 +53,8 @@ def efficiency_cores(calls: Calls) -> Iterator[Finding]:
             "calls": len(model.rows),
             "slow": len(slow_rows),
             "share": on_slow / counted,
-            "slow_ns": calls.median(calls.lengths[slow_rows]),
-            "fast_ns": calls.median(calls.lengths[fast_rows]) if len(fast_rows) else None,
+            "slow_ns": typical_length(calls, slow_rows),
+            "fast_ns": typical_length(calls, fast_rows) if len(fast_rows) else None,
             "extra_ns": extra_ns or None,
         }
         yield Finding(

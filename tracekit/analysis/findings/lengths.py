@@ -32,6 +32,12 @@ def extra_length(calls: Calls, rows: IntArray, others: IntArray) -> int:
     return max(calls.median(lengths) - calls.median(shorter), 0) if clearly_longer(lengths, shorter) else 0
 
 
+def typical_length(calls: Calls, rows: IntArray) -> int:
+    """Return the median length of some calls, without first ones where there are others: the headline's."""
+    warm = rows[~calls.first[rows]]
+    return calls.median(calls.lengths[warm if len(warm) else rows])
+
+
 def share_of(amount_ns: IntArray, lengths: IntArray) -> float:
     """Return the part that some times are of all calls' time."""
     return float(amount_ns.sum(dtype=np.float64)) / max(float(lengths.sum(dtype=np.float64)), 1.0)
