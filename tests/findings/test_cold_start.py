@@ -52,7 +52,7 @@ def test_a_first_call_that_takes_longer() -> None:
     assert (finding.lost_ns, finding.windows) == (20 * MS, WindowRanges(1, ((0, 0),)))
     assert text.title == "The first call of Net took 30.0 ms, the others 10.0 ms."
     assert text.cost == "That is 20.0 ms more, once; no compile and no load is seen in it."
-    assert text.next_steps[1].command == "tracekit check literal --require 'first in Net <= 15ms'"
+    assert text.next_steps[1].command == "tracekit check literal --require 'first in Net <= 11ms'"
 
 
 def test_what_is_compiled_in_the_first_call_is_part_of_it() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.engines.codes import is_engine, is_phase
+from tracekit.analysis.engines.codes import is_engine, is_phase, sums
 from tracekit.analysis.engines.submissions import SEPARATOR
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
@@ -26,6 +26,10 @@ _MANY_GAPS = 10
 _MUCH_ELSEWHERE = 4
 """Choices: gaps of 1/10, or work elsewhere of 1/4 of the calls' time deserve a warning."""
 _MOST_NAMES = 64
+_MOST_MODELS = 64
+_NOTHING: Mapping[str, Any] = {"between": None, "between_ns": None, "frame": None}
+_MOST_CALLS = 1000
+"""So many calls show what runs between the pieces of all."""
 
 
 def partly_on_engine(calls: Calls) -> Iterator[Finding]:
@@ -73,6 +77,13 @@ class _Parts:
         return marked
 
     @cached_property
+    def costly_ns(self) -> int:
+        """The gaps of the model with fewer than ``_MOST_MODELS`` before it, in the order of their gaps."""
+        rows = np.flatnonzero(self.is_cut & (self.calls.model_of >= 0))
+        totals = sums(self.calls.model_of[rows], self.gaps_ns[rows], len(self.calls.models))
+        return int(np.sort(totals)[-min(_MOST_MODELS, len(totals)) :][0])
+
+    @cached_property
     def gaps_ns(self) -> IntArray:
         gaps: IntArray = self.calls.analysis.submissions["gaps_ns"].fillna(0).to_numpy(np.int64)
         return gaps
@@ -89,7 +100,9 @@ def _cut(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding | None:
     is_named = bool((submissions["segments"].fillna(0) > 1).any())
     gaps = parts.gaps_ns[rows]
     total, length = int(gaps.sum()), int(calls.lengths[rows].sum())
-    between = _between(calls, model, rows[parts.is_alone[rows]])
+    # What runs in the gaps takes a look at samples: only where it costs most.
+    is_costly = total >= parts.costly_ns
+    between = _between(calls, model, _some(rows[parts.is_alone[rows]])) if is_costly else _NOTHING
     numbers: dict[str, Any] = {
         "is_named": model.is_named,
         "engine": Engine.ANE,
@@ -125,6 +138,11 @@ def _cut(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding | None:
     )
 
 
+def _some(rows: IntArray) -> IntArray:
+    """Return calls from all over the run, at most about ``_MOST_CALLS``."""
+    return rows[:: 1 + len(rows) // _MOST_CALLS]
+
+
 def _names(submissions: pd.DataFrame) -> list[str]:
     """Return the segments of the first call that names them, in order."""
     names = [text for text in submissions["names"].cat.categories if text]
@@ -133,14 +151,13 @@ def _names(submissions: pd.DataFrame) -> list[str]:
     return str(chosen.iloc[0]).split(SEPARATOR) if len(chosen) else []
 
 
-def _between(calls: Calls, model: ModelCalls, rows: IntArray) -> dict[str, Any]:
+def _between(calls: Calls, model: ModelCalls, rows: IntArray) -> Mapping[str, Any]:
     """Return the engine that the samples between the pieces show, and its time per call.
 
     A runtime whose engine is not visible is one of them.
     """
-    nothing = {"between": None, "between_ns": None, "frame": None}
     if calls.trace.weight_unit != "ns" or not len(calls.trace.samples) or not len(rows):
-        return nothing
+        return _NOTHING
     labels, measured = calls.analysis.labels, calls.analysis.measured
     sample, window = calls.analysis.members.pairs(rows)
     time = calls.trace.samples["time_ns"].to_numpy(np.int64)[sample]
@@ -154,7 +171,7 @@ def _between(calls: Calls, model: ModelCalls, rows: IntArray) -> dict[str, Any]:
     amounts = {engine: int(weights[is_engine(labels.engine[sample], engine)].sum()) for engine in engines}
     engine = max(amounts, key=lambda name: amounts[name])
     if not amounts[engine]:
-        return nothing
+        return _NOTHING
     chosen = sample[is_engine(labels.engine[sample], engine)]
     return {
         "between": engine,
@@ -180,7 +197,7 @@ def _shared(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding | None:
     other = max(others, key=lambda name: (int(times[name].sum()), int(calls.serves(name)[rows].sum())))
     is_measured = bool(calls.work[other].busy_ns[rows].any())
     labels = calls.analysis.labels
-    sample, _ = calls.analysis.members.pairs(rows)
+    sample, _ = calls.analysis.members.pairs(_some(rows))
     is_part = is_engine(labels.engine[sample], other) & is_phase(
         labels.phase[sample], *(phase for phase in Phase if phase.is_inference)
     )
