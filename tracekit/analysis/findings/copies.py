@@ -36,7 +36,7 @@ def copies_around_engine(calls: Calls) -> Iterator[Finding]:
         sums(model[inside], amounts[inside], count)
         for amounts in (copies.samples, copies.sampled_ns, calls.lengths)
     )
-    is_large = (samples >= _FEWEST_SAMPLES) & (copied >= _LARGE_SHARE * lengths)
+    is_large = (samples >= _FEWEST_SAMPLES) & (lengths > 0) & (copied >= _LARGE_SHARE * lengths)
     for position in np.flatnonzero(is_large).tolist():
         entry = calls.models[position]
         yield _finding(calls, entry, entry.rows[is_whole[entry.rows]], copies)
