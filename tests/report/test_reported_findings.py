@@ -99,6 +99,15 @@ def test_without_a_finding_the_page_states_it() -> None:
     assert findings_markdown((), analysis.trace.info) == ""
 
 
+def test_a_note_has_all_but_its_title_folded() -> None:
+    analysis = left_engine()
+    warning = next(finding for finding in analysis.findings if finding.kind == "fell-back")
+    note = findings_html([replace(warning, severity="info")], analysis.trace.info)
+    assert note.index("<details>") < note.index("tracekit record")
+    page = findings_html([warning], analysis.trace.info)
+    assert page.index("tracekit record") < page.index("<details>")
+
+
 def test_many_findings_are_folded_and_counted() -> None:
     analysis = left_engine()
     many = [finding for finding in analysis.findings if finding.kind == "fell-back"] * (MOST_FINDINGS + 7)

@@ -24,7 +24,7 @@ export function linkFindings(section, view, store, choose) {
     const title = item.querySelector("h3");
     const label = `Show in the timeline: ${title.lastChild.textContent}`;
     const link = make("a", { href, onclick, className: "live-only", "aria-label": label }, "Show in the timeline");
-    (item.querySelector(".cost") ?? title).append(" ", link);
+    (item.querySelector(":scope > .cost") ?? title).append(" ", link);
   });
   const mark = ({ range }) =>
     items.forEach((item, index) => {

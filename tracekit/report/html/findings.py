@@ -54,19 +54,24 @@ def severity_mark(severity: Severity) -> Html:
 
 
 def _item(finding: Finding, text: FindingText) -> Html:
-    first, *others = text.next_steps or (None,)
-    more = [
+    """Return a finding; of a note only the title, the remainder is folded, so that it hides no warning."""
+    shown = [
+        tag("p", text.cost, class_="cost") if text.cost else None,
+        tag("p", text.basis, class_="note") if text.basis else None,
+        *(step_html(step) for step in text.next_steps[:1]),
+    ]
+    folded = [
         tag("p", text.detail) if text.detail else None,
-        *(step_html(step) for step in others),
+        *(step_html(step) for step in text.next_steps[1:]),
         tag("p", tag("code", finding.kind), f": what it means and what it does not prove is in {text.link}."),
     ]
+    if finding.severity == "info":
+        shown, folded = [], [*shown, *folded]
     return tag(
         "li",
         tag("h3", severity_mark(finding.severity), text.title),
-        tag("p", text.cost, class_="cost") if text.cost else None,
-        tag("p", text.basis, class_="note") if text.basis else None,
-        step_html(first) if first else None,
-        tag("details", tag("summary", "More about this"), *more),
+        *shown,
+        tag("details", tag("summary", "More and the next step" if not shown else "More"), *folded),
         class_="finding",
     )
 
