@@ -78,7 +78,9 @@ class Calls:
         is_function = (source == "stacks") & (model == "")
         name = np.where(model != "", model, np.where(self._is_given, "", label))
         # Overlapping calls of one function may be of two models, and are never one figure.
-        overlaps = is_function & np.isin(name, name[is_function & ~windows["alone"].to_numpy(bool)])
+        # By codes: numpy compares each of two arrays of objects with each of the other's.
+        code = group_codes(name)
+        overlaps = is_function & np.isin(code, code[is_function & ~windows["alone"].to_numpy(bool)])
         thread = np.where(overlaps, self.thread_ids, -1)
         group = group_codes(name, model, is_function, pid, thread, source == "run")
         groups = [
