@@ -70,6 +70,7 @@ def test_pieces_without_names_are_cut_where_another_engine_works_in_the_call() -
     finding, text = only(calls_of(pieces, on_cpu=[8, 9, 10]))
     assert finding.confidence == "likely"
     assert text.title == "Net is cut into 2 pieces on the Neural Engine in each call."
+    assert not text.detail
     assert not partial(calls_of(pieces, on_cpu=[]))
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from tracekit.analysis.engines.codes import is_engine, is_phase, sums
 from tracekit.analysis.engines.submissions import SEPARATOR
@@ -68,25 +67,40 @@ class _Parts:
         A batch submits one segment several times. Where labels name no segment, work of another engine in
         the call shows that they differ.
         """
-        rows = self.calls.analysis.submissions
-        submissions, segments = (
-            rows[name].fillna(0).to_numpy(np.int64) for name in ("submissions", "segments")
-        )
-        unnamed = rows["segments"].isna().to_numpy(bool)
-        marked: BoolArray = (segments > 1) | (unnamed & (submissions > 1) & self.is_shared[Engine.ANE])
+        unnamed = self.calls.analysis.submissions["segments"].isna().to_numpy(bool)
+        is_other = unnamed & (self.submissions > 1) & self.is_shared[Engine.ANE]
+        marked: BoolArray = (self.segments > 1) | is_other
         return marked
 
     @cached_property
-    def costly_ns(self) -> int:
-        """The gaps of the model with fewer than ``_MOST_MODELS`` before it, in the order of their gaps."""
+    def submissions(self) -> IntArray:
+        return self._column("submissions")
+
+    @cached_property
+    def segments(self) -> IntArray:
+        return self._column("segments")
+
+    @cached_property
+    def costly(self) -> frozenset[int]:
+        """The positions of the models with the longest gaps, at most ``_MOST_MODELS``."""
         rows = np.flatnonzero(self.is_cut & (self.calls.model_of >= 0))
         totals = sums(self.calls.model_of[rows], self.gaps_ns[rows], len(self.calls.models))
-        return int(np.sort(totals)[-min(_MOST_MODELS, len(totals)) :][0])
+        return frozenset(np.argsort(-totals, kind="stable")[:_MOST_MODELS].tolist())
 
     @cached_property
     def gaps_ns(self) -> IntArray:
-        gaps: IntArray = self.calls.analysis.submissions["gaps_ns"].fillna(0).to_numpy(np.int64)
-        return gaps
+        return self._column("gaps_ns")
+
+    @cached_property
+    def names(self) -> tuple[IntArray, Sequence[str]]:
+        """The segments of each call as a position in a list of texts."""
+        names = self.calls.analysis.submissions["names"].cat
+        codes: IntArray = np.asarray(names.codes, np.int64)
+        return codes, tuple(names.categories)
+
+    def _column(self, name: str) -> IntArray:
+        column: IntArray = self.calls.analysis.submissions[name].fillna(0).to_numpy(np.int64)
+        return column
 
 
 def _cut(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding | None:
@@ -94,14 +108,13 @@ def _cut(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding | None:
     rows = used[parts.is_cut[used]]
     if 2 * len(rows) < len(used) or not len(rows):
         return None
-    submissions = calls.analysis.submissions.iloc[rows]
-    pieces = Counter(submissions["submissions"].to_numpy(np.int64).tolist())
+    pieces = Counter(parts.submissions[rows].tolist())
     usual, alike = pieces.most_common(1)[0]
-    is_named = bool((submissions["segments"].fillna(0) > 1).any())
+    is_named = bool((parts.segments[rows] > 1).any())
     gaps = parts.gaps_ns[rows]
     total, length = int(gaps.sum()), int(calls.lengths[rows].sum())
     # What runs in the gaps takes a look at samples: only where it costs most.
-    is_costly = total >= parts.costly_ns
+    is_costly = int(calls.model_of[rows[0]]) in parts.costly
     between = _between(calls, model, _some(rows[parts.is_alone[rows]])) if is_costly else _NOTHING
     numbers: dict[str, Any] = {
         "is_named": model.is_named,
@@ -110,7 +123,7 @@ def _cut(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding | None:
         "cut": len(rows),
         "pieces": usual,
         "alike": alike,
-        "names": tuple(_names(submissions))[:_MOST_NAMES],
+        "names": tuple(_names(parts, rows))[:_MOST_NAMES],
         "gaps_ns": calls.median(gaps),
         "share": total / length if length else 0.0,
         "is_engine_time": calls.analysis.verdicts.is_engine_time(int(rows[0])),
@@ -143,12 +156,11 @@ def _some(rows: IntArray) -> IntArray:
     return rows[:: 1 + len(rows) // _MOST_CALLS]
 
 
-def _names(submissions: pd.DataFrame) -> list[str]:
-    """Return the segments of the first call that names them, in order."""
-    names = [text for text in submissions["names"].cat.categories if text]
-    named = submissions["names"].astype("str")
-    chosen = named[named.isin(names)]
-    return str(chosen.iloc[0]).split(SEPARATOR) if len(chosen) else []
+def _names(parts: _Parts, rows: IntArray) -> list[str]:
+    """Return the segments of one of the calls that name them, in order."""
+    codes, texts = parts.names
+    named = (texts[code].split(SEPARATOR) for code in np.unique(codes[rows]).tolist() if texts[code])
+    return next(named, [])
 
 
 def _between(calls: Calls, model: ModelCalls, rows: IntArray) -> Mapping[str, Any]:
