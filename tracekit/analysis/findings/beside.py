@@ -290,9 +290,9 @@ def loads_per_call(calls: Calls) -> Iterator[Finding]:
 
 def _load_positions(of_model: Mapping[tuple[str, int], IntArray], model: ModelCalls) -> IntArray | None:
     """Return the loads of a model; rows without a process are the target's."""
-    if not model.is_named:
+    if not model.model:
         return None
-    return of_model.get((model.name, model.pid), of_model.get((model.name, -1)))
+    return of_model.get((model.model, model.pid), of_model.get((model.model, -1)))
 
 
 def _measured_loads(calls: Calls, model: ModelCalls, amounts_ns: IntArray) -> Finding:

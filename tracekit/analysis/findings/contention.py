@@ -75,7 +75,7 @@ def models_in_turn(calls: Calls) -> Iterator[Finding]:
     alone = calls.analysis.window_rows["alone"].to_numpy(bool)
     is_candidate = calls.serves(Engine.ANE) & ~calls.first
     overlapped = is_candidate & ~alone
-    partners = [model for model in calls.models_with(overlapped) if model.is_named][:_MOST_PARTNERS]
+    partners = [model for model in calls.models_with(overlapped) if model.model][:_MOST_PARTNERS]
     if len(partners) < 2 or not (is_candidate & alone).any():
         return
     engine = calls.analysis.measured.everything(_EXECUTION)
@@ -223,15 +223,15 @@ def _partners_in_turn(
     measured = calls.analysis.measured
     starts, ends = calls.starts[rows], calls.ends[rows]
     names = measured.owner.models
-    if model.name not in names:
+    if model.model not in names:
         return []
-    own = measured.spans(measured.scope(model.pid, model.name), _EXECUTION)
+    own = measured.spans(measured.scope(model.pid, model.model), _EXECUTION)
     users = []
     for partner in partners:
-        if partner.name not in names or partner.name == model.name:
+        if partner.model not in names or partner.model == model.model:
             continue
-        spans = measured.spans(measured.scope(partner.pid, partner.name), _EXECUTION)
+        spans = measured.spans(measured.scope(partner.pid, partner.model), _EXECUTION)
         amount_ns = int(spans.within(starts, ends).sum())
         if amount_ns and (spans & own).within(starts, ends).sum() <= _IN_TURN * amount_ns:
-            users.append(_User(partner.name, partner.pid, spans, True))
+            users.append(_User(partner.model, partner.pid, spans, True))
     return users
