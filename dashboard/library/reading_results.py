@@ -17,7 +17,7 @@ from dashboard.library.names import one_line
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
 
-RESULTS_VERSION = 4
+RESULTS_VERSION = 5
 """The version of the results: results of another version are made again when the dashboard starts."""
 ANALYSIS, SECTIONS_FILE, VIEW = "analysis.json.gz", "sections.json.gz", "view.bin.gz"
 WINDOWS = "windows.json.gz"

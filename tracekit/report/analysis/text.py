@@ -44,13 +44,19 @@ def to_text(analysis: Analysis, layout: TextLayout = LAYOUT) -> str:
 
 
 def _findings(analysis: Analysis, layout: TextLayout) -> str:
-    """List what happened, with what it costs, how that is known, and the next step."""
+    """List what happened, with what it costs, how that is known, and the next step; of an info, the short form.
+
+    The cost is left out where the headline has it.
+    """
     texts = finding_texts(analysis.findings, analysis.trace.info)
+    headline = wording.headline(analysis.answer)
     lines = ["Findings (what costs most comes first)"] if texts else []
     for finding, text in zip(analysis.findings, texts, strict=True):
         lines.append(layout.paragraph(f"{SEVERITY[finding.severity]}{text.title} ({finding.kind})", "  "))
-        lines += [layout.paragraph(part, "    ") for part in (text.cost, text.detail, text.basis) if part]
-        for step in text.next_steps:
+        is_short = finding.severity == "info" and not layout.is_verbose
+        parts = (text.cost,) if is_short else (text.cost, text.detail, text.basis)
+        lines += [layout.paragraph(part, "    ") for part in parts if part and part not in headline]
+        for step in text.next_steps[:1] if is_short else text.next_steps:
             lines.append(layout.paragraph(f"→ {step.text}", "    "))
             # A command is pasted: it stays on one line, however long.
             lines += [f"        {step.command}"] if step.command else []
@@ -130,7 +136,9 @@ def _limits(notes: Footnotes, layout: TextLayout) -> str:
 
 def _more(analysis: Analysis, layout: TextLayout) -> str:
     """Name what the verbose text adds for this recording."""
+    has_short = any(finding.severity == "info" for finding in analysis.findings)
     parts = [
+        "what each finding rests on" if has_short else "",
         "every column of the windows" if len(analysis.window_rows) else "",
         "submissions to the Neural Engine" if analysis.submission_summary else "",
         "the log" if wording.log_lines(analysis.requests) else "",
