@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from evidence_support import Interval, ane, core_ai, core_ml, prediction, with_evidence
+from evidence_support import Interval, Signpost, ane, core_ai, core_ml, prediction, with_evidence
 from trace_support import ANE, BNNS, CALL, MS, UI, Sample, trace_of
 
 from tracekit.analysis import Analysis, analyze
 from tracekit.analysis.findings.finding import Finding, WindowRanges
 from tracekit.model.columns import TRACKS
+from tracekit.model.trace import TraceInfo
 from tracekit.report.wording.findings import FindingText, finding_text
 
 LENGTH, PERIOD = 10.0, 20.0
@@ -149,4 +150,28 @@ def test_the_commands_name_the_recording_the_app_and_the_model() -> None:
     assert [step.command for step in text.next_steps] == [
         "tracekit record --app APP --compute-units all,cpuAndNeuralEngine,cpuAndGPU,cpuOnly",
         "tracekit check literal --require 'ANE used share == 100% in Net'",
+    ]
+
+
+def test_commands_select_what_the_analysis_selected() -> None:
+    """Without the options, the same command would look at other calls."""
+    trace = calls_on("AAACCC").trace
+    marks = [Signpost(20 + n * PERIOD, 30 + n * PERIOD, "sub/cat/Mark") for n in range(6)]
+    marked = replace(trace, signposts=with_evidence(trace, [], marks).signposts)
+    (finding,) = placements(analyze(marked, signposts="sub/cat/*", thread="a"))
+    commands = [step.command for step in finding_text(finding, trace.info).next_steps]
+    assert commands[1] == (
+        "tracekit check literal --thread a --window-signpost 'sub/cat/*' --require 'ANE used share == 100%'"
+    )
+
+
+def test_a_recording_that_was_piped_has_a_placeholder_in_commands() -> None:
+    finding, _ = only(calls_on("AAACCC"))
+    commands = [
+        finding_text(finding, TraceInfo(name, "xctrace-xml", run=2)).next_steps[1].command
+        for name in ("standard input", "-x.xml")
+    ]
+    assert commands == [
+        "tracekit check RECORDING --run 2 --require 'ANE used share == 100% in Net'",
+        "tracekit check ./-x.xml --run 2 --require 'ANE used share == 100% in Net'",
     ]

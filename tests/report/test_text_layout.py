@@ -37,7 +37,7 @@ def test_the_default_is_short_and_names_what_verbose_adds() -> None:
     analysis = analyze(open_trace(SAMPLE_TRACES / "concurrent-models-ios27"))
     short, verbose = to_text(analysis), to_text(analysis, TextLayout(is_verbose=True))
     assert "… and 2 more: see --max-windows, -v or --format json" in short
-    assert short.splitlines()[-2].startswith("-v adds every column of the windows, submissions")
+    assert short.splitlines()[-2].startswith("-v adds what each finding rests on, every column")
     for heading in ("Neural Engine submissions", "not recorded: "):
         assert heading in verbose
         assert heading not in short

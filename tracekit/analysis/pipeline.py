@@ -75,7 +75,8 @@ def analyze(
         raise UsageError(f"'{compute_units}' is none of the compute units {', '.join(COMPUTE_UNITS)}.")
     signposts = [signposts] if isinstance(signposts, str) else signposts
     rules = load_rules(None if markers is None else Path(markers))
-    selection = Selection(process, thread)
+    source = windows if isinstance(windows, str) else "given"
+    selection = Selection(process, thread, source, tuple(signposts))
 
     # Labels: each sample's engine and phase.
     trace = select_process(trace, selection)

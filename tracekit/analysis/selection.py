@@ -24,10 +24,15 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Selection:
-    """The selected process and thread, each by name or number; None is everything."""
+    """The selected process and thread, each by name or number, and the source of the windows.
+
+    None is everything; ``windows`` is "given" for windows of the user's own. ``signposts`` are patterns.
+    """
 
     process: str | int | None = None
     thread: str | int | None = None
+    windows: str = "auto"
+    signposts: tuple[str, ...] = ()
 
 
 def select_process(trace: Trace, selection: Selection) -> Trace:

@@ -89,6 +89,8 @@ class RunInfo:
     process_names: frozenset[str] = frozenset()
 
 
+STANDARD_INPUT = "standard input"
+"""The name of a recording that was piped."""
 FRAME_NAMES = (
     "samples",
     "threads",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from tracekit.analysis.findings.beside import loads_per_call, work_beside_calls
 from tracekit.analysis.findings.calls import Calls
@@ -20,6 +21,7 @@ from tracekit.analysis.findings.recording_limits import recording_limits
 from tracekit.analysis.findings.refusals import failures_and_refusals
 from tracekit.analysis.findings.requested import not_on_requested_engine
 from tracekit.analysis.findings.waiting import gaps_in_calls, main_thread_blocked
+from tracekit.analysis.selection import Selection
 from tracekit.model.vocabulary import Basis
 
 DETECTORS: tuple[Callable[[Calls], Iterable[Finding]], ...] = (
@@ -59,13 +61,23 @@ def find(calls: Calls) -> tuple[Finding, ...]:
     for finding in ranked:
         seen[finding.kind] += 1
         if seen[finding.kind] <= MOST_PER_KIND:
-            ranked_few.append(finding)
+            ranked_few.append(_of_selection(finding, calls.analysis.selection))
     left_out = {kind: count - MOST_PER_KIND for kind, count in sorted(seen.items()) if count > MOST_PER_KIND}
     if left_out:
         ranked_few.append(
             Finding("more-findings", "info", "certain", Basis.MEASURED, numbers={"kinds": left_out})
         )
     return tuple(ranked_few)
+
+
+def _of_selection(finding: Finding, selection: Selection) -> Finding:
+    """Return the finding with actions that analyze the same part of the recording."""
+    if selection == Selection():
+        return finding
+    actions = (
+        replace(action, arguments={**action.arguments, "selection": selection}) for action in finding.actions
+    )
+    return replace(finding, actions=tuple(actions))
 
 
 def _rank(finding: Finding) -> tuple[bool, bool, int, int, str, str, int, int]:

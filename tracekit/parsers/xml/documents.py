@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from tracekit.errors import InputError
+from tracekit.model.trace import STANDARD_INPUT
 from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits, require_at_most
 from tracekit.parsers.source import Progress
 from tracekit.parsers.xml.accelerator import AcceleratedReader, reader_in_use
@@ -27,7 +28,7 @@ def read_documents(
     """Read every document of a file ("-" is standard input); raises what ``Documents.read`` does."""
     with open_bytes(path, progress, limits) as chunks:
         rewind = chunks.rewind if chunks.can_rewind else None
-        name = "standard input" if path == STDIN else path
+        name = STANDARD_INPUT if path == STDIN else path
         return Documents(name, limits=limits, stored_bytes=chunks.stored_bytes).read(chunks, rewind)
 
 

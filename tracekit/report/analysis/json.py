@@ -16,6 +16,7 @@ from tracekit.analysis.classification.frame_names import has_symbol
 from tracekit.analysis.engines.submissions import ModelSubmissions
 from tracekit.analysis.engines.totals import EngineTotals
 from tracekit.analysis.result import Analysis
+from tracekit.analysis.selection import Selection
 from tracekit.model.trace import Trace
 from tracekit.report import wording
 from tracekit.report.analysis.json_findings import findings_document
@@ -66,9 +67,7 @@ def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
         "tracekit": tracekit.__version__,
         "input": {"name": trace.info.name, "kind": trace.info.kind, "run": trace.info.run},
         "recording": _recording(trace),
-        "selection": {
-            name: None if by is None else str(by) for name, by in asdict(analysis.selection).items()
-        },
+        "selection": _selection(analysis.selection),
         "samples": _samples(trace),
         "engines": _engines(analysis.engine_totals, bool(trace.samples_source)),
         "evidence": [_evidence(row) for row in analysis.evidence],
@@ -81,6 +80,15 @@ def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
         "issues": issue_documents(analysis),
     }
     return head, foot
+
+
+def _selection(selection: Selection) -> dict[str, Any]:
+    chosen = {"process": selection.process, "thread": selection.thread}
+    return {
+        **{name: None if by is None else str(by) for name, by in chosen.items()},
+        "windows": selection.windows,
+        "signposts": list(selection.signposts),
+    }
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def to_text(analysis: Analysis, layout: TextLayout = LAYOUT) -> str:
 
 
 def _findings(analysis: Analysis, layout: TextLayout) -> str:
-    """List what happened, with what it costs, how that is known, and the next step; of an info, the short form.
+    """List what happened, with what it costs, how that is known, and the next step; an info is short.
 
     The cost is left out where the headline has it.
     """

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tracekit.analysis.findings.finding import Action
-from tracekit.model.trace import TraceInfo
+from tracekit.analysis.selection import Selection
+from tracekit.model.trace import STANDARD_INPUT, TraceInfo
 from tracekit.text import shell_command
 
+_UNNAMED = "RECORDING"
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -37,57 +39,34 @@ def _compute_units(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
 
 def _check_engine(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     requirement = f"{arguments['engine']} used share == 100%{_scope(arguments['model'])}"
-    return NextStep(
-        "Hold it in CI, once it is fixed:",
-        shell_command(["tracekit", "check", info.name, "--require", requirement]),
-    )
+    return _hold(arguments, info, "--require", requirement)
 
 
 def _check_issue(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
-    return NextStep(
-        "Hold it in CI, once it is fixed:",
-        shell_command(["tracekit", "check", info.name, "--require", f"issues {arguments['code']} == 0"]),
-    )
+    return _hold(arguments, info, "--require", f"issues {arguments['code']} == 0")
 
 
 def _check_first(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     limit_ns = 1.1 * arguments["warm_ns"]  # a first call that is found is longer by a fifth
     limit = f"{round(limit_ns / 1e6)}ms" if limit_ns >= 1e7 else f"{round(limit_ns / 1e3)}us"
     requirement = f"first{_scope(arguments['model'])} <= {limit}"
-    return NextStep(
-        "Hold it in CI, once it is fixed:",
-        shell_command(["tracekit", "check", info.name, "--require", requirement]),
-    )
+    return _hold(arguments, info, "--require", requirement)
 
 
 def _check_segments(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     quantity = "segments" if arguments["is_named"] else "submissions"
     requirement = f"{quantity} per inference{_scope(arguments['model'])} <= 1"
-    return NextStep(
-        "Hold it in CI, once it is fixed:",
-        shell_command(["tracekit", "check", info.name, "--require", requirement]),
-    )
+    return _hold(arguments, info, "--require", requirement)
 
 
 def _check_no_engine(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
-    return NextStep(
-        "Hold it in CI, once it is fixed:",
-        shell_command(
-            [
-                "tracekit",
-                "check",
-                info.name,
-                "--forbid",
-                f"{arguments['engine']}{_scope(arguments['model'])}",
-            ]
-        ),
-    )
+    return _hold(arguments, info, "--forbid", f"{arguments['engine']}{_scope(arguments['model'])}")
 
 
 def _show_table(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     return NextStep(
         "Read the rows it rests on:",
-        shell_command(["tracekit", "tables", info.name, "--schema", arguments["table"]]),
+        _command("tables", info, "--schema", arguments["table"]),
     )
 
 
@@ -111,14 +90,14 @@ def _record_process(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
 def _analyze_process(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     return NextStep(
         "Analyze the process that ran a model:",
-        shell_command(["tracekit", "analyze", info.name, *_run(info), "--process", arguments["process"]]),
+        _command("analyze", info, "--process", arguments["process"]),
     )
 
 
 def _analyze_all(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
     return NextStep(
         "Analyze the whole recording, not the selected process or thread alone:",
-        shell_command(["tracekit", "analyze", info.name, *_run(info)]),
+        _command("analyze", info),
     )
 
 
@@ -127,9 +106,7 @@ def _analyze_signposts(arguments: Mapping[str, Any], info: TraceInfo) -> NextSte
         "If signposts of one kind mark the app's inference, take these as the calls:"
         if arguments["is_system"]
         else "If these intervals of the app mark its inference, take them as the calls:",
-        shell_command(
-            ["tracekit", "analyze", info.name, *_run(info), "--window-signpost", arguments["pattern"]]
-        ),
+        _command("analyze", info, "--window-signpost", arguments["pattern"]),
     )
 
 
@@ -140,21 +117,20 @@ def _advice(text: str) -> Callable[[Mapping[str, Any], TraceInfo], NextStep]:
 def _check_latency(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     limit = f"{-(-arguments['limit_ns'] // 100_000) / 10:g}ms"
     requirement = f"warm {arguments['statistic']}{_scope(arguments['model'])} <= {limit}"
+    return _hold(arguments, info, "--require", requirement)
+
+
+def _timeline(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+    options = (*_selected(arguments), "--to", "perfetto", "-o", "timeline.pftrace")
     return NextStep(
-        "Hold it in CI, once it is fixed:",
-        shell_command(["tracekit", "check", info.name, *_run(info), "--require", requirement]),
+        "Look at these calls in a timeline, at ui.perfetto.dev:", _command("export", info, *options)
     )
 
 
-def _timeline(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
-    command = ["tracekit", "export", info.name, *_run(info), "--to", "perfetto", "-o", "timeline.pftrace"]
-    return NextStep("Look at these calls in a timeline, at ui.perfetto.dev:", shell_command(command))
-
-
-def _flame_graph(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _flame_graph(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     return NextStep(
         "See the functions of the calling thread in a flame graph:",
-        shell_command(["tracekit", "report", info.name, *_run(info), "-o", "report.html"]),
+        _command("report", info, *_selected(arguments), "-o", "report.html"),
     )
 
 
@@ -170,7 +146,7 @@ def _thread_states(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
 def _analyze_bundle(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
     return NextStep(
         "Analyze the .trace itself, which holds every table that was recorded:",
-        shell_command(["tracekit", "analyze", "RECORDING.trace", *_run(info)]),
+        shell_command(["tracekit", "analyze", f"{_UNNAMED}.trace", *_run(info)]),
     )
 
 
@@ -178,15 +154,37 @@ def _analyze_time(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     window = f"{arguments['start_ns'] / 1e6:.3f}ms-{arguments['end_ns'] / 1e6:.3f}ms"
     return NextStep(
         "See everything that ran in the time of such a call:",
-        shell_command(["tracekit", "analyze", info.name, *_run(info), "--window", window]),
+        _command("analyze", info, "--window", window),
     )
 
 
-def _read_with_xctrace(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _read_with_xctrace(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     return NextStep(
         "On a Mac with Xcode, read it with Apple's own reader:",
-        shell_command(["tracekit", "analyze", info.name, *_run(info), "--via", "xctrace"]),
+        _command("analyze", info, *_selected(arguments), "--via", "xctrace"),
     )
+
+
+def _hold(arguments: Mapping[str, Any], info: TraceInfo, *requirement: str) -> NextStep:
+    command = _command("check", info, *_selected(arguments), *requirement)
+    return NextStep("Hold it in CI, once it is fixed:", command)
+
+
+def _command(name: str, info: TraceInfo, *options: str) -> str:
+    """Return a command that reads the recording, which is in the folder where the command is given."""
+    recording = _UNNAMED if info.name == STANDARD_INPUT else info.name
+    recording = f"./{recording}" if recording.startswith("-") else recording
+    return shell_command(["tracekit", name, recording, *_run(info), *options])
+
+
+def _selected(arguments: Mapping[str, Any]) -> list[str]:
+    """Return the options of the analysis that a finding is about, so that a command sees the same calls."""
+    selection: Selection = arguments.get("selection", Selection())
+    options = [] if selection.process is None else ["--process", str(selection.process)]
+    options += [] if selection.thread is None else ["--thread", str(selection.thread)]
+    options += [word for pattern in selection.signposts for word in ("--window-signpost", pattern)]
+    is_chosen = selection.windows not in ("auto", "given")
+    return [*options, "--windows", selection.windows] if is_chosen else options
 
 
 def _run(info: TraceInfo) -> list[str]:
