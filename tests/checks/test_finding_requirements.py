@@ -176,7 +176,8 @@ def test_json_has_the_findings() -> None:
 def test_annotations_have_the_command_and_are_escaped() -> None:
     named = calls_on("AAACCC", "Net%0A::error::x\n::stop")
     info = replace(named.trace.info, process="100% a:b\n::error::c")
-    listed = to_github(check(named, "windows >= 1"), "literal", (), [(named.findings, info)])
+    named = replace(named, trace=replace(named.trace, info=info))
+    listed = to_github(check(named, "windows >= 1"), "literal", (), [named])
     (line,) = [
         line for line in listed.splitlines() if line.startswith("::warning title=finding%3A fell-back::")
     ]
@@ -190,8 +191,7 @@ def test_annotations_have_the_command_and_are_escaped() -> None:
 
 def test_a_finding_that_a_requirement_names_is_annotated_once() -> None:
     analysis = calls_on("AAACCC")
-    recordings = [(analysis.findings, analysis.trace.info)]
-    listed = to_github(check(analysis, "no finding fell-back"), "literal", (), recordings)
+    listed = to_github(check(analysis, "no finding fell-back"), "literal", (), [analysis])
     assert listed.count("left the Neural Engine") == 1
     assert "::error title=require no finding fell-back::" in listed
     assert "tracekit record --app APP" in listed

@@ -135,7 +135,7 @@ def check_command(
         "text": to_text,
         "json": partial(to_json, open_counts=open_counts),
         "junit": to_junit,
-        "github": lambda *texts: to_github(*texts, [(each.findings, each.trace.info) for each in analyses]),
+        "github": partial(to_github, recordings=analyses),
     }
     if junit is not None:
         write_output(to_junit(results, name, issues), junit, force)

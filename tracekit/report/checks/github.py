@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.result import Analysis
 from tracekit.checks.issue_codes import is_damage
 from tracekit.checks.results import CheckResult
-from tracekit.model.trace import Issue, TraceInfo
+from tracekit.model.trace import Issue
 from tracekit.report.checks.wording import (
     MOST_TITLES,
     MOST_WARNINGS,
@@ -31,7 +31,7 @@ def to_github(
     results: Sequence[CheckResult],
     name: str,
     issues: Sequence[Issue] = (),
-    recordings: Sequence[tuple[Sequence[Finding], TraceInfo]] = (),
+    recordings: Sequence[Analysis] = (),
 ) -> str:
     """Return one annotation for each requirement that is not met, and a notice with the counts.
 
@@ -56,15 +56,13 @@ def to_github(
     return "\n".join(lines) + "\n"
 
 
-def _findings(
-    results: Sequence[CheckResult], recordings: Sequence[tuple[Sequence[Finding], TraceInfo]]
-) -> Iterator[str]:
+def _findings(results: Sequence[CheckResult], recordings: Sequence[Analysis]) -> Iterator[str]:
     """Yield an annotation per finding, without those that a requirement that is not met names already."""
     named = [finding for result in results for finding in result.actual.findings[:MOST_TITLES]]
     grave = [
-        (finding, info)
-        for findings, info in recordings
-        for finding in findings
+        (finding, recording.trace.info)
+        for recording in recordings
+        for finding in recording.findings
         if finding.severity != "info" and finding not in named
     ]
     for finding, info in grave[:MOST_WARNINGS]:
