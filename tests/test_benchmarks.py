@@ -23,7 +23,7 @@ from tracekit.cli import main
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 FUSION = runpy.run_path(str(BENCHMARKS / "fusion.py"))
 sys.path.append(str(BENCHMARKS))
-growth, shapes = map(importlib.import_module, ("growth", "shapes"))
+growth, shapes, findings = map(importlib.import_module, ("growth", "shapes", "findings"))
 
 
 def calls_of_fusion(samples: int, intervals: int, windows: int) -> int:
@@ -65,6 +65,24 @@ def test_growth_beyond_its_targets_fails(
     monkeypatch.setattr(sys, "argv", ["growth.py", "--shapes", "one moment"])
     with pytest.raises(SystemExit, match=problem) if problem else nullcontext():
         growth.main()
+
+
+@pytest.mark.parametrize(("added", "is_above"), [(0.09, False), (0.11, True)])
+def test_findings_that_add_more_than_a_tenth_fail(
+    added: float, is_above: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figure = {"windows": 1, "analysis_seconds": 1.0, "findings_seconds": added, "added": added}
+    monkeypatch.setattr(findings, "synthetic", lambda *sizes: FUSION["synthetic"](10, 10, 2))
+    monkeypatch.setattr(findings, "measure", lambda *_: figure)
+    monkeypatch.setattr(sys, "argv", ["findings.py"])
+    with pytest.raises(SystemExit, match="more than 10%") if is_above else nullcontext():
+        findings.main()
+
+
+def test_findings_of_many_models_are_measured() -> None:
+    figure = findings.measure(FUSION["synthetic"](100, 20, 30), are_models=True)
+    assert figure["windows"] == 30
+    assert figure["findings"] > 0
 
 
 def run(program: str, tmp_path: Path, *arguments: str) -> Any:
