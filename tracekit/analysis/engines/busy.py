@@ -207,10 +207,12 @@ class Measured:
     def _lanes(self) -> dict[Key, dict[int, dict[str, IntervalSet]]]:
         """The intervals of the target and of processes that name themselves, by key, process and model."""
         frame = self._frame.assign(owner_model=self.owner.model)[~self.owner.other_process]
+        starts, ends = (frame[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
         lanes: dict[Key, dict[int, dict[str, IntervalSet]]] = {}
         for (engine, phase, pid, model), rows in rows_by(frame, "engine", "phase", "pid", "owner_model"):
             key = Engine(engine), None if pd.isna(phase) else Phase(phase)
-            lanes.setdefault(key, {}).setdefault(int(pid), {})[str(model)] = _intervals(frame.iloc[rows])
+            of_model = lanes.setdefault(key, {}).setdefault(int(pid), {})
+            of_model[str(model)] = IntervalSet.of(starts[rows], ends[rows])
         return lanes
 
 

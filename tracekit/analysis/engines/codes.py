@@ -78,8 +78,10 @@ def group_codes(*columns: pd.Series[Any] | npt.NDArray[Any]) -> IntArray:
 def rows_by(frame: pd.DataFrame, *names: str) -> Iterator[tuple[tuple[Any, ...], IntArray]]:
     """Yield each combination of values that these columns have, and the rows that have it."""
     group = group_codes(*(frame[name] for name in names))
-    for rows in positions_by(group, int(group.max(initial=-1)) + 1):
-        yield tuple(frame[name].iloc[int(rows[0])] for name in names), rows
+    groups = positions_by(group, int(group.max(initial=-1)) + 1)
+    # One look at each column for all groups: there may be 100,000.
+    first = frame[list(names)].iloc[[int(rows[0]) for rows in groups]]
+    yield from zip(zip(*(first[name].tolist() for name in names), strict=True), groups, strict=True)
 
 
 def firsts(codes: IntArray, count: int) -> IntArray:
