@@ -343,7 +343,7 @@ def test_per_model() -> None:
 def test_given_windows_have_no_first() -> None:
     trace = with_evidence(trace_of([(0, "a", UI), (90, "a", UI)]), [ane(1, 5), ane(21, 25)])
     analysis = analyze(trace, windows=[manual(0, 10), manual(20, 30)])
-    assert analysis.headline == ("The model ran on the Neural Engine in both chosen time ranges.")
+    assert analysis.headline == "Inference ran on the Neural Engine in both chosen time ranges."
 
 
 def test_the_whole_run() -> None:

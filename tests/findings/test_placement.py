@@ -7,7 +7,17 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from evidence_support import Interval, Signpost, ane, core_ai, core_ml, prediction, with_evidence
+from evidence_support import (
+    Interval,
+    Signpost,
+    ane,
+    core_ai,
+    core_ml,
+    gpu,
+    manual,
+    prediction,
+    with_evidence,
+)
 from trace_support import ANE, BNNS, CALL, MS, UI, Sample, trace_of
 
 from tracekit.analysis import Analysis, analyze
@@ -20,15 +30,19 @@ LENGTH, PERIOD = 10.0, 20.0
 
 
 def calls_on(engines: str, *others: Interval, slow: float = 2.0) -> Analysis:
-    """Return calls of one model, 20 ms apart: A on the Neural Engine, C on the CPU (longer), - on none seen."""
+    """Return calls of one model, 20 ms apart: A on the Neural Engine, C on the CPU, G on the GPU (both longer),
+    - on none seen.
+    """
     rows: list[Interval] = [*others]
     samples: list[Sample] = [(0, "a", UI)]
     for number, engine in enumerate(engines):
         start = 20 + number * PERIOD
-        end = start + LENGTH + (slow if engine == "C" else 0)
+        end = start + LENGTH + (slow if engine in "CG" else 0)
         rows.append(prediction(start, end))
         if engine == "A":
             rows.append(ane(start + 2, end - 2))
+        if engine == "G":
+            rows.append(gpu(start + 2, end - 2))
         samples += [(start + tick, "a", BNNS if engine == "C" else CALL) for tick in range(1, 9)]
     return analyze(with_evidence(trace_of(samples), rows))
 
@@ -44,16 +58,61 @@ def only(analysis: Analysis) -> tuple[Finding, FindingText]:
 
 
 def test_a_model_that_leaves_the_neural_engine() -> None:
-    """Calls 0 to 2 on the engine, 3 to 6 on the CPU, which take 12 instead of 10 ms."""
-    finding, text = only(calls_on("AAACCCC"))
+    """Calls 0 to 3 on the engine, 4 to 7 on the CPU, which take 12 instead of 10 ms."""
+    finding, text = only(calls_on("AAAACCCC"))
     assert (finding.kind, finding.severity, finding.confidence) == ("fell-back", "warning", "certain")
-    assert (finding.model, finding.windows) == ("Net", WindowRanges(4, ((3, 6),)))
-    assert (finding.start_ns, finding.lost_ns) == (80 * MS, 4 * 2 * MS)
-    assert text.title == "Net left the Neural Engine after its 3rd call (at 80.0 ms)."
+    assert (finding.model, finding.windows) == ("Net", WindowRanges(4, ((4, 7),)))
+    assert (finding.start_ns, finding.lost_ns) == (100 * MS, 4 * 2 * MS)
+    assert text.title == "Net left the Neural Engine after its 4th call (at 100 ms)."
     assert text.cost == (
         "The 4 calls since ran on the CPU: 8.00 ms of CPU work each (sampled), 20 % slower (12.0 ms against"
         " 10.0 ms)."
     )
+
+
+@pytest.mark.parametrize(
+    "engines, title, cost",
+    [
+        (
+            "AAAACCCGG",
+            "Net left the Neural Engine after its 4th call (at 100 ms).",
+            "3 of the 5 calls since ran on the CPU: 8.00 ms of CPU work each (sampled), calls without the"
+            " Neural Engine are 20 % slower (12.0 ms against 10.0 ms).",
+        ),
+        (
+            "AAA--CCCC",
+            "Net left the Neural Engine after its 3rd call (at 120 ms).",
+            "4 of the 6 calls since ran on the CPU: 8.00 ms of CPU work each (sampled), 12.0 ms against"
+            " 10.0 ms per call.",
+        ),
+        (
+            "AAAC-AAA",
+            "Net left the Neural Engine after its 3rd call (at 80.0 ms) and came back with its 6th.",
+            "1 of the 2 calls between ran on the CPU: 8.00 ms of CPU work (sampled), 12.0 ms against 10.0 ms"
+            " per call.",
+        ),
+        (
+            "C-AAA",
+            "Net moved to the Neural Engine with its 3rd call.",
+            "1 of the 2 calls before ran on the CPU: 8.00 ms of CPU work (sampled), 12.0 ms against 10.0 ms"
+            " per call.",
+        ),
+    ],
+)
+def test_calls_elsewhere_are_counted_by_their_own_engine(engines: str, title: str, cost: str) -> None:
+    _, text = only(calls_on(engines))
+    assert (text.title, text.cost) == (title, cost)
+
+
+@pytest.mark.parametrize("engines", ["AC", "AACAA", "AAC"])
+def test_one_longer_call_costs_nothing_that_is_more_than_chance(engines: str) -> None:
+    finding, text = only(calls_on(engines))
+    assert finding.lost_ns is None and "slower" not in text.cost
+
+
+def test_chosen_time_ranges_are_no_calls_of_one_model() -> None:
+    windows = [manual(18 + 20 * number, 34 + 20 * number) for number in range(6)]
+    assert not placements(analyze(calls_on("AAACCC").trace, windows=windows))
 
 
 @pytest.mark.parametrize("engines", ["AAAAAA", "CCCCCC", "A", "AAA---", "------"])

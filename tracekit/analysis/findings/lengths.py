@@ -8,9 +8,10 @@ import numpy as np
 
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Action
-from tracekit.analysis.findings.placement import clearly_longer
 from tracekit.model.columns import IntArray
 
+_CLEAR = 0.9
+"""Of all pairs of a call and another, the part in which the first must be longer for a claim of cost."""
 _CHANCE = 20
 _MANY = 3
 """Three and three calls can be ordered in ``_CHANCE`` ways."""
@@ -30,6 +31,14 @@ def extra_length(calls: Calls, rows: IntArray, others: IntArray) -> int:
         return 0
     lengths, shorter = calls.lengths[rows], calls.lengths[others]
     return max(calls.median(lengths) - calls.median(shorter), 0) if clearly_longer(lengths, shorter) else 0
+
+
+def clearly_longer(lengths: IntArray, others: IntArray) -> bool:
+    """Return whether nearly every one of some lengths is longer than nearly every one of the others."""
+    if not len(lengths) or not len(others):
+        return False
+    shorter = np.searchsorted(np.sort(others), lengths, "left")
+    return float(shorter.sum()) >= _CLEAR * len(lengths) * len(others)
 
 
 def typical_length(calls: Calls, rows: IntArray) -> int:

@@ -12,14 +12,13 @@ import numpy as np
 from tracekit.analysis.findings.calls import FEWEST_SAMPLED, Calls, ModelCalls
 from tracekit.analysis.findings.coincidences import changes_between
 from tracekit.analysis.findings.finding import Action, Confidence, Finding, Support, WindowRanges
+from tracekit.analysis.findings.lengths import extra_length, typical_length
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import Basis, Engine
 
 PLACEMENT_KINDS = ("fell-back", "came-back", "moved-to-engine", "alternates", "differs-by-function")
 _ACCELERATORS = (Engine.ANE, Engine.GPU)
 _MOST_FUNCTIONS = 6
-_CLEAR = 0.9
-"""Of all pairs (before, after), the part in which the later call must be longer for a claim of cost."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,12 @@ class _Placement:
 
 
 def placement_changes(calls: Calls) -> Iterator[Finding]:
-    """Yield a finding per model that did not run on the same engine in all its calls."""
+    """Yield a finding per model that did not run on the same engine in all its calls.
+
+    Windows that the user gave may be of several models, and of several calls each.
+    """
+    if not calls.is_timed:
+        return
     for model in _candidates(calls):
         placement = _placement(calls, model)
         if placement is not None:
@@ -80,17 +84,25 @@ def _finding(calls: Calls, placement: _Placement) -> Finding:
     is_late = kind == "moved-to-engine"
     edge = int(placement.edges[0])
     first_away = int(rows[0] if is_late else away[0])
+    arrived, left, returned = (
+        int(np.searchsorted(model.rows, rows[position]))
+        for position in (edge, edge - 1, int(placement.edges[min(1, len(placement.edges) - 1)]))
+    )
+    elsewhere = {
+        "fell-back": len(model.rows) - left - 1,
+        "came-back": returned - left - 1,
+        "moved-to-engine": arrived,
+    }
     numbers: dict[str, Any] = {
         "engine": placement.engine,
         "calls": len(model.rows),
         "served": int(is_served.sum()),
         "away": len(away),
         "changes": len(placement.edges),
-        "first_away": int(np.searchsorted(model.rows, first_away)),
-        "returned": int(np.searchsorted(model.rows, rows[int(placement.edges[1])]))
-        if kind == "came-back"
-        else None,
-        "arrived": int(np.searchsorted(model.rows, rows[edge])) if is_late else None,
+        "without": elsewhere.get(kind, len(model.rows) - len(rows) + len(away)),
+        "first_away": 0 if is_late else left + 1,
+        "returned": returned if kind == "came-back" else None,
+        "arrived": arrived if is_late else None,
         **_elsewhere(calls, away),
         **_lengths(calls, rows[is_served], away),
         "functions": _functions(calls, placement)[:_MOST_FUNCTIONS] if model.is_named else (),
@@ -137,13 +149,19 @@ def _functions(calls: Calls, placement: _Placement) -> tuple[tuple[str, bool, in
 
 
 def _elsewhere(calls: Calls, away: IntArray) -> dict[str, Any]:
-    """Return the engine that served most of the calls that the engine did not, and its work per call."""
-    verdicts = Counter(calls.analysis.verdicts.names[row] for row in away.tolist())
-    verdict = verdicts.most_common(1)[0][0]
-    numbers: dict[str, Any] = {"verdict": verdict, "engine_work_ns": None, "work_basis": None}
+    """Return the engine that served most of the calls that the engine did not, and its work in these."""
+    names = calls.analysis.verdicts.names
+    verdict, count = Counter(names[row] for row in away.tolist()).most_common(1)[0]
+    numbers: dict[str, Any] = {
+        "verdict": verdict,
+        "verdict_calls": count,
+        "engine_work_ns": None,
+        "work_basis": None,
+    }
     if verdict in (Engine.GPU, Engine.CPU):
         work = calls.work[Engine(verdict)]
-        busy, sampled = calls.median(work.busy_ns[away]), calls.median(work.sampled_ns[away])
+        rows = [row for row in away.tolist() if names[row] == verdict]
+        busy, sampled = calls.median(work.busy_ns[rows]), calls.median(work.sampled_ns[rows])
         if busy or sampled:
             basis = Basis.MEASURED if busy else Basis.SAMPLED
             numbers |= {"engine_work_ns": busy or sampled, "work_basis": basis}
@@ -152,24 +170,11 @@ def _elsewhere(calls: Calls, away: IntArray) -> dict[str, Any]:
 
 def _lengths(calls: Calls, with_engine: IntArray, without: IntArray) -> dict[str, Any]:
     """Return the median length of the calls with and without the engine, and whether those are slower."""
-    if not calls.is_timed:
-        return {"before_ns": None, "after_ns": None, "is_slower": False}
-    warm = with_engine[~calls.first[with_engine]]
-    before = calls.lengths[warm if len(warm) else with_engine]
-    after = calls.lengths[without]
     return {
-        "before_ns": calls.median(before),
-        "after_ns": calls.median(after),
-        "is_slower": clearly_longer(after, before),
+        "before_ns": typical_length(calls, with_engine),
+        "after_ns": typical_length(calls, without),
+        "is_slower": extra_length(calls, without, with_engine) > 0,
     }
-
-
-def clearly_longer(lengths: IntArray, others: IntArray) -> bool:
-    """Return whether nearly every one of some lengths is longer than nearly every one of the others."""
-    if not len(lengths) or not len(others):
-        return False
-    shorter = np.searchsorted(np.sort(others), lengths, "left")
-    return float(shorter.sum()) >= _CLEAR * len(lengths) * len(others)
 
 
 def _support(calls: Calls, placement: _Placement, away: IntArray) -> tuple[Support, ...]:

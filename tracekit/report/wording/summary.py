@@ -64,10 +64,13 @@ def _model(model: ModelAnswer) -> str:
         sentences = placement.SENTENCES[model.placement.kind](model.placement)
         return f"{sentences.title} {sentences.cost}".rstrip()
     name = model_name(model.model, model.is_named)
+    if model.source in GIVEN_SOURCES:
+        name = "Inference"  # a range may have calls of several models
     if not model.engines:
         calls = f"the only {_noun(model)}" if model.calls == 1 else f"the {_calls(model, model.calls)}"
         of = f" of {name.removeprefix('Calls of ')}" if model.model else ""
-        return f"Nothing here shows which engine ran {calls}{of}."
+        verb = "worked in" if model.source in GIVEN_SOURCES else "ran"
+        return f"Nothing here shows which engine {verb} {calls}{of}."
     if model.calls == 1 and not model.is_named:
         action = f"{_ran_on(model.engines[0])}{_how_sure(model.engines[0])}"
         return f"A call of {name.removeprefix('Calls of ')} {action}{_length(model)}."

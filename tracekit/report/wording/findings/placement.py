@@ -19,8 +19,7 @@ def _fell_back(finding: Finding) -> Sentences:
     title = (
         f"{_model(finding)} left {engine_name(numbers['engine'])} after its {after} call{_moment(finding)}."
     )
-    away = numbers["away"]
-    subject = "The only call since" if away == 1 else f"The {away:,} calls since"
+    subject = "The only call since" if numbers["without"] == 1 else _subject(finding, "calls since")
     return Sentences(title, f"{subject} ran on {_cost(finding)}.", just_then(numbers["coinciding"]))
 
 
@@ -30,8 +29,7 @@ def _came_back(finding: Finding) -> Sentences:
         f"{_model(finding)} left {engine_name(numbers['engine'])} after its {ordinal(numbers['first_away'])}"
         f" call{_moment(finding)} and came back with its {ordinal(numbers['returned'] + 1)}."
     )
-    away = numbers["away"]
-    subject = "The call between" if away == 1 else f"The {away:,} calls between"
+    subject = "The call between" if numbers["without"] == 1 else _subject(finding, "calls between")
     return Sentences(title, f"{subject} ran on {_cost(finding)}.", just_then(numbers["coinciding"]))
 
 
@@ -39,8 +37,7 @@ def _moved(finding: Finding) -> Sentences:
     numbers = finding.numbers
     arrived = ordinal(numbers["arrived"] + 1)
     title = f"{_model(finding)} moved to {engine_name(numbers['engine'])} with its {arrived} call."
-    away = numbers["away"]
-    subject = "The call before" if away == 1 else f"The {away:,} calls before"
+    subject = "The call before" if numbers["without"] == 1 else _subject(finding, "calls before")
     return Sentences(title, f"{subject} ran on {_cost(finding)}.", just_then(numbers["coinciding"]))
 
 
@@ -50,7 +47,8 @@ def _alternates(finding: Finding) -> Sentences:
         f"{_model(finding)} alternates: {numbers['served']:,} of {plural(numbers['calls'], 'call')} ran on"
         f" {engine_name(numbers['engine'])}, with {plural(numbers['changes'], 'change')} between engines."
     )
-    return Sentences(title, f"The other {_calls(numbers['away'])} ran on {_cost(finding)}.")
+    subject = "The other call" if numbers["without"] == 1 else _subject(finding, "other calls")
+    return Sentences(title, f"{subject} ran on {_cost(finding)}.")
 
 
 def _differs(finding: Finding) -> Sentences:
@@ -62,15 +60,18 @@ def _differs(finding: Finding) -> Sentences:
     title = (
         f"{_model(finding)} runs on {engine_name(numbers['engine'])} in some of its functions only: {listed}."
     )
-    return Sentences(title, f"The {_calls(numbers['away'])} without it ran on {_cost(finding)}.")
+    subject = "The call without it" if numbers["without"] == 1 else _subject(finding, "calls without it")
+    return Sentences(title, f"{subject} ran on {_cost(finding)}.")
 
 
 def _model(finding: Finding) -> str:
     return model_name(finding.model, finding.numbers["is_named"])
 
 
-def _calls(count: int) -> str:
-    return "call" if count == 1 else f"{count:,} calls"
+def _subject(finding: Finding, calls: str) -> str:
+    """Return ``The 4 calls since``; ``3 of the 4 calls since`` where the fourth ran elsewhere or unseen."""
+    count, shown = finding.numbers["without"], finding.numbers["verdict_calls"]
+    return f"The {count:,} {calls}" if shown == count else f"{shown:,} of the {count:,} {calls}"
 
 
 def _moment(finding: Finding) -> str:
@@ -84,7 +85,7 @@ def _cost(finding: Finding) -> str:
     parts = []
     if numbers["engine_work_ns"]:
         engine = engine_name(verdict).removeprefix("the ")
-        each = " each" if numbers["away"] > 1 else ""
+        each = " each" if numbers["verdict_calls"] > 1 else ""
         parts.append(
             f"{format_duration(numbers['engine_work_ns'])} of {engine} work{each} ({numbers['work_basis']})"
         )
@@ -92,7 +93,11 @@ def _cost(finding: Finding) -> str:
     if before and after:
         lengths = f"{format_duration(after)} against {format_duration(before)}"
         percent = f"{100 * (after - before) / before:.0f} % slower ({lengths})"
-        parts.append(percent if numbers["is_slower"] else f"{lengths} per call")
+        length = percent if numbers["is_slower"] else f"{lengths} per call"
+        if numbers["verdict_calls"] < numbers["away"]:
+            verb = "are" if numbers["is_slower"] else "take"
+            length = f"calls without {engine_name(numbers['engine'])} {verb} {length}"
+        parts.append(length)
     where = engine_name(verdict)
     return f"{where}: {', '.join(parts)}" if parts else where
 
