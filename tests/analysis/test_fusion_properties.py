@@ -406,7 +406,7 @@ def test_edges_of_64_bits(
         end_ns=pd.Series([end for _, _, end in rows], dtype="int64"),
     )
     trace = replace(trace, intervals=exact)
-    given = [replace(manual(0, 1), start_ns=start, end_ns=end) for start, end in windows if start < end]
+    given = [manual(0, 1)._replace(start_ns=start, end_ns=end) for start, end in windows if start < end]
     given.append(manual(2, 3))
     for analysis in (analyze(trace), analyze(trace, windows=given)):
         check_bounds(analysis)

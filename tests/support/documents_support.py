@@ -119,3 +119,11 @@ def stacks_of(table: Table, name: str = "stack") -> list[list[str] | None]:
         None if stack < 0 else symbols[table.stacks.stack(stack)].tolist()
         for stack in table.rows[name].tolist()
     ]
+
+
+def without_commands(analysis: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON of an analysis without the next steps of its findings, whose commands name the input."""
+    findings = [
+        {name: finding[name] for name in finding if name != "next"} for finding in analysis["findings"]
+    ]
+    return {**analysis, "findings": findings}

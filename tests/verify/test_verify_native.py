@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
-from documents_support import SHARED
+from documents_support import SHARED, without_commands
 
 from tracekit.cli import main
 from tracekit.detect import open_source
@@ -64,7 +64,9 @@ def test_the_sample_bundle_is_its_exports_twin(exports: Path) -> None:
 def test_the_sample_bundle_gives_the_analysis_of_its_exports(exports: Path) -> None:
     from tracekit import analyze, open_trace
 
-    native, exported = (to_dict(analyze(open_trace(path))) for path in (BUNDLE, exports))
+    native, exported = (without_commands(to_dict(analyze(open_trace(path)))) for path in (BUNDLE, exports))
+    for document in (native, exported):  # what is missing rests on the evidence, which is left out as well
+        document["findings"] = [f for f in document["findings"] if f["kind"] != "instruments-missing"]
     for key in ("input", "evidence", "issues"):
         del native[key], exported[key]
     every, seen = native["recording"].pop("cores"), exported["recording"].pop("cores")
