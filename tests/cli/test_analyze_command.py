@@ -54,7 +54,7 @@ def test_the_sentence_for_a_person() -> None:
     text = run("analyze", str(SAMPLES / "ane-intervals-macos26"), "--window-signpost", "encode").stdout
     assert text.replace("\n  ", " ").startswith(
         "encode left the Neural Engine after its 7th call (at 518 ms) and came back with its 9th. The call"
-        " between ran on the CPU: 38.0 ms of CPU work (sampled), 26 % slower (43.9 ms against 34.9 ms)."
+        " between ran on the CPU: 38.0 ms of CPU work (sampled), 43.9 ms against 34.9 ms per call."
     )
 
 
