@@ -346,6 +346,15 @@ def test_given_windows_have_no_first() -> None:
     assert analysis.headline == "Inference ran on the Neural Engine in both chosen time ranges."
 
 
+def test_models_of_one_name_have_the_number_of_their_process() -> None:
+    rows = [prediction(0, 10), prediction(20, 29, pid=88)]
+    trace = with_evidence(trace_of([(1, "a", BNNS), (21, "b", BNNS)], processes={"b": 88}), rows)
+    assert analyze(trace).headline == (
+        "Net (process 7) ran on the CPU in its only call (seen on stacks): 10.0 ms."
+        " Net (process 88) ran on the CPU in its only call (seen on stacks): 9.00 ms."
+    )
+
+
 def test_the_whole_run() -> None:
     trace = with_evidence(trace_of([(0, "a", UI), (9, "a", UI)]), [ane(1, 6)])
     assert analyze(trace, windows="run").headline == (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from evidence_support import Interval, ane, core_ai, core_ml, manual, prediction, with_evidence
@@ -144,3 +145,15 @@ def test_a_single_load(loads: list[Interval]) -> None:
 def test_a_load_before_every_call_is_another_finding() -> None:
     loads = [core_ml(BEGIN + 50 * n - 20, BEGIN + 50 * n - 5, "Load Model") for n in range(5)]
     assert not starts(calls_of([10, 10, 10, 10, 10], *loads))
+
+
+def test_models_of_one_name_in_two_processes_are_loaded_once_each() -> None:
+    loads = [core_ml(10, 20, "Load Model"), core_ml(30, 40, "Load Model", pid=88)]
+    other = [prediction(1000, 1010, pid=88)]
+    assert not starts(calls_of([10, 10], *loads, *other))
+    unowned = [replace(load, pid=-1) for load in loads]
+    assert not starts(calls_of([10, 10], *unowned, *other))
+    assert [finding.kind for finding in starts(calls_of([10, 10], *unowned))] == ["loaded-again"]
+    again = [*loads, core_ml(50, 60, "Load Model", pid=88)]
+    (finding,) = starts(calls_of([10, 10], *again, *other))
+    assert (finding.kind, finding.pid, finding.lost_ns) == ("loaded-again", 88, 10 * MS)

@@ -52,7 +52,7 @@ def test_calls_that_wait_for_another_process() -> None:
         "These calls are 6.00 ms longer than the others (16.0 ms against 10.0 ms): it worked 4.00 ms for others"
         " in each."
     )
-    assert text.next_steps[1].command == "tracekit check literal --require 'warm p90 in Net <= 10ms'"
+    assert text.next_steps[1].command == "tracekit check literal --require 'warm p50 in Net <= 10ms'"
 
 
 def test_contention_without_a_cost_is_information() -> None:

@@ -38,12 +38,30 @@ def cold_starts(calls: Calls) -> Iterator[Finding]:
     yield from (finding for finding, _ in cold)
     slow_calls = IntervalSet.of(*(np.array([edges[side] for _, edges in cold], np.int64) for side in (0, 1)))
     rows = calls.analysis.measured.preparations
-    rows = rows[rows["source"].isin([*ANE_TABLES, CORE_ML, CORE_AI]).to_numpy(bool)]
-    repeated: set[str] = set()
+    rows = _with_process(calls, rows[rows["source"].isin([*ANE_TABLES, CORE_ML, CORE_AI]).to_numpy(bool)])
+    repeated: set[tuple[str, int]] = set()
     for finding in _loaded_again(calls, rows):
-        repeated.add(finding.model)
+        repeated.add((finding.model, finding.pid))
         yield finding
     yield from _compiled(calls, rows, slow_calls, repeated)
+
+
+def _with_process(calls: Calls, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows about models with ``owner_pid``: the row's process, else the only one with such a model.
+
+    Two processes may have models of one name, of which neither was loaded again because both were loaded.
+    """
+    own = rows["pid"].to_numpy(np.int64)
+    pids: dict[str, set[int]] = {}
+    distinct = rows[["owner_model", "pid"]].drop_duplicates()
+    for name, pid in zip(distinct["owner_model"].tolist(), distinct["pid"].tolist(), strict=True):
+        pids.setdefault(str(name), set()).add(int(pid))
+    for model in calls.models:
+        if model.model in pids:
+            pids[model.model].add(model.pid)
+    only = {name: min(known) for name, found in pids.items() if len(known := found - {-1}) == 1}
+    unknown = rows["owner_model"].astype("str").map(only).fillna(-1).to_numpy(np.int64)
+    return rows.assign(owner_pid=np.where(own >= 0, own, unknown))
 
 
 # The first call ---------------------------------------------------------------------------------------------
@@ -144,10 +162,13 @@ def _loaded_again(calls: Calls, rows: pd.DataFrame) -> Iterator[Finding]:
     Each segment and each table has an event of its own: only what repeats within one of them is a repetition.
     """
     models = _named(calls)
-    for model, events in _events(rows):
+    of_processes = {model for model, pid in models if pid >= 0}
+    for (model, pid), events in _events(rows):
+        if pid < 0 and model in of_processes:
+            continue  # each of several processes may have loaded its own
         event = max(events, key=lambda entry: (len(entry.spans), entry.spans.total_ns))
         count = len(event.spans)
-        of_model = models.get(model)
+        of_model = models.get((model, pid))
         # A load before nearly each of several calls is a finding of its own: load-per-call.
         made = len(of_model.rows) if of_model else 0
         if count < 2 or count > _NEARLY_EVERY * made > _NEARLY_EVERY * _FEW_CALLS:
@@ -167,7 +188,7 @@ def _loaded_again(calls: Calls, rows: pd.DataFrame) -> Iterator[Finding]:
             _confidence(calls),
             Basis.MEASURED,
             model,
-            of_model.pid if of_model else -1,
+            pid if of_model else -1,
             start_ns=int(event.spans.starts[1]),
             end_ns=int(event.spans.ends[-1]),
             lost_ns=int(lengths[1:].sum()),
@@ -177,23 +198,23 @@ def _loaded_again(calls: Calls, rows: pd.DataFrame) -> Iterator[Finding]:
         )
 
 
-def _events(rows: pd.DataFrame) -> Iterator[tuple[str, list[_Event]]]:
-    """Yield each model with its events; unloading is none."""
+def _events(rows: pd.DataFrame) -> Iterator[tuple[tuple[str, int], list[_Event]]]:
+    """Yield each model of a process with its events; unloading is none."""
     texts = [rows[name].astype("str").str.contains("unload", case=False) for name in ("label", "channel")]
     rows = rows[~(texts[0] | texts[1]).to_numpy(bool) & (rows["owner_model"] != "").to_numpy(bool)]
     if len(rows) < 2:
         return
-    names = ["owner_model", "phase", "source", "channel", "label"]
-    by_model: dict[str, list[_Event]] = {}
-    for (model, phase, source, *_), members in rows_by(rows, *names):
+    names = ["owner_model", "owner_pid", "phase", "source", "channel", "label"]
+    by_model: dict[tuple[str, int], list[_Event]] = {}
+    for (model, pid, phase, source, *_), members in rows_by(rows, *names):
         starts, ends = (rows[name].to_numpy(np.int64)[members] for name in ("start_ns", "end_ns"))
         spans = IntervalSet.of(starts, ends)
-        by_model.setdefault(str(model), []).append(_Event(Phase(phase), str(source), spans))
+        by_model.setdefault((str(model), int(pid)), []).append(_Event(Phase(phase), str(source), spans))
     yield from sorted(by_model.items())
 
 
 def _compiled(
-    calls: Calls, rows: pd.DataFrame, slow_calls: IntervalSet, repeated: set[str]
+    calls: Calls, rows: pd.DataFrame, slow_calls: IntervalSet, repeated: set[tuple[str, int]]
 ) -> Iterator[Finding]:
     """Yield the models that were compiled outside of slow first calls, which have the time already."""
     rows = rows[(rows["phase"] == Phase.COMPILE).to_numpy(bool)]
@@ -201,22 +222,25 @@ def _compiled(
         yield from _compiled_on_stacks(calls, slow_calls)
         return
     starts, ends = (rows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
-    rows = rows[(slow_calls.within(starts, ends) == 0) & ~rows["owner_model"].isin(repeated).to_numpy(bool)]
+    rows = rows[slow_calls.within(starts, ends) == 0]
     starts, ends = (rows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
     source = rows["source"].astype("str").to_numpy(object)
     models = _named(calls)
-    for (name,), members in rows_by(rows, "owner_model"):
+    for (name, pid), members in rows_by(rows, "owner_model", "owner_pid"):
+        of_model = models.get((str(name), int(pid)))
+        if (str(name), int(pid) if of_model else -1) in repeated:
+            continue
         spans = IntervalSet.of(starts[members], ends[members])
         if not len(spans):
             continue
-        model, span = models.get(str(name)), (int(spans.starts[0]), int(spans.ends[-1]))
+        span = (int(spans.starts[0]), int(spans.ends[-1]))
         support = Support("table", str(source[members[0]]), "", len(members))
-        yield _compile_finding(calls, str(name), model, span, spans.total_ns, Basis.MEASURED, [support])
+        yield _compile_finding(calls, str(name), of_model, span, spans.total_ns, Basis.MEASURED, [support])
 
 
-def _named(calls: Calls) -> dict[str, ModelCalls]:
-    """Return the calls of each model with a name; of several processes, those with most time."""
-    return {entry.model: entry for entry in reversed(calls.models) if entry.model}
+def _named(calls: Calls) -> dict[tuple[str, int], ModelCalls]:
+    """Return the calls of each model with a name, by name and process."""
+    return {(entry.model, entry.pid): entry for entry in calls.models if entry.model}
 
 
 def _compiled_on_stacks(calls: Calls, slow_calls: IntervalSet) -> Iterator[Finding]:

@@ -13,6 +13,9 @@ from tracekit.model.columns import IntArray
 _CLEAR = 0.9
 """Of all pairs of a call and another, the part in which the first must be longer for a claim of cost."""
 _CHANCE = 20
+CALLS_FOR_MEDIAN, CALLS_FOR_P90, CALLS_FOR_P99 = 6, 36, 368
+"""So many calls have an interval of 95 % for the percentile: the largest of fewer may lie below it
+(1 - q^n < 97.5 %; docs/statistics.md)."""
 _MANY = 3
 """Three and three calls can be ordered in ``_CHANCE`` ways."""
 
@@ -53,5 +56,13 @@ def share_of(amount_ns: IntArray, lengths: IntArray) -> float:
 
 
 def hold_length(model: ModelCalls, statistic: str, limit_ns: int) -> Action:
-    """Return the next step that holds a length of a model's calls in CI."""
+    """Return the next step that holds a length of a model's calls in CI.
+
+    A percentile that the calls are too few for could not be decided: a lower one, or the longest call, is.
+    """
+    warm = len(model.rows) - 1
+    if statistic == "p99" and warm < CALLS_FOR_P99:
+        statistic = "max"
+    if statistic == "p90" and warm < CALLS_FOR_P90:
+        statistic = "p50"
     return Action("check-latency", {"model": model.model, "statistic": statistic, "limit_ns": limit_ns})

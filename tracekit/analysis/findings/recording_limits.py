@@ -11,15 +11,13 @@ from tracekit.analysis.findings.answer import MOST_MODELS
 from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
 from tracekit.analysis.findings.instruments import ENGINE_INSTRUMENTS, missing_instruments, obtain, record
+from tracekit.analysis.findings.lengths import CALLS_FOR_MEDIAN, CALLS_FOR_P90, CALLS_FOR_P99
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.columns import IntArray
 from tracekit.model.issue_codes import DAMAGE
 from tracekit.model.trace import Issue
 from tracekit.model.vocabulary import SERVING, Basis, Engine
 
-CALLS_FOR_MEDIAN, CALLS_FOR_P90, CALLS_FOR_P99 = 6, 36, 368
-"""So many calls have an interval of 95 % for the percentile: the largest of fewer may lie below it
-(1 - q^n < 97.5 %; docs/statistics.md)."""
 _COARSE_PERIODS = 5
 """A call of fewer sampling periods can hide work on an engine between two samples."""
 _LOSS = re.compile(

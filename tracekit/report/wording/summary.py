@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tracekit.analysis.engines.ownership import RUNTIMES
 from tracekit.analysis.findings.answer import Answer, EngineUse, ModelAnswer
@@ -11,9 +13,10 @@ from tracekit.model.schemas import CORE_AI, MPS_INTERVALS
 from tracekit.model.vocabulary import Basis, Engine
 from tracekit.report.wording.findings import placement
 from tracekit.report.wording.names import engine_name, model_name
-from tracekit.text import format_duration, format_percent, plural
+from tracekit.text import clip, format_duration, format_percent, plural, printable
 
 _LEAST_SHARE = 0.01
+_SHORT_NAME = 40
 
 
 def headline(answer: Answer) -> str:
@@ -55,8 +58,23 @@ def _engines(answer: Answer) -> str:
             return _whole_run(answer)
         case "models":
             more = answer.model_count - len(answer.models)
-            sentences = [_model(model) for model in answer.models]
+            sentences = [_model(model) for model in _distinguished(answer.models)]
             return " ".join([*sentences, f"And {plural(more, 'more model')}."] if more > 0 else sentences)
+
+
+def _distinguished(models: Sequence[ModelAnswer]) -> list[ModelAnswer]:
+    """Return models of which those of one name, in several processes, have the number of their process."""
+    counts = Counter(model.model for model in models)
+    return [
+        _of_process(model) if counts[model.model] > 1 and model.model and model.pid >= 0 else model
+        for model in models
+    ]
+
+
+def _of_process(model: ModelAnswer) -> ModelAnswer:
+    name = f"{clip(printable(model.model), _SHORT_NAME)} (process {model.pid})"
+    placement = model.placement and replace(model.placement, model=name)
+    return replace(model, model=name, placement=placement)
 
 
 def _model(model: ModelAnswer) -> str:

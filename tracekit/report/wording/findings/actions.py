@@ -13,6 +13,8 @@ from tracekit.model.trace import STANDARD_INPUT, TraceInfo
 from tracekit.text import shell_command
 
 _UNNAMED = "RECORDING"
+_LONGEST_NAME = 900
+"""A requirement has at most 1,000 characters."""
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -48,7 +50,7 @@ def _check_issue(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
 
 def _check_first(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     limit_ns = 1.1 * arguments["warm_ns"]  # a first call that is found is longer by a fifth
-    limit = f"{round(limit_ns / 1e6)}ms" if limit_ns >= 1e7 else f"{round(limit_ns / 1e3)}us"
+    limit = f"{round(limit_ns / 1e6)}ms" if limit_ns >= 1e7 else f"{max(round(limit_ns / 1e3), 1)}us"
     requirement = f"first{_scope(arguments['model'])} <= {limit}"
     return _hold(arguments, info, "--require", requirement)
 
@@ -115,9 +117,18 @@ def _advice(text: str) -> Callable[[Mapping[str, Any], TraceInfo], NextStep]:
 
 
 def _check_latency(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
-    limit = f"{-(-arguments['limit_ns'] // 100_000) / 10:g}ms"
-    requirement = f"warm {arguments['statistic']}{_scope(arguments['model'])} <= {limit}"
+    requirement = (
+        f"warm {arguments['statistic']}{_scope(arguments['model'])} <= {_limit(arguments['limit_ns'])}"
+    )
     return _hold(arguments, info, "--require", requirement)
+
+
+def _limit(limit_ns: int) -> str:
+    """Return a length as a requirement has it, rounded up: ``17.9ms``, ``120us``."""
+    if limit_ns < 1_000_000:
+        return f"{max(-(-limit_ns // 1000), 1)}us"
+    whole, tenth = divmod(-(-limit_ns // 100_000), 10)
+    return f"{whole}.{tenth}ms" if tenth else f"{whole}ms"
 
 
 def _timeline(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
@@ -151,10 +162,14 @@ def _analyze_bundle(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
 
 
 def _analyze_time(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
-    window = f"{arguments['start_ns'] / 1e6:.3f}ms-{arguments['end_ns'] / 1e6:.3f}ms"
+    # By whole numbers: a clock's times may have more digits than a float.
+    first, last = arguments["start_ns"] // 1000, -(-arguments["end_ns"] // 1000)
+    start, end = (f"{time // 1000}.{time % 1000:03d}ms" for time in (first, max(last, first + 1)))
+    selection: Selection = arguments.get("selection", Selection())
+    part = Selection(selection.process, selection.thread)
     return NextStep(
         "See everything that ran in the time of such a call:",
-        _command("analyze", info, "--window", window),
+        _command("analyze", info, *_selected({"selection": part}), "--window", f"{start}-{end}"),
     )
 
 
@@ -199,7 +214,7 @@ def _record(info: TraceInfo, *options: str, target: Sequence[str] | None = None)
 
 def _scope(model: str) -> str:
     """Return `` in Net``, quoted where needed; "" where a requirement cannot hold the name."""
-    if not model or not model.isprintable() or '"' in model:
+    if not model or not model.isprintable() or '"' in model or len(model) > _LONGEST_NAME:
         return ""
     return f" in {model}" if _WORD.fullmatch(model) else f' in "{model}"'
 
