@@ -355,6 +355,15 @@ def test_models_of_one_name_have_the_number_of_their_process() -> None:
     )
 
 
+def test_a_call_of_a_function_names_every_engine_that_it_shows() -> None:
+    samples = [(start, "a", ANE if start < 5 else BNNS) for start in range(10)]
+    other = ane(500, 505, "Other_main__Op0_AneInference")
+    assert analyze(with_evidence(trace_of(samples), [other])).headline.startswith(
+        "A call of -[MLModel predictionFromFeatures:error:], or several in a row, submitted work to the Neural"
+        " Engine (seen on stacks, not measured), with work on the CPU (seen on stacks): "
+    )
+
+
 def test_the_whole_run() -> None:
     trace = with_evidence(trace_of([(0, "a", UI), (9, "a", UI)]), [ane(1, 6)])
     assert analyze(trace, windows="run").headline == (

@@ -157,3 +157,15 @@ def test_models_of_one_name_in_two_processes_are_loaded_once_each() -> None:
     again = [*loads, core_ml(50, 60, "Load Model", pid=88)]
     (finding,) = starts(calls_of([10, 10], *again, *other))
     assert (finding.kind, finding.pid, finding.lost_ns) == ("loaded-again", 88, 10 * MS)
+
+
+def test_a_first_call_beside_another_one_may_be_no_cold_one() -> None:
+    """A call of another model at the same time explains the length as well."""
+    alone, beside = (
+        calls_of([40, 10, 10, 10, 10, 10], *rows) for rows in ((), [prediction(90, 150, "Other")])
+    )
+    assert [finding.confidence for finding in starts(alone)] == ["certain"]
+    (finding,) = starts(beside)
+    assert (finding.kind, finding.confidence) == ("cold-first-call", "possible")
+    text = finding_text(finding, beside.trace.info)
+    assert text.detail == "Another call ran at the same time, which may explain it."

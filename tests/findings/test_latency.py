@@ -180,3 +180,13 @@ def test_windows_of_the_user_have_no_latency() -> None:
     lengths[20] = 50
     windows = [f"{100 * n}ms-{100 * n + length}ms" for n, length in enumerate(lengths)]
     assert latency(analyze(recording(lengths), windows=windows)) == []
+
+
+def test_another_mix_of_functions_at_the_end_is_no_part_of_a_drift() -> None:
+    """Each function grows slower by 18 %; the shorter one is all of the last tenth, the longer of the first."""
+    labels = ["main", "main"] + ["long"] * 20 + ["long", "short"] * 80 + ["short"] * 20
+    lengths = [(5 if label != "short" else 4) * (1 + 0.0009 * number) for number, label in enumerate(labels)]
+    finding, text = only(recording(lengths, labels=labels))
+    assert (finding.kind, finding.numbers["is_slower"]) == ("latency-drift", True)
+    assert finding.numbers["last_ns"] > 1.1 * finding.numbers["first_ns"]
+    assert text.detail.startswith("Calls of each of its functions are compared with each other.")

@@ -116,7 +116,8 @@ def _cold(calls: Calls, model: ModelCalls, usual_ns: int, *, is_rough: bool) -> 
         if calls.work[engine].busy_ns[first]
     }
     lost = int(calls.lengths[first]) - usual_ns
-    confidence: Confidence = "certain" if model.model and not is_rough else "possible"
+    is_alone = bool(calls.analysis.window_rows["alone"].iloc[first])
+    confidence: Confidence = "certain" if model.model and is_alone and not is_rough else "possible"
     numbers = {
         "is_named": model.is_named,
         "first_ns": int(calls.lengths[first]),
@@ -125,6 +126,7 @@ def _cold(calls: Calls, model: ModelCalls, usual_ns: int, *, is_rough: bool) -> 
         "preparing_ns": preparing,
         "preparing_basis": str(times["preparing_basis"]) if preparing else None,
         "busy": busy,
+        "is_alone": is_alone,
         "is_engine_time": source in ANE_TABLES,
     }
     return Finding(

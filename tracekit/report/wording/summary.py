@@ -90,8 +90,12 @@ def _model(model: ModelAnswer) -> str:
         verb = "worked in" if model.source in GIVEN_SOURCES else "ran"
         return f"Nothing here shows which engine {verb} {calls}{of}."
     if model.calls == 1 and not model.is_named:
-        action = f"{_ran_on(model.engines[0])}{_how_sure(model.engines[0])}"
-        return f"A call of {name.removeprefix('Calls of ')} {action}{_length(model)}."
+        # No sample lies between calls that follow one another at once.
+        several = ", or several in a row," if model.source == "stacks" else ""
+        lead, *others = model.engines
+        beside = "".join(f", with work on {engine_name(use.engine)}{_how_sure(use)}" for use in others)
+        action = f"{_ran_on(lead)}{_how_sure(lead)}{beside}"
+        return f"A call of {name.removeprefix('Calls of ')}{several} {action}{_length(model)}."
     hidden = f"; no engine is visible in the other {model.unknown:,}" if model.unknown else ""
     return f"{name} {_action(model)}{hidden}{_length(model)}."
 

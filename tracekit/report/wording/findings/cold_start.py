@@ -24,7 +24,8 @@ def _cold(finding: Finding) -> Sentences:
         f" {format_duration(numbers['warm_ns'])}."
     )
     lost = format_duration(finding.lost_ns or 0)
-    return Sentences(title, f"That is {lost} more, once{_reason(finding)}.")
+    overlapping = "" if numbers["is_alone"] else "Another call ran at the same time, which may explain it."
+    return Sentences(title, f"That is {lost} more, once{_reason(finding)}.", overlapping)
 
 
 def _reason(finding: Finding) -> str:

@@ -59,6 +59,8 @@ def _drift(finding: Finding) -> Sentences:
         detail = "The thermal state did not change in this time."
     else:
         detail = "The thermal state was not recorded; heat often looks like this."
+    if numbers["is_by_function"]:
+        detail = f"Calls of each of its functions are compared with each other. {detail}"
     return Sentences(title, f"{percent}{lost}.", detail)
 
 

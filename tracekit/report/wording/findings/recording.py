@@ -23,7 +23,7 @@ def _reasons(finding: Finding) -> list[str]:
     numbers = finding.numbers
     samples = numbers["samples"]
     reasons = [
-        f"0 of {plural(samples, 'sample')} are in an ML framework."
+        f"0 of {plural(samples, 'sample')} {'is' if samples == 1 else 'are'} in an ML framework."
         if samples
         else "The recording has no samples."
     ]
