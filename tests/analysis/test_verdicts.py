@@ -371,6 +371,21 @@ def test_the_whole_run() -> None:
     )
 
 
+def test_a_whole_run_of_mpsgraph_does_not_claim_the_gpu() -> None:
+    trace = with_evidence(trace_of([]), [mps(1, 6), mps(8, 9)])
+    assert analyze(trace, windows="run").headline == (
+        "Over the whole recording, inference used MPSGraph programs, counted for the GPU; single calls cannot be"
+        " separated."
+    )
+
+
+def test_a_load_without_a_call_is_some_evidence() -> None:
+    trace = with_evidence(trace_of([]), [core_ml(1, 5, "Load")])
+    assert analyze(trace).headline == (
+        "A model was compiled or loaded (measured), but nothing here shows it running."
+    )
+
+
 def test_nothing_at_all() -> None:
     analysis = analyze(trace_of([]))
     assert analysis.summary.windows == 0

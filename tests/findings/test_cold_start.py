@@ -97,8 +97,9 @@ def test_a_model_that_is_compiled() -> None:
 
 def test_a_specialization_of_core_ai_is_a_compile() -> None:
     rows = [core_ai(5, 45, "Specialization"), core_ai(6, 20, "Specialization", depth=1), core_ai(60, 70)]
-    finding, _ = only(analyze(with_evidence(trace_of([(0, "a", UI)]), rows)))
+    finding, text = only(analyze(with_evidence(trace_of([(0, "a", UI)]), rows)))
     assert (finding.kind, finding.model, finding.lost_ns) == ("compiled-in-run", "Scene", 40 * MS)
+    assert text.next_steps[0].command.endswith("--preset coreai")  # the preset that shows the next compile
 
 
 def test_a_compile_on_stacks_names_no_model() -> None:

@@ -45,9 +45,10 @@ def test_calls_that_wait_for_another_process() -> None:
     assert (finding.model, finding.severity, finding.confidence) == ("Net", "warning", "likely")
     assert (finding.lost_ns, finding.windows.ranges) == (3 * 6 * MS, ((3, 4), (6, 6)))
     text = finding_text(finding, analysis.trace.info)
-    assert (
-        text.title == "The Neural Engine worked for another process (Segmenter) during 3 of 8 calls of Net."
+    assert text.title == (
+        "The Neural Engine worked for Segmenter, no model of this app by its label, during 3 of 8 calls of Net."
     )
+    assert text.detail.startswith("No table names the process of that work: it is another app, or")
     assert text.cost == (
         "These calls are 6.00 ms longer than the others (16.0 ms against 10.0 ms): it worked 4.00 ms for others"
         " in each."
@@ -58,11 +59,18 @@ def test_calls_that_wait_for_another_process() -> None:
 def test_contention_without_a_cost_is_information() -> None:
     analysis = calls_with_others("---x-x-", slow=0)
     (finding,) = of_kind(analysis, "engine-contention")
-    assert (finding.severity, finding.lost_ns) == ("info", None)
+    assert (finding.severity, finding.lost_ns, finding.confidence) == ("info", None, "likely")
     assert (
         "not clearly longer than the others (10.0 ms against 10.0 ms)"
         in finding_text(finding, analysis.trace.info).cost
     )
+
+
+def test_a_process_is_named_as_one_only_where_its_rows_name_it() -> None:
+    (finding,) = of_kind(calls_with_others("---xx-x-"), "engine-contention")
+    known = replace(finding, numbers={**finding.numbers, "are_processes_known": True})
+    title = finding_text(known, calls_with_others("-").trace.info).title
+    assert title == "The Neural Engine worked for another process (Segmenter) during 3 of 8 calls of Net."
 
 
 def test_other_processes_between_the_calls_are_no_contention() -> None:

@@ -60,7 +60,7 @@ def test_from_two_ticks_to_the_verdict(both: Served, tab: Any) -> None:
     assert tab.locator("#functions tbody tr").count() > 3
     assert tab.locator("header h1, main h2").all_inner_texts() == [
         "Comparison",
-        "Verdict",
+        "Summary",
         "Findings that appeared, vanished or changed",
         "Compared",
         "Timelines",

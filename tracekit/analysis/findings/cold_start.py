@@ -14,6 +14,7 @@ from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Action, Confidence, Finding, Support, WindowRanges
 from tracekit.analysis.findings.frames import leading_frame
+from tracekit.analysis.findings.instruments import record
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML
 from tracekit.model.vocabulary import SERVING, Basis, Phase
@@ -283,7 +284,7 @@ def _compile_finding(
         lost_ns=length_ns,
         numbers=numbers,
         support=tuple(support),
-        actions=(Action("record-restart"),),
+        actions=(record(calls, "restart"),),
     )
 
 

@@ -134,6 +134,7 @@ def _finding(
         "others_ns": calls.median(sharing.others_ns[rows]),
         "users": tuple((user.name, user.is_own) for _, user in named[:_MOST_NAMES]),
         "more_users": max(len(named) - _MOST_NAMES, 0),
+        "are_processes_known": all(user.pid >= 0 for _, user in named),
         "with_ns": typical_length(calls, rows),
         "without_ns": typical_length(calls, sharing.without) if len(sharing.without) else None,
         "extra_ns": sharing.extra_ns or None,
@@ -143,7 +144,7 @@ def _finding(
     return Finding(
         kind,
         "warning" if sharing.extra_ns else "info",
-        "likely" if sharing.extra_ns else "certain",
+        "certain" if numbers["are_processes_known"] and not sharing.extra_ns else "likely",
         Basis.MEASURED,
         model.name,
         model.pid,

@@ -143,10 +143,9 @@ class _Signposts:
 
     @property
     def actions(self) -> list[Action]:
-        return [
-            Action("analyze-signposts", {"pattern": name, "is_system": self.is_system})
-            for name, _ in self.kinds[:1]
-        ]
+        # Frameworks of the system mark their own work, such as frames of the screen: no inference of an app.
+        kinds = () if self.is_system else self.kinds[:1]
+        return [Action("analyze-signposts", {"pattern": name}) for name, _ in kinds]
 
 
 def _signposts(calls: Calls) -> _Signposts:

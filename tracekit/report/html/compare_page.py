@@ -45,7 +45,7 @@ def sections(
 ) -> dict[str, Html]:
     """Return the comparison's sections by name, in the order of the page; ``timelines`` shows both sides."""
     candidates = [
-        ("verdict", "Verdict", _verdict(comparison)),
+        ("verdict", "Summary", _verdict(comparison)),
         ("changes", "Required", _changes(changes) if changes else None),
         ("findings", FINDINGS, _findings(comparison)),
         ("sides", "Compared", _sides(comparison)),

@@ -337,7 +337,7 @@ def _busy(busy_ns: float, length_ns: int) -> str:
 
 
 SECTIONS: tuple[tuple[str, str, Content], ...] = (
-    ("verdict", "Verdict", _verdict),
+    ("verdict", "Summary", _verdict),
     ("findings", "Findings", _findings),
     ("timeline", "Timeline", _timeline),
     ("windows", "Windows", _windows),

@@ -46,10 +46,12 @@ def _engines(answer: Answer) -> str:
         return f"The log has {sent} of this app to the Neural Engine; nothing else shows a model running."
     match answer.kind:
         case "no-evidence":
+            if answer.is_prepared:
+                return "A model was compiled or loaded (measured), but nothing here shows it running."
             return "This recording has no ML evidence: no sample, and no interval of inference on an engine."
         case "no-symbols":
-            stacks = "The only stack lacks" if answer.samples == 1 else f"All {answer.samples:,} stacks lack"
-            return f"{stacks} symbols, so engines cannot be identified."
+            stacks = "The only sample has" if answer.samples == 1 else f"All {answer.samples:,} samples have"
+            return f"{stacks} no stack with symbols, so engines cannot be identified."
         case "no-model":
             return _no_model(answer)
         case "no-calls":
@@ -172,9 +174,13 @@ def _whole_run(answer: Answer) -> str:
     engines = answer.models[0].engines if answer.models else ()
     if not engines:
         return f"No engine can be determined: {_in_ml(answer)}, none of them inside a prediction."
-    listed = " and ".join(engine_name(use.engine) for use in engines)
-    sure = "" if any(use.basis is Basis.MEASURED for use in engines) else " (seen on stacks)"
-    return f"Over the whole recording, inference used {listed}{sure}; single calls cannot be separated."
+    listed = " and ".join(f"{_used(use)}{_how_sure(use)}" for use in engines)
+    return f"Over the whole recording, inference used {listed}; single calls cannot be separated."
+
+
+def _used(use: EngineUse) -> str:
+    is_graph = use.basis is Basis.MEASURED and use.table == MPS_INTERVALS
+    return f"{'MPSGraph programs, counted for ' if is_graph else ''}{engine_name(use.engine)}"
 
 
 def _in_ml(answer: Answer) -> str:

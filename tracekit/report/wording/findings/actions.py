@@ -105,9 +105,7 @@ def _analyze_all(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
 
 def _analyze_signposts(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     return NextStep(
-        "If signposts of one kind mark the app's inference, take these as the calls:"
-        if arguments["is_system"]
-        else "If these intervals of the app mark its inference, take them as the calls:",
+        "If these intervals of the app mark its inference, take them as the calls:",
         _command("analyze", info, "--window-signpost", arguments["pattern"]),
     )
 
@@ -229,6 +227,7 @@ _PURPOSES = {
     "longer": "Record for longer:",
     "more-calls": "Record more calls, for more samples of each engine:",
     "predicting": "Record while the app predicts:",
+    "restart": "Record another start: if the model is compiled again, its cache is not used:",
     "symbols": "Record with Xcode 14.3.1 or later, which stores symbols:",
     "system-model": "Record all processes, with the one that serves these requests:",
 }
@@ -260,10 +259,6 @@ _STEPS: Mapping[str, Callable[[Mapping[str, Any], TraceInfo], NextStep]] = {
     ),
     "reuse-buffers": _advice(
         "Keep buffers between calls: a pixel buffer pool, and output backings of the prediction."
-    ),
-    "record-restart": lambda _, info: NextStep(
-        "Record another start: if the model is compiled again, its cache is not used:",
-        _record(info, "--preset", "coreml"),
     ),
     "show-table": _show_table,
     "warm-up": _advice(
