@@ -143,9 +143,10 @@ class _Signposts:
 
     @property
     def actions(self) -> list[Action]:
-        # Frameworks of the system mark their own work, such as frames of the screen: no inference of an app.
-        kinds = () if self.is_system else self.kinds[:1]
-        return [Action("analyze-signposts", {"pattern": name}) for name, _ in kinds]
+        return [
+            Action("analyze-signposts", {"pattern": name, "is_system": self.is_system})
+            for name, _ in self.kinds[:1]
+        ]
 
 
 def _signposts(calls: Calls) -> _Signposts:

@@ -105,7 +105,9 @@ def _analyze_all(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
 
 def _analyze_signposts(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     return NextStep(
-        "If these intervals of the app mark its inference, take them as the calls:",
+        "If signposts of one kind mark the app's inference, take these as the calls:"
+        if arguments["is_system"]
+        else "If these intervals of the app mark its inference, take them as the calls:",
         _command("analyze", info, "--window-signpost", arguments["pattern"]),
     )
 

@@ -15,12 +15,17 @@ _NAME_WIDTH = 40
 def _other_processes(finding: Finding) -> Sentences:
     names = _names(finding)
     if finding.numbers["are_processes_known"]:
-        others = f"another process ({names})" if names else "another process"
-        return Sentences(f"The Neural Engine worked for {others} during {_share(finding)}.", _cost(finding))
-    # Rows without a process are known by their labels alone, which fit no model of this app.
-    others = f"{names}, no model of this app by its label," if names else "others"
-    detail = "No table names the process of that work: it is another app, or work of this app beside its models."
-    return Sentences(f"The Neural Engine worked for {others} during {_share(finding)}.", _cost(finding), detail)
+        others, detail = (f"another process ({names})" if names else "another process"), ""
+    else:
+        # Rows without a process are known by their labels alone, which fit no model of this app.
+        others = f"{names}, no model of this app by its label," if names else "others"
+        detail = (
+            "No table names the process of that work: it is another app, or work of this app beside its"
+            " models."
+        )
+    return Sentences(
+        f"The Neural Engine worked for {others} during {_share(finding)}.", _cost(finding), detail
+    )
 
 
 def _gpu(finding: Finding) -> Sentences:
