@@ -21,6 +21,8 @@ from evidence_support import (
 from trace_support import ANE, BNNS, CALL, MS, UI, Sample, trace_of
 
 from tracekit.analysis import Analysis, analyze
+from tracekit.analysis.findings import coincidences
+from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.findings.finding import Finding, WindowRanges
 from tracekit.model.columns import TRACKS
 from tracekit.model.trace import TraceInfo
@@ -234,3 +236,27 @@ def test_a_recording_that_was_piped_has_a_placeholder_in_commands() -> None:
         "tracekit check RECORDING --run 2 --require 'ANE used share == 100% in Net'",
         "tracekit check ./-x.xml --run 2 --require 'ANE used share == 100% in Net'",
     ]
+
+
+def test_many_models_look_up_what_else_changed_in_one_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Calls] = []
+
+    def events_once(calls: Calls) -> tuple[coincidences.Events, ...]:
+        made.append(calls)
+        return coincidences.events_of(calls)
+
+    monkeypatch.setattr("tracekit.analysis.findings.calls.events_of", events_once)
+    rows = [core_ml(2.5, 2.6, "Load Model", "Other")]
+    for number in range(20):
+        start = 20.0 * number
+        name = f"Net{number}"
+        rows += [
+            prediction(start + 1, start + 3, name),
+            ane(start + 1, start + 2, f"{name}_main__Op0_AneInference"),
+        ]
+        rows += [prediction(start + 5, start + 8, name), gpu(start + 6, start + 7)]
+    found = placements(analyze(with_evidence(trace_of([(0, "a", UI)]), rows)))
+    assert len(found) == 20 and len(made) == 1
+    coinciding = {finding.model: finding.numbers["coinciding"] for finding in found}
+    assert coinciding["Net0"] == (coincidences.Change("load", round(2.5 * MS), "Other"),)
+    assert coinciding["Net1"] == ()

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from tracekit.analysis.engines.codes import INFERENCE, group_codes, is_phase, positions_by, sums
+from tracekit.analysis.findings.coincidences import Events, events_of
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import BoolArray, IntArray
@@ -62,6 +64,7 @@ class Calls:
         self.first: BoolArray = windows["first"].to_numpy(bool)
         self.thread_ids: IntArray = windows["thread_id"].to_numpy(np.int64)
         self.sources: Sequence[str] = tuple(windows["source"].astype("str").unique())
+        self._elsewhere: dict[Engine, BoolArray] = {}
         self._is_given: BoolArray = windows["source"].isin(GIVEN_SOURCES).to_numpy(bool)
 
     @property
@@ -104,6 +107,17 @@ class Calls:
         if thread_id < 0:
             return name
         return f"{name} (thread 0x{int(self.trace.threads['tid'].iloc[thread_id]):x})"
+
+    @cached_property
+    def events(self) -> tuple[Events, ...]:
+        """What else changed in the recording, by kind."""
+        return events_of(self)
+
+    @cached_property
+    def labels(self) -> npt.NDArray[np.object_]:
+        """The label of each window: a function of the model, or a signpost."""
+        labels: npt.NDArray[np.object_] = self.analysis.window_rows["label"].to_numpy(object)
+        return labels
 
     @cached_property
     def model_of(self) -> IntArray:
@@ -154,7 +168,11 @@ class Calls:
 
     def serves(self, engine: Engine) -> BoolArray:
         """Mark the windows that an engine served, alone or with others."""
-        return (self.served & (1 << SERVING.index(engine))) > 0
+        return self._serving[engine]
+
+    @cached_property
+    def _serving(self) -> dict[Engine, BoolArray]:
+        return {engine: (self.served & (1 << bit)) > 0 for bit, engine in enumerate(SERVING)}
 
     def is_measured(self, engine: Engine) -> bool:
         """Return whether a table measured the engine, so that no interval in a call is no work in it."""
@@ -162,6 +180,11 @@ class Calls:
 
     def is_elsewhere(self, engine: Engine) -> BoolArray:
         """Mark the calls that another engine took most of, so that no sample of this one is no chance."""
+        if engine not in self._elsewhere:
+            self._elsewhere[engine] = self._is_elsewhere(engine)
+        return self._elsewhere[engine]
+
+    def _is_elsewhere(self, engine: Engine) -> BoolArray:
         reach = np.zeros(len(self.starts), np.int64)
         for other in SERVING:
             if other is not engine:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
-from tracekit.analysis.findings.calls import Calls
+from tracekit.model.columns import IntArray
 from tracekit.model.vocabulary import LogKind, Phase
 
+if TYPE_CHECKING:
+    from tracekit.analysis.findings.calls import Calls
+
+ChangeKind: TypeAlias = Literal["thermal", "load", "compile", "first-call", "failed-request", "refusal"]
 _MOST = 4
 _THERMAL = "Thermal state"
 
@@ -21,69 +27,75 @@ class Change:
     ``detail`` is the model, the operator's reason, or the new level of heat.
     """
 
-    kind: Literal["thermal", "load", "compile", "first-call", "failed-request", "refusal"]
+    kind: ChangeKind
     time_ns: int
     detail: str
 
 
 def changes_between(calls: Calls, start_ns: int, end_ns: int) -> tuple[Change, ...]:
     """Return what changed in ``[start_ns, end_ns)``, in order of time; the first few."""
-    changes = [
-        *_heat(calls, start_ns, end_ns),
-        *_prepared(calls, start_ns, end_ns),
-        *_first_calls(calls, start_ns, end_ns),
-        *_log_lines(calls, start_ns, end_ns),
-    ]
+    changes = []
+    for events in calls.events:
+        first, last = np.searchsorted(events.times, (start_ns + events.is_open, end_ns)).tolist()
+        rows = range(first, min(last, first + events.most))
+        changes += [Change(events.kind, int(events.times[row]), str(events.details[row])) for row in rows]
     return tuple(sorted(changes, key=lambda change: (change.time_ns, change.kind, change.detail))[:_MOST])
 
 
-def _heat(calls: Calls, start_ns: int, end_ns: int) -> list[Change]:
+@dataclass(frozen=True)
+class Events:
+    """Everything of one kind that changed in a recording, in order of time.
+
+    ``most`` of a range count; ``is_open`` leaves out those at its begin.
+    """
+
+    kind: ChangeKind
+    times: IntArray
+    details: npt.NDArray[np.object_]
+    most: int = _MOST
+    is_open: bool = False
+
+
+def events_of(calls: Calls) -> tuple[Events, ...]:
+    """Return the changes of each kind; ranges are looked up in them, of which there may be thousands."""
+    log = calls.trace.engine_log
+    is_failed = (log["kind"] == LogKind.FAILURE) | (log["status"] > 0)
+    is_refused = log["kind"].isin([LogKind.UNSUPPORTED, LogKind.NOT_LOADED])
+    prepared = calls.trace.intervals
+    prepared = prepared[prepared["phase"].isin([Phase.LOAD, Phase.COMPILE]).to_numpy(bool)]
+    is_load = (prepared["phase"] == Phase.LOAD).to_numpy(bool)
+    first_calls = calls.analysis.window_rows.iloc[np.flatnonzero(calls.first)]
+    return (
+        _heat(calls),
+        _events("load", prepared[is_load], "start_ns", ("model", "label")),
+        _events("compile", prepared[~is_load], "start_ns", ("model", "label")),
+        _events("first-call", first_calls, "start_ns", ("model", "label"), is_open=True),
+        _events("failed-request", log[is_failed.fillna(False).to_numpy(bool)], "time_ns", (), most=1),
+        _events("refusal", log[is_refused.to_numpy(bool)], "time_ns", ("operator", "reason")),
+    )
+
+
+def _events(
+    kind: ChangeKind,
+    frame: pd.DataFrame,
+    time: str,
+    details: tuple[str, ...],
+    most: int = _MOST,
+    is_open: bool = False,
+) -> Events:
+    """Return the rows of a frame as events; the first of some columns that is not empty has their detail."""
+    frame = frame.sort_values(time, kind="stable")
+    texts = np.full(len(frame), "", object)
+    for name in reversed(details):
+        column = frame[name].astype("str").to_numpy(object)
+        texts = np.where(column != "", column, texts)
+    return Events(kind, frame[time].to_numpy(np.int64), texts, most, is_open)
+
+
+def _heat(calls: Calls) -> Events:
     rows = calls.trace.tracks
     rows = rows[(rows["name"] == _THERMAL).to_numpy(bool) & rows["value"].notna().to_numpy(bool)]
+    rows = rows.sort_values("time_ns", kind="stable")
     times, levels = rows["time_ns"].to_numpy(np.int64), rows["value"].to_numpy(np.float64)
     changed = np.flatnonzero(np.diff(levels, prepend=levels[:1]) != 0)
-    return [
-        Change("thermal", int(times[row]), str(int(levels[row])))
-        for row in changed.tolist()
-        if start_ns <= times[row] < end_ns
-    ]
-
-
-def _prepared(calls: Calls, start_ns: int, end_ns: int) -> list[Change]:
-    """Return loads and compiles that began."""
-    rows = calls.trace.intervals
-    starts = rows["start_ns"].to_numpy(np.int64)
-    near = rows[(starts >= start_ns) & (starts < end_ns)]
-    near = near[near["phase"].isin([Phase.LOAD, Phase.COMPILE]).to_numpy(bool)]
-    return [
-        Change(
-            "load" if row["phase"] == Phase.LOAD else "compile",
-            int(row["start_ns"]),
-            str(row["model"] or row["label"]),
-        )
-        for row in near.head(_MOST).to_dict("records")
-    ]
-
-
-def _first_calls(calls: Calls, start_ns: int, end_ns: int) -> list[Change]:
-    """Return the first calls of models."""
-    is_near = calls.first & (calls.starts > start_ns) & (calls.starts < end_ns)
-    near = calls.analysis.window_rows.iloc[np.flatnonzero(is_near)[:_MOST]]
-    return [
-        Change("first-call", int(row["start_ns"]), str(row["model"] or row["label"]))
-        for row in near.to_dict("records")
-    ]
-
-
-def _log_lines(calls: Calls, start_ns: int, end_ns: int) -> list[Change]:
-    rows = calls.trace.engine_log
-    times = rows["time_ns"].to_numpy(np.int64)
-    near = rows[(times >= start_ns) & (times < end_ns)]
-    is_failed = (near["kind"] == LogKind.FAILURE) | (near["status"] > 0)
-    is_refused = near["kind"].isin([LogKind.UNSUPPORTED, LogKind.NOT_LOADED])
-    changes = [Change("failed-request", int(time), "") for time in near["time_ns"][is_failed].head(1)]
-    refused = near[is_refused.to_numpy(bool)].head(_MOST).to_dict("records")
-    changes += [
-        Change("refusal", int(row["time_ns"]), str(row["operator"] or row["reason"])) for row in refused
-    ]
-    return changes
+    return Events("thermal", times[changed], levels[changed].astype(np.int64).astype(str).astype(object))

@@ -219,7 +219,7 @@ def _two_groups(calls: Calls, series: _Series) -> Finding | None:
             "long": len(long),
             "short_ns": calls.median(calls.lengths[short]),
             "long_ns": calls.median(calls.lengths[long]),
-            "labels": _distinct(calls.analysis.window_rows["label"].to_numpy(object), short, long),
+            "labels": _distinct(calls.labels, short, long),
             "threads": _distinct(_thread_names(calls), short, long),
             "step": None if step is None else int(np.searchsorted(series.model.rows, step)),
             "step_ns": None if step is None else int(calls.starts[step]),

@@ -51,10 +51,11 @@ def placement_changes(calls: Calls) -> Iterator[Finding]:
 
 def _candidates(calls: Calls) -> Iterator[ModelCalls]:
     """Yield the models whose calls were served by different engines; there may be 100,000 models."""
-    served = calls.served
-    for model in calls.models:
-        if len(model.rows) > 1 and (served[model.rows] != served[model.rows[0]]).any():
-            yield model
+    firsts = np.array([model.rows[0] for model in calls.models], np.int64)
+    is_other = np.zeros(len(calls.starts), bool)
+    in_calls = np.flatnonzero(calls.model_of >= 0)
+    is_other[in_calls] = calls.served[in_calls] != calls.served[firsts[calls.model_of[in_calls]]]
+    yield from calls.models_with(is_other)
 
 
 def _placement(calls: Calls, model: ModelCalls) -> _Placement | None:
@@ -141,7 +142,7 @@ def _functions(calls: Calls, placement: _Placement) -> tuple[tuple[str, bool, in
     """Return the model's functions, whether the engine served them, and their calls; if one is served by both
     this and other engines, or there is one only, the function does not explain the difference: nothing.
     """
-    labels = calls.analysis.window_rows["label"].to_numpy(object)[placement.rows]
+    labels = calls.labels[placement.rows]
     counts = Counter(zip(labels.tolist(), placement.is_served.tolist(), strict=True))
     if len({label for label, _ in counts}) < max(2, len(counts)):
         return ()
