@@ -116,6 +116,31 @@ def test_models_are_groups_and_one_sided_ones_are_named() -> None:
     ]
 
 
+def of_models(*models: str) -> Analysis:
+    """Return six calls of each model: of the first 10 ms on the Neural Engine, of others 40 ms on the CPU."""
+    rows, samples = [], [(0.0, "a", UI)]
+    for number, model in enumerate(model for model in models for _ in range(6)):
+        start = 100.0 * number + 10
+        is_first = model == models[0]
+        rows += [prediction(start, start + (10 if is_first else 40), model)]
+        rows += [ane(start + 1, start + 8)] if is_first else []
+        samples += [] if is_first else [(start + n, model, BNNS) for n in range(1, 39)]
+    return analyze(with_evidence(trace_of(samples), rows))
+
+
+def test_a_model_of_one_side_is_not_in_the_first_sentences() -> None:
+    text = sentence(compare(of_models("Net", "Slow"), of_models("Net")))
+    assert text.startswith(
+        "In these recordings Net p50 is the same: 10.000 ms. Every engine has the same share"
+    )
+    assert text.endswith("This leaves out what only one side has: Slow.")
+
+
+def test_sides_without_a_model_in_common_have_no_length_to_compare() -> None:
+    text = sentence(compare(of_models("Net"), of_models("Slow")))
+    assert text == "Lengths and engines cannot be compared: BASE and NEW have no model in common."
+
+
 def test_windows_of_one_label_and_two_sources_are_two_kinds() -> None:
     analysis = recorded(LENGTHS)
     sources = pd.Categorical(["coreml-os-signpost"] * 4 + ["signpost"] * 6)

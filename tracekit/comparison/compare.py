@@ -120,19 +120,22 @@ def _first_sentence(
 ) -> FirstSentence:
     """Return the rows that the first sentence is about, with their wider intervals."""
     whole, length = groups[0], [metric for metric in METRICS if metric.name == _FIRST_METRIC]
-    names = _models_in_all_windows(sides[:2])
+    names, one_sided = _models_in_all_windows(sides[:2])
+    if one_sided and not names:
+        return FirstSentence(one_sided=one_sided)
+    shares = [metric for metric in METRICS if metric.is_share_of_windows]
+    every = _shared_sides(sides, names, run_noise) if one_sided else _group_sides(sides, _ALL, run_noise)
     if all(row.tested in (None, _UNTESTED) for row in whole.rows):
         # About these recordings alone, nothing is tested, and the rows are those of the table.
-        listed = tuple(row for row in whole.rows if row.metric in _SHARES_OF_WINDOWS)
+        of_table = rows_of(every, shares) if one_sided else whole.rows
+        listed = tuple(row for row in of_table if row.metric in _SHARES_OF_WINDOWS)
         rows = [
             (name, row)
             for name in names
             for group in groups
             if (row := group.row(_FIRST_METRIC)) and ("model", name) in _models_of(group)
         ]
-        return FirstSentence(whole.row(_FIRST_METRIC), listed, tuple(rows))
-    every = _group_sides(sides, ("all", "", ""), run_noise)
-    shares = [metric for metric in METRICS if metric.is_share_of_windows]
+        return FirstSentence(whole.row(_FIRST_METRIC), listed, tuple(rows), one_sided=one_sided)
     seen = [row for row in rows_of(every, shares) if row.base.highest or row.new.highest]
     # Bonferroni: each of the shares that any window has gets its part of the 1 %, each model its part of 4 %.
     engines = rows_of(every, shares, 1 - 0.01 / max(1, len(seen)))
@@ -143,7 +146,7 @@ def _first_sentence(
         for row in rows_of(_group_sides(sides, ("model", name, ""), run_noise), length, level)
     ]
     return FirstSentence(
-        next(rows_of(every, length, _FIRST_LEVEL), None), tuple(engines), tuple(models), level
+        next(rows_of(every, length, _FIRST_LEVEL), None), tuple(engines), tuple(models), level, one_sided
     )
 
 
@@ -152,19 +155,22 @@ def _models_of(group: Group) -> set[tuple[str, str]]:
     return {(group.kind, group.name), *((kind, name) for kind, name, _ in group.also)}
 
 
-def _models_in_all_windows(sides: Sequence[_Runs]) -> list[str]:
-    """Return the models of both sides, where every window has one and both have the same few, but several.
+def _models_in_all_windows(sides: Sequence[_Runs]) -> tuple[list[str], tuple[str, ...]]:
+    """Return the models that both sides have, and those of one side, where every window has a model.
 
-    The length of a call is then a number of each model: together they would have one that is of none.
+    The length of a call is then a number of each model: together they would have one that is of none, and
+    it would change with the models that run. Both are empty for one model, and for too many.
     """
-    of_sides = [{str(name) for run in side for name in run.model} for side in sides]
-    names = sorted(of_sides[0])
-    return names if of_sides[0] == of_sides[1] and "" not in names and 1 < len(names) <= _MOST_MODELS else []
+    base, new = ({str(name) for run in side for name in run.model} for side in sides)
+    names, one_sided = sorted(base & new), tuple(sorted(base ^ new))
+    is_usable = base and new and "" not in base | new and len(names) <= _MOST_MODELS
+    return (names, one_sided) if is_usable and (one_sided or len(names) > 1) else ([], ())
 
 
 # Groups of windows -----------------------------------------------------------------------------------------
 
 _Key = tuple[GroupKind, str, str]
+_ALL: _Key = ("all", "", "")
 
 
 def _groups(
@@ -177,7 +183,7 @@ def _groups(
     """
     by_windows: dict[bytes, Group] = {}
     one_sided: list[OneSided] = []
-    keys: list[_Key] = [("all", "", ""), *sorted(_keys(sides[0]) | _keys(sides[1]))]
+    keys: list[_Key] = [_ALL, *sorted(_keys(sides[0]) | _keys(sides[1]))]
     counts = {key: sum(_side(side, key).windows for side in sides[:2]) for key in keys}
     largest = sorted(keys[1:], key=lambda key: (-counts[key], key))[:_MOST_GROUPS]
     for key in [keys[0], *sorted(largest)]:
@@ -201,6 +207,15 @@ def _groups(
 def _group_sides(sides: Sequence[_Runs], key: _Key, run_noise: float | None) -> Sides:
     base, new, *noise = (_side(side, key) for side in sides)
     return Sides(base, new, noise, run_noise)
+
+
+def _shared_sides(sides: Sequence[_Runs], names: Sequence[str], run_noise: float | None) -> Sides:
+    """Return the windows of some models."""
+    chosen = [
+        GroupSide(runs, [np.asarray(np.isin(run.model.astype(str), names), bool) for run in runs])
+        for runs in sides
+    ]
+    return Sides(chosen[0], chosen[1], chosen[2:], run_noise)
 
 
 def _keys(side: _Runs) -> set[_Key]:

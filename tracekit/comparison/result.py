@@ -233,12 +233,14 @@ class FirstSentence:
     ``length`` is the row of the p50 with an interval of 96 %; ``engines`` are the shares of windows, each
     with an interval that leaves 1 % for all of them together. Where both sides have the same models,
     ``models`` has a p50 for each, whose intervals (at ``level``) leave 4 % for all of them together.
+    ``one_sided`` are models that one side alone has: the claims are about the windows of the others.
     """
 
     length: Difference | None = None
     engines: tuple[Difference, ...] = ()
     models: tuple[tuple[str, Difference], ...] = ()
     level: float = 0.96
+    one_sided: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,8 @@ _WORDS: dict[Outcome, str] = {
     "not shown": "No difference shown",
 }
 _NAME_WIDTH = 60
+_MOST_LEFT_OUT = 3
+_NO_MODEL_IN_COMMON = "Lengths and engines cannot be compared: BASE and NEW have no model in common."
 _HERE = "within these recordings"
 _Verdict: TypeAlias = Literal["slower", "faster", "same", "not shown"]
 
@@ -43,10 +45,23 @@ def sentence(comparison: Comparison) -> str:
     if not base or not new:
         empty = "NEW has" if base else "BASE has" if new else "BASE and NEW have"
         return f"Inferences cannot be compared: {empty} no windows."
+    one_sided = comparison.first_sentence.one_sided
+    if one_sided and not comparison.first_sentence.models:
+        return " ".join(filter(None, [_NO_MODEL_IN_COMMON, findings_sentence(comparison)]))
     parts = [_lengths(comparison), _engines(comparison), findings_sentence(comparison)]
-    if any(caution.code == MIXED_WINDOWS for caution in comparison.cautions):
+    if one_sided:
+        parts.append(_left_out(one_sided))
+    elif any(caution.code == MIXED_WINDOWS for caution in comparison.cautions):
         parts.append("But the sides have different kinds of windows: compare each kind.")
     return " ".join(filter(None, parts))
+
+
+def _left_out(models: Sequence[str]) -> str:
+    """Return ``This leaves out models of one side: Detector.``"""
+    names = [clip(printable(name), _NAME_WIDTH) for name in models[:_MOST_LEFT_OUT]]
+    more = len(models) - len(names)
+    listed = ", ".join([*names, *([f"{more:,} more"] if more else [])])
+    return f"This leaves out what only one side has: {listed}."
 
 
 def outcome(comparison: Comparison) -> Outcome:
@@ -225,11 +240,14 @@ def _engines(comparison: Comparison) -> str:
         return f"Other engines{here}: calls {listed}.{_busier(comparison, changed)}"
     moved = [row for row in shares if row.difference]
     if not moved:
-        return "Every engine's share of the windows is the same."
+        return "Every engine has the same share of the calls."
     if any(row.judgement == "too few to tell" for row in moved):
         listed = ", ".join(f"{_place(row)} {pair(row)}" for row in moved)
         return f"Too few windows for an interval of the engines' shares: calls {listed}."
-    return "No difference in the engines' shares of the windows is shown."
+    if all(row.tested == _HERE for row in moved):
+        listed = ", ".join(f"{_place(row)} {pair(row)}" for row in moved)
+        return f"The engines' shares differ by no more than calls vary: calls {listed}."
+    return "No difference in the engines' shares of the calls is shown."
 
 
 def _place(row: Difference) -> str:
@@ -242,7 +260,7 @@ def _place(row: Difference) -> str:
 
 def _busier(comparison: Comparison, changed: Sequence[Difference]) -> str:
     """Return what calls on several engines hide: an engine that has fewer calls alone may do more work."""
-    if f"{MIXED} share" not in [row.metric for row in changed]:
+    if f"{MIXED} share" not in [row.metric for row in changed] or comparison.first_sentence.one_sided:
         return ""
     parts = []
     for engine in SERVING:
