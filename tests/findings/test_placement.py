@@ -260,3 +260,21 @@ def test_many_models_look_up_what_else_changed_in_one_list(monkeypatch: pytest.M
     coinciding = {finding.model: finding.numbers["coinciding"] for finding in found}
     assert coinciding["Net0"] == (coincidences.Change("load", round(2.5 * MS), "Other"),)
     assert coinciding["Net1"] == ()
+
+
+def test_calls_without_a_model_may_be_of_two() -> None:
+    """A detector on the Neural Engine and a classifier on the CPU have the same stacks up to Core ML."""
+    samples: list[Sample] = [
+        sample
+        for number in range(8)
+        for start in [20.0 * number]
+        for sample in [
+            *((start + tick, "a", ANE if number < 4 else BNNS) for tick in range(8)),
+            (start + 12, "a", UI),
+        ]
+    ]
+    analysis = analyze(trace_of(samples))
+    finding, text = only(analysis)
+    assert (finding.kind, finding.confidence, finding.basis) == ("fell-back", "possible", "sampled")
+    doubt = "Stacks name no model: calls of two models look the same."
+    assert text.detail.startswith(doubt) and analysis.headline.endswith(doubt)

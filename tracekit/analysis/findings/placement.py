@@ -74,7 +74,10 @@ def _placement(calls: Calls, model: ModelCalls) -> _Placement | None:
         stretches = np.diff(np.concatenate([[0], edges, [len(rows)]]))
         if not is_measured and stretches.min() < FEWEST_SAMPLED:
             return None
-        return _Placement(model, engine, rows, is_served[rows], edges, "certain" if is_measured else "likely")
+        confidence: Confidence = "certain" if is_measured else "likely"
+        if not model.model and calls.analysis.window_rows["source"].iloc[int(rows[0])] == "stacks":
+            confidence = "possible"  # stacks name no model: the calls may be of two
+        return _Placement(model, engine, rows, is_served[rows], edges, confidence)
     return None
 
 
@@ -114,7 +117,7 @@ def _finding(calls: Calls, placement: _Placement) -> Finding:
         kind,
         "info" if is_late else "warning",
         placement.confidence,
-        Basis.MEASURED if placement.confidence == "certain" else Basis.SAMPLED,
+        Basis.MEASURED if calls.is_measured(placement.engine) else Basis.SAMPLED,
         model.name,
         model.pid,
         WindowRanges.of(away),

@@ -82,7 +82,8 @@ def _of_process(model: ModelAnswer) -> ModelAnswer:
 def _model(model: ModelAnswer) -> str:
     if model.placement is not None:
         sentences = placement.SENTENCES[model.placement.kind](model.placement)
-        return f"{sentences.title} {sentences.cost}".rstrip()
+        doubt = f" {placement.NO_NAME}" if model.placement.confidence == "possible" else ""
+        return f"{sentences.title} {sentences.cost}".rstrip() + doubt
     name = model_name(model.model, model.is_named)
     if model.source in GIVEN_SOURCES:
         name = "Inference"  # a range may have calls of several models

@@ -11,6 +11,7 @@ from tracekit.report.wording.names import engine_name, model_name, ordinal
 from tracekit.text import clip, format_duration, plural, printable
 
 _NAME_WIDTH = 40
+NO_NAME = "Stacks name no model: calls of two models look the same."
 
 
 def _fell_back(finding: Finding) -> Sentences:
@@ -20,7 +21,7 @@ def _fell_back(finding: Finding) -> Sentences:
         f"{_model(finding)} left {engine_name(numbers['engine'])} after its {after} call{_moment(finding)}."
     )
     subject = "The only call since" if numbers["without"] == 1 else _subject(finding, "calls since")
-    return Sentences(title, f"{subject} ran on {_cost(finding)}.", just_then(numbers["coinciding"]))
+    return Sentences(title, f"{subject} ran on {_cost(finding)}.", _detail(finding))
 
 
 def _came_back(finding: Finding) -> Sentences:
@@ -30,7 +31,7 @@ def _came_back(finding: Finding) -> Sentences:
         f" call{_moment(finding)} and came back with its {ordinal(numbers['returned'] + 1)}."
     )
     subject = "The call between" if numbers["without"] == 1 else _subject(finding, "calls between")
-    return Sentences(title, f"{subject} ran on {_cost(finding)}.", just_then(numbers["coinciding"]))
+    return Sentences(title, f"{subject} ran on {_cost(finding)}.", _detail(finding))
 
 
 def _moved(finding: Finding) -> Sentences:
@@ -38,7 +39,7 @@ def _moved(finding: Finding) -> Sentences:
     arrived = ordinal(numbers["arrived"] + 1)
     title = f"{_model(finding)} moved to {engine_name(numbers['engine'])} with its {arrived} call."
     subject = "The call before" if numbers["without"] == 1 else _subject(finding, "calls before")
-    return Sentences(title, f"{subject} ran on {_cost(finding)}.", just_then(numbers["coinciding"]))
+    return Sentences(title, f"{subject} ran on {_cost(finding)}.", _detail(finding))
 
 
 def _alternates(finding: Finding) -> Sentences:
@@ -48,7 +49,7 @@ def _alternates(finding: Finding) -> Sentences:
         f" {engine_name(numbers['engine'])}, with {plural(numbers['changes'], 'change')} between engines."
     )
     subject = "The other call" if numbers["without"] == 1 else _subject(finding, "other calls")
-    return Sentences(title, f"{subject} ran on {_cost(finding)}.")
+    return Sentences(title, f"{subject} ran on {_cost(finding)}.", _doubt(finding))
 
 
 def _differs(finding: Finding) -> Sentences:
@@ -61,7 +62,15 @@ def _differs(finding: Finding) -> Sentences:
         f"{_model(finding)} runs on {engine_name(numbers['engine'])} in some of its functions only: {listed}."
     )
     subject = "The call without it" if numbers["without"] == 1 else _subject(finding, "calls without it")
-    return Sentences(title, f"{subject} ran on {_cost(finding)}.")
+    return Sentences(title, f"{subject} ran on {_cost(finding)}.", _doubt(finding))
+
+
+def _detail(finding: Finding) -> str:
+    return " ".join(filter(None, (_doubt(finding), just_then(finding.numbers["coinciding"]))))
+
+
+def _doubt(finding: Finding) -> str:
+    return NO_NAME if finding.confidence == "possible" else ""
 
 
 def _model(finding: Finding) -> str:
