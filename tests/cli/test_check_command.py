@@ -322,6 +322,7 @@ def test_a_further_run_of_the_program() -> None:
     assert "concurrent" not in result.stdout.split("\n", maxsplit=1)[0]
     assert result.stdout.startswith("fallback-midway-ios27, run 1 and 1 more run: Of 2 requirements, 1 open")
     assert "run 1 of 2" in run(*require("max <= 20ms"), "--also", other).stdout
+    assert "(at 265 ms); run 1 of 2" in run(*require("no finding fell-back"), "--also", other).stdout
     assert "2 runs)" in result.stdout
 
 
