@@ -73,6 +73,9 @@ def test_two_fingers_zoom(opened: Opened) -> None:
 def test_printed_it_shows_the_static_parts(opened: Opened) -> None:
     tab = opened(color_scheme="dark")
     tab.emulate_media(media="print")
+    tab.set_viewport_size({"width": 794, "height": 1123})
+    table = tab.locator("#windows-static table").bounding_box()
+    assert table["x"] + table["width"] <= tab.viewport_size["width"]  # paper cuts off what is wider
     for part, is_shown in (("#timeline-static", True), ("#windows-static", True), ("#timeline-live", False),
                            ("#windows-live", False), ("#toolbar", False), ("#engines .bars", False)):  # fmt: skip
         assert tab.locator(part).first.is_visible() == is_shown, part

@@ -84,7 +84,9 @@ def _check(
     # A number that describes one recording alone: every run must meet the requirement.
     number = min(range(len(results)), key=lambda index: _WORST_FIRST.index(results[index].outcome))
     worst = results[number]
-    note = "; ".join(filter(None, (worst.actual.note.removesuffix("."), f"run {number + 1} of {len(results)}")))
+    note = "; ".join(
+        filter(None, (worst.actual.note.removesuffix("."), f"run {number + 1} of {len(results)}"))
+    )
     return replace(worst, actual=replace(worst.actual, note=note, runs=len(results)))
 
 

@@ -78,7 +78,8 @@ def _findings(rule: Absence, actual: MetricValue) -> str:
     titles = [finding_text(finding, actual.recording).title for finding in actual.findings[:MOST_TITLES]]
     left_out = len(actual.findings) - len(titles)
     more = f" … and {left_out:,} more" if left_out else ""
-    return f"{' '.join(titles)}{more}{note}"
+    text = f"{' '.join(titles)}{more}"
+    return f"{text.removesuffix('.')}{note}" if note else text
 
 
 def _window_count(actual: MetricValue) -> str:
