@@ -394,3 +394,13 @@ def test_nothing_at_all() -> None:
     )
     trace = with_evidence(trace_of([]), [prediction(0, 5)])
     assert analyze(trace).headline == ("Nothing here shows which engine ran the only call of Net.")
+
+
+@pytest.mark.parametrize("samples", [[], [(0, "a", UI), (60, "a", UI)]])
+def test_predictions_without_a_length_are_no_sign_that_no_model_ran(samples: list[Sample]) -> None:
+    trace = with_evidence(trace_of(samples), [prediction(10, 10), prediction(30, 30)])
+    assert analyze(trace).headline == (
+        "2 predictions were reported without a length, so neither the engine nor the time of a call can be"
+        " determined."
+    )
+    assert [finding.kind for finding in analyze(trace).findings] == ["no-calls-seen"]

@@ -14,7 +14,9 @@ from tracekit.model.columns import IntArray
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import ENGINE_CODE, SERVING, Basis, Engine, Phase
 
-AnswerKind: TypeAlias = Literal["models", "whole-run", "no-calls", "no-evidence", "no-symbols", "no-model"]
+AnswerKind: TypeAlias = Literal[
+    "models", "whole-run", "no-calls", "no-length", "no-evidence", "no-symbols", "no-model"
+]
 MOST_MODELS = 3
 """The headline names so many models, those with most time first."""
 
@@ -62,12 +64,12 @@ class Answer:
     """The content of the first sentences about a run.
 
     ``kind`` is "models" where calls were seen; "whole-run" where the run is the only window; "no-calls" where
-    ML was sampled, but no prediction; "no-evidence", "no-symbols" and "no-model" where nothing ran or nothing
+    ML was sampled, but no prediction; "no-length" where all predictions were reported without a length; "no-evidence", "no-symbols" and "no-model" where nothing ran or nothing
     is visible. ``models`` are those with most time, of ``model_count``. ``samples`` are all samples, of which
     ``ml_samples`` have an ML frame, ``unsymbolicated`` no stack with symbols, and ``parked`` are idle service
     threads of the Neural Engine. ``is_prepared`` is True where compiling or loading a model was measured.
     ``requests`` to the Neural Engine are in the log, of which ``failed_requests`` in ``failed_calls`` of
-    ``calls``.
+    ``calls``. ``without_length`` predictions were reported as moments, so that none of them is a call.
     """
 
     kind: AnswerKind
@@ -82,6 +84,7 @@ class Answer:
     requests: int = 0
     failed_requests: int = 0
     failed_calls: int = 0
+    without_length: int = 0
 
 
 def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
@@ -110,6 +113,7 @@ def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
         requests.requests,
         requests.failures,
         requests.failed_windows,
+        calls.without_length,
     )
 
 
@@ -117,6 +121,8 @@ def answer_kind(calls: Calls) -> AnswerKind:
     """Return the kind of answer that a recording allows."""
     is_decided = bool((calls.served > 0).any())
     is_reported = bool({*calls.sources} - {"run", "stacks", "manual", "csv"})
+    if not is_decided and not is_reported and calls.without_length:
+        return "no-length"
     if not is_decided and not is_reported:
         if not len(calls.trace.samples):
             return "no-evidence"

@@ -73,6 +73,12 @@ class Calls:
         return len(self.starts) > 0 and not self._is_given.any()
 
     @cached_property
+    def without_length(self) -> int:
+        """The number of predictions that were reported without a length, which make no window."""
+        codes = [entry for entry in self.analysis.diagnostics if entry.code == "predictions-without-length"]
+        return sum(entry.count for entry in codes)
+
+    @cached_property
     def models(self) -> tuple[ModelCalls, ...]:
         """The models, the one with most time first; a run as a whole is no call, and no model's."""
         windows = self.analysis.window_rows

@@ -50,7 +50,7 @@ def missing_answers(calls: Calls) -> Iterator[Finding]:
     yield from _no_symbols(calls)
     if kind in ("no-model", "no-evidence"):
         yield _no_model(calls)
-    elif kind == "no-calls" or "no-prediction-calls" in codes:
+    elif kind in ("no-calls", "no-length") or "no-prediction-calls" in codes:
         yield _no_calls(calls)
     elif kind == "models" and calls.is_timed:
         yield from _no_engine(calls)
@@ -181,6 +181,7 @@ def _no_calls(calls: Calls) -> Finding:
         numbers={
             "samples": samples,
             "ml_samples": ml_samples,
+            "without_length": calls.without_length,
             "missing": missing,
             **signposts.numbers,
         },

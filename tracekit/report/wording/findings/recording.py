@@ -93,11 +93,16 @@ def _no_calls(finding: Finding) -> Sentences:
             f"{numbers['ml_samples']:,} of {plural(numbers['samples'], 'sample')} {verb} in an ML framework,"
             " none in a prediction."
         )
+    elif numbers["without_length"]:
+        seen = f"{plural(numbers['without_length'], 'prediction')} in the tables, none with a length."
     else:
         seen = "An engine was measured at work, but no table and no stack shows a call."
     detail = [seen, "Single calls are not separated, so there is no latency."]
     detail += [_missing(numbers["missing"])] if numbers["missing"] else []
-    return Sentences("No call of a model was seen.", detail=" ".join([*detail, *_signposts(finding)]))
+    title = (
+        "No call of a model can be measured." if numbers["without_length"] else "No call of a model was seen."
+    )
+    return Sentences(title, detail=" ".join([*detail, *_signposts(finding)]))
 
 
 def _no_engine(finding: Finding) -> Sentences:
