@@ -57,10 +57,10 @@ def _engines(answer: Answer) -> str:
         case "no-calls":
             return f"No prediction was seen: {_in_ml(answer)}, none of them inside a prediction call."
         case "no-length":
-            verb = "was" if answer.without_length == 1 else "were"
+            count = answer.without_length
             return (
-                f"{plural(answer.without_length, 'prediction')} {verb} reported without a length, so neither the"
-                " engine nor the time of a call can be determined."
+                f"{plural(count, 'prediction')} {'was' if count == 1 else 'were'} reported without a length, so"
+                " neither the engine nor the time of a call can be determined."
             )
         case "whole-run":
             return _whole_run(answer)
