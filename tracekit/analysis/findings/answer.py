@@ -63,13 +63,14 @@ class ModelAnswer:
 class Answer:
     """The content of the first sentences about a run.
 
-    ``kind`` is "models" where calls were seen; "whole-run" where the run is the only window; "no-calls" where
-    ML was sampled, but no prediction; "no-length" where all predictions were reported without a length;
-    "no-evidence", "no-symbols" and "no-model" where nothing ran or nothing is visible. ``models`` are those with most time, of ``model_count``. ``samples`` are all samples, of which
-    ``ml_samples`` have an ML frame, ``unsymbolicated`` no stack with symbols, and ``parked`` are idle service
-    threads of the Neural Engine. ``is_prepared`` is True where compiling or loading a model was measured.
-    ``requests`` to the Neural Engine are in the log, of which ``failed_requests`` in ``failed_calls`` of
-    ``calls``. ``without_length`` predictions were reported as moments, so that none of them is a call.
+    ``kind`` is "models" where calls were seen; "whole-run" where the run is the only window; "no-calls"
+    where ML was sampled, but no prediction; "no-length" where all predictions were reported without a
+    length; "no-evidence", "no-symbols" and "no-model" where nothing ran or nothing is visible. ``models``
+    are those with most time, of ``model_count``. ``samples`` are all samples, of which ``ml_samples`` have
+    an ML frame, ``unsymbolicated`` no stack with symbols, and ``parked`` are idle service threads of the
+    Neural Engine. ``is_prepared`` is True where compiling or loading a model was measured. ``requests`` to
+    the Neural Engine are in the log, of which ``failed_requests`` in ``failed_calls`` of ``calls``.
+    ``without_length`` predictions were reported as moments, so that none of them is a call.
     """
 
     kind: AnswerKind

@@ -59,8 +59,8 @@ def _engines(answer: Answer) -> str:
         case "no-length":
             count = answer.without_length
             return (
-                f"{plural(count, 'prediction')} {'was' if count == 1 else 'were'} reported without a length, so"
-                " neither the engine nor the time of a call can be determined."
+                f"{plural(count, 'prediction')} {'was' if count == 1 else 'were'} reported without a length,"
+                " so neither the engine nor the time of a call can be determined."
             )
         case "whole-run":
             return _whole_run(answer)
