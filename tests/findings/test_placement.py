@@ -8,6 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 from evidence_support import (
+    APP,
     Interval,
     Signpost,
     ane,
@@ -24,8 +25,11 @@ from tracekit.analysis import Analysis, analyze
 from tracekit.analysis.findings import coincidences
 from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.findings.finding import Finding, WindowRanges
-from tracekit.model.columns import TRACKS
+from tracekit.errors import UsageError
+from tracekit.model.columns import SIGNPOSTS, TRACKS
+from tracekit.model.schemas import LIFE_CYCLE
 from tracekit.model.trace import TraceInfo
+from tracekit.report.viewmodel.lanes import signpost_lanes
 from tracekit.report.wording.findings import FindingText, finding_text
 
 LENGTH, PERIOD = 10.0, 20.0
@@ -278,3 +282,50 @@ def test_calls_without_a_model_may_be_of_two() -> None:
     assert (finding.kind, finding.confidence, finding.basis) == ("fell-back", "possible", "sampled")
     doubt = "Stacks name no model: calls of two models look the same."
     assert text.detail.startswith(doubt) and analysis.headline.endswith(doubt)
+def app_states(*rows: tuple[float, str, int]) -> pd.DataFrame:
+    """Return states of apps that each begin at a time in milliseconds: name and process."""
+    values = [
+        (int(start * MS), int(start * MS) + MS, "interval", name, "", "App state", 0, pid, -1, "", LIFE_CYCLE)
+        for start, name, pid in rows
+    ]
+    return pd.DataFrame(values, columns=list(SIGNPOSTS.required)).astype(dict(SIGNPOSTS.required))
+
+
+@pytest.mark.parametrize(
+    ("rows", "just_then"),
+    [
+        ([(0, "Foreground - Active", APP), (70, "Background", APP)], "'Background' (at 70.0 ms)"),
+        ([(0, "Unknown", APP), (70, "Back\x1bground" + "d" * 99, APP)], "'Back"),
+        ([(0, "Background", APP), (30, "Foreground - Active", APP), (130, "Background", APP)], ""),
+        ([(0, "Background", APP), (65, "Unknown", APP), (70, "Background", APP)], ""),
+        ([(0, "Background", APP), (70, "Launching - Initial Frame Rendering", APP)], ""),
+        ([(0, "Foreground - Active", APP + 1), (70, "Background", APP + 1)], ""),
+        ([(70, "Background", APP)], ""),
+    ],
+    ids=[
+        "change",
+        "first known",
+        "before and after",
+        "unknown between",
+        "launch",
+        "other process",
+        "no earlier",
+    ],
+)
+def test_an_app_that_changed_its_state_just_then(rows: list[tuple[float, str, int]], just_then: str) -> None:
+    trace = replace(calls_on("AAACCC").trace, signposts=app_states(*rows))
+    _, text = only(analyze(trace))
+    if just_then:
+        assert text.detail.startswith(f"Just then: the app became {just_then}") and "\x1b" not in text.detail
+        assert len(text.detail) < 160
+    else:
+        assert text.detail == "Nothing else in this recording changed just then."
+
+
+def test_states_of_an_app_are_no_signposts_of_its_calls() -> None:
+    trace = replace(
+        calls_on("AAACCC").trace, signposts=app_states(*[(9 * n, "Background", APP) for n in range(9)])
+    )
+    with pytest.raises(UsageError, match="has no signpost intervals"):
+        analyze(trace, signposts="*")
+    assert [name for name, _ in signpost_lanes(analyze(trace))] == ["App state"]

@@ -238,3 +238,29 @@ def test_threads_of_a_row_are_the_threads_it_names(shared: Path) -> None:
     rows = info.rows["thread"].to_numpy()
     assert info.threads["tid"].to_numpy()[rows].tolist() == info.rows["tid"].tolist()
     assert info.threads["pid"].to_numpy()[rows].tolist() == info.rows["pid"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("bundle", "run", "states"),
+    [
+        (
+            UNIPROF,
+            1,
+            [
+                (0, 499846874, "Initializing - Process Creation", 49230),
+                (499846875, 501323707, "Initializing - System Interface Initialization", 49230),
+                (500149291, 501415000, "Initializing - System Interface Initialization", 49230),
+                (501323708, 501415000, "Initializing - Static Runtime Initialization", 49230),
+            ],
+        ),
+        (FINDER, 1, [(0, 3398756980, "Unknown", 751)]),
+        (WEBKIT, 1, [(0, 12272455692, "Unknown", 7561)]),
+    ],
+)
+def test_states_of_the_app(
+    shared: Path, bundle: str, run: int, states: list[tuple[int, int, str, int]]
+) -> None:
+    rows = open_trace(shared / "traces" / "bundles" / bundle, run=run).signposts
+    rows = rows[(rows["source"] == "life-cycle-period").to_numpy(bool)]
+    columns = ["start_ns", "end_ns", "name", "pid"]
+    assert list(rows[columns].itertuples(index=False, name=None)) == states

@@ -81,7 +81,10 @@ def interval_spans(view: ExportView) -> dict[str, list[Span]]:
 
 
 def signpost_spans(view: ExportView) -> dict[str, list[Span]]:
-    """Return the signposts by track, ``subsystem/category``; without messages, which may be private."""
+    """Return the signposts by track, ``subsystem/category`` or the category alone.
+
+    Messages are left out: they may be private.
+    """
     threads = {int(tid): row for row, tid in enumerate(view.trace.threads["tid"]) if tid >= 0}
     tracks: dict[str, list[Span]] = {}
     for row in view.trace.signposts.to_dict("records"):
@@ -90,7 +93,8 @@ def signpost_spans(view: ExportView) -> dict[str, list[Span]]:
         span = Span(
             row["start_ns"], row["end_ns"], clean(str(row["name"])), "", threads.get(row["tid"], -1), details
         )
-        track = f"{_text(row['subsystem'])}/{_text(row['category'])}"
+        subsystem, category = _text(row["subsystem"]), _text(row["category"])
+        track = f"{subsystem}/{category}" if subsystem or not category else category
         tracks.setdefault(track, []).append(span)
     return dict(sorted(tracks.items()))
 

@@ -171,7 +171,13 @@ _REACH_OF_TABLE: Mapping[str, Reach] = {
     ),
     schemas.OS_LOG: LOG,
     **dict.fromkeys(
-        (*schemas.TRACK_TABLES, schemas.GPU_COUNTER_NAMES, schemas.GPU_COUNTER_VALUES), RECORDING
+        (
+            *schemas.TRACK_TABLES,
+            schemas.GPU_COUNTER_NAMES,
+            schemas.GPU_COUNTER_VALUES,
+            schemas.LIFE_CYCLE,
+        ),
+        RECORDING,
     ),
 }
 _QUOTED = re.compile(r"'([\w-]{1,100})'")

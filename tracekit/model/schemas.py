@@ -27,6 +27,8 @@ GPU_COUNTER_NAMES = "gpu-counter-info"
 GPU_COUNTER_VALUES = "gpu-counter-value"
 """Samples of all counters of the GPU, up to a million in a second."""
 THERMAL_STATE = "device-thermal-state-intervals"
+LIFE_CYCLE = "life-cycle-period"
+"""An app's launch, and whether it is in the foreground: circumstances, nothing to analyze by themselves."""
 
 METAL_CALLS = "metal-application-intervals"
 METAL_ENCODERS = "metal-application-encoders-list"
@@ -91,7 +93,7 @@ STANDALONE_TABLES = (
     THREAD_METRICS,
 )
 """The tables that can be analyzed without any sample."""
-NON_SAMPLE_TABLES = (*STANDALONE_TABLES, COMMAND_BUFFER_OWNERS, GPU_COUNTER_NAMES)
+NON_SAMPLE_TABLES = (*STANDALONE_TABLES, COMMAND_BUFFER_OWNERS, GPU_COUNTER_NAMES, LIFE_CYCLE)
 READ_TABLES = (*SAMPLE_TABLES, *NON_SAMPLE_TABLES)
 """Every table that becomes a part of a ``Trace``; others are listed, counted and exported only."""
 TABLES_ON_DEMAND = (GPU_COUNTER_VALUES,)

@@ -1,4 +1,4 @@
-"""What else changed at a moment: heat, a model that was loaded, a first call, a request that failed."""
+"""What else changed at a moment: heat, the app's state, a load, a first call, a request that failed."""
 
 from __future__ import annotations
 
@@ -9,22 +9,28 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tracekit.analysis.selection import selected_pids
 from tracekit.model.columns import IntArray
+from tracekit.model.schemas import LIFE_CYCLE
 from tracekit.model.vocabulary import LogKind, Phase
 
 if TYPE_CHECKING:
     from tracekit.analysis.findings.calls import Calls
 
-ChangeKind: TypeAlias = Literal["thermal", "load", "compile", "first-call", "failed-request", "refusal"]
+ChangeKind: TypeAlias = Literal[
+    "thermal", "app-state", "load", "compile", "first-call", "failed-request", "refusal"
+]
 _MOST = 4
 _THERMAL = "Thermal state"
+_NO_STATE = ("", "Unknown")
+_LAUNCH = ("Initializing", "Launching")
 
 
 @dataclass(frozen=True)
 class Change:
     """Something else that changed in the recording: a coincidence in time, which proves no cause.
 
-    ``detail`` is the model, the operator's reason, or the new level of heat.
+    ``detail`` is the model, the operator's reason, the new level of heat, or the app's new state.
     """
 
     kind: ChangeKind
@@ -67,6 +73,7 @@ def events_of(calls: Calls) -> tuple[Events, ...]:
     first_calls = calls.analysis.window_rows.iloc[np.flatnonzero(calls.first)]
     return (
         _heat(calls),
+        _app_states(calls),
         _events("load", prepared[is_load], "start_ns", ("model", "label")),
         _events("compile", prepared[~is_load], "start_ns", ("model", "label")),
         _events("first-call", first_calls, "start_ns", ("model", "label"), is_open=True),
@@ -99,3 +106,20 @@ def _heat(calls: Calls) -> Events:
     times, levels = rows["time_ns"].to_numpy(np.int64), rows["value"].to_numpy(np.float64)
     changed = np.flatnonzero(np.diff(levels, prepend=levels[:1]) != 0)
     return Events("thermal", times[changed], levels[changed].astype(np.int64).astype(str).astype(object))
+
+
+def _app_states(calls: Calls) -> Events:
+    """Return the begins of another state of the target; the phases of its launch are none.
+
+    Instruments writes "Unknown" until an app that it did not launch changes its state for the first time.
+    """
+    rows = calls.trace.signposts
+    pids = selected_pids(calls.trace, calls.analysis.selection)
+    rows = rows[(rows["source"] == LIFE_CYCLE).to_numpy(bool) & rows["pid"].isin(pids).to_numpy(bool)]
+    rows = rows.sort_values(["pid", "start_ns"], kind="stable")
+    names = rows["name"].astype("str")
+    is_first = ~rows["pid"].duplicated()
+    is_known = ~names.isin(_NO_STATE)
+    last_known = names.where(is_known).groupby(rows["pid"]).ffill().groupby(rows["pid"]).shift()
+    is_change = is_known & ~is_first & (names != last_known) & ~names.str.startswith(_LAUNCH)
+    return _events("app-state", rows[is_change.to_numpy(bool)], "start_ns", ("name",))

@@ -17,7 +17,7 @@ from tracekit.analysis.findings.finding import Action, Finding, Support, WindowR
 from tracekit.analysis.findings.instruments import ENGINE_INSTRUMENTS, missing_instruments, obtain, record
 from tracekit.analysis.selection import selected_pids
 from tracekit.model.columns import BoolArray
-from tracekit.model.schemas import CUMULATIVE_COUNTERS, MODEL_INFERENCE, TIME_SAMPLE
+from tracekit.model.schemas import CUMULATIVE_COUNTERS, LIFE_CYCLE, MODEL_INFERENCE, TIME_SAMPLE
 from tracekit.model.vocabulary import ENGINE_CODE, Basis, Engine, Phase
 
 RECORDING_KINDS = frozenset(
@@ -155,6 +155,7 @@ def _signposts(calls: Calls) -> _Signposts:
     if rows.empty:
         return _Signposts((), is_system=False)
     is_interval = (rows["kind"] == "interval") & (rows["end_ns"] > rows["start_ns"])
+    is_interval &= rows["source"] != LIFE_CYCLE
     chosen = rows[is_interval.to_numpy(bool)].reset_index(drop=True)
     groups = [
         (tuple(map(str, names)), len(positions))

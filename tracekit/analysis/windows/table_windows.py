@@ -15,7 +15,7 @@ from tracekit.analysis.windows.stack_windows import LONG_HOLE_NS
 from tracekit.analysis.windows.window import Window, edges_of
 from tracekit.errors import UsageError
 from tracekit.model.columns import BoolArray, IntArray
-from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML, MODEL_INFERENCE
+from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML, LIFE_CYCLE, MODEL_INFERENCE
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Basis, Phase
 
@@ -140,8 +140,7 @@ def signpost_windows(trace: Trace, patterns: Sequence[str]) -> list[Window]:
     signpost of that name, ``Inference/*`` a category. An exact match of the three parts goes before globs.
     Raises ``UsageError`` for a pattern that matches no interval, with a list of those that exist.
     """
-    rows = trace.signposts[(trace.signposts["kind"] == "interval")]
-    rows = rows[(rows["end_ns"] > rows["start_ns"]).to_numpy(bool)]
+    rows = _signpost_intervals(trace)
     parts = [rows[name].astype("str") for name in ("subsystem", "category", "name")]
     chosen = np.zeros(len(rows), bool)
     for pattern in patterns:
@@ -164,6 +163,13 @@ def signpost_windows(trace: Trace, patterns: Sequence[str]) -> list[Window]:
         )
         for row in rows[chosen].to_dict("records")
     ]
+
+
+def _signpost_intervals(trace: Trace) -> pd.DataFrame:
+    """Return the intervals that mark a piece of work: states of an app hold for a time, and mark none."""
+    rows = trace.signposts
+    is_mark = (rows["kind"] == "interval") & (rows["source"] != LIFE_CYCLE)
+    return rows[(is_mark & (rows["end_ns"] > rows["start_ns"])).to_numpy(bool)]
 
 
 def _matching(parts: Sequence[pd.Series[str]], pattern: str) -> BoolArray:
@@ -189,8 +195,7 @@ def _no_signpost(pattern: str, trace: Trace) -> str:
     kinds = trace.signposts["kind"].value_counts()
     unpaired = int(kinds.get("begin", 0) + kinds.get("end", 0))
     unpaired_note = f" ({unpaired:,} without a partner)" if unpaired else ""
-    rows = trace.signposts[(trace.signposts["kind"] == "interval").to_numpy(bool)]
-    rows = rows[(rows["end_ns"] > rows["start_ns"]).to_numpy(bool)]
+    rows = _signpost_intervals(trace)
     if not len(rows):
         return f"{trace.info.name} has no signpost intervals{unpaired_note}, so '{pattern}' matches none."
     subsystem, category, name = (rows[part].astype("str") for part in ("subsystem", "category", "name"))

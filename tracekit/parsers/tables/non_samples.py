@@ -12,11 +12,12 @@ import numpy as np
 import pandas as pd
 
 from tracekit.errors import TracekitError
-from tracekit.model.columns import THREADS, IntArray
-from tracekit.model.schemas import OS_LOG, SIGNPOST_TABLES, THREAD_METRICS, THREAD_STATE
+from tracekit.model.columns import SIGNPOSTS, THREADS, IntArray
+from tracekit.model.schemas import LIFE_CYCLE, OS_LOG, SIGNPOST_TABLES, THREAD_METRICS, THREAD_STATE
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, IssueCounter, TraceInfo
-from tracekit.parsers.tables.column_values import in_order
+from tracekit.parsers.tables.app_states import read_app_states
+from tracekit.parsers.tables.column_values import concat_rows, in_order
 from tracekit.parsers.tables.engine_log import read_engine_log
 from tracekit.parsers.tables.intervals import read_intervals
 from tracekit.parsers.tables.log_owners import with_logged_process
@@ -70,6 +71,8 @@ def load_non_samples(
     intervals, interval_issues = read_intervals(reader, info)
     signposts, signpost_issues = read_signposts(reader)
     log, log_issues = read_engine_log(reader, signposts)
+    app_states, app_issues = read_app_states(reader)
+    signposts = concat_rows([signposts, app_states], SIGNPOSTS)
     states, state_issues = read_thread_states(reader)
     tracks, track_issues = read_tracks(reader)
     metrics, metric_issues = read_metrics(reader)
@@ -88,6 +91,7 @@ def load_non_samples(
         *owner_issues,
         *signpost_issues,
         *log_issues,
+        *app_issues,
         *state_issues,
         *track_issues,
         *metric_issues,
@@ -168,7 +172,8 @@ def _time_issues(
             of_schema = codes == code
             text = f"{{n}} rows of '{schema}' are outside the recorded time"
             findings.add("warning", "interval-outside", text, int((outside & of_schema).sum()))
-            if len(sample_times) and of_schema.any():
+            # An app is launched before its first sample, where clocks agree as well.
+            if len(sample_times) and of_schema.any() and schema != LIFE_CYCLE:
                 _compare_clocks(schema, starts[of_schema], ends[of_schema], sample_times, findings)
     return findings.issues()
 

@@ -238,7 +238,8 @@ def signpost_lanes(analysis: Analysis) -> Iterator[tuple[str, pd.DataFrame]]:
     frame = frame[(frame["kind"] == "interval").to_numpy(bool)]
     if not len(frame):
         return
-    title = frame["subsystem"].astype("str") + "/" + frame["category"].astype("str")
+    subsystem, category = (frame[name].astype("str") for name in ("subsystem", "category"))
+    title = (subsystem + "/" + category).where((subsystem != "") | (category == ""), category)
     sizes = title.value_counts()
     for name in sizes.index[:_MOST_SIGNPOST_LANES]:
         rows = frame[(title == name).to_numpy(bool)].sort_values("start_ns", kind="stable")

@@ -28,6 +28,8 @@ def _change(change: Change) -> str:
     match change.kind:
         case "thermal":
             return f"the thermal state became {_THERMAL.get(int(change.detail), 'unknown')}"
+        case "app-state":
+            return f"the app became '{detail}'"
         case "load":
             return f"{detail or 'a model'} was loaded"
         case "compile":
