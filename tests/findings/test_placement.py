@@ -282,6 +282,8 @@ def test_calls_without_a_model_may_be_of_two() -> None:
     assert (finding.kind, finding.confidence, finding.basis) == ("fell-back", "possible", "sampled")
     doubt = "Stacks name no model: calls of two models look the same."
     assert text.detail.startswith(doubt) and analysis.headline.endswith(doubt)
+
+
 def app_states(*rows: tuple[float, str, int]) -> pd.DataFrame:
     """Return states of apps that each begin at a time in milliseconds: name and process."""
     values = [

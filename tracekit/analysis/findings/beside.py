@@ -129,7 +129,7 @@ class _Beside:
     @cached_property
     def _app_frames(self) -> BoolArray:
         trace = self._calls.trace
-        return frames_of_app(trace.stacks, trace.threads["process"].astype("str").unique().tolist())
+        return frames_of_app(trace.stacks, trace.threads["process"].astype(object).unique().tolist())
 
     def _shows(self, is_marked: BoolArray) -> BoolArray:
         shows: BoolArray = np.append(stacks_with(self._calls.trace.stacks, is_marked), False)[self._stack]
@@ -331,5 +331,5 @@ def _load_rows(intervals: Any) -> BoolArray:
     is_load &= (intervals["depth"] <= 0) & (intervals["end_ns"] > intervals["start_ns"])
     marked: BoolArray = is_load.to_numpy(bool)
     if marked.any():
-        marked = marked & ~intervals["channel"].astype("str").str.startswith("Unload").to_numpy(bool)
+        marked = marked & ~intervals["channel"].astype(object).str.startswith("Unload").to_numpy(bool)
     return marked

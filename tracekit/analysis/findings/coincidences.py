@@ -94,7 +94,7 @@ def _events(
     frame = frame.sort_values(time, kind="stable")
     texts = np.full(len(frame), "", object)
     for name in reversed(details):
-        column = frame[name].astype("str").to_numpy(object)
+        column = frame[name].astype(object).to_numpy(object)
         texts = np.where(column != "", column, texts)
     return Events(kind, frame[time].to_numpy(np.int64), texts, most, is_open)
 
@@ -117,7 +117,7 @@ def _app_states(calls: Calls) -> Events:
     pids = selected_pids(calls.trace, calls.analysis.selection)
     rows = rows[(rows["source"] == LIFE_CYCLE).to_numpy(bool) & rows["pid"].isin(pids).to_numpy(bool)]
     rows = rows.sort_values(["pid", "start_ns"], kind="stable")
-    names = rows["name"].astype("str")
+    names = rows["name"].astype(object)
     is_first = ~rows["pid"].duplicated()
     is_known = ~names.isin(_NO_STATE)
     last_known = names.where(is_known).groupby(rows["pid"]).ffill().groupby(rows["pid"]).shift()

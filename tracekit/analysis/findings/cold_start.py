@@ -61,7 +61,7 @@ def _with_process(calls: Calls, rows: pd.DataFrame) -> pd.DataFrame:
         if model.model in pids:
             pids[model.model].add(model.pid)
     only = {name: min(known) for name, found in pids.items() if len(known := found - {-1}) == 1}
-    unknown = rows["owner_model"].astype("str").map(only).fillna(-1).to_numpy(np.int64)
+    unknown = rows["owner_model"].astype(object).map(only).fillna(-1).to_numpy(np.int64)
     return rows.assign(owner_pid=np.where(own >= 0, own, unknown))
 
 
@@ -203,7 +203,7 @@ def _loaded_again(calls: Calls, rows: pd.DataFrame) -> Iterator[Finding]:
 
 def _events(rows: pd.DataFrame) -> Iterator[tuple[tuple[str, int], list[_Event]]]:
     """Yield each model of a process with its events; unloading is none."""
-    texts = [rows[name].astype("str").str.contains("unload", case=False) for name in ("label", "channel")]
+    texts = [rows[name].astype(object).str.contains("unload", case=False) for name in ("label", "channel")]
     rows = rows[~(texts[0] | texts[1]).to_numpy(bool) & (rows["owner_model"] != "").to_numpy(bool)]
     if len(rows) < 2:
         return

@@ -165,7 +165,7 @@ def _ane_users(calls: Calls) -> list[_User]:
     """Return the processes and models of others that the Neural Engine's rows name."""
     rows = calls.analysis.measured.other_process_rows
     process = _named(rows["pid"], _process_names(calls))
-    return _users(rows, np.where(process != "", process, rows["model"].astype("str").to_numpy(object)))
+    return _users(rows, np.where(process != "", process, rows["model"].astype(object).to_numpy(object)))
 
 
 def _gpu_users(calls: Calls, frame: pd.DataFrame, pid: int) -> list[_User]:
@@ -180,7 +180,9 @@ def _gpu_users(calls: Calls, frame: pd.DataFrame, pid: int) -> list[_User]:
     rows = frame[counts]
     names = _process_names(calls)
     clients = rows.drop_duplicates("pid")
-    for user_pid, label in zip(clients["pid"].tolist(), clients["label"].astype("str").tolist(), strict=True):
+    for user_pid, label in zip(
+        clients["pid"].tolist(), clients["label"].astype(object).tolist(), strict=True
+    ):
         client = _CLIENT.search(label)
         names.setdefault(user_pid, client[1] if client else "")
     users = _users(rows, _named(rows["pid"], names))

@@ -75,7 +75,7 @@ def between_calls(calls: Calls) -> Between:
 
 def interface_threads(calls: Calls) -> IntArray:
     """Return the main threads that show frames of a user interface."""
-    names = calls.trace.threads["name"].astype("str").str.startswith(_MAIN_THREAD)
+    names = calls.trace.threads["name"].astype(object).str.startswith(_MAIN_THREAD)
     mains = np.flatnonzero(names.to_numpy(bool))
     if not len(mains):
         return mains
@@ -115,7 +115,7 @@ def frames_of_app(stacks: StackTable, process_names: Sequence[str]) -> BoolArray
     is_own = [
         not SYSTEM_FOLDER.match(path) if path else name in names
         for name, path in zip(
-            stacks.binaries["name"].astype("str"), stacks.binaries["path"].astype("str"), strict=True
+            stacks.binaries["name"].astype(object), stacks.binaries["path"].astype("str"), strict=True
         )
     ]
     marked: BoolArray = np.append(np.array(is_own, bool), False)[stacks.frames["binary_id"].to_numpy()]
