@@ -5,40 +5,20 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from tracekit.cli.analysis_options import SOURCES, AnalysisOptions
 from tracekit.cli.output import Progress, limits_option, via_option
-from tracekit.errors import UsageError
 from tracekit.model.vocabulary import COMPUTE_UNITS
 
 if TYPE_CHECKING:
+    from tracekit.analysis import Window
     from tracekit.analysis.result import Analysis
-    from tracekit.analysis.windows.choose import WindowSource
-    from tracekit.detect import Via
     from tracekit.model.trace import Trace
-    from tracekit.parsers.limits import Limits
-
-
-@dataclass(frozen=True)
-class AnalysisOptions:
-    """The values of the command-line options that ``analysis_options`` adds."""
-
-    run: int | None
-    process: str | None
-    thread: str | None
-    manual: tuple[str, ...]
-    windows_csv: str | None
-    signposts: tuple[str, ...]
-    windows: WindowSource
-    samples: str | None
-    markers: str | None
-    compute_units: str | None
-    via: Via
-    limits: Limits
 
 
 _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
@@ -67,7 +47,7 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     ),
     click.option(
         "--windows",
-        type=click.Choice(["auto", "coreml", "coreai", "foundation-models", "ane", "stacks", "run"]),
+        type=click.Choice(SOURCES),
         default="auto",
         show_default=True,
         help="Where windows come from: Core ML's predictions, Core AI's inferences, Foundation Models'"
@@ -86,21 +66,31 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
         help="The compute units that the app requests from Core ML: calls on another engine become a finding."
         " Default: those of the journal that tracekit record wrote beside the recording.",
     ),
-    via_option,
-    limits_option,
 )
+_READING = (via_option, limits_option)
 
 
 def analysis_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options; the command gets their values as ``options``, an ``AnalysisOptions``."""
+    return _with(command, (*_OPTIONS, *_READING))
 
+
+def analysis_choices(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say what is analyzed, without those that say how a file is read."""
+    return _with(command, _OPTIONS)
+
+
+def _with(
+    command: Callable[..., Any], options: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...]
+) -> Callable[..., Any]:
     @functools.wraps(command)
     def with_options(*args: Any, **values: Any) -> Any:
-        option_values = {field.name: values.pop(field.name) for field in fields(AnalysisOptions)}
-        return command(*args, options=AnalysisOptions(**option_values), **values)
+        names = [field.name for field in fields(AnalysisOptions) if field.name in values]
+        chosen = AnalysisOptions(**{name: values.pop(name) for name in names})
+        return command(*args, options=chosen, **values)
 
     result: Callable[..., Any] = with_options
-    for option in reversed(_OPTIONS):
+    for option in reversed(options):
         result = option(result)
     return result
 
@@ -110,16 +100,12 @@ def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool =
 
     With ``redact``, private content is removed before the analysis.
     """
-    given = bool(options.manual or options.windows_csv)
-    if given + bool(options.signposts) + (options.windows != "auto") > 1:
-        raise UsageError("Give windows in one way: --windows, --window-signpost, or windows of your own.")
+    options.check()
 
-    from tracekit.analysis import Window, analyze, parse_window, windows_from_csv
     from tracekit.load import open_trace
 
-    given_windows: list[Window] = [parse_window(text) for text in options.manual]
-    if options.windows_csv:
-        given_windows += windows_from_csv(Path(options.windows_csv))
+    # Before the long reading, so that a mistake in them shows at once.
+    windows = given_windows(options)
     with Progress("Reading") as progress:
         if redact:
             trace = _redacted_trace(inputs, options, progress)
@@ -128,18 +114,40 @@ def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool =
     process = options.process
     if redact and process is not None and not process.isdecimal():
         process = trace.info.process  # redaction may have changed the name
+    options = replace(options, process=process)
+    return analyse_trace(trace, options, recorded_compute_units(inputs), windows)
+
+
+def given_windows(options: AnalysisOptions) -> list[Window]:
+    """Return the windows of the user's own; raise ``UsageError`` and ``InputError`` for malformed ones."""
+    from tracekit.analysis import parse_window, windows_from_csv
+
+    windows: list[Window] = [parse_window(text) for text in options.manual]
+    return windows + windows_from_csv(Path(options.windows_csv)) if options.windows_csv else windows
+
+
+def analyse_trace(
+    trace: Trace, options: AnalysisOptions, recorded_units: str, windows: list[Window]
+) -> Analysis:
+    """Analyze a trace as the options choose; ``windows`` are those of ``given_windows``.
+
+    ``recorded_units`` are the compute units of the recording's journal, "" for none.
+    """
+    from tracekit.analysis import analyze
+
     return analyze(
         trace,
-        compute_units=options.compute_units or _recorded_compute_units(inputs),
-        windows=given_windows if given else options.windows,
+        compute_units=options.compute_units or recorded_units,
+        windows=windows if options.manual or options.windows_csv else options.windows,
         signposts=options.signposts,
-        process=process,
+        process=options.process,
         thread=options.thread,
         markers=Path(options.markers) if options.markers else None,
     )
 
 
-def _recorded_compute_units(inputs: tuple[str, ...]) -> str:
+def recorded_compute_units(inputs: tuple[str, ...]) -> str:
+    """Return the compute units of the journal that was written beside a recording, "" for none."""
     path = Path(inputs[0])
     # Most recordings have no journal: they need none of the imports of recording.
     if len(inputs) != 1 or path.suffix != ".trace":

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from tracekit.cli.analysing import AnalysisOptions, analyse, analysis_options
+from tracekit.cli.analysing import analyse, analysis_options
+from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.output import (
     HELP,
     check_output,

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli.analysing import AnalysisOptions, analyse, analysis_options
+from tracekit.cli.analysing import analyse, analysis_options
+from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.check_config import NAME, Config, nearest, read_config
 from tracekit.cli.intervals import (
     check_noise_options,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli.analysing import AnalysisOptions, analyse, analysis_options
+from tracekit.cli.analysing import analyse, analysis_options
+from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.intervals import (
     PERCENT,
     check_noise_options,

@@ -12,7 +12,8 @@ from typing import IO, Any
 
 import click
 
-from tracekit.cli.analysing import AnalysisOptions, analyse, analysis_options
+from tracekit.cli.analysing import analyse, analysis_options
+from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.output import HELP, check_output, check_raw, open_output, output_options
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError

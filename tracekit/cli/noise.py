@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tracekit.cli.analysing import AnalysisOptions, analyse
+from tracekit.cli.analysing import analyse
+from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import InputError, NotMeasurableError, TracekitError
 from tracekit.text import plural

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli.analysing import AnalysisOptions, analyse, analysis_options
+from tracekit.cli.analysing import analyse, analysis_options
+from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.output import HELP, check_output, guess_format, write_json, write_output
 from tracekit.errors import UsageError
 

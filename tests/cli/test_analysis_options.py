@@ -1,0 +1,87 @@
+"""The options of an analysis as one type: to and from objects, to arguments, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from tracekit.analysis.windows.choose import WINDOW_SOURCES
+from tracekit.cli import analysing, main
+from tracekit.cli.analysis_options import NAMES, SOURCES, AnalysisOptions, values_id
+from tracekit.errors import UsageError
+
+ALL: dict[str, Any] = {
+    "compute-units": "cpuOnly",
+    "markers": "rules.toml",
+    "process": "App",
+    "run": 2,
+    "samples": "time-sample",
+    "thread": "0x1f",
+    "window": ["1ms-2ms", "3ms-4ms"],
+    "windows-csv": "calls.csv",
+}
+
+
+def test_options_pass_through_an_object_unchanged() -> None:
+    options = AnalysisOptions.of_values(ALL)
+    assert options.values() == ALL
+    assert AnalysisOptions.of_values(json.loads(json.dumps(options.values()))) == options
+
+
+def test_defaults_and_empty_values_are_left_out() -> None:
+    assert AnalysisOptions.of_values({"run": "", "window": [], "windows": "auto"}).values() == {}
+
+
+def test_the_id_of_values_does_not_depend_on_their_order() -> None:
+    assert values_id(ALL) == values_id(dict(reversed(ALL.items())))
+    assert values_id(ALL) != values_id({**ALL, "run": 3})
+    assert len(values_id({})) == 16
+
+
+def test_the_names_are_those_of_the_command_line() -> None:
+    @click.command()
+    @analysing.analysis_choices
+    def command(options: AnalysisOptions) -> None:
+        click.echo(json.dumps(options.values()))
+
+    assert {name for option in command.params for name in option.opts} == {
+        f"--{name}" for name in NAMES.values()
+    }
+    shown = CliRunner().invoke(command, AnalysisOptions.of_values(ALL).arguments())
+    assert json.loads(shown.output) == ALL
+    analyze = main.get_command(click.Context(main), "analyze")
+    assert analyze is not None
+    assert {f"--{name}" for name in NAMES.values()} <= {name for each in analyze.params for name in each.opts}
+
+
+def test_the_sources_of_windows_are_those_of_the_analysis() -> None:
+    assert SOURCES == WINDOW_SOURCES
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"runs": 1}, "'runs' is no option of an analysis. The options are compute-units, markers,"),
+        ({"run": "0"}, "run is the number of a run, from 1 on, not '0'."),
+        ({"run": True}, "not 'True'"),
+        ({"run": "9" * 5_000}, "run is the number of a run"),
+        ({"process": ["App"]}, "process is a text, not '['App']'."),
+        ({"thread": "x" * 1_001}, "thread has 1,001 characters; it takes 1,000."),
+        ({"thread": "a\0"}, "thread has a character that no name has."),
+        ({"windows": "best"}, "windows is one of auto, coreml,"),
+        ({"samples": "\x1b[31m"}, "samples is one of time-profile"),
+        ({"window": ["5ms-1ms"]}, "does not end after it starts"),
+        ({"window-signpost": ["a/b/c"] * 1_001}, "window-signpost is given 1,001 times"),
+        ({"window": ["1ms-2ms"], "windows": "coreml"}, "Give windows in one way"),
+        ({"window-signpost": ["a/b/c"], "windows-csv": "x"}, "Give windows in one way"),
+    ],
+)
+def test_refused_values(values: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UsageError) as error:
+        AnalysisOptions.of_values(values)
+    assert sentence in str(error.value)
+    assert "\x1b" not in str(error.value)

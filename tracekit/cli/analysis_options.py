@@ -1,0 +1,179 @@
+"""The options of an analysis: one type for the commands that analyze and for the dashboard.
+
+``tracekit.cli.analysing`` adds them to commands. ``values`` and ``of_values`` convert them to and from the
+object that an address, a request or a catalog holds; its keys are the names of the options.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+
+from tracekit.errors import UsageError
+from tracekit.model.schemas import SAMPLE_TABLES
+from tracekit.model.vocabulary import COMPUTE_UNITS
+from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
+from tracekit.text import clip, printable
+
+if TYPE_CHECKING:
+    from tracekit.analysis.windows.choose import WindowSource
+    from tracekit.detect import Via
+
+SOURCES = ("auto", "coreml", "coreai", "foundation-models", "ane", "stacks", "run")
+"""``WINDOW_SOURCES``, which needs the imports of an analysis."""
+_MAX_TEXT = 1_000
+_MAX_LISTED = 1_000
+_MAX_RUN = 1_000_000
+_SHOWN = 60
+Values: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class AnalysisOptions:
+    """The values of the options; the defaults are those of ``tracekit analyze``.
+
+    ``manual``, ``windows_csv``, ``signposts`` and ``windows`` are four ways to choose the windows. ``via``
+    and ``limits`` say how a file is read, not what of it is analyzed: they are no part of ``values``.
+    """
+
+    run: int | None = None
+    process: str | None = None
+    thread: str | None = None
+    manual: tuple[str, ...] = ()
+    windows_csv: str | None = None
+    signposts: tuple[str, ...] = ()
+    windows: WindowSource = "auto"
+    samples: str | None = None
+    markers: str | None = None
+    compute_units: str | None = None
+    via: Via = "auto"
+    limits: Limits = DEFAULT_LIMITS
+
+    def check(self) -> None:
+        """Raise ``UsageError`` if the windows are chosen in more than one way."""
+        given = bool(self.manual or self.windows_csv)
+        if given + bool(self.signposts) + (self.windows != "auto") > 1:
+            raise UsageError("Give windows in one way: --windows, --window-signpost, or windows of your own.")
+
+    def values(self) -> Values:
+        """Return the options that differ from their defaults, by their names, in the order of the names."""
+        chosen = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in NAMES and value != field.default:
+                chosen[NAMES[field.name]] = list(value) if isinstance(value, tuple) else value
+        return dict(sorted(chosen.items()))
+
+    @classmethod
+    def of_values(cls, values: Mapping[str, Any]) -> Self:
+        """Return the options of an object from outside, checked.
+
+        Raises ``UsageError`` for an unknown name, for a value that the option does not take, and for options
+        that contradict each other. An empty text or list is the default.
+        """
+        chosen = {}
+        for name, value in values.items():
+            field = _FIELDS.get(name)
+            if field is None:
+                listed = ", ".join(sorted(_FIELDS))
+                raise UsageError(f"'{_shown(name)}' is no option of an analysis. The options are {listed}.")
+            if value not in (None, "", []):
+                chosen[field] = _CHECKS[field](name, value)
+        options = cls(**chosen)
+        options.check()
+        return options
+
+    def arguments(self) -> list[str]:
+        """Return the arguments with which a command analyzes the same."""
+        arguments: list[str] = []
+        for name, value in self.values().items():
+            arguments += [f"--{name}={each}" for each in (value if isinstance(value, list) else [value])]
+        return arguments
+
+
+NAMES = {
+    "run": "run",
+    "process": "process",
+    "thread": "thread",
+    "manual": "window",
+    "windows_csv": "windows-csv",
+    "signposts": "window-signpost",
+    "windows": "windows",
+    "samples": "samples",
+    "markers": "markers",
+    "compute_units": "compute-units",
+}
+"""The name of each field on the command line and in ``values``."""
+_FIELDS = {name: field for field, name in NAMES.items()}
+
+
+def values_id(values: Mapping[str, Any]) -> str:
+    """Return 16 hex digits that are equal for equal values, in whatever order."""
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _shown(value: object) -> str:
+    return clip(printable(str(value)), _SHOWN)
+
+
+def _run(name: str, value: object) -> int:
+    text = str(value)
+    is_number = isinstance(value, (int, str)) and not isinstance(value, bool)
+    if not is_number or not (text.isascii() and text.isdigit()) or not 1 <= int(text[:9]) <= _MAX_RUN:
+        raise UsageError(f"{name} is the number of a run, from 1 on, not '{_shown(value)}'.")
+    return int(text[:9])
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise UsageError(f"{name} is a text, not '{_shown(value)}'.")
+    if len(value) > _MAX_TEXT:
+        raise UsageError(f"{name} has {len(value):,} characters; it takes {_MAX_TEXT:,}.")
+    if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        raise UsageError(f"{name} has a character that no name has.")
+    return value
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, (list, tuple)):
+        raise UsageError(f"{name} is a list of texts, not '{_shown(value)}'.")
+    if len(items) > _MAX_LISTED:
+        raise UsageError(f"{name} is given {len(items):,} times; it takes {_MAX_LISTED:,}.")
+    return tuple(_text(name, item) for item in items)
+
+
+def _windows(name: str, value: object) -> tuple[str, ...]:
+    from tracekit.analysis import parse_window
+
+    texts = _texts(name, value)
+    for text in texts:
+        parse_window(text)
+    return texts
+
+
+def _one_of(allowed: tuple[str, ...]) -> Callable[[str, object], str]:
+    def check(name: str, value: object) -> str:
+        if value not in allowed:
+            raise UsageError(f"{name} is one of {', '.join(allowed)}, not '{_shown(value)}'.")
+        return str(value)
+
+    return check
+
+
+_CHECKS: dict[str, Callable[[str, object], Any]] = {
+    "run": _run,
+    "process": _text,
+    "thread": _text,
+    "manual": _windows,
+    "windows_csv": _text,
+    "signposts": _texts,
+    "windows": _one_of(SOURCES),
+    "samples": _one_of(SAMPLE_TABLES),
+    "markers": _text,
+    "compute_units": _one_of(COMPUTE_UNITS),
+}
