@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
@@ -173,6 +174,35 @@ def test_the_index_and_the_parser_count_the_same_rows(tmp_path: Path) -> None:
     path = write(tmp_path, FIRST + SECOND)
     parsed = [len(n.cells) for d in read_documents(path) if isinstance(d, QueryResult) for n in d.nodes]
     assert parsed == [t.rows for index in index_file(path) for t in index.tables] == [2, 1]
+
+
+_MARKUP = [b"<node xpath='/run[1]/table[7]'>", b'<schema name="a">', b"<!-- <row> -->", b"<?note?>"]
+_CELLS = [
+    b"<row>",
+    b"<row/>",
+    b'<row id="1">',
+    b"<row\n>",
+    b"<rows>",
+    b"<roe>",
+    b"</row>",
+    b"</tid>",
+    b"<network>",
+    b"a",
+]
+
+
+@given(st.lists(st.sampled_from(_MARKUP + 3 * _CELLS), max_size=30), st.integers(1, 40))
+def test_the_index_counts_rows_and_nothing_that_resembles_them(tokens: list[bytes], size: int) -> None:
+    tokens = [_MARKUP[0], *tokens, b"</trace-query-result>"]
+    data = b"".join(tokens)
+    index = DocumentIndex()
+    for start in range(0, len(data), size):
+        index.feed(data[start : start + size])
+    rows = [len(re.findall(rb"<row[\s/>]", part)) for part in data.split(_MARKUP[0])[1:]]
+    assert [table.rows for table in index.tables] == rows
+    assert index.rows == sum(rows)
+    assert index.exact == (not {_MARKUP[2], _MARKUP[3]} & {*tokens})
+    assert index.closed
 
 
 def test_progress_counts_bytes_of_the_file(tmp_path: Path) -> None:

@@ -348,7 +348,7 @@ class DocumentStream:
         is_first = True
         while chunk := self.next():
             data = tail + chunk
-            for match in _BOUNDARY.finditer(data):
+            for match in _boundaries(data):
                 is_declaration = match[0].startswith(b"<?")
                 if is_declaration and is_first and match.start() == 0:
                     continue
@@ -365,6 +365,13 @@ class DocumentStream:
                 yield piece
         if tail:
             yield tail
+
+
+def _boundaries(data: bytes) -> Iterator[re.Match[bytes]]:
+    """Return the boundaries of documents. Few pieces have any: to look for fixed bytes first is faster."""
+    if b"</trace-" in data or (b"?" in data and b"<?xml" in data):
+        return _BOUNDARY.finditer(data)
+    return iter(())
 
 
 def _blank_bytes(data: bytes) -> int:
