@@ -24,6 +24,8 @@ class Limits:
     """The disk space that an upload must leave free."""
     workers: int = 1
     """The number of recordings that are read at once; 0 reads none."""
+    jobs: int = 4
+    """The number of jobs of all kinds that run at once, apart from recordings."""
     job_seconds: float = 2 * 3600
     job_memory_bytes: int = 0
     """The memory of one worker; 0 is three quarters of the machine's memory."""

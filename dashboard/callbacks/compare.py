@@ -11,7 +11,7 @@ from dashboard.callbacks import polls
 from dashboard.callbacks.trace import clear_problem, was_pressed
 from dashboard.error_responses import sentence_of
 from dashboard.errors import Conflict, NotFound
-from dashboard.jobs.comparisons import ComparisonStatus
+from dashboard.jobs.queue import JobStatus, QueueFull
 from dashboard.library.library import Library
 from dashboard.pages import compare
 from dashboard.pages.components import Node
@@ -63,9 +63,9 @@ def page(library: Library, base_id: str, new_id: str) -> Node:
         return compare.unfit_page(base, new)
     try:
         status = library.comparisons.ask(base_id, new_id)
-    except (Conflict, NotFound) as error:
-        status = ComparisonStatus("failed", message=sentence_of(error))
-    if status.state == "ready":
+    except (Conflict, NotFound, QueueFull) as error:
+        status = JobStatus("failed", message=sentence_of(error))
+    if status.state == "done":
         return compare.ready_page(base, new)
-    show = compare.busy_page if status.state in ("waiting", "comparing") else compare.ended_page
+    show = compare.busy_page if status.state in ("waiting", "running") else compare.ended_page
     return show(base, new, status)

@@ -1,20 +1,31 @@
-"""The server's end of a worker process; ``worker_process`` is the worker's end."""
+"""The server's end of a worker process: the one way to start, watch, limit and end one.
+
+``worker_process`` is the worker's end.
+"""
 
 from __future__ import annotations
 
 import json
+import logging
 import os
+import secrets
+import shutil
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dashboard.errors import NoSpace
+from dashboard.jobs.worker_process import MEMORY_VARIABLE
+from dashboard.library.store import WORK
 from dashboard.settings import Limits
 
+_LOG = logging.getLogger(__name__)
 _ROOT = Path(__file__).resolve().parents[2]
 _GRACE_SECONDS = 3.0
 _MIN_MEMORY_BYTES = 2 << 30
@@ -22,14 +33,51 @@ _MAX_LINE_BYTES = 1 << 16
 _POSIX = os.name == "posix"
 
 
+@dataclass(frozen=True)
+class ProcessResult:
+    """The end of a worker process; ``failure`` is the sentence that the worker sent, "" for none."""
+
+    code: int
+    failure: str = ""
+    timed_out: bool = False
+    seconds: float | None = None
+    log: Path | None = None
+
+    def problem(self, subject: str) -> str:
+        """Return why the process failed, as a sentence about ``subject``; "" if it succeeded."""
+        if self.timed_out and self.seconds is not None:
+            return f"{subject} took longer than {self.seconds / 60:.0f} minutes and was stopped."
+        if not self.code or self.failure:
+            return self.failure
+        _LOG.error("%s: exit code %d:\n%s", subject, self.code, self.log_tail())
+        if self.code < 0:
+            return (
+                f"{subject} was killed (signal {-self.code}), perhaps because memory ran out."
+                " Try again when less is running."
+            )
+        return f"{subject} failed because of an error in tracekit. The dashboard's terminal has the details."
+
+    def log_tail(self, size_bytes: int = 8_000) -> str:
+        """Return the end of the worker's log."""
+        with suppress(OSError):
+            if self.log is not None:
+                with self.log.open("rb") as file:
+                    file.seek(max(0, self.log.stat().st_size - size_bytes))
+                    return file.read().decode("utf-8", "replace")
+        return ""
+
+
 class WorkerProcess:
     """A started ``python -m module``. It ends after ``stop``, and when this process ends for any reason.
 
     Its standard input stays open while it may run: the worker takes the end of input for the server's end.
-    The caller must call ``wait``. ``task`` is the first line of its input, as JSON. ``messages`` yields what
-    a worker with ``reports`` prints. ``temporary`` is made, and becomes the worker's folder for temporary
-    files. The worker leads a session of its own, so that Ctrl-C in the terminal reaches the server alone;
-    with ``kills_group``, ``wait`` ends all processes of that session.
+    The caller must call ``run``. ``task`` is the first line of its input, as JSON. A worker with ``reports``
+    prints messages. ``temporary`` is made, and becomes the worker's folder for temporary files. The worker
+    may take ``seconds`` and ``memory_bytes``. It leads a session of its own, so that Ctrl-C in the terminal
+    reaches the server alone, and ``run`` ends all processes of that session.
+
+    A worker that ``saves`` is never killed: ``stop`` closes its input, and it saves its work and ends by
+    itself, after this process if need be.
     """
 
     def __init__(
@@ -41,16 +89,19 @@ class WorkerProcess:
         task: dict[str, Any] | None = None,
         temporary: Path | None = None,
         reports: bool = False,
-        kills_group: bool = True,
+        saves: bool = False,
+        seconds: float | None = None,
+        memory_bytes: int = 0,
     ) -> None:
         path = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
         environment = {**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}
+        environment[MEMORY_VARIABLE] = str(memory_bytes)
         if temporary is not None:
             temporary.mkdir(mode=0o700, parents=True, exist_ok=True)
             environment["TMPDIR"] = str(temporary)
-        self._kills_group = kills_group
-        self._ended = False
-        # ``_ended`` and signals share a lock: once ``wait`` has returned, the pid may belong to another
+        self._saves, self._seconds, self._log = saves, seconds, log
+        self._ended = self._timed_out = False
+        # ``_ended`` and signals share a lock: once ``_wait`` has returned, the pid may belong to another
         # process, which must get no signal.
         self._lock = threading.Lock()
         self._killer: threading.Timer | None = None
@@ -80,13 +131,26 @@ class WorkerProcess:
             self._process.stdin.write(line.encode() + b"\n")
             self._process.stdin.flush()
 
-    def close_input(self) -> None:
-        """Close the worker's input, which ends the worker in good order."""
-        assert self._process.stdin is not None
-        with suppress(OSError):  # the remainder of a line that is not read any more
-            self._process.stdin.close()
+    def run(self, on_message: Callable[[dict[str, Any]], None] = lambda _message: None) -> ProcessResult:
+        """Wait for the end, which comes after the given seconds at the latest; pass on the messages."""
+        clock = threading.Timer(self._seconds or 0, self._expire)
+        clock.daemon = True
+        if self._seconds is not None:
+            clock.start()
+        failure = ""
+        try:
+            for message in self._messages():
+                failure = str(message.get("failed", failure))
+                on_message(message)
+        except BaseException:
+            self.stop()
+            raise
+        finally:
+            code = self._wait()
+            clock.cancel()
+        return ProcessResult(code, failure, self._timed_out, self._seconds, self._log)
 
-    def messages(self) -> Iterator[dict[str, Any]]:
+    def _messages(self) -> Iterator[dict[str, Any]]:
         """Yield the JSON objects that the worker prints, one per line, until it closes its output."""
         if self._process.stdout is None:
             return
@@ -98,14 +162,13 @@ class WorkerProcess:
                 if isinstance(message, dict):
                     yield message
 
-    def wait(self) -> int:
+    def _wait(self) -> int:
         """Wait for the end, end what the worker started, and return the exit code, negative for a signal."""
         code = self._process.wait()
         with self._lock:
-            if not self._ended:
-                self._ended = True
-                if self._kills_group:
-                    self._kill_group()
+            self._ended = True
+            if not self._saves:
+                self._kill_group()
             if self._killer is not None:
                 self._killer.cancel()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -114,8 +177,17 @@ class WorkerProcess:
                     pipe.close()
         return code
 
+    def _expire(self) -> None:
+        self._timed_out = True
+        self.stop()
+
     def stop(self) -> None:
         """Request an orderly end, kill the process group after a grace period, and return at once."""
+        if self._saves:
+            assert self._process.stdin is not None
+            with suppress(OSError):  # the remainder of a line that is not read any more
+                self._process.stdin.close()
+            return
         with self._lock:
             if self._ended or self._killer is not None:
                 return
@@ -154,8 +226,17 @@ def worker_memory_bytes(limits: Limits) -> int:
     return limits.job_memory_bytes or max(_MIN_MEMORY_BYTES, total * 3 // 4)
 
 
-def log_tail(log: Path, size_bytes: int = 8_000) -> str:
-    """Return the end of a worker's log."""
-    with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - size_bytes))
-        return file.read().decode("utf-8", "replace")
+@contextmanager
+def work_folder(parent: Path, free_disk_bytes: int = 0) -> Iterator[Path]:
+    """Return a folder for the files of a job, which are gone after it: what is kept was moved elsewhere.
+
+    Raises ``NoSpace`` unless so many bytes of the disk are free.
+    """
+    if shutil.disk_usage(parent).free < free_disk_bytes:
+        raise NoSpace("The disk has too little room left to make this. Make room and try again.")
+    folder = parent / f"{WORK}{secrets.token_hex(4)}"
+    try:
+        folder.mkdir(mode=0o700)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

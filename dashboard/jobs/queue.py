@@ -1,225 +1,299 @@
-"""The queue of jobs, each of which runs in a worker process.
+"""The one queue of background work: jobs of several kinds, each under a key, most in a worker process.
 
-A job is work under a key. The queue runs jobs in the order of submission, or those that a ``claim`` function
-finds (the catalog of recordings is such a queue, which survives a restart). A thread waits for each running
-process; cancelling a job stops its process.
+A kind has a limit on its running jobs, and a priority; all kinds together have a limit as well. Jobs are
+submitted, or claimed: work that must survive the server stands in the catalog or in folders, and the queue
+calls the kind's ``claim`` when there is room for it. Further requests for an unfinished key join its job.
+Each running job has a thread, which waits for the job's process; cancelling a job stops its process.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections import deque
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future, wait
-from dataclasses import dataclass, field
-from typing import Any, Generic, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
-from dashboard.jobs.process import WorkerProcess
+from dashboard.errors import Busy
+from dashboard.jobs.process import ProcessResult, WorkerProcess
 from tracekit.errors import TracekitError
 
-Key = TypeVar("Key", bound=Hashable)
 _LOG = logging.getLogger(__name__)
 _RETRY_SECONDS = 5.0
+_AT_ONCE = 4
+Key: TypeAlias = tuple[str, ...]
+"""The ids of what the work is for, and what tells its jobs apart: (recording, variant), (base, new), …"""
+State: TypeAlias = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 
 class JobCancelled(Exception):  # noqa: N818 - not an error
     """The job was cancelled before it began."""
 
 
+class QueueFull(Busy):
+    """Too many jobs of a kind are unfinished."""
+
+
 @dataclass(frozen=True)
-class ProcessResult:
-    """The end of a worker process; ``failure`` is the sentence that the worker sent, "" for none."""
+class Kind:
+    """A kind of work."""
 
-    code: int
-    failure: str
-    timed_out: bool
+    name: str
+    activity: str
+    """The subject of sentences about its failures: "Comparing"."""
+    at_once: int
+    """The number of its jobs that run at once."""
+    priority: int
+    """Of two kinds with waiting jobs, the lower number is first."""
+    most: int = 1_000
+    """The number of unfinished jobs; further ones are refused."""
+    can_wait: bool = True
+    """False for work that begins at once, whatever else is running, or never."""
+    outlives_server: bool = False
+    """True for work that goes on when the queue is closed."""
 
 
-@dataclass(eq=False)
-# The life of a job; ``cancelled`` may be set at any point of it:
-#   submit ──► waiting ──► running ──► done      done.set_result, or the exception that ``work`` raised
-#                 └─ cancel ─► done              JobCancelled: ``work`` is never called
+@dataclass(frozen=True)
+class JobStatus:
+    """The progress of a job."""
+
+    state: State
+    stage: str = ""
+    progress: float | None = None
+    """0 to 1 of this stage; None if unknown."""
+    message: str = ""
+    """Why it failed: a sentence."""
+
+
+# The life of a job; it may be cancelled at any point of it:
+#   submit ──► waiting ──► running ──► done, failed    done.set_result, or the exception that ``work`` raised
+#                 └─ cancel ─► cancelled               JobCancelled: ``work`` is never called
 # A running job that is cancelled ends as its process does; ``work`` decides what that means.
-class Job(Generic[Key]):
+class Job:
     """Work under a key; ``done`` completes when nothing of it runs any more."""
 
-    key: Key
-    work: Callable[[Job[Key]], None]
-    cancelled: bool = False
-    timed_out: bool = False
-    done: Future[None] = field(default_factory=Future)
-    _process: WorkerProcess | None = None
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self, kind: Kind, key: Key, work: Callable[[Job], None]) -> None:
+        self.kind, self.key, self.work = kind, key, work
+        self.done: Future[None] = Future()
+        self.cancelled = threading.Event()
+        self.process: WorkerProcess | None = None
+        self._status = JobStatus("waiting")
+        self._lock = threading.Lock()
+
+    @property
+    def status(self) -> JobStatus:
+        """The present status; "cancelled" from the request on, even while the process is being stopped."""
+        return JobStatus("cancelled") if self.cancelled.is_set() else self._status
 
     def run(
-        self,
-        process: WorkerProcess,
-        seconds: float,
-        on_message: Callable[[dict[str, Any]], None] = lambda _message: None,
+        self, process: WorkerProcess, on_progress: Callable[[JobStatus], None] = lambda _status: None
     ) -> ProcessResult:
-        """Wait for the end of a process; it is stopped after ``seconds`` or when the job is cancelled."""
+        """Wait for the end of a process; it is stopped when the job is cancelled."""
         with self._lock:
-            self._process = process
+            self.process = process
             # Setting the process and the test are one step under the lock: a cancel comes before it or finds
             # the process.
-            if self.cancelled:  # while the process was being started
+            if self.cancelled.is_set():  # while the process was being started
                 process.stop()
-        clock = threading.Timer(seconds, self._expire)
-        clock.daemon = True
-        clock.start()
-        failure = ""
-        try:
-            for message in process.messages():
-                failure = str(message.get("failed", failure))
-                on_message(message)
-        except BaseException:
-            process.stop()
-            raise
-        finally:
-            code = process.wait()
-            clock.cancel()
-        return ProcessResult(code, failure, self.timed_out)
+
+        def note(message: dict[str, Any]) -> None:
+            if "stage" in message:
+                progress = message.get("progress")
+                fraction = float(progress) if isinstance(progress, (int, float)) else None
+                self._status = JobStatus("running", str(message["stage"]), fraction)
+                on_progress(self._status)
+
+        return process.run(note)
 
     def cancel(self) -> None:
         """Stop the process, now or as soon as it is started; return at once."""
         with self._lock:
-            self.cancelled = True
-            if self._process is not None:
-                self._process.stop()
+            self.cancelled.set()
+            if self.process is not None:
+                self.process.stop()
 
-    def _expire(self) -> None:
+    def do(self) -> Exception | None:
+        """Do the work; return the exception that ended it, None if it was done."""
+        self._status = JobStatus("running", "starting")
+        try:
+            self.work(self)
+        except Exception as problem:  # noqa: BLE001 - a sentence of the status, and the next job runs
+            self._status = JobStatus("failed", message=self._sentence(problem))
+            return problem
+        self._status = JobStatus("done")
+        return None
+
+    def _sentence(self, problem: Exception) -> str:
+        if isinstance(problem, TracekitError):
+            return " ".join([str(problem), *problem.lines])
+        if isinstance(problem, OSError):
+            return f"{self.kind.activity} failed: {problem.strerror or 'the disk failed'}."
+        _LOG.error("%s %s", self.kind.name, " ".join(self.key), exc_info=problem)
+        return (
+            f"{self.kind.activity} failed because of an error in tracekit."
+            " The dashboard's terminal has the details."
+        )
+
+
+Work: TypeAlias = Callable[[Job], None]
+Claim: TypeAlias = Callable[[Collection[Key]], Key | None]
+
+
+class JobQueue:
+    """Runs jobs, one per kind and key at a time; safe to use from several threads."""
+
+    def __init__(self, at_once: int = _AT_ONCE) -> None:
+        self._at_once = at_once
+        self._claims: dict[str, tuple[Kind, Claim, Work]] = {}
+        self._to_claim: set[str] = set()
+        self._lock = threading.Lock()
+        # Held from before a claim until its job is among the running ones: a caller that changes the state
+        # from which jobs are claimed, and then cancels, finds the job that it must cancel.
+        self._claiming = threading.Lock()
+        self._waiting: list[Job] = []
+        self._running: list[Job] = []
+        self._look = threading.Event()
+        self._dispatcher = threading.Thread(target=self._dispatch, name="jobs", daemon=True)
+        self._started = self.closing = False
+
+    def claim_from(self, kind: Kind, claim: Claim, work: Work) -> None:
+        """Begin jobs of a kind whose keys ``claim`` returns; it gets the keys of those that run."""
         with self._lock:
-            self.timed_out = True
-            if self._process is not None:
-                self._process.stop()
+            self._claims[kind.name] = (kind, claim, work)
+        self.wake(kind)
 
+    def wake(self, kind: Kind) -> None:
+        """Claim again: there may be work of that kind."""
+        with self._lock:
+            self._to_claim.add(kind.name)
+        self._start()
 
-Claim: TypeAlias = Callable[[Collection[Key]], tuple[Key, Callable[[Job[Key]], None]] | None]
-
-
-class JobQueue(Generic[Key]):
-    """Runs up to ``workers`` jobs at once, one per key; safe to use from several threads.
-
-    ``claim`` is called with the keys of running jobs, under the queue's lock, so that a caller that changes
-    the state from which it claims finds the job that it must cancel.
-    """
-
-    def __init__(self, name: str, workers: int, claim: Claim[Key] | None = None) -> None:
-        self._claim = claim
-        self._changed = threading.Condition()
-        self._waiting: deque[Job[Key]] = deque()
-        self._running: dict[Key, Job[Key]] = {}
-        self._started = False
-        self.closing = False
-        self._threads = [
-            threading.Thread(target=self._serve, name=f"{name}-{number}", daemon=True)
-            for number in range(workers)
-        ]
-
-    def start(self) -> None:
-        """Start the threads; ``submit`` does so, too."""
-        with self._changed:
-            if self._started or self.closing:
-                return
-            self._started = True
-            for thread in self._threads:
-                thread.start()
-
-    def submit(self, key: Key, work: Callable[[Job[Key]], None]) -> Job[Key]:
-        """Append a job and return it; its ``done`` carries the exception that ``work`` raises."""
-        self.start()
-        job = Job(key, work)
-        with self._changed:
+    def submit(self, kind: Kind, key: Key, work: Work) -> Job:
+        """Return the unfinished job of a key, or a new one; raise ``QueueFull`` if the kind has many."""
+        with self._lock:
+            of_kind = [job for job in (*self._running, *self._waiting) if job.kind.name == kind.name]
+            for job in of_kind:
+                if job.key == key and not job.cancelled.is_set():
+                    return job
+            job = Job(kind, key, work)
             if self.closing:
+                job.cancel()
                 job.done.set_exception(JobCancelled())
                 return job
+            if len(of_kind) >= kind.most:
+                raise QueueFull(f"Other {kind.name} jobs are under way. Try again in a moment.")
             self._waiting.append(job)
-            self._changed.notify_all()
+        self._start()
         return job
 
-    def find(self, key: Key) -> Job[Key] | None:
+    def find(self, kind: Kind, key: Key) -> Job | None:
         """Return the job of a key that runs or waits."""
-        return next((job for job in self.unfinished() if job.key == key), None)
+        return next((job for job in self.unfinished(kind) if job.key == key), None)
 
-    def wake(self) -> None:
-        """Call ``claim`` again."""
-        with self._changed:
-            self._changed.notify_all()
+    def unfinished(self, kind: Kind) -> list[Job]:
+        """Return the jobs of a kind that run or wait."""
+        with self._lock:
+            return [job for job in (*self._running, *self._waiting) if job.kind.name == kind.name]
 
-    def unfinished(self) -> list[Job[Key]]:
-        """Return the jobs that run or wait."""
-        with self._changed:
-            return [*self._running.values(), *self._waiting]
-
-    def cancel(self, selects: Callable[[Key], bool]) -> None:
-        """Cancel the jobs whose keys are selected, and wait until nothing of them runs."""
-        with self._changed:
-            dropped = [job for job in self._waiting if selects(job.key)]
-            running = [job for job in self._running.values() if selects(job.key)]
-            for job in dropped:
-                self._waiting.remove(job)
+    def cancel(self, selects: Callable[[Job], bool]) -> None:
+        """Cancel the selected jobs, and wait until nothing of them runs."""
+        with self._claiming, self._lock:
+            dropped = [job for job in self._waiting if selects(job)]
+            running = [job for job in self._running if selects(job)]
+            self._waiting = [job for job in self._waiting if job not in dropped]
         for job in dropped:
             job.cancel()
             job.done.set_exception(JobCancelled())
         for job in running:
             job.cancel()
-        # Outside the lock: ``_serve`` needs it to end a job, and waiting for that while holding it would last
-        # forever.
-        wait([job.done for job in running])
+        # Outside the lock, which a job needs to end.
+        wait([job.done for job in running if not job.kind.outlives_server])
+
+    def end(self, recording_id: str, *kinds: Kind) -> None:
+        """Cancel the jobs of a recording, of these kinds or of all, and wait until nothing of them runs."""
+        self.cancel(lambda job: recording_id in job.key and (not kinds or job.kind in kinds))
 
     def close(self) -> None:
-        """Cancel all jobs and end the threads."""
-        with self._changed:
+        """Cancel all jobs and begin no other."""
+        with self._lock:
             self.closing = True
-            self._changed.notify_all()
-        self.cancel(lambda _key: True)
-        for thread in self._threads:
-            if thread.is_alive():
-                thread.join()
+        self._look.set()
+        self.cancel(lambda _job: True)
+        if self._dispatcher.is_alive():
+            self._dispatcher.join()
 
-    def _serve(self) -> None:
-        while (job := self._next()) is not None:
-            problem: BaseException | None = None
-            try:
-                job.work(job)
-            except Exception as error:  # noqa: BLE001 - the next job runs all the same
-                problem = error
-            with self._changed:
-                del self._running[job.key]
-                self._changed.notify_all()
-            if problem is None:
-                job.done.set_result(None)
-            else:
-                job.done.set_exception(problem)
+    def _start(self) -> None:
+        with self._lock:
+            if not self._started and not self.closing:
+                self._started = True
+                self._dispatcher.start()
+        self._look.set()
 
-    def _next(self) -> Job[Key] | None:
-        with self._changed:
-            while not self.closing:
-                job, retry_seconds = self._claimed()
-                if job is not None:
-                    self._running[job.key] = job
+    def _dispatch(self) -> None:
+        while not self.closing:
+            self._look.wait(_RETRY_SECONDS if self._to_claim else None)
+            self._look.clear()
+            while (job := self._next()) is not None:
+                threading.Thread(target=self._serve, args=(job,), name=job.kind.name, daemon=True).start()
+
+    def _serve(self, job: Job) -> None:
+        problem = job.do()
+        with self._lock:
+            self._running.remove(job)
+            if job.kind.name in self._claims:
+                self._to_claim.add(job.kind.name)
+        if problem is None:
+            job.done.set_result(None)
+        else:
+            job.done.set_exception(problem)
+        self._look.set()
+
+    def _next(self) -> Job | None:
+        """Return a job that begins now, None if nothing waits or there is no room."""
+        with self._claiming:
+            with self._lock:
+                waiting = {job.kind.name: job.kind for job in self._waiting}
+                waiting |= {name: self._claims[name][0] for name in self._to_claim & self._claims.keys()}
+            for kind in sorted(waiting.values(), key=lambda kind: kind.priority):
+                if (job := self._begun(kind)) is not None:
                     return job
-                self._changed.wait(retry_seconds)
         return None
 
-    def _claimed(self) -> tuple[Job[Key] | None, float | None]:
-        """Return the next job, or None and the seconds after which to look again without being woken."""
-        if self._claim is None:
+    def _begun(self, kind: Kind) -> Job | None:
+        with self._lock:
+            running = [job for job in self._running if job.kind.name == kind.name]
+            others = [job for job in self._running if job.kind.can_wait]
+            is_full = kind.can_wait and len(others) >= self._at_once
+            if self.closing or is_full or len(running) >= kind.at_once:
+                return None
+            keys = [job.key for job in running]
             # The oldest job whose key is free: a second job of a running key waits, and does not hold up
             # those behind it.
-            index = next((n for n, job in enumerate(self._waiting) if job.key not in self._running), None)
-            if index is None:
-                return None, None
-            job = self._waiting[index]
-            del self._waiting[index]
-            return job, None
+            for job in self._waiting:
+                if job.kind.name == kind.name and job.key not in keys:
+                    self._waiting.remove(job)
+                    self._running.append(job)
+                    return job
+            if kind.name not in self._to_claim:
+                return None
+            self._to_claim.remove(kind.name)  # before the claim: a ``wake`` during it counts
+        key = self._claimed(kind, keys)
+        if key is None:
+            return None
+        job = Job(kind, key, self._claims[kind.name][2])
+        with self._lock:
+            self._to_claim.add(kind.name)
+            self._running.append(job)
+        return job
+
+    def _claimed(self, kind: Kind, running: Collection[Key]) -> Key | None:
         try:
-            claimed = self._claim(self._running)
+            return self._claims[kind.name][1](running)
         except TracekitError as error:  # such as a full disk or a locked catalog
             _LOG.warning("no job could be begun: %s", error)
-            return None, _RETRY_SECONDS
         except Exception:  # noqa: BLE001 - must not end the thread
             _LOG.exception("claiming a job")
-            return None, _RETRY_SECONDS
-        return (None if claimed is None else Job(*claimed)), None
+        with self._lock:
+            self._to_claim.add(kind.name)  # looked at again after a while
+        return None

@@ -1,11 +1,10 @@
-"""Reading recordings: those that wait in the catalog are read, each by a worker, a few at once."""
+"""Analyses of recordings: those that wait in the catalog are made, each by a worker, a few at once."""
 
 from __future__ import annotations
 
 import json
 import logging
 import os
-import secrets
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -13,12 +12,12 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 
 from dashboard.errors import Busy, NotFound
-from dashboard.jobs.process import WorkerProcess, worker_memory_bytes
-from dashboard.jobs.queue import Job, JobQueue
+from dashboard.jobs.process import ProcessResult, WorkerProcess, work_folder, worker_memory_bytes
+from dashboard.jobs.queue import Job, JobQueue, JobStatus, Key, Kind
 from dashboard.jobs.workers.read import Task
 from dashboard.library.catalog import UNFINISHED, Catalog, Recording
 from dashboard.library.reading_results import RESULTS_VERSION, SUMMARY
-from dashboard.library.store import TEMPORARY, WORK, Store
+from dashboard.library.store import TEMPORARY, Store
 from dashboard.settings import Limits
 
 _LOG = logging.getLogger(__name__)
@@ -28,11 +27,14 @@ _FACTS = ("verdict", "device", "system", "duration_ns", "samples", "windows")
 
 
 class ReadingJobs:
-    """Reads the recordings that wait. The catalog is the queue, so that a restart loses none."""
+    """Analyses the recordings that wait. The catalog is their queue, so that a restart loses none.
 
-    def __init__(self, store: Store, catalog: Catalog, limits: Limits) -> None:
-        self._store, self._catalog, self._limits = store, catalog, limits
-        self._queue: JobQueue[str] = JobQueue("reading", limits.workers, self._claim)
+    The key of a job is (recording, variant); "" is the variant without options.
+    """
+
+    def __init__(self, store: Store, catalog: Catalog, queue: JobQueue, limits: Limits) -> None:
+        self._store, self._catalog, self._queue, self._limits = store, catalog, queue, limits
+        self.kind = Kind("analysis", "Reading", limits.workers, priority=3)
 
     # The states of a recording. They live in the catalog, so that each survives a killed server:
     #   waiting ──claim──► reading ──results complete──► ready
@@ -51,7 +53,7 @@ class ReadingJobs:
                 self._catalog.change(recording.id, state="waiting", results_bytes=None)
             elif recording.results_bytes is None:  # an earlier version's catalog had no sizes
                 self._catalog.change(recording.id, results_bytes=self._store.results_bytes(recording.id))
-        self._queue.start()
+        self._queue.claim_from(self.kind, self._claim, self._read)
 
     def _requeue(self, recording: Recording) -> None:
         # A recording whose reading ends the server (memory, for example) would end each new server as well:
@@ -66,65 +68,54 @@ class ReadingJobs:
 
     def wake(self) -> None:
         """Look again for recordings that wait."""
-        self._queue.wake()
+        self._queue.wake(self.kind)
 
-    def stop(self, recording_id: str) -> None:
-        """Stop reading a recording, and wait until its worker has ended."""
-        self._queue.cancel(lambda key: key == recording_id)
+    def _claim(self, running: Collection[Key]) -> Key | None:
+        recording_id = self._catalog.claim([key[0] for key in running])
+        return None if recording_id is None else (recording_id, "")
 
-    def close(self) -> None:
-        """Stop all workers; the recordings that they were reading wait for the next start."""
-        self._queue.close()
-
-    def _claim(self, running: Collection[str]) -> tuple[str, Any] | None:
-        recording_id = self._catalog.claim(running)
-        return None if recording_id is None else (recording_id, self._read)
-
-    def _read(self, job: Job[str]) -> None:
+    def _read(self, job: Job) -> None:
         try:
             self._run(job)
         except Busy as error:  # at the dashboard's end
-            _LOG.warning("reading recording %s: %s", job.key, error)
-        except Exception:  # noqa: BLE001 - the next recording is read all the same
-            _LOG.exception("reading recording %s", job.key)
+            _LOG.warning("reading recording %s: %s", job.key[0], error)
+        except Exception:
             with suppress(Exception):
                 self._finish(job, "The worker process could not be supervised. The server's log says why.")
+            raise
 
-    def _run(self, job: Job[str]) -> None:
+    def _run(self, job: Job) -> None:
+        recording_id = job.key[0]
         try:
-            recording = self._patiently(lambda: self._catalog.find(job.key))
+            recording = self._patiently(lambda: self._catalog.find(recording_id))
         except NotFound:  # purged meanwhile
             return
-        self._store.discard(self._store.results(job.key))
-        folder = self._store.recording(job.key)
-        work = f"{WORK}{secrets.token_hex(4)}"
-        task = Task(
-            recording.name,
-            os.fsencode(recording.path).hex() if recording.origin == "file" else "",
-            work,
-            worker_memory_bytes(self._limits),
-        )
+        self._store.discard(self._store.results(recording_id))
         try:
+            result = self._worked(job, recording)
+        except OSError as error:
+            failure = f"No worker could be started: {error.strerror or error}. Try again."
+        else:
+            failure = "" if job.cancelled.is_set() else result.problem(f"Reading {recording.name}")
+        # Complete results decide, and not the exit code: a worker may be killed after its last step.
+        self._patiently(lambda: self._finish(job, failure))
+
+    def _worked(self, job: Job, recording: Recording) -> ProcessResult:
+        folder = self._store.recording(recording.id)
+        path = os.fsencode(recording.path).hex() if recording.origin == "file" else ""
+        folder.mkdir(mode=0o700, exist_ok=True)
+        with work_folder(folder) as work:
             process = WorkerProcess(
                 "dashboard.jobs.workers.read",
-                [str(self._store.folder), job.key],
+                [str(self._store.folder), recording.id],
                 log=folder / "worker.log",
-                task=asdict(task),
-                temporary=folder / work / TEMPORARY,
+                task=asdict(Task(recording.name, path, work.name)),
+                temporary=work / TEMPORARY,
                 reports=True,
+                seconds=self._limits.job_seconds,
+                memory_bytes=worker_memory_bytes(self._limits),
             )
-        except OSError as error:
-            self._finish(job, f"No worker could be started: {error.strerror or error}. Try again.")
-            return
-        try:
-            result = job.run(
-                process, self._limits.job_seconds, lambda message: self._note_progress(job.key, message)
-            )
-        finally:
-            self._store.discard(folder / work)
-        # Complete results decide, and not the exit code: a worker may be killed after its last step.
-        failure = result.failure or _unexpected_end(recording.name, result.code)
-        self._patiently(lambda: self._finish(job, failure))
+            return job.run(process, lambda status: self._note_progress(recording.id, status))
 
     def _patiently(self, work: Callable[[], Result]) -> Result:
         """Return the result of work on the catalog, repeated while another program has locked it.
@@ -139,34 +130,24 @@ class ReadingJobs:
                     raise
                 time.sleep(_LOCKED_SECONDS)
 
-    def _note_progress(self, recording_id: str, message: dict[str, Any]) -> None:
-        if "stage" not in message:
-            return
-        progress = message.get("progress")
+    def _note_progress(self, recording_id: str, status: JobStatus) -> None:
         with suppress(Busy):  # the next message has a later state
             self._catalog.change(
-                recording_id,
-                states=("reading",),
-                stage=str(message["stage"]),
-                progress=float(progress) if isinstance(progress, (int, float)) else None,
+                recording_id, states=("reading",), stage=status.stage, progress=status.progress
             )
 
-    def _finish(self, job: Job[str], failure: str) -> None:
+    def _finish(self, job: Job, failure: str) -> None:
         """Record the result in the catalog, unless a caller that stopped the job has changed the state."""
-        if self._adopt_results(job.key):
+        recording_id = job.key[0]
+        if self._adopt_results(recording_id):
             return
-        cleared: dict[str, Any] = {"stage": "", "progress": None}
-        # The worker was stopped because the server ends: no failure of the recording. It waits, with its
-        # starts forgiven.
-        if self._queue.closing:
-            self._catalog.change(job.key, states=("reading",), state="waiting", starts=0, **cleared)
+        cleared: dict[str, Any] = {"stage": "", "progress": None, "starts": 0}
+        # The worker was stopped because the server ends, or for a state that has changed since: no failure
+        # of the recording. It waits, with its starts forgiven.
+        if job.cancelled.is_set():
+            self._catalog.change(recording_id, states=("reading",), state="waiting", **cleared)
             return
-        if job.timed_out:
-            minutes = self._limits.job_seconds / 60
-            failure = f"Reading it took longer than {minutes:.0f} minutes and was stopped."
-        self._catalog.change(
-            job.key, states=("reading",), state="failed", message=failure, starts=0, **cleared
-        )
+        self._catalog.change(recording_id, states=("reading",), state="failed", message=failure, **cleared)
 
     def _adopt_results(self, recording_id: str) -> bool:
         """Mark a recording as ready if its results are complete."""
@@ -192,12 +173,3 @@ class ReadingJobs:
             return {name: summary[name] for name in _FACTS} if summary["results"] == RESULTS_VERSION else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
-
-
-def _unexpected_end(name: str, code: int) -> str:
-    if code < 0:
-        return (
-            f"Reading {name} was killed (signal {-code}), perhaps because memory ran out."
-            " Try again when less is running."
-        )
-    return f"Reading {name} ended without a result (exit code {code}). Try again."

@@ -23,6 +23,8 @@ _NICENESS = 5
 _OOM_SCORE = 500
 _REPORT_SECONDS = 0.2
 _SERVER_ENDED = threading.Event()
+MEMORY_VARIABLE = "TRACEKIT_WORKER_MEMORY_BYTES"
+"""The environment variable by which the server limits a worker's memory; 0 and nothing are no limit."""
 
 
 def run(main: Callable[[], int | None]) -> NoReturn:
@@ -43,11 +45,9 @@ def end_with_server() -> None:
     threading.Thread(target=_watch, daemon=True).start()
 
 
-def limit_resources(memory_bytes: int = 0) -> None:
-    """Lower the priority, offer this process first when memory runs out, and bound its memory.
-
-    ``memory_bytes`` of 0 sets no bound.
-    """
+def limit_resources() -> None:
+    """Lower the priority, offer this process first when memory runs out, and bound its memory."""
+    memory_bytes = int(os.environ.get(MEMORY_VARIABLE, "0"))
     with suppress(OSError, AttributeError):
         os.nice(_NICENESS)
     with suppress(OSError):  # Linux only

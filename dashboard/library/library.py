@@ -14,6 +14,7 @@ from pathlib import Path
 from dashboard.errors import Busy, Conflict, NotFound
 from dashboard.jobs.comparisons import Comparisons
 from dashboard.jobs.downloads import Downloads
+from dashboard.jobs.queue import JobQueue, Kind
 from dashboard.jobs.reading import ReadingJobs
 from dashboard.library.catalog import (
     FINISHED,
@@ -53,9 +54,10 @@ class Library:
         # Held while results are dropped, and before they are made again: else a slow drop would remove those
         # that were made meanwhile.
         self._dropping = threading.Lock()
-        self._jobs = ReadingJobs(self._store, self._catalog, limits)
-        self.downloads = Downloads(self, limits)
-        self.comparisons = Comparisons(self, self._store, limits)
+        self.queue = JobQueue(limits.jobs)
+        self._jobs = ReadingJobs(self._store, self._catalog, self.queue, limits)
+        self.downloads = Downloads(self, self.queue, limits)
+        self.comparisons = Comparisons(self, self._store, self.queue, limits)
         self.uploads = Uploads(self._store, self._catalog, limits, self._jobs.wake)
         try:
             self._tidy(limits)
@@ -73,9 +75,7 @@ class Library:
 
     def close(self) -> None:
         """Stop the workers, whose work the next start resumes, and release the lock."""
-        self.downloads.close()
-        self.comparisons.close()
-        self._jobs.close()
+        self.queue.close()
         self._catalog.close()
         self._lock.release()
 
@@ -167,8 +167,7 @@ class Library:
         """Mark a recording as deleted, which can be undone until it is purged; stop its worker."""
         self._catalog.find(recording_id)
         self._catalog.set_deleted(recording_id, True)
-        self._end_work(recording_id, "waiting")
-        self.downloads.end(recording_id)
+        self._end_reading(recording_id, "waiting")
         self.comparisons.end(recording_id)
 
     def restore(self, recording_id: str) -> Recording:
@@ -181,8 +180,7 @@ class Library:
     def purge(self, recording_id: str) -> None:
         """Remove a recording for good; a local file stays, unless it was recorded from the page."""
         self._forget(recording_id)
-        self._jobs.stop(recording_id)
-        self.downloads.end(recording_id)
+        self.queue.end(recording_id)
         self.comparisons.forget(recording_id)
         self._store.discard(self._store.recording(recording_id))
 
@@ -195,11 +193,12 @@ class Library:
     def cancel(self, recording_id: str) -> None:
         """Stop reading a recording; does nothing unless it waits or is being read."""
         self._catalog.find(recording_id)
-        self._end_work(recording_id, "cancelled")
+        self._end_reading(recording_id, "cancelled", self._jobs.kind)
 
-    def _end_work(self, recording_id: str, state: str) -> None:
+    def _end_reading(self, recording_id: str, state: str, *kinds: Kind) -> None:
+        """End the reading of a recording and its jobs of these kinds, or all; it waits or is cancelled."""
         self._catalog.change(recording_id, states=UNFINISHED, state=state, stage="", progress=None, starts=0)
-        self._jobs.stop(recording_id)
+        self.queue.end(recording_id, *kinds)
 
     def retry(self, recording_id: str) -> Recording:
         """Read a recording again from the start; does nothing while it waits or is being read.
@@ -209,7 +208,7 @@ class Library:
         recording = self._catalog.find(recording_id)
         if recording.state in UNFINISHED:
             return recording
-        self._jobs.stop(recording_id)
+        self.queue.end(recording_id, self._jobs.kind)
         self._note_file(recording)
         self.comparisons.forget(recording_id)
         self._store.discard(self._store.results(recording_id))
@@ -252,7 +251,7 @@ class Library:
             if not self._catalog.change(recording_id, states=("ready",), results_bytes=0):
                 raise Conflict(f"{recording.name} has no analysis to drop: it is not ready.")
             self._store.discard(self._store.results(recording_id))
-        self.downloads.end(recording_id)
+        self.queue.end(recording_id)
         self.comparisons.forget(recording_id)
         return recording.results_bytes or 0
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from dash import html
 
-from dashboard.jobs.comparisons import ComparisonStatus
+from dashboard.jobs.queue import JobStatus
 from dashboard.library.catalog import Recording
 from dashboard.pages.components import STATES, Node, aria, is_busy, minute_text, poll, progress_text
 from dashboard.pages.trace import POLL_MS
@@ -62,7 +62,7 @@ def ready_page(base: Recording, new: Recording) -> Node:
     )
 
 
-def busy_page(base: Recording, new: Recording, status: ComparisonStatus) -> Node:
+def busy_page(base: Recording, new: Recording, status: JobStatus) -> Node:
     """Return the page of a comparison that waits or is being made; the browser polls it twice a second."""
     share = "" if status.progress is None else f", {100 * status.progress:.0f} %"
     is_waiting = status.state == "waiting"
@@ -80,7 +80,7 @@ def busy_page(base: Recording, new: Recording, status: ComparisonStatus) -> Node
     )
 
 
-def ended_page(base: Recording, new: Recording, status: ComparisonStatus) -> Node:
+def ended_page(base: Recording, new: Recording, status: JobStatus) -> Node:
     """Return the page of a comparison that failed or was cancelled."""
     failed = status.state == "failed"
     sentence = printable(status.message) if failed else "Comparing these recordings was cancelled."

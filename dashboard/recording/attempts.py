@@ -17,6 +17,7 @@ from typing import Protocol
 
 from dashboard.errors import Conflict, NoSpace, NotFound
 from dashboard.jobs.process import WorkerProcess
+from dashboard.jobs.queue import Job, JobQueue, Kind
 from dashboard.library.catalog import Recording
 from dashboard.library.store import Store, acquired_lock
 from dashboard.recording.request import RecordingRequest, target_text
@@ -29,10 +30,19 @@ _POLL_SECONDS = 0.5
 _SAVED = "form.template"
 """The file that xctrace writes last (see ``tracekit.record.result``)."""
 _LOST = "The process that recorded was killed"
+# A recording cannot wait: what it records happens now. ``start`` allows one at a time; the jobs of earlier
+# attempts only wait until xctrace has saved.
+RECORDING = Kind(
+    "recording", "Recording", at_once=64, priority=0, most=64, can_wait=False, outlives_server=True
+)
 
 
 class RecordingStore(Protocol):
-    """The methods of ``Library`` that attempts use."""
+    """The parts of ``Library`` that attempts use."""
+
+    @property
+    def queue(self) -> JobQueue:
+        """See ``Library``."""
 
     def add_file(self, path: Path) -> Recording:
         """See ``Library``."""
@@ -58,9 +68,7 @@ class Attempts:
         self._store = Store(folder.expanduser().absolute())
         self._folder, self._library, self._min_free_bytes = self._store.recorded, library, min_free_bytes
         self._mutex = threading.RLock()
-        self._processes: dict[str, WorkerProcess] = {}
         self._opened: dict[str, tuple[str, ...]] = {}
-        self._closing = threading.Event()
 
     # The phases of an attempt. The worker writes them to its folder, and any server reads them:
     #   preparing ─► recording ─► saving ─► done       the recordings are added to the library
@@ -73,17 +81,10 @@ class Attempts:
         """Resume the attempts of an earlier server: add finished recordings, follow those being saved."""
         for attempt in self.all():
             if attempt.state.phase in (*LIVE, "lost"):
-                threading.Thread(target=self._follow, args=(attempt.id,), daemon=True).start()
+                self._submit(attempt.id)
         for folder in self._folders():
             if not any(folder.glob("*.trace")) and read_state(folder) is None:
                 self._store.discard(folder)
-
-    def close(self) -> None:
-        """End the workers' input: they stop and save, and the next server finds the recordings."""
-        self._closing.set()
-        with self._mutex:
-            for attempt_id in self._processes:
-                self._processes[attempt_id].close_input()
 
     def all(self) -> list[Attempt]:
         """Return the attempts that are under way or have failed, newest first."""
@@ -109,26 +110,37 @@ class Attempts:
             attempt_id = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"
             folder = self._folder / attempt_id
             try:
-                self._begin(folder, request)
+                process = self._begin(folder, request)
             except OSError as error:
                 self._store.discard(folder)
                 kind = NoSpace if error.errno in (errno.ENOSPC, errno.EDQUOT) else UsageError
                 raise kind(f"Nothing can be recorded: {error.strerror or error}.") from error
-            threading.Thread(target=self._await, args=(attempt_id,), daemon=True).start()
+            self._submit(attempt_id, process)
             return attempt_id
 
-    def _begin(self, folder: Path, request: RecordingRequest) -> None:
+    def _begin(self, folder: Path, request: RecordingRequest) -> WorkerProcess:
         folder.mkdir(mode=0o700, parents=True)
         if not write_state(folder, State("preparing", target_text(request), request.seconds)):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         # With the usual folder for temporary files: recorders lock each other out there.
-        self._processes[folder.name] = WorkerProcess(
+        return WorkerProcess(
             "dashboard.jobs.workers.record",
             [str(folder.absolute())],
             log=folder / "recorder.log",
             task={"request": asdict(request), "min_free_bytes": self._min_free_bytes},
-            kills_group=False,  # xctrace saves what it has recorded
+            saves=True,
         )
+
+    def _submit(self, attempt_id: str, process: WorkerProcess | None = None) -> None:
+        """Follow an attempt to its end; ``process`` is None for those of an earlier server."""
+
+        def follow(job: Job) -> None:
+            if process is not None:
+                job.run(process)
+            self._follow(job)
+
+        job = self._library.queue.submit(RECORDING, (attempt_id,), follow)
+        job.process = process
 
     def stop(self, attempt_id: str) -> None:
         """Stop and save; while it is being saved, the first call warns, and the second one kills xctrace."""
@@ -180,10 +192,14 @@ class Attempts:
         raise NotFound("This recording is over.")
 
     def _send(self, attempt_id: str, line: str) -> None:
-        process = self._processes.get(attempt_id)
+        process = self._process(attempt_id)
         if process is None:
             raise Conflict("The dashboard was restarted, so the recording was stopped. It is being saved.")
         process.write_line(line)
+
+    def _process(self, attempt_id: str) -> WorkerProcess | None:
+        job = self._library.queue.find(RECORDING, (attempt_id,))
+        return None if job is None else job.process
 
     def _state(self, folder: Path) -> State | None:
         state = read_state(folder)
@@ -199,7 +215,7 @@ class Attempts:
         return replace(state, phase="lost", message=f"{_LOST}: {consequence}.", left=left)
 
     def _is_alive(self, folder: Path) -> bool:
-        process = self._processes.get(folder.name)
+        process = self._process(folder.name)
         if process is not None:
             # A worker of an earlier server is no child of this one: that it holds its lock is the only proof
             # that it lives.
@@ -214,20 +230,16 @@ class Attempts:
             return False
         return False
 
-    def _await(self, attempt_id: str) -> None:
-        self._processes[attempt_id].wait()
-        self._follow(attempt_id)
-
-    def _follow(self, attempt_id: str) -> None:
+    def _follow(self, job: Job) -> None:
         """Poll an attempt until it is settled, also without a page open and for another server's attempts."""
-        folder = self._folder / attempt_id
-        while not self._closing.is_set():
+        folder = self._folder / job.key[0]
+        while not job.cancelled.is_set():
             with self._mutex:
                 self._settle(folder)
                 state = self._state(folder)
             if state is None or state.phase not in (*LIVE, "lost"):
                 return
-            self._closing.wait(_POLL_SECONDS)
+            job.cancelled.wait(_POLL_SECONDS)
 
     # Results -----------------------------------------------------------------------------------------------
 

@@ -79,7 +79,6 @@ class Served:
         self._listener, self._settings = listening(Settings(folder, limits=limits, **settings))
         app = create_app(self._settings, self.library)
         app.server.before_request_funcs.setdefault(None, []).append(lambda: time.sleep(pauses[-1]))
-        self._recording = app.server.extensions["recording"]
         self._server = make_server(
             "127.0.0.1",
             self._settings.port,
@@ -109,7 +108,6 @@ class Served:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
-        self._recording.close()
         self._listener.close()
         self.library.close()
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from dashboard.errors import Conflict, NotFound
 from dashboard.jobs.downloads import Downloads
+from dashboard.jobs.queue import JobQueue
 from dashboard.library.catalog import DiskUse, Recording
 from dashboard.library.uploads import Unfinished
 from dashboard.settings import Limits
@@ -76,7 +77,8 @@ class FakeLibrary:
         self.folder = folder
         self.held = {recording_.id: recording_ for recording_ in recordings or (recording(),)}
         self.uploads = FakeUploads()
-        self.downloads = Downloads(self, Limits())
+        self.queue = JobQueue()
+        self.downloads = Downloads(self, self.queue, Limits())
         self.asked: list[tuple[str, str]] = []
         (folder / "view.bin.gz").write_bytes(gzip.compress(b"the view", mtime=0))
         (folder / "analysis.json.gz").write_bytes(gzip.compress(b'{"schema": "tracekit-analysis/1"}'))

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
+from dashboard.jobs.process import ProcessResult
 from dashboard.jobs.workers.record import make_attempt
 
 _END_SECONDS = 60
@@ -52,19 +53,19 @@ class WorkerThread:
         with suppress(OSError, ValueError):
             self._input.write(line.encode() + b"\n")
 
-    def close_input(self) -> None:
+    def stop(self) -> None:
         self._input.close()
 
-    def wait(self) -> int:
+    def run(self, _on_message: object) -> ProcessResult:
         self._thread.join()
-        self.close_input()
-        return 0
+        self.stop()
+        return ProcessResult(0)
 
     @classmethod
     def end_all(cls) -> None:
         """Stop every worker, and wait until it has saved."""
         while cls.started:
             worker = cls.started.pop()
-            worker.close_input()
+            worker.stop()
             worker._thread.join(_END_SECONDS)
             assert not worker.is_running()

@@ -38,7 +38,6 @@ class Pair:
     paths: tuple[str, str]
     uploaded: tuple[bool, bool]
     folder: str
-    memory_bytes: int
 
 
 def main() -> int:
@@ -46,7 +45,7 @@ def main() -> int:
     channel = Channel.on_standard_output()
     pair = Pair(**json.loads(sys.stdin.buffer.readline()))
     worker_process.end_with_server()
-    worker_process.limit_resources(pair.memory_bytes)
+    worker_process.limit_resources()
     return work(pair, channel)
 
 

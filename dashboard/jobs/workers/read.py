@@ -43,7 +43,6 @@ class Task:
     name: str
     path: str
     work: str
-    memory_bytes: int
 
 
 def main(folder: str, recording_id: str) -> int:
@@ -51,7 +50,7 @@ def main(folder: str, recording_id: str) -> int:
     channel = Channel.on_standard_output()
     task = Task(**json.loads(sys.stdin.buffer.readline()))
     worker_process.end_with_server()
-    worker_process.limit_resources(task.memory_bytes)
+    worker_process.limit_resources()
     store = Store(Path(folder))
     work = store.recording(recording_id) / task.work / "results"
     path = Path(os.fsdecode(bytes.fromhex(task.path))) if task.path else store.input(recording_id)

@@ -1,11 +1,9 @@
-"""``python -m dashboard.jobs.workers.tracekit_command <bytes of memory> report …``: a command.
+"""``python -m dashboard.jobs.workers.tracekit_command report …``: a command.
 
 A module of its own, however short, because the server starts each kind of worker by its module's name.
 """
 
 from __future__ import annotations
-
-import sys
 
 from dashboard.jobs import worker_process
 
@@ -13,7 +11,7 @@ from dashboard.jobs import worker_process
 def main() -> None:
     """Run the tracekit command that the arguments name."""
     worker_process.end_with_server()
-    worker_process.limit_resources(int(sys.argv.pop(1)))
+    worker_process.limit_resources()
     from tracekit.cli import main as command
 
     command(prog_name="tracekit")

@@ -15,9 +15,9 @@ import pytest
 from library_support import BUNDLE, EXPORTS, QUIET, is_alive, opened, ready, tree, upload, wait_for
 
 import tracekit
-from dashboard.errors import Conflict, NotFound
+from dashboard.errors import NotFound
 from dashboard.jobs import comparisons as module
-from dashboard.jobs.comparisons import ComparisonStatus
+from dashboard.jobs.queue import JobStatus, QueueFull
 from dashboard.jobs.worker_process import Channel
 from dashboard.jobs.workers import compare as worker
 from dashboard.library.library import Library
@@ -51,8 +51,8 @@ def both(library: Library) -> tuple[str, str]:
     return ready(library, library.add_file(BUNDLE)), ready(library, library.add_file(EXPORTS))
 
 
-def settled(library: Library, base: str, new: str) -> ComparisonStatus:
-    wait_for(lambda: library.comparisons.ask(base, new).state not in ("waiting", "comparing"), 60)
+def settled(library: Library, base: str, new: str) -> JobStatus:
+    wait_for(lambda: library.comparisons.ask(base, new).state not in ("waiting", "running"), 60)
     return library.comparisons.ask(base, new)
 
 
@@ -62,7 +62,7 @@ def kept(library: Library) -> list[str]:
 
 def nothing_runs(library: Library) -> bool:
     return (
-        library.comparisons._queue.unfinished() == []
+        library.queue.unfinished(module.COMPARISON) == []
         and list(library._store.comparisons.glob("work-*")) == []
     )
 
@@ -73,7 +73,7 @@ def nothing_runs(library: Library) -> bool:
 def test_the_figures_are_those_of_the_compare_command(library: Library) -> None:
     base, new = both(library)
     assert library.comparisons.ask(base, new).state == "waiting"
-    assert settled(library, base, new) == ComparisonStatus("ready")
+    assert settled(library, base, new) == JobStatus("done")
     sides = [tracekit.analyze(tracekit.open_trace(path)) for path in (BUNDLE, EXPORTS)]
     document = to_json(compare(sides[:1], sides[1:]))
     assert library.comparisons.path(base, new, "comparison.json").read_text("utf-8") == document
@@ -107,7 +107,7 @@ def test_the_progress_is_shown(library: Library, program: Callable[[str], None],
         f"""echo '{{"stage": "opening NEW", "progress": 0.25}}'; until [ -e {go} ]; do sleep 0.05; done; exit 1"""
     )
     library.comparisons.ask(base, new)
-    wait_for(lambda: library.comparisons.ask(base, new) == ComparisonStatus("comparing", "opening NEW", 0.25))
+    wait_for(lambda: library.comparisons.ask(base, new) == JobStatus("running", "opening NEW", 0.25))
     go.touch()
     assert settled(library, base, new).state == "failed"
 
@@ -122,7 +122,7 @@ def test_it_is_kept_over_a_restart(tmp_path: Path, program: Callable[[str], None
         settled(library, base, new)
     program("exit 1")
     with opened(tmp_path) as library:
-        assert library.comparisons.ask(base, new) == ComparisonStatus("ready")
+        assert library.comparisons.ask(base, new) == JobStatus("done")
 
 
 def test_the_sides_swapped_are_another_comparison(library: Library, program: Callable[[str], None]) -> None:
@@ -131,7 +131,7 @@ def test_the_sides_swapped_are_another_comparison(library: Library, program: Cal
     settled(library, base, new)
     with pytest.raises(NotFound, match="not been compared yet"):
         library.comparisons.path(new, base)
-    assert settled(library, new, base) == ComparisonStatus("ready")
+    assert settled(library, new, base) == JobStatus("done")
 
 
 def test_it_is_stale_when_a_recording_was_read_anew(library: Library, program: Callable[[str], None]) -> None:
@@ -143,7 +143,7 @@ def test_it_is_stale_when_a_recording_was_read_anew(library: Library, program: C
     with pytest.raises(NotFound):
         library.comparisons.path(base, new)
     assert library.comparisons.ask(base, new).state == "waiting"
-    assert settled(library, base, new) == ComparisonStatus("ready")
+    assert settled(library, base, new) == JobStatus("done")
 
 
 def test_it_is_stale_when_another_tracekit_made_it(
@@ -183,7 +183,7 @@ def test_it_goes_with_either_recording(library: Library, program: Callable[[str]
     with pytest.raises(NotFound, match="was deleted"):
         library.comparisons.ask(*pair)
     library.restore(pair[side])
-    assert library.comparisons.ask(*pair) == ComparisonStatus("ready")
+    assert library.comparisons.ask(*pair) == JobStatus("done")
     library.purge(pair[side])
     assert kept(library) == [] and list(library._store.comparisons.iterdir()) == []
 
@@ -222,11 +222,11 @@ def test_a_cancelled_one_ends_and_can_be_begun_again(
 ) -> None:
     base, new, pids = started(library, program, tmp_path)
     library.comparisons.cancel(base, new)
-    assert library.comparisons.ask(base, new) == ComparisonStatus("cancelled")
+    assert library.comparisons.ask(base, new) == JobStatus("cancelled")
     assert gone(pids) and nothing_runs(library)
     program("""echo '{"failed": "No."}'; exit 1""")
     library.comparisons.again(base, new)
-    assert settled(library, base, new) == ComparisonStatus("failed", message="No.")
+    assert settled(library, base, new) == JobStatus("failed", message="No.")
 
 
 @pytest.mark.parametrize("act", ["delete", "purge", "retry"])
@@ -246,17 +246,17 @@ def test_it_ends_with_the_library_and_is_begun_anew_when_requested(
     assert gone(pids)
     program(MADE_AT_ONCE)
     with opened(tmp_path / "library") as library:
-        assert settled(library, base, new) == ComparisonStatus("ready")
+        assert settled(library, base, new) == JobStatus("done")
 
 
 def test_one_that_waits_is_cancelled_without_having_begun(
     library: Library, program: Callable[[str], None], tmp_path: Path
 ) -> None:
     base, new, pids = started(library, program, tmp_path)
-    assert library.comparisons.ask(new, base) == ComparisonStatus("waiting")
+    assert library.comparisons.ask(new, base) == JobStatus("waiting")
     library.comparisons.cancel(base, new)
     assert gone(pids)
-    wait_for(lambda: library.comparisons.ask(new, base).state == "comparing")
+    wait_for(lambda: library.comparisons.ask(new, base).state == "running")
     library.comparisons.cancel(new, base)
     assert nothing_runs(library)
 
@@ -309,7 +309,7 @@ def test_what_was_compared_stays_when_a_file_goes(
     base, new = ready(library, library.add_file(local_export)), ready(library, library.add_file(BUNDLE))
     settled(library, base, new)
     local_export.unlink()
-    assert library.comparisons.ask(base, new) == ComparisonStatus("ready")
+    assert library.comparisons.ask(base, new) == JobStatus("done")
 
 
 def test_an_input_that_cannot_be_read_is_a_sentence_without_folders(library: Library) -> None:
@@ -328,13 +328,15 @@ def test_a_process_that_is_ended_from_outside_is_reported_and_the_next_is_made(
     base, new, pids = started(library, program, tmp_path)
     os.kill(pids[0], signal.SIGKILL)
     comparison = settled(library, base, new)
-    assert comparison == ComparisonStatus(
-        "failed", message="Comparing was killed (signal 9), perhaps because memory ran out."
+    assert comparison == JobStatus(
+        "failed",
+        message="Comparing was killed (signal 9), perhaps because memory ran out."
+        " Try again when less is running.",
     )
     assert gone(pids) and nothing_runs(library)
     program(MADE_AT_ONCE)
     library.comparisons.again(base, new)
-    assert settled(library, base, new) == ComparisonStatus("ready")
+    assert settled(library, base, new) == JobStatus("done")
 
 
 def test_an_unforeseen_error_is_reported_without_its_text(
@@ -390,7 +392,7 @@ def test_what_hinders_the_process_is_a_sentence(
     monkeypatch.setattr(worker, "analysed", lambda *_arguments: None)
     monkeypatch.setattr(worker, step, fail)
     heard = io.StringIO()
-    pair = worker.Pair(("B.trace", "N.trace"), ("2f62", "2f6e"), (False, False), "/nowhere", 0)
+    pair = worker.Pair(("B.trace", "N.trace"), ("2f62", "2f6e"), (False, False), "/nowhere")
     assert worker.work(pair, Channel(heard)) == 1
     assert json.loads(heard.getvalue()) == {"failed": message}
 
@@ -398,7 +400,7 @@ def test_what_hinders_the_process_is_a_sentence(
 def test_too_many_at_once_are_refused_with_a_time_to_retry(
     library: Library, program: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_MAX_UNFINISHED", 1)
+    monkeypatch.setattr(module, "COMPARISON", replace(module.COMPARISON, most=1))
     base, new, _pids = started(library, program, tmp_path)
-    with pytest.raises(Conflict, match="Try again in a moment"):
+    with pytest.raises(QueueFull, match="Try again in a moment"):
         library.comparisons.ask(new, base)

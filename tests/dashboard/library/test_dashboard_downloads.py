@@ -222,7 +222,7 @@ def test_a_third_is_refused_with_a_time_to_retry(
     program(f'until [ -e {go} ]; do sleep 0.05; done; echo it > "$OUT"')
     with ThreadPoolExecutor(2) as pool:
         futures = [pool.submit(made.path, recording, window) for window in (HTML, WINDOWS)]
-        wait_for(lambda: len(made._queue.unfinished()) == 2)
+        wait_for(lambda: len(library.queue.unfinished(made.kind)) == 2)
         with pytest.raises(Busy, match="Try again in a moment"):
             made.path(recording, MARKDOWN)
         go.touch()
@@ -313,7 +313,7 @@ def test_what_is_made_of_another_goes_on(
     program(f'until [ -e {go} ]; do sleep 0.05; done; echo it > "$OUT"')
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(library.downloads.path, second, HTML)
-        wait_for(lambda: len(library.downloads._queue.unfinished()) == 1)
+        wait_for(lambda: len(library.queue.unfinished(library.downloads.kind)) == 1)
         library.purge(first)
         go.touch()
         assert future.result().read_text() == "it\n"
@@ -334,7 +334,7 @@ def test_as_many_are_made_at_once_as_the_settings_allow(
     with opened(tmp_path / "library", replace(QUIET, downloads=1)) as library, ThreadPoolExecutor(1) as pool:
         recording = ready(library, library.add_file(BUNDLE))
         future = pool.submit(library.downloads.path, recording, HTML)
-        wait_for(lambda: len(library.downloads._queue.unfinished()) == 1)
+        wait_for(lambda: len(library.queue.unfinished(library.downloads.kind)) == 1)
         with pytest.raises(Busy):
             library.downloads.path(recording, WINDOWS)
         (tmp_path / "go").touch()
@@ -349,7 +349,6 @@ def test_a_maker_ends_with_the_server(tmp_path: Path) -> None:
         "-P",
         "-m",
         "dashboard.jobs.workers.tracekit_command",
-        "0",
         "analyze",
         str(pipe),
     ]

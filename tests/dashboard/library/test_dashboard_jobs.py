@@ -102,11 +102,12 @@ def test_a_recording_cancelled_while_its_worker_starts_is_not_read(
     monkeypatch.setattr(reading_module, "WorkerProcess", Slow)
     with opened(tmp_path / "library", ONE) as library:
         recording = upload(library, "x.xml", EXPORT)
-        wait_for(lambda: library._jobs._queue.find(recording.id))
-        job = library._jobs._queue.find(recording.id)
+        wait_for(lambda: library.queue.find(library._jobs.kind, (recording.id, "")))
+        job = library.queue.find(library._jobs.kind, (recording.id, ""))
         cancelling = threading.Thread(target=library.cancel, args=(recording.id,))
         cancelling.start()
-        wait_for(lambda: job.cancelled)
+        assert job is not None
+        wait_for(job.cancelled.is_set)
         go_on.set()
         cancelling.join(20)
         assert not cancelling.is_alive()

@@ -17,6 +17,7 @@ from recording_support import APP, LONG, desk_of, recorded, state_of, until, unt
 from xctrace_support import FakeXctrace
 
 from dashboard.errors import Conflict, NoSpace, NotFound
+from dashboard.jobs.process import WorkerProcess
 from dashboard.library.library import Library
 from dashboard.recording import attempts as attempts_module
 from dashboard.recording.attempts import Attempts
@@ -24,6 +25,13 @@ from dashboard.recording.request import RecordingRequest
 from dashboard.settings import Limits
 
 pytestmark = pytest.mark.integration
+
+
+def process_of(desk: Attempts, attempt: str) -> WorkerProcess:
+    process = desk._process(attempt)
+    assert process is not None
+    return process
+
 
 # To the end -----------------------------------------------------------------------------------------------
 
@@ -152,7 +160,7 @@ def test_the_server_ends_while_it_records(tmp_path: Path, xctrace: FakeXctrace) 
         desk = desk_of(library, tmp_path)
         attempt = desk.start(LONG)
         until_recording(desk, attempt)
-        desk.close()
+        library.queue.close()
     with opened(tmp_path / "library") as library:
         desk = desk_of(library, tmp_path)
         assert state_of(desk, attempt).phase in ("recording", "saving")
@@ -171,7 +179,7 @@ def test_what_was_saved_while_no_server_ran_is_found(tmp_path: Path, xctrace: Fa
         desk = desk_of(library, tmp_path)
         attempt = desk.start(LONG)
         until_recording(desk, attempt)
-        desk.close()
+        library.queue.close()
         wait_for(lambda: xctrace.running() == [])
         wait_for(lambda: '"done"' in (tmp_path / "library/recorded" / attempt / "state.json").read_text())
         assert library.recordings() == []
@@ -230,7 +238,7 @@ def test_the_process_that_records_is_interrupted(
     desk = desk_of(library, tmp_path)
     attempt = desk.start(LONG)
     until_recording(desk, attempt)
-    desk._processes[attempt].send(signal.SIGTERM)
+    process_of(desk, attempt).send(signal.SIGTERM)
     assert len(until_opened(desk, attempt)) == 1
 
 
@@ -240,7 +248,7 @@ def test_the_process_that_records_is_killed(library: Library, xctrace: FakeXctra
     attempt = desk.start(RecordingRequest("running", "SampleApp", 4215, seconds=3))
     until_recording(desk, attempt)
     wait_for(lambda: list(tmp_path.glob("library/recorded/*/*.trace")))
-    desk._processes[attempt].send(signal.SIGKILL)
+    process_of(desk, attempt).send(signal.SIGKILL)
     state = until(desk, attempt, "lost")
     assert "was killed" in state.message and "will be found" in state.message
     (number,) = until_opened(desk, attempt)
@@ -361,7 +369,7 @@ def test_a_server_that_ends_after_a_request_to_stop_kills_nothing(
         until(desk, attempt, "saving")
         desk.stop(attempt)
         wait_for(lambda: state_of(desk, attempt).insist_until > time.time())
-        desk.close()
+        library.queue.close()
     end.touch()
     with opened(tmp_path / "library") as library:
         assert len(until_opened(desk_of(library, tmp_path), attempt)) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from dashboard.callbacks import compare, trace
 from dashboard.callbacks import library as page_of_library
 from dashboard.errors import Conflict, NotFound
 from dashboard.jobs import reading
+from dashboard.jobs.process import ProcessResult
 from dashboard.library.catalog import DiskUse, Recording
 from dashboard.library.library import Library
 from dashboard.library.store import Store
@@ -237,11 +237,8 @@ class FullDisk:
         work.mkdir(parents=True)
         (work / "view.bin.gz").write_bytes(b"half")
 
-    def messages(self) -> Iterator[dict[str, Any]]:
-        yield {"failed": "x could not be read to its end: No space left on device."}
-
-    def wait(self) -> int:
-        return 1
+    def run(self, _on_message: object) -> ProcessResult:
+        return ProcessResult(1, "x could not be read to its end: No space left on device.")
 
 
 def test_a_full_disk_while_making_again_leaves_nothing_half(

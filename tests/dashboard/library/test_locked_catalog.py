@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 
 from dashboard.errors import CatalogLocked, LibraryFailed, NoSpace
 from dashboard.jobs import reading
-from dashboard.jobs.queue import Job
+from dashboard.jobs.queue import Job, JobStatus
 from dashboard.library import catalog
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
@@ -99,12 +99,12 @@ def test_an_upload_can_be_finished_after_it(library: Library) -> None:
 def test_a_result_that_cannot_be_recorded_is_recorded_after_it(library: Library) -> None:
     recording = upload(library, "x", XML)
     assert library._catalog.claim(()) == recording.id
-    job: Job[str] = Job(recording.id, lambda _job: None)
+    job = Job(library._jobs.kind, (recording.id, ""), lambda _job: None)
     thread = threading.Thread(
         target=library._jobs._patiently, args=(lambda: library._jobs._finish(job, "It is damaged."),)
     )
     with locked(library):
-        library._jobs._note_progress(recording.id, {"stage": "analysing"})  # is left out
+        library._jobs._note_progress(recording.id, JobStatus("running", "analysing"))  # is left out
         thread.start()
         time.sleep(0.3)
         assert library.recording(recording.id).state == "reading"

@@ -16,7 +16,7 @@ from fake_library import BUSY, FAILED, READY, recording
 from dashboard.callbacks import compare as callbacks
 from dashboard.callbacks.library import ready
 from dashboard.errors import Conflict, NotFound
-from dashboard.jobs.comparisons import ComparisonStatus
+from dashboard.jobs.queue import JobStatus
 from dashboard.pages import compare, library
 
 Client = Callable[..., Any]
@@ -63,14 +63,14 @@ def polls(layout: Any) -> bool:
 class FakeComparisons:
     """Comparisons in a fixed state; they record the calls."""
 
-    def __init__(self, folder: Path, stand: ComparisonStatus | Exception = ComparisonStatus("ready")) -> None:  # noqa: B008
+    def __init__(self, folder: Path, stand: JobStatus | Exception = JobStatus("done")) -> None:  # noqa: B008
         self.folder, self.stand = folder, stand
         self.asked: list[tuple[str, str, str]] = []
         (folder / "sections.json").write_text(json.dumps(SECTIONS))
         for name in ("comparison.html", "comparison.md", "comparison.json"):
             (folder / name).write_text(name)
 
-    def ask(self, base: str, new: str) -> ComparisonStatus:
+    def ask(self, base: str, new: str) -> JobStatus:
         self.asked.append(("ask", base, new))
         if isinstance(self.stand, Exception):
             raise self.stand
@@ -86,7 +86,7 @@ class FakeComparisons:
 def web(client: Client, tmp_path: Path) -> Client:
     """Makes a client whose library holds recordings, and comparisons in a fixed state."""
 
-    def make(*recordings: Any, stand: ComparisonStatus | Exception = ComparisonStatus("ready")) -> Any:  # noqa: B008
+    def make(*recordings: Any, stand: JobStatus | Exception = JobStatus("done")) -> Any:  # noqa: B008
         tab = client(*(recordings or (BASE, AFTER)))
         tab.library.comparisons = FakeComparisons(tmp_path, stand)
         return tab
@@ -116,22 +116,22 @@ def test_the_page_of_a_comparison_that_is_ready() -> None:
 @pytest.mark.parametrize(
     ("stand", "message", "done", "follows"),
     [
-        (ComparisonStatus("waiting"), "Waiting for other comparisons", ["cancel"], True),
+        (JobStatus("waiting"), "Waiting for other comparisons", ["cancel"], True),
         (
-            ComparisonStatus("comparing", "opening NEW", 0.25),
+            JobStatus("running", "opening NEW", 0.25),
             "Comparing: opening NEW, 25 %",
             ["cancel"],
             True,
         ),
-        (ComparisonStatus("comparing", "comparing"), "Comparing: comparing", ["cancel"], True),
-        (ComparisonStatus("failed", message="Before\u202e is broken."), "Before", ["again"], False),
-        (ComparisonStatus("cancelled"), "was cancelled", ["again"], False),
+        (JobStatus("running", "comparing"), "Comparing: comparing", ["cancel"], True),
+        (JobStatus("failed", message="Before\u202e is broken."), "Before", ["again"], False),
+        (JobStatus("cancelled"), "was cancelled", ["again"], False),
         (Conflict("Many comparisons wait."), "Many comparisons wait.", ["again"], False),
         (NotFound("After was read anew."), "After was read anew.", ["again"], False),
     ],
 )
 def test_a_comparison_that_is_not_ready(
-    stand: ComparisonStatus | Exception, message: str, done: list[str], follows: bool, web: Client
+    stand: JobStatus | Exception, message: str, done: list[str], follows: bool, web: Client
 ) -> None:
     page = callbacks.page(web(stand=stand).library, READY, NEW)
     assert message in text_of(page)

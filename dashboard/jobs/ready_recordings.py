@@ -1,0 +1,42 @@
+"""Inputs of jobs that make something of ready recordings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from dashboard.errors import Conflict
+from dashboard.library.catalog import Recording
+
+
+class ReadyRecordings(Protocol):
+    """The methods of ``Library`` that downloads and comparisons use."""
+
+    def recording(self, recording_id: str) -> Recording:
+        """Return a recording, with a message if its file has changed since it was read."""
+
+    def analysis_path(self, recording_id: str) -> Path:
+        """Return the analysis; raise ``NotFound`` if the recording is deleted or not ready."""
+
+    def note_results(self, recording_id: str) -> None:
+        """Enter the size of a recording's results, to which a download was added."""
+
+
+def unchanged(library: ReadyRecordings, recording_id: str, done_with: str) -> Recording:
+    """Return a recording whose file is as it was read; raise ``Conflict`` if the file has changed.
+
+    ``done_with`` is a participle, for the sentence: "compared".
+    """
+    recording = library.recording(recording_id)
+    if recording.origin == "file" and recording.message:
+        raise Conflict(
+            f"{recording.name} cannot be {done_with}: its file is gone, or has changed since it was read."
+            " Put it back, or read it again."
+        )
+    return recording
+
+
+def revision(library: ReadyRecordings, recording_id: str) -> str:
+    """Return a text that changes when a recording is read again."""
+    status = library.analysis_path(recording_id).stat()
+    return f"{status.st_ino} {status.st_mtime_ns}"
