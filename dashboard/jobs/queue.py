@@ -48,10 +48,8 @@ class Kind:
     """Of two kinds with waiting jobs, the lower number is first."""
     most: int = 1_000
     """The number of unfinished jobs; further ones are refused."""
-    can_wait: bool = True
-    """False for work that begins at once, whatever else is running, or never."""
-    outlives_server: bool = False
-    """True for work that goes on when the queue is closed."""
+    is_live: bool = False
+    """True for work on what happens now: it waits for no other kind, and goes on when the queue is closed."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +206,7 @@ class JobQueue:
         for job in running:
             job.cancel()
         # Outside the lock, which a job needs to end.
-        wait([job.done for job in running if not job.kind.outlives_server])
+        wait([job.done for job in running if not job.kind.is_live])
 
     def end(self, recording_id: str, *kinds: Kind) -> None:
         """Cancel the jobs of a recording, of these kinds or of all, and wait until nothing of them runs."""
@@ -263,8 +261,8 @@ class JobQueue:
     def _begun(self, kind: Kind) -> Job | None:
         with self._lock:
             running = [job for job in self._running if job.kind.name == kind.name]
-            others = [job for job in self._running if job.kind.can_wait]
-            is_full = kind.can_wait and len(others) >= self._at_once
+            others = [job for job in self._running if not job.kind.is_live]
+            is_full = not kind.is_live and len(others) >= self._at_once
             if self.closing or is_full or len(running) >= kind.at_once:
                 return None
             keys = [job.key for job in running]

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from dashboard.errors import Conflict, NoSpace, NotFound
 from dashboard.jobs.process import WorkerProcess
-from dashboard.jobs.queue import Job, JobQueue, Kind
+from dashboard.jobs.queue import Job, Kind
 from dashboard.library.catalog import Recording
+from dashboard.library.library import Library
 from dashboard.library.store import Store, acquired_lock
 from dashboard.recording.request import RecordingRequest, target_text
 from dashboard.recording.state import DISCARD, LIVE, LOCK, Made, State, forget_state, read_state, write_state
@@ -30,27 +30,8 @@ _POLL_SECONDS = 0.5
 _SAVED = "form.template"
 """The file that xctrace writes last (see ``tracekit.record.result``)."""
 _LOST = "The process that recorded was killed"
-# A recording cannot wait: what it records happens now. ``start`` allows one at a time; the jobs of earlier
-# attempts only wait until xctrace has saved.
-RECORDING = Kind(
-    "recording", "Recording", at_once=64, priority=0, most=64, can_wait=False, outlives_server=True
-)
-
-
-class RecordingStore(Protocol):
-    """The parts of ``Library`` that attempts use."""
-
-    @property
-    def queue(self) -> JobQueue:
-        """See ``Library``."""
-
-    def add_file(self, path: Path) -> Recording:
-        """See ``Library``."""
-
-    def edit(
-        self, recording_id: str, *, tags: tuple[str, ...] | None = None, note: str | None = None
-    ) -> Recording:
-        """See ``Library``."""
+# ``start`` allows one at a time; the jobs of earlier attempts only wait until xctrace has saved.
+RECORDING = Kind("recording", "Recording", at_once=64, priority=0, is_live=True)
 
 
 @dataclass(frozen=True)
@@ -64,7 +45,7 @@ class Attempt:
 class Attempts:
     """Recording attempts: ``<library>/recorded/<id>/`` holds an attempt's recordings and its state."""
 
-    def __init__(self, folder: Path, library: RecordingStore, min_free_bytes: int) -> None:
+    def __init__(self, folder: Path, library: Library, min_free_bytes: int) -> None:
         self._store = Store(folder.expanduser().absolute())
         self._folder, self._library, self._min_free_bytes = self._store.recorded, library, min_free_bytes
         self._mutex = threading.RLock()

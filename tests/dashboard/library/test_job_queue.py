@@ -92,11 +92,11 @@ def test_the_urgent_kind_is_first_and_each_kind_in_its_order(queue: JobQueue, ga
     blocked.close()
 
 
-def test_work_that_cannot_wait_begins_beside_any_other(queue: JobQueue, gate: Gate) -> None:
+def test_live_work_begins_beside_any_other(queue: JobQueue, gate: Gate) -> None:
     for kind in (SLOW, FAST):
         for number in range(2):
             queue.submit(kind, key(number), gate.work)
-    queue.submit(Kind("now", "It", at_once=1, priority=9, can_wait=False), key(9), gate.work)
+    queue.submit(Kind("now", "It", at_once=1, priority=9, is_live=True), key(9), gate.work)
     wait_for(lambda: key(9) in gate.begun and len(gate.begun) == 4)
 
 
@@ -285,14 +285,14 @@ def test_at_the_end_all_work_is_over_and_none_begins(gate: Gate) -> None:
     queue.close()  # does nothing the second time
 
 
-def test_a_job_that_outlives_the_server_is_not_waited_for(gate: Gate) -> None:
+def test_a_job_of_a_live_kind_is_not_waited_for(gate: Gate) -> None:
     queue = JobQueue()
     saving = threading.Event()
 
     def record(_job: Job) -> None:
         saving.wait(10)
 
-    job = queue.submit(replace(SLOW, outlives_server=True), key(1), record)
+    job = queue.submit(replace(SLOW, is_live=True), key(1), record)
     wait_for(lambda: job.status.state == "running")
     queue.close()
     assert job.cancelled.is_set() and not job.done.done()
