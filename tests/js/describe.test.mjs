@@ -9,7 +9,7 @@ const described = (changes) =>
 test("the timeline names what it holds, and which figures stand below", () => {
   assert.equal(
     described({ lanes: [1, 2], windows: { count: 1 }, spans: [1], tracks: [1] }),
-    "Timeline of 2 threads, 1 inference window, 1 measured lane and 1 track; the tables and figures below show the windows and the selection",
+    "Timeline of 2 threads, 1 call, 1 measured lane and 1 track; the tables and figures below show the calls and the selection",
   );
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { indexIntervals, intervalAt, packRows, touching, unionLength } from "../../tracekit/report/assets/intervals.js";
+import { indexIntervals, intervalAt, MOST_ROWS, packRows, touching, unionLength } from "../../tracekit/report/assets/intervals.js";
 
 const LONG_AND_SHORT = indexIntervals([0, 10, 20, 50], [40, 15, 30, 60]);
 
@@ -20,9 +20,12 @@ test("intervals out of order are sorted and keep their row", () => {
   assert.deepEqual([...index.start, ...index.row], [1, 5, 1, 0]);
 });
 
-test("overlapping windows get rows of their own, up to the limit", () => {
-  assert.deepEqual(packRows(LONG_AND_SHORT, 4), { rows: Uint8Array.of(0, 1, 1, 0), count: 2 });
-  assert.deepEqual(packRows(indexIntervals([0, 1, 2], [9, 9, 9]), 2), { rows: Uint8Array.of(0, 1, 1), count: 2 });
+test("overlapping intervals get rows of their own; those beyond the limit are counted, and in none of the rows", () => {
+  assert.deepEqual(packRows(LONG_AND_SHORT, 4), { rows: Uint8Array.of(0, 1, 1, 0), count: 2, left: 0 });
+  assert.deepEqual(packRows(indexIntervals([0, 1, 2, 9], [9, 9, 9, 10]), 2), { rows: Uint8Array.of(0, 1, 2, 0), count: 2, left: 1 });
+  assert.deepEqual(packRows(indexIntervals([], [])), { rows: new Uint8Array(0), count: 1, left: 0 });
+  const many = packRows(indexIntervals(new Float64Array(300), new Float64Array(300).fill(9)));
+  assert.deepEqual([many.count, many.left], [MOST_ROWS, 50]);
 });
 
 test("time that intervals share counts once", () => {

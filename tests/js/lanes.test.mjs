@@ -23,7 +23,7 @@ const rowsOf = (state, threads = THREADS) => timelineRows(memorySource(viewOf(..
 const labelsOf = (rows) => rows.map(({ kind, label }) => (kind === "group" ? `[${label}]` : label));
 
 test("lanes stand in their groups as the view has them", () => {
-  assert.deepEqual(labelsOf(rowsOf({})), ["[Windows]", "all models", "[Threads]", "main", "worker", "render", "pump"]);
+  assert.deepEqual(labelsOf(rowsOf({})), ["[Calls]", "Detect", "[Threads]", "main", "worker", "render", "pump"]);
   assert.deepEqual(viewLanes(viewOf(...THREADS)), {
     windows: ["w0"], measured: [], threads: ["t0", "t1", "t2", "t3"], signposts: [], tracks: [],
   });
@@ -31,7 +31,7 @@ test("lanes stand in their groups as the view has them", () => {
 
 test("pinned lanes stand at the top in the order in which they were pinned, and nowhere else", () => {
   const rows = rowsOf({ pinned: ["t2", "w0", "t77"] });
-  assert.deepEqual(labelsOf(rows), ["[Pinned]", "render", "windows of all models", "[Threads]", "main", "worker", "pump"]);
+  assert.deepEqual(labelsOf(rows), ["[Pinned]", "render", "Calls: Detect", "[Threads]", "main", "worker", "pump"]);
   assert.deepEqual([rows[0].count, rows[3].count], [2, 3]);
 });
 
@@ -93,7 +93,7 @@ test("pinned rows stay in sight while the others scroll below them", () => {
   assert.deepEqual(labelsOf(pinned), ["[Pinned]", "render"]);
   const scrolled = scrolledRows(rows, 30);
   assert.equal(rowAt(scrolled, 30 + 25).label, "render");
-  assert.equal(rowAt(rows, 30 + 25).label, "Windows");
+  assert.equal(rowAt(rows, 30 + 25).label, "Calls");
   assert.equal(rowAt(scrolled, 30 + 54).label, rowAt(rows, 84).label);
   assert.equal(scrolledRows(rows, 0), rows);
 });

@@ -1,7 +1,7 @@
 // The strip of the whole run has something to show wherever there is something.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { overviewCover, overviewPlanes } from "../../tracekit/report/assets/overview.js";
+import { longIntervals, overviewCover, overviewPlanes } from "../../tracekit/report/assets/overview.js";
 import { memorySource } from "../../tracekit/report/assets/source.js";
 import { smallView } from "./small_view.mjs";
 
@@ -24,8 +24,25 @@ test("other work is shown where there is nothing else", () => {
 });
 
 test("without threads the strip shows what signposts and measured intervals cover", () => {
-  const signposts = [{ start: Float64Array.of(0, 5e6), end: Float64Array.of(5e6, 7.5e6), name: [0, 0] }];
+  const signposts = [{ start: Float64Array.of(0, 2e6, 5e6), end: Float64Array.of(2e6, 4e6, 7e6), name: [0, 0, 0] }];
   const view = smallView({ lanes: [], signposts });
   assert.deepEqual([...overviewCover(memorySource(view), 2)], [255, 127.5]);
+  assert.deepEqual(longIntervals(memorySource(view)), []);
   assert.deepEqual([...overviewCover(memorySource(smallView({ signposts })), 2)], [0, 0]);
+});
+
+test("a long signpost is a line above the levels, not a block that hides the others", () => {
+  const signposts = [{ start: Float64Array.of(0, 5e6), end: Float64Array.of(9e6, 6e6), name: [0, 0] }];
+  const source = memorySource(smallView({ lanes: [], signposts }));
+  const cover = overviewCover(source, 2);
+  assert.equal(cover[0], 0);
+  assert.ok(cover[1] > 0 && cover[1] < 255);
+  assert.deepEqual(longIntervals(source), [{ from: 0, to: 9e6 }]);
+});
+
+test("a few graphics samples do not hide all other work", () => {
+  const view = smallView({ engines: ["ANE", "GPU", "GRAPHICS", "OTHER"] });
+  view.lanes[0].occupancy.fill(10, 0, 1);
+  view.lanes[1].occupancy.fill(255);
+  assert.deepEqual(planes(view).engines, [2, 3]);
 });

@@ -57,11 +57,15 @@ for (const theme of ["light", "dark"]) {
     });
   }
 
-  test(`${theme}: the serving engines stand out from the ground (WCAG 1.4.11)`, () => {
-    for (const name of ENGINES.slice(0, 4)) {
-      const ratio = contrast(colour(`engine-${name.toLowerCase()}`, theme), colour("surface", theme));
-      assert.ok(ratio >= 3, `${name}: ${ratio.toFixed(2)}`);
+  test(`${theme}: every mark stands out from every ground (WCAG 1.4.11)`, () => {
+    const engines = [...ENGINES, "MIXED"].map((name) => `engine-${name.toLowerCase()}`);
+    for (const name of [...engines, "signpost", "accent", "text", "muted"]) {
+      for (const ground of ["surface", "page", "raised"]) {
+        const ratio = contrast(colour(name, theme), colour(ground, theme));
+        assert.ok(ratio >= 3, `${name} on ${ground}: ${ratio.toFixed(2)}`);
+      }
     }
+    assert.ok(contrast(colour("signpost", theme), colour("plate", theme)) >= 3, "a signpost's edge on its own fill");
   });
 
   test(`${theme}: text can be read (WCAG 1.4.3)`, () => {

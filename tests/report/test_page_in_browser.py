@@ -121,13 +121,13 @@ def test_shift_and_drag_moves(opened: Opened) -> None:
 
 def test_clicks_select_intervals_and_double_clicks_zoom_to_them(opened: Opened) -> None:
     tab = opened()
-    tab.mouse.click(*point_at(tab, 14, "all models"))
+    tab.mouse.click(*point_at(tab, 14, "Detector"))
     assert "(8.00 ms)" in summary(tab)
     tab.mouse.click(*point_at(tab, 14, "ANE"))
     assert "(6.00 ms)" in summary(tab)
     tab.mouse.click(*point_at(tab, 88.5, "ANE"))
     assert summary(tab) == "200 of 200 samples"
-    tab.mouse.dblclick(*point_at(tab, 14, "all models"))
+    tab.mouse.dblclick(*point_at(tab, 14, "Detector"))
     assert shown_range(tab) == pytest.approx((9.2, 18.8), abs=0.1)
 
 
@@ -135,7 +135,7 @@ def test_pointing_describes_the_element(opened: Opened) -> None:
     tab = opened()
     tooltip = tab.locator(".tooltip")
     for time, label, words in (
-        (44, "all models", "Window 4: ANE"),
+        (44, "Detector", "Call 4: ANE"),
         (24, "ANE", "Neural Engine Prediction"),
         (44, "ANE", "another process's work"),
         (54, "com.apple.main-thread", "CPU 100 %"),

@@ -9,7 +9,7 @@ from page_support import Opened, chosen, drag, settled
 from view_fixture import big_view
 
 LANES = [
-    "all models",
+    "Detector",
     "ANE (ane-hw-intervals-internal)",
     "com.apple.main-thread",
     "worker",
@@ -17,11 +17,13 @@ LANES = [
     "thermal state",
 ]
 
+HIGH = {"width": 1200, "height": 1200}
+
 
 def names(tab: Any) -> list[str]:
     """The lanes' names from top to bottom."""
-    names = settled(tab).locator(".timeline-labels .lane .name > span:first-child")
-    boxes = [(name.bounding_box()["y"], name.inner_text()) for name in names.all()]
+    names = settled(tab).locator(".timeline-labels .lane .name")
+    boxes = [(name.bounding_box()["y"], name.get_attribute("title").split("\n")[0]) for name in names.all()]
     return [name for _, name in sorted(boxes)]
 
 
@@ -46,13 +48,13 @@ def test_a_lane_is_pinned_by_its_button_and_by_key(opened: Opened) -> None:
     assert groups(tab)[0] == "Pinned"
     pin = tab.get_by_role("button", name="Pin thermal state")
     pin.press("Enter")
-    assert names(tab)[:3] == ["worker", "thermal state", "all models"]
+    assert names(tab)[:3] == ["worker", "thermal state", "Detector"]
     assert pin.get_attribute("aria-pressed") == "true"
     assert tab.evaluate("document.activeElement.getAttribute('aria-label')") == "Pin thermal state"
     assert "pin=t1.k0" in chosen(tab)
     assert names(opened(fragment=chosen(tab))) == names(tab)
     pin.press("Space")
-    assert names(tab)[:2] == ["worker", "all models"]
+    assert names(tab)[:2] == ["worker", "Detector"]
 
 
 def test_a_pin_is_seen_where_the_pointer_or_the_focus_is(opened: Opened) -> None:
@@ -90,7 +92,7 @@ def test_a_lane_is_moved_with_alt_and_arrows(opened: Opened) -> None:
 
 
 def test_a_lane_is_dragged_by_its_name_and_not_selected_by_that(opened: Opened) -> None:
-    tab = opened(many())
+    tab = opened(many(), viewport=HIGH)
     start, end = name_of(tab, "worker 1").bounding_box(), name_of(tab, "worker 4").bounding_box()
     drag(tab, (start["x"] + 30, start["y"] + 9), (end["x"] + 30, end["y"] + end["height"] - 4))
     assert names(tab)[3:9] == ["worker 0", "worker 2", "worker 3", "worker 4", "worker 1", "worker 5"]
@@ -103,7 +105,7 @@ def test_a_lane_is_dragged_by_its_name_and_not_selected_by_that(opened: Opened) 
 
 
 def test_escape_and_a_short_way_leave_a_dragged_lane_where_it_was(opened: Opened) -> None:
-    tab = opened(many())
+    tab = opened(many(), viewport=HIGH)
     box = name_of(tab, "worker 2").bounding_box()
     name_of(tab, "worker 2").focus()
     tab.mouse.move(box["x"] + 30, box["y"] + 9)

@@ -1,6 +1,7 @@
 // Texts for what the timeline shows: as a whole, and under the pointer.
 import { intervalAt } from "./intervals.js";
 import { cleanText, countOf, formatCount, formatDuration, formatPercent, formatTime, formatTrack } from "./numbers.js";
+import { lineAt } from "./rows.js";
 import { lowerBound } from "./scale.js";
 
 const NEAR_PX = 3;
@@ -9,7 +10,7 @@ const NEAR_PX = 3;
 export function describeTimeline({ lanes, windows, spans, signposts, tracks }) {
   const parts = [
     [lanes.length, "thread"],
-    [windows.count, "inference window"],
+    [windows.count, "call"],
     [spans.length, "measured lane"],
     [signposts.length, "lane of signposts", "lanes of signposts"],
     [tracks.length, "track"],
@@ -20,16 +21,18 @@ export function describeTimeline({ lanes, windows, spans, signposts, tracks }) {
   const list = [named.slice(0, -1).join(", "), named.at(-1)].filter(Boolean).join(" and ");
   if (list === "") return "Empty timeline";
   const below = windows.count > 0 || spans.length > 0 || lanes.length > 0;
-  const contents = windows.count > 0 ? "the windows and the selection" : "the selection";
+  const contents = windows.count > 0 ? "the calls and the selection" : "the selection";
   return `Timeline of ${list}${below ? `; the tables and figures below show ${contents}` : ""}`;
 }
 
-/** { lines, range }: a tooltip's lines, and the interval that a click would select, or null. */
+/** { lines, range }: a tooltip's lines, none where nothing is, and the interval that a click would select, or null. */
 export function describeAt(source, row, time, y, view, width) {
   const pixelNs = (view.to - view.from) / width;
   const timeText = formatTime(time, pixelNs);
-  const described = row && DESCRIBERS[row.kind]?.({ source, row, time, y, pixelNs });
-  if (!described) return { lines: row?.label ? [row.label, timeText] : [timeText], range: null };
+  const describer = row && DESCRIBERS[row.kind];
+  if (!describer) return { lines: [], range: null };
+  const described = describer({ source, row, time, y, pixelNs });
+  if (!described) return { lines: [row.label, timeText], range: null };
   return { lines: [...described.lines, timeText], range: described.range ?? null };
 }
 
@@ -42,47 +45,51 @@ const DESCRIBERS = {
 };
 
 function describeWindow({ source, row, time, y, pixelNs }) {
-  const { rows, count } = source.windowRows;
-  const line = Math.floor((y - 3) / ((row.height - 6) / count));
-  const position = intervalAt(source.windows, time, NEAR_PX * pixelNs, rows, line);
-  return position < 0 ? null : { lines: windowLines(source, position), range: rangeOf(source.windows, position) };
+  const intervals = source.calls[row.index];
+  const position = positionAt(source, intervals, row, time, y, pixelNs);
+  if (position < 0) return null;
+  const window = intervals.row[position];
+  return { lines: callLines(source.view, window), range: { ...rangeOf(intervals, position), window, position } };
 }
 
-function windowLines(source, position) {
-  const { windows, strings } = source.view;
-  const window = source.windows.row[position];
+/** The position of the interval under the pointer, in its row of the lane; -1 for none. */
+function positionAt(source, intervals, row, time, y, pixelNs) {
+  return intervalAt(intervals, time, NEAR_PX * pixelNs, source.packed[row.kind][row.index].rows, lineAt(row, y));
+}
+
+function callLines({ windows, strings }, window) {
   const text = (column) => cleanText(strings[windows[column][window]] ?? "", 160);
   const first = windows.first[window] ? ", the first of its model" : "";
   return [
-    `Window ${window}${first}: ${text("verdict")}`,
+    `Call ${formatCount(window)}${first}: ${text("verdict")}`,
     text("label"),
-    `${formatDuration(source.windows.end[position] - source.windows.start[position])} (${text("basis")})`,
+    `${formatDuration(windows.end[window] - windows.start[window])} (${text("basis")})`,
     text("why"),
   ];
 }
 
-function describeSpan({ source, row, time, pixelNs }) {
+function describeSpan({ source, row, time, y, pixelNs }) {
   const span = source.view.spans[row.index];
   const index = source.spans[row.index];
   if (!index) {
     const [level] = source.spanOccupancy(row.index, time, time + pixelNs, 1);
     return { lines: [row.label, `busy ${formatPercent(level / 255)} (${span.basis}; too many intervals to list)`] };
   }
-  const position = intervalAt(index, time, NEAR_PX * pixelNs);
+  const position = positionAt(source, index, row, time, y, pixelNs);
   if (position < 0) return null;
   const original = index.row[position];
   const name = cleanText(source.view.strings[span.name[original]] ?? "", 160);
   const note = span.own && !span.own[original] ? ["another process's work"] : [];
   const length = formatDuration(index.end[position] - index.start[position]);
-  return { lines: [name || row.label, `${length} (${span.basis})`, ...note], range: rangeOf(index, position) };
+  return { lines: [name || row.label, `${length} (${span.basis})`, ...note], range: { ...rangeOf(index, position), position } };
 }
 
-function describeSignpost({ source, row, time, pixelNs }) {
+function describeSignpost({ source, row, time, y, pixelNs }) {
   const index = source.signposts[row.index];
-  const position = intervalAt(index, time, NEAR_PX * pixelNs);
+  const position = positionAt(source, index, row, time, y, pixelNs);
   if (position < 0) return null;
   const name = cleanText(source.view.strings[source.view.signposts[row.index].name[index.row[position]]], 160);
-  return { lines: [name, formatDuration(index.end[position] - index.start[position])], range: rangeOf(index, position) };
+  return { lines: [name, formatDuration(index.end[position] - index.start[position])], range: { ...rangeOf(index, position), position } };
 }
 
 function describeThread({ source, row, time, pixelNs }) {

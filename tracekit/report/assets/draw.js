@@ -4,16 +4,18 @@ import { laneId } from "./lanes.js";
 import { formatTime, formatTrack } from "./numbers.js";
 import { paintStack } from "./paint.js";
 import { mixColours, packPixel, parseColour } from "./palette.js";
-import { lowerBound, niceTicks } from "./scale.js";
+import { laneScale, lowerBound, niceTicks } from "./scale.js";
 
 export const CANVAS_FONT = "11px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
+const SCALE_FONT = CANVAS_FONT.replace("11px", "10px");
 const TICK_EVERY_PX = 110;
 const FAINT = 0.22;
 const HALF_FRAME_PX = 5;
 
 /**
  * Draws the rows between `top` and `top + height`. `frame` = { context, ratio, source, rows, view, width,
- * height, top, palette, mask, lanes }: `mask` marks samples or is null, `lanes` are the selected ones.
+ * height, top, palette, mask, lanes, scale }: `mask` marks samples or is null, `lanes` are the selected ones; with the
+ * `scale` "same" all threads have the same scale.
  */
 export function drawRows(frame) {
   const { context, width, height, top, palette, rows } = frame;
@@ -63,16 +65,30 @@ function drawThread(frame, row) {
   const shades = everything.engines.map((engine) => palette.rgb[engine]);
   const surface = packPixel(palette.surfaceRgb);
   const faint = mask || isDeselected ? everything.engines.map((engine) => faintShade(palette, engine)) : shades;
-  paintStack(pixels, columns, lines, everything.planes, faint, surface);
+  const share = frame.scale === "same" ? 1 : laneScale(everything.planes, columns);
+  paintStack(pixels, columns, lines, everything.planes, faint, surface, share * 255);
   const matching = mask && !isDeselected ? source.occupancy(row.index, view.from, view.to, columns, mask) : null;
   if (matching) {
     const layer = new Uint32Array(pixels.length);
-    paintStack(layer, columns, lines, matching.planes, shades, 0); // 0: transparent, no colour is
+    paintStack(layer, columns, lines, matching.planes, shades, 0, share * 255); // 0: transparent, no colour is
     for (let pixel = 0; pixel < layer.length; pixel += 1) if (layer[pixel]) pixels[pixel] = layer[pixel];
   }
   context.putImageData(image, 0, Math.round((row.y + 2) * ratio)); // ignores the transform, hence device pixels
   context.fillStyle = palette.line;
   context.fillRect(0, row.y + row.height - 1, width, 1);
+  if (share < 1) drawScale(frame, row, `max ${Math.round(share * 100)} %`);
+}
+
+/** What a lane's full height stands for, where it is not all of the time. */
+function drawScale({ context, palette }, row, text) {
+  context.font = SCALE_FONT;
+  context.globalAlpha = 0.8;
+  context.fillStyle = palette.surface;
+  context.fillRect(0, row.y + 1, context.measureText(text).width + 7, 11);
+  context.globalAlpha = 1;
+  context.fillStyle = palette.muted;
+  context.fillText(text, 3, row.y + 7);
+  context.font = CANVAS_FONT;
 }
 
 function faintShade(palette, engine) {

@@ -7,7 +7,7 @@ const MIDDLE_BUTTON = 1;
 /** A finger held for this long starts to drag; one that moves earlier scrolls or pans. */
 export const HOLD_MS = 350;
 
-/** `handlers`: zoom(factor, x), pan(pixels), select(x, x, isDone), click(x, y), doubleClick(x, y), hover(x, y), leave(). */
+/** `handlers`: zoom(factor, x), pan(pixels), select(x, x, isDone), click(x, y), doubleClick(x, y), hover(x, y), drag(), leave(). */
 export function listenToGestures(element, handlers) {
   const pointers = new Map();
   let drag = null;
@@ -80,6 +80,7 @@ function onWheel(event, { x }, handlers) {
 function onDrag(drag, now, handlers) {
   if (Math.abs(now.x - drag.start.x) + Math.abs(now.y - drag.start.y) > CLICK_PX) drag.moved = true;
   if (!drag.moved) return;
+  handlers.drag();
   if (drag.pans) handlers.pan(drag.last.x - now.x);
   else handlers.select(drag.start.x, now.x, false);
   drag.last = now;

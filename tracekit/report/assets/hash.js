@@ -21,6 +21,8 @@ const FIELDS = [
   ["pin", "pinned", (list) => list.join("."), readLaneIds],
   ["order", "order", (list) => list.join("."), readLaneIds],
   ["names", "shownLanes", String, String],
+  ["rows", "unfolded", (list) => list.join("."), readLaneIds],
+  ["scale", "scale", String, (text) => (text === "same" ? "same" : "own")],
   ["width", "namesWidth", String, (text) => (/^\d{2,4}$/.test(text) ? Number(text) : null)],
 ];
 

@@ -41,17 +41,25 @@ export function intervalAt(index, time, slack = 0, lines = null, line = 0) {
   return best;
 }
 
-/** Assigns intervals to rows without overlaps; those that find no room go to the last row. */
-export function packRows(index, most) {
+/** The most rows of one lane; `packRows` assigns this number to intervals that need a further row. */
+export const MOST_ROWS = 250;
+
+/**
+ * Assigns each interval to the first row in which it overlaps no other. Returns { rows, count, left }: `left` intervals
+ * find no room in `most` rows, and `rows` has `most` for them.
+ */
+export function packRows(index, most = MOST_ROWS) {
   const rows = new Uint8Array(index.start.length);
-  const free = [];
+  const free = []; // when each row becomes free
+  let left = 0;
   for (let position = 0; position < rows.length; position += 1) {
-    let row = free.findIndex((until) => until <= index.start[position]);
-    if (row < 0) row = Math.min(free.length, most - 1);
-    free[row] = Math.max(free[row] ?? 0, index.end[position]);
+    let row = 0;
+    while (row < free.length && free[row] > index.start[position]) row += 1;
     rows[position] = row;
+    if (row < most) free[row] = index.end[position];
+    else left += 1;
   }
-  return { rows, count: Math.max(1, free.length) };
+  return { rows, count: Math.max(1, free.length), left };
 }
 
 /** The length of the intervals' union inside [from, to), and the number of intervals in it. */

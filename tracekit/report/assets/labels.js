@@ -3,10 +3,16 @@ import { make, makeSvg } from "./dom.js";
 import { listenToLaneDrag } from "./lane_drag.js";
 import { createLaneFinder } from "./lane_finder.js";
 import { groupOfLane, laneId, moveLane } from "./lanes.js";
-import { formatCount } from "./numbers.js";
+import { CANVAS_FONT } from "./draw.js";
+import { countOf, formatCount } from "./numbers.js";
+import { shortNames } from "./short_names.js";
 import { laneIntervals } from "./steps.js";
 
 const PIN = "M9.8 1.5 14.5 6.2 13 7.1 10.9 9.2 10.7 12 9.5 13.2 6.2 9.9 2.2 13.8 6.1 9.8 2.8 6.5 4 5.3 6.8 5.1 8.9 3Z";
+
+const LABEL_FONT = CANVAS_FONT.replace("11px", "12px");
+const NAME_MARGIN_PX = 8 + 26; // left of the name, and the pin
+let measuring = null;
 
 /**
  * `stepIn(id)` selects a lane's next interval. Returns { element, bar, show(rows), mark(), find(), announce(text),
@@ -82,10 +88,12 @@ export function createLabels(source, store, stepIn) {
       return row?.group === undefined ? null : row.id;
     },
     reveal: (id) => labelOfRow(id)?.label.scrollIntoView({ block: "nearest" }),
-    show(rows) {
+    /** Shows the labels of `rows` in a column of `width` pixels. */
+    show(rows, width) {
       const focused = focusedPart(labels);
       const step = (id) => (laneIntervals(source, id) ? () => stepIn(id) : null);
-      labels = rows.map((row) => ({ row, label: labelOf(row, store, step) }));
+      const shorts = shortLabels(rows, width);
+      labels = rows.map((row, index) => ({ row, label: labelOf({ ...row, short: shorts[index] }, store, step) }));
       const elements = (isFixed) => labels.filter(({ row }) => Boolean(row.isFixed) === isFixed).map(({ label }) => label);
       fixed.replaceChildren(...elements(true));
       element.replaceChildren(fixed, ...elements(false));
@@ -114,21 +122,36 @@ function labelOf(row, store, step) {
   return label;
 }
 
+/** The labels as they fit into the column: those of a kind are shortened at the start that they share. */
+function shortLabels(rows, width) {
+  const context = (measuring ??= make("canvas").getContext("2d"));
+  context.font = LABEL_FONT;
+  const fits = (text) => context.measureText(text).width <= width - NAME_MARGIN_PX;
+  const shorts = new Map();
+  for (const kind of new Set(rows.map((row) => row.kind))) {
+    const same = rows.filter((row) => row.kind === kind && row.group !== undefined);
+    const names = shortNames(same.map((row) => row.label), fits);
+    same.forEach((row, index) => shorts.set(row, names[index]));
+  }
+  return rows.map((row) => shorts.get(row) ?? row.label);
+}
+
 const LABELS = {
   group(row, store) {
     if (!row.isFoldable) return make("div", { className: "label group" }, make("span", {}, row.label));
     const toggle = () => store.set({ closed: toggled(store.state.closed, row.key) });
     const button = make("button", { type: "button", className: "label group", onclick: toggle });
     button.setAttribute("aria-expanded", String(!row.folded));
-    button.append(make("span", {}, row.label), comma(), make("small", {}, formatCount(row.count)));
+    const count = formatCount(row.count) + (row.detail ? ` · ${row.detail}` : "");
+    button.append(make("span", {}, row.label), comma(), make("small", { title: count }, count));
     return button;
   },
   thread(row, store) {
     const toggle = () => store.set({ lanes: toggled(store.state.lanes, row.index) });
     const button = make("button", { type: "button", className: "name thread", onclick: toggle });
-    button.title = `${row.label}\n${row.detail}`;
-    button.append(make("span", {}, row.label), comma(), make("small", {}, row.detail));
-    return make("div", { className: "label lane" }, button, pinButton(row, store));
+    button.title = [row.label, row.process, row.detail].filter(Boolean).join("\n");
+    button.append(...nameOf(row), comma(), make("small", {}, row.detail));
+    return make("div", { className: `label lane${row.isQuiet ? " quiet" : ""}` }, button, pinButton(row, store));
   },
   more(row, store) {
     const toggle = () => store.set({ allThreads: !store.state.allThreads });
@@ -143,13 +166,30 @@ function comma() {
 
 /** The label of a lane of intervals: its name is a button that selects the next interval (`step`). */
 function laneLabel(row, store, step) {
-  const name = make(step ? "button" : "div", { className: "name", title: row.label }, make("span", {}, row.label));
+  const name = make(step ? "button" : "div", { className: "name", title: row.label }, ...nameOf(row));
   if (step) {
     name.type = "button";
     name.title = `${row.label}\nSelects its next interval; , and . step through them`;
     name.addEventListener("click", step);
   }
-  return make("div", { className: "label lane" }, name, pinButton(row, store));
+  return make("div", { className: "label lane" }, name, foldButton(row, store), pinButton(row, store));
+}
+
+/** The name as it fits; the full one for screen readers, if it is another. */
+function nameOf({ label, short }) {
+  if (short === label) return [make("span", {}, label)];
+  return [make("span", { "aria-hidden": "true" }, short), make("span", { className: "unseen" }, label)];
+}
+
+/** Folds the rows of a lane whose intervals overlap, or unfolds them; without any that could be folded, nothing. */
+function foldButton(row, store) {
+  const left = row.left > 0 && row.folded === 0 ? `; ${countOf(row.left, "interval")} more overlap still` : "";
+  if (!row.folded && !row.isUnfolded) return null;
+  const text = row.folded ? `+${formatCount(row.folded)} ${row.folded === 1 ? "row" : "rows"}` : `fewer rows${left}`;
+  const button = make("button", { type: "button", className: "fold", "aria-expanded": row.isUnfolded }, text);
+  button.setAttribute("aria-label", `${row.label}: ${row.folded ? `show ${formatCount(row.folded)} more rows` : text}`);
+  button.addEventListener("click", () => store.set({ unfolded: toggled(store.state.unfolded, row.id) }));
+  return button;
 }
 
 function plainLabel(row) {

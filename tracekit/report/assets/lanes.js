@@ -1,4 +1,5 @@
 // The timeline's lanes: their ids in links, and the order that the reader gave them.
+import { callLanes } from "./call_lanes.js";
 
 const LANE_LETTERS = { windows: "w", span: "m", thread: "t", signposts: "s", track: "k" };
 const LANE_ID = /^[wmtsk]\d{1,6}$/;
@@ -23,7 +24,7 @@ export function readLaneIds(text) {
 export function viewLanes(view) {
   const ids = (kind, count) => Array.from({ length: count }, (_, index) => laneId(kind, index));
   return {
-    windows: ids("windows", view.windows.count > 0 ? 1 : 0),
+    windows: ids("windows", callLanes(view).length),
     measured: ids("span", view.spans.length),
     threads: ids("thread", view.lanes.length),
     signposts: ids("signposts", view.signposts.length),

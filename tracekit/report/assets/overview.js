@@ -9,8 +9,8 @@ import { clampRange } from "./scale.js";
 export const OVERVIEW_HEIGHT = 40;
 
 /**
- * The busy time of all lanes in each pixel of the whole run, a plane per engine. OTHER and UNKNOWN are left out, unless
- * the run has nothing else: better than an empty strip.
+ * The busy time of all lanes in each pixel of the whole run, a plane per engine. GRAPHICS, OTHER and UNKNOWN are left out,
+ * unless the run has nothing else: better than an empty strip.
  */
 export function overviewPlanes(source, columns) {
   const { view } = source;
@@ -29,7 +29,12 @@ export function overviewPlanes(source, columns) {
   return { engines, planes: scaledToFit(planes, engines.length, columns) };
 }
 
-/** Without threads: the share of each pixel that measured intervals and signposts cover. */
+/** An interval of more than this part of the run is a line: as a level, it would be a block that hides all others. */
+const LONG_PART = 0.2;
+const MOST_LINES = 3;
+const BELOW_LINES = 0.68;
+
+/** Without threads: the share of each pixel that measured intervals and signposts cover, without long ones. */
 export function overviewCover(source, columns) {
   const { duration_ns: duration } = source.view;
   const plane = new Float32Array(columns);
@@ -37,14 +42,26 @@ export function overviewCover(source, columns) {
   const step = duration / columns;
   for (const index of [...source.spans, ...source.signposts]) {
     index?.start.forEach((start, position) => {
-      coverPixels(plane, 0, columns, 0, step, start, Math.max(index.end[position], start + step / 2), 1);
+      const end = index.end[position];
+      if (end - start > LONG_PART * duration) return;
+      coverPixels(plane, 0, columns, 0, step, start, Math.max(end, start + step / 2), 1);
     });
   }
-  return scaledToFit(plane, 1, columns);
+  const highest = longIntervals(source).length > 0 ? BELOW_LINES : 1;
+  return scaledToFit(plane, 1, columns).map((level) => level * highest);
+}
+
+/** The longest of the intervals that overviewCover leaves out, in order of their start. */
+export function longIntervals(source) {
+  if (source.view.lanes.length > 0) return [];
+  const all = [...source.spans, ...source.signposts].flatMap((index) => (index ? [...index.start].map((from, position) => ({ from, to: index.end[position] })) : []));
+  const long = all.filter(({ from, to }) => to - from > LONG_PART * source.view.duration_ns);
+  const longest = long.sort((left, right) => right.to - right.from - (left.to - left.from)).slice(0, MOST_LINES);
+  return longest.sort((left, right) => left.from - right.from);
 }
 
 function isIdleKind(name) {
-  return name === "OTHER" || name === "UNKNOWN";
+  return name === "OTHER" || name === "UNKNOWN" || name === "GRAPHICS";
 }
 
 /** Scales the planes so that the busiest pixel reaches the top. */
@@ -101,10 +118,11 @@ function overviewPicture(source, columns, ratio, palette) {
   const shades = engines.map((engine) => palette.rgb[engine]);
   paintStack(new Uint32Array(image.data.buffer), columns, lines, planes, shades, packPixel(palette.surfaceRgb));
   context.putImageData(image, 0, 0);
-  context.fillStyle = palette.muted;
+  context.fillStyle = palette.signpost;
   overviewCover(source, columns).forEach((level, pixel) => {
     if (level > 0) context.fillRect(pixel, lines * (1 - level / 255), 1, (lines * level) / 255);
   });
+  drawLong(context, source, columns, lines, ratio);
   context.fillStyle = palette.text;
   const { start, end } = source.windows;
   let paintedTo = -1;
@@ -116,6 +134,18 @@ function overviewPicture(source, columns, ratio, palette) {
     paintedTo = right;
   }
   return canvas;
+}
+
+/** Each long interval as a line with an edge at either end. */
+function drawLong(context, source, columns, lines, ratio) {
+  longIntervals(source).forEach(({ from, to }, index) => {
+    const left = (from / source.view.duration_ns) * columns;
+    const right = Math.min(columns, Math.max(left + ratio, (to / source.view.duration_ns) * columns));
+    const y = (5 + index * 3) * ratio;
+    context.fillRect(left, y, right - left, ratio);
+    context.fillRect(left, y - 2 * ratio, ratio, 5 * ratio);
+    context.fillRect(right - ratio, y - 2 * ratio, ratio, 5 * ratio);
+  });
 }
 
 function drawFrame(context, left, width, whole, palette) {

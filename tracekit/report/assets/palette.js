@@ -2,7 +2,7 @@
 // letter and a hatching, because colour is never the only sign.
 
 const LETTERS = { ANE: "A", GPU: "G", CPU: "C", RUNTIME: "R", GRAPHICS: "D", OTHER: "O", MIXED: "M" };
-const PAGE_COLOURS = ["text", "muted", "line", "grid", "surface", "page", "accent", "plate", "selection", "hatching"];
+const PAGE_COLOURS = ["text", "muted", "line", "grid", "surface", "page", "accent", "plate", "signpost", "selection", "hatching", "mark"];
 
 /** True for the pixels (x, y) of a hatching, which repeats every 8 pixels in both directions. */
 const HATCHINGS = {
@@ -68,15 +68,10 @@ export function readableOn(colour) {
   return luminance(parseColour(colour)) > EQUAL_CONTRAST ? "#000000" : "#ffffff";
 }
 
-/** The hatching's colour: the faintest engine colour needs the strongest lines. */
-function inkOf(name, palette) {
-  return name === "UNKNOWN" ? palette.text : palette.hatching;
-}
-
 /** Pixels for paintStack: the plain colour, the hatching's colour, and the mask of the hatching. */
 function shades(name, palette) {
   const plain = parseColour(palette.engines[name]);
-  const hatched = mixColours(plain, parseColour(inkOf(name, palette)), HATCHING_STRENGTH);
+  const hatched = mixColours(plain, parseColour(palette.hatching), HATCHING_STRENGTH);
   return { plain: packPixel(plain), hatched: packPixel(hatched), isHatched: hatchingMask(name) };
 }
 
@@ -101,7 +96,7 @@ function hatchedPattern(name, palette) {
   const context = tile.getContext("2d");
   context.fillStyle = palette.engines[name];
   context.fillRect(0, 0, HATCHING_SIZE, HATCHING_SIZE);
-  context.fillStyle = inkOf(name, palette);
+  context.fillStyle = palette.hatching;
   context.globalAlpha = HATCHING_STRENGTH;
   hatchingMask(name).forEach((hatched, pixel) => {
     if (hatched) context.fillRect(pixel % HATCHING_SIZE, Math.trunc(pixel / HATCHING_SIZE), 1, 1);

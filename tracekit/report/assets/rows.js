@@ -1,4 +1,5 @@
 // The timeline's rows from top to bottom, with their positions.
+import { callLanes } from "./call_lanes.js";
 import { laneId, orderedLanes, viewLanes } from "./lanes.js";
 import { cleanText, countOf, formatCount } from "./numbers.js";
 
@@ -6,26 +7,35 @@ export const MOST_THREADS = 12;
 /** Pinned rows stay in sight while other rows scroll, unless they are higher than this. */
 const MOST_FIXED_PX = 200;
 
-const HEIGHTS = { group: 22, window: 18, span: 22, signposts: 18, thread: 32, more: 24, none: 32, track: 34 };
-const GROUPS = { windows: "Windows", measured: "Measured", threads: "Threads", signposts: "Signposts", tracks: "Tracks" };
+/** The rows of overlapping intervals that a lane shows before it is unfolded. */
+export const SHOWN_ROWS = 4;
+/** Above and below the rows of a lane; the lower part has the mark of folded rows. */
+export const ROWS_PADDING_PX = 3;
+/** A thread with less than this part of the work of the busiest one gets a low lane. */
+const LITTLE_WORK = 0.02;
+
+const HEIGHTS = { group: 22, span: 22, signposts: 20, thread: 32, quiet: 22, more: 24, none: 32, track: 34 };
+const LINES = { windows: 18, span: 18, signposts: 16 };
+const GROUPS = { windows: "Calls", measured: "Measured", threads: "Threads", signposts: "Signposts", tracks: "Tracks" };
 
 /**
  * Rows with `kind`, `id`, `label`, `y` and `height`, and the height of all. Lanes have an `index` into their kind's
  * list and the `group` in which they can be moved. `chosen` are the state's fields that decide which rows are shown.
  */
 export function timelineRows(source, chosen = {}) {
-  const { closed = [], allThreads = false, pinned = [], order = [], shownLanes = "", cursor = null } = chosen;
-  const lanes = laneRows(source);
+  const { closed = [], allThreads = false, pinned = [], order = [], shownLanes = "", cursor = null, unfolded = [] } = chosen;
+  const lanes = laneRows(source, unfolded);
   const searchText = shownLanes.trim().toLowerCase();
   const cursorLane = cursor && laneId("thread", cursor.lane);
   const isMatch = ({ id, words }) => id === cursorLane || words.toLowerCase().includes(searchText);
   const lanesOf = (ids, group) => ids.map((id) => ({ ...lanes.get(id), group })).filter(isMatch);
   const rows = [];
   const isFoldable = searchText === ""; // a search shows all matches, also in closed groups
+  const process = onlyProcess(source.view);
   const add = (key, label, count, members) => {
     if (members.length === 0) return;
     const folded = isFoldable && closed.includes(key);
-    rows.push({ kind: "group", id: key, key, label, folded, count, isFoldable });
+    rows.push({ kind: "group", id: key, key, label, folded, count, isFoldable, detail: key === "threads" ? process : "" });
     if (folded) return;
     if (key === "threads" && isFoldable) rows.push(...firstThreads(members, allThreads, cursorLane));
     else rows.push(...members);
@@ -43,7 +53,7 @@ export function timelineRows(source, chosen = {}) {
 }
 
 /** All lanes by id; `words` is the text that the search looks in. */
-function laneRows(source) {
+function laneRows(source, unfolded) {
   const { view } = source;
   const text = (index) => cleanText(view.strings[index] ?? "");
   const lanes = new Map();
@@ -51,21 +61,50 @@ function laneRows(source) {
     const id = laneId(kind, index);
     lanes.set(id, { kind, index, id, label, words: `${label}\n${more.process ?? ""}`, ...more });
   };
-  if (view.windows.count > 0) add("windows", 0, "all models", { height: HEIGHTS.window * source.windowRows.count + 6 });
-  view.spans.forEach((span, index) => add("span", index, text(span.label)));
+  const addPacked = (kind, index, label) => add(kind, index, label, packedHeight(kind, source.packed[kind][index], unfolded.includes(laneId(kind, index))));
+  callLanes(view).forEach((lane, index, all) => addPacked("windows", index, nameOfCalls(lane, text, all.length)));
+  view.spans.forEach((span, index) => addPacked("span", index, text(span.label)));
+  const process = onlyProcess(view);
+  const heaviest = view.lanes.reduce((most, { weight }) => Math.max(most, weight ?? 0), 0);
   view.lanes.forEach((lane, index) => {
-    const process = text(lane.process);
-    const detail = `${cleanText(process, 60)} · ${countOf(lane.samples, "sample")}`;
-    add("thread", index, text(lane.label), { process, detail });
+    const samples = countOf(lane.samples, "sample");
+    const detail = process ? samples : `${samples} · ${cleanText(text(lane.process), 60)}`;
+    const isQuiet = lane.weight < LITTLE_WORK * heaviest;
+    add("thread", index, text(lane.label), { process: text(lane.process), detail, ...(isQuiet && { isQuiet, height: HEIGHTS.quiet }) });
   });
-  view.signposts.forEach((lane, index) => add("signposts", index, text(lane.label)));
+  view.signposts.forEach((lane, index) => addPacked("signposts", index, text(lane.label)));
   view.tracks.forEach((track, index) => add("track", index, text(track.name), { unit: text(track.unit) }));
   return lanes;
 }
 
-/** Outside of its group, the windows' lane needs a label that names the group. */
+function nameOfCalls({ model, models }, text, lanes) {
+  if (model === null) return `${formatCount(models)} other models`;
+  return text(model) || (lanes === 1 ? "all calls" : "no model named");
+}
+
+/** The height of a lane with rows of intervals: `lines` are shown, `folded` are not, `left` intervals have no row at all. */
+function packedHeight(kind, packed, isUnfolded) {
+  const { count, left } = packed ?? { count: 1, left: 0 };
+  const lines = isUnfolded ? count : Math.min(count, SHOWN_ROWS);
+  const height = count > 1 ? LINES[kind] * lines + 2 * ROWS_PADDING_PX : Math.max(HEIGHTS[kind] ?? 0, LINES[kind] + 2 * ROWS_PADDING_PX);
+  return { height, lines, folded: count - lines, left, isUnfolded: isUnfolded && count > SHOWN_ROWS };
+}
+
+/** The row of a lane at a height inside of it. */
+export function lineAt(row, y) {
+  const line = Math.floor((y - ROWS_PADDING_PX) / ((row.height - 2 * ROWS_PADDING_PX) / row.lines));
+  return Math.max(0, Math.min(row.lines - (row.folded > 0 ? 0 : 1), line)); // below the last is the mark of folded rows
+}
+
+/** The process of all threads, "" if there are several: then each thread names its own. */
+function onlyProcess(view) {
+  const processes = new Set(view.lanes.map((lane) => lane.process));
+  return processes.size === 1 ? cleanText(view.strings[view.lanes[0].process] ?? "") : "";
+}
+
+/** Outside of its group, a lane of calls needs a label that names the group. */
 function withGroupName(row) {
-  return row.kind === "windows" ? { ...row, label: `windows of ${row.label}` } : row;
+  return row.kind === "windows" ? { ...row, label: `Calls: ${row.label}` } : row;
 }
 
 /** The first threads and the cursor's, or all of them, with a row that switches between the two. */

@@ -32,6 +32,19 @@ export function niceTicks(from, to, count) {
   return { step, times };
 }
 
+const SHARES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
+
+/** The share of time, 1 %, 2 %, 5 % and so on, that a lane's full height stands for, so that its highest pixel fits. */
+export function laneScale(planes, columns) {
+  let highest = 0;
+  for (let pixel = 0; pixel < columns; pixel += 1) {
+    let sum = 0;
+    for (let index = pixel; index < planes.length; index += columns) sum += planes[index];
+    if (sum > highest) highest = sum;
+  }
+  return SHARES.find((share) => highest <= share * 255) ?? 1;
+}
+
 /** The first index in a sorted array whose value is at least `value`. */
 export function lowerBound(sorted, value, begin = 0, end = sorted.length) {
   let low = begin;

@@ -1,24 +1,31 @@
 // The source of a page's pictures and sums. This one computes them from arrays in memory. The dashboard's fetches them
 // (sources.js): it returns the best it has, and notifies the page when better data has arrived.
 import { parseFilter, sampleMask } from "./filter.js";
+import { callLanes } from "./call_lanes.js";
 import { capPixels, coverPixels, resamplePlane, samplesByLane } from "./occupancy.js";
 import { indexIntervals, packRows } from "./intervals.js";
 import { countSamples, selectedRows } from "./selection.js";
 
-const MOST_WINDOW_ROWS = 4;
 const SMALLEST_SPAN_NS = 1000;
 
 /** The parts of a source that are in every view, wherever its samples are. */
 export function intervalsOf(view) {
-  const windows = indexIntervals(view.windows.start, view.windows.end);
+  const { start, end } = view.windows;
+  const calls = callLanes(view).map(({ rows }) => indexRows(rows, start, end));
+  const spans = view.spans.map(indexOrNull);
+  const signposts = view.signposts.map(indexOrNull);
+  const packed = (indexes) => indexes.map((index) => index && packRows(index));
   return {
     view,
-    windows,
-    windowRows: packRows(windows, MOST_WINDOW_ROWS),
-    spans: view.spans.map(indexOrNull),
+    windows: indexIntervals(start, end),
+    /** The intervals of each lane of calls, and those of the measured lanes and of the signposts. */
+    calls,
+    spans,
+    signposts,
+    /** The rows of a lane's intervals (packRows), by the lane's kind and index; null for a lane without single ones. */
+    packed: { windows: packed(calls), span: packed(spans), signposts: packed(signposts) },
     /** The target's intervals only, without those of other processes in the same table. */
     targetSpans: view.spans.map(indexTarget),
-    signposts: view.signposts.map(indexOrNull),
     /** The narrowest range that can be shown: intervals are exact, even if samples are binned. */
     smallestSpan: Math.min(view.duration_ns, SMALLEST_SPAN_NS),
   };
@@ -69,6 +76,12 @@ export function memorySource(view) {
       return out;
     },
   };
+}
+
+/** As indexIntervals, of some rows of the arrays. */
+function indexRows(rows, start, end) {
+  const index = indexIntervals(rows.map((row) => start[row]), rows.map((row) => end[row]));
+  return { ...index, row: index.row.map((position) => rows[position]) };
 }
 
 function indexTarget({ start, end, own }) {

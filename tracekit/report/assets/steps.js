@@ -7,7 +7,7 @@ import { lowerBound } from "./scale.js";
 /** A lane's intervals in order of their start; null if it has none, or too many to be listed in the view. */
 export function laneIntervals(source, id) {
   const { kind, index } = readLaneId(id);
-  const getters = { windows: () => source.windows, span: () => source.spans[index], signposts: () => source.signposts[index] };
+  const getters = { windows: () => source.calls[index], span: () => source.spans[index], signposts: () => source.signposts[index] };
   const intervals = getters[kind]?.();
   return intervals?.start.length > 0 ? intervals : null;
 }
@@ -51,7 +51,20 @@ function selectedPosition(intervals, id, range) {
 
 /** The store's `range` for an interval, with its lane and position, as several may have the same start and end. */
 export function intervalRange(intervals, id, position) {
-  return { from: intervals.start[position], to: endOf(intervals, position), isDone: true, lane: id, position };
+  const range = { from: intervals.start[position], to: endOf(intervals, position), isDone: true, lane: id, position };
+  return id.startsWith("w") ? { ...range, window: intervals.row[position] } : range;
+}
+
+/** The position among all calls of the one after (1) or before (-1) the selected call, -1 for none. */
+export function nextCall(source, { range, view }, direction) {
+  const selected = range?.window === undefined ? -1 : source.windows.row.indexOf(range.window);
+  return nextPosition(source.windows, "w", { view, range: selected < 0 ? range : { ...range, lane: "w", position: selected } }, direction);
+}
+
+/** The lane of a call, and its position there. */
+export function placeOfCall(source, window) {
+  const index = source.calls.findIndex(({ row }) => row.includes(window));
+  return { id: laneId("windows", index), position: source.calls[index].row.indexOf(window) };
 }
 
 function endOf({ start, end }, position) {
@@ -66,13 +79,14 @@ export function intervalWords(source, id, position) {
   const row = intervals.row[position];
   const names = { span: () => view.spans[index].name[row], signposts: () => view.signposts[index].name[row] };
   const text = cleanText(view.strings[names[kind]?.() ?? view.windows.label[row]] ?? "", 160);
-  const name = kind === "windows" ? `Window ${row}: ${text}` : text || "Interval";
+  const name = kind === "windows" ? `Call ${row}: ${text}` : text || "Interval";
   const length = intervals.end[position] - intervals.start[position];
   return `${name}, ${formatDuration(length)} at ${formatTime(intervals.start[position], Math.max(1, length / 100))}`;
 }
 
-/** The row of the selected window in the view, -1 for none. */
+/** The row of the selected call in the view, -1 for none. */
 export function selectedWindow(windows, range) {
-  const position = range ? selectedPosition(windows, laneId("windows", 0), range) : -1;
+  if (!range) return -1;
+  const position = selectedPosition(windows, "w", { ...range, lane: "w", position: windows.row.indexOf(range.window) });
   return position < 0 ? -1 : windows.row[position];
 }

@@ -17,6 +17,8 @@ export const INITIAL_STATE = {
   pinned: [], // ids of lanes (lanes.js) at the top, in this order
   order: [], // ids of lanes that come first in their groups, in this order
   shownLanes: "", // the search for lanes by name or process
+  unfolded: [], // ids of lanes that show all rows of their overlapping intervals
+  scale: "own", // each thread's lane is as high as its activity; "same": all have one scale
   namesWidth: 0, // the width of the lanes' names in pixels; 0: the style sheet's
 };
 

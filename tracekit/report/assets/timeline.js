@@ -39,13 +39,16 @@ export function createTimeline(container, source, store, page) {
   const size = { width: 1, height: 1 };
   let layout = { rows: [], height: 0 };
   let pointer = null;
+  let givenHeight = null; // of the lanes, from the page's layout
+  const layers = [];
 
   function arrange() {
     layout = timelineRows(source, store.state);
-    labels.show(layout.rows);
     namesWidth.apply();
+    labels.show(layout.rows, labels.element.clientWidth);
     inner.style.height = `${layout.height}px`;
-    const height = Math.min(layout.height, Math.max(240, Math.round(window.innerHeight * MOST_OF_THE_SCREEN)));
+    const most = givenHeight ?? Math.max(240, Math.round(window.innerHeight * MOST_OF_THE_SCREEN));
+    const height = Math.min(layout.height, most);
     scroll.style.height = `${height}px`;
     const width = Math.max(60, Math.floor(pane.clientWidth));
     pane.style.height = `${height}px`;
@@ -56,14 +59,15 @@ export function createTimeline(container, source, store, page) {
   }
 
   function drawAll() {
-    const { view, range, lanes: selected } = store.state;
+    const { view, range, lanes: selected, scale } = store.state;
     const palette = page.palette();
     const top = scroll.scrollTop; // read before anything changes, else it forces a layout of the page
     const { context, ratio } = fitCanvas(lanes, size.width, size.height);
     const rows = scrolledRows(layout.rows, top);
     prepare(rows, top, Math.max(1, Math.round(size.width * ratio)));
-    const frame = { context, ratio, source, rows, view, palette, lanes: selected, mask: page.mask() };
+    const frame = { context, ratio, source, rows, view, palette, lanes: selected, mask: page.mask(), scale };
     drawRows({ ...frame, ...size, top });
+    for (const draw of layers) draw({ ...frame, ...size, top, rowOf: (id) => placeOf(rows, id, top) });
     const head = fitCanvas(axis, size.width, AXIS_HEIGHT);
     drawAxis({ context: head.context, view, width: size.width, height: AXIS_HEIGHT, palette });
     overview.draw(view, range, palette);
@@ -104,6 +108,14 @@ export function createTimeline(container, source, store, page) {
     return { ...description, range: description.range && { ...description.range, lane: row.id } };
   }
 
+  /** While the reader drags or scrolls, nothing is pointed at: a tooltip would cover what is being selected. */
+  function unpoint() {
+    if (!pointer) return;
+    pointer = null;
+    page.tooltip.hide();
+    redrawOverlays();
+  }
+
   function hover({ x, y }) {
     const box = pane.getBoundingClientRect();
     page.tooltip.show(describePoint(x, y).lines, box.left + x, box.top + y);
@@ -123,11 +135,8 @@ export function createTimeline(container, source, store, page) {
       pointer = { x, y };
       redrawOverlays();
     },
-    leave: () => {
-      pointer = null;
-      page.tooltip.hide();
-      redrawOverlays();
-    },
+    drag: unpoint,
+    leave: unpoint,
   });
   scroll.addEventListener("keydown", (event) => {
     if (event.target.closest("button") && event.key === "Enter") return;
@@ -138,9 +147,13 @@ export function createTimeline(container, source, store, page) {
     if (event.defaultPrevented || event.target !== document.body || event.key.startsWith("Arrow")) return;
     if (runKey(event, actions)) event.preventDefault();
   });
-  scroll.addEventListener("scroll", redraw);
+  scroll.addEventListener("scroll", () => {
+    unpoint();
+    redraw();
+  });
+  addEventListener("scroll", unpoint, { passive: true });
   new ResizeObserver(oncePerFrame(arrange)).observe(container);
-  store.on(["view", "lanes"], redraw);
+  store.on(["view", "lanes", "scale"], redraw);
   store.on(["range"], redraw);
   source.listen({
     picture: redraw,
@@ -150,7 +163,7 @@ export function createTimeline(container, source, store, page) {
     },
     resolved: () => page.announce(""),
   });
-  store.on(["closed", "allThreads", "pinned", "order", "shownLanes", "namesWidth"], arrange);
+  store.on(["closed", "allThreads", "pinned", "order", "shownLanes", "namesWidth", "unfolded"], arrange);
   store.on(["cursor"], ({ cursor }) => {
     arrange();
     if (cursor?.isSought) labels.reveal(laneId("thread", cursor.lane));
@@ -161,9 +174,25 @@ export function createTimeline(container, source, store, page) {
   return {
     actions,
     redraw,
+    /** Draws something over the lanes with each picture: `draw(frame)` as drawRows, with rowOf(id): { y, height } or null. */
+    addLayer(draw) {
+      layers.push(draw);
+      redraw();
+    },
+    /** The height that the lanes get; what does not fit scrolls below overview and axis. null: up to most of the screen. */
+    setHeight(pixels) {
+      givenHeight = pixels;
+      arrange();
+    },
     recolour() {
       overview.prepare(size.width, page.palette());
       redraw();
     },
   };
+}
+
+/** Where a lane is drawn, null if it is not among the rows. */
+function placeOf(rows, id, top) {
+  const row = rows.find((candidate) => candidate.id === id);
+  return row ? { y: row.y - top, height: row.height } : null;
 }

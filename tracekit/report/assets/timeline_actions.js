@@ -1,15 +1,14 @@
 // The actions of the timeline's gestures and keys: changes of the page's state.
 import { pannedView, zoomedView } from "./keys.js";
-import { laneId } from "./lanes.js";
 import { clampRange } from "./scale.js";
-import { firstLaneOfIntervals, intervalRange, intervalWords, laneIntervals, nextPosition } from "./steps.js";
+import { firstLaneOfIntervals, intervalRange, intervalWords, laneIntervals, nextCall, nextPosition, placeOfCall } from "./steps.js";
 
 const MARGIN = 0.1;
 const BLURRED = "Samples are summed up in bins longer than the visible time. Windows and intervals are exact.";
 
 export function timelineActions(source, store, page) {
   const duration = source.view.duration_ns;
-  const whole = { from: 0, to: duration };
+  const run = { from: 0, to: duration };
   const middle = (range) => (range.from + range.to) / 2;
   const show = (view) => store.set({ view: clampRange(view, duration, source.smallestSpan) });
   const actions = {
@@ -32,13 +31,14 @@ export function timelineActions(source, store, page) {
       store.set({ view: pannedView(store.state.view, part, source) });
     },
     fit() {
-      store.set({ view: whole });
+      store.set({ view: run });
     },
     fitSelection() {
       if (store.state.range) actions.zoomTo(store.state.range);
     },
     select(from, to, isDone) {
-      store.set({ range: { from: Math.max(0, from), to: Math.min(duration, to), isDone } });
+      const whole = { from: Math.max(0, Math.floor(from)), to: Math.min(duration, Math.ceil(to)) }; // as links hold it
+      store.set({ range: { ...whole, isDone } });
     },
     /** Selects an interval; null clears the selection. */
     choose(range) {
@@ -52,7 +52,7 @@ export function timelineActions(source, store, page) {
     },
     /** Selects the visible time; together with zooming, a way to select any range by keys. */
     selectShown() {
-      actions.select(Math.floor(store.state.view.from), Math.ceil(store.state.view.to), true);
+      actions.select(store.state.view.from, store.state.view.to, true);
     },
     /** Selects the next (1) or previous (-1) interval of a lane. */
     stepIn(id, direction) {
@@ -60,13 +60,23 @@ export function timelineActions(source, store, page) {
       if (!intervals) return actions.announce("This lane has no intervals to step through.");
       const position = nextPosition(intervals, id, store.state, direction);
       if (position < 0) return actions.announce(direction > 0 ? "There is no later interval." : "There is no earlier interval.");
+      return actions.goTo(intervals, id, position);
+    },
+    /** Selects an interval of a lane, brings it into view and announces it. */
+    goTo(intervals, id, position) {
       const range = intervalRange(intervals, id, position);
       const { view } = store.state;
       store.set({ range });
       if (range.from < view.from || range.to > view.to) actions.show(null, middle(range));
       return actions.announce(intervalWords(source, id, position));
     },
-    stepWindow: (direction) => actions.stepIn(laneId("windows", 0), direction),
+    /** Selects the next (1) or previous (-1) call, of whichever model. */
+    stepCall(direction) {
+      const next = nextCall(source, store.state, direction);
+      if (next < 0) return actions.announce(direction > 0 ? "There is no later call." : "There is no earlier call.");
+      const { id, position } = placeOfCall(source, source.windows.row[next]);
+      return actions.goTo(laneIntervals(source, id), id, position);
+    },
     /** Steps in the lane whose name has the focus, else in the lane of the selected interval. */
     stepInterval(direction) {
       actions.stepIn(actions.laneInFocus() ?? store.state.range?.lane ?? firstLaneOfIntervals(source), direction);

@@ -7,9 +7,15 @@ const MOST_LETTERS = 300;
 export function createTooltip(root = document.body) {
   const element = make("div", { className: "tooltip", "aria-hidden": "true", hidden: true });
   root.append(element);
+  const hide = () => {
+    element.hidden = true;
+  };
+  // It would stay where it was, over something else.
+  addEventListener("scroll", hide, { capture: true, passive: true });
   return {
-    /** Shows lines of text; the first is the heading. */
+    /** Shows lines of text, the first as the heading; without any, nothing. */
     show(lines, x, y) {
+      if (lines.length === 0) return hide();
       element.replaceChildren(...lines.map((line) => make("div", {}, line.slice(0, MOST_LETTERS))));
       element.hidden = false;
       const { width, height } = element.getBoundingClientRect();
@@ -18,8 +24,6 @@ export function createTooltip(root = document.body) {
       element.style.left = `${Math.max(4, left)}px`;
       element.style.top = `${Math.max(4, top)}px`;
     },
-    hide() {
-      element.hidden = true;
-    },
+    hide,
   };
 }

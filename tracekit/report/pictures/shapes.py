@@ -20,9 +20,9 @@ COLOURS: dict[Role, str] = {
     "GPU": "#c87b00",
     "CPU": "#3b44b1",
     "RUNTIME": "#9b559b",
-    "GRAPHICS": "#58baf3",
-    "OTHER": "#9b9b9b",
-    "UNKNOWN": "#e6e6e6",
+    "GRAPHICS": "#1791f1",
+    "OTHER": "#8c8c8c",
+    "UNKNOWN": "#545454",
     "MIXED": "#8a5a44",
 }
 
