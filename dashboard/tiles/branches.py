@@ -36,9 +36,8 @@ class Branches:
     node: Ints
 
 
-def branches_of(samples: SampleColumns, weight: Floats, number: Ints) -> Branches:
-    """Return the heaviest of the nodes that calls of so much weight and so many samples need."""
-    leaf = samples.call_node
+def branches_of(samples: SampleColumns, leaf: Ints, weight: Floats, number: Ints) -> Branches:
+    """Return the heaviest of the nodes that calls with these leaves, weights and numbers of samples need."""
     page = samples.page_nodes
     behind = np.flatnonzero((leaf >= page) & (number > 0))
     node = np.where(leaf < page, leaf, ROOT)

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from dashboard.errors import NotFound
 from dashboard.tiles.sorted_times import PARTS, SortedTimes
 
-FORMAT = "tracekit-samples/3"
+FORMAT = "tracekit-samples/4"
 FOLDER, HEADER = "samples", "samples.json.gz"
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
@@ -149,6 +149,11 @@ class SampleColumns:
     def call_node(self) -> Ints:
         """The call-tree node of each call; -1 for none."""
         return np.append(self["stack_node"].astype(np.int64), -1)[self["call_stack"]]
+
+    @cached_property
+    def call_joined_node(self) -> Ints:
+        """The call-tree node of each call's joined stack; that of its stack where there is none."""
+        return np.append(self["stack_node"].astype(np.int64), -1)[self["call_joined"]]
 
     def function_of(self, node: int) -> tuple[str, str]:
         """Return symbol and binary of a node of the call tree."""

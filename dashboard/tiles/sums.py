@@ -27,12 +27,14 @@ def sums_block(samples: SampleColumns, selection: SampleSelection) -> bytes:
         number += np.bincount(rows, minlength=count)
     calls = Calls(
         np.zeros(0, np.int64),
-        *(samples[f"call_{name}"].astype(np.int64) for name in ("stack", "engine", "phase")),
+        *(samples[f"call_{name}"].astype(np.int64) for name in ("stack", "engine", "phase", "joined")),
     )
     # Nodes that the page's tree lacks are sent along, the heaviest of them, with the names that the page does
     # not have.
-    branches = branches_of(samples, weight, number)
-    sums = node_sums(calls, branches.node, weight, number)
+    leaves = np.append(samples.call_node, samples.call_joined_node)
+    branches = branches_of(samples, leaves, np.tile(weight, 2), np.tile(number, 2))
+    node, joined = np.split(branches.node, 2)
+    sums = node_sums(calls, node, joined, weight, number)
     arrays = Arrays()
     header = {
         "samples": sums_document(arrays, sums),

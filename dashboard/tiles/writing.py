@@ -4,7 +4,8 @@
 per row                            ``time_…``: see ``sorted_times``; ``call``; ``weight``: the weight, or its
                                    row of ``weight_values``; absent if all are the same
 per row of unusual length          ``odd_usual_…``, ``odd_end_…``: see ``SampleColumns``; sorted in each group
-per call (stack, engine, phase)    ``call_stack``, ``call_engine``, ``call_phase`` (-1 is none)
+per call (stack, engine, phase)    ``call_stack``, ``call_engine``, ``call_phase`` (-1 is none);
+                                   ``call_joined``: the joined stack, which follows the others
 per node of the call tree          ``tree_parent``, ``tree_function`` (as the page numbers them: by text, in
                                    the order of the nodes), ``tree_flags``; the header's ``page_nodes`` are
                                    the page's, the others follow by depth, from each of ``levels`` to the next
@@ -47,7 +48,7 @@ from tracekit.report.viewmodel.lanes import (
 )
 from tracekit.report.viewmodel.payload import shown_text
 from tracekit.report.viewmodel.samples import calls_of, server_tree
-from tracekit.report.viewmodel.tree import WholeTree, functions_of, node_flags
+from tracekit.report.viewmodel.tree import WholeTree, node_flags
 from tracekit.report.viewmodel.view import duration_of
 
 
@@ -126,6 +127,7 @@ def _rows(writer: _Writer, analysis: Analysis) -> dict[str, Any]:
     writer.add_narrow("call_stack", calls.stack)
     writer.add_narrow("call_engine", calls.engine)
     writer.add_narrow("call_phase", calls.phase)
+    writer.add_narrow("call_joined", calls.joined)
     return {
         "length_ns": 0 if trace.weight_unit == "ns" else int(length[0]) if len(length) else 1,
         "usual_ns": usual_ns,
@@ -180,7 +182,12 @@ def _tree(writer: _Writer, tree: WholeTree, stacks: StackTable) -> dict[str, Any
     writer.add_narrow("tree_flags", node_flags(nodes, binaries["path"].to_numpy(object)))
     writer.add_narrow("text_of", text_of)
     writer.add_narrow("stack_node", nodes.leaf)
-    return {"page_nodes": tree.page, "levels": list(tree.levels)}
+    writer.add_narrow("function_binary", nodes.binaries)
+    return {
+        "page_nodes": tree.page,
+        "levels": list(tree.levels),
+        "symbols": [shown_text(symbol) for symbol in nodes.symbols],
+    }
 
 
 def _lane(analysis: Analysis, thread: int) -> list[str | None]:
@@ -200,14 +207,11 @@ def _groups(key: Ints, length: Ints, odd: Ints) -> list[SampleGroup]:
 
 def _stacks(writer: _Writer, analysis: Analysis) -> dict[str, Any]:
     stacks, classification = analysis.trace.stacks, analysis.labels.classification
-    _, symbols, binary = functions_of(stacks)
-    writer.add_narrow("function_binary", binary)
     writer.add_narrow("stack_rule", classification.rule)
     writer.add_narrow("stack_deciding", classification.deciding)
     writer.add_narrow("stack_engine", classification.engine)
     writer.add_narrow("stack_phase", classification.phase)
     return {
-        "symbols": [shown_text(symbol) for symbol in symbols],
         "binaries": _binary_names(stacks),
         "rules": [[rule.id, rule.means] for rule in analysis.rules],
     }

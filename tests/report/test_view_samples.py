@@ -211,10 +211,10 @@ def test_samples_out_of_order_have_the_same_sums(monkeypatch: pytest.MonkeyPatch
     analysis = many()
     order = np.random.default_rng(1).permutation(len(analysis.trace.samples))
     shuffled = replace(analysis.trace, samples=analysis.trace.samples.iloc[order].reset_index(drop=True))
-    labels = replace(
-        analysis.labels, engine=analysis.labels.engine[order], phase=analysis.labels.phase[order]
-    )
+    names = ("engine", "phase", "in_call", "is_worker")
+    labels = replace(analysis.labels, **{name: getattr(analysis.labels, name)[order] for name in names})
+    members = replace(analysis.members, samples=np.argsort(order)[analysis.members.samples])
     expected, _ = drawn(analysis)
-    found, _ = drawn(replace(analysis, trace=shuffled, labels=labels))
-    for name in ("time", "lane", "node", "weight", "number", "engine", "phase"):
+    found, _ = drawn(replace(analysis, trace=shuffled, labels=labels, members=members))
+    for name in ("time", "lane", "node", "weight", "number", "engine", "phase", "joined"):
         assert getattr(found, name).tolist() == getattr(expected, name).tolist()

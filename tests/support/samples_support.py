@@ -210,7 +210,7 @@ def _literal_parts(document: dict[str, Any], order: list[int], calls: list[Any])
         else:
             groups.append([sample["lane"], calls[index][0], row, row + 1, 1, 0, 0])
     header = {
-        "format": "tracekit-samples/3",
+        "format": "tracekit-samples/4",
         "usual_ns": 1,
         "duration_ns": 10,
         "length_ns": 1,
@@ -229,6 +229,7 @@ def _literal_parts(document: dict[str, Any], order: list[int], calls: list[Any])
         "weight": np.ones(len(samples), np.int64),
         "call": np.array(order, np.int32),
         "call_stack": np.arange(len(order), dtype=np.int32),
+        "call_joined": np.arange(len(order), dtype=np.int32),
         "call_engine": np.array([engine for engine, _ in calls], np.int8),
         "call_phase": np.array([phase for _, phase in calls], np.int8),
         "window_label": np.arange(len(windows)),

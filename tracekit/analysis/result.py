@@ -14,6 +14,7 @@ from tracekit.analysis.classification.rules import Rule
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.diagnostics import Diagnostic
 from tracekit.analysis.engines.busy import Measured
+from tracekit.analysis.engines.joined import Joined, join_stacks
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.engines.segments import Segments
@@ -154,6 +155,11 @@ class Analysis(Content):
         from tracekit.analysis.findings.calls import Calls  # it reads a complete analysis
 
         return Calls(self)
+
+    @cached_property
+    def joined(self) -> Joined:
+        """The call that each sample served, and the stacks of workers below the stacks of their calls."""
+        return join_stacks(self.trace, self.labels, self.members, self.window_rows)
 
     @property
     def engines(self) -> pd.DataFrame:

@@ -22,7 +22,7 @@ const ARRAY_FIELDS = {
   ],
   tracks: ["time", "value"],
   signposts: ["start", "end", "name"],
-  samples: ["time", "edges", "lane", "node", "weight", "number", "kind"],
+  samples: ["time", "edges", "lane", "node", "joined", "weight", "number", "kind"],
   nodes: ["parent", "name", "binary", "flags"],
   extra: ["parent", "function", "flags"],
   functions: ["number", "name", "binary"],
@@ -60,8 +60,14 @@ export function readView(buffer, format = VIEW_FORMAT) {
     }
   }
   if (header.samples?.kind) Object.assign(header.samples, enginesAndPhases(header.samples.kind));
+  if (header.samples?.joined) header.samples.joined = joinedNodes(header.samples);
   if (header.samples?.edges) Object.assign(header.samples, endsAndMiddles(header.samples));
   return header;
+}
+
+/** The node of each row's joined stack; 0 stands for the node of the stack that was sampled. */
+function joinedNodes({ node, joined }) {
+  return Int32Array.from(node, (sampled, row) => (joined[row] === 0 ? sampled : joined[row] - 1));
 }
 
 /** The end and middle of rows that sum up several samples: they begin at one edge and end at the next. */

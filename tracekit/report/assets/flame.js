@@ -4,6 +4,7 @@ import { fitCanvas, make } from "./dom.js";
 import { boxAt, drawFlame, flameHeight, neighbourBox } from "./flame_draw.js";
 import { layoutFlame, linkChildren, matchedWeight, nodeOfPath, pathOfNode } from "./flame_layout.js";
 import { cleanText, formatCount, formatPercent, formatWeight } from "./numbers.js";
+import { hasJoined, joinedView } from "./joined.js";
 import { oncePerFrame } from "./store.js";
 import { createTable } from "./table.js";
 
@@ -27,12 +28,13 @@ export function createFlame(container, view, store, page) {
     store.set({ search: search.value });
   });
   const details = make("details", {}, make("summary", {}, "Functions as a table"), table.element);
-  const controls = flameControls(store, search);
+  const controls = flameControls(view, store, search);
   container.append(make("div", { className: "flame live-only" }, controls.element, crumbs, make("div", { className: "flame-scroll" }, canvas), message, details));
 
   function weigh() {
     const { hideSystem, invert } = store.state;
-    const { view: selected, rows } = page.selection();
+    const { view: sampled, rows } = page.selection();
+    const selected = store.state.joined ? joinedView(sampled) : sampled;
     const base = baseTree(selected);
     const weighed = weighTree(hideSystem ? withoutSystem(base) : base, selected, rows);
     tree = invert ? invertTree(weighed) : weighed;
@@ -106,7 +108,7 @@ export function createFlame(container, view, store, page) {
     choose: () => cursor >= 0 && focusOn(cursor),
   });
   details.addEventListener("toggle", () => details.open && table.refresh());
-  store.on(["hideSystem", "invert"], weigh); // keeps the focus: it applies again when the option is switched back
+  store.on(["hideSystem", "invert", "joined"], weigh); // keeps the focus: it applies again when the option is switched back
   store.on(["search"], () => {
     cursor = -1;
   });
@@ -134,7 +136,7 @@ function matchingFunctions(view, tree, text) {
   });
 }
 
-function flameControls(store, search) {
+function flameControls(view, store, search) {
   search.value = store.state.search;
   search.addEventListener("input", () => store.set({ search: search.value }));
   const toggle = (key, text) => {
@@ -143,6 +145,9 @@ function flameControls(store, search) {
   };
   const invert = toggle("invert", "Invert");
   const hide = toggle("hideSystem", "Hide system libraries");
+  const join = toggle("joined", "Join workers to calls");
+  join.button.hidden = !hasJoined(view);
+  join.button.title = "Work on a worker thread is shown below the prediction call that it served (inferred)";
   const colour = make(
     "select",
     { "aria-label": "Colour by", onchange: () => store.set({ colourBy: colour.value }) },
@@ -150,10 +155,11 @@ function flameControls(store, search) {
     make("option", { value: "binary" }, "Colour by binary"),
   );
   return {
-    element: make("div", { className: "controls" }, invert.button, hide.button, colour, search),
+    element: make("div", { className: "controls" }, invert.button, hide.button, join.button, colour, search),
     mark() {
       invert.mark();
       hide.mark();
+      join.mark();
       colour.value = store.state.colourBy;
       if (document.activeElement !== search) search.value = store.state.search;
     },

@@ -12,6 +12,7 @@ const FIELDS = [
   ["q", "filter", String, String],
   ["invert", "invert", Number, (text) => text === "1"],
   ["hide", "hideSystem", Number, (text) => text === "1"],
+  ["joined", "joined", Number, (text) => text === "1"],
   ["colour", "colourBy", String, (text) => (text === "binary" ? "binary" : "engine")],
   ["find", "search", String, String],
   ["focus", "focus", (list) => list.join("."), (text) => readNumbers(text)],

@@ -8,6 +8,7 @@ export const INITIAL_STATE = {
   filter: "",
   invert: false,
   hideSystem: false,
+  joined: false, // workers' stacks below the calls that they served
   colourBy: "engine", // or "binary"
   search: "",
   focus: null, // the path of functions to which the flame graph is zoomed

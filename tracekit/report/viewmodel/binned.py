@@ -35,6 +35,8 @@ class ViewSamples:
     number: Ints
     engine: Ints
     phase: Ints
+    joined: Ints
+    """The node of the joined stack, ``node`` where there is none."""
 
 
 class SampleBins:
@@ -42,9 +44,12 @@ class SampleBins:
 
     def __init__(self, analysis: Analysis, lane_of_thread: Ints) -> None:
         trace, labels = analysis.trace, analysis.labels
-        threads, stacks = (trace.samples[name].to_numpy() for name in ("thread_id", "stack_id"))
-        rows, self._group = combinations([threads, stacks, labels.engine, labels.phase], len(threads))
+        threads, stacks = trace.samples["thread_id"].to_numpy(), trace.samples["stack_id"].to_numpy()
+        # A joined stack is of one stack, so it takes the stack's place in the combinations.
+        joined = analysis.joined.stack
+        rows, self._group = combinations([threads, joined, labels.engine, labels.phase], len(threads))
         self._lane, self._stack = lane_of_thread[threads[rows]], stacks[rows].astype(np.int64)
+        self._joined = joined[rows]
         self._engine, self._phase = labels.engine[rows].astype(np.int64), labels.phase[rows].astype(np.int64)
         self._times, self._weights = trace.samples["time_ns"].to_numpy(np.int64), trace.weights
         if not (self._times[1:] >= self._times[:-1]).all():
@@ -58,7 +63,8 @@ class SampleBins:
     def summed(self, tree: CallTree, bin_ns: float, edges: Floats, most: int | None) -> ViewSamples | None:
         """Return the sums by piece between edges; None as soon as they are more than ``most`` rows."""
         # The appended -1 is the node of samples without a stack, whose stack is -1.
-        columns = (self._lane, np.append(tree.leaf, -1)[self._stack], self._engine, self._phase)
+        leaf = np.append(tree.leaf, -1)
+        columns = (self._lane, leaf[self._stack], self._engine, self._phase, leaf[self._joined])
         rows, code = combinations(columns, len(self._stack))
         keys, weights, numbers = [np.zeros(0, np.int64)], [np.zeros(0)], [np.zeros(0, np.int64)]
         count = 0
@@ -73,7 +79,7 @@ class SampleBins:
             if most is not None and count > most:
                 return None
         slot, summed = np.divmod(np.concatenate(keys), max(1, len(rows)))
-        lane, node, engine, phase = (column[rows][summed] for column in columns)
+        lane, node, engine, phase, joined = (column[rows][summed] for column in columns)
         return ViewSamples(
             bin_ns,
             edges,
@@ -84,6 +90,7 @@ class SampleBins:
             np.concatenate(numbers),
             engine,
             phase,
+            joined,
         )
 
     def _pieces(self, edges: Floats) -> Iterator[tuple[slice, Ints]]:

@@ -35,13 +35,15 @@ _MOST_CUT_WINDOWS = 2_000
 class Calls:
     """The distinct combinations of stack, engine and phase that samples have, sorted by engine.
 
-    ``of_samples`` is the combination of each sample of the trace. Stack -1 and phase -1 are none.
+    ``of_samples`` is the combination of each sample of the trace. Stack -1 and phase -1 are none. ``joined``
+    is the joined stack, ``stack`` where there is none.
     """
 
     of_samples: Ints
     stack: Ints
     engine: Ints
     phase: Ints
+    joined: Ints
 
     def __len__(self) -> int:
         return len(self.stack)
@@ -56,6 +58,7 @@ class NodeSums:
     phase: Ints
     weight: Floats
     number: Ints
+    joined: Ints
 
 
 def view_samples(
@@ -66,7 +69,7 @@ def view_samples(
     ``lane_of_thread`` has one entry per row of ``Trace.threads``, and one more for samples without a thread.
     With ``full`` every sample has a row, however many there are, and the tree has far more nodes.
     """
-    whole = build_tree(analysis.trace.stacks)
+    whole = build_tree(analysis.trace.stacks, analysis.joined)
     per_stack = _weight_of_stacks(analysis)
     if full or not has_many_samples(analysis):
         tree = prune(whole, per_stack, _MOST_NODES_FULL if full else _DETAILS[0][1])
@@ -101,6 +104,7 @@ def _each_sample(analysis: Analysis, lane_of_thread: Ints, tree: CallTree) -> Vi
         np.ones(len(order), np.int64),
         labels.engine.astype(np.int64)[order],
         labels.phase.astype(np.int64)[order],
+        np.append(tree.leaf, -1)[analysis.joined.stack[order]],
     )
 
 
@@ -111,42 +115,49 @@ def has_many_samples(analysis: Analysis) -> bool:
 
 def page_tree(analysis: Analysis) -> CallTree:
     """Return the call tree of a page with a server."""
-    return prune(build_tree(analysis.trace.stacks), _weight_of_stacks(analysis), _MOST_NODES_FULL)
+    whole = build_tree(analysis.trace.stacks, analysis.joined)
+    return prune(whole, _weight_of_stacks(analysis), _MOST_NODES_FULL)
 
 
 def server_tree(analysis: Analysis) -> WholeTree:
     """Return the nodes of ``page_tree``, followed by those that it lacks."""
-    return behind_pruned(build_tree(analysis.trace.stacks), _weight_of_stacks(analysis), _MOST_NODES_FULL)
+    whole = build_tree(analysis.trace.stacks, analysis.joined)
+    return behind_pruned(whole, _weight_of_stacks(analysis), _MOST_NODES_FULL)
 
 
 def _weight_of_stacks(analysis: Analysis) -> Floats:
-    stacks = analysis.trace.samples["stack_id"].to_numpy()
-    sums: Floats = np.zeros(len(analysis.trace.stacks) + 1)
-    for block in blocks(len(stacks)):
-        sums += np.bincount(stacks[block] + 1, analysis.trace.weights[block], len(sums))
+    """Return the weight of each stack, then that of each joined one, which is in its worker's as well."""
+    joined, count = analysis.joined, len(analysis.trace.stacks)
+    sums: Floats = np.zeros(1 + count + len(joined))
+    for block in blocks(len(joined.stack)):
+        sums += np.bincount(joined.stack[block] + 1, analysis.trace.weights[block], len(sums))
+    sums[1:] += np.bincount(joined.worker, sums[1 + count :], len(sums) - 1)
     return sums[1:]
 
 
 def calls_of(analysis: Analysis) -> Calls:
     """Return the calls of all samples."""
-    # One integer per sample holds all three: (engine × stacks + stack + 1) × phases + phase + 1.
-    phases = len(PHASES) + 1
-    stacks = len(analysis.trace.stacks) + 1
+    # One integer per sample holds all three: (engine × stacks + stack + 1) × phases + phase + 1. The stack is
+    # the joined one, which tells the worker's.
+    joined, phases = analysis.joined, len(PHASES) + 1
+    stacks = len(analysis.trace.stacks) + len(joined) + 1
     key = analysis.labels.engine.astype(np.int64) * stacks
-    key += analysis.trace.samples["stack_id"].to_numpy(np.int64) + 1
+    key += joined.stack + 1
     key = key * phases + analysis.labels.phase + 1
     distinct = np.sort(pd.unique(key))
     of_samples = pd.Index(distinct).get_indexer(pd.Index(key)).astype(np.int64)
-    return Calls(
-        of_samples, distinct // phases % stacks - 1, distinct // phases // stacks, distinct % phases - 1
-    )
+    stack = distinct // phases % stacks - 1
+    workers = np.append(np.arange(len(analysis.trace.stacks)), [*joined.worker, -1])
+    return Calls(of_samples, workers[stack], distinct // phases // stacks, distinct % phases - 1, stack)
 
 
-def node_sums(calls: Calls, node: Ints, weight: Floats, number: Ints) -> NodeSums:
+def node_sums(calls: Calls, node: Ints, joined: Ints, weight: Floats, number: Ints) -> NodeSums:
     """Return the sums of the calls that have samples; the other arguments have an entry per call."""
     rows = np.flatnonzero(number)
     # Node, engine and phase as one number; -1 (no stack, no phase) becomes digit 0.
     key = ((node + 1) * (len(ENGINES) + 1) + calls.engine) * (len(PHASES) + 1) + calls.phase + 1
+    places = pd.factorize(joined)[0]
+    key = key * (int(places.max(initial=0)) + 1) + places
     _, first, inverse = np.unique(key[rows], return_index=True, return_inverse=True)
     representative = rows[first]
     return NodeSums(
@@ -155,6 +166,7 @@ def node_sums(calls: Calls, node: Ints, weight: Floats, number: Ints) -> NodeSum
         calls.phase[representative],
         np.bincount(inverse, weight[rows], len(first)).astype(np.float64),
         np.bincount(inverse, number[rows], len(first)).astype(np.int64),
+        joined[representative],
     )
 
 
@@ -165,7 +177,8 @@ def run_sums(analysis: Analysis, tree: CallTree) -> NodeSums:
         calls.of_samples, analysis.trace.weights.astype(np.float64), len(calls)
     ).astype(np.float64)
     number = np.bincount(calls.of_samples, minlength=len(calls))
-    return node_sums(calls, np.append(tree.leaf, -1)[calls.stack], weight, number)
+    leaf = np.append(tree.leaf, -1)
+    return node_sums(calls, leaf[calls.stack], leaf[calls.joined], weight, number)
 
 
 def _edges(windows: pd.DataFrame, bins: int, width: float) -> Floats:
@@ -184,7 +197,11 @@ def _edges(windows: pd.DataFrame, bins: int, width: float) -> Floats:
 
 def sums_document(arrays: Arrays, sums: NodeSums | ViewSamples) -> dict[str, Any]:
     """Return the header's fields of samples or their sums, and add their arrays to ``arrays``."""
+    # 0 where the joined node is the node: most rows of most recordings, which compress to nothing.
+    is_joined = sums.joined != sums.node
+    joined = {"joined": arrays.add(np.where(is_joined, sums.joined + 1, 0), "u4")} if is_joined.any() else {}
     return {
+        **joined,
         "count": len(sums.node),
         "node": arrays.add(sums.node, "i4"),
         "weight": arrays.add(sums.weight, _smallest_type(sums.weight)),

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.analysis.classification.frame_names import SYSTEM_FOLDER
+from tracekit.analysis.engines.joined import Joined
 from tracekit.model.tables import StackTable
 
 ROOT = -1
@@ -46,21 +47,32 @@ class WholeTree:
     levels: tuple[int, ...]
 
 
-def build_tree(stacks: StackTable) -> CallTree:
-    """Return the call tree of all stacks; frames of one function at several addresses are one node."""
+def build_tree(stacks: StackTable, joined: Joined | None = None) -> CallTree:
+    """Return the call tree of all stacks; frames of one function at several addresses are one node.
+
+    Joined stacks follow those of the table, each with a node that marks the join.
+    """
     function, symbols, binaries = functions_of(stacks)
-    counts = np.diff(stacks.offsets)
+    offsets, frame_ids = stacks.offsets, stacks.frame_ids
+    if joined is not None and len(joined):
+        marks = np.array([worker_mark(label) for label in joined.labels], object)
+        function = np.append(function, len(symbols) + np.arange(len(marks)))
+        symbols = np.append(symbols, marks)
+        binaries = np.append(binaries, np.full(len(marks), -1, np.int64))
+        offsets = np.append(offsets, offsets[-1] + joined.offsets[1:])
+        frame_ids = np.append(frame_ids, joined.frame_ids)
+    counts = np.diff(offsets)
     # All stacks descend together, one frame per round from the root: those at the same node that call the
     # same function share the next node. ``reached`` is the node of each stack so far.
     #
     #     stacks  main→a→b   main→a   main→c      round 0: main (0)   round 1: a (1), c (2)   round 2: b (3)
-    reached = np.full(len(stacks), ROOT, np.int64)
+    reached = np.full(len(counts), ROOT, np.int64)
     parents, functions = [], []
     node_count = 0
     for depth in range(int(counts.max(initial=0))):
         deep_enough = np.flatnonzero(counts > depth)
         # Frames are stored leaf first, so the root is the last of a stack.
-        row = function[stacks.frame_ids[stacks.offsets[deep_enough + 1] - 1 - depth]]
+        row = function[frame_ids[offsets[deep_enough + 1] - 1 - depth]]
         # A pair (node, function) is one number; ``unique`` numbers the pairs of a round in order of their
         # parents, which ``_levels`` relies on.
         key = (reached[deep_enough] + 1) * len(symbols) + row
@@ -73,6 +85,11 @@ def build_tree(stacks: StackTable) -> CallTree:
     return CallTree(
         np.concatenate([empty, *parents]), np.concatenate([empty, *functions]), reached, symbols, binaries
     )
+
+
+def worker_mark(label: str) -> str:
+    """Return the name of the frame below which a worker's stack is joined to its caller's."""
+    return f"(worker of {label}, joined: inferred)"
 
 
 def functions_of(stacks: StackTable) -> tuple[Ints, npt.NDArray[np.object_], Ints]:
