@@ -111,6 +111,23 @@ def test_work_that_spans_two_calls_of_a_thread_starts_the_second_after_the_first
     assert windows(samples) == [(1, 2), (2, 9)]
 
 
+def test_work_after_calls_of_two_threads_belongs_to_neither_nor_to_a_third_that_follows() -> None:
+    after_one = [(0, "a", RUNTIME), (3, "worker", E5_CPU)]
+    assert windows(after_one) == [(0, 4)]
+    assert windows([*after_one, (0.5, "b", RUNTIME)]) == [(0, 1), (0.5, 1.5), (3, 4)]
+    before_one = [(3, "worker", E5_CPU), (6, "c", RUNTIME)]
+    assert windows(before_one) == [(3, 7)]
+    assert windows([*after_one, (0.5, "b", RUNTIME), (6, "c", RUNTIME)])[2:] == [(3, 4), (6, 7)]
+    assert windows([*before_one, (6.5, "d", RUNTIME)]) == [(3, 4), (6, 7), (6.5, 7.5)]
+
+
+def test_a_call_extends_over_one_group_of_work_only() -> None:
+    groups = [(10, "worker", E5_CPU), (12, "worker", E5_CPU), (100, "worker", E5_CPU)]
+    assert windows([(0, "main", ANE), *groups]) == [(0, 13), (100, 101)]
+    # What one thread's call is extended over is closed for the next group, which then has one call only.
+    assert windows([(0, "a", ANE), groups[0], (20, "b", ANE), groups[2]]) == [(0, 11), (20, 101)]
+
+
 def test_asynchronous_work_is_a_window_of_its_own() -> None:
     analysis = analyze(trace_of([(time, "worker", E5_WORKER) for time in (1, 2, 3)]))
     (window,) = analysis.window_rows.to_dict("records")

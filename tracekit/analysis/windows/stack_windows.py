@@ -21,9 +21,10 @@ For example (c: inside the call, o: outside it, w: a worker's sample, x: no samp
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from heapq import heappop, heappush
 
 import numpy as np
 import pandas as pd
@@ -42,37 +43,36 @@ LONG_HOLE_NS = 250_000_000
 _NEVER = 2**62
 
 
-@dataclass
-class _Run:
-    """Samples that belong together, by the times of the first and the last; the ends may still grow."""
-
-    first_ns: int
-    last_ns: int
-    first_sample: int
-    last_sample: int
-    thread_id: int = -1
-    entry_stack: int = -1
-    """The stack of the thread's first sample; the run may grow, but not over another sample of its thread."""
-    after_ns: int = -_NEVER
-    """The thread's sample before the run and (``before_ns``) after it: limits of the run's growth."""
-    before_ns: int = _NEVER
-
-
 @dataclass(frozen=True)
-class _Caller:
-    """One thread's runs, in order of time; none reaches into the next, however they grow."""
+class _Runs:
+    """Samples that belong together, as parallel arrays: by the times of the first and of the last."""
 
-    runs: list[_Run]
+    first_ns: IntArray
+    last_ns: IntArray
+    last_sample: IntArray
+    thread_id: IntArray
+    entry_stack: IntArray
+    """The stack of the thread's first sample; a run may grow, but not over another sample of its thread."""
+    after_ns: IntArray
+    """The thread's sample before the run and (``before_ns``) after it: limits of the run's growth."""
+    before_ns: IntArray
 
-    def until(self, time_ns: int) -> list[_Run]:
-        """Return the last run that begins no later, if there is one."""
-        index = bisect_right(self.runs, time_ns, key=lambda run: run.first_ns)
-        return self.runs[index - 1 : index] if index else []
+    def __len__(self) -> int:
+        return len(self.first_ns)
 
-    def since(self, time_ns: int) -> list[_Run]:
-        """Return the first run that begins no earlier, if there is one."""
-        index = bisect_left(self.runs, time_ns, key=lambda run: run.first_ns)
-        return self.runs[index : index + 1]
+    def part(self, marked: BoolArray) -> _Runs:
+        """Return the marked runs."""
+        return _Runs(*(column[marked] for column in self._columns()))
+
+    @staticmethod
+    def joined(parts: Sequence[_Runs]) -> _Runs:
+        """Return the runs of all parts, one part after another."""
+        none = _Runs(*[np.empty(0, np.int64)] * len(fields(_Runs)))
+        columns = zip(*(part._columns() for part in (none, *parts)), strict=True)
+        return _Runs(*(np.concatenate(column) for column in columns))
+
+    def _columns(self) -> Iterator[IntArray]:
+        return (getattr(self, field.name) for field in fields(self))
 
 
 @dataclass(frozen=True)
@@ -129,35 +129,31 @@ class _StackReader:
         # A sample represents the period that it opens; weights in cycles and events have no length in time.
         self._tail = self._period if trace.weight_unit == "ns" else 1
         waits_for_engine = is_phase(labels.phase, Phase.DISPATCH, Phase.WAIT)
-        self.bridged_ns: list[int] = []
+        self._bridged = self._longest_bridged_ns = 0
         self._long = max(LONG_HOLE_NS, SHORT_HOLE * self._period)
         self._longest_hole = np.where(waits_for_engine, self._long, SHORT_HOLE * self._period)
 
     def inferred(self) -> Inferred:
         """Return the windows of all processes."""
         by_process = list(self._runs())
-        runs = [run for _, of_process in by_process for run in of_process]
-        first, last, before, thread, stack = (
-            np.array([getattr(run, name) for run in runs], np.int64)
-            for name in ("first_ns", "last_ns", "before_ns", "thread_id", "entry_stack")
-        )
-        pids = [pid for pid, of_process in by_process for _ in of_process]
-        name, stacks = pd.factorize(stack)
+        runs = _Runs.joined([of_process for _, of_process in by_process])
+        pids = np.array([pid for pid, _ in by_process], np.int64)
+        name, stacks = pd.factorize(runs.entry_stack)
         return Inferred(
-            first,
-            np.minimum(last + self._tail, np.maximum(before, last + 1)),
-            thread,
-            np.array(pids, np.int64),
+            runs.first_ns,
+            np.minimum(runs.last_ns + self._tail, np.maximum(runs.before_ns, runs.last_ns + 1)),
+            runs.thread_id,
+            np.repeat(pids, [len(of_process) for _, of_process in by_process]),
             name,
             [self._entry_point(number) for number in stacks.tolist()],
-            len(self.bridged_ns),
-            max(self.bridged_ns, default=0),
+            self._bridged,
+            self._longest_bridged_ns,
         )
 
-    def _runs(self) -> Iterator[tuple[int, list[_Run]]]:
+    def _runs(self) -> Iterator[tuple[int, _Runs]]:
         """Yield each process and its runs."""
         labels = self._labels
-        # Loops run over processes, callers and runs; everything per sample is an array operation.
+        # Loops run over processes and callers; everything per sample is an array operation.
         of_thread = positions_by(self._threads.astype(np.int64) + 1, len(self._trace.threads) + 1)
         at_work = np.flatnonzero(labels.in_call | labels.is_worker)
         pids, process = np.unique(labels.pid[at_work], return_inverse=True)
@@ -165,13 +161,10 @@ class _StackReader:
             rows = at_work[positions]
             workers, inside = rows[labels.is_worker[rows]], rows[labels.in_call[rows]]
             callers = np.unique(self._threads[inside]).tolist()
-            by_caller = [_Caller(list(self._call_runs(of_thread[c + 1], c, workers))) for c in callers]
-            runs = [run for caller in by_caller for run in caller.runs]
-            clusters = list(self._clusters(self._outside(workers, runs)))
-            runs += [cluster for cluster in clusters if not self._attach(cluster, by_caller)]
-            yield int(pid), runs
+            runs = _Runs.joined([self._call_runs(of_thread[c + 1], c, workers) for c in callers])
+            yield int(pid), self._extended(runs, self._clusters(self._outside(workers, runs)))
 
-    def _call_runs(self, samples: IntArray, thread: int, workers: IntArray) -> Iterator[_Run]:
+    def _call_runs(self, samples: IntArray, thread: int, workers: IntArray) -> _Runs:
         """Cut one thread's samples into runs inside a call."""
         # Arrays of the thread's n samples, and of the n - 1 gaps between neighbours:
         #   inside   0 1 1 1 1 0 1
@@ -186,85 +179,104 @@ class _StackReader:
         is_short = hole <= self._longest_hole[samples][:-1]
         # Only holes too long for the caller itself, and not longer than any wait, are worth a look at the
         # workers.
-        for gap in np.flatnonzero(joined & ~is_short & (hole <= self._long)).tolist():
-            is_short[gap] = self._filled(samples[gap], samples[gap + 1], workers)
+        gaps = np.flatnonzero(joined & ~is_short & (hole <= self._long))
+        is_short[gaps] = self._filled(samples[gaps], samples[gaps + 1], workers)
         self._note_bridged(hole[joined & is_short])
         opens = inside & ~np.append(False, joined & is_short)
         closes = inside & ~np.append(joined & is_short, False)
         first, last = np.flatnonzero(opens), np.flatnonzero(closes)
-        after, before = np.append(-_NEVER, times)[first], np.append(times, _NEVER)[last + 1]
-        stacks = self._stacks[samples[first]]
-        arrays = (times[first], times[last], samples[first], samples[last], stacks, after, before)
-        for first_ns, last_ns, first_sample, last_sample, stack, after_ns, before_ns in zip(
-            *(array.tolist() for array in arrays), strict=True
-        ):
-            yield _Run(first_ns, last_ns, first_sample, last_sample, thread, stack, after_ns, before_ns)
+        return _Runs(
+            times[first],
+            times[last],
+            samples[last],
+            np.full(len(first), thread),
+            self._stacks[samples[first]].astype(np.int64),
+            np.append(-_NEVER, times)[first],
+            np.append(times, _NEVER)[last + 1],
+        )
 
     def _note_bridged(self, holes: IntArray) -> None:
-        self.bridged_ns += holes[holes > SHORT_HOLE * self._period].tolist()
+        long = holes[holes > SHORT_HOLE * self._period]
+        self._bridged += len(long)
+        self._longest_bridged_ns = max(self._longest_bridged_ns, int(long.max(initial=0)))
 
-    def _filled(self, before: int, after: int, workers: IntArray) -> bool:
-        """Return whether worker samples leave no unexplained hole between two samples of the caller."""
+    def _filled(self, before: IntArray, after: IntArray, workers: IntArray) -> BoolArray:
+        """Mark the holes, between samples of a caller, that worker samples leave no unexplained part of."""
         # Positions of samples are in time order, so the workers between two samples are a slice:
         #   before ─── w ── w ───── w ── after     each step short enough for the sample before it
-        low, high = np.searchsorted(workers, [before, after])
-        chain = np.concatenate([[before], workers[low:high], [after]])
-        return len(chain) > 2 and bool((np.diff(self._times[chain]) <= self._longest_hole[chain[:-1]]).all())
+        low, high = np.searchsorted(workers, before), np.searchsorted(workers, after)
+        filled = low < high
+        low, last = low[filled], high[filled] - 1
+        long_steps = np.append(0, np.cumsum(~self._reaches(workers[:-1], workers[1:])))
+        filled[filled] = (
+            self._reaches(before[filled], workers[low])
+            & self._reaches(workers[last], after[filled])
+            & (long_steps[last] == long_steps[low])
+        )
+        return filled
 
-    def _outside(self, workers: IntArray, runs: list[_Run]) -> IntArray:
+    def _reaches(self, before: IntArray, after: IntArray) -> BoolArray:
+        """Mark the pairs of samples that have no unexplained hole between them."""
+        marked: BoolArray = self._times[after] - self._times[before] <= self._longest_hole[before]
+        return marked
+
+    def _outside(self, workers: IntArray, runs: _Runs) -> IntArray:
         """Return the worker samples that lie in no run."""
         # +1 where a run begins and -1 after it ends: the running sum counts the runs around each sample.
-        edges = np.zeros(len(workers) + 1, np.int64)
         times = self._times[workers]
-        np.add.at(edges, np.searchsorted(times, [run.first_ns for run in runs], "left"), 1)
-        np.add.at(edges, np.searchsorted(times, [run.last_ns for run in runs], "right"), -1)
-        outside: IntArray = workers[np.cumsum(edges[:-1]) == 0]
+        begins, ends = (
+            np.bincount(edges, minlength=len(workers) + 1)
+            for edges in (
+                np.searchsorted(times, runs.first_ns),
+                np.searchsorted(times, runs.last_ns, "right"),
+            )
+        )
+        outside: IntArray = workers[np.cumsum(begins - ends)[:-1] == 0]
         return outside
 
-    def _clusters(self, samples: IntArray) -> Iterator[_Run]:
-        """Yield groups of samples without an unexplained hole."""
-        if not len(samples):
-            return
-        hole = np.diff(self._times[samples])
-        is_apart = hole > self._longest_hole[samples[:-1]]
-        self._note_bridged(hole[~is_apart])
-        cuts = np.flatnonzero(is_apart)
-        firsts = samples[np.append(0, cuts + 1)]
-        lasts = samples[np.append(cuts, len(samples) - 1)]
-        for first, last in zip(firsts.tolist(), lasts.tolist(), strict=True):
-            yield _Run(int(self._times[first]), int(self._times[last]), first, last)
+    def _clusters(self, samples: IntArray) -> _Runs:
+        """Return groups of samples without an unexplained hole."""
+        is_joined = self._reaches(samples[:-1], samples[1:])
+        self._note_bridged(np.diff(self._times[samples])[is_joined])
+        first = samples[np.append(True, ~is_joined)[: len(samples)]]
+        last = samples[np.append(~is_joined, True)[: len(samples)]]
+        unlimited = (np.full(len(first), value, np.int64) for value in (-1, -1, -_NEVER, _NEVER))
+        return _Runs(self._times[first], self._times[last], last, *unlimited)
 
-    def _attach(self, cluster: _Run, callers: Sequence[_Caller]) -> bool:
-        """Extend the run next to the cluster over it; return False where there is none, or several."""
-        # A cluster may lie beside runs of several callers. Which of them it served is then unknown, and a
-        # guess would move its time into the wrong call: it stays a window of its own.
-        after = [
-            run for caller in callers for run in caller.until(cluster.first_ns) if self._follows(cluster, run)
-        ]
-        before = [
-            run for caller in callers for run in caller.since(cluster.last_ns) if self._precedes(cluster, run)
-        ]
-        candidates = after or before
-        if len(candidates) != 1:
-            return False
-        run = candidates[0]
-        # The run grows up to, and not over, its thread's next sample outside the call (``before_ns``,
-        # ``after_ns``).
-        if after:
-            run.last_ns, run.last_sample = min(cluster.last_ns, run.before_ns - 1), cluster.last_sample
-        else:
-            run.first_ns = max(cluster.first_ns, run.after_ns + self._tail)
-            run.first_sample = cluster.first_sample
-        return True
+    def _extended(self, runs: _Runs, clusters: _Runs) -> _Runs:
+        """Extend each run over the cluster next to it; a cluster beside no run, or several, is a run itself.
 
-    def _follows(self, cluster: _Run, run: _Run) -> bool:
-        hole = cluster.first_ns - run.last_ns
-        return 0 <= hole <= self._longest_hole[run.last_sample] and cluster.first_ns < run.before_ns
+        A cluster may lie beside runs of several callers. Which of them it served is then unknown, and a guess
+        would move its time into the wrong call. A run that it follows goes before one that it precedes.
+        """
+        if not len(clusters):
+            return runs
+        # A run grows up to, and not over, its thread's next sample outside the call (``before_ns``,
+        # ``after_ns``). Clusters lie further apart than the samples of one: a run that one follows is out of
+        # reach for the next.
+        reach_ns = np.minimum(runs.before_ns - 1, runs.last_ns + self._longest_hole[runs.last_sample])
+        first = np.searchsorted(clusters.first_ns, runs.last_ns, "left")
+        beyond = np.searchsorted(clusters.first_ns, reach_ns, "right")
+        attached, followed, contested = _only_open(first, beyond, len(clusters))
+        last_ns = runs.last_ns.copy()
+        last_ns[followed] = np.minimum(clusters.last_ns[attached], runs.before_ns[followed] - 1)
 
-    def _precedes(self, cluster: _Run, run: _Run) -> bool:
-        hole = run.first_ns - cluster.last_ns
-        is_after_caller = run.after_ns + self._tail <= cluster.last_ns
-        return is_after_caller and 0 <= hole <= self._longest_hole[cluster.last_sample]
+        # Likewise, no cluster but the last before a run reaches it.
+        latest = np.searchsorted(clusters.last_ns, runs.first_ns, "right") - 1
+        earliest_ns = runs.after_ns + self._tail
+        hole = runs.first_ns - clusters.last_ns[latest]
+        is_near = (hole <= self._longest_hole[clusters.last_sample[latest]]) & (latest >= 0)
+        precedes = is_near & (earliest_ns <= clusters.last_ns[latest])
+        is_free = np.bincount(latest[precedes], minlength=len(clusters)) == 1
+        is_free[attached] = is_free[contested] = False
+        run = np.flatnonzero(precedes & is_free[latest])
+        first_ns = runs.first_ns.copy()
+        first_ns[run] = np.maximum(clusters.first_ns[latest[run]], earliest_ns[run])
+
+        is_alone = np.ones(len(clusters), bool)
+        is_alone[attached] = is_alone[latest[run]] = False
+        grown = replace(runs, first_ns=first_ns, last_ns=last_ns)
+        return _Runs.joined([grown, clusters.part(is_alone)])
 
     def _entry_point(self, stack: int) -> str:
         """Return the symbol of a stack's prediction frame; workers of a runtime have no such stack, -1."""
@@ -273,3 +285,32 @@ class _StackReader:
         stacks = self._trace.stacks
         frame = stacks.stack(stack)[self._labels.classification.boundary[stack]]
         return str(stacks.symbols[frame])
+
+
+def _only_open(first: IntArray, beyond: IntArray, clusters: int) -> tuple[list[int], list[int], list[int]]:
+    """Return the clusters that are within reach of one run, their runs, and those within reach of several.
+
+    Each run reaches the clusters from ``first`` to ``beyond``, and is closed by the one that it gets.
+    """
+    runs = np.flatnonzero(first < beyond)
+    runs = runs[np.argsort(first[runs], kind="stable")]
+    in_reach = np.bincount(first[runs], minlength=clusters + 1) - np.bincount(
+        beyond[runs], minlength=clusters + 1
+    )
+    opening = deque(zip(first[runs].tolist(), beyond[runs].tolist(), runs.tolist(), strict=True))
+    closing: list[tuple[int, int]] = []
+    opened: set[int] = set()
+    attached, owners, contested = [], [], []
+    for cluster in np.flatnonzero(np.cumsum(in_reach)).tolist():
+        while opening and opening[0][0] <= cluster:
+            _, end, run = opening.popleft()
+            opened.add(run)
+            heappush(closing, (end, run))
+        while closing and closing[0][0] <= cluster:
+            opened.discard(heappop(closing)[1])
+        if len(opened) == 1:
+            attached.append(cluster)
+            owners.append(opened.pop())
+        elif opened:
+            contested.append(cluster)
+    return attached, owners, contested
