@@ -35,6 +35,12 @@ class Limits:
     """The memory for making one download; 0 is as for a worker."""
     downloads: int = 2
     """The number of downloads that are made at once."""
+    table_workers: int = 1
+    """The number of tables that are read at once."""
+    table_seconds: float = 20 * 60
+    """The time for reading one table."""
+    table_bytes: int = 4 << 30
+    """The largest table that is stored for a page."""
     job_starts: int = 3
     """The number of starts after which a recording that was never read to its end is marked as failed."""
     deleted_seconds: float = 30 * 24 * 3600

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from dashboard.library.store import UPLOADED_FILE
 from tracekit.errors import InputError
 from tracekit.parsers.bundle.container import is_archive, is_bundle_folder
 
@@ -50,6 +51,14 @@ def head_of(path: Path) -> bytes:
     """Return a file's first bytes."""
     with path.open("rb") as file:
         return file.read(HEAD_BYTES)
+
+
+def inputs_of(path: Path, name: str, is_uploaded: bool) -> list[Path]:
+    """Return the files to open of a recording: ``path``, or what its folder of an upload holds."""
+    if not is_uploaded:
+        return [path]
+    single = path / UPLOADED_FILE
+    return [single] if single.is_file() else openable(path, name)
 
 
 def openable(folder: Path, name: str) -> list[Path]:

@@ -16,6 +16,7 @@ from dashboard.jobs.comparisons import Comparisons
 from dashboard.jobs.downloads import Downloads
 from dashboard.jobs.queue import JobQueue, Kind
 from dashboard.jobs.reading import ReadingJobs
+from dashboard.jobs.tables import TableJobs
 from dashboard.library.catalog import (
     FINISHED,
     UNFINISHED,
@@ -57,6 +58,7 @@ class Library:
         self.queue = JobQueue(limits.jobs)
         self._jobs = ReadingJobs(self._store, self._catalog, self.queue, limits)
         self.downloads = Downloads(self, self.queue, limits)
+        self.tables = TableJobs(self, self.queue, limits)
         self.comparisons = Comparisons(self, self._store, self.queue, limits)
         self.uploads = Uploads(self._store, self._catalog, limits, self._jobs.wake)
         try:

@@ -1,0 +1,145 @@
+"""Reading a recording's tables for its page: each once, by a worker, when it is opened first.
+
+The tables are kept beside the results: reading the recording again, or dropping or purging it, removes them::
+
+    recordings/<id>/results/tables/<run>-<number>/   appears whole, by renaming: see ``tables.storing``
+                    work-…/                          a table that is being read, and its worker's log
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections import OrderedDict
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from dashboard.errors import Busy, Conflict, NotFound
+from dashboard.jobs.process import WorkerProcess, work_folder, worker_memory_bytes
+from dashboard.jobs.queue import Job, JobQueue, JobStatus, Kind
+from dashboard.jobs.ready_recordings import ReadyRecordings, revision, unchanged
+from dashboard.jobs.workers.table import MADE, TableTask
+from dashboard.library.store import TEMPORARY
+from dashboard.settings import Limits
+from dashboard.tables.storing import CONTENTS, FOLDER
+from tracekit.errors import TracekitError
+
+_MOST_WAITING = 16
+_MOST_FAILURES = 1_000
+
+
+class TableFailed(TracekitError):  # noqa: N818
+    """Failure to read a table, with the reason as a sentence."""
+
+
+@dataclass(frozen=True)
+class TablePlace:
+    """A table by its run and its number in the run's list; the number 0 is the list of all tables."""
+
+    run: int
+    number: int
+
+    @property
+    def name(self) -> str:
+        """The name of its folder or file."""
+        return f"{self.run}-{self.number}" if self.number else CONTENTS
+
+
+class TableJobs:
+    """Reads tables and keeps them; safe to use from several threads."""
+
+    def __init__(self, library: ReadyRecordings, queue: JobQueue, limits: Limits) -> None:
+        self._library, self._queue, self._limits = library, queue, limits
+        self.kind = Kind("table", "Reading this table", limits.table_workers, priority=1, most=_MOST_WAITING)
+        self._lock = threading.Lock()
+        self._failures: OrderedDict[tuple[str, str, str], str] = OrderedDict()
+
+    def kept(self, recording_id: str, place: TablePlace, again: bool = False) -> Path | JobStatus:
+        """Return the folder of a stored table, or the file of the list; while it is read, return its status.
+
+        Reading begins with the first call; ``again`` begins it once more after a failure. Raises ``NotFound``
+        if the recording is deleted or not ready, ``TableFailed`` with the reason if the table cannot be read,
+        ``Conflict`` if the recording's file has changed, ``Busy`` and ``NoSpace``.
+        """
+        output = self._library.analysis_path(recording_id).parent / FOLDER / place.name
+        key = (recording_id, place.name)
+        # A failure belongs to one reading of the recording: after the next one, the table is tried again.
+        failure_key = (*key, revision(self._library, recording_id))
+        with self._lock:
+            if output.exists():
+                return output
+            job = self._queue.find(self.kind, key)
+            if job is None:
+                if again:
+                    self._failures.pop(failure_key, None)
+                if failure := self._failures.get(failure_key):
+                    raise TableFailed(failure)
+                unchanged(self._library, recording_id, "opened further")
+                job = self._queue.submit(self.kind, key, lambda job: self._make(job, output, place))
+        return job.status
+
+    def _make(self, job: Job, output: Path, place: TablePlace) -> None:
+        recording_id, name = job.key
+        before = revision(self._library, recording_id)
+        try:
+            self._read(job, output, place, before)
+        except (Busy, NotFound):  # the next request starts it again, or reports what has gone
+            raise
+        except (TracekitError, OSError) as error:
+            if not job.cancelled.is_set():
+                self._note(
+                    (recording_id, name, before),
+                    str(error) if isinstance(error, TracekitError) else f"The disk failed: {error.strerror}.",
+                )
+            raise
+
+    def _note(self, key: tuple[str, str, str], failure: str) -> None:
+        with self._lock:
+            self._failures[key] = failure
+            if len(self._failures) > _MOST_FAILURES:
+                self._failures.popitem(last=False)
+
+    def _read(self, job: Job, output: Path, place: TablePlace, before: str) -> None:
+        recording = self._library.recording(job.key[0])
+        folder = output.parents[2]
+        is_uploaded = recording.origin != "file"
+        with work_folder(folder, self._limits.free_disk_bytes) as work:
+            task = TableTask(
+                recording.name,
+                os.fsencode(folder / "input" if is_uploaded else recording.path).hex(),
+                is_uploaded,
+                place.run,
+                place.number,
+                _schema(output.parent / CONTENTS, place),
+                self._limits.table_bytes,
+            )
+            process = WorkerProcess(
+                "dashboard.jobs.workers.table",
+                [str(work)],
+                log=work / "log",
+                task=asdict(task),
+                temporary=work / TEMPORARY,
+                reports=True,
+                seconds=self._limits.table_seconds,
+                memory_bytes=worker_memory_bytes(self._limits),
+            )
+            result = job.run(process)
+            if not (work / MADE).exists():
+                raise TableFailed(result.problem("Reading this table") or "The table was not stored.")
+            if revision(self._library, recording.id) != before:
+                raise Conflict(f"{recording.name} was read again meanwhile. Open the table again.")
+            output.parent.mkdir(mode=0o700, exist_ok=True)
+            (work / MADE).replace(output)
+        self._library.note_results(recording.id)
+
+
+def _schema(contents: Path, place: TablePlace) -> str:
+    """Return the schema of a table by the list, so that no other is opened; "" if it is not known."""
+    try:
+        runs = json.loads(contents.read_bytes())["runs"]
+        tables = next(listed["tables"] for listed in runs if listed["run"] == place.run)
+        table = tables[place.number - 1]
+        return "" if table["is_cut"] else str(table["schema"])
+    except (OSError, ValueError, LookupError, StopIteration):
+        return ""

@@ -1,0 +1,294 @@
+"""Routes of a recording's tables: the list, pages, rows, lanes, and files of what is shown."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable
+from typing import IO, Any, cast
+
+import numpy as np
+from flask import Flask, Response, jsonify, request, send_file
+
+from dashboard.errors import NotFound
+from dashboard.jobs.queue import JobStatus
+from dashboard.jobs.tables import TablePlace
+from dashboard.library.library import Library
+from dashboard.routes.caching import cacheable
+from dashboard.routes.downloads import file_stem
+from dashboard.tables.cache import TableCache
+from dashboard.tables.lanes import MOST_PIXELS, LaneChoice, lane_document, members
+from dashboard.tables.pages import (
+    MOST_ROWS,
+    csv_pieces,
+    page_cells,
+    row_document,
+    table_document,
+    write_parquet,
+)
+from dashboard.tables.selection import RowQuery
+from dashboard.tables.stored import StoredTable
+from tracekit.errors import UsageError
+
+_WHOLE = re.compile(r"[0-9]{1,18}")
+_TIME = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,20})?")
+_TABLE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
+_COLUMNS = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4})*")
+_SORT = re.compile(r"(-?)([0-9]{1,4})")
+_WHERE = re.compile(r"([0-9]{1,4}):(.*)", re.DOTALL)
+_MOST_LETTERS = 1_000
+_MOST_CONDITIONS = 64
+_ADDRESS = "/api/recordings/<recording>/tables"
+_PARAMETERS = {
+    "page": "again columns count first from sort text to where row",
+    "file": "columns from sort text to where",
+    "lane": "again from group member pixels to value",
+    "": "again",
+    "row": "",
+    "members": "",
+}
+
+
+class _OpenTables:
+    """The tables of a library as requests ask for them."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self.cache = TableCache()
+
+    def opened(self, recording: str, name: str) -> StoredTable | JobStatus:
+        """Return a table, or the status of its reading."""
+        kept = self._library.tables.kept(recording, _place(name), _is_again())
+        return kept if isinstance(kept, JobStatus) else self.cache.table(kept)
+
+    def respond(self, recording: str, name: str, answer: Callable[[StoredTable], Any]) -> Response:
+        """Return what a function makes of a table as JSON; with 202, the status of its reading."""
+        table = self.opened(recording, name)
+        return _progress(table) if isinstance(table, JobStatus) else _private(jsonify(answer(table)))
+
+
+def register(server: Flask, library: Library) -> None:
+    """Add the routes below ``/api/recordings/<id>/tables``, and ``/recordings/<id>/table/<table>.csv``."""
+    tables = _OpenTables(library)
+    _register_pages(server, library, tables)
+    _register_lanes(server, tables)
+    _register_files(server, library, tables)
+
+
+def _register_pages(server: Flask, library: Library, tables: _OpenTables) -> None:
+    @server.get(_ADDRESS)
+    def list_tables(recording: str) -> Response:
+        _check_parameters("")
+        kept = library.tables.kept(recording, TablePlace(0, 0), _is_again())
+        if isinstance(kept, JobStatus):
+            return _progress(kept)
+        return cacheable(send_file(kept, "application/json"))
+
+    @server.get(f"{_ADDRESS}/<table>")
+    def table(recording: str, table: str) -> Response:
+        _check_parameters("")
+        return tables.respond(recording, table, table_document)
+
+    @server.get(f"{_ADDRESS}/<table>/page")
+    def page(recording: str, table: str) -> Response:
+        _check_parameters("page")
+
+        def answer(stored: StoredTable) -> dict[str, Any]:
+            first, count = _whole("first", 0), _whole("count", 100)
+            if count > MOST_ROWS:
+                raise UsageError(f"count is at most {MOST_ROWS}.")
+            selected = tables.cache.selected(stored, _query(stored))
+            rows = selected.rows[first : first + count]
+            document: dict[str, Any] = {
+                "total": stored.rows,
+                "matching": selected.matching,
+                "selected": len(selected.rows),
+                "first": first,
+                "rows": rows.tolist(),
+                "cells": page_cells(stored, rows, _columns(stored)),
+            }
+            if request.args.get("row"):
+                place = np.flatnonzero(selected.rows == _row(stored, _whole("row")))
+                document["place"] = int(place[0]) if len(place) else None
+            return document
+
+        return tables.respond(recording, table, answer)
+
+    @server.get(f"{_ADDRESS}/<table>/rows/<row>")
+    def one_row(recording: str, table: str, row: str) -> Response:
+        _check_parameters("row")
+        if not _WHOLE.fullmatch(row):
+            raise NotFound("There is no such row in this table.")
+        return tables.respond(recording, table, lambda stored: row_document(stored, _row(stored, int(row))))
+
+
+def _register_lanes(server: Flask, tables: _OpenTables) -> None:
+    @server.get(f"{_ADDRESS}/<table>/members/<column>")
+    def column_members(recording: str, table: str, column: str) -> Response:
+        _check_parameters("members")
+        if not _WHOLE.fullmatch(column):
+            raise NotFound("There is no such column in this table.")
+        return tables.respond(recording, table, lambda stored: members(stored, _column(stored, int(column))))
+
+    @server.get(f"{_ADDRESS}/<table>/lane")
+    def lane(recording: str, table: str) -> Response:
+        _check_parameters("lane")
+        pixels = _whole("pixels", 1_000)
+        if not 1 <= pixels <= MOST_PIXELS:
+            raise UsageError(f"pixels is from 1 to {MOST_PIXELS:,}.")
+        start, end = _time("from"), _time("to")
+        if start is None or end is None or start >= end:
+            raise UsageError("from and to are nanoseconds, from before to.")
+
+        def answer(stored: StoredTable) -> dict[str, Any]:
+            choice = _lane_choice(stored)
+            return lane_document(stored, choice, tables.cache.lane(stored, choice), start, end, pixels)
+
+        return tables.respond(recording, table, answer)
+
+
+def _register_files(server: Flask, library: Library, tables: _OpenTables) -> None:
+    @server.get("/recordings/<recording>/table/<name>")
+    def file(recording: str, name: str) -> Response:
+        _check_parameters("file")
+        stem, _, ending = name.rpartition(".")
+        if ending not in ("csv", "parquet"):
+            raise NotFound("There is no such download; there are .csv and .parquet.")
+        stored = tables.opened(recording, stem)
+        if isinstance(stored, JobStatus):
+            raise NotFound("This table is being read. Try again when its page shows it.")
+        rows, columns = tables.cache.selected(stored, _query(stored)).rows, _columns(stored)
+        file_name = f"{file_stem(library.recording(recording).name)}.{file_stem(stored.schema)}.{ending}"
+        if ending == "csv":
+            response = Response(csv_pieces(stored, rows, columns), mimetype="text/csv")
+            response.headers["Content-Disposition"] = f'attachment; filename="{_ascii(file_name)}"'
+        else:
+            content = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the response
+            write_parquet(stored, rows, columns, cast(IO[bytes], content))
+            content.seek(0)
+            response = send_file(
+                cast(IO[bytes], content),
+                "application/vnd.apache.parquet",
+                as_attachment=True,
+                download_name=file_name,
+            )
+        response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        return _private(response)
+
+
+def _progress(state: JobStatus) -> Response:
+    response = jsonify({"stage": state.stage, "progress": state.progress})
+    response.status_code = 202
+    return _private(response)
+
+
+def _private(response: Response) -> Response:
+    response.headers["Cache-Control"] = "private, no-cache"
+    return response
+
+
+def _ascii(name: str) -> str:
+    return name.encode("ascii", "replace").decode().replace("?", "-").replace('"', "-")
+
+
+def _check_parameters(route: str) -> None:
+    """Refuse unknown parameters: a misspelt filter would show rows that it was meant to hide."""
+    known = _PARAMETERS[route].split()
+    for name in request.args:
+        if name not in known:
+            raise UsageError(
+                f"'{name[:40]}' is no parameter of this address; it has {', '.join(known) or 'none'}."
+            )
+
+
+def _is_again() -> bool:
+    return request.args.get("again", "") == "1"
+
+
+def _place(name: str) -> TablePlace:
+    match = _TABLE.fullmatch(name)
+    if match is None:
+        raise NotFound("There is no such table in this recording.")
+    return TablePlace(int(match[1]), int(match[2]))
+
+
+def _query(table: StoredTable) -> RowQuery:
+    text = request.args.get("text", "")
+    conditions = request.args.getlist("where")
+    if max(map(len, (text, *conditions))) > _MOST_LETTERS or len(conditions) > _MOST_CONDITIONS:
+        raise UsageError(f"A filter has no more than {_MOST_LETTERS:,} characters.")
+    start, end = _time("from"), _time("to")
+    if (start is None) != (end is None):
+        raise UsageError("A range of time needs both from and to.")
+    where = tuple(_condition(table, condition) for condition in conditions)
+    return RowQuery(text, where, _sort(table), start, end)
+
+
+def _condition(table: StoredTable, text: str) -> tuple[int, str]:
+    match = _WHERE.fullmatch(text)
+    if match is None:
+        raise UsageError("where is a column's number, a colon and a condition.")
+    return _column(table, int(match[1])), match[2]
+
+
+def _sort(table: StoredTable) -> tuple[int, bool] | None:
+    text = request.args.get("sort", "")
+    if not text:
+        return None
+    match = _SORT.fullmatch(text)
+    if match is None:
+        raise UsageError("sort is a column's number, with - before it for the opposite order.")
+    return _column(table, int(match[2])), bool(match[1])
+
+
+def _columns(table: StoredTable) -> list[int]:
+    text = request.args.get("columns", "")
+    if not text:
+        return list(range(len(table.columns)))
+    if not _COLUMNS.fullmatch(text[: 6 * len(table.columns)]) or len(text) > 6 * len(table.columns):
+        raise UsageError("columns are numbers with full stops between them.")
+    return [_column(table, int(number)) for number in text.split(".")]
+
+
+def _column(table: StoredTable, column: int) -> int:
+    if column >= len(table.columns):
+        raise UsageError(f"This table has {len(table.columns)} columns; their numbers begin at 0.")
+    return column
+
+
+def _row(table: StoredTable, row: int) -> int:
+    if row >= table.rows:
+        raise NotFound("There is no such row in this table.")
+    return row
+
+
+def _lane_choice(table: StoredTable) -> LaneChoice:
+    value = _column(table, _whole("value")) if request.args.get("value") else None
+    group = _column(table, _whole("group")) if request.args.get("group") else None
+    member = _whole("member") if request.args.get("member") else None
+    if value is not None and table.is_text(value):
+        raise UsageError("Only a column of numbers can be drawn as values.")
+    if group is not None and not table.is_text(group):
+        raise UsageError("Lanes are made per thread, per process or per text.")
+    return LaneChoice(value, group, member)
+
+
+def _time(name: str) -> int | None:
+    text = request.args.get(name, "")
+    if not text:
+        return None
+    if not _TIME.fullmatch(text):
+        raise UsageError(f"{name} is a number of nanoseconds.")
+    whole, _, fraction = text.partition(".")
+    # Rows have whole nanoseconds: the first one at or after the time.
+    return int(whole) + (1 if fraction.strip("0") and not whole.startswith("-") else 0)
+
+
+def _whole(name: str, default: int | None = None) -> int:
+    text = request.args.get(name, "")
+    if not text and default is not None:
+        return default
+    if not _WHOLE.fullmatch(text):
+        raise UsageError(f"{name} is a whole number.")
+    return int(text)

@@ -1,0 +1,1 @@
+"""Tables of a recording: stored once as Arrow columns, then filtered, sorted and drawn from the disk."""

@@ -1,0 +1,84 @@
+"""Opened tables of a library, and the rows that queries select: bounded caches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dashboard.tables.lanes import LaneChoice, LaneRows, lane_rows
+from dashboard.tables.selection import RowQuery, Rows, matching_mask, time_mask
+from dashboard.tables.stored import Bools, StoredTable, open_table, revision_of
+from dashboard.tiles.cache import SampleCache
+
+_MOST_OPEN = 24
+_ROW_BYTES = 256 << 20
+_OVERHEAD_BYTES = 1_000
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The rows of a query in its order; ``matching`` counts those of the whole run."""
+
+    rows: Rows
+    matching: int
+
+
+class TableCache:
+    """Tables that are mapped, and orders and selections of their rows; safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._open: SampleCache[StoredTable] = SampleCache(_MOST_OPEN, lambda _table: 1)
+        self._rows: SampleCache[Rows | Bools | None] = SampleCache(
+            _ROW_BYTES, lambda rows: _OVERHEAD_BYTES + (0 if rows is None else rows.nbytes)
+        )
+        self._lanes: SampleCache[LaneRows] = SampleCache(_ROW_BYTES, lambda lane: lane.nbytes)
+
+    def table(self, folder: Path) -> StoredTable:
+        """Return the table of a folder; raises ``NotFound`` if it is damaged."""
+        key = f"{folder}\0{revision_of(folder)}"
+        try:
+            return self._open.get(key, lambda: open_table(folder))
+        finally:
+            # Files that were removed occupy the disk as long as they are mapped.
+            self._open.drop(lambda other: str(other).startswith(f"{folder}\0") and other != key)
+
+    def mask(self, table: StoredTable, query: RowQuery) -> Bools | None:
+        """Return the rows that match a query's text and conditions; None for all."""
+        return self._cached(  # type: ignore[return-value]
+            table, ("mask", query.text, query.where), lambda: matching_mask(table, query)
+        )
+
+    def selected(self, table: StoredTable, query: RowQuery) -> Selected:
+        """Return the rows of a query in its order."""
+        mask = self.mask(table, query)
+        matching = table.rows if mask is None else int(np.count_nonzero(mask))
+        rows = self._cached(table, query, lambda: self._ordered(table, query, mask))
+        assert rows is not None
+        return Selected(rows.view(np.uint32), matching)
+
+    def lane(self, table: StoredTable, choice: LaneChoice) -> LaneRows:
+        """Return the rows of a lane in order of time."""
+        key = (str(table.folder), table.revision, choice)
+        return self._lanes.get(key, lambda: lane_rows(table, choice))
+
+    def _ordered(self, table: StoredTable, query: RowQuery, mask: Bools | None) -> Rows:
+        if query.from_ns is not None and query.to_ns is not None:
+            in_range = time_mask(table, query.from_ns, query.to_ns)
+            mask = in_range if mask is None else mask & in_range
+        if query.sort is None:
+            if mask is None:
+                return np.arange(table.rows, dtype=np.uint32)
+            return np.flatnonzero(mask).astype(np.uint32)
+        column, descending = query.sort
+        order = self._cached(table, ("order", query.sort), lambda: table.order(column, descending))
+        assert order is not None
+        rows = order.view(np.uint32)
+        return rows if mask is None else rows[mask[rows]]
+
+    def _cached(
+        self, table: StoredTable, key: Hashable, make: Callable[[], Rows | Bools | None]
+    ) -> Rows | Bools | None:
+        return self._rows.get((str(table.folder), table.revision, key), make)
