@@ -1,6 +1,7 @@
 // The list of the selection's samples, in order of time, and the stack of the chosen sample.
 import { make } from "/report-assets/dom.js";
 import { cleanText, formatCount, formatTime, formatWeight } from "/report-assets/numbers.js";
+import { filterQuery } from "./filter_query.js";
 import { errorMessage } from "./requests.js";
 import { createSampleFeed, feedSummary, cachePromises, viewAround } from "./sample_feed.js";
 import { stackDetail } from "./stack_detail.js";
@@ -45,7 +46,7 @@ function followSelection(container, store, { wait, request }) {
   const askNow = () => {
     const { filter, range } = store.state;
     if (!isNear) wait(false); // an invisible list requests nothing
-    else if (range?.isDone !== false) request(selectionQuery(store.state, filter.trim() === "" ? null : filter));
+    else if (range?.isDone !== false) request(selectionQuery(store.state, filterQuery(filter)));
   };
   store.on(["range", "lanes", "filter"], () => {
     if (isNear) wait(true);

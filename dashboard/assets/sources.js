@@ -1,7 +1,7 @@
 // The source of a recording's pictures and sums: a small recording has them in its view, a large one on the server.
 import { resamplePlane } from "/report-assets/occupancy.js";
-import { parseFilter } from "/report-assets/filter.js";
 import { intervalsOf, memorySource } from "/report-assets/source.js";
+import { filterQuery } from "./filter_query.js";
 import { errorMessage } from "./requests.js";
 import { createRetry } from "./retry.js";
 import { createSums } from "./sums.js";
@@ -111,7 +111,7 @@ export function remoteSource(view, address, { fetch = (...all) => globalThis.fet
     ...intervalsOf(view),
     isExact: true,
     listen: (listener) => listeners.push(listener),
-    mask: (text) => (parseFilter(text).length > 0 ? text : null),
+    mask: filterQuery,
     select: (state, mask) => sums.select(state, mask),
     retry() {
       if (sums.allowRetry()) notify("sums");

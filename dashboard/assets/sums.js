@@ -5,7 +5,7 @@ import { createBranches } from "./branches.js";
 
 const SUMS_FORMAT = "tracekit-sums/1";
 
-/** A selection as the server's query parameters; "" is the whole run. */
+/** A selection as the server's query parameters; "" is the whole run. `filter` is that of filterQuery. */
 export function selectionQuery({ range, lanes }, filter) {
   const query = new URLSearchParams();
   if (range) {

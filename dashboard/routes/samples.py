@@ -12,6 +12,7 @@ from flask import Flask, Response, jsonify, request
 from dashboard.errors import NotFound
 from dashboard.library.library import Library
 from dashboard.tiles.cache import OpenRecording, RecordingCache, SampleCache
+from dashboard.tiles.filters import Term, terms_of
 from dashboard.tiles.sample_columns import SampleColumns
 from dashboard.tiles.sample_list import MOST_ROWS, listed, stack_document
 from dashboard.tiles.sample_selection import SampleSelection
@@ -22,7 +23,6 @@ from tracekit.report.viewmodel.occupancy import TILE_LANES, level_count
 
 _BYTES = "application/octet-stream"
 _TILE_BYTES = 32 << 20
-_MAX_FILTER = 2_000
 _MAX_LANES = 50_000
 _WHOLE = re.compile(r"[0-9]{1,18}")
 _LANES = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})*")
@@ -38,14 +38,14 @@ def register(server: Flask, library: Library) -> None:
     def tile(recording: str) -> Response:
         opened = cache.get(recording)
         level, index = _tile_place(opened.samples)
-        block, text = _block(opened.samples), _filter()
+        block, terms = _block(opened.samples), _filter()
 
         def make() -> bytes:
             if block is None:
                 return spans_tile(opened.samples, level, index)
-            return lanes_tile(opened.samples, level, index, block, cache.mask(opened, text))
+            return lanes_tile(opened.samples, level, index, block, cache.mask(opened, terms))
 
-        key = (opened.revision, level, index, block, text)
+        key = (opened.revision, level, index, block, terms)
         return _cached_response(opened, lambda: tiles.get(key, make))
 
     @server.get("/api/recordings/<recording>/sums")
@@ -113,11 +113,8 @@ def _selection(cache: RecordingCache, opened: OpenRecording) -> SampleSelection:
     )
 
 
-def _filter() -> str:
-    text = request.args.get("filter", "")
-    if len(text) > _MAX_FILTER:
-        raise UsageError(f"A filter has no more than {_MAX_FILTER:,} characters.")
-    return text
+def _filter() -> tuple[Term, ...]:
+    return terms_of(request.args.get("filter", ""))
 
 
 def _lanes(samples: SampleColumns) -> frozenset[int] | None:

@@ -12,7 +12,7 @@ import cachetools
 
 from dashboard.errors import NotFound
 from dashboard.library.library import Library
-from dashboard.tiles.filters import parse_filter, row_mask
+from dashboard.tiles.filters import Term, row_mask
 from dashboard.tiles.sample_columns import FOLDER, HEADER, Bools, SampleColumns, open_samples
 
 Value = TypeVar("Value")
@@ -86,9 +86,8 @@ class RecordingCache:
             # Files that were removed occupy the disk as long as they are mapped.
             self._open.drop(lambda key: str(key).startswith(recording_id) and key != revision)
 
-    def mask(self, recording: OpenRecording, text: str) -> Bools | None:
+    def mask(self, recording: OpenRecording, terms: tuple[Term, ...]) -> Bools | None:
         """Return the rows that a filter selects, None for all."""
-        terms = tuple(parse_filter(text))
         return self._masks.get((recording.revision, terms), lambda: row_mask(recording.samples, terms))
 
 

@@ -1,27 +1,30 @@
-"""Filters of samples, with the grammar and meaning of the page's ``filter.js``.
+"""Filters of samples: the terms that the page's ``filter.js`` parsed, and the rows that they select.
 
-All terms must match. ``word``, ``"two words"``, ``-word`` for not, ``a,b`` for either, and ``thread:``,
-``engine:``, ``phase:``, ``window:``, ``binary:`` for one property. tests/filter_cases.json tests both.
+The page parses the text; requests have its terms as JSON. tests/filter_cases.json holds both to the same
+rows.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dashboard.tiles.sample_columns import Bools, Ints, SampleColumns, SampleGroup
+from tracekit.errors import UsageError
 from tracekit.model.vocabulary import ENGINES, PHASES
 from tracekit.report.viewmodel.tree import ROOT
 
-_KEYS = ("thread", "engine", "phase", "window", "binary")
-_BLANK = r"\t-\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
-"""The white space of JavaScript."""
-_TERM = re.compile(rf'(-?)(?:([a-z]+):)?((?:"[^"]*"?|[^{_BLANK}"])*)', re.IGNORECASE)
-_ALTERNATIVE = re.compile(r'(?:"[^"]*"?|[^,"])+')
 _NUMBERS = re.compile(r"([0-9]+)(?:-([0-9]+))?")
+_MAX_VALUES = 200
+_MAX_CHARACTERS = 2_000
+_MAX_DOCUMENT = 20_000
+_WINDOW = "window"
+_MALFORMED = "A filter is a list of terms as JSON, as the page sends it (docs/formats.md)."
 
 
 @dataclass(frozen=True)
@@ -36,21 +39,37 @@ class Term:
     is_negated: bool
 
 
-def parse_filter(text: str) -> list[Term]:
-    """Return a filter's terms; every text is a valid filter."""
-    terms = []
-    for minus, prefix, body in _TERM.findall(text):
-        key = prefix.lower()
-        is_key = key in ("", *_KEYS)
-        values = _alternatives(body if is_key else f"{prefix}:{body}")
-        if values:
-            terms.append(Term(key if is_key else "", values, minus == "-"))
+def terms_of(document: str) -> tuple[Term, ...]:
+    """Return the terms of a request, which may be forged; raise ``UsageError`` for what no page sends."""
+    if len(document) > _MAX_DOCUMENT:
+        raise UsageError(f"A filter has no more than {_MAX_CHARACTERS:,} characters.")
+    try:
+        entries = json.loads(document) if document else []
+    except (ValueError, RecursionError):
+        raise UsageError(_MALFORMED) from None
+    if not isinstance(entries, list):
+        raise UsageError(_MALFORMED)
+    terms = tuple(map(_term, entries))
+    values = [value for term in terms for value in term.values]
+    # Each value is looked for in every text of the recording.
+    if len(values) > _MAX_VALUES:
+        raise UsageError(f"A filter has no more than {_MAX_VALUES} words.")
+    if sum(map(len, values)) > _MAX_CHARACTERS:
+        raise UsageError(f"A filter has no more than {_MAX_CHARACTERS:,} characters.")
     return terms
 
 
-def _alternatives(text: str) -> tuple[str, ...]:
-    parts = (part.replace('"', "").lower() for part in _ALTERNATIVE.findall(text))
-    return tuple(part for part in parts if part)
+def _term(entry: Any) -> Term:
+    if not isinstance(entry, list) or len(entry) != 3:
+        raise UsageError(_MALFORMED)
+    key, values, is_negated = entry
+    if not isinstance(values, list) or not values or not isinstance(is_negated, bool):
+        raise UsageError(_MALFORMED)
+    if not all(isinstance(value, str) and value for value in values):
+        raise UsageError(_MALFORMED)
+    if not isinstance(key, str) or key not in (*_MATCHERS, _WINDOW):
+        raise UsageError(f"A filter has the keys {', '.join(filter(None, (*_MATCHERS, _WINDOW)))}.")
+    return Term(key, tuple(values), is_negated)
 
 
 def row_mask(samples: SampleColumns, terms: Sequence[Term]) -> Bools | None:
@@ -66,8 +85,8 @@ def row_mask(samples: SampleColumns, terms: Sequence[Term]) -> Bools | None:
     #   rows of lane: call   2 0 0 3      →     1 1 1 1 …     mask[rows] = fits[call]
     # Windows depend on time and on nothing else, and each group is sorted by time: they cut its rows into
     # runs.
-    of_time = [term for term in terms if term.key == "window"]
-    call_terms = [(_MATCHERS[term.key](samples, term.values), term) for term in terms if term.key != "window"]
+    of_time = [term for term in terms if term.key == _WINDOW]
+    call_terms = [(_MATCHERS[term.key](samples, term.values), term) for term in terms if term.key != _WINDOW]
     windows = [(_window_edges(samples, term.values), term) for term in of_time]
     mask = np.zeros(samples.total, np.bool_)
     call = samples["call"]

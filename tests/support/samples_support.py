@@ -15,7 +15,7 @@ import numpy as np
 from trace_support import ANE, ANE_WAIT, BNNS, LOAD, MS, RUNTIME, UI, trace_of
 from view_support import View, decoded, recording
 
-from dashboard.tiles.filters import parse_filter, row_mask
+from dashboard.tiles.filters import Term, row_mask
 from dashboard.tiles.sample_columns import SampleColumns, open_samples
 from dashboard.tiles.sorted_times import compacted
 from dashboard.tiles.writing import write_samples
@@ -245,8 +245,17 @@ def times(name: str, values: Sequence[int], runs: Sequence[int]) -> dict[str, An
     return {f"{name}_{part}": array for part, array in parts.items()}
 
 
-def kept(samples: SampleColumns, text: str) -> list[bool] | None:
-    mask = row_mask(samples, parse_filter(text))
+def terms_in(text: str) -> tuple[Term, ...]:
+    """Return the terms of ``key:a,b`` and ``-word``, without quotes; the page parses the whole grammar."""
+    parts = [word.rpartition(":") for word in text.split()]
+    return tuple(
+        Term(key.lstrip("-"), tuple(body.lstrip("-").split(",")), f"{key}{body}".startswith("-"))
+        for key, _colon, body in parts
+    )
+
+
+def kept(samples: SampleColumns, terms: Sequence[Term]) -> list[bool] | None:
+    mask = row_mask(samples, terms)
     return None if mask is None else mask.tolist()
 
 

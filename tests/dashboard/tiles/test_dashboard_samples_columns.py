@@ -24,6 +24,7 @@ from samples_support import (
     recording,
     rows_of,
     sorted_by_group,
+    terms_in,
     trace_of,
 )
 from trace_support import ANE, BNNS, UI
@@ -31,7 +32,7 @@ from trace_support import ANE, BNNS, UI
 from dashboard.errors import NotFound
 from dashboard.tiles import cache as cache_module
 from dashboard.tiles.cache import RecordingCache, SampleCache
-from dashboard.tiles.filters import parse_filter, row_mask
+from dashboard.tiles.filters import row_mask
 from dashboard.tiles.sample_columns import open_samples
 from dashboard.tiles.sample_list import listed
 from dashboard.tiles.sample_selection import SampleSelection
@@ -157,11 +158,11 @@ def test_files_that_are_replaced_while_they_are_opened_are_not_mixed(
 def test_many_viewers_at_once_get_what_one_gets(tmp_path: Path) -> None:
     opened(tmp_path, many(500))
     cache = RecordingCache(FakeLibrary(tmp_path))  # type: ignore[arg-type]
-    queries = [(level, text) for level in range(4) for text in ("", "engine:ane", "-thread:t0 BNNS,main")]
+    queries = [(level, text) for level in range(4) for text in ("", "engine:ane", "-thread:t0 bnns,main")]
 
     def answer(question: tuple[int, str]) -> bytes:
         opened_recording = cache.get(READY)
-        mask = cache.mask(opened_recording, question[1])
+        mask = cache.mask(opened_recording, terms_in(question[1]))
         return lanes_tile(opened_recording.samples, question[0], 0, 0, mask) + sums_block(
             opened_recording.samples, SampleSelection(0, 1 << 40, None, mask)
         )
@@ -179,12 +180,12 @@ def test_python_does_no_work_per_sample(what: str, tmp_path: Path) -> None:
     for count in (400, 8_000):
         (tmp_path / str(count)).mkdir()
         samples = opened(tmp_path / str(count), few_stacks(count))
-        mask = row_mask(samples, parse_filter("engine:ane"))
+        mask = row_mask(samples, terms_in("engine:ane"))
         work = {
             "tile": lambda samples=samples: lanes_tile(samples, 1, 0, 0, None),
             "filtered tile": lambda samples=samples, mask=mask: lanes_tile(samples, 1, 0, 0, mask),
             "sums": lambda samples=samples: sums_block(samples, SampleSelection(0, 1 << 40)),
-            "filter": lambda samples=samples: row_mask(samples, parse_filter("main window:0 -phase:wait")),
+            "filter": lambda samples=samples: row_mask(samples, terms_in("main window:0 -phase:wait")),
             "rows": lambda samples=samples: listed(samples, SampleSelection(0, 1 << 40), "", 10),
         }
         samples.groups_of_lanes  # noqa: B018 - known from now on

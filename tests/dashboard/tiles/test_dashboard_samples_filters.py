@@ -1,4 +1,4 @@
-"""Filters select the same samples on the server and on the page: shared cases, and the page's own code."""
+"""Filters select the same samples on the server and on the page, which parses them: shared cases, and its own code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from samples_support import (
     view_block,
 )
 
-from dashboard.tiles.filters import parse_filter
+from dashboard.tiles.filters import Term, terms_of
+from tracekit.errors import UsageError
 
 CASES = json.loads((ROOT / "tests" / "filter_cases.json").read_text("utf-8"))
 WORDS = [
@@ -43,18 +44,54 @@ WORDS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "terms"), CASES["terms"])
-def test_the_grammar(text: str, terms: list[Any]) -> None:
-    assert [[term.key, list(term.values), term.is_negated] for term in parse_filter(text)] == terms
+TERM = '["", ["a"], false]'
 
 
-@pytest.mark.parametrize(("text", "rows"), CASES["keeps"])
-def test_what_a_filter_keeps(text: str, rows: list[int] | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "terms", "rows"), CASES["keeps"])
+def test_what_a_filter_keeps(text: str, terms: list[Any], rows: list[int] | None, tmp_path: Path) -> None:
     samples = literal(tmp_path / "samples", CASES)
-    mask = kept(samples, text)
+    mask = kept(samples, [Term(key, tuple(values), is_negated) for key, values, is_negated in terms])
     order = samples["call"].tolist()  # every sample of the cases is a call of its own
     fitting = None if mask is None else sorted(row for row, fits in zip(order, mask, strict=True) if fits)
-    assert fitting == rows
+    assert fitting == rows, text
+
+
+def test_the_terms_of_a_request() -> None:
+    assert terms_of("") == terms_of("[]") == ()
+    assert terms_of(f"[{TERM}, {TERM}]") == (Term("", ("a",), False),) * 2
+    assert terms_of('[["engine", ["ane", "\\ud800"], true]]') == (Term("engine", ("ane", "\ud800"), True),)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        *("engine:ane", "{}", "null", "1", '"a"', "[1]", "[[]]", "[{}]", f"{TERM}", "NaN", "9" * 9_000),
+        *(
+            "[" * 9_000,
+            '[["", ["a"]]]',
+            '[["", ["a"], false, 1]]',
+            '[["", [], false]]',
+            '[["", [""], false]]',
+        ),
+        *('[["", "a", false]]', '[["", [1], false]]', '[["", ["a"], 0]]'),
+    ],
+)
+def test_what_is_no_list_of_terms_is_refused(document: str) -> None:
+    with pytest.raises(UsageError, match=r"^A filter is a list of terms as JSON"):
+        terms_of(document)
+
+
+def test_other_keys_and_too_much_are_refused() -> None:
+    for key in ('"color"', "1", "[]", '"Engine"'):
+        with pytest.raises(UsageError, match=r"keys thread, engine, phase, binary, window\.$"):
+            terms_of(f"[{TERM}]".replace('""', key))
+    assert len(terms_of(",".join([TERM] * 200).join("[]"))) == 200
+    with pytest.raises(UsageError, match="no more than 200 words"):
+        terms_of(",".join([TERM] * 201).join("[]"))
+    terms_of(f"[{TERM}]".replace('"a"', f'"{"a" * 2_000}"'))
+    for document in (f"[{TERM}]".replace('"a"', f'"{"a" * 2_001}"'), " " * 20_001):
+        with pytest.raises(UsageError, match="no more than 2,000 characters"):
+            terms_of(document)
 
 
 def filters(seed: int, count: int) -> list[str]:
@@ -81,8 +118,8 @@ def test_the_page_keeps_the_same_samples(name: str, tmp_path: Path) -> None:
     of_page = [(t, lane, kind >> 4, kind & 15, node) for t, lane, kind, node in zip(*columns, strict=True)]
     assert sorted(of_page) == sorted(rows)
     matches, expected = {}, {}
-    for text, numbers in zip(texts, page_rows(tmp_path, analysis, texts), strict=True):
-        mask = kept(samples, text)
+    for text, (terms, numbers) in zip(texts, page_rows(tmp_path, analysis, texts), strict=True):
+        mask = kept(samples, terms_of(terms))
         matches[text] = (
             None if mask is None else sorted(r for r, fits in zip(rows, mask, strict=True) if fits)
         )
@@ -92,7 +129,7 @@ def test_the_page_keeps_the_same_samples(name: str, tmp_path: Path) -> None:
     assert len(some) > 20
 
 
-def page_rows(folder: Path, analysis: Analysis, texts: list[str]) -> list[list[int] | None]:
+def page_rows(folder: Path, analysis: Analysis, texts: list[str]) -> list[Any]:
     node = shutil.which("node") or missing("node is not installed: the page's filter is not compared")
     (folder / "view").write_bytes(view_block(analysis, full=True))
     (folder / "texts.json").write_text(json.dumps(texts))
@@ -103,5 +140,5 @@ def page_rows(folder: Path, analysis: Analysis, texts: list[str]) -> list[list[i
         str(folder / "texts.json"),
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    answers: list[list[int] | None] = json.loads(done.stdout)
+    answers: list[Any] = json.loads(done.stdout)
     return answers

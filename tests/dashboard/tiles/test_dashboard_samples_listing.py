@@ -18,6 +18,7 @@ from samples_support import (
     opened,
     rows_of,
     stack_names,
+    terms_in,
     trace_of,
 )
 from trace_support import ANE, BNNS, UI
@@ -89,7 +90,7 @@ def test_samples_of_one_time_are_not_lost_between_pages(tmp_path: Path) -> None:
 def test_a_selection_s_samples(piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_PIECE_ROWS", piece)
     samples = opened(tmp_path, many())
-    mask = np.array(kept(samples, "engine:ane"))
+    mask = np.array(kept(samples, terms_in("engine:ane")))
     listed_rows = pages(samples, SampleSelection(100 * MS, 300 * MS, frozenset({0, 2}), mask), 11)
     everything = pages(samples, ALL, 1_000)
     assert listed_rows == [

@@ -19,6 +19,7 @@ from samples_support import (
     opened,
     recording,
     sums_of,
+    terms_in,
     trace_of,
 )
 
@@ -72,11 +73,11 @@ def test_the_sums_of_a_recording(name: str, tmp_path: Path) -> None:
     assert parts == [exact_sums(view, [(t < half) == first for t in time]) for first in (True, False)]
 
 
-@pytest.mark.parametrize("text", ["engine:ane,gpu", "-thread:t0 phase:execute", "window:0-40", "BNNS"])
+@pytest.mark.parametrize("text", ["engine:ane,gpu", "-thread:t0 phase:execute", "window:0-40", "bnns"])
 def test_a_filter_leaves_what_fits(text: str, tmp_path: Path) -> None:
     analysis = many()
     samples = opened(tmp_path, analysis)
-    mask = np.array(kept(samples, text))
+    mask = np.array(kept(samples, terms_in(text)))
     selection = SampleSelection(50 * MS, 350 * MS, None, mask)
     expected: dict[tuple[int, int, int], int] = {}
     for (time, _, *key), fits in zip(in_order(samples), mask, strict=True):

@@ -21,6 +21,7 @@ from samples_support import (
     slow_plane,
     slow_tile,
     sorted_by_group,
+    terms_in,
     trace_of,
 )
 from trace_support import ANE, UI
@@ -52,7 +53,7 @@ def test_a_bin_holds_the_share_that_a_loop_over_the_rows_finds(
 def test_a_filter_leaves_the_samples_that_fit(text: str, level: int, index: int, tmp_path: Path) -> None:
     analysis = many(300)
     samples = opened(tmp_path, analysis)
-    mask = np.array(kept(samples, text))
+    mask = np.array(kept(samples, terms_in(text)))
     tile = planes(lanes_tile(samples, level, index, 0, mask))
     fitting = [row for row, fits in zip(sorted_by_group(rows_of(analysis)), mask, strict=True) if fits]
     expected = []

@@ -97,9 +97,11 @@ test("lanes of several blocks and dense measured lanes are asked for with what i
 test("with a filter, wanted samples come from tiles at any zoom, and none are drawn before", async () => {
   const { source, fetch, settled } = opened();
   assert.equal(source.mask("  "), null);
-  const mask = source.mask("a b&c");
+  const mask = source.mask("-a b&c");
+  assert.equal(mask, '[["",["a"],true],["",["b&c"],false]]');
+  assert.equal(source.mask(" -A  b&c"), mask);
   source.prepare(look(0, 10e6, 8, { mask }));
-  assert.deepEqual(tilesOf(fetch.asked.slice(0, 1)), ["level=0&index=0&block=0&filter=a%20b%26c"]);
+  assert.deepEqual(tilesOf(fetch.asked.slice(0, 1)), [`level=0&index=0&block=0&filter=${encodeURIComponent(mask)}`]);
   assert.deepEqual([...source.occupancy(0, 0, 10e6, 4, mask).planes], new Array(8).fill(0));
   await settled();
   assert.deepEqual([...source.occupancy(0, 0, 10e6, 4, mask).planes], [15, 15, 15, 15, 25, 25, 25, 25]);
