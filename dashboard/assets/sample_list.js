@@ -1,10 +1,10 @@
 // The list of the selection's samples, in order of time, and the stack of the chosen sample.
 import { make } from "/report-assets/dom.js";
 import { cleanText, formatCount, formatTime, formatWeight } from "/report-assets/numbers.js";
+import { stackDetail } from "/report-assets/stack_detail.js";
 import { filterQuery } from "./filter_query.js";
 import { errorMessage } from "./requests.js";
 import { createSampleFeed, feedSummary, cachePromises, viewAround } from "./sample_feed.js";
-import { stackDetail } from "./stack_detail.js";
 import { selectionQuery } from "./sums.js";
 
 const LISTED_ROWS = 100;

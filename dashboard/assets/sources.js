@@ -2,7 +2,7 @@
 import { resamplePlane } from "/report-assets/occupancy.js";
 import { intervalsOf, memorySource } from "/report-assets/source.js";
 import { filterQuery } from "./filter_query.js";
-import { errorMessage } from "./requests.js";
+import { errorMessage, fetchChecked } from "./requests.js";
 import { createRetry } from "./retry.js";
 import { createSums } from "./sums.js";
 import { createTileStore } from "./tile_store.js";
@@ -13,7 +13,16 @@ const ANSWER_TIMEOUT_MS = 60_000;
 
 /** The source for a view; `address` is the recording's, below which its tiles and sums are. */
 export function sourceOf(view, address) {
-  return view.tiles ? remoteSource(view, address) : memorySource(view);
+  const source = view.tiles ? remoteSource(view, address) : memorySource(view);
+  return { ...source, sampleAt: (place, _mask, filter) => fetchSample(address, place, filter) };
+}
+
+/** Only the server has all stacks with the frames that decided their engines, also of a small recording. */
+async function fetchSample(address, { lane, time, within }, filter = "") {
+  const query = new URLSearchParams({ lane, time: Math.floor(time), within: Math.ceil(within) });
+  const terms = filterQuery(filter);
+  if (terms !== null) query.set("filter", terms);
+  return (await fetchChecked(`${address}/sample?${query}`)).json();
 }
 
 /** A source (source.js) whose samples stay on the server. */

@@ -1,12 +1,14 @@
 // The page of a recording: the report's sections and the report's code, with a view from the server.
 import { readView } from "/report-assets/decode.js";
 import { make } from "/report-assets/dom.js";
+import { countOf } from "/report-assets/numbers.js";
 import { showProblem, startPage } from "/report-assets/page.js";
 import { SERVER_IS_BACK } from "./alive.js";
 import { fetchChecked } from "./requests.js";
 import { showSampleList } from "./sample_list.js";
 import { sourceOf } from "./sources.js";
 import { buildNodes } from "./tree.js";
+import { createWorkbench } from "./workbench.js";
 
 export async function showRecording(element) {
   const address = `/api/recordings/${encodeURIComponent(element.dataset.recording)}`;
@@ -15,30 +17,37 @@ export async function showRecording(element) {
   try {
     const view = fetchChecked(`${address}/view`).then((response) => response.arrayBuffer());
     view.catch(() => {}); // reported below, once the sections are shown
-    const sections = await (await fetchChecked(`${address}/sections`)).json();
-    document.getElementById("sections").append(...withTimeline(sections.flatMap(buildNodes)));
-    const block = await view;
+    const markup = await (await fetchChecked(`${address}/sections`)).json();
+    const report = markup.flatMap(buildNodes);
+    const own = [sectionOf("timeline", "Timeline", make("p", { className: "note no-script" }, "Loading …")), sectionOf("samples", "Samples")];
+    const distributions = document.getElementById("distributions"); // made by the server: Dash draws its figures
+    const bench = createWorkbench(document.getElementById("bench"), [...report, ...own, ...(distributions ? [distributions] : [])]);
+    showHeadline(document.getElementById("headline"), report);
+    const read = readView(await view);
     status.textContent = "";
-    const read = readView(block);
-    const { store, source } = startPage(read, sourceOf(read, address));
+    const { store, source } = startPage(read, sourceOf(read, address), bench.arrange);
     addEventListener(SERVER_IS_BACK, () => source.retry());
-    addSampleList({ address, view: read, store });
+    showSampleList(document.getElementById("samples"), { address, view: read, store });
   } catch (error) {
     showProblem(error);
   }
 }
 
-/** Adds the list of samples, which only the dashboard has, after the stacks. */
-function addSampleList(options) {
-  const heading = make("h2", { id: "samples-heading" }, "Samples");
-  const section = make("section", { id: "samples", "aria-labelledby": "samples-heading" }, heading);
-  document.getElementById("stacks").after(section);
-  showSampleList(section, options);
+/** A section that only the dashboard has, or whose content in the report is a picture. */
+function sectionOf(id, title, ...children) {
+  return make("section", { id, "aria-labelledby": `${id}-heading` }, make("h2", { id: `${id}-heading` }, title), ...children);
 }
 
-/** Adds the timeline's section after the findings. The report's own has a static picture, which is not needed here. */
-function withTimeline([verdict, findings, ...rest]) {
-  const heading = make("h2", { id: "timeline-heading" }, "Timeline");
-  const waiting = make("p", { className: "note no-script" }, "Loading …");
-  return [verdict, findings, make("section", { id: "timeline", "aria-labelledby": "timeline-heading" }, heading, waiting), ...rest];
+/** The first sentence of the summary, in sight whichever tab is open, and how much more there is to read. */
+function showHeadline(strip, sections) {
+  const section = (id) => sections.find((element) => element.id === id);
+  const sentence = section("verdict").querySelector("p")?.textContent ?? "";
+  const counts = [
+    ["finding", section("findings").querySelectorAll(".finding").length],
+    ["limit", section("verdict").querySelectorAll(".limits > li").length],
+  ];
+  const links = counts
+    .filter(([, count]) => count > 0)
+    .map(([noun, count]) => make("button", { type: "button", onclick: () => document.getElementById("tab-summary").click() }, countOf(count, noun)));
+  strip.replaceChildren(make("p", { title: sentence }, sentence), ...links);
 }

@@ -23,12 +23,14 @@ def ready_page(recording: Recording, processes: Sequence[Process] = ()) -> Node:
     attributes: Any = {"data-recording": recording.id}
     return html.Div(
         [
+            html.Header([*_heading(recording), html.Div(id="options"), menu(recording, processes)]),
+            html.Div(id="headline"),
             html.Div(id="toolbar"),
-            html.Header([*_heading(recording), menu(recording, processes)]),
-            html.Main([html.Div(id="sections"), _distributions() if recording.windows else None]),
+            html.Main([_distributions() if recording.windows else None], id="bench"),
             html.Div(id="status", role="status", **aria(live="polite")),
         ],
         id="trace",
+        className="workbench",
         **attributes,
     )
 
@@ -120,7 +122,9 @@ def _distributions() -> Node:
     show = html.Button("Draw distributions", id="figures-show", type="button", n_clicks=0)
     heading = html.H2("Distributions", id="distributions-heading")
     return html.Section(
-        [heading, html.Div(html.P(show), id="figures")], **aria(labelledby="distributions-heading")
+        [heading, html.Div(html.P(show), id="figures")],
+        id="distributions",
+        **aria(labelledby="distributions-heading"),
     )
 
 

@@ -14,7 +14,7 @@ from dashboard.library.library import Library
 from dashboard.tiles.cache import OpenRecording, RecordingCache, SampleCache
 from dashboard.tiles.filters import Term, terms_of
 from dashboard.tiles.sample_columns import SampleColumns
-from dashboard.tiles.sample_list import MOST_ROWS, listed, stack_document
+from dashboard.tiles.sample_list import MOST_ROWS, listed, nearest, stack_document
 from dashboard.tiles.sample_selection import SampleSelection
 from dashboard.tiles.sums import sums_block
 from dashboard.tiles.tiles import lanes_tile, spans_tile
@@ -30,7 +30,7 @@ _FAR_NS = 1 << 62
 
 
 def register(server: Flask, library: Library) -> None:
-    """Add ``tile``, ``sums``, ``samples`` and ``stacks/<number>`` below ``/api/recordings/<id>/``."""
+    """Add ``tile``, ``sums``, ``samples``, ``sample`` and ``stacks/<number>`` below ``/api/recordings/<id>/``."""
     cache = RecordingCache(library)
     tiles: SampleCache[bytes] = SampleCache(_TILE_BYTES, len)
 
@@ -62,6 +62,18 @@ def register(server: Flask, library: Library) -> None:
             raise UsageError(f"count is from 1 to {MOST_ROWS}.")
         after = request.args.get("after", "")
         return _private(jsonify(listed(opened.samples, _selection(cache, opened), after, count)))
+
+    @server.get("/api/recordings/<recording>/sample")
+    def sample(recording: str) -> Response:
+        """Return the sample nearest to a time in a lane, with its stack; null for none."""
+        opened = cache.get(recording)
+        lane = _whole("lane")
+        if lane >= len(opened.samples.lanes):
+            raise UsageError("There are no such lanes in this recording.")
+        time_ns = max(0, _time("time", 0))
+        within_ns = min(_time("within", 0), opened.samples.duration_ns)
+        mask = cache.mask(opened, _filter())
+        return _private(jsonify(nearest(opened.samples, lane, time_ns, within_ns, mask)))
 
     @server.get("/api/recordings/<recording>/stacks/<number>")
     def stack(recording: str, number: str) -> Response:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dashboard.errors import NotFound
-from dashboard.tiles.sample_columns import Ints, SampleColumns
+from dashboard.tiles.sample_columns import Bools, Ints, SampleColumns
 from dashboard.tiles.sample_selection import SampleSelection
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import ENGINES, PHASES
@@ -18,6 +18,7 @@ MOST_ROWS = 1_000
 _MOST_FRAMES = 400
 _CURSOR = re.compile(r"(-?[0-9]{1,18})_([0-9]{1,18})")
 _PIECE_ROWS = 1 << 16
+_FAR_NS = 1 << 62
 
 
 def listed(samples: SampleColumns, selection: SampleSelection, after: str, count: int) -> dict[str, Any]:
@@ -95,6 +96,45 @@ def _row(samples: SampleColumns, row: int, time_ns: int) -> dict[str, Any]:
         "binary": binary,
         "rule": samples.rules[rule].id if rule >= 0 else "",
     }
+
+
+def nearest(
+    samples: SampleColumns, lane: int, time_ns: int, within_ns: int, mask: Bools | None
+) -> dict[str, Any] | None:
+    """Return the sample of a lane that covers a time, or else begins or ends within a distance; None for none."""
+    best, least = -1, within_ns + 1
+    for group in samples.groups_of_lanes[lane]:
+        # The last samples before the time may cover it; later ones begin after it.
+        before = samples.rows(group, -_FAR_NS, time_ns + 1)
+        after = samples.rows(group, time_ns + 1, time_ns + within_ns + 1)
+        for rows in (_last(before, mask), _first(after, mask)):
+            for row in rows:
+                start = int(samples.time.at(np.array([row]))[0])
+                end = start + int(samples.lengths(slice(row, row + 1))[0])
+                distance = 0 if start <= time_ns < end else max(start - time_ns, time_ns - end + 1)
+                if distance < least:
+                    best, least = row, distance
+    if best < 0:
+        return None
+    document = _row(samples, best, int(samples.time.at(np.array([best]))[0]))
+    stack = document["stack"]
+    return {**document, "number": 1, "stack": stack_document(samples, stack) if stack >= 0 else None}
+
+
+def _last(rows: tuple[int, int], mask: Bools | None) -> list[int]:
+    """Return the last selected row of a range; it is searched in pieces from its end."""
+    first, end = rows
+    while first < end:
+        start = max(first, end - _PIECE_ROWS)
+        selected = np.flatnonzero(mask[start:end]) if mask is not None else np.array([end - start - 1])
+        if len(selected):
+            return [start + int(selected[-1])]
+        end = start
+    return []
+
+
+def _first(rows: tuple[int, int], mask: Bools | None) -> list[int]:
+    return _first_rows(SampleSelection(0, 0, None, mask), *rows, 1).tolist() if rows[0] < rows[1] else []
 
 
 def stack_document(samples: SampleColumns, stack: int) -> dict[str, Any]:

@@ -124,9 +124,9 @@ test("all that is shown can be selected, in whole nanoseconds", () => {
 
 test("clearing the selection, or choosing nothing, takes the chosen sample's mark away", () => {
   const { store, actions } = started({ cursor: { time: 5, lane: 0 } });
-  actions.choose({ from: 1, to: 2 });
+  actions.choose({ range: { from: 1, to: 2 }, chosen: null });
   assert.deepEqual(store.state.cursor, { time: 5, lane: 0 });
-  actions.choose(null);
+  actions.choose({ range: null });
   assert.equal(store.state.cursor, null);
   store.set({ cursor: { time: 5, lane: 0 } });
   actions.clear();

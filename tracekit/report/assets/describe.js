@@ -5,6 +5,7 @@ import { lineAt } from "./rows.js";
 import { lowerBound } from "./scale.js";
 
 const NEAR_PX = 3;
+const SAMPLE_NEAR_PX = 2;
 
 /** The timeline's contents for screen readers, and the parts of the page that hold the same as text. */
 export function describeTimeline({ lanes, windows, spans, signposts, tracks }) {
@@ -25,15 +26,19 @@ export function describeTimeline({ lanes, windows, spans, signposts, tracks }) {
   return `Timeline of ${list}${below ? `; the tables and figures below show ${contents}` : ""}`;
 }
 
-/** { lines, range }: a tooltip's lines, none where nothing is, and the interval that a click would select, or null. */
+/**
+ * { lines, range, chosen, sample }: a tooltip's lines, none where nothing is; the interval that a click would select and what
+ * it would show in the inspector, or null; and in a thread's lane where to look for a sample: { lane, time, within }.
+ */
 export function describeAt(source, row, time, y, view, width) {
   const pixelNs = (view.to - view.from) / width;
   const timeText = formatTime(time, pixelNs);
+  const nothing = { range: null, chosen: null, sample: null };
   const describer = row && DESCRIBERS[row.kind];
-  if (!describer) return { lines: [], range: null };
+  if (!describer) return { ...nothing, lines: [] };
   const described = describer({ source, row, time, y, pixelNs });
-  if (!described) return { lines: [row.label, timeText], range: null };
-  return { lines: [...described.lines, timeText], range: described.range ?? null };
+  if (!described) return { ...nothing, lines: [row.label, timeText] };
+  return { ...nothing, ...described, lines: [...described.lines, timeText] };
 }
 
 const DESCRIBERS = {
@@ -49,7 +54,8 @@ function describeWindow({ source, row, time, y, pixelNs }) {
   const position = positionAt(source, intervals, row, time, y, pixelNs);
   if (position < 0) return null;
   const window = intervals.row[position];
-  return { lines: callLines(source.view, window), range: { ...rangeOf(intervals, position), window, position } };
+  const range = { ...rangeOf(intervals, position), window, position };
+  return { lines: callLines(source.view, window), range, chosen: { kind: "call", index: window } };
 }
 
 /** The position of the interval under the pointer, in its row of the lane; -1 for none. */
@@ -81,7 +87,8 @@ function describeSpan({ source, row, time, y, pixelNs }) {
   const name = cleanText(source.view.strings[span.name[original]] ?? "", 160);
   const note = span.own && !span.own[original] ? ["another process's work"] : [];
   const length = formatDuration(index.end[position] - index.start[position]);
-  return { lines: [name || row.label, `${length} (${span.basis})`, ...note], range: { ...rangeOf(index, position), position } };
+  const chosen = { kind: "interval", lane: row.id, index: original };
+  return { lines: [name || row.label, `${length} (${span.basis})`, ...note], range: { ...rangeOf(index, position), position }, chosen };
 }
 
 function describeSignpost({ source, row, time, y, pixelNs }) {
@@ -89,7 +96,9 @@ function describeSignpost({ source, row, time, y, pixelNs }) {
   const position = positionAt(source, index, row, time, y, pixelNs);
   if (position < 0) return null;
   const name = cleanText(source.view.strings[source.view.signposts[row.index].name[index.row[position]]], 160);
-  return { lines: [name, formatDuration(index.end[position] - index.start[position])], range: { ...rangeOf(index, position), position } };
+  const chosen = { kind: "signpost", lane: row.id, index: index.row[position] };
+  const range = { ...rangeOf(index, position), position };
+  return { lines: [name, formatDuration(index.end[position] - index.start[position])], range, chosen };
 }
 
 function describeThread({ source, row, time, pixelNs }) {
@@ -101,7 +110,9 @@ function describeThread({ source, row, time, pixelNs }) {
     .filter(([, share]) => share > 0.0005)
     .sort((left, right) => right[1] - left[1])
     .map(([name, share]) => `${name} ${formatPercent(share)}`);
-  return { lines: [row.label, shares.length > 0 ? shares.join(", ") : "no samples here", row.detail] };
+  const lines = [row.label, shares.length > 0 ? shares.join(", ") : "no samples here", row.detail];
+  const sample = shares.length > 0 ? { lane: row.index, time, within: SAMPLE_NEAR_PX * pixelNs } : null;
+  return { lines, sample };
 }
 
 function describeTrack({ source, row, time }) {

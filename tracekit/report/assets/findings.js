@@ -18,7 +18,7 @@ export function linkFindings(section, view, store, choose) {
     const onclick = (event) => {
       if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return; // a tab or window of its own
       event.preventDefault();
-      choose(range);
+      choose(range, { kind: "finding", index });
     };
     const href = `#${writeHash({ ...INITIAL_STATE, range, view: withMargin(range, view.duration_ns) }, view.duration_ns)}`;
     const title = item.querySelector("h3");

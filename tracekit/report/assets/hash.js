@@ -4,6 +4,15 @@ import { INITIAL_STATE } from "./store.js";
 
 const NUMBERS = /^\d+(?:\.\d+)?(?:e[+-]?\d+)?$/;
 
+/** What the inspector can show, and the fields that name it in the address. A sample's time and lane are the cursor's. */
+const CHOSEN_PARTS = {
+  call: ["index"],
+  interval: ["lane", "index"],
+  signpost: ["lane", "index"],
+  sample: [],
+  finding: ["index"],
+};
+
 const FIELDS = [
   ["t", "view", writeRange, readRange],
   ["s", "range", writeRange, readRange],
@@ -24,6 +33,10 @@ const FIELDS = [
   ["names", "shownLanes", String, String],
   ["rows", "unfolded", (list) => list.join("."), readLaneIds],
   ["scale", "scale", String, (text) => (text === "same" ? "same" : "own")],
+  ["pick", "chosen", writeChosen, readChosen],
+  ["tab", "tab", String, readName],
+  ["beside", "beside", String, readName],
+  ["split", "timelineShare", String, (text) => (/^[1-9]\d$/.test(text) ? Number(text) : null)],
   ["width", "namesWidth", String, (text) => (/^\d{2,4}$/.test(text) ? Number(text) : null)],
 ];
 
@@ -81,6 +94,28 @@ function writeCursor({ time, lane }) {
 function readCursor(text) {
   const [time, lane, ...more] = readNumbers(text) ?? [];
   return lane === undefined || more.length > 0 ? null : { time, lane };
+}
+
+/** `call.6`, `interval.m0.12`, `finding.0`: the kind, then its numbers and lane ids. */
+function writeChosen({ kind, ...parts }) {
+  return [kind, ...(CHOSEN_PARTS[kind] ?? []).map((name) => parts[name])].join(".");
+}
+
+function readChosen(text) {
+  const [kind, ...values] = text.split(".");
+  const names = CHOSEN_PARTS[kind];
+  if (!names || names.length !== values.length) return null;
+  const chosen = { kind };
+  for (const [index, name] of names.entries()) {
+    const pattern = name === "lane" ? /^[a-z]\d{1,6}$/ : /^\d{1,15}$/;
+    if (!pattern.test(values[index])) return null;
+    chosen[name] = name === "lane" ? values[index] : Number(values[index]);
+  }
+  return chosen;
+}
+
+function readName(text) {
+  return /^[a-z]{1,20}$/.test(text) ? text : null;
 }
 
 function readNumbers(text) {

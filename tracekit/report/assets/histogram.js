@@ -1,6 +1,7 @@
 // A histogram of the windows' lengths: first and warm windows, with the percentiles marked.
 import { make, makeSvg } from "./dom.js";
 import { cleanText, countOf, formatCount, formatDuration } from "./numbers.js";
+import { windowsInside } from "./selection.js";
 
 const WIDTH = 760;
 const HEIGHT = 198;
@@ -34,19 +35,27 @@ export function histogramBins(values, firsts, most = 40) {
   return { low, high, isLogarithmic, fractionOf, edge, warm, first };
 }
 
-/** Draws into the container, with a choice of the model if there are several. */
+/** Draws into the container, with a choice of the model if there are several; `show(range)` draws the windows of a range. */
 export function createLatency(container, view) {
   const { windows, strings, latency } = view;
-  if (windows.count === 0 || latency.p50_ns === null) return; // a window that is the whole run has no latency
+  if (windows.count === 0 || latency.p50_ns === null) return { show() {} }; // a window that is the whole run has no latency
   const models = [...new Set(windows.model)];
   const figure = make("figure");
   const choice = make("select", { "aria-label": "Model" }, make("option", { value: "" }, "All models"));
   for (const model of models) choice.append(make("option", { value: String(model) }, cleanText(strings[model], 80) || "no model named"));
+  let selected = null;
   const draw = () => {
     const model = choice.value === "" ? null : Number(choice.value);
-    const rows = [...windows.start.keys()].filter((row) => model === null || windows.model[row] === model);
+    const isInside = windowsInside(view, selected);
+    const isShown = (row) => (model === null || windows.model[row] === model) && (!selected || isInside[row] === 1);
+    const rows = [...windows.start.keys()].filter(isShown);
+    if (rows.length === 0) {
+      figure.replaceChildren(make("p", { className: "note" }, "No call in the selection."));
+      return;
+    }
     const values = rows.map((row) => windows.end[row] - windows.start[row]);
-    const marks = model === null ? latency : (latency.models?.[strings[model]] ?? {});
+    const whole = model === null ? latency : (latency.models?.[strings[model]] ?? {});
+    const marks = selected ? percentilesOf(values) : whole;
     const bins = histogramBins(values, rows.map((row) => windows.first[row]));
     const picture = make("div", { className: "histogram-scroll" }, drawHistogram(bins, marks));
     figure.replaceChildren(picture, make("figcaption", { className: "note" }, caption(bins, values)));
@@ -54,7 +63,19 @@ export function createLatency(container, view) {
   choice.addEventListener("change", draw);
   const controls = models.length > 1 ? make("div", { className: "controls" }, choice) : null;
   container.append(make("div", { className: "live-only" }, ...(controls ? [controls] : []), figure));
-  draw();
+  return {
+    show(range) {
+      selected = range;
+      draw();
+    },
+  };
+}
+
+/** The percentiles of a selection: the smallest length that so many are not longer than, as in the analysis. */
+export function percentilesOf(values) {
+  const sorted = Float64Array.from(values).sort();
+  const percentile = (part) => sorted[Math.max(0, Math.ceil(part * sorted.length - 1e-9) - 1)];
+  return { p50_ns: percentile(0.5), p90_ns: percentile(0.9), p99_ns: percentile(0.99) };
 }
 
 function caption(bins, values) {

@@ -3,8 +3,10 @@ import { showBars } from "./bars.js";
 import { make } from "./dom.js";
 import { linkFindings } from "./findings.js";
 import { createFlame } from "./flame.js";
-import { readHash, writeHash } from "./hash.js";
+import { readHash } from "./hash.js";
 import { createLatency } from "./histogram.js";
+import { keepHistory } from "./history.js";
+import { createInspector } from "./inspector.js";
 import { createLegend } from "./legend.js";
 import { formatCount, formatDuration, formatTime } from "./numbers.js";
 import { readPalette } from "./palette.js";
@@ -19,20 +21,23 @@ import { createToolbar } from "./toolbar.js";
 import { createTooltip } from "./tooltip.js";
 import { createWindowsTable } from "./windows_table.js";
 
-const HASH_PAUSE_MS = 400;
 const SUMMED = ["engines", "flame", "stacks"];
 const STALE_SUMMARY = "The figures below are those of the previous selection.";
 
-/** Starts the interactive parts of a page for a view (readView); returns its store and source. */
-export function startPage(view, source = memorySource(view)) {
+/**
+ * Starts the interactive parts of a page for a view (readView); returns its store and source. `arrange(store, page)` places
+ * the sections before they are filled; without it they stay one below the other.
+ */
+export function startPage(view, source = memorySource(view), arrange = () => {}) {
   const duration = view.duration_ns;
-  const fromHash = () => readHash(location.hash, duration, view.lanes.length);
-  const store = createStore({ view: { from: 0, to: duration }, ...rememberedTheme(), ...fromHash() });
+  const fromHash = readHash(location.hash, duration, view.lanes.length);
+  const store = createStore({ view: { from: 0, to: duration }, ...rememberedTheme(), ...fromHash });
   const page = createPage(source, store);
   document.documentElement.classList.add("live");
+  arrange(store, page);
   fillSections(source, store, page);
   followTheme(store, page);
-  keepHash(store, duration);
+  keepHistory(store, duration, view.lanes.length);
   document.documentElement.dataset.ready = "true";
   performance.mark("tracekit-ready");
   return { store, source };
@@ -70,6 +75,32 @@ function createPage(source, store) {
   };
 }
 
+/**
+ * A part of the page that follows the selection: `section`, `show(selection, sums)`, and `isQuick` if it is updated while
+ * the reader drags. A part that is not on the screen, because its tab is closed, is updated when it appears.
+ */
+function createParts(parts) {
+  const pending = new Map(parts.map((part) => [part, null]));
+  let latest = null;
+  const update = (part) => {
+    if (!part.section.checkVisibility()) return;
+    pending.delete(part);
+    part.show(...latest);
+  };
+  return {
+    show(selection, sums, isDragged) {
+      latest = [selection, sums];
+      for (const part of parts) {
+        pending.set(part, null);
+        if (part.isQuick || !isDragged) update(part);
+      }
+    },
+    appear() {
+      if (latest) for (const part of [...pending.keys()]) update(part);
+    },
+  };
+}
+
 function fillSections(source, store, page) {
   const { view } = source;
   const section = (id) => document.getElementById(id);
@@ -79,43 +110,49 @@ function fillSections(source, store, page) {
   const toolbar = createToolbar(section("toolbar"), view, store, timeline.actions);
   page.help = toolbar.showHelp;
   page.filter = toolbar.focusFilter;
-  const choose = (range) => {
-    timeline.actions.choose(range);
+  const choose = (range, chosen) => {
+    store.set({ range: { ...range, isDone: true }, chosen });
     timeline.actions.zoomTo(range);
     section("timeline").scrollIntoView({ block: "nearest" });
   };
+  createInspector(section("inspector") ?? inspectorBelow(section("timeline")), { source, store, page, actions: timeline.actions });
   linkFindings(section("findings"), view, store, choose);
   const windowsLive = make("div", { id: "windows-live" });
   section("windows").insertBefore(windowsLive, section("windows").querySelector(":scope > .limits")); // its notes stay below
   const windows = createWindowsTable(windowsLive, view, store, choose);
   const bars = section("engines").appendChild(make("div", { className: "live-only" }));
-  createLatency(section("latency"), view);
+  const latency = createLatency(section("latency"), view);
   const flame = createFlame(section("flame"), view, store, page);
   const stacks = stackSwitch(section("stacks"));
   const problems = createProblems(section("toolbar"), () => source.retry());
   const list = section("stacks").querySelector("h2").nextElementSibling; // of the whole run, or of the selection
   const markStale = createStaleMarks([bars, section("flame").querySelector(".flame"), list]);
+  const parts = createParts([
+    {
+      section: section("engines"),
+      isQuick: true,
+      show({ range }, sums) {
+        showBars(bars, view, sums, measuredTime(source, range), range ? range.to - range.from : view.duration_ns);
+      },
+    },
+    { section: section("windows"), show: () => windows.refresh() },
+    { section: section("latency"), show: ({ range }) => latency.show(range) },
+    { section: section("flame"), show: () => flame.weigh() },
+    {
+      section: section("stacks"),
+      show(selection, sums) {
+        stacks.show(selection.isWhole, (element) => showStacks(element, selection.view, selection.rows, sums.weight));
+      },
+    },
+  ]);
 
-  /** The cheap part, which is updated while the reader drags. */
-  function showSums() {
+  function showSelection(isDragged) {
     const selection = page.selection();
-    const { range } = selection;
     const sums = sumSamples(selection.view, selection.rows);
     const text = selectionText(source, selection, sums.samples);
     toolbar.setSummary(text);
-    showBars(bars, view, sums, measuredTime(source, range), range ? range.to - range.from : view.duration_ns);
-    return { sums, text };
-  }
-
-  function showStacksOf(selection, sums) {
-    stacks.show(selection.isWhole, (element) => showStacks(element, selection.view, selection.rows, sums.weight));
-  }
-
-  function showSelection() {
-    const { sums, text } = showSums();
-    flame.weigh();
-    showStacksOf(page.selection(), sums);
-    page.announce(text);
+    parts.show(selection, sums, isDragged);
+    return text;
   }
 
   function markBusy() {
@@ -132,17 +169,17 @@ function fillSections(source, store, page) {
     const isDragged = store.state.range?.isDone === false;
     page.reselect();
     markBusy();
-    if (!isDragged) windows.refresh();
     if (!page.isCurrent() && page.selection() === shown) return; // new sums are on their way
     shown = page.selection();
-    if (isDragged) showSums();
-    else showSelection();
+    const text = showSelection(isDragged);
+    if (!isDragged) page.announce(text);
   });
   store.on(["filter"], () => {
     page.refilter();
     timeline.redraw();
   });
   store.on(["range", "lanes", "filter"], follow);
+  store.on(["tab", "beside"], parts.appear);
   source.listen({
     sums: follow,
     problem(text, topic) {
@@ -155,8 +192,7 @@ function fillSections(source, store, page) {
     timeline.recolour();
     flame.redraw();
   };
-  const { sums } = showSums();
-  showStacksOf(shown, sums);
+  showSelection(false);
   markBusy();
 }
 
@@ -171,6 +207,13 @@ function selectionText(source, { range, lanes, total }, samples) {
   const isBlurred = range && !source.isExact && !haveEdges(view, range);
   if (isBlurred) parts.push(`samples to the nearest ${formatDuration(view.bin_ns)}`);
   return parts.join(" · ");
+}
+
+/** Where sections stand one below the other, the inspector follows the timeline. */
+function inspectorBelow(timeline) {
+  const section = make("section", { id: "inspector", className: "live-only", "aria-labelledby": "inspector-heading" });
+  timeline.after(section);
+  return section;
 }
 
 /** The list in the markup is that of the whole run; a selection's list replaces it. */
@@ -195,20 +238,6 @@ function followTheme(store, page) {
   store.on(["theme"], recolour);
   store.on(["theme"], ({ theme }) => rememberTheme(theme));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
-}
-
-/** Keeps the state in the address. A link to this page with another state, opened in the same tab, reloads it. */
-function keepHash(store, duration) {
-  addEventListener("hashchange", () => location.reload());
-  let pause = 0;
-  const keys = Object.keys(store.state);
-  store.on(keys, () => {
-    clearTimeout(pause);
-    pause = setTimeout(() => {
-      const text = writeHash(store.state, duration);
-      history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
-    }, HASH_PAUSE_MS);
-  });
 }
 
 /** Reports why the interactive part is missing. */

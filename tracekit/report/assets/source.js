@@ -5,6 +5,7 @@ import { callLanes } from "./call_lanes.js";
 import { capPixels, coverPixels, resamplePlane, samplesByLane } from "./occupancy.js";
 import { indexIntervals, packRows } from "./intervals.js";
 import { countSamples, selectedRows } from "./selection.js";
+import { describeSample } from "./stacks.js";
 
 const SMALLEST_SPAN_NS = 1000;
 
@@ -66,6 +67,14 @@ export function memorySource(view) {
       const engines = view.lanes[lane].engines;
       if (!mask && !narrow) return { engines, planes: fromBins(view.lanes[lane], binNs, from, to, pixels) };
       return { engines, planes: fromSamples(view, byLane, lane, longest[lane], from, to, pixels, mask) };
+    },
+    /**
+     * Promises the sample (that a mask selects; the dashboard's takes the filter's text as well) nearest to `time` in a lane, at most `within` away unless it covers the time, or null:
+     * { time_ns, lane, engine, phase, weight, number, leaf, binary, stack }; `stack` as in stack_detail.js.
+     */
+    sampleAt: async ({ lane, time, within }, mask = null) => {
+      const row = nearestRow(view, byLane, lane, time, within, longest[lane], mask);
+      return row < 0 ? null : describeSample(view, row);
     },
     /** `which` is "occupancy" (by the target) or "others" (by other processes); null without such intervals. */
     spanOccupancy(span, from, to, pixels, which = "occupancy") {
@@ -140,6 +149,28 @@ function fromSamples(view, { first, order }, lane, longest, from, to, pixels, ma
   }
   capPixels(planes, pixels);
   return planes;
+}
+
+/** The row of the nearest sample, see sampleAt; -1 for none. */
+function nearestRow(view, { first, order }, lane, time, within, longest, mask) {
+  const times = view.samples.time;
+  const distanceOf = (row) => {
+    const end = view.exact ? times[row] + sampleLength(view, row) : view.samples.end[row];
+    if (time < times[row]) return times[row] - time;
+    return time < end ? 0 : time - end;
+  };
+  let best = -1;
+  let least = within;
+  const begin = lowerBoundOf(times, order, first[lane], first[lane + 1], time - within - longest);
+  for (let index = begin; index < first[lane + 1]; index += 1) {
+    const row = order[index];
+    if (times[row] > time + within) break;
+    const distance = distanceOf(row);
+    if ((mask && !mask[row]) || distance > least) continue;
+    best = row; // of several that cover the time, the last that began
+    least = distance;
+  }
+  return best;
 }
 
 /** The first index from `begin` to `end` whose sample starts at `value` or later. */

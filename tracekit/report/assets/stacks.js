@@ -28,6 +28,21 @@ export function framesOf(view, leaf) {
   return frames;
 }
 
+/** A row of `view.samples` as the sample of a source's sampleAt. */
+export function describeSample(view, row) {
+  const { time, lane, engine, weight, number, node } = view.samples;
+  const frames = framesOf(view, node[row]);
+  const key = stackKey(frames);
+  const analysed = view.heaviest.find((stack) => stackKey(stack.frames) === key);
+  const names = frames.map((frame) => frame.map((text) => view.strings[text]));
+  const name = view.engines[engine[row]];
+  const { rule = "", phase = null, deciding = -1 } = analysed ?? {};
+  const stack = { frames: names.slice(0, MOST_FRAMES), above: 0, below: Math.max(0, names.length - MOST_FRAMES), deciding, engine: name, phase, rule, why: "" };
+  const [leaf, binary] = names[0] ?? [null, null];
+  const about = { time_ns: time[row], lane: lane[row], engine: name, phase, weight: weight[row], number: number[row], leaf, binary };
+  return { ...about, stack: names.length > 0 ? stack : null };
+}
+
 export function showStacks(container, view, rows, weight) {
   const analysed = new Map(view.heaviest.map((stack) => [stackKey(stack.frames), stack]));
   const list = make("ol", { className: "stacks" });

@@ -67,6 +67,14 @@ export function placeOfCall(source, window) {
   return { id: laneId("windows", index), position: source.calls[index].row.indexOf(window) };
 }
 
+/** What the inspector shows of an interval: the store's `chosen`. */
+export function chosenInterval(source, id, position) {
+  const { kind } = readLaneId(id);
+  const index = laneIntervals(source, id).row[position];
+  if (kind === "windows") return { kind: "call", index };
+  return { kind: kind === "signposts" ? "signpost" : "interval", lane: id, index };
+}
+
 function endOf({ start, end }, position) {
   return Math.max(end[position], start[position] + 1);
 }

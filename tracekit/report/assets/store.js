@@ -21,6 +21,10 @@ export const INITIAL_STATE = {
   unfolded: [], // ids of lanes that show all rows of their overlapping intervals
   scale: "own", // each thread's lane is as high as its activity; "same": all have one scale
   namesWidth: 0, // the width of the lanes' names in pixels; 0: the style sheet's
+  chosen: null, // { kind, … }: what the inspector shows (inspector.js)
+  tab: "summary", // the open tab of the workbench
+  beside: "", // the tab beside it on a wide screen
+  timelineShare: 0, // the timeline's part of the workbench's height in percent; 0: the style sheet's
 };
 
 export function createStore(initial) {

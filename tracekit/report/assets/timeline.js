@@ -8,6 +8,7 @@ import { createLabels } from "./labels.js";
 import { laneId } from "./lanes.js";
 import { createNamesWidth } from "./names_width.js";
 import { createOverview } from "./overview.js";
+import { createPeek } from "./peek.js";
 import { rowAt, scrolledRows, timelineRows } from "./rows.js";
 import { panRange } from "./scale.js";
 import { oncePerFrame } from "./store.js";
@@ -16,7 +17,7 @@ import { timelineActions } from "./timeline_actions.js";
 const AXIS_HEIGHT = 22;
 const MOST_OF_THE_SCREEN = 0.7;
 
-/** `page` = { palette(), mask(), tooltip, help(), filter(), announce(text), extent() or none }. */
+/** `page` = { palette(), mask(), tooltip, help(), filter(), announce(text), extent() or none, timelineHeight(scroll) or none }. */
 export function createTimeline(container, source, store, page) {
   const actions = timelineActions(source, store, page);
   const overview = createOverview(source, (view, middle) => actions.show(view, middle), page.extent);
@@ -39,7 +40,6 @@ export function createTimeline(container, source, store, page) {
   const size = { width: 1, height: 1 };
   let layout = { rows: [], height: 0 };
   let pointer = null;
-  let givenHeight = null; // of the lanes, from the page's layout
   const layers = [];
 
   function arrange() {
@@ -47,7 +47,7 @@ export function createTimeline(container, source, store, page) {
     namesWidth.apply();
     labels.show(layout.rows, labels.element.clientWidth);
     inner.style.height = `${layout.height}px`;
-    const most = givenHeight ?? Math.max(240, Math.round(window.innerHeight * MOST_OF_THE_SCREEN));
+    const most = page.timelineHeight?.(scroll) ?? Math.max(240, Math.round(window.innerHeight * MOST_OF_THE_SCREEN));
     const height = Math.min(layout.height, most);
     scroll.style.height = `${height}px`;
     const width = Math.max(60, Math.floor(pane.clientWidth));
@@ -118,8 +118,13 @@ export function createTimeline(container, source, store, page) {
 
   function hover({ x, y }) {
     const box = pane.getBoundingClientRect();
-    page.tooltip.show(describePoint(x, y).lines, box.left + x, box.top + y);
+    const { lines, sample } = describePoint(x, y);
+    const show = (more) => page.tooltip.show([...lines, ...more], box.left + x, box.top + y);
+    show([]);
+    if (sample) peek(sample, (name) => pointer?.x === x && pointer?.y === y && show([name]));
   }
+
+  const peek = createPeek(source, store, page);
 
   listenToGestures(pane, {
     zoom: (factor, x) => actions.zoom(factor, timeAt(x)),
@@ -129,7 +134,7 @@ export function createTimeline(container, source, store, page) {
       store.set({ view: panRange(view, distance, source.view.duration_ns) });
     },
     select: (from, to, isDone) => actions.select(timeAt(Math.min(from, to)), timeAt(Math.max(from, to)), isDone),
-    click: (x, y) => actions.choose(describePoint(x, y).range),
+    click: (x, y) => actions.choose(describePoint(x, y)),
     doubleClick: (x, y) => actions.zoomTo(describePoint(x, y).range),
     hover: (x, y) => {
       pointer = { x, y };
@@ -178,11 +183,6 @@ export function createTimeline(container, source, store, page) {
     addLayer(draw) {
       layers.push(draw);
       redraw();
-    },
-    /** The height that the lanes get; what does not fit scrolls below overview and axis. null: up to most of the screen. */
-    setHeight(pixels) {
-      givenHeight = pixels;
-      arrange();
     },
     recolour() {
       overview.prepare(size.width, page.palette());

@@ -1,7 +1,7 @@
 // The actions of the timeline's gestures and keys: changes of the page's state.
 import { pannedView, zoomedView } from "./keys.js";
 import { clampRange } from "./scale.js";
-import { firstLaneOfIntervals, intervalRange, intervalWords, laneIntervals, nextCall, nextPosition, placeOfCall } from "./steps.js";
+import { chosenInterval, firstLaneOfIntervals, intervalRange, intervalWords, laneIntervals, nextCall, nextPosition, placeOfCall } from "./steps.js";
 
 const MARGIN = 0.1;
 const BLURRED = "Samples are summed up in bins longer than the visible time. Windows and intervals are exact.";
@@ -40,9 +40,16 @@ export function timelineActions(source, store, page) {
       const whole = { from: Math.max(0, Math.floor(from)), to: Math.min(duration, Math.ceil(to)) }; // as links hold it
       store.set({ range: { ...whole, isDone } });
     },
-    /** Selects an interval; null clears the selection. */
-    choose(range) {
-      store.set(range ? { range: { ...range, isDone: true } } : { range: null, cursor: null });
+    /** Selects an interval and shows it in the inspector; without one, clears the selection. */
+    choose({ range, chosen, sample }) {
+      if (sample) actions.chooseSample(sample);
+      else if (range) store.set({ range: { ...range, isDone: true }, chosen });
+      else store.set({ range: null, cursor: null, chosen: null });
+    },
+    /** Shows the sample nearest to a time in a thread's lane: { lane, time, within }. The selection stays. */
+    async chooseSample(place) {
+      const sample = await source.sampleAt(place, page.mask(), store.state.filter).catch((error) => actions.announce(error.message));
+      if (sample) store.set({ cursor: { time: sample.time_ns, lane: place.lane }, chosen: { kind: "sample" } });
     },
     zoomTo(range) {
       const target = range ?? store.state.range;
@@ -66,7 +73,7 @@ export function timelineActions(source, store, page) {
     goTo(intervals, id, position) {
       const range = intervalRange(intervals, id, position);
       const { view } = store.state;
-      store.set({ range });
+      store.set({ range, chosen: chosenInterval(source, id, position) });
       if (range.from < view.from || range.to > view.to) actions.show(null, middle(range));
       return actions.announce(intervalWords(source, id, position));
     },
@@ -82,7 +89,7 @@ export function timelineActions(source, store, page) {
       actions.stepIn(actions.laneInFocus() ?? store.state.range?.lane ?? firstLaneOfIntervals(source), direction);
     },
     clear() {
-      store.set({ range: null, lanes: [], cursor: null });
+      store.set({ range: null, lanes: [], cursor: null, chosen: null });
     },
     /** Both are replaced once the labels exist. */
     laneInFocus: () => null,

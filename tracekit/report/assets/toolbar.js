@@ -48,6 +48,9 @@ export function createToolbar(container, view, store, actions) {
     clear.disabled = !range && lanes.length === 0 && !cursor;
   };
   store.on(["range", "lanes", "cursor"], mark);
+  store.on(["filter"], ({ filter: text }) => {
+    if (filter !== document.activeElement) filter.value = text; // Back brings an earlier filter
+  });
   mark();
   return {
     setSummary: (text) => summary.replaceChildren(text),

@@ -7,7 +7,7 @@ import { windowsInside } from "./selection.js";
 import { intervalRange, selectedWindow } from "./steps.js";
 import { createTable } from "./table.js";
 
-/** `choose(range)` gets the window that the reader picked. */
+/** `choose(range, chosen)` gets the window that the reader picked. */
 export function createWindowsTable(container, view, store, choose) {
   const { windows } = view;
   if (windows.count === 0) return { refresh() {} }; // the markup has a note instead
@@ -19,7 +19,7 @@ export function createWindowsTable(container, view, store, choose) {
     columns: windowColumns(view),
     rowCount: () => windows.count,
     sort: { key: "number", descending: false },
-    onChoose: (row) => choose(intervalRange(ordered, laneId("windows", 0), ordered.row.indexOf(row))),
+    onChoose: (row) => choose(intervalRange(ordered, laneId("windows", 0), ordered.row.indexOf(row)), { kind: "call", index: row }),
     chooseLabel: (row) => `${row}: show this window in the timeline`,
     marked: (row) => inside[row] === 1,
     current: () => selected,

@@ -1,8 +1,8 @@
 // A sample's stack: its frames, with the frame and the rule that decided the engine.
-import { make } from "/report-assets/dom.js";
-import { cleanText, formatCount } from "/report-assets/numbers.js";
+import { make } from "./dom.js";
+import { cleanText, formatCount } from "./numbers.js";
 
-/** `stack` is the answer of /stacks/<number>, null for a sample without a stack. */
+/** `stack`: { frames, deciding, above, below, engine, phase, rule, why }, leaf first; null for a sample without one. */
 export function stackDetail(stack) {
   if (stack === null) return [make("p", { className: "note" }, "This sample has no stack.")];
   const badge = make("span", { className: `badge engine-${stack.engine}`, "aria-hidden": "true" });

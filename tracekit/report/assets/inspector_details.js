@@ -1,0 +1,185 @@
+// What the inspector shows of each kind of thing.
+import { make } from "./dom.js";
+import { cleanText, countOf, formatDuration, formatPercent, formatTime, formatWeight } from "./numbers.js";
+import { readLaneId } from "./lanes.js";
+import { framesOf, heaviestLeaves } from "./stacks.js";
+import { stackDetail } from "./stack_detail.js";
+
+const DETAIL_STEP_NS = 1000;
+const MOST_CALLS = 8;
+const SERVING = ["ANE", "GPU", "CPU"];
+
+/** A call of a model: `index` is its number. */
+export function callDetails({ index }, context) {
+  const { view } = context;
+  const { windows, strings } = view;
+  if (index >= windows.count) return null;
+  const text = (column) => cleanText(strings[windows[column][index]] ?? "", 400);
+  const [start, end] = [windows.start[index], windows.end[index]];
+  const verdict = text("verdict");
+  const facts = [
+    ["Engine", badge(view, verdict)],
+    ["Model", text("model")],
+    ["Call", text("label") === text("model") ? "" : text("label")],
+    ["Start", formatTime(start, DETAIL_STEP_NS)],
+    ["Length", `${formatDuration(end - start)}${comparedWithModel(windows, index)}`],
+    ...busyFacts(windows, index, end - start),
+    ...sampleFacts(windows, index),
+    ["Edges", text("basis")],
+  ];
+  const first = windows.first[index] ? make("p", {}, "The first call of its model: it may include loading and compiling.") : null;
+  const why = text("why") ? make("p", {}, make("strong", {}, "Why: "), text("why")) : null;
+  const nodes = [factList(facts), why, first, placeButtons({ from: start, to: end }, context), ...heaviestStack(verdict, context)];
+  return { title: `Call ${index}`, nodes: nodes.filter(Boolean) };
+}
+
+/** How the call's length compares with the median of its model's other calls. */
+function comparedWithModel(windows, index) {
+  const others = [];
+  for (let row = 0; row < windows.count; row += 1) {
+    if (row !== index && windows.model[row] === windows.model[index] && !windows.first[row]) others.push(windows.end[row] - windows.start[row]);
+  }
+  if (others.length < 2) return "";
+  others.sort((left, right) => left - right);
+  const median = others[Math.ceil(others.length / 2) - 1];
+  if (!(median > 0)) return "";
+  const change = (windows.end[index] - windows.start[index]) / median - 1;
+  const amount = Math.abs(change) < 0.005 ? "as long as" : `${formatPercent(Math.abs(change))} ${change > 0 ? "longer" : "shorter"} than`;
+  return `, ${amount} the median of its model's other calls (${formatDuration(median)})`;
+}
+
+function busyFacts(windows, index, length) {
+  const facts = [];
+  for (const [engine, values] of Object.entries(windows.busy)) {
+    const busy = values[index];
+    const share = length > 0 ? ` (${formatPercent(busy / length)})` : "";
+    facts.push([`${engine} busy`, Number.isNaN(busy) ? "not measured" : `${formatDuration(busy)}${share}, measured`]);
+  }
+  for (const [engine, values] of Object.entries(windows.waiting)) {
+    if (values[index] > 0) facts.push([`Waiting for ${engine}`, `${formatDuration(values[index])}, ${windows.waiting_basis}`]);
+  }
+  return facts;
+}
+
+function sampleFacts(windows, index) {
+  const counts = Object.entries(windows.samples)
+    .filter(([, values]) => values[index] > 0)
+    .map(([engine, values]) => `${engine} ${values[index]}`);
+  return Object.keys(windows.samples).length === 0 ? [] : [["Host samples", counts.join(", ") || "none"]];
+}
+
+/** The heaviest stack of the selection that an ML engine's work has, if what is selected is this call. */
+function heaviestStack(verdict, { page }) {
+  const { view, rows, range } = page.selection();
+  if (!range || !page.isCurrent()) return [];
+  const wanted = SERVING.includes(verdict) ? [verdict] : [...SERVING, "RUNTIME"];
+  const working = rows.filter((row) => wanted.includes(view.engines[view.samples.engine[row]]));
+  const [leaf] = heaviestLeaves(view, working, 1);
+  if (!leaf || leaf.node < 0) return [];
+  const frames = framesOf(view, leaf.node).map((frame) => frame.map((text) => view.strings[text]));
+  const analysed = view.heaviest.find((stack) => sameFrames(view, stack.frames, frames));
+  const engine = view.engines[leaf.engine];
+  const stack = { frames, above: 0, below: 0, deciding: analysed?.deciding ?? -1, engine, phase: null, rule: analysed?.rule ?? "", why: "" };
+  return [make("h3", {}, `Heaviest stack: ${countOf(leaf.samples, "sample")}, ${formatWeight(leaf.weight, view.unit)}`), ...stackDetail(stack)];
+}
+
+function sameFrames(view, numbers, frames) {
+  return numbers.length === frames.length && numbers.every((frame, index) => frame.every((text, part) => view.strings[text] === frames[index][part]));
+}
+
+/** A measured interval: its lane, and `index`, its row there. */
+export function intervalDetails({ lane, index }, context) {
+  const { view } = context;
+  const span = view.spans[readLaneId(lane).index];
+  if (!span?.start || index >= span.start.length) return null;
+  const [start, end] = [span.start[index], span.end[index]];
+  const name = cleanText(view.strings[span.name[index]] ?? "", 300);
+  const facts = [
+    ["Engine", badge(view, view.engines[span.engine])],
+    ["Start", formatTime(start, DETAIL_STEP_NS)],
+    ["Length", `${formatDuration(end - start)}, ${span.basis}`],
+    ["Of", span.own ? (span.own[index] ? "the target's work" : "another process") : ""],
+  ];
+  const nodes = [factList(facts), placeButtons({ from: start, to: end }, context), callsDuring(start, end, context)];
+  return { title: name || cleanText(view.strings[span.label], 80), nodes };
+}
+
+/** A signpost: its lane, and `index`, its row there. */
+export function signpostDetails({ lane, index }, context) {
+  const { view } = context;
+  const signposts = view.signposts[readLaneId(lane).index];
+  if (!signposts?.start || index >= signposts.start.length) return null;
+  const [start, end] = [signposts.start[index], signposts.end[index]];
+  const facts = [
+    ["Lane", cleanText(view.strings[signposts.label], 200)],
+    ["Start", formatTime(start, DETAIL_STEP_NS)],
+    ["Length", formatDuration(end - start)],
+  ];
+  const nodes = [factList(facts), placeButtons({ from: start, to: end }, context), callsDuring(start, end, context)];
+  return { title: cleanText(view.strings[signposts.name[index]], 200) || "Signpost", nodes };
+}
+
+/** The sample at the cursor. */
+export async function sampleDetails(_chosen, { source, view, store }) {
+  const { cursor } = store.state;
+  if (!cursor || cursor.lane < 0) return null;
+  const sample = await source.sampleAt({ ...cursor, within: 0 });
+  if (!sample) return null;
+  const thread = view.lanes[sample.lane];
+  const facts = [
+    ["Function", cleanText(sample.leaf ?? "no stack", 300)],
+    ["Thread", thread ? cleanText(view.strings[thread.label], 120) : ""],
+    ["Time", formatTime(sample.time_ns, DETAIL_STEP_NS)],
+    ["Weight", `${formatWeight(sample.weight, view.unit)}${sample.number > 1 ? ` of ${countOf(sample.number, "sample")}` : ""}`],
+  ];
+  return { title: "Sample", nodes: [factList(facts), ...stackDetail(sample.stack)] };
+}
+
+/** A finding: its place in the list, whose text is shown. */
+export function findingDetails({ index }, context) {
+  const { view } = context;
+  const item = document.querySelectorAll("#findings .finding")[index];
+  if (!item) return null;
+  const copy = item.cloneNode(true);
+  const title = copy.querySelector("h3");
+  for (const element of copy.querySelectorAll("a.live-only, .unseen, .severity")) element.remove();
+  for (const details of copy.querySelectorAll("details")) details.open = true;
+  for (const button of copy.querySelectorAll(".command-row > button")) button.remove(); // its listener is not copied
+  title.remove();
+  const place = view.findings?.[index];
+  const buttons = place ? placeButtons({ from: place[0], to: Math.max(place[1], place[0] + 1) }, context) : null;
+  return { title: title.textContent.trim(), nodes: [...copy.childNodes, buttons].filter(Boolean) };
+}
+
+/** The calls that an interval touches, each with a button that shows it. */
+function callsDuring(start, end, { source, view, store }) {
+  const { windows } = view;
+  if (windows.count === 0) return make("p", { className: "note" }, "This run has no calls.");
+  const rows = [];
+  for (let row = 0; row < windows.count; row += 1) if (windows.start[row] < end && windows.end[row] > start) rows.push(row);
+  if (rows.length === 0) return make("p", { className: "note" }, "No call runs during this time.");
+  const buttons = rows.slice(0, MOST_CALLS).map((row) => {
+    const range = { from: windows.start[row], to: windows.end[row], isDone: true };
+    const show = () => store.set({ range, chosen: { kind: "call", index: row } });
+    return make("button", { type: "button", onclick: show }, `${row}: ${cleanText(view.strings[windows.verdict[row]], 20)}`);
+  });
+  const more = rows.length > MOST_CALLS ? ` and ${rows.length - MOST_CALLS} more` : "";
+  return make("p", { className: "inspector-links" }, "During ", rows.length === 1 ? "call " : "calls ", ...buttons, more);
+}
+
+function placeButtons(range, { store, actions }) {
+  const select = () => store.set({ range: { ...range, isDone: true } });
+  const zoom = make("button", { type: "button", onclick: () => actions.zoomTo(range) }, "Zoom to it");
+  const choose = make("button", { type: "button", onclick: select }, "Select its time");
+  return make("p", { className: "inspector-links" }, zoom, choose);
+}
+
+function badge(view, name) {
+  const style = [...view.engines, "MIXED"].includes(name) ? name : "UNKNOWN";
+  return make("span", {}, make("span", { className: `badge engine-${style}`, "aria-hidden": "true" }), cleanText(name, 40));
+}
+
+function factList(facts) {
+  const shown = facts.filter(([, value]) => value !== "");
+  return make("dl", {}, ...shown.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
+}
