@@ -70,7 +70,7 @@ test("stepping to the next call goes from model to model, stepping in a lane doe
 test("nothing is said of a group's heading", () => {
   const source = withCalls([8, 1, 2]);
   const heading = timelineRows(source).rows[0];
-  assert.deepEqual(describeAt(source, heading, 5e6, 4, { from: 0, to: 10e6 }, 1000), { lines: [], range: null });
+  assert.deepEqual(describeAt(source, heading, 5e6, 4, { from: 0, to: 10e6 }, 1000), { lines: [], range: null, chosen: null, sample: null });
 });
 
 test("names are shortened at the start that they share, and only if they do not fit", () => {
