@@ -30,7 +30,7 @@ _FAR_NS = 1 << 62
 
 
 def register(server: Flask, library: Library) -> None:
-    """Add ``tile``, ``sums``, ``samples``, ``sample`` and ``stacks/<number>`` below ``/api/recordings/<id>/``."""
+    """Add the routes of tiles, sums, samples and stacks below ``/api/recordings/<id>/``."""
     cache = RecordingCache(library)
     tiles: SampleCache[bytes] = SampleCache(_TILE_BYTES, len)
 

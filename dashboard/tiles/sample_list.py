@@ -101,7 +101,7 @@ def _row(samples: SampleColumns, row: int, time_ns: int) -> dict[str, Any]:
 def nearest(
     samples: SampleColumns, lane: int, time_ns: int, within_ns: int, mask: Bools | None
 ) -> dict[str, Any] | None:
-    """Return the sample of a lane that covers a time, or else begins or ends within a distance; None for none."""
+    """Return the sample of a lane that covers a time, or that is within a distance of it; None for none."""
     best, least = -1, within_ns + 1
     for group in samples.groups_of_lanes[lane]:
         # The last samples before the time may cover it; later ones begin after it.

@@ -150,7 +150,7 @@ const LABELS = {
     const toggle = () => store.set({ lanes: toggled(store.state.lanes, row.index) });
     const button = make("button", { type: "button", className: "name thread", onclick: toggle });
     button.title = [row.label, row.process, row.detail].filter(Boolean).join("\n");
-    button.append(...nameOf(row), comma(), make("small", {}, row.detail));
+    button.append(...shownName(row), comma(), make("small", {}, row.detail));
     return make("div", { className: `label lane${row.isQuiet ? " quiet" : ""}` }, button, pinButton(row, store));
   },
   more(row, store) {
@@ -166,7 +166,7 @@ function comma() {
 
 /** The label of a lane of intervals: its name is a button that selects the next interval (`step`). */
 function laneLabel(row, store, step) {
-  const name = make(step ? "button" : "div", { className: "name", title: row.label }, ...nameOf(row));
+  const name = make(step ? "button" : "div", { className: "name", title: row.label }, ...shownName(row));
   if (step) {
     name.type = "button";
     name.title = `${row.label}\nSelects its next interval; , and . step through them`;
@@ -176,7 +176,7 @@ function laneLabel(row, store, step) {
 }
 
 /** The name as it fits; the full one for screen readers, if it is another. */
-function nameOf({ label, short }) {
+function shownName({ label, short }) {
   if (short === label) return [make("span", {}, label)];
   return [make("span", { "aria-hidden": "true" }, short), make("span", { className: "unseen" }, label)];
 }
