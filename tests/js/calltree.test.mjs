@@ -1,90 +1,106 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  baseTree, dominantEngine, functionSums, invertTree, nodesWith, weighTree, withoutSystem,
+  baseTree, dominantEngine, functionSums, nodesWith, outermostNodes, weighTree,
 } from "../../tracekit/report/assets/calltree.js";
 import { boxAt, flameHeight, neighbourBox } from "../../tracekit/report/assets/flame_draw.js";
-import { layoutFlame, linkChildren, matchedWeight, nodeOfPath, pathOfNode } from "../../tracekit/report/assets/flame_layout.js";
+import { layoutFlame } from "../../tracekit/report/assets/flame_layout.js";
 import { framesOf } from "../../tracekit/report/assets/stacks.js";
+import { transformedTree } from "../../tracekit/report/assets/transform_tree.js";
+import { bottomUp, calleesOf, callersOf, nodeOfPath, pathOfNode, topDown } from "../../tracekit/report/assets/tree_model.js";
 import { smallView, STRINGS } from "./small_view.mjs";
 
 const ALL = [0, 1, 2, 3, 4, 5];
 
-function weighed(change = (tree) => tree, rows = ALL) {
-  const view = smallView();
-  return weighTree(change(baseTree(view)), view, rows);
+function weighed(chain = "", view = smallView(), rows = ALL) {
+  view.strings = [...view.strings];
+  return { ...weighTree(transformedTree(view, chain), view, rows), view };
 }
+
+/** Every node of a model, callers before callees. */
+function nodesOf(model) {
+  const nodes = [];
+  const pending = [...model.roots].reverse();
+  while (pending.length > 0) {
+    nodes.push(pending.pop());
+    pending.push(...[...model.childrenOf(nodes.at(-1))].reverse());
+  }
+  return nodes;
+}
+
+const nameOf = (tree, node) => pathOfNode(tree, node).map((func) => tree.view.strings[tree.names[func]]).join("/");
 
 /** { "main/predict": total in ms } */
-function totals(tree) {
-  const names = pathNames(tree);
-  return Object.fromEntries(names.map((name, node) => [name, tree.total[node] / 1e6]));
+function totals(model) {
+  return Object.fromEntries(nodesOf(model).map((node) => [nameOf(model, node), model.total[node] / 1e6]));
 }
 
-function pathNames(tree) {
-  return [...tree.parent.keys()].map((node) =>
-    pathOfNode(tree, node).map((func) => STRINGS[tree.names[func]]).join("/"));
-}
-
-test("totals include all nodes below; the sample without a stack is counted apart", () => {
+test("totals include all nodes below; samples without a stack are a root of their own", () => {
   const tree = weighed();
-  assert.deepEqual(totals(tree), { main: 4, "main/predict": 3, "main/predict/kernel": 2, "main/draw": 1, worker: 1 });
-  assert.deepEqual([tree.weight, tree.rootless], [6e6, 1e6]);
+  const of = totals(topDown(tree));
+  assert.deepEqual(of, { main: 4, "main/predict": 3, "main/predict/kernel": 2, "main/draw": 1, worker: 1, "(no stack)": 1 });
+  assert.deepEqual([tree.weight, tree.rootless, tree.samples], [6e6, 1e6, 6]);
 });
 
-test("without system libraries their weight is their caller's, and none is lost", () => {
-  const tree = weighed(withoutSystem);
-  assert.deepEqual(totals(tree), { main: 4, "main/draw": 1, worker: 1 });
-  assert.equal(tree.self[0], 3e6);
-  assert.equal(tree.rootless, 1e6);
-});
-
-test("calls that hiding brings together become one", () => {
-  const view = smallView();
-  const nodes = { // main → predict(system) → draw, and main → draw
-    parent: Int32Array.of(-1, 0, 1, 0), name: Uint32Array.of(0, 2, 6, 6), binary: Uint32Array.of(1, 3, 1, 1),
-    flags: Uint8Array.of(0, 1, 0, 0),
-  };
-  const tree = withoutSystem(baseTree({ ...view, nodes }));
-  assert.deepEqual([[...tree.parent], [...tree.newNode]], [[-1, 0], [0, 0, 1, 1]]);
-});
-
-test("a recording of nothing but system libraries has all its weight above the roots", () => {
-  const view = smallView();
-  view.nodes.flags.fill(1);
-  const tree = weighTree(withoutSystem(baseTree(view)), view, ALL);
-  assert.deepEqual([tree.parent.length, tree.rootless], [0, 6e6]);
-});
-
-test("inverted, what ran is on top and its callers below", () => {
-  const tree = invertTree(weighed());
-  assert.deepEqual(totals(tree), {
+test("inverted, what ran is on top and its callers below, and the whole is the same", () => {
+  const model = bottomUp(weighed());
+  assert.deepEqual(totals(model), {
     kernel: 2, "kernel/predict": 2, "kernel/predict/main": 2,
-    predict: 1, "predict/main": 1, draw: 1, "draw/main": 1, worker: 1,
+    predict: 1, "predict/main": 1, draw: 1, "draw/main": 1, worker: 1, "(no stack)": 1,
   });
-  const roots = [...tree.parent.keys()].filter((node) => tree.parent[node] < 0);
-  assert.equal(roots.reduce((sum, node) => sum + tree.total[node], 0), 5e6);
+  const sum = (of) => model.roots.reduce((all, node) => all + of[node], 0);
+  assert.deepEqual([sum(model.total), sum(model.self)], [model.weight, model.weight]);
 });
 
-test("inverted branches that are too small to see end where they begin", () => {
-  const names = Object.keys(totals(invertTree(weighed(), 0.3)));
-  assert.ok(names.includes("kernel/predict/main"));
-  assert.ok(names.includes("draw") && !names.includes("draw/main"));
+test("the callers and callees of a function count each of its samples once, however often it calls itself", () => {
+  const view = smallView(); // main → predict → main → draw, and main → draw
+  view.nodes = {
+    parent: Int32Array.of(-1, 0, 1, 2, 0), name: Uint32Array.of(0, 2, 0, 6, 6), binary: Uint32Array.of(1, 3, 1, 1, 1),
+    flags: new Uint8Array(5),
+  };
+  view.samples.node = Int32Array.of(3, 3, 4, 1, 0, -1);
+  const tree = weighed("", view);
+  const funcOf = (name) => [...tree.names].findIndex((each) => tree.view.strings[each] === name);
+  const [main, draw] = [funcOf("main"), funcOf("draw")];
+  assert.deepEqual(totals(calleesOf(tree, main)), {
+    main: 5, "main/predict": 3, "main/predict/main": 2, "main/predict/main/draw": 2, "main/draw": 1,
+  });
+  assert.deepEqual(totals(callersOf(tree, main)), { main: 5 });
+  assert.deepEqual(totals(calleesOf(tree, draw)), { draw: 3 });
+  assert.deepEqual(totals(callersOf(tree, draw)), { draw: 3, "draw/main": 3, "draw/main/predict": 2, "draw/main/predict/main": 2 });
+  assert.deepEqual([...outermostNodes(tree)], [1, 1, 0, 1, 1, 1]);
+});
+
+test("a tree as deep as 10,000 frames needs no stack of the machine's", () => {
+  const view = smallView();
+  const depth = 10_000;
+  const parent = Int32Array.from({ length: depth }, (_, node) => node - 1);
+  view.nodes = { parent, name: new Uint32Array(depth).fill(2), binary: new Uint32Array(depth).fill(3), flags: new Uint8Array(depth) };
+  view.samples.node.fill(depth - 1);
+  const tree = weighed("", view);
+  assert.deepEqual(functionSums(tree), [{ func: 0, self: 6e6, total: 6e6 }]);
+  assert.equal(layoutFlame(topDown(tree), -1, 600).length, depth);
+  assert.equal(nodesOf(bottomUp(tree)).length, depth);
+  const key = "1wgop4f";
+  for (const chain of ["flat", "system", `recursion:${key}`]) {
+    const less = weighed(chain, view);
+    assert.equal(less.weight, 6e6, chain);
+  }
+  assert.equal(weighed("flat", view).parent.length, 1);
 });
 
 test("a box has the engine of most of the weight below it", () => {
   const tree = weighed();
   assert.deepEqual([0, 2, 3].map((node) => dominantEngine(tree, node)), [2, 2, 3]);
-  const inverted = invertTree(tree);
-  const draw = Object.keys(totals(inverted)).indexOf("draw");
-  assert.equal(dominantEngine(inverted, draw), 3);
+  const inverted = bottomUp(tree);
+  assert.equal(dominantEngine(inverted, nodesOf(inverted).find((node) => nameOf(inverted, node) === "draw")), 3);
 });
 
 test("a function that calls itself counts once in its total", () => {
   const view = smallView();
   view.nodes.name[1] = 0;
   view.nodes.binary[1] = 1; // main calls main
-  const tree = weighTree(baseTree(view), view, ALL);
+  const tree = weighed("", view);
   const main = functionSums(tree).find(({ func }) => STRINGS[tree.names[func]] === "main");
   assert.deepEqual([main.self, main.total], [1e6, 4e6]);
 });
@@ -93,17 +109,18 @@ test("the heaviest function comes first", () => {
   assert.equal(STRINGS[weighed().names[functionSums(weighed())[0].func]], "kernel");
 });
 
-function boxes(focus, smallest) {
-  const tree = weighed();
-  const laid = layoutFlame(tree, linkChildren(tree.parent), focus, 600, smallest);
-  const names = pathNames(tree);
-  return Object.fromEntries(laid.map(({ node, x, width, depth }) => [names[node], [x, width, depth]]));
+/** The boxes { name: [x, width, depth] } of a flame graph that is 600 pixels wide. */
+function boxes(focus, smallest, tree = weighed(), direction = topDown) {
+  const model = direction(tree);
+  const laid = layoutFlame(model, focus, 600, smallest);
+  const name = (box) => (box.node < 0 ? `rest of ${box.count}` : nameOf(model, box.node));
+  return Object.fromEntries(laid.map((box) => [name(box), [box.x, box.width, box.depth]]));
 }
 
-test("boxes are as wide as their weight, heavier ones left; what has no frame stays empty", () => {
+test("boxes are as wide as their weight, heavier ones left, and the roots fill the width", () => {
   assert.deepEqual(boxes(-1), {
-    main: [0, 400, 0], worker: [400, 100, 0], "main/predict": [0, 300, 1], "main/draw": [300, 100, 1],
-    "main/predict/kernel": [0, 200, 2],
+    main: [0, 400, 0], worker: [400, 100, 0], "(no stack)": [500, 100, 0], "main/predict": [0, 300, 1],
+    "main/draw": [300, 100, 1], "main/predict/kernel": [0, 200, 2],
   });
 });
 
@@ -113,30 +130,38 @@ test("a focused box is as wide as the picture, and its callers stand above it", 
   });
 });
 
-test("boxes that are too narrow are left out with all below them", () => {
-  assert.deepEqual(Object.keys(boxes(-1, 350)), ["main"]);
+test("what is too narrow shares a box, also upside down, so that nothing is blank", () => {
+  assert.deepEqual(boxes(-1, 150), {
+    main: [0, 400, 0], "rest of 2": [400, 200, 0], "main/predict": [0, 300, 1], "main/predict/kernel": [0, 200, 2],
+  });
+  assert.deepEqual(boxes(-1, 150, weighed(), bottomUp), {
+    kernel: [0, 200, 0], "rest of 4": [200, 400, 0], "kernel/predict": [0, 200, 1], "kernel/predict/main": [0, 200, 2],
+  });
 });
 
 test("a path of functions leads to its node, in any tree that has it", () => {
-  const tree = weighed();
-  const links = linkChildren(tree.parent);
-  assert.equal(nodeOfPath(tree, links, pathOfNode(tree, 2)), 2);
-  assert.equal(nodeOfPath(tree, links, [99]), -1);
+  const model = topDown(weighed());
+  assert.equal(nodeOfPath(model, pathOfNode(model, 2)), 2);
+  assert.equal(nodeOfPath(model, [99]), -1);
 });
 
-test("the weight of highlighted functions counts stacks once", () => {
+test("the weight of highlighted functions counts stacks once, in both directions", () => {
   const tree = weighed();
-  const marked = Uint8Array.from(tree.names, (name) => (["main", "kernel"].includes(STRINGS[name]) ? 1 : 0));
-  assert.equal(matchedWeight(tree, marked), 4e6);
+  const marked = Uint8Array.from(tree.names, (name) => (["main", "kernel"].includes(tree.view.strings[name]) ? 1 : 0));
+  assert.deepEqual([topDown, bottomUp].map((direction) => direction(tree).matched(marked)), [4e6, 4e6]);
 });
 
 test("with a focus only what is below it counts, whole where a caller is highlighted", () => {
   const tree = weighed();
-  const only = (...all) => Uint8Array.from(tree.names, (name) => (all.includes(STRINGS[name]) ? 1 : 0));
+  const only = (...all) => Uint8Array.from(tree.names, (name) => (all.includes(tree.view.strings[name]) ? 1 : 0));
   const predict = 1;
   assert.equal(tree.total[predict], 3e6);
-  const weights = [only("kernel"), only("draw", "worker"), only("main"), only("predict")].map((marked) => matchedWeight(tree, marked, predict));
+  const model = topDown(tree);
+  const weights = [only("kernel"), only("draw", "worker"), only("main"), only("predict")].map((marked) => model.matched(marked, predict));
   assert.deepEqual(weights, [2e6, 0, 3e6, 3e6]);
+  const inverted = bottomUp(tree);
+  const draw = nodesOf(inverted).find((node) => nameOf(inverted, node) === "draw");
+  assert.deepEqual([only("main"), only("kernel")].map((marked) => inverted.matched(marked, draw)), [1e6, 0]);
 });
 
 test("nodes of an answer stand behind the view's, with its functions or with new ones", () => {
@@ -145,14 +170,14 @@ test("nodes of an answer stand behind the view's, with its functions or with new
   const extra = { parent: Int32Array.of(3, 5, -1), function: Uint32Array.of(2, 7, 0), flags: Uint8Array.of(1, 0, 0) };
   const functions = { number: Uint32Array.of(7), name: Uint32Array.of(8), binary: Uint32Array.of(1) };
   const nodes = nodesWith(view, extra, functions);
-  const tree = baseTree({ ...view, nodes });
-  const paths = pathNames(tree);
+  const tree = { ...baseTree({ ...view, nodes }), view };
+  const paths = [...tree.parent.keys()].map((node) => nameOf(tree, node));
   assert.deepEqual(paths.slice(5), ["main/draw/kernel", "main/draw/kernel/Detect", "main"]);
-  assert.deepEqual(paths.slice(0, 5), pathNames(base));
   assert.deepEqual(framesOf({ nodes }, 6), [[8, 1], [4, 5], [6, 1], [0, 1]]);
-  assert.equal(withoutSystem(tree).newNode[5], withoutSystem(tree).newNode[3]);
   assert.equal(baseTree(view), base);
   assert.equal(base.parent.length, 5);
+  const alone = baseTree({ ...view, nodes: nodesWith(view, extra, functions, true) });
+  assert.deepEqual([...alone.parent, ...alone.func], [3, 5, -1, 2, 7, 0]);
 });
 
 test("what was cut off is one function, also upside down", () => {
@@ -160,24 +185,26 @@ test("what was cut off is one function, also upside down", () => {
   const nodes = { ...view.nodes, name: view.nodes.name.slice(), flags: Uint8Array.of(0, 1, 2, 2, 0) };
   nodes.name.fill(8, 2, 4);
   nodes.binary = nodes.binary.slice().fill(0, 2, 4);
-  const cut = { ...view, nodes };
-  const tree = weighTree(baseTree(cut), cut, ALL);
+  const tree = weighed("", { ...view, nodes });
   const isLess = Uint8Array.from(tree.names, (_, func) => Number(func === tree.less));
-  assert.deepEqual([tree, invertTree(tree)].map((each) => matchedWeight(each, isLess)), [3e6, 3e6]);
+  assert.deepEqual([topDown(tree), bottomUp(tree)].map((each) => each.matched(isLess)), [3e6, 3e6]);
   assert.equal(baseTree(view).less, -1);
 });
 
-test("pointer and arrow keys find boxes", () => {
-  const tree = weighed();
-  const laid = layoutFlame(tree, linkChildren(tree.parent), -1, 600);
+test("pointer and arrow keys find boxes, also those of what is too narrow", () => {
+  const laid = layoutFlame(topDown(weighed()), -1, 600);
   assert.equal(boxAt(laid, 350, 25).node, 3);
-  assert.equal(boxAt(laid, 550, 5), null);
+  assert.equal(boxAt(laid, 550, 25), null);
   const keys = ["ArrowDown", "ArrowRight", "ArrowUp", "ArrowRight"];
   const walked = [];
-  keys.reduce((node, key) => {
-    walked.push(neighbourBox(laid, tree, node, key).node);
+  keys.reduce((id, key) => {
+    walked.push(neighbourBox(laid, id, key).id);
     return walked.at(-1);
   }, 0);
   assert.deepEqual(walked, [1, 3, 0, 4]);
   assert.equal(flameHeight(laid), 57);
+  const narrow = layoutFlame(topDown(weighed()), -1, 600, 150);
+  const rest = neighbourBox(narrow, 0, "ArrowRight");
+  assert.deepEqual([rest.node, rest.count, rest.weight], [-1, 2, 2e6]);
+  assert.equal(neighbourBox(narrow, null, "ArrowDown").id, 0);
 });

@@ -59,3 +59,10 @@ test("the heaviest stacks come first, frames innermost first, samples without a 
   assert.deepEqual(framesOf(view, 2), [[4, 5], [2, 3], [0, 1]]);
   assert.deepEqual(framesOf(view, -1), []);
 });
+
+test("of stacks that a transform changes, the heaviest are those that it makes; dropped ones are none", () => {
+  const view = smallView();
+  const newNode = Int32Array.of(0, 0, 0, -2, 4);
+  const leaves = heaviestLeaves(view, [0, 1, 2, 3, 4], 8, newNode);
+  assert.deepEqual(leaves.map(({ node, weight }) => [node, weight]), [[0, 3e6], [4, 1e6]]);
+});

@@ -11,7 +11,7 @@ const WHOLE = { from: 0, to: 100 };
 test("a link reproduces what was chosen", () => {
   const state = {
     ...INITIAL_STATE, view: { from: 10, to: 20 }, range: { from: 12, to: 15, isDone: true }, lanes: [0, 3],
-    filter: 'thread:"a b" & c#d', invert: true, hideSystem: true, colourBy: "binary", search: "ü", focus: [4, 0],
+    filter: 'thread:"a b" & c#d', invert: true, transforms: "focus:1wgop4f~system", selectedFunction: "k0", treeUnit: "percent", colourBy: "binary", search: "ü", focus: [4, 0],
     theme: "dark", allThreads: true, closed: ["tracks"], cursor: { time: 14, lane: 3 }, namesWidth: 320,
     unfolded: ["w0", "m2"], scale: "same",
   };

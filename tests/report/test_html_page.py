@@ -50,6 +50,7 @@ SECTIONS = [
     "engines",
     "latency",
     "submissions",
+    "calltree",
     "flame",
     "stacks",
     "counters",

@@ -67,12 +67,12 @@ def test_a_link_reproduces_what_was_chosen(opened: Opened) -> None:
     tab = opened()
     drag(tab, point_at(tab, 20, "worker"), point_at(tab, 40, "worker"))
     tab.locator(".timeline-labels .thread", has_text="worker").click()
-    tab.get_by_role("button", name="Invert").click()
+    tab.locator("#flame").get_by_role("button", name="Invert").click()
     fragment, text = chosen(tab), summary(tab)
     again = opened(fragment=fragment)
     assert summary(again) == text
     assert "1 of 2 threads" in text
-    assert again.get_by_role("button", name="Invert").get_attribute("aria-pressed") == "true"
+    assert again.locator("#flame").get_by_role("button", name="Invert").get_attribute("aria-pressed") == "true"
     assert again.locator(".timeline-labels [aria-pressed=true]").inner_text().startswith("worker")
 
 
@@ -198,7 +198,7 @@ def test_the_flame_graph(opened: Opened) -> None:
     tab.get_by_role("button", name="all", exact=True).click()
     tab.get_by_label("Highlight functions").fill("bnns")
     assert "Highlighted: 20 %." in flame_note(tab)
-    tab.get_by_role("button", name="Hide system libraries").click()
+    tab.locator("#flame").get_by_role("button", name="Hide system libraries").click()
     assert "Highlighted: 0 %." in flame_note(tab)
     tab.get_by_text("Functions as a table").click()
     tab.locator("#flame tbody tr").first.wait_for()
@@ -216,7 +216,7 @@ def test_the_zoom_of_the_flame_graph_outlasts_turning_it(opened: Opened) -> None
     canvas.scroll_into_view_if_needed()
     canvas.click(position={"x": 200, "y": 28})
     note = flame_note(tab)
-    invert = tab.get_by_role("button", name="Invert")
+    invert = tab.locator("#flame").get_by_role("button", name="Invert")
     invert.click()
     assert "The function zoomed to is not in this selection" in flame_note(tab)
     assert "focus=" in chosen(tab)

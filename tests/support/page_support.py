@@ -53,7 +53,7 @@ def shown_range(tab: Any) -> tuple[float, float]:
 
 
 def flame_note(tab: Any) -> str:
-    return settled(tab).locator("#flame .note").first.inner_text()
+    return settled(tab).locator("#flame .flame > .note").inner_text()
 
 
 def breadcrumb(tab: Any) -> list[str]:

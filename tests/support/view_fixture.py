@@ -31,6 +31,7 @@ SECTIONS = [
     "windows",
     "engines",
     "latency",
+    "calltree",
     "flame",
     "stacks",
     "counters",
@@ -353,7 +354,7 @@ def _static(name: str) -> str:
     return {
         "timeline": f'<figure id="timeline-static">{drawing}</figure>',
         "windows": '<div id="windows-static"><table><tr><th>window</th></tr><tr><td>0</td></tr></table></div>',
-    }.get(name, "" if name == "flame" else "<p>static</p>")
+    }.get(name, "" if name in ("calltree", "flame") else "<p>static</p>")
 
 
 def _hash(text: str) -> str:

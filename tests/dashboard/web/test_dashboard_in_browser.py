@@ -51,7 +51,7 @@ def test_the_sections_are_the_report_s(fallback: Served, tab: Any) -> None:
     opened(tab, fallback.address)
     tab.locator("#samples").wait_for()
     ids = tab.evaluate("[...document.querySelectorAll('#sections > section')].map(one => one.id)")
-    names = "verdict findings timeline windows engines latency submissions flame stacks samples counters evidence recording issues"
+    names = "verdict findings timeline windows engines latency submissions calltree flame stacks samples counters evidence recording issues"
     assert ids == names.split()
     assert not tab.locator("#windows-static").is_visible()
     tab.get_by_role("link", name="Show in the timeline: SpeechEncoder left").click()

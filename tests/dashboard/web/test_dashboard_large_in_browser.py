@@ -147,7 +147,7 @@ def test_dragging_selects_and_everything_follows(shown: Callable[..., Any], samp
     inside = sum(between(samples, begin / 1e6, end / 1e6).values())
     assert 0 < inside < 200
     assert text.startswith(f"{inside:,} of {len(samples):,} samples")
-    assert in_all(inside) in tab.locator("#flame .note").first.inner_text()
+    assert in_all(inside) in tab.locator("#flame .flame > .note").inner_text()
     assert tab.locator("#stacks .live-only > ol > li").count() == 3
 
 
@@ -167,13 +167,13 @@ def test_the_filter_is_the_servers_work(shown: Callable[..., Any], samples: list
     tab.get_by_label("Filter samples").fill("nothing is called so")
     tab.wait_for_timeout(300)
     assert summary(tab).startswith("0 of ")
-    assert "No samples in the selection." in tab.locator("#flame .note").first.inner_text()
+    assert "No samples in the selection." in tab.locator("#flame .flame > .note").inner_text()
 
 
 def test_the_flame_graph_inverts_what_is_selected(shown: Callable[..., Any], samples: list[Sample]) -> None:
     tab = shown(f"{MIDDLE}&q=engine:cpu&invert=1")
     inside = [sample for sample in samples if sample.stack == "kernel" and 30_000 <= sample.time_ms < 30_100]
-    assert in_all(len(inside)) in tab.locator("#flame .note").first.inner_text()
+    assert in_all(len(inside)) in tab.locator("#flame .flame > .note").inner_text()
     heaviest = tab.locator("#stacks .live-only summary").first.inner_text()
     assert f"{len(inside)} samples" in heaviest
     assert "BNNSFilterApply" in tab.locator("#stacks .live-only .deciding").first.inner_text()
@@ -215,7 +215,7 @@ def test_a_failure_is_seen_marks_what_is_old_and_mends_itself(
         "The figures below are those of the previous selection."
         in tab.locator("#toolbar .summary").inner_text()
     )
-    for section in ("engines", "flame", "stacks"):
+    for section in ("engines", "calltree", "flame", "stacks"):
         assert tab.locator(f"#{section}").get_attribute("aria-busy") == "false"
         assert tab.locator(f"#{section} > .old-figures").is_visible()
     tab.unroute_all()

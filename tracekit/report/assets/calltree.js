@@ -1,12 +1,16 @@
 // Call trees with weights. A tree is { parent, func }: parents come before their children, a root's parent is -1, and
 // a function (a symbol in a binary) is a number.
 
-const SYSTEM = 1;
+export const SYSTEM = 1;
+export const CUT_OFF = 2;
+/** Instead of a node: the sample has no frame, or a transform drops it. */
+export const NO_NODE = -1;
+export const DROPPED = -2;
 
-const CUT_OFF = 2;
 const MOST_STRINGS = 2 ** 26;
+const NO_STACK = "(no stack)";
 const treeOfNodes = new WeakMap();
-const treeWithoutSystem = new WeakMap();
+const numbersOfTexts = new WeakMap();
 
 /**
  * The view's call tree with its functions: { parent, func, flags, names, binaries, less }, names and binaries by
@@ -33,10 +37,10 @@ function numberFunctions({ parent, name, binary, flags }) {
 }
 
 /**
- * The view's nodes followed by more: `extra` = { parent, function, flags }; `functions` = { number, name, binary } are
- * those that occur in no node of the view.
+ * Nodes with an answer's: the view's followed by `extra` = { parent, function, flags }, or with `isAll` those of `extra`
+ * alone; `functions` = { number, name, binary } are those that occur in no node of the view.
  */
-export function nodesWith(view, extra, functions) {
+export function nodesWith(view, extra, functions, isAll = false) {
   const base = baseTree(view);
   const count = functions.number.reduce((most, number) => Math.max(most, number + 1), base.names.length);
   const names = new Uint32Array(count); // entries of functions that no node uses stay 0
@@ -47,14 +51,17 @@ export function nodesWith(view, extra, functions) {
     names[number] = functions.name[index];
     binaries[number] = functions.binary[index];
   });
+  const both = (first, second) => (isAll ? second : joined(first, second));
   const nodes = {
-    parent: joined(base.parent, extra.parent),
-    name: joined(view.nodes.name, extra.function.map((func) => names[func])),
-    binary: joined(view.nodes.binary, extra.function.map((func) => binaries[func])),
-    flags: joined(base.flags, extra.flags),
+    parent: both(base.parent, extra.parent),
+    name: both(view.nodes.name, extra.function.map((func) => names[func])),
+    binary: both(view.nodes.binary, extra.function.map((func) => binaries[func])),
+    flags: both(base.flags, extra.flags),
   };
-  const func = joined(base.func, extra.function);
-  treeOfNodes.set(nodes, { parent: nodes.parent, func, flags: nodes.flags, names, binaries, less: base.less });
+  const func = both(base.func, extra.function);
+  const cut = nodes.flags.findIndex((flag) => flag & CUT_OFF);
+  const less = cut < 0 ? -1 : func[cut];
+  treeOfNodes.set(nodes, { parent: nodes.parent, func, flags: nodes.flags, names, binaries, less });
   return nodes;
 }
 
@@ -65,74 +72,78 @@ function joined(first, second) {
   return both;
 }
 
-/**
- * The tree without system libraries: their frames are gone, their weight is their caller's. `newNode` maps the old
- * tree's nodes to the new tree's, -1 is above the roots. It is built once for each tree.
- */
-export function withoutSystem(tree) {
-  if (!treeWithoutSystem.has(tree)) treeWithoutSystem.set(tree, folded(tree));
-  return treeWithoutSystem.get(tree);
+/** The number of a text of the view; a new text is added. */
+export function textNumber({ strings }, text) {
+  if (!numbersOfTexts.has(strings)) numbersOfTexts.set(strings, new Map(strings.map((each, number) => [each, number])));
+  const numbers = numbersOfTexts.get(strings);
+  if (!numbers.has(text)) numbers.set(text, strings.push(text) - 1);
+  return numbers.get(text);
 }
 
-function folded(tree) {
-  const newNode = new Int32Array(tree.parent.length);
-  const parent = [];
-  const func = [];
-  const children = new Map();
-  const functions = tree.names.length;
-  for (let node = 0; node < tree.parent.length; node += 1) {
-    const above = tree.parent[node] < 0 ? -1 : newNode[tree.parent[node]];
-    if (tree.flags[node] & SYSTEM) {
-      newNode[node] = above;
-      continue;
-    }
-    // Siblings of one function may meet once the frames between them and their parent are gone: they become one node.
-    const key = (above + 1) * functions + tree.func[node];
-    if (!children.has(key)) {
-      children.set(key, parent.length);
-      parent.push(above);
-      func.push(tree.func[node]);
-    }
-    newNode[node] = children.get(key);
+/** The tree's functions followed by another, { names, binaries, func }, `func` being its number. */
+export function withFunction({ names, binaries }, name, binary) {
+  for (let func = names.length - 1; func >= 0; func -= 1) {
+    if (names[func] === name && binaries[func] === binary) return { names, binaries, func };
   }
-  return { ...tree, parent: Int32Array.from(parent), func: Uint32Array.from(func), flags: null, newNode };
+  return { names: joined(names, Uint32Array.of(name)), binaries: joined(binaries, Uint32Array.of(binary)), func: names.length };
 }
 
 /**
- * The tree with the weight of the rows: `self` and `total` per node, `engines` (one total per node and engine),
- * `weight` of all rows and `rootless`, the weight that belongs to no node.
+ * The tree with the weight of the rows: `self` and `total` per node, `engines` (one total per node and engine), and
+ * `weight` and `samples` of all rows but those that transforms drop, which are in `dropped`. Samples without a frame
+ * are a root of their own, so that roots add up to the weight.
  */
 export function weighTree(tree, view, rows) {
   const engineCount = view.engines.length;
   const nodes = tree.parent.length;
-  const self = new Float64Array(nodes);
-  const selfByEngine = new Float64Array(nodes * engineCount);
-  const { node: leafOf, weight: weights, engine } = view.samples;
+  const self = new Float64Array(nodes + 1); // the last entry is for samples without a frame
+  const selfByEngine = new Float64Array((nodes + 1) * engineCount);
+  const { node: leafOf, weight: weights, engine, number } = view.samples;
+  const dropped = { weight: 0, samples: 0 };
   let weight = 0;
-  let rootless = 0;
+  let samples = 0;
   for (const row of rows) {
-    const node = leafOf[row]; // -1: no stack
-    const leaf = tree.newNode && node >= 0 ? tree.newNode[node] : node;
-    weight += weights[row];
-    if (leaf < 0) {
-      rootless += weights[row];
+    const node = leafOf[row];
+    let leaf = tree.newNode && node >= 0 ? tree.newNode[node] : node;
+    if (leaf === DROPPED) {
+      dropped.weight += weights[row];
+      dropped.samples += number[row];
       continue;
     }
+    weight += weights[row];
+    samples += number[row];
+    if (leaf < 0) leaf = nodes;
     self[leaf] += weights[row];
     selfByEngine[leaf * engineCount + engine[row]] += weights[row];
   }
-  const total = self.slice();
-  const engines = selfByEngine.slice();
+  const sums = { engineCount, weight, samples, dropped, rootless: self[nodes] };
+  if (self[nodes] === 0) {
+    return addUp({ ...tree, ...sums, self: self.subarray(0, nodes), selfByEngine: selfByEngine.subarray(0, nodes * engineCount) });
+  }
+  return addUp({ ...withoutStack(tree, view), ...sums, self, selfByEngine });
+}
+
+function withoutStack(tree, view) {
+  const { func: none, names, binaries } = withFunction(tree, textNumber(view, NO_STACK), textNumber(view, ""));
+  const parent = joined(tree.parent, Int32Array.of(NO_NODE));
+  return { ...tree, parent, func: joined(tree.func, Uint32Array.of(none)), names, binaries, none };
+}
+
+/** A tree with `self` and `selfByEngine`, completed with `total` and `engines`. */
+export function addUp(tree) {
+  const { parent, engineCount } = tree;
+  const total = tree.self.slice();
+  const engines = tree.selfByEngine.slice();
   // Children come after their parents, so backwards each node is complete before it is added to its parent.
-  for (let node = nodes - 1; node >= 0; node -= 1) {
-    const above = tree.parent[node];
+  for (let node = total.length - 1; node >= 0; node -= 1) {
+    const above = parent[node];
     if (above < 0 || total[node] === 0) continue;
     total[above] += total[node];
     for (let index = 0; index < engineCount; index += 1) {
       engines[above * engineCount + index] += engines[node * engineCount + index];
     }
   }
-  return { ...tree, self, total, selfByEngine, engines, engineCount, weight, rootless };
+  return { ...tree, total, engines };
 }
 
 /** The engine with the most weight at and below a node. */
@@ -144,77 +155,15 @@ export function dominantEngine({ engines, engineCount }, node) {
   return best;
 }
 
-/**
- * The inverted tree: the functions that ran are the roots, their callers are below. A branch with less than `smallest`
- * of all weight is not continued.
- */
-export function invertTree(tree, smallest = 1 / 10_000) {
-  const result = { parent: [], func: [], total: [], self: [], engines: [] };
-  const leaves = [];
-  for (let node = 0; node < tree.self.length; node += 1) if (tree.self[node] > 0) leaves.push([node, node]);
-  // An entry is [leaf, ancestor]: the weight comes from the leaf, the caller to follow next from the ancestor.
-  const pending = [{ above: -1, entries: leaves }];
-  while (pending.length > 0) {
-    const { above, entries } = pending.pop();
-    for (const [func, group] of groupByFunction(tree, entries)) {
-      const node = addInverted(result, tree, above, func, group);
-      if (result.total[node] < tree.weight * smallest) continue;
-      const callers = group
-        .filter(([, ancestor]) => tree.parent[ancestor] >= 0)
-        .map(([leaf, ancestor]) => [leaf, tree.parent[ancestor]]);
-      if (callers.length > 0) pending.push({ above: node, entries: callers });
-    }
-  }
-  return {
-    ...tree,
-    parent: Int32Array.from(result.parent),
-    func: Uint32Array.from(result.func),
-    total: Float64Array.from(result.total),
-    self: Float64Array.from(result.self),
-    engines: Float64Array.from(result.engines),
-    selfByEngine: null,
-    flags: null,
-  };
-}
-
-function groupByFunction(tree, entries) {
-  const groups = new Map();
-  for (const entry of entries) {
-    const func = tree.func[entry[1]];
-    if (groups.has(func)) groups.get(func).push(entry);
-    else groups.set(func, [entry]);
-  }
-  return groups;
-}
-
-function addInverted(result, tree, above, func, group) {
-  const node = result.parent.length;
-  const engines = new Array(tree.engineCount).fill(0);
-  let total = 0;
-  let ended = 0;
-  for (const [leaf, ancestor] of group) {
-    total += tree.self[leaf];
-    if (tree.parent[ancestor] < 0) ended += tree.self[leaf];
-    for (let engine = 0; engine < engines.length; engine += 1) {
-      engines[engine] += tree.selfByEngine[leaf * engines.length + engine];
-    }
-  }
-  result.parent.push(above);
-  result.func.push(func);
-  result.total.push(total);
-  result.self.push(ended);
-  result.engines.push(...engines);
-  return node;
-}
-
 /** { func, self, total } per function, heaviest self first; a recursive function's total counts each sample once. */
 export function functionSums(tree) {
   const self = new Float64Array(tree.names.length);
   const total = new Float64Array(tree.names.length);
+  const isOutermost = outermostNodes(tree);
   for (let node = 0; node < tree.parent.length; node += 1) {
     if (tree.total[node] === 0) continue;
     self[tree.func[node]] += tree.self[node];
-    if (!isRecursive(tree, node)) total[tree.func[node]] += tree.total[node];
+    if (isOutermost[node]) total[tree.func[node]] += tree.total[node];
   }
   const sums = [];
   for (let func = 0; func < total.length; func += 1) {
@@ -223,9 +172,45 @@ export function functionSums(tree) {
   return sums.sort((left, right) => right.self - left.self || right.total - left.total);
 }
 
-function isRecursive(tree, node) {
-  for (let above = tree.parent[node]; above >= 0; above = tree.parent[above]) {
-    if (tree.func[above] === tree.func[node]) return true;
+/** 1 for each node whose callers are all other functions. */
+export function outermostNodes({ parent, func, names }) {
+  const result = new Uint8Array(parent.length);
+  const { first, next, roots } = linkChildren(parent);
+  // Depth first, with the number of times that each function is on the path: linear however deep the tree is.
+  const onPath = new Uint32Array(names.length);
+  for (const root of roots) {
+    let node = root;
+    while (node >= 0) {
+      result[node] = onPath[func[node]] === 0 ? 1 : 0;
+      onPath[func[node]] += 1;
+      if (first[node] >= 0) {
+        node = first[node];
+        continue;
+      }
+      onPath[func[node]] -= 1;
+      while (node !== root && next[node] < 0) {
+        node = parent[node];
+        onPath[func[node]] -= 1;
+      }
+      node = node === root ? -1 : next[node];
+    }
   }
-  return false;
+  return result;
+}
+
+/** First child and next sibling of each node, in order; `roots` are the nodes without a parent. */
+export function linkChildren(parent) {
+  const first = new Int32Array(parent.length).fill(-1);
+  const next = new Int32Array(parent.length).fill(-1);
+  const roots = [];
+  for (let node = parent.length - 1; node >= 0; node -= 1) {
+    const above = parent[node];
+    if (above < 0) {
+      roots.push(node);
+      continue;
+    }
+    next[node] = first[above];
+    first[above] = node;
+  }
+  return { first, next, roots: roots.reverse() };
 }

@@ -1,116 +1,127 @@
 // The flame graph of the selection, and a table of its functions with the same numbers.
-import { baseTree, dominantEngine, functionSums, invertTree, weighTree, withoutSystem } from "./calltree.js";
+import { dominantEngine } from "./calltree.js";
 import { fitCanvas, make } from "./dom.js";
-import { boxAt, drawFlame, flameHeight, neighbourBox } from "./flame_draw.js";
-import { layoutFlame, linkChildren, matchedWeight, nodeOfPath, pathOfNode } from "./flame_layout.js";
-import { cleanText, formatCount, formatPercent, formatWeight } from "./numbers.js";
-import { hasJoined, joinedView } from "./joined.js";
+import { boxAt, drawFlame, flameHeight, MOST_DEPTH, neighbourBox, restName } from "./flame_draw.js";
+import { layoutFlame } from "./flame_layout.js";
+import { createFunctionTable } from "./function_table.js";
+import { cleanText, countOf, formatPercent, formatWeight } from "./numbers.js";
+import { createStackMenu, listenForMenu, runStackKey, STACK_ACTIONS } from "./stack_actions.js";
+import { functionName, isShown, libraryName, matchingFunctions } from "./stack_model.js";
 import { oncePerFrame } from "./store.js";
-import { createTable } from "./table.js";
+import { createTransformBar } from "./transform_bar.js";
+import { nodeOfPath, pathOfNode } from "./tree_model.js";
 
-const MOST_FUNCTIONS = 2000;
 const LEAST_SHOWN_PART = 0.0005;
 
-/** `page` = { palette(), selection(), tooltip, announce(text) }. */
+/** `page` = { palette(), stacks, tooltip, announce(text) }. */
 export function createFlame(container, view, store, page) {
-  let tree = null;
-  let links = null;
+  let model = null;
   let boxes = [];
-  let cursor = -1;
+  let cursor = null; // the id of a box
   let focused = -1;
-  let size = { width: 1, height: 1 };
   const canvas = make("canvas", { tabIndex: 0, role: "img" });
   const crumbs = make("div", { className: "breadcrumb" });
   const message = make("p", { className: "note" });
-  const search = make("input", { type: "search", placeholder: "Highlight functions", "aria-label": "Highlight functions" });
-  const table = createFunctionTable(view, () => tree, page, (func) => {
-    search.value = view.strings[tree.names[func]];
-    store.set({ search: search.value });
-  });
+  const search = searchBox(store, "Highlight functions");
+  const colour = colourChoice(store);
+  const bar = createTransformBar(view, store, colour.element, search.element);
+  const menu = createStackMenu(store, page);
+  const sandwich = STACK_ACTIONS.find(({ key }) => key === "b");
+  const placeOf = (box) => box && box.node >= 0 && { view, tree: model, model, node: box.node, func: model.func[box.node] };
+  const table = createFunctionTable(view, store, page, (func) => sandwich.run({ view, tree: model, func }, store, page));
   const details = make("details", {}, make("summary", {}, "Functions as a table"), table.element);
-  const controls = flameControls(view, store, search);
-  container.append(make("div", { className: "flame live-only" }, controls.element, crumbs, make("div", { className: "flame-scroll" }, canvas), message, details));
+  const scroll = make("div", { className: "flame-scroll" }, canvas);
+  container.append(make("div", { className: "flame live-only" }, bar.element, crumbs, scroll, message, details));
 
   function weigh() {
-    const { hideSystem, invert } = store.state;
-    const { view: sampled, rows } = page.selection();
-    const selected = store.state.joined ? joinedView(sampled) : sampled;
-    const base = baseTree(selected);
-    const weighed = weighTree(hideSystem ? withoutSystem(base) : base, selected, rows);
-    tree = invert ? invertTree(weighed) : weighed;
-    links = linkChildren(tree.parent);
-    cursor = -1;
-    if (details.open) table.refresh();
+    model = null;
+    cursor = null;
     redraw();
   }
 
   function draw() {
+    if (!isShown(container)) return;
+    if (!model) {
+      model = page.stacks.model();
+      if (details.open) table.refresh();
+    }
     const { focus, search: searchText, colourBy } = store.state;
-    focused = focus ? nodeOfPath(tree, links, focus) : -1;
-    const width = Math.max(60, canvas.parentElement.clientWidth);
-    boxes = layoutFlame(tree, links, focused, width);
-    size = { width, height: flameHeight(boxes) };
-    const { context } = fitCanvas(canvas, size.width, size.height);
-    const matches = searchText ? matchingFunctions(view, tree, searchText) : null;
+    focused = focus ? nodeOfPath(model, focus) : -1;
+    const width = Math.max(60, scroll.clientWidth);
+    boxes = layoutFlame(model, focused, width);
+    const { context } = fitCanvas(canvas, width, flameHeight(boxes));
+    const matches = matchingFunctions(view, model, searchText);
     const look = { palette: page.palette(), strings: view.strings, engines: view.engines, colourBy, matches, cursor };
-    drawFlame(context, tree, boxes, size.width, size.height, look);
-    showCrumbs(crumbs, view, tree, focused >= 0 ? focus : [], (path) => store.set({ focus: path }));
+    drawFlame(context, model, boxes, width, flameHeight(boxes), look);
+    showCrumbs(crumbs, view, model, focused >= 0 ? focus : [], (path) => store.set({ focus: path }));
     const text = summary(matches);
-    message.textContent = cursor < 0 ? text : describeNode(view, tree, cursor).join(" · ");
-    canvas.setAttribute("aria-label", `Flame graph; ${text} Arrow keys move, Enter zooms, Escape goes back.`);
-    controls.mark();
+    const current = boxes.find(({ id }) => id === cursor);
+    message.textContent = current ? describeBox(view, model, current).join(" · ") : text;
+    const keys = "Arrow keys move, Enter zooms, Escape goes back, the menu key opens what can be done.";
+    canvas.setAttribute("aria-label", `Flame graph; ${text} ${keys}`);
+    bar.show(model);
+    colour.mark();
+    search.mark();
   }
 
   function summary(matches) {
-    if (!(tree.weight > 0)) return "No samples in the selection.";
-    const whole = focused < 0 ? tree.weight : tree.total[focused];
+    if (!(model.weight > 0)) return model.dropped.samples > 0 ? "The transforms drop every sample of the selection." : "No samples in the selection.";
+    const whole = focused < 0 ? model.weight : model.total[focused];
     const share = (weight) => formatPercent(whole > 0 ? weight / whole : 0);
-    const all = formatWeight(tree.weight, view.unit);
+    const all = formatWeight(model.weight, view.unit);
     const parts = [focused < 0 ? `${all} in all.` : `${formatWeight(whole, view.unit)} of ${all}.`];
     if (store.state.focus && focused < 0) parts.push("The function zoomed to is not in this selection, so all of it is shown.");
-    if (matches) parts.push(`Highlighted: ${share(matchedWeight(tree, matches, focused))}.`);
-    if (tree.rootless > 0 && focused < 0) parts.push(`${share(tree.rootless)} has no frame to draw.`);
-    const less = cutOff();
+    if (matches) parts.push(`Highlighted: ${share(model.matched(matches, focused))}.`);
+    if (model.rootless > 0 && focused < 0) parts.push(`${share(model.rootless)} has no stack.`);
+    const less = model.less < 0 ? 0 : model.matched(Uint8Array.from(model.names, (_, func) => Number(func === model.less)), focused);
     if (less > LEAST_SHOWN_PART * whole) parts.push(`${share(less)} is in branches too light to be drawn${view.tiles ? "; select less time to see them" : ""}.`);
+    if (boxes.some(({ depth }) => depth > MOST_DEPTH)) parts.push(`Frames deeper than ${MOST_DEPTH} are in the call tree only.`);
     return parts.join(" ");
   }
 
-  function cutOff() {
-    if (tree.less < 0) return 0;
-    const isLess = new Uint8Array(tree.names.length);
-    isLess[tree.less] = 1;
-    return matchedWeight(tree, isLess, focused);
-  }
-
   const redraw = oncePerFrame(draw);
-  const focusOn = (node) => {
-    const path = node < 0 ? null : pathOfNode(tree, node);
-    store.set({ focus: path });
+  const focusOn = (box) => {
+    if (box?.node === -1) return; // a box for others: there is nothing to zoom to
+    store.set({ focus: box ? pathOfNode(model, box.node) : null });
   };
   const back = () => store.set({ focus: focused >= 0 && store.state.focus.length > 1 ? store.state.focus.slice(0, -1) : null });
+  const boxUnder = (event) => {
+    const area = canvas.getBoundingClientRect();
+    return boxAt(boxes, event.clientX - area.left, event.clientY - area.top);
+  };
 
   listenToFlame(canvas, {
-    boxAt: (x, y) => boxAt(boxes, x, y),
-    click: (box) => focusOn(box ? box.node : -1),
-    hover: (box, event) => {
-      if (box) page.tooltip.show(describeNode(view, tree, box.node), event.clientX, event.clientY);
+    click: (event) => focusOn(boxUnder(event)),
+    hover(event) {
+      const box = boxUnder(event);
+      if (box) page.tooltip.show(describeBox(view, model, box), event.clientX, event.clientY);
       else page.tooltip.hide();
     },
     leave: () => page.tooltip.hide(),
     back,
-    move: (key) => {
-      const box = neighbourBox(boxes, tree, cursor, key);
+    move(key) {
+      const box = neighbourBox(boxes, cursor, key);
       if (!box) return;
-      cursor = box.node;
-      page.announce(describeNode(view, tree, cursor).join(" · "));
+      cursor = box.id;
+      page.announce(describeBox(view, model, box).join(" · "));
       draw();
     },
-    choose: () => cursor >= 0 && focusOn(cursor),
+    choose: () => cursor !== null && focusOn(boxes.find(({ id }) => id === cursor)),
+    action: (event) => runStackKey(event, placeOf(boxes.find(({ id }) => id === cursor)), store, page),
   });
+  listenForMenu(canvas, (event) => {
+    page.tooltip.hide();
+    // The menu key's event has no point that is of use: the box with the cursor is meant.
+    const isKey = event.button !== 2 && cursor !== null;
+    const box = isKey ? boxes.find(({ id }) => id === cursor) : boxUnder(event);
+    const area = canvas.getBoundingClientRect();
+    const at = isKey ? { x: area.left + box.x + 8, y: area.top + (box.depth + 1) * 19 } : {};
+    return placeOf(box) ? { place: placeOf(box), ...at } : null;
+  }, menu);
   details.addEventListener("toggle", () => details.open && table.refresh());
-  store.on(["hideSystem", "invert", "joined"], weigh); // keeps the focus: it applies again when the option is switched back
+  store.on(["invert", "joined"], weigh); // keeps the focus: it applies again when the option is switched back
   store.on(["search"], () => {
-    cursor = -1;
+    cursor = null;
   });
   store.on(["focus", "search", "colourBy"], redraw);
   new ResizeObserver(redraw).observe(container);
@@ -118,106 +129,67 @@ export function createFlame(container, view, store, page) {
   return { weigh, redraw };
 }
 
-function describeNode(view, tree, node) {
-  const func = tree.func[node];
-  const share = formatPercent(tree.total[node] / tree.weight);
+function describeBox(view, model, box) {
+  const share = formatPercent(box.weight / model.weight);
+  if (box.node < 0) {
+    const name = model.isInverted && box.depth === 0 ? "function" : "call";
+    return [restName(model, box), `${countOf(box.count, name)} too narrow to be drawn`, formatWeight(box.weight, view.unit)];
+  }
+  const func = model.func[box.node];
+  const self = model.isInverted ? "" : `, itself ${formatWeight(model.self[box.node], view.unit)}`;
   return [
-    cleanText(view.strings[tree.names[func]]),
-    `${cleanText(view.strings[tree.binaries[func]], 120)} · mostly ${view.engines[dominantEngine(tree, node)]}`,
-    `${formatWeight(tree.total[node], view.unit)} (${share}), itself ${formatWeight(tree.self[node], view.unit)}`,
+    functionName(view, model, func),
+    `${libraryName(view, model, func)} · mostly ${view.engines[dominantEngine(model, box.node)]}`,
+    `${formatWeight(box.weight, view.unit)} (${share})${self}`,
   ];
 }
 
-function matchingFunctions(view, tree, text) {
-  const lower = text.toLowerCase();
-  return Uint8Array.from(tree.names, (name, func) => {
-    const names = `${view.strings[name]}\n${view.strings[tree.binaries[func]]}`;
-    return names.toLowerCase().includes(lower) ? 1 : 0;
-  });
-}
-
-function flameControls(view, store, search) {
-  search.value = store.state.search;
-  search.addEventListener("input", () => store.set({ search: search.value }));
-  const toggle = (key, text) => {
-    const button = make("button", { type: "button", onclick: () => store.set({ [key]: !store.state[key] }) }, text);
-    return { mark: () => button.setAttribute("aria-pressed", String(store.state[key])), button };
-  };
-  const invert = toggle("invert", "Invert");
-  const hide = toggle("hideSystem", "Hide system libraries");
-  const join = toggle("joined", "Join workers to calls");
-  join.button.hidden = !hasJoined(view);
-  join.button.title = "Work on a worker thread is shown below the prediction call that it served (inferred)";
-  const colour = make(
-    "select",
-    { "aria-label": "Colour by", onchange: () => store.set({ colourBy: colour.value }) },
-    make("option", { value: "engine" }, "Colour by engine"),
-    make("option", { value: "binary" }, "Colour by binary"),
-  );
+/** The search that all parts with functions share. `onEnter` is called for Enter. */
+export function searchBox(store, label, onEnter) {
+  const element = make("input", { type: "search", placeholder: label, "aria-label": label, value: store.state.search });
+  element.addEventListener("input", () => store.set({ search: element.value }));
+  element.addEventListener("keydown", (event) => event.key === "Enter" && onEnter?.());
   return {
-    element: make("div", { className: "controls" }, invert.button, hide.button, join.button, colour, search),
+    element,
     mark() {
-      invert.mark();
-      hide.mark();
-      join.mark();
-      colour.value = store.state.colourBy;
-      if (document.activeElement !== search) search.value = store.state.search;
+      if (document.activeElement !== element) element.value = store.state.search;
     },
   };
 }
 
-function showCrumbs(element, view, tree, path, choose) {
-  const names = path.map((func) => cleanText(view.strings[tree.names[func]], 80));
+function colourChoice(store) {
+  const element = make(
+    "select",
+    { "aria-label": "Colour by", onchange: () => store.set({ colourBy: element.value }) },
+    make("option", { value: "engine" }, "Colour by engine"),
+    make("option", { value: "binary" }, "Colour by binary"),
+  );
+  return {
+    element,
+    mark() {
+      element.value = store.state.colourBy;
+    },
+  };
+}
+
+function showCrumbs(element, view, model, path, choose) {
+  const names = path.map((func) => cleanText(view.strings[model.names[func]], 80));
   const crumb = (text, end) =>
     make("button", { type: "button", onclick: () => choose(end === 0 ? null : path.slice(0, end)) }, text);
-  const shown = names.map((name, index) => crumb(name, index + 1)).slice(-4);
+  const shown = names.slice(-4).map((name, index) => crumb(name, names.length - Math.min(4, names.length) + index + 1));
   element.hidden = path.length === 0;
   element.replaceChildren(crumb("all", 0), ...(path.length > 4 ? ["…"] : []), ...shown);
 }
 
 function listenToFlame(canvas, handlers) {
-  const boxUnder = (event) => {
-    const area = canvas.getBoundingClientRect();
-    return handlers.boxAt(event.clientX - area.left, event.clientY - area.top);
-  };
-  canvas.addEventListener("click", (event) => handlers.click(boxUnder(event)));
-  canvas.addEventListener("pointermove", (event) => handlers.hover(boxUnder(event), event));
+  canvas.addEventListener("click", handlers.click);
+  canvas.addEventListener("pointermove", handlers.hover);
   canvas.addEventListener("pointerleave", handlers.leave);
   canvas.addEventListener("keydown", (event) => {
     if (event.key.startsWith("Arrow")) handlers.move(event.key);
     else if (event.key === "Enter") handlers.choose();
     else if (event.key === "Escape" || event.key === "Backspace") handlers.back();
-    else return;
+    else if (!handlers.action(event)) return;
     event.preventDefault();
   });
-}
-
-function createFunctionTable(view, treeNow, page, choose) {
-  let sums = [];
-  const note = make("p", { className: "note", hidden: true });
-  const text = (index) => cleanText(view.strings[index], 300);
-  const weight = (value) => `${formatWeight(value, view.unit)} (${formatPercent(value / treeNow().weight)})`;
-  const table = createTable({
-    caption: "Functions of the selection",
-    sort: { key: "self", descending: true },
-    columns: [
-      { key: "name", title: "Function", value: (row) => text(treeNow().names[sums[row].func]) },
-      { key: "self", title: "Self", isNumber: true, value: (row) => sums[row].self, show: (row) => weight(sums[row].self) },
-      { key: "total", title: "Total", isNumber: true, value: (row) => sums[row].total, show: (row) => weight(sums[row].total) },
-      { key: "binary", title: "Binary", value: (row) => text(treeNow().binaries[sums[row].func]) },
-    ],
-    rowCount: () => sums.length,
-    onChoose: (row) => choose(sums[row].func),
-    chooseLabel: (row) => `${text(treeNow().names[sums[row].func])}: highlight`,
-  });
-  return {
-    element: make("div", {}, note, table.element),
-    refresh() {
-      const all = functionSums(treeNow());
-      sums = all.slice(0, MOST_FUNCTIONS);
-      note.hidden = sums.length === all.length;
-      note.textContent = `The ${formatCount(sums.length)} heaviest by self time of ${formatCount(all.length)} functions.`;
-      table.refresh();
-    },
-  };
 }

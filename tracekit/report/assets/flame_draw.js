@@ -2,7 +2,7 @@
 import { clipText } from "./dom.js";
 import { CANVAS_FONT } from "./draw.js";
 import { dominantEngine } from "./calltree.js";
-import { cleanText } from "./numbers.js";
+import { cleanText, formatPercent } from "./numbers.js";
 import { engineLetter, mixColours, parseColour, readableOn } from "./palette.js";
 
 export const BOX_HEIGHT = 19;
@@ -19,7 +19,10 @@ export function flameHeight(boxes) {
   return (Math.min(MOST_DEPTH, deepest) + 1) * BOX_HEIGHT;
 }
 
-/** `look` = { palette, strings, engines, colourBy, matches (marks functions that were searched for, or null), cursor }. */
+/**
+ * `look` = { palette, strings, engines, colourBy, matches (marks functions that were searched for, or null), cursor }, the
+ * cursor being the id of a box.
+ */
 export function drawFlame(context, tree, boxes, width, height, look) {
   context.fillStyle = look.palette.surface;
   context.fillRect(0, 0, width, height);
@@ -28,15 +31,15 @@ export function drawFlame(context, tree, boxes, width, height, look) {
   const colours = colourTable(tree, look);
   for (const box of boxes) {
     if (box.depth > MOST_DEPTH) continue;
-    const colour = colours(box.node);
+    const colour = box.node < 0 ? restColours(look) : colours(box.node);
     const y = box.depth * BOX_HEIGHT;
-    const isDim = look.matches && !look.matches[tree.func[box.node]];
+    const isDim = look.matches && !(box.node >= 0 && look.matches[tree.func[box.node]]);
     context.globalAlpha = isDim ? 0.3 : 1;
     context.fillStyle = colour.fill;
     context.fillRect(box.x, y, Math.max(0.5, box.width - 0.6), BOX_HEIGHT - 1);
     if (box.width >= NAME_FROM_PX) drawName(context, tree, box, y, colour, look);
     context.globalAlpha = 1;
-    if (look.cursor === box.node) {
+    if (look.cursor === box.id) {
       context.strokeStyle = look.palette.text;
       context.lineWidth = 2;
       context.strokeRect(box.x + 1, y + 1, Math.max(1, box.width - 2), BOX_HEIGHT - 3);
@@ -44,8 +47,18 @@ export function drawFlame(context, tree, boxes, width, height, look) {
   }
 }
 
-function drawName(context, tree, { node, x, width }, y, { text, letter }, { strings }) {
-  const name = cleanText(strings[tree.names[tree.func[node]]], 300);
+function restColours({ palette }) {
+  return { fill: palette.plate, text: palette.text, letter: "" };
+}
+
+/** What a box that stands for others says: `rest, 2.1 %`. */
+export function restName(tree, { weight }) {
+  return `rest, ${formatPercent(weight / tree.weight)}`;
+}
+
+function drawName(context, tree, box, y, { text, letter }, { strings }) {
+  const { node, x, width } = box;
+  const name = node < 0 ? restName(tree, box) : cleanText(strings[tree.names[tree.func[node]]], 300);
   context.fillStyle = text;
   const left = Math.max(x, 0) + 4;
   context.fillText(clipText(letter ? `${letter} ${name}` : name, width - 8), left, y + BOX_HEIGHT / 2, width - 6);
@@ -76,15 +89,15 @@ export function boxAt(boxes, x, y) {
 }
 
 /** The box that an arrow key moves to: down and up along the calls, left and right among neighbours. */
-export function neighbourBox(boxes, tree, node, key) {
-  const current = boxes.find((box) => box.node === node);
-  if (!current) return boxes[0] ?? null;
-  if (key === "ArrowUp") return boxes.find((box) => box.node === tree.parent[node]) ?? current;
+export function neighbourBox(boxes, id, key) {
+  const current = boxes.find((box) => box.id === id);
+  if (id === null || !current) return boxes[0] ?? null;
+  if (key === "ArrowUp") return boxes.find((box) => box.node >= 0 && box.node === current.above) ?? current;
   if (key === "ArrowDown") {
-    const below = boxes.filter((box) => tree.parent[box.node] === node && box.depth === current.depth + 1);
+    const below = boxes.filter((box) => current.node >= 0 && box.above === current.node && box.depth === current.depth + 1);
     return below.sort((left, right) => left.x - right.x)[0] ?? current;
   }
   const row = boxes.filter((box) => box.depth === current.depth).sort((left, right) => left.x - right.x);
-  const next = row.findIndex((box) => box.node === node) + (key === "ArrowRight" ? 1 : -1);
+  const next = row.findIndex((box) => box.id === id) + (key === "ArrowRight" ? 1 : -1);
   return row[next] ?? current;
 }

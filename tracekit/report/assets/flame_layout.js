@@ -1,89 +1,39 @@
 // The layout of the flame graph's boxes: roots on top, heavier calls to the left.
 
-/** First child and next sibling of each node, in order; `roots` are the nodes without a parent. */
-export function linkChildren(parent) {
-  const first = new Int32Array(parent.length).fill(-1);
-  const next = new Int32Array(parent.length).fill(-1);
-  const roots = [];
-  for (let node = parent.length - 1; node >= 0; node -= 1) {
-    const above = parent[node];
-    if (above < 0) {
-      roots.push(node);
-      continue;
-    }
-    next[node] = first[above];
-    first[above] = node;
-  }
-  return { first, next, roots: roots.reverse() };
-}
-
-/** The node at the end of a path of functions, or -1. */
-export function nodeOfPath(tree, links, path) {
-  let node = -1;
-  let candidates = links.roots;
-  for (const func of path) {
-    node = candidates.find((candidate) => tree.func[candidate] === func) ?? -1;
-    if (node < 0) return -1;
-    candidates = childrenOf(links, node);
-  }
-  return node;
-}
-
-export function pathOfNode(tree, node) {
-  const path = [];
-  for (let current = node; current >= 0; current = tree.parent[current]) path.unshift(tree.func[current]);
-  return path;
-}
-
-function childrenOf(links, node) {
-  const children = [];
-  for (let child = links.first[node]; child >= 0; child = links.next[child]) children.push(child);
-  return children;
-}
-
 /**
- * Boxes { node, x, width, depth } for a focused node (-1: everything), its callers above it at full width. Boxes
- * narrower than `smallest` pixels are left out with all below them, which bounds the work by the picture's width.
+ * Boxes { id, node, above, x, width, depth, weight } for a focused node (-1: everything), its callers above it at full
+ * width. Siblings narrower than `smallest` pixels share one box { node: -1, count }, so that nothing is missing and the
+ * picture's width bounds the work; `above` is the node that calls a box, -1 for none.
  */
-export function layoutFlame(tree, links, focus, width, smallest = 0.5) {
+export function layoutFlame(model, focus, width, smallest = 0.5) {
   const boxes = [];
   const callers = [];
-  for (let node = focus < 0 ? -1 : tree.parent[focus]; node >= 0; node = tree.parent[node]) callers.unshift(node);
-  callers.forEach((node, depth) => boxes.push({ node, x: 0, width, depth }));
-  const whole = focus < 0 ? tree.weight : tree.total[focus];
+  for (let node = focus < 0 ? -1 : model.parent[focus]; node >= 0; node = model.parent[node]) callers.push(node);
+  callers.reverse().forEach((node, depth) => boxes.push(boxOf(model, node, 0, width, depth)));
+  const whole = focus < 0 ? model.weight : model.total[focus];
   if (!(whole > 0)) return boxes;
   const scale = width / whole;
-  const pending = [{ nodes: focus < 0 ? links.roots : [focus], x: 0, depth: callers.length }];
+  const pending = [{ above: focus < 0 ? -1 : model.parent[focus], nodes: focus < 0 ? model.roots : [focus], x: 0, depth: callers.length }];
   while (pending.length > 0) {
-    const { nodes, x, depth } = pending.pop();
-    const shown = nodes.filter((node) => tree.total[node] * scale >= smallest);
-    shown.sort((left, right) => tree.total[right] - tree.total[left]);
+    const { above, nodes, x, depth } = pending.pop();
     let left = x;
-    for (const node of shown) {
-      const size = tree.total[node] * scale;
-      boxes.push({ node, x: left, width: size, depth });
-      if (links.first[node] >= 0) pending.push({ nodes: childrenOf(links, node), x: left, depth: depth + 1 });
-      left += size;
+    let shown = 0;
+    // The heaviest come first: after the first that is too narrow, all are.
+    for (; shown < nodes.length && model.total[nodes[shown]] * scale >= smallest; shown += 1) {
+      const node = nodes[shown];
+      const box = boxOf(model, node, left, model.total[node] * scale, depth);
+      boxes.push(box);
+      if (model.hasChildren(node)) pending.push({ above: node, nodes: model.childrenOf(node), x: left, depth: depth + 1 });
+      left += box.width;
     }
+    let weight = 0;
+    for (let rest = shown; rest < nodes.length; rest += 1) weight += model.total[nodes[rest]];
+    if (weight * scale < smallest) continue;
+    boxes.push({ id: -above - 2, node: -1, above, x: left, width: weight * scale, depth, weight, count: nodes.length - shown });
   }
   return boxes;
 }
 
-/**
- * The weight of stacks that contain a marked function (1 in `isMatch`). With a focus, only the weight at and below it
- * counts; a marked caller of the focus marks all of that.
- */
-export function matchedWeight(tree, isMatch, focus = -1) {
-  for (let node = focus; node >= 0; node = tree.parent[node]) if (isMatch[tree.func[node]]) return tree.total[focus];
-  const state = new Uint8Array(tree.parent.length); // 1: below the focus, no match so far; 2: counted
-  if (focus >= 0) state[focus] = 1;
-  let sum = 0;
-  for (let node = focus + 1; node < state.length; node += 1) {
-    const above = tree.parent[node];
-    state[node] = above >= 0 ? state[above] : Number(focus < 0);
-    if (state[node] !== 1 || !isMatch[tree.func[node]]) continue;
-    state[node] = 2;
-    sum += tree.total[node];
-  }
-  return sum;
+function boxOf(model, node, x, width, depth) {
+  return { id: node, node, above: model.parent[node], x, width, depth, weight: model.total[node] };
 }

@@ -1,6 +1,7 @@
 // The page's state in the address, so that a link shows the same. Only values other than the initial ones are written.
 import { readLaneIds } from "./lanes.js";
 import { INITIAL_STATE } from "./store.js";
+import { parseChain } from "./transforms.js";
 
 const NUMBERS = /^\d+(?:\.\d+)?(?:e[+-]?\d+)?$/;
 
@@ -20,8 +21,10 @@ const FIELDS = [
   ["at", "cursor", writeCursor, readCursor],
   ["q", "filter", String, String],
   ["invert", "invert", Number, (text) => text === "1"],
-  ["hide", "hideSystem", Number, (text) => text === "1"],
   ["joined", "joined", Number, (text) => text === "1"],
+  ["stacks", "transforms", String, (text) => (parseChain(text) === null ? null : text)],
+  ["fn", "selectedFunction", String, (text) => (/^[0-9a-z]{1,7}$/.test(text) ? text : null)],
+  ["unit", "treeUnit", String, (text) => (text === "percent" ? "percent" : "weight")],
   ["colour", "colourBy", String, (text) => (text === "binary" ? "binary" : "engine")],
   ["find", "search", String, String],
   ["focus", "focus", (list) => list.join("."), (text) => readNumbers(text)],
@@ -60,6 +63,7 @@ export function readHash(text, duration, lanes) {
     const value = read(parameters.get(key));
     if (value !== null) state[field] = value;
   }
+  if (parameters.get("hide") === "1") state.transforms ??= "system"; // links of earlier versions
   for (const field of ["view", "range"]) if (state[field] && state[field].to > duration * 1.001) delete state[field];
   if (state.cursor && (state.cursor.time > duration || state.cursor.lane >= lanes)) delete state.cursor;
   if (state.lanes) state.lanes = state.lanes.filter((lane) => lane < lanes);

@@ -13,15 +13,17 @@ import { readPalette } from "./palette.js";
 import { createStaleMarks, createProblems } from "./problems.js";
 import { haveEdges, measuredTime, sumSamples } from "./selection.js";
 import { memorySource } from "./source.js";
+import { createStackModel } from "./stack_model.js";
 import { showStacks } from "./stacks.js";
 import { createStore, oncePerFrame } from "./store.js";
 import { rememberedTheme, rememberTheme, setTheme } from "./theme.js";
 import { createTimeline } from "./timeline.js";
 import { createToolbar } from "./toolbar.js";
 import { createTooltip } from "./tooltip.js";
+import { createCallTree } from "./tree_section.js";
 import { createWindowsTable } from "./windows_table.js";
 
-const SUMMED = ["engines", "flame", "stacks"];
+const SUMMED = ["engines", "calltree", "flame", "stacks"];
 const STALE_SUMMARY = "The figures below are those of the previous selection.";
 
 /**
@@ -51,7 +53,7 @@ function createPage(source, store) {
   const status = document.getElementById("status");
   const select = () => source.select(store.state, mask);
   let selected = select();
-  return {
+  const page = {
     palette: () => palette,
     mask: () => mask,
     selection: () => selected.selection,
@@ -73,6 +75,8 @@ function createPage(source, store) {
     help() {}, // set by fillSections, as the toolbar's two functions
     filter() {},
   };
+  page.stacks = createStackModel(store, page);
+  return page;
 }
 
 /**
@@ -122,11 +126,12 @@ function fillSections(source, store, page) {
   const windows = createWindowsTable(windowsLive, view, store, choose);
   const bars = section("engines").appendChild(make("div", { className: "live-only" }));
   const latency = createLatency(section("latency"), view);
+  const callTree = createCallTree(section("calltree"), view, store, page);
   const flame = createFlame(section("flame"), view, store, page);
-  const stacks = stackSwitch(section("stacks"));
+  const stacks = livePlace(section("stacks"));
   const problems = createProblems(section("toolbar"), () => source.retry());
-  const list = section("stacks").querySelector("h2").nextElementSibling; // of the whole run, or of the selection
-  const markStale = createStaleMarks([bars, section("flame").querySelector(".flame"), list]);
+  const drawn = [section("calltree").querySelector(".calltree"), section("flame").querySelector(".flame")];
+  const markStale = createStaleMarks([bars, ...drawn, stacks]);
   const parts = createParts([
     {
       section: section("engines"),
@@ -137,13 +142,9 @@ function fillSections(source, store, page) {
     },
     { section: section("windows"), show: () => windows.refresh() },
     { section: section("latency"), show: ({ range }) => latency.show(range) },
+    { section: section("calltree"), show: () => callTree.weigh() },
     { section: section("flame"), show: () => flame.weigh() },
-    {
-      section: section("stacks"),
-      show(selection, sums) {
-        stacks.show(selection.isWhole, (element) => showStacks(element, selection.view, selection.rows, sums.weight));
-      },
-    },
+    { section: section("stacks"), show: (selection, sums) => showStacks(stacks, selection, store.state.transforms, sums.weight) },
   ]);
 
   function showSelection(isDragged) {
@@ -151,6 +152,7 @@ function fillSections(source, store, page) {
     const sums = sumSamples(selection.view, selection.rows);
     const text = selectionText(source, selection, sums.samples);
     toolbar.setSummary(text);
+    if (!isDragged) page.stacks.refresh();
     parts.show(selection, sums, isDragged);
     return text;
   }
@@ -178,7 +180,7 @@ function fillSections(source, store, page) {
     page.refilter();
     timeline.redraw();
   });
-  store.on(["range", "lanes", "filter"], follow);
+  store.on(["range", "lanes", "filter", "transforms"], follow);
   store.on(["tab", "beside"], parts.appear);
   source.listen({
     sums: follow,
@@ -216,17 +218,10 @@ function inspectorBelow(timeline) {
   return section;
 }
 
-/** The list in the markup is that of the whole run; a selection's list replaces it. */
-function stackSwitch(section) {
-  const fixed = [...section.children].filter((child) => child.tagName !== "H2");
-  const live = section.appendChild(make("div", { className: "live-only", hidden: true }));
-  return {
-    show(isWhole, fill) {
-      for (const element of fixed) element.classList.toggle("replaced", !isWhole);
-      live.hidden = isWhole;
-      if (!isWhole) fill(live);
-    },
-  };
+/** The place of a live list, instead of the one in the markup, which is of the whole run. */
+function livePlace(section) {
+  for (const child of [...section.children]) if (child.tagName !== "H2") child.classList.add("replaced");
+  return section.appendChild(make("div", { className: "live-only" }));
 }
 
 function followTheme(store, page) {

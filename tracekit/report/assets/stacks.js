@@ -1,15 +1,20 @@
 // The heaviest stacks of the selection; the deciding frame is marked if the analysis listed the stack.
+import { DROPPED } from "./calltree.js";
 import { make } from "./dom.js";
 import { cleanText, countOf, formatCount, formatPercent, formatWeight } from "./numbers.js";
+import { functionName } from "./stack_model.js";
+import { transformedTree } from "./transform_tree.js";
 
 const MOST_FRAMES = 60;
+const MOST_LISTED = 8;
 
-/** The heaviest leaves: { node, weight, samples, engine }, heaviest first. */
-export function heaviestLeaves(view, rows, most = 8) {
+/** The heaviest leaves: { node, weight, samples, engine }, heaviest first; `newNode` maps nodes to those of another tree. */
+export function heaviestLeaves(view, rows, most = MOST_LISTED, newNode = null) {
   const sums = new Map();
   const { node, weight, number, engine } = view.samples;
   for (const row of rows) {
-    const leaf = node[row];
+    const leaf = newNode && node[row] >= 0 ? newNode[node[row]] : node[row];
+    if (leaf === DROPPED) continue;
     const sum = sums.get(leaf);
     if (sum) {
       sum.weight += weight[row];
@@ -43,26 +48,38 @@ export function describeSample(view, row) {
   return { ...about, stack: names.length > 0 ? stack : null };
 }
 
-export function showStacks(container, view, rows, weight) {
+/** `selection` is a source's, `chain` the transforms, `weight` the weight of all its samples. */
+export function showStacks(container, { view, rows, isWhole }, chain, weight) {
+  const tree = transformedTree(view, chain);
   const analysed = new Map(view.heaviest.map((stack) => [stackKey(stack.frames), stack]));
+  const leaves = heaviestLeaves(view, rows, MOST_LISTED, tree.newNode);
   const list = make("ol", { className: "stacks" });
-  for (const leaf of heaviestLeaves(view, rows)) {
-    const frames = framesOf(view, leaf.node);
-    const stack = analysed.get(stackKey(frames));
-    const badge = make("span", { className: `badge engine-${view.engines[leaf.engine]}`, "aria-hidden": "true" });
-    const head = [
-      `${formatPercent(leaf.weight / weight)} · ${formatWeight(leaf.weight, view.unit)}`,
-      countOf(leaf.samples, "sample"),
-      view.engines[leaf.engine],
-      ...(stack?.rule ? [`rule ${stack.rule}`] : []),
-    ];
-    const summary = make("summary", {}, badge, head.join(" · "));
-    const isFirst = list.childElementCount === 0;
-    const content = frameList(view, frames, stack?.deciding ?? -1);
-    list.append(make("li", {}, make("details", { open: isFirst }, summary, content)));
-  }
-  const note = rows.length === 0 ? "No samples in the selection." : "Innermost frame first.";
-  container.replaceChildren(make("p", { className: "note" }, note), list);
+  leaves.forEach((leaf, index) => list.append(stackItem(view, tree, leaf, weight, analysed, index === 0)));
+  const of = isWhole ? "the whole run" : "the selection";
+  const none = isWhole ? "No sample has a stack." : "No samples in the selection.";
+  const about =
+    `The heaviest stacks of ${of}${chain === "" ? "" : ", after the transforms of the call tree"}, innermost frame first. ` +
+    "Those of machine learning name their rule, and ▸ marks the frame that decided the engine.";
+  container.replaceChildren(make("p", { className: "note" }, leaves.length === 0 ? none : about), list);
+}
+
+function stackItem(view, tree, leaf, weight, analysed, isOpen) {
+  const functions = [];
+  for (let node = leaf.node; node >= 0; node = tree.parent[node]) functions.push(tree.func[node]);
+  const frames = functions.map((func) => [tree.names[func], tree.binaries[func]]);
+  const stack = analysed.get(stackKey(frames));
+  const deciding = stack?.deciding ?? -1;
+  const badge = make("span", { className: `badge engine-${view.engines[leaf.engine]}`, "aria-hidden": "true" });
+  const name = functions.length === 0 ? "no stack" : functionName(view, tree, functions[0], 120);
+  const head = [
+    ...(deciding > 0 ? [`in ${functionName(view, tree, functions[deciding], 120)}`] : []),
+    `${formatPercent(leaf.weight / weight)} · ${formatWeight(leaf.weight, view.unit)}`,
+    countOf(leaf.samples, "sample"),
+    view.engines[leaf.engine],
+    ...(stack?.rule ? [`rule ${stack.rule}`] : []),
+  ];
+  const summary = make("summary", {}, badge, make("strong", {}, name), ` ${head.join(" · ")}`);
+  return make("li", {}, make("details", { open: isOpen }, summary, frameList(view, frames, deciding)));
 }
 
 function frameList(view, frames, deciding) {

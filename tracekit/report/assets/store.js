@@ -7,8 +7,10 @@ export const INITIAL_STATE = {
   lanes: [], // the selected threads; none means all
   filter: "",
   invert: false,
-  hideSystem: false,
   joined: false, // workers' stacks below the calls that they served
+  transforms: "", // the chain of transforms of stacks (transforms.js)
+  selectedFunction: "", // the key of the function whose callers and callees are shown
+  treeUnit: "weight", // or "percent"
   colourBy: "engine", // or "binary"
   search: "",
   focus: null, // the path of functions to which the flame graph is zoomed

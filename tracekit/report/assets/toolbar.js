@@ -3,6 +3,7 @@ import { make } from "./dom.js";
 import { FILTER_KEYS } from "./filter.js";
 import { createFilterNote } from "./filter_advice.js";
 import { createHelpSheet } from "./help_sheet.js";
+import { stackKeys } from "./stack_actions.js";
 
 const FILTER_PAUSE_MS = 120;
 
@@ -31,7 +32,7 @@ export function createToolbar(container, view, store, actions) {
   theme.value = store.state.theme;
   const showHelp = createHelpSheet({
     scope: "Keys apply in the timeline, and wherever nothing else has the focus.",
-    more: [make("h2", {}, "Filter"), make("p", { className: "note" }, FILTER_HELP)],
+    more: [make("h2", {}, "Call tree and flame graph"), stackKeys(), make("h2", {}, "Filter"), make("p", { className: "note" }, FILTER_HELP)],
   });
   const wholeRun = button("Whole run", () => actions.fit());
   const zoomIn = button("Zoom to selection", () => actions.fitSelection());
@@ -66,4 +67,4 @@ function button(text, run) {
 const FILTER_HELP =
   `All terms must match; -term means not; a comma means or; "quotes" keep words together. ` +
   `${FILTER_KEYS.map((key) => `${key}:`).join(" ")} search that field only (window:3 or window:3-9 by number); other words ` +
-  "search threads, functions and binaries. The filter drops samples; hiding system libraries adds their weight to the caller.";
+  "search threads, functions and binaries. The filter drops samples; transforms of the call tree change their stacks.";

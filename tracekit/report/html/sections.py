@@ -241,6 +241,10 @@ def _submissions(analysis: Analysis, _extras: Extras, _notes: Footnotes) -> Html
     return join([about, rows, *(tag("p", note) for note in wording.submission_notes(models))])
 
 
+def _call_tree(_analysis: Analysis, _extras: Extras, _notes: Footnotes) -> Html:
+    return tag("p", "The call tree needs JavaScript.", class_="no-script")
+
+
 def _flame(_analysis: Analysis, _extras: Extras, _notes: Footnotes) -> Html:
     return tag("p", "The flame graph needs JavaScript.", class_="no-script")
 
@@ -344,6 +348,7 @@ SECTIONS: tuple[tuple[str, str, Content], ...] = (
     ("engines", "Engines", _engines),
     ("latency", "Latency", _latency),
     ("submissions", "Neural Engine submissions", _submissions),
+    ("calltree", "Call tree", _call_tree),
     ("flame", "Flame graph", _flame),
     ("stacks", "Heaviest stacks", _stacks),
     ("counters", "Counters", _counters),
