@@ -72,7 +72,9 @@ def test_a_link_reproduces_what_was_chosen(opened: Opened) -> None:
     again = opened(fragment=fragment)
     assert summary(again) == text
     assert "1 of 2 threads" in text
-    assert again.locator("#flame").get_by_role("button", name="Invert").get_attribute("aria-pressed") == "true"
+    assert (
+        again.locator("#flame").get_by_role("button", name="Invert").get_attribute("aria-pressed") == "true"
+    )
     assert again.locator(".timeline-labels [aria-pressed=true]").inner_text().startswith("worker")
 
 
