@@ -3,6 +3,7 @@ import { resamplePlane } from "/report-assets/occupancy.js";
 import { intervalsOf, memorySource } from "/report-assets/source.js";
 import { filterQuery } from "./filter_query.js";
 import { errorMessage, fetchChecked } from "./requests.js";
+import { remoteStacks } from "./remote_stacks.js";
 import { createRetry } from "./retry.js";
 import { createSums } from "./sums.js";
 import { createTileStore } from "./tile_store.js";
@@ -122,6 +123,11 @@ export function remoteSource(view, address, { fetch = (...all) => globalThis.fet
     listen: (listener) => listeners.push(listener),
     mask: filterQuery,
     select: (state, mask) => sums.select(state, mask),
+    stacksIn: remoteStacks(view, {
+      load,
+      arrived: () => notify("stacks"),
+      failed: (error) => notify("stacks", describeError(error)),
+    }),
     retry() {
       if (sums.allowRetry()) notify("sums");
       if (isBroken) notify("picture");

@@ -16,6 +16,7 @@ from dashboard.tiles.filters import Term, terms_of
 from dashboard.tiles.sample_columns import SampleColumns
 from dashboard.tiles.sample_list import MOST_ROWS, listed, nearest, stack_document
 from dashboard.tiles.sample_selection import SampleSelection
+from dashboard.tiles.stack_chart import MOST_COLUMNS, stacks_block
 from dashboard.tiles.sums import sums_block
 from dashboard.tiles.tiles import lanes_tile, spans_tile
 from tracekit.errors import UsageError
@@ -53,6 +54,19 @@ def register(server: Flask, library: Library) -> None:
         opened = cache.get(recording)
         selection = _selection(cache, opened)
         return _cached_response(opened, lambda: sums_block(opened.samples, selection))
+
+    @server.get("/api/recordings/<recording>/stack-chart")
+    def stack_chart(recording: str) -> Response:
+        opened = cache.get(recording)
+        lane, columns = _whole("lane"), _whole("columns", 1_000)
+        if lane >= len(opened.samples.lanes):
+            raise UsageError("There are no such lanes in this recording.")
+        if not 1 <= columns <= MOST_COLUMNS:
+            raise UsageError(f"columns is from 1 to {MOST_COLUMNS:,}.")
+        start, end = _time("from", 0), _time("to", opened.samples.duration_ns)
+        if start >= end:
+            raise UsageError("from is before to.")
+        return _cached_response(opened, lambda: stacks_block(opened.samples, lane, start, end, columns))
 
     @server.get("/api/recordings/<recording>/samples")
     def samples(recording: str) -> Response:

@@ -17,7 +17,8 @@ FORMAT = "tracekit-sums/1"
 
 def sums_block(samples: SampleColumns, selection: SampleSelection) -> bytes:
     """Return the sums as a block; ``selected`` and ``total`` are numbers of samples."""
-    count = len(samples["call_stack"])
+    calls = calls_in(samples)
+    count = len(calls)
     weight, number = np.zeros(count), np.zeros(count, np.int64)
     # Rows are added up per call (stack, engine, phase), of which there are far fewer; nodes are looked up
     # once per call.
@@ -25,10 +26,6 @@ def sums_block(samples: SampleColumns, selection: SampleSelection) -> bytes:
         rows = call.astype(np.intp)
         weight += np.bincount(rows, weights, count)
         number += np.bincount(rows, minlength=count)
-    calls = Calls(
-        np.zeros(0, np.int64),
-        *(samples[f"call_{name}"].astype(np.int64) for name in ("stack", "engine", "phase", "joined")),
-    )
     # Nodes that the page's tree lacks are sent along, the heaviest of them, with the names that the page does
     # not have.
     leaves = np.append(samples.call_node, samples.call_joined_node)
@@ -40,12 +37,18 @@ def sums_block(samples: SampleColumns, selection: SampleSelection) -> bytes:
         "samples": sums_document(arrays, sums),
         "selected": int(number.sum()),
         "total": samples.total,
-        **_branches(samples, branches, arrays),
+        **branches_document(samples, branches, arrays),
     }
     return arrays.block({"format": FORMAT, **header})
 
 
-def _branches(samples: SampleColumns, branches: Branches, arrays: Arrays) -> dict[str, Any]:
+def calls_in(samples: SampleColumns) -> Calls:
+    """Return the calls of a recording, without those of each sample, which are the column ``call``."""
+    names = ("stack", "engine", "phase", "joined")
+    return Calls(np.zeros(0, np.int64), *(samples[f"call_{name}"].astype(np.int64) for name in names))
+
+
+def branches_document(samples: SampleColumns, branches: Branches, arrays: Arrays) -> dict[str, Any]:
     """Return the header of the additional nodes, and the names of functions that the page lacks."""
     if not len(branches.parent):
         return {}

@@ -21,6 +21,7 @@ const FIELDS = [
   ["at", "cursor", writeCursor, readCursor],
   ["q", "filter", String, String],
   ["invert", "invert", Number, (text) => text === "1"],
+  ["chart", "stackOrder", String, (text) => (text === "time" ? "time" : "weight")],
   ["joined", "joined", Number, (text) => text === "1"],
   ["stacks", "transforms", String, (text) => (parseChain(text) === null ? null : text)],
   ["fn", "selectedFunction", String, (text) => (/^[0-9a-z]{1,7}$/.test(text) ? text : null)],

@@ -14,6 +14,7 @@ import { createStaleMarks, createProblems } from "./problems.js";
 import { haveEdges, measuredTime, sumSamples } from "./selection.js";
 import { memorySource } from "./source.js";
 import { createStackModel } from "./stack_model.js";
+import { createStackChart } from "./stack_chart.js";
 import { showStacks } from "./stacks.js";
 import { createStore, oncePerFrame } from "./store.js";
 import { rememberedTheme, rememberTheme, setTheme } from "./theme.js";
@@ -129,6 +130,7 @@ function fillSections(source, store, page) {
   const callTree = createCallTree(section("calltree"), view, store, page);
   const flame = createFlame(section("flame"), view, store, page);
   const stacks = livePlace(section("stacks"));
+  const stackChart = createStackChart(section("flame"), source, store, page);
   const problems = createProblems(section("toolbar"), () => source.retry());
   const drawn = [section("calltree").querySelector(".calltree"), section("flame").querySelector(".flame")];
   const markStale = createStaleMarks([bars, ...drawn, stacks]);
@@ -193,6 +195,7 @@ function fillSections(source, store, page) {
   page.redraw = () => {
     timeline.recolour();
     flame.redraw();
+    stackChart.redraw();
   };
   showSelection(false);
   markBusy();

@@ -4,6 +4,7 @@ import { parseFilter, sampleMask } from "./filter.js";
 import { callLanes } from "./call_lanes.js";
 import { capPixels, coverPixels, resamplePlane, samplesByLane } from "./occupancy.js";
 import { indexIntervals, packRows } from "./intervals.js";
+import { memoryStacks } from "./stack_rows.js";
 import { countSamples, selectedRows } from "./selection.js";
 import { describeSample } from "./stacks.js";
 
@@ -37,6 +38,7 @@ export function memorySource(view) {
   const binNs = view.duration_ns / view.bins;
   const longest = view.lanes.map((_, lane) => longestSample(view, byLane, lane));
   const total = countSamples(view);
+  const firstAt = (lane, time) => lowerBoundOf(view.samples.time, byLane.order, byLane.first[lane], byLane.first[lane + 1], time);
   return {
     ...intervalsOf(view),
     /** False if samples are binned. */
@@ -61,6 +63,12 @@ export function memorySource(view) {
       const rows = selectedRows(view, { range, lanes }, mask);
       return { selection: { view, rows, range, lanes, total, isWhole }, isCurrent: true };
     },
+    /** The samples of a lane in order of time (stack_rows.js); the dashboard's notifies `stacks` when better ones have arrived. */
+    stacksIn: memoryStacks(view, byLane.order, {
+      firstAt,
+      reachingFrom: (lane, time) => firstAt(lane, time - longest[lane]),
+      lengthOf: (row) => sampleLength(view, row),
+    }),
     /** A plane of `pixels` values for each engine of the lane; `mask` marks samples, null is all. */
     occupancy(lane, from, to, pixels, mask = null) {
       const narrow = view.exact && (to - from) / pixels < binNs;

@@ -7,6 +7,7 @@ export const INITIAL_STATE = {
   lanes: [], // the selected threads; none means all
   filter: "",
   invert: false,
+  stackOrder: "weight", // or "time": the time-ordered chart instead of the flame graph
   joined: false, // workers' stacks below the calls that they served
   transforms: "", // the chain of transforms of stacks (transforms.js)
   selectedFunction: "", // the key of the function whose callers and callees are shown
