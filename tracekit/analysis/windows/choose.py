@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -152,11 +151,14 @@ def _untouched(windows: Sequence[Window], calls: Inferred) -> list[Window]:
     """Return the calls that overlap no window that may be of their process and thread."""
     # Windows are united by owner, once for all calls; -1 is an unknown process or thread. A call without a
     # thread may be of any, so each process has the union of its windows, too.
-    covered: defaultdict[tuple[int, int | None], list[Window]] = defaultdict(list)
-    for window in windows:
-        covered[window.pid, window.thread_id].append(window)
-        covered[window.pid, None].append(window)
-    unions = {owner: IntervalSet.of(*edges_of(owned)) for owner, owned in covered.items()}
+    window_starts, window_ends = edges_of(windows)
+    owned = pd.DataFrame(
+        {"pid": [window.pid for window in windows], "thread": [window.thread_id for window in windows]}
+    )
+    groups = chain(
+        rows_by(owned, "pid", "thread"), (((pid, None), rows) for (pid,), rows in rows_by(owned, "pid"))
+    )
+    unions = {owner: IntervalSet.of(window_starts[rows], window_ends[rows]) for owner, rows in groups}
     touched = np.zeros(len(calls), bool)
     starts, ends = calls.starts_ns, calls.ends_ns
     owners = pd.DataFrame({"pid": calls.pid, "thread": calls.thread_id})
@@ -227,7 +229,7 @@ def _bound(trace: Trace, windows: Sequence[Window], calls: Inferred) -> list[Win
     only_candidate = (second == 0) & (best > 0)
     is_certain = covers_half & (only_candidate | (best - second > sampling_period_ns(trace)))
     return [
-        window._replace(thread_id=thread) if window.thread_id < 0 and certain else window
+        window.on_thread(thread) if window.thread_id < 0 and certain else window
         for window, thread, certain in zip(windows, owner.tolist(), is_certain.tolist(), strict=True)
     ]
 

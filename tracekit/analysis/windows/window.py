@@ -38,6 +38,11 @@ class Window(NamedTuple):
     pid: int = -1
     model: str = ""
 
+    def on_thread(self, thread_id: int) -> Window:
+        """Return this window of a thread, in a third of the time that ``_replace`` takes."""
+        start_ns, end_ns, label, source, basis, _, pid, model = self
+        return Window(start_ns, end_ns, label, source, basis, thread_id, pid, model)
+
 
 GIVEN_SOURCES = ("manual", "csv", "run")
 """Windows of these sources include all work in their time; those of other sources are calls, and include only
@@ -56,16 +61,19 @@ def window_frame(windows: list[Window]) -> pd.DataFrame:
     ``first`` marks the first call of each model in each process; of each label, where the model is unknown.
     ``alone`` marks those that overlap no other.
     """
-    ordered = sorted(windows, key=lambda window: (window.start_ns, window.end_ns, window.thread_id))
+    threads = np.array([window.thread_id for window in windows], np.int32)
+    starts, ends = edges_of(windows)
+    order = np.lexsort((threads, ends, starts))
+    ordered = [windows[row] for row in order.tolist()]
     frame = pd.DataFrame(
         {
             "window_id": np.arange(len(ordered), dtype=np.int64),
-            "start_ns": np.array([window.start_ns for window in ordered], np.int64),
-            "end_ns": np.array([window.end_ns for window in ordered], np.int64),
+            "start_ns": starts[order],
+            "end_ns": ends[order],
             "label": pd.Series([window.label for window in ordered], dtype="str"),
-            "thread_id": np.array([window.thread_id for window in ordered], np.int32),
+            "thread_id": threads[order],
             "source": pd.Categorical([window.source for window in ordered]),
-            "basis": pd.Categorical([str(window.basis) for window in ordered]),
+            "basis": pd.Categorical([window.basis for window in ordered]).rename_categories(str),
             "pid": np.array([window.pid for window in ordered], np.int64),
             "model": pd.Series([window.model for window in ordered], dtype="str"),
         }
@@ -74,8 +82,7 @@ def window_frame(windows: list[Window]) -> pd.DataFrame:
     name = frame["model"].where(frame["model"] != "", frame["label"])
     is_repeated = pd.DataFrame({"name": name, "pid": frame["pid"], "is_call": is_call}).duplicated()
     frame["first"] = (is_call & ~is_repeated).astype(bool)
-    starts, ends = frame["start_ns"].to_numpy(np.int64), frame["end_ns"].to_numpy(np.int64)
-    frame["alone"] = ~overlapping(starts, ends)
+    frame["alone"] = ~overlapping(starts[order], ends[order])
     return WINDOWS.check(frame, "windows")
 
 
