@@ -42,8 +42,13 @@ def open_trace(
     return trace_of(source, run, samples)
 
 
-def trace_of(source: Source, run: int | None = None, samples: str | None = None) -> Trace:
-    """Return one run of an opened source as a ``Trace``; see ``open_trace``."""
+def trace_of(
+    source: Source, run: int | None = None, samples: str | None = None, *, any_table: bool = False
+) -> Trace:
+    """Return one run of an opened source as a ``Trace``; see ``open_trace``.
+
+    With ``any_table``, a run whose tables cannot be analyzed but can be read is a trace without samples.
+    """
     runs = source.toc()
     chosen = _choose_run(source, runs, run)
     infos = chosen.tables
@@ -55,8 +60,10 @@ def trace_of(source: Source, run: int | None = None, samples: str | None = None)
 
     loaded = load_samples(source.name, tables, infos, samples)
     evidence = load_non_samples(tables, infos, chosen.info, loaded.rows["time_ns"].to_numpy(np.int64))
-    if not loaded.source and (samples is not None or not _analyzable_without_samples(chosen, evidence)):
-        raise _no_samples(source, chosen, samples, evidence)
+    if not loaded.source:
+        is_analyzable = _analyzable_without_samples(chosen, evidence) or (any_table and _has_rows(chosen))
+        if samples is not None or not is_analyzable:
+            raise _no_samples(source, chosen, samples, evidence)
     issues = [
         *source.issues(chosen.info.run),
         *loaded.issues,
@@ -95,6 +102,11 @@ def _analyzable_without_samples(run: RunInfo, evidence: NonSampleRows) -> bool:
     """Return True if the input has a table, even an empty one, that can be analyzed without samples."""
     in_input = {table.schema for table in run.tables if table.row_count is not None}
     return bool(in_input.intersection(STANDALONE_TABLES) - evidence.unreadable)
+
+
+def _has_rows(run: RunInfo) -> bool:
+    """Return True if a table has rows, or, in a bundle, rows that were not counted."""
+    return any(table.row_count not in (None, 0) for table in run.tables)
 
 
 def _without_samples(run: RunInfo) -> Issue:

@@ -24,7 +24,7 @@ from dashboard.library.catalog import Recording
 from dashboard.library.inputs import openable
 from dashboard.library.names import one_line
 from dashboard.library.reading_results import PROCESSES
-from dashboard.library.store import TEMPORARY, UPLOADED_FILE
+from dashboard.library.store import TEMPORARY, UPLOADED_FILE, split
 from dashboard.settings import Limits
 from tracekit.errors import TracekitError, UsageError
 from tracekit.text import printable
@@ -76,8 +76,9 @@ class Downloads:
         if redact:
             self._check_process(recording_id, process)
         output = analysis.parent / _FOLDER / file_format.file_name(file_format.name, redact, process)
-        options = (*(("--redact",) if redact else ()), *(("--process", process) if process else ()))
-        key = (recording_id, output.name)
+        redacting = (*(("--redact",) if redact else ()), *(("--process", process) if process else ()))
+        options = (*self._library.arguments(recording_id), *redacting)
+        key = (*split(recording_id), output.name)
         with self._lock:
             if output.is_file():
                 return output
@@ -87,7 +88,7 @@ class Downloads:
             if joins and self._joined >= _MAX_JOINED:
                 raise Busy("Other downloads are being made. Try again in a moment.")
             job = self._queue.submit(
-                self.kind, key, lambda job: self._make(job, output, file_format, options)
+                self.kind, key, lambda job: self._make(job, recording_id, output, file_format, options)
             )
             self._joined += joins
         try:
@@ -111,12 +112,18 @@ class Downloads:
         if process and process not in pids:
             raise UsageError("This recording offers no choice of such a process.")
 
-    def _make(self, job: Job, output: Path, file_format: DownloadFormat, options: tuple[str, ...]) -> None:
-        recording_id = job.key[0]
+    def _make(
+        self,
+        job: Job,
+        recording_id: str,
+        output: Path,
+        file_format: DownloadFormat,
+        options: tuple[str, ...],
+    ) -> None:
         analysis = self._library.analysis_path(recording_id)
         recording = unchanged(self._library, recording_id, "exported")
         before = revision(self._library, recording_id)
-        folder = analysis.parents[1]
+        folder = analysis.parents[3 if split(recording_id)[1] else 1]
         try:
             with work_folder(folder, self._limits.free_disk_bytes) as work:
                 draft = work / f"made{file_format.ending}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import time
@@ -16,20 +15,21 @@ from dashboard.jobs.process import ProcessResult, WorkerProcess, work_folder, wo
 from dashboard.jobs.queue import Job, JobQueue, JobStatus, Key, Kind
 from dashboard.jobs.workers.read import Task
 from dashboard.library.catalog import UNFINISHED, Catalog, Recording
-from dashboard.library.reading_results import RESULTS_VERSION, SUMMARY
+from dashboard.library.reading_results import facts_of
 from dashboard.library.store import TEMPORARY, Store
 from dashboard.settings import Limits
+from tracekit.cli.analysis_options import Values
 
 _LOG = logging.getLogger(__name__)
 _LOCKED_SECONDS = 0.5
 Result = TypeVar("Result")
-_FACTS = ("verdict", "device", "system", "duration_ns", "samples", "windows")
 
 
 class ReadingJobs:
     """Analyses the recordings that wait. The catalog is their queue, so that a restart loses none.
 
-    The key of a job is (recording, variant); "" is the variant without options.
+    The key of a job is (recording, variant); "" is the analysis without options. ``VariantJobs`` are those of
+    the others.
     """
 
     def __init__(self, store: Store, catalog: Catalog, queue: JobQueue, limits: Limits) -> None:
@@ -44,27 +44,37 @@ class ReadingJobs:
     def start(self) -> None:
         """Resume the recordings that a previous server was reading, and read from now on."""
         for recording in self._catalog.in_state("reading"):
-            if not self._adopt_results(recording.id):
-                self._requeue(recording)
+            self._resume((recording.id, ""), self._catalog.starts(recording.id), recording.name)
         for recording in self._catalog.in_state("ready"):
             if recording.is_dropped:
                 self._store.discard(self._store.results(recording.id))  # unless the server ended before
-            elif self._facts(recording.id) is None:  # a reading was requested, or made by an earlier version
+            elif facts_of(self._store.results(recording.id)) is None:
+                # A reading was requested, or made by an earlier version.
                 self._catalog.change(recording.id, state="waiting", results_bytes=None)
             elif recording.results_bytes is None:  # an earlier version's catalog had no sizes
                 self._catalog.change(recording.id, results_bytes=self._store.results_bytes(recording.id))
         self._queue.claim_from(self.kind, self._claim, self._read)
 
-    def _requeue(self, recording: Recording) -> None:
+    def _resume(self, key: Key, starts: int, name: str) -> None:
+        """Continue with what a previous server began: its results are complete, or it waits again."""
+        if self._adopt_results(key):
+            return
         # A recording whose reading ends the server (memory, for example) would end each new server as well:
         # so the starts are counted, and after some of them it counts as failed.
-        if self._catalog.starts(recording.id) < self._limits.job_starts:
-            self._catalog.change(recording.id, state="waiting", stage="", progress=None)
+        if starts < self._limits.job_starts:
+            self._change(key, state="waiting", stage="", progress=None)
             return
-        text = f"The dashboard ended {self._limits.job_starts} times while it read {recording.name}."
-        self._catalog.change(
-            recording.id, state="failed", stage="", progress=None, message=f"{text} Try again if you like."
-        )
+        text = f"The dashboard ended {self._limits.job_starts} times while it read {name}."
+        message = f"{text} Try again if you like."
+        self._change(key, state="failed", stage="", progress=None, message=message)
+
+    def _change(self, key: Key, states: Collection[str] = (), **values: Any) -> bool:
+        """Set columns of a key's row in the catalog, if it is in one of these states."""
+        return self._catalog.change(key[0], states=states, **values)
+
+    def _options(self, _key: Key) -> Values:
+        """Return the options of the analysis; raise ``NotFound`` if it was removed."""
+        return {}
 
     def wake(self) -> None:
         """Look again for recordings that wait."""
@@ -85,37 +95,39 @@ class ReadingJobs:
             raise
 
     def _run(self, job: Job) -> None:
-        recording_id = job.key[0]
         try:
-            recording = self._patiently(lambda: self._catalog.find(recording_id))
-        except NotFound:  # purged meanwhile
+            recording = self._patiently(lambda: self._catalog.find(job.key[0]))
+            options = self._patiently(lambda: self._options(job.key))
+        except NotFound:  # removed meanwhile
             return
-        self._store.discard(self._store.results(recording_id))
+        self._store.discard(self._store.results(_analysis(job.key)))
         try:
-            result = self._worked(job, recording)
+            result = self._worked(job, recording, options)
         except OSError as error:
             failure = f"No worker could be started: {error.strerror or error}. Try again."
         else:
-            failure = "" if job.cancelled.is_set() else result.problem(f"Reading {recording.name}")
+            failure = (
+                "" if job.cancelled.is_set() else result.problem(f"{self.kind.activity} {recording.name}")
+            )
         # Complete results decide, and not the exit code: a worker may be killed after its last step.
         self._patiently(lambda: self._finish(job, failure))
 
-    def _worked(self, job: Job, recording: Recording) -> ProcessResult:
+    def _worked(self, job: Job, recording: Recording, options: Values) -> ProcessResult:
         folder = self._store.recording(recording.id)
         path = os.fsencode(recording.path).hex() if recording.origin == "file" else ""
         folder.mkdir(mode=0o700, exist_ok=True)
         with work_folder(folder) as work:
             process = WorkerProcess(
                 "dashboard.jobs.workers.read",
-                [str(self._store.folder), recording.id],
+                [str(self._store.folder), _analysis(job.key)],
                 log=folder / "worker.log",
-                task=asdict(Task(recording.name, path, work.name)),
+                task=asdict(Task(recording.name, path, work.name, options)),
                 temporary=work / TEMPORARY,
                 reports=True,
                 seconds=self._limits.job_seconds,
                 memory_bytes=worker_memory_bytes(self._limits),
             )
-            return job.run(process, lambda status: self._note_progress(recording.id, status))
+            return job.run(process, lambda status: self._note_progress(job.key, status))
 
     def _patiently(self, work: Callable[[], Result]) -> Result:
         """Return the result of work on the catalog, repeated while another program has locked it.
@@ -130,46 +142,32 @@ class ReadingJobs:
                     raise
                 time.sleep(_LOCKED_SECONDS)
 
-    def _note_progress(self, recording_id: str, status: JobStatus) -> None:
+    def _note_progress(self, key: Key, status: JobStatus) -> None:
         with suppress(Busy):  # the next message has a later state
-            self._catalog.change(
-                recording_id, states=("reading",), stage=status.stage, progress=status.progress
-            )
+            self._change(key, ("reading",), stage=status.stage, progress=status.progress)
 
     def _finish(self, job: Job, failure: str) -> None:
         """Record the result in the catalog, unless a caller that stopped the job has changed the state."""
-        recording_id = job.key[0]
-        if self._adopt_results(recording_id):
+        if self._adopt_results(job.key):
             return
         cleared: dict[str, Any] = {"stage": "", "progress": None, "starts": 0}
         # The worker was stopped because the server ends, or for a state that has changed since: no failure
         # of the recording. It waits, with its starts forgiven.
         if job.cancelled.is_set():
-            self._catalog.change(recording_id, states=("reading",), state="waiting", **cleared)
+            self._change(job.key, ("reading",), state="waiting", **cleared)
             return
-        self._catalog.change(recording_id, states=("reading",), state="failed", message=failure, **cleared)
+        self._change(job.key, ("reading",), state="failed", message=failure, **cleared)
 
-    def _adopt_results(self, recording_id: str) -> bool:
+    def _adopt_results(self, key: Key) -> bool:
         """Mark a recording as ready if its results are complete."""
-        facts = self._facts(recording_id)
+        facts = facts_of(self._store.results(_analysis(key)))
         if facts is None:
             return False
-        return self._catalog.change(
-            recording_id,
-            states=UNFINISHED,
-            state="ready",
-            stage="",
-            progress=None,
-            message="",
-            starts=0,
-            results_bytes=self._store.results_bytes(recording_id),
-            **facts,
-        )
+        size_bytes = self._store.results_bytes(key[0])
+        done = {"state": "ready", "stage": "", "progress": None, "message": "", "starts": 0}
+        return self._change(key, UNFINISHED, **done, **facts, results_bytes=size_bytes)
 
-    def _facts(self, recording_id: str) -> dict[str, Any] | None:
-        """Return the facts of a recording's results; None if there are none of the present version."""
-        try:
-            summary = json.loads((self._store.results(recording_id) / SUMMARY).read_bytes())
-            return {name: summary[name] for name in _FACTS} if summary["results"] == RESULTS_VERSION else None
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+
+def _analysis(key: Key) -> str:
+    """Return the id of an analysis' results; see ``store.split``."""
+    return ".".join(filter(None, key))

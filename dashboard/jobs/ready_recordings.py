@@ -18,6 +18,9 @@ class ReadyRecordings(Protocol):
     def analysis_path(self, recording_id: str) -> Path:
         """Return the analysis; raise ``NotFound`` if the recording is deleted or not ready."""
 
+    def arguments(self, analysis_id: str) -> list[str]:
+        """Return the arguments with which a command makes the analysis of that id."""
+
     def note_results(self, recording_id: str) -> None:
         """Enter the size of a recording's results, to which a download was added."""
 

@@ -34,6 +34,7 @@ from sqlalchemy.exc import DatabaseError
 
 from dashboard.errors import CatalogLocked, LibraryFailed, NoSpace, NotFound
 from dashboard.library.catalog_tables import RECORDINGS, TAGS, make_tables, prepare
+from dashboard.library.variant_table import VariantTable
 from tracekit.errors import InputError, TracekitError, UsageError
 
 VERSION = 1
@@ -72,7 +73,9 @@ class Recording:
     note: str = ""
     deleted: datetime | None = None
     results_bytes: int | None = None
-    """The size of the results; 0 if they were dropped, None if there are none."""
+    """The size of the results and of those of variants; 0 if they were dropped, None if there are none."""
+    default_variant: str = ""
+    """The id of the variant that its page shows; "" is the analysis without options."""
 
     @property
     def is_dropped(self) -> bool:
@@ -133,6 +136,7 @@ class Catalog:
         self._engine = create_engine(address, connect_args={"timeout": _LOCKED_SECONDS})
         event.listen(self._engine, "connect", prepare)
         self._writers = threading.BoundedSemaphore(_MAX_WRITERS)
+        self.variants = VariantTable(self._reading, self._writing)
         self.revision = secrets.token_hex(8)
         """Another text after every write: with the same one, whatever was read before is current."""
         try:

@@ -42,6 +42,24 @@ RECORDINGS = Table(
     Column("deleted_us", Integer),
     Column("starts", Integer, nullable=False, default=0),
     Column("results_bytes", Integer),
+    Column("default_variant", String, nullable=False, server_default=""),
+)
+VARIANTS = Table(
+    "variants",
+    _METADATA,
+    Column("recording", ForeignKey("recordings.id", ondelete="CASCADE"), primary_key=True),
+    Column("id", String, primary_key=True),
+    Column("options", String, nullable=False),  # the canonical JSON of Variant.options
+    Column("added_us", Integer, nullable=False),
+    Column("state", String, nullable=False, index=True),
+    Column("stage", String, nullable=False, default=""),
+    Column("progress", Float),
+    Column("message", String, nullable=False, default=""),
+    Column("verdict", String, nullable=False, default=""),
+    Column("duration_ns", Integer, nullable=False, default=0),
+    Column("samples", Integer, nullable=False, default=0),
+    Column("windows", Integer, nullable=False, default=0),
+    Column("starts", Integer, nullable=False, default=0),
 )
 TAGS = Table(
     "tags",
@@ -52,11 +70,14 @@ TAGS = Table(
 
 
 def make_tables(connection: Connection) -> None:
-    """Make the tables, or add the column that a catalog of an earlier version lacks; it can read both."""
+    """Make the tables, or add the columns that a catalog of an earlier version lacks; it can read both."""
     _METADATA.create_all(connection)
     columns = {row.name for row in connection.execute(text("PRAGMA table_info(recordings)"))}
     if RECORDINGS.c.results_bytes.name not in columns:
         connection.execute(text("ALTER TABLE recordings ADD COLUMN results_bytes INTEGER"))
+    if RECORDINGS.c.default_variant.name not in columns:
+        added = "ALTER TABLE recordings ADD COLUMN default_variant VARCHAR NOT NULL DEFAULT ''"
+        connection.execute(text(added))
 
 
 def prepare(connection: Any, _record: object) -> None:

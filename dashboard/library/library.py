@@ -10,13 +10,16 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
-from dashboard.errors import Busy, Conflict, NotFound
+from dashboard.errors import Conflict, NotFound
 from dashboard.jobs.comparisons import Comparisons
 from dashboard.jobs.downloads import Downloads
 from dashboard.jobs.queue import JobQueue, Kind
 from dashboard.jobs.reading import ReadingJobs
 from dashboard.jobs.tables import TableJobs
+from dashboard.jobs.variants import VariantJobs
+from dashboard.library.analyses import Analyses
 from dashboard.library.catalog import (
     FINISHED,
     UNFINISHED,
@@ -28,9 +31,10 @@ from dashboard.library.catalog import (
 )
 from dashboard.library.inputs import fingerprint, head_of, refuse_unknown, size_of
 from dashboard.library.names import note_text, shown_name, tag_list
-from dashboard.library.reading_results import ANALYSIS, SECTIONS_FILE, VIEW
-from dashboard.library.store import Store, new_id
+from dashboard.library.reading_results import ANALYSIS, OF_VARIANT, SECTIONS_FILE, VIEW
+from dashboard.library.store import Store, new_id, split
 from dashboard.library.uploads import Uploads
+from dashboard.library.variants import with_files
 from dashboard.settings import Limits
 from tracekit.errors import InputError
 
@@ -60,10 +64,13 @@ class Library:
         self.downloads = Downloads(self, self.queue, limits)
         self.tables = TableJobs(self, self.queue, limits)
         self.comparisons = Comparisons(self, self._store, self.queue, limits)
+        self._variant_jobs = VariantJobs(self._store, self._catalog, self.queue, limits)
+        self.analyses = Analyses(self._store, self._catalog, self._variant_jobs.wake, self._variant_jobs.stop)
         self.uploads = Uploads(self._store, self._catalog, limits, self._jobs.wake)
         try:
             self._tidy(limits)
             self._jobs.start()
+            self._variant_jobs.start()
         except BaseException:
             self.close()
             raise
@@ -130,9 +137,22 @@ class Library:
         """Return the tags in use, each with how many recordings have it."""
         return self._catalog.tags()
 
-    def recording(self, recording_id: str) -> Recording:
-        """Return a recording, even a deleted one, with a message if its file has changed since."""
+    def recording(self, analysis_id: str) -> Recording:
+        """Return a recording, even a deleted one, with a message if its file has changed since.
+
+        The id of a variant's results returns its recording with that id, and the variant's facts and state.
+        """
+        recording_id, variant_id = split(analysis_id)
         recording = self._catalog.find(recording_id)
+        if variant_id:
+            variant = self.analyses.find(recording_id, variant_id)
+            facts = {name: getattr(variant, name) for name in OF_VARIANT}
+            state: dict[str, Any] = {
+                "state": variant.state,
+                "message": variant.message,
+                "results_bytes": None,
+            }
+            recording = replace(recording, id=analysis_id, **state, **facts)
         if recording.origin == "file" and recording.state == "ready":
             return replace(recording, message=self._changes(recording))
         return recording
@@ -141,7 +161,7 @@ class Library:
         current_fingerprint = fingerprint(Path(recording.path))
         if not current_fingerprint:
             return "The file is no longer in its place. The page shows the last analysis."
-        if current_fingerprint != self._catalog.fingerprint(recording.id):
+        if current_fingerprint != self._catalog.fingerprint(split(recording.id)[0]):
             return (
                 "The file has changed since it was read. The page shows the earlier analysis; read it again."
             )
@@ -177,6 +197,7 @@ class Library:
         self._catalog.find(recording_id)
         self._catalog.set_deleted(recording_id, False)
         self._jobs.wake()
+        self._variant_jobs.wake()
         return self._catalog.find(recording_id)
 
     def purge(self, recording_id: str) -> None:
@@ -213,6 +234,7 @@ class Library:
         self.queue.end(recording_id, self._jobs.kind)
         self._note_file(recording)
         self.comparisons.forget(recording_id)
+        self.analyses.drop(recording_id)
         self._store.discard(self._store.results(recording_id))
         self._read_again(recording)
         return self._catalog.find(recording_id)
@@ -253,6 +275,7 @@ class Library:
             if not self._catalog.change(recording_id, states=("ready",), results_bytes=0):
                 raise Conflict(f"{recording.name} has no analysis to drop: it is not ready.")
             self._store.discard(self._store.results(recording_id))
+            self.analyses.drop(recording_id)
         self.queue.end(recording_id)
         self.comparisons.forget(recording_id)
         return recording.results_bytes or 0
@@ -280,9 +303,16 @@ class Library:
 
     def note_results(self, recording_id: str) -> None:
         """Enter the size of a recording's results, to which a download was added."""
-        with self._dropping, suppress(Busy):
-            size_bytes = self._store.results_bytes(recording_id)
-            self._catalog.change(recording_id, states=("ready",), results_bytes=size_bytes)
+        with self._dropping:
+            self.analyses.note_size(split(recording_id)[0])
+
+    def arguments(self, analysis_id: str) -> list[str]:
+        """Return the arguments with which a command makes the analysis of that id."""
+        recording_id, variant_id = split(analysis_id)
+        if not variant_id:
+            return []
+        options = self.analyses.find(recording_id, variant_id).options
+        return with_files(options, self._store.variant(recording_id, variant_id)).arguments()
 
     def disk_use(self) -> DiskUse:
         """Return the bytes that uploads, recordings made here, and results take."""
@@ -300,17 +330,22 @@ class Library:
         """Return a JSON object of the report's sections: name → HTML, compressed; see ``result_path``."""
         return self.result_path(recording_id, SECTIONS_FILE)
 
-    def result_path(self, recording_id: str, name: str) -> Path:
-        """Return a file of the results; raise ``NotFound`` if the recording is deleted or not ready."""
-        recording = self._catalog.find(recording_id)
+    def result_path(self, analysis_id: str, name: str) -> Path:
+        """Return a file of the results of a recording or a variant.
+
+        Raises ``NotFound`` if the recording is deleted, or the analysis not ready.
+        """
+        recording = self._catalog.find(split(analysis_id)[0])
         if recording.deleted:
             raise NotFound(f"{recording.name} was deleted. The library page can restore it.")
+        if recording.id != analysis_id:
+            recording = self.recording(analysis_id)
+        elif recording.is_dropped:
+            raise NotFound(f"The analysis of {recording.name} was dropped. Its page makes it again.")
         if recording.state != "ready":
             why = recording.message.removeprefix(f"{recording.name}: ").rstrip(".") or recording.state
             raise NotFound(f"{recording.name} is not ready: {why}.")
-        if recording.is_dropped:
-            raise NotFound(f"The analysis of {recording.name} was dropped. Its page makes it again.")
-        path = self._store.results(recording_id) / name
+        path = self._store.results(analysis_id) / name
         if not path.is_file():
             raise NotFound(f"The analysis of {recording.name} is gone. Read it again.")
         return path

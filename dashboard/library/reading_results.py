@@ -17,7 +17,7 @@ from dashboard.library.names import one_line
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
 
-RESULTS_VERSION = 5
+RESULTS_VERSION = 6
 """The version of the results: results of another version are made again when the dashboard starts."""
 ANALYSIS, SECTIONS_FILE, VIEW = "analysis.json.gz", "sections.json.gz", "view.bin.gz"
 WINDOWS = "windows.json.gz"
@@ -43,6 +43,21 @@ def write_results(folder: Path, analysis: Analysis) -> None:
             file.flush()
             os.fsync(file.fileno())
     _write_samples(folder, analysis)
+
+
+FACTS = ("verdict", "device", "system", "duration_ns", "samples", "windows")
+"""What the catalog has of the summary."""
+OF_VARIANT = ("verdict", "duration_ns", "samples", "windows")
+"""What of it depends on the options of the analysis."""
+
+
+def facts_of(folder: Path) -> dict[str, Any] | None:
+    """Return the facts of the results in a folder; None if there are none of the present version."""
+    try:
+        summary = json.loads((folder / SUMMARY).read_bytes())
+        return {name: summary[name] for name in FACTS} if summary["results"] == RESULTS_VERSION else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _write_samples(folder: Path, analysis: Analysis) -> None:

@@ -5,6 +5,8 @@
     lock  lock.pid  catalog.sqlite3
     recordings/<id>/input/     an upload: the file ``recording``, or a folder's files
                     results/   the pages' data; it appears whole, by renaming
+                    variants/<id>/         a further analysis: the files of its options
+                                  results/ as above
                     work-…/    the folder of a running worker
                     worker.log
     uploads/<id>/              see ``uploads``
@@ -30,6 +32,7 @@ from tracekit.errors import UsageError
 from tracekit.record.output_path import journal_path
 
 _ID = re.compile(r"[0-9a-f]{32}")
+_VARIANT = re.compile(r"[0-9a-f]{16}")
 UPLOADED_FILE = "recording"
 """An uploaded file's name on the disk; the user's name for it stands in the catalog."""
 WORK = "work-"
@@ -117,14 +120,26 @@ class Store:
         """Return the folder of an upload."""
         return self.recording(recording_id) / "input"
 
-    def results(self, recording_id: str) -> Path:
-        """Return the folder of the results."""
-        return self.recording(recording_id) / "results"
+    def variant(self, recording_id: str, variant: str) -> Path:
+        """Return the folder of a variant; raise ``NotFound`` for a malformed id."""
+        if not _VARIANT.fullmatch(variant):
+            raise NotFound("There is no such analysis of this recording.")
+        return self.variants(recording_id) / variant
+
+    def variants(self, recording_id: str) -> Path:
+        """Return the folder of a recording's variants."""
+        return self.recording(recording_id) / "variants"
+
+    def results(self, analysis: str) -> Path:
+        """Return the folder of the results of a recording, or of one of its variants; see ``split``."""
+        recording_id, variant = split(analysis)
+        folder = self.variant(recording_id, variant) if variant else self.recording(recording_id)
+        return folder / "results"
 
     def results_bytes(self, recording_id: str) -> int:
-        """Return the size of the results; 0 if there are none."""
-        folder = self.results(recording_id)
-        return sum(file.lstat().st_size for file in folder.rglob("*") if file.is_file())
+        """Return the size of the results of a recording and of its variants; 0 if there are none."""
+        folders = (self.results(recording_id), self.variants(recording_id))
+        return sum(file.lstat().st_size for folder in folders for file in folder.rglob("*") if file.is_file())
 
     def comparison(self, base_id: str, new_id: str) -> Path:
         """Return the folder of what was found in comparing two recordings."""
@@ -177,6 +192,12 @@ class Store:
     def upload_ids(self) -> list[str]:
         """Return the ids of the uploads."""
         return sorted(folder.name for folder in self.uploads.iterdir() if _ID.fullmatch(folder.name))
+
+
+def split(analysis: str) -> tuple[str, str]:
+    """Return the recording's and the variant's id of an analysis' id: of ``<id>``, or ``<id>.<id>``."""
+    recording_id, _, variant = analysis.partition(".")
+    return recording_id, variant
 
 
 def acquired_lock(path: Path) -> FileLock:

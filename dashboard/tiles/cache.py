@@ -84,7 +84,7 @@ class RecordingCache:
             return OpenRecording(revision, self._open.get(revision, lambda: _opened(folder, name, revision)))
         finally:
             # Files that were removed occupy the disk as long as they are mapped.
-            self._open.drop(lambda key: str(key).startswith(recording_id) and key != revision)
+            self._open.drop(lambda key: str(key).startswith(f"{recording_id}-") and key != revision)
 
     def mask(self, recording: OpenRecording, terms: tuple[Term, ...]) -> Bools | None:
         """Return the rows that a filter selects, None for all."""

@@ -118,6 +118,9 @@ class FakeLibrary:
     def opened(self, recording_id: str) -> Recording:
         return self.recording(recording_id)
 
+    def arguments(self, analysis_id: str) -> list[str]:
+        return []
+
     def note_results(self, recording_id: str) -> None:
         pass
 

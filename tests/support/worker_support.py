@@ -32,6 +32,7 @@ ONE = Limits(free_disk_bytes=0)
 TWO = Limits(workers=2, free_disk_bytes=0)
 RESULTS = [
     "analysis.json.gz",
+    "inventory.json",
     "processes.json",
     "sections.json.gz",
     "summary.json",

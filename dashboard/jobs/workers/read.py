@@ -21,13 +21,17 @@ from dashboard.jobs.worker_process import Channel
 from dashboard.library.inputs import left_out, openable, size_of
 from dashboard.library.names import one_line
 from dashboard.library.reading_results import write_results
-from dashboard.library.store import UPLOADED_FILE, Store
+from dashboard.library.run_inventory import inventory, write_inventory
+from dashboard.library.store import UPLOADED_FILE, Store, split
+from dashboard.library.variants import with_files
+from tracekit.cli.analysing import analyse_trace, given_windows, recorded_compute_units
+from tracekit.cli.analysis_options import AnalysisOptions, Values
 from tracekit.errors import InputError, TracekitError
 from tracekit.parsers.limits import RAISE_OPTION
 
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
-    from tracekit.model.trace import Issue
+    from tracekit.model.trace import Issue, RunInfo, Trace
 
 _MAX_SENTENCE_LENGTH = 1_000
 _MAX_LISTED_FILES = 5
@@ -37,31 +41,39 @@ _MAX_LISTED_FILES = 5
 class Task:
     """The recording to read: ``path`` as ``os.fsencode`` in hex, "" for an upload; ``name`` is for display.
 
-    ``work`` names a folder beside the results, which the server removes at the end.
+    ``work`` names a folder in the recording's folder, which the server removes at the end. ``options`` are
+    those of the variant, as the catalog has them.
     """
 
     name: str
     path: str
     work: str
+    options: Values
 
 
-def main(folder: str, recording_id: str) -> int:
-    """Read one recording and return the exit code."""
+def main(folder: str, analysis_id: str) -> int:
+    """Make one analysis of a recording and return the exit code."""
     channel = Channel.on_standard_output()
     task = Task(**json.loads(sys.stdin.buffer.readline()))
     worker_process.end_with_server()
     worker_process.limit_resources()
     store = Store(Path(folder))
+    recording_id, _variant = split(analysis_id)
+    results = store.results(analysis_id)
     work = store.recording(recording_id) / task.work / "results"
     path = Path(os.fsdecode(bytes.fromhex(task.path))) if task.path else store.input(recording_id)
     try:
         work.mkdir(mode=0o700)
-        analysis = analysed(path, task.name, not task.path, channel)
+        options = with_files(task.options, results.parent)
+        opened = read(path, task.name, not task.path, channel, options)
+        channel.stage("analysing")
+        analysis = analyse_trace(opened.trace, options, opened.recorded_units, given_windows(options))
         channel.stage("writing")
+        write_inventory(work, inventory(opened.runs, opened.trace))
         write_results(work, analysis)
         # One renaming makes all results visible at once; whatever ends the worker before it leaves no results
         # at all.
-        work.rename(store.results(recording_id))
+        work.rename(results)
     except (TracekitError, MemoryError, OSError, RecursionError) as error:
         channel.send(failed=sentence(error, task.name, path))
         return 1
@@ -77,17 +89,38 @@ def main(folder: str, recording_id: str) -> int:
 
 def analysed(path: Path, name: str, uploaded: bool, channel: Channel, side: str = "") -> Analysis:
     """Open and analyse a recording; ``side`` is appended to the stages where there are several recordings."""
+    opened = read(path, name, uploaded, channel, AnalysisOptions(), side)
+    channel.stage(f"analysing{side}")
+    return analyse_trace(opened.trace, AnalysisOptions(), opened.recorded_units, [])
+
+
+@dataclass(frozen=True)
+class Opened:
+    """One run of a recording, read."""
+
+    trace: Trace
+    runs: tuple[RunInfo, ...]
+    recorded_units: str
+    """The compute units of the journal beside the recording, "" for none."""
+
+
+def read(
+    path: Path, name: str, uploaded: bool, channel: Channel, options: AnalysisOptions, side: str = ""
+) -> Opened:
+    """Read the run and the table of samples that the options choose, of an upload or of a local file."""
     channel.stage(f"opening{side}", size_of(path))
-    import tracekit
+    from tracekit.detect import open_source
+    from tracekit.load import trace_of
+    from tracekit.model.schemas import READ_TABLES
 
     single = path / UPLOADED_FILE
     inputs = [path] if not uploaded else [single] if single.is_file() else openable(path, name)
-    trace = tracekit.open_trace(inputs if len(inputs) > 1 else inputs[0], progress=channel)
+    source = open_source(inputs if len(inputs) > 1 else inputs[0], channel, schemas=READ_TABLES)
+    trace = trace_of(source, options.run, options.samples, any_table=True)
     if uploaded:  # its name on the disk is one of the library's
         trace = replace(trace, info=replace(trace.info, name=name))
         trace = replace(trace, issues=(*trace.issues, *_ignored_files(path, inputs)))
-    channel.stage(f"analysing{side}")
-    return tracekit.analyze(trace)
+    return Opened(trace, source.toc(), recorded_compute_units((str(path),)))
 
 
 def _ignored_files(folder: Path, inputs: list[Path]) -> list[Issue]:

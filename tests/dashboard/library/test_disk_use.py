@@ -33,7 +33,7 @@ def read(library: Library, recording: Recording) -> Recording:
     (results / "view.bin.gz").write_bytes(bytes(300))
     (results / "samples" / "call.npy").write_bytes(bytes(700))
     library._catalog.change(recording.id, state="reading")
-    assert library._jobs._adopt_results(recording.id)
+    assert library._jobs._adopt_results((recording.id, ""))
     return library.recording(recording.id)
 
 

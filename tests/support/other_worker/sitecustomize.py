@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 
-def open_trace(path, progress):
+def open_source(path, progress, **_options):
     notes, does = Path(os.environ["WORKER_NOTES"]), os.environ["WORKER_DOES"]
     if does == "fail":
         raise KeyError("no such thing")
@@ -31,6 +31,6 @@ def open_trace(path, progress):
 
 
 if "WORKER_DOES" in os.environ and sys.argv[0] == "-m":
-    import tracekit
+    from tracekit import detect
 
-    tracekit.open_trace = open_trace
+    detect.open_source = open_source

@@ -140,7 +140,7 @@ def signpost_windows(trace: Trace, patterns: Sequence[str]) -> list[Window]:
     signpost of that name, ``Inference/*`` a category. An exact match of the three parts goes before globs.
     Raises ``UsageError`` for a pattern that matches no interval, with a list of those that exist.
     """
-    rows = _signpost_intervals(trace)
+    rows = signpost_intervals(trace)
     parts = [rows[name].astype("str") for name in ("subsystem", "category", "name")]
     chosen = np.zeros(len(rows), bool)
     for pattern in patterns:
@@ -165,7 +165,7 @@ def signpost_windows(trace: Trace, patterns: Sequence[str]) -> list[Window]:
     ]
 
 
-def _signpost_intervals(trace: Trace) -> pd.DataFrame:
+def signpost_intervals(trace: Trace) -> pd.DataFrame:
     """Return the intervals that mark a piece of work: states of an app hold for a time, and mark none."""
     rows = trace.signposts
     is_mark = (rows["kind"] == "interval") & (rows["source"] != LIFE_CYCLE)
@@ -195,7 +195,7 @@ def _no_signpost(pattern: str, trace: Trace) -> str:
     kinds = trace.signposts["kind"].value_counts()
     unpaired = int(kinds.get("begin", 0) + kinds.get("end", 0))
     unpaired_note = f" ({unpaired:,} without a partner)" if unpaired else ""
-    rows = _signpost_intervals(trace)
+    rows = signpost_intervals(trace)
     if not len(rows):
         return f"{trace.info.name} has no signpost intervals{unpaired_note}, so '{pattern}' matches none."
     subsystem, category, name = (rows[part].astype("str") for part in ("subsystem", "category", "name"))

@@ -1,0 +1,67 @@
+"""Further analyses of recordings: those that wait in the catalog are made, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from dashboard.errors import NotFound
+from dashboard.jobs.queue import JobQueue, Key, Kind
+from dashboard.jobs.reading import ReadingJobs
+from dashboard.library.catalog import UNFINISHED, Catalog
+from dashboard.library.reading_results import OF_VARIANT, facts_of
+from dashboard.library.store import Store
+from dashboard.settings import Limits
+from tracekit.cli.analysis_options import Values
+
+
+class VariantJobs(ReadingJobs):
+    """Makes the variants that wait in the catalog. Their states are those of a recording, and "dropped"."""
+
+    def __init__(self, store: Store, catalog: Catalog, queue: JobQueue, limits: Limits) -> None:
+        super().__init__(store, catalog, queue, limits)
+        self._variants = catalog.variants
+        # Before the readings: a visitor waits for it at the page.
+        self.kind = Kind("variant", "Analyzing", limits.workers, priority=1)
+
+    def start(self) -> None:
+        """Continue with the variants that a previous server was making, and make others from now on."""
+        for variant in self._variants.in_state("reading"):
+            name = self._catalog.find(variant.recording).name
+            self._resume((variant.recording, variant.id), self._variants.starts(variant), name)
+        for variant in self._variants.in_state("ready"):
+            if facts_of(self._store.results(variant.analysis)) is None:  # of an earlier version
+                self._variants.change(variant.recording, variant.id, state="dropped")
+        self._queue.claim_from(self.kind, self._claim, self._read)
+
+    def stop(self, recording: str, variant: str) -> None:
+        """End the job of a variant, and wait until nothing of it runs."""
+        self._queue.cancel(lambda job: job.kind == self.kind and job.key == (recording, variant))
+
+    def _claim(self, running: Collection[Key]) -> Key | None:
+        return self._variants.claim(running)
+
+    def _change(self, key: Key, states: Collection[str] = (), **values: Any) -> bool:
+        return self._variants.change(*key, states=states, **values)
+
+    def _options(self, key: Key) -> Values:
+        return self._variants.find(*key).options
+
+    def _adopt_results(self, key: Key) -> bool:
+        """Mark a variant as ready if its results are complete; enter a default's facts in the row, too."""
+        facts = facts_of(self._store.results(".".join(key)))
+        if facts is None:
+            return False
+        shown = {name: facts[name] for name in OF_VARIANT}
+        done = {"state": "ready", "stage": "", "progress": None, "message": "", "starts": 0}
+        if not self._change(key, UNFINISHED, **done, **shown):
+            return False
+        try:
+            recording = self._catalog.find(key[0])
+        except NotFound:
+            return True
+        if recording.default_variant == key[1]:
+            self._catalog.change(key[0], **shown)
+        if not recording.is_dropped:  # a size would claim results
+            self._catalog.change(key[0], states=("ready",), results_bytes=self._store.results_bytes(key[0]))
+        return True

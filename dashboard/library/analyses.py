@@ -1,0 +1,192 @@
+"""``Analyses``: the operations of pages and routes on the variants of recordings."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dashboard.errors import Busy, Conflict, NotFound, TooLarge
+from dashboard.library.catalog import UNFINISHED, Catalog
+from dashboard.library.names import shown_name
+from dashboard.library.reading_results import OF_VARIANT, facts_of
+from dashboard.library.store import Store
+from dashboard.library.variants import FILES, Variant, new_variant
+from tracekit.cli.analysis_options import AnalysisOptions, Values, values_id
+from tracekit.errors import TracekitError, UsageError
+
+_MOST_VARIANTS = 50
+_MOST_FILE_BYTES = 2 << 20
+_AGAIN = ("failed", "cancelled", "dropped")
+_IDLE: dict[str, Any] = {"stage": "", "progress": None, "message": "", "starts": 0}
+
+
+@dataclass(frozen=True)
+class GivenFile:
+    """A file for an option: its name, for display, and its content."""
+
+    name: str
+    content: bytes
+
+
+class Analyses:
+    """Requests, lists and removes variants; safe to use from several threads.
+
+    ``wake`` lets the jobs look for variants that wait; ``stop`` ends the job of a recording's variant and
+    returns when nothing of it runs.
+    """
+
+    def __init__(
+        self, store: Store, catalog: Catalog, wake: Callable[[], None], stop: Callable[[str, str], None]
+    ) -> None:
+        self._store, self._catalog, self._variants = store, catalog, catalog.variants
+        self._wake, self._stop = wake, stop
+        self._lock = threading.Lock()
+
+    def of(self, recording: str) -> list[Variant]:
+        """Return the variants of a recording, the oldest first."""
+        return self._variants.of(recording)
+
+    def find(self, recording: str, variant: str) -> Variant:
+        """Return a variant; raise ``NotFound``, also for one of another recording."""
+        return self._variants.find(recording, variant)
+
+    def request(
+        self, recording: str, values: Mapping[str, Any], files: Mapping[str, GivenFile] | None = None
+    ) -> Variant | None:
+        """Return the variant with these options, which is made unless it is there; None without options.
+
+        Raises ``UsageError`` for options that are unknown or contradict each other, ``InputError`` for a
+        malformed file, ``TooLarge``, and ``Conflict`` if the recording is not read yet.
+        """
+        found = self._catalog.find(recording)
+        if found.deleted is not None or found.state in UNFINISHED:
+            raise Conflict(f"{found.name} cannot be analyzed again before it was read.")
+        for name in FILES.keys() & values.keys():
+            if values[name]:
+                raise UsageError(f"{name} is a file: choose it on the recording's page.")
+        with tempfile.TemporaryDirectory(dir=self._store.trash) as drafts:
+            options = _checked(values, files or {}, Path(drafts))
+            return self._requested(recording, options, Path(drafts)) if options else None
+
+    def _requested(self, recording: str, options: Values, drafts: Path) -> Variant:
+        variant = values_id(options)
+        with self._lock:
+            try:
+                existing = self._variants.find(recording, variant)
+            except NotFound:
+                if self._variants.count(recording) >= _MOST_VARIANTS:
+                    raise UsageError(
+                        f"This recording has {_MOST_VARIANTS} analyses already. Remove some of them."
+                    ) from None
+                self._keep_files(self._store.variant(recording, variant), drafts)
+                self._variants.add(new_variant(recording, variant, options))
+            else:
+                if existing.state in _AGAIN:
+                    self._variants.change(recording, variant, states=_AGAIN, state="waiting", **_IDLE)
+        self._wake()
+        return self._variants.find(recording, variant)
+
+    def _keep_files(self, folder: Path, drafts: Path) -> None:
+        self._store.discard(folder)  # of a variant whose request ended before its entry
+        folder.mkdir(mode=0o700, parents=True)
+        for draft in drafts.iterdir():
+            shutil.copyfile(draft, folder / draft.name)
+
+    def opened(self, recording: str, variant: str) -> Variant:
+        """Return a variant for its page; one whose results were dropped begins to be made again."""
+        if self._variants.change(recording, variant, states=("dropped",), state="waiting", **_IDLE):
+            self._wake()
+        return self._variants.find(recording, variant)
+
+    def again(self, recording: str, variant: str) -> Variant:
+        """Make a variant again that failed or was cancelled."""
+        if self._variants.change(recording, variant, states=_AGAIN, state="waiting", **_IDLE):
+            self._wake()
+        return self._variants.find(recording, variant)
+
+    def cancel(self, recording: str, variant: str) -> None:
+        """Stop making a variant; does nothing unless it waits or is being made."""
+        self._variants.find(recording, variant)
+        if self._variants.change(recording, variant, states=UNFINISHED, **{**_IDLE, "state": "cancelled"}):
+            self._stop(recording, variant)
+
+    def remove(self, recording: str, variant: str) -> None:
+        """Remove a variant with its results and files; if it was the default, the first analysis is again."""
+        self._variants.find(recording, variant)
+        if self._catalog.find(recording).default_variant == variant:
+            self.set_default(recording, "")
+        self._variants.remove(recording, variant)
+        self._stop(recording, variant)
+        self._store.discard(self._store.variant(recording, variant))
+        self.note_size(recording)
+
+    def set_default(self, recording: str, variant: str) -> None:
+        """Make a variant, or with "" the first analysis, the one of the page and of the library's row."""
+        if variant and self._variants.find(recording, variant).state != "ready":
+            raise Conflict("Only an analysis that is ready can be the default.")
+        facts = facts_of(self._store.results(f"{recording}.{variant}" if variant else recording))
+        shown = {name: facts[name] for name in OF_VARIANT} if facts else {}
+        self._catalog.change(recording, default_variant=variant, **shown)
+
+    def drop(self, recording: str) -> None:
+        """Remove the results of all variants of a recording; they are made again when they are opened."""
+        for variant in self._variants.of(recording):
+            if variant.state in ("ready", *UNFINISHED):
+                self._variants.change(recording, variant.id, **{**_IDLE, "state": "dropped"})
+                self._stop(recording, variant.id)
+            self._store.discard(self._store.results(variant.analysis))
+
+    def note_size(self, recording: str) -> None:
+        """Enter the size of a recording's results, of which some were added or removed."""
+        if self._catalog.find(recording).is_dropped:  # a size would claim results
+            return
+        with suppress(Busy):  # counted with the next change
+            size_bytes = self._store.results_bytes(recording)
+            self._catalog.change(recording, states=("ready",), results_bytes=size_bytes)
+
+
+def _checked(values: Mapping[str, Any], files: Mapping[str, GivenFile], drafts: Path) -> Values:
+    """Return the options as they are stored; the files are written to ``drafts`` and checked."""
+    paths = {}
+    for name, file in files.items():
+        if name not in FILES:
+            raise UsageError(f"No file belongs to '{shown_name(name)}'.")
+        if len(file.content) > _MOST_FILE_BYTES:
+            raise TooLarge(f"{shown_name(file.name)} is larger than {_MOST_FILE_BYTES >> 20} MB.")
+        path = drafts / FILES[name]
+        path.write_bytes(file.content)
+        paths[name] = str(path)
+    options = AnalysisOptions.of_values({**values, **paths})
+    try:
+        _read_files(options)
+    except TracekitError as error:
+        raise UsageError(_with_names(str(error), files, drafts)) from None
+    stored = options.values()
+    for name, file in files.items():
+        digest = hashlib.sha256(file.content).hexdigest()
+        stored[name] = {"name": shown_name(file.name), "sha256": digest}
+    return stored
+
+
+def _read_files(options: AnalysisOptions) -> None:
+    """Raise the error of a file that the analysis could not read."""
+    from tracekit.analysis.classification.rule_set import load_rules
+    from tracekit.cli.analysing import given_windows
+
+    given_windows(options)
+    if options.markers:
+        load_rules(Path(options.markers))
+
+
+def _with_names(text: str, files: Mapping[str, GivenFile], drafts: Path) -> str:
+    for name, file in files.items():
+        text = text.replace(str(drafts / FILES[name]), shown_name(file.name))
+    return text.replace(f"{drafts}{os.sep}", "")

@@ -1,0 +1,60 @@
+"""Variants: further analyses of a recording, each with options of its own.
+
+The analysis that is made first has no options and is no variant; "" stands for it where an id is expected.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tracekit.cli.analysis_options import AnalysisOptions, Values
+
+FILES = {"windows-csv": "windows.csv", "markers": "markers.toml"}
+"""The options whose values are files, with the names of their copies in the variant's folder."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A further analysis. ``options``, ``message`` and ``verdict`` hold other people's text."""
+
+    recording: str
+    id: str
+    options: Values
+    """Those of ``AnalysisOptions.values``; a file as {"name", "sha256"}."""
+    added_us: int
+    state: str
+    """ "waiting", "reading", "ready", "failed", "cancelled", or "dropped": made again when it is opened."""
+    stage: str = ""
+    progress: float | None = None
+    message: str = ""
+    verdict: str = ""
+    duration_ns: int = 0
+    samples: int = 0
+    windows: int = 0
+
+    @property
+    def analysis(self) -> str:
+        """The id of its results."""
+        return f"{self.recording}.{self.id}"
+
+
+def new_variant(recording: str, variant: str, options: Values) -> Variant:
+    """Return a variant that was requested just now and waits."""
+    return Variant(recording, variant, options, round(datetime.now(UTC).timestamp() * 1e6), "waiting")
+
+
+def described(options: Values) -> list[tuple[str, str]]:
+    """Return each option's name and its value as text; files by their names."""
+    shown = []
+    for name, value in options.items():
+        values = value if isinstance(value, list) else [value]
+        shown += [(name, str(each["name"] if isinstance(each, dict) else each)) for each in values]
+    return shown
+
+
+def with_files(options: Values, folder: Path) -> AnalysisOptions:
+    """Return the options with the paths of the files' copies in the variant's folder."""
+    values = {name: str(folder / FILES[name]) if name in FILES else value for name, value in options.items()}
+    return AnalysisOptions.of_values(values)
