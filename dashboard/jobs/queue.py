@@ -210,7 +210,13 @@ class JobQueue:
 
     def end(self, recording_id: str, *kinds: Kind) -> None:
         """Cancel the jobs of a recording, of these kinds or of all, and wait until nothing of them runs."""
-        self.cancel(lambda job: recording_id in job.key and (not kinds or job.kind in kinds))
+
+        def is_of_recording(job: Job) -> bool:
+            # A part of a key may be the id of a variant's results, <recording>.<variant>.
+            recordings = [part.partition(".")[0] for part in job.key]
+            return recording_id in recordings and (not kinds or job.kind in kinds)
+
+        self.cancel(is_of_recording)
 
     def close(self) -> None:
         """Cancel all jobs and begin no other."""

@@ -20,7 +20,7 @@ from dashboard.jobs.process import WorkerProcess, work_folder, worker_memory_byt
 from dashboard.jobs.queue import Job, JobQueue, JobStatus, Kind
 from dashboard.jobs.ready_recordings import ReadyRecordings, revision, unchanged
 from dashboard.jobs.workers.table import MADE, TableTask
-from dashboard.library.store import TEMPORARY
+from dashboard.library.store import TEMPORARY, split
 from dashboard.settings import Limits
 from dashboard.tables.storing import CONTENTS, FOLDER
 from tracekit.errors import TracekitError
@@ -102,7 +102,7 @@ class TableJobs:
 
     def _read(self, job: Job, output: Path, place: TablePlace, before: str) -> None:
         recording = self._library.recording(job.key[0])
-        folder = output.parents[2]
+        folder = output.parents[4 if split(recording.id)[1] else 2]
         is_uploaded = recording.origin != "file"
         with work_folder(folder, self._limits.free_disk_bytes) as work:
             task = TableTask(
