@@ -222,7 +222,12 @@ def test_a_failure_is_seen_marks_what_is_old_and_mends_itself(
         "The figures below are those of the previous selection."
         in tab.locator("#toolbar .summary").inner_text()
     )
-    for panel, section in (("summary", "engines"), ("calltree", "calltree"), ("samples", "stacks"), ("flame", "flame")):
+    for panel, section in (
+        ("summary", "engines"),
+        ("calltree", "calltree"),
+        ("samples", "stacks"),
+        ("flame", "flame"),
+    ):
         open_tab(tab, panel)
         assert tab.locator(f"#{section}").get_attribute("aria-busy") == "false"
         assert tab.locator(f"#{section} > .old-figures").is_visible()
