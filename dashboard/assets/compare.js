@@ -3,8 +3,8 @@ import { swapAligned } from "/report-assets/align.js";
 import { showCompareProblem, startComparison } from "/report-assets/compare.js";
 import { readView } from "/report-assets/decode.js";
 import { fetchChecked } from "./requests.js";
+import { fetchSections } from "./sections.js";
 import { sourceOf } from "./sources.js";
-import { buildNodes } from "./tree.js";
 
 export async function showComparison(element) {
   const { base, new: compared } = element.dataset;
@@ -16,8 +16,8 @@ export async function showComparison(element) {
   try {
     const loading = Promise.all(addresses.map(viewAt));
     loading.catch(() => {}); // reported below, once the sections are shown
-    const sections = await (await fetchChecked(`/api/compare/${first}/${second}/sections`)).json();
-    document.getElementById("sections").replaceChildren(...sections.flatMap(buildNodes));
+    const sections = await fetchSections(`/api/compare/${first}/${second}/sections`);
+    document.getElementById("sections").replaceChildren(...sections);
     const views = await loading;
     status.textContent = "";
     startComparison(views.map((view, index) => sourceOf(view, addresses[index])));

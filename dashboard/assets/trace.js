@@ -6,8 +6,8 @@ import { showProblem, startPage } from "/report-assets/page.js";
 import { SERVER_IS_BACK } from "./alive.js";
 import { fetchChecked } from "./requests.js";
 import { showSampleList } from "./sample_list.js";
+import { fetchSections } from "./sections.js";
 import { sourceOf } from "./sources.js";
-import { buildNodes } from "./tree.js";
 import { createWorkbench } from "./workbench.js";
 
 export async function showRecording(element) {
@@ -17,8 +17,7 @@ export async function showRecording(element) {
   try {
     const view = fetchChecked(`${address}/view`).then((response) => response.arrayBuffer());
     view.catch(() => {}); // reported below, once the sections are shown
-    const markup = await (await fetchChecked(`${address}/sections`)).json();
-    const report = markup.flatMap(buildNodes);
+    const report = await fetchSections(`${address}/sections`);
     const own = [sectionOf("timeline", "Timeline", make("p", { className: "note no-script" }, "Loading …")), sectionOf("samples", "Samples")];
     const distributions = document.getElementById("distributions"); // made by the server: Dash draws its figures
     const bench = createWorkbench(document.getElementById("bench"), [...report, ...own, ...(distributions ? [distributions] : [])]);

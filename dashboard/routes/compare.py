@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
-from flask import Flask, Response, jsonify, send_file
+from flask import Flask, Response, send_file
 
 from dashboard.errors import NotFound
 from dashboard.jobs.workers import compare as worker
 from dashboard.library.library import Library
 from dashboard.routes.caching import cacheable
 from dashboard.routes.downloads import file_stem
-from dashboard.routes.markup import tree
 
 _FILES = {
     "html": (worker.HTML, "text/html"),
@@ -26,9 +23,9 @@ def register(server: Flask, library: Library) -> None:
 
     @server.get("/api/compare/<base>/<new>/sections")
     def comparison_sections(base: str, new: str) -> Response:
-        """Return the sections as trees in the order of the page."""
-        sections = json.loads(library.comparisons.path(base, new, worker.SECTIONS).read_text("utf-8"))
-        return cacheable(jsonify([tree(markup) for markup in sections.values()]))
+        """Return the sections as markup, in the order of the page."""
+        path = library.comparisons.path(base, new, worker.SECTIONS)
+        return cacheable(send_file(path, "application/json", conditional=True))
 
     @server.get("/compare/<base>/<new>/download/<name>")
     def comparison_file(base: str, new: str, name: str) -> Response:

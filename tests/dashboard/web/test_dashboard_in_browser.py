@@ -82,6 +82,25 @@ def test_the_report_s_sections_are_the_tabs(fallback: Served, tab: Any) -> None:
     assert download.value.suggested_filename == "fallback-midway-ios27.analysis.json"
 
 
+def test_no_script_in_the_markup_runs(fallback: Served, tab: Any) -> None:
+    run = "window.ran = 1"
+    forged = (
+        f'<script>{run}</script><img src="/nothing" onerror="{run}"><p id="forged" onclick="{run}">It</p>'
+    )
+
+    def forge(route: Any) -> None:
+        response = route.fetch()
+        sections = response.json()
+        sections["verdict"] = sections["verdict"].replace("</section>", f"{forged}</section>")
+        route.fulfill(response=response, json=sections)
+
+    tab.expected += ["404", "Content Security Policy"]
+    tab.route("**/sections", forge)
+    opened(tab, fallback.address)
+    tab.locator("#forged").click()
+    assert tab.evaluate("window.ran") is None
+
+
 def test_a_chosen_theme_holds_on_other_pages(fallback: Served, tab: Any) -> None:
     tab.emulate_media(color_scheme="light")
     opened(tab, fallback.address)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -33,10 +34,14 @@ def test_what_the_browser_has_is_not_sent_again(place: str, client: Client) -> N
     assert (again.status_code, again.data) == (304, b"")
 
 
-def test_the_sections_as_trees(client: Client) -> None:
+def test_the_sections_come_as_markup_that_no_browser_opens_as_a_page(client: Client) -> None:
     answer = client().get(f"/api/recordings/{READY}/sections", headers=HOST)
-    paragraph = ["p", {}, ["All on the ", ["b", {}, ["ANE"]], "."]]
-    assert answer.get_json() == [[["section", {"id": "verdict"}, [["h2", {}, ["Verdict"]], paragraph]]]]
+    assert (answer.mimetype, answer.headers["Content-Encoding"]) == ("application/json", "gzip")
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    sections = json.loads(gzip.decompress(answer.data))
+    assert sections == {
+        "verdict": '<section id="verdict"><h2>Verdict</h2><p>All on the <b>ANE</b>.</p></section>'
+    }
 
 
 @pytest.mark.parametrize(
