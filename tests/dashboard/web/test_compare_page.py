@@ -231,9 +231,9 @@ def test_what_was_deleted_or_is_read_anew_is_no_longer_chosen(web: Client) -> No
 def test_the_sections_come_as_markup(web: Client) -> None:
     tab = web()
     place = f"/api/compare/{READY}/{NEW}/sections"
-    answer = tab.get(place, headers=HOST)
+    answer = tab.get(place, headers=HOST, buffered=True)
     assert (answer.get_json(), answer.mimetype) == (SECTIONS, "application/json")
-    again = tab.get(place, headers={**HOST, "If-None-Match": answer.headers["ETag"]})
+    again = tab.get(place, headers={**HOST, "If-None-Match": answer.headers["ETag"]}, buffered=True)
     assert (again.status_code, again.data) == (304, b"")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,11 @@ def test_no_module_makes_markup_or_code_from_text_or_asks_elsewhere(path: Path) 
     )
     assert not re.search(r"https?://", text)
     assert len(text.splitlines()) < 300
+
+
+def test_top_level_names_are_unique_over_both_folders() -> None:
+    """The modules are joined to one file, in which a second declaration of a name stops every page."""
+    declared = re.compile(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
+    modules = [*MODULES, *(ROOT / "tracekit" / "report" / "assets").glob("*.js")]
+    owners = Counter(name for path in modules for name in declared.findall(path.read_text("utf-8")))
+    assert [name for name, count in owners.items() if count > 1] == []

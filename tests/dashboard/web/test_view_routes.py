@@ -35,7 +35,7 @@ def test_what_the_browser_has_is_not_sent_again(place: str, client: Client) -> N
 
 
 def test_the_sections_come_as_markup_that_no_browser_opens_as_a_page(client: Client) -> None:
-    answer = client().get(f"/api/recordings/{READY}/sections", headers=HOST)
+    answer = client().get(f"/api/recordings/{READY}/sections", headers=HOST, buffered=True)
     assert (answer.mimetype, answer.headers["Content-Encoding"]) == ("application/json", "gzip")
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     sections = json.loads(gzip.decompress(answer.data))
