@@ -58,18 +58,21 @@ def open_source(
     via: Via = "auto",
     schemas: Collection[str] = (),
     limits: Limits = DEFAULT_LIMITS,
+    symbols: Sequence[str | os.PathLike[str]] = (),
 ) -> Source:
     """Open a bundle, a pack, an export, a folder of exports, or several exports; "-" is standard input.
 
     A bundle may be a folder, or a zip or tar of one. ``schemas`` are the tables that will be read: xctrace
-    exports them at once, others on demand; the rows of a bundle's other tables are not counted. Raises
+    exports them at once, others on demand; the rows of a bundle's other tables are not counted. ``symbols``
+    are files and folders with names for frames that have none (docs/symbols.md). Raises
     ``LimitError`` for an input that exceeds ``limits``, ``InputError`` for anything else that cannot be read,
     with what to do instead, and ``XctraceError`` when xctrace is required and fails.
     """
     paths = [os.fspath(path)] if isinstance(path, (str, os.PathLike)) else [os.fspath(part) for part in path]
     options = _Options(progress, via, schemas, limits)
     try:
-        return _open_one(paths[0], options) if len(paths) == 1 else _open_several(paths, options)
+        source = _open_one(paths[0], options) if len(paths) == 1 else _open_several(paths, options)
+        return _symbolicated(source, symbols) if symbols else source
     except OSError as error:
         raise InputError(
             str(error.filename or paths[0]), f"cannot be read: {error.strerror or error}."
@@ -78,6 +81,12 @@ def open_source(
         if "ymlink loop" not in str(error):
             raise
         raise InputError(paths[0], "is a symbolic link that leads back to itself.") from error
+
+
+def _symbolicated(source: Source, symbols: Sequence[str | os.PathLike[str]]) -> Source:
+    from tracekit.symbols.source import SymbolicatedSource
+
+    return SymbolicatedSource(source, symbols)
 
 
 def _open_one(path: str, options: _Options) -> Source:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -28,6 +29,7 @@ def open_trace(
     progress: Progress | None = None,
     via: Via = "auto",
     limits: Limits = DEFAULT_LIMITS,
+    symbols: Sequence[str | os.PathLike[str]] = (),
 ) -> Trace:
     """Read one run of a recording.
 
@@ -35,10 +37,12 @@ def open_trace(
     ``via`` says how a bundle is read. ``run`` is the run's number (the first run when None). ``samples``
     names the schema to take samples from; by default the best available one, and none where the input has
     only intervals, signposts or the like. ``limits.times(4)`` is for an input that exceeds them and is
-    trusted. Raises ``InputError`` when the input holds nothing to analyze or exceeds the limits,
-    ``UsageError`` for a run or a table of samples that does not exist, ``XctraceError`` when xctrace fails.
+    trusted. ``symbols`` are dSYMs, binaries, symbol maps, or folders of them, which name frames that the
+    recording holds as addresses (docs/symbols.md). Raises ``InputError`` when the input holds nothing to
+    analyze or exceeds the limits, ``UsageError`` for a run or a table of samples that does not exist,
+    ``XctraceError`` when xctrace fails.
     """
-    source = open_source(path, progress, via, (*SAMPLE_TABLES, *NON_SAMPLE_TABLES), limits)
+    source = open_source(path, progress, via, (*SAMPLE_TABLES, *NON_SAMPLE_TABLES), limits, symbols)
     return trace_of(source, run, samples)
 
 

@@ -13,11 +13,7 @@ export function createSplitter() {
 
   function connect(store) {
     const main = element.parentElement;
-    const partAt = (y) => {
-      const { top, height } = main.getBoundingClientRect();
-      return (100 * (y - top)) / Math.max(1, height);
-    };
-    const shown = () => Math.round(partAt(element.getBoundingClientRect().top));
+    const shown = () => Math.round((100 * element.offsetTop) / Math.max(1, main.clientHeight));
     const resize = (share) => store.set({ timelineShare: Math.round(Math.min(MOST, Math.max(LEAST, share))) });
     const apply = () => {
       const { timelineShare } = store.state;
@@ -44,7 +40,8 @@ export function createSplitter() {
     });
     element.addEventListener("pointermove", (event) => {
       if (!element.hasPointerCapture(event.pointerId)) return;
-      resize(partAt(event.clientY));
+      const { top, height } = main.getBoundingClientRect();
+      resize((100 * (event.clientY - top)) / height);
     });
     element.addEventListener("dblclick", () => store.set({ timelineShare: 0 }));
     store.on(["timelineShare"], apply);

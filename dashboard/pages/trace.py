@@ -24,7 +24,7 @@ def ready_page(recording: Recording, processes: Sequence[Process] = ()) -> Node:
     return html.Div(
         [
             html.Header([*_heading(recording), html.Div(id="options"), menu(recording, processes)]),
-            html.Div(id="headline", role="region", **aria(label="Answer")),
+            html.Div(id="headline"),
             html.Div(id="toolbar"),
             html.Main([_distributions() if recording.windows else None], id="bench"),
             html.Div(id="status", role="status", **aria(live="polite")),

@@ -15,10 +15,13 @@ from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.codes import is_engine, is_phase
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.requests import LoggedRequests
+from tracekit.analysis.missing_symbols import binaries_without_symbols
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.schemas import CORE_AI, CORE_ML, MPS_INTERVALS
 from tracekit.model.trace import Severity, Trace
 from tracekit.model.vocabulary import ENGINE_CODE, Engine, Phase
+
+_MOST_BINARIES = 3
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ def diagnose(
         *_zero_length_predictions(trace),
         *_dispatch_without_interval(labels, members, windows, measured, requests),
         *_unsymbolicated_stacks(trace, labels),
+        *_binaries_without_symbols(trace),
     ]
 
 
@@ -210,3 +214,12 @@ def _unsymbolicated_stacks(trace: Trace, labels: SampleLabels) -> list[Diagnosti
     if count <= 0 or not with_stack or any(issue.code == "no-symbols" for issue in trace.issues):
         return []
     return [Diagnostic("warning", "unsymbolicated-stacks", count, {"stacks": with_stack})]
+
+
+def _binaries_without_symbols(trace: Trace) -> list[Diagnostic]:
+    # Code of no binary is left out: no file has its symbols.
+    missing = [binary for binary in binaries_without_symbols(trace) if binary.name]
+    if not missing:
+        return []
+    listed = tuple((binary.name, binary.uuid, binary.samples) for binary in missing[:_MOST_BINARIES])
+    return [Diagnostic("info", "binaries-without-symbols", len(missing), {"binaries": listed})]

@@ -21,6 +21,7 @@ from tracekit.analysis.engines.segments import Segments
 from tracekit.analysis.engines.submissions import ModelSubmissions, summarize_submissions
 from tracekit.analysis.engines.totals import EngineTotals
 from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.missing_symbols import BinaryWithoutSymbols, binaries_without_symbols
 from tracekit.analysis.selection import Selection
 from tracekit.analysis.summary import Summary
 from tracekit.analysis.verdicts import Verdicts
@@ -135,6 +136,11 @@ class Analysis(Content):
     def submission_summary(self) -> tuple[ModelSubmissions, ...]:
         """The Neural Engine's submissions per inference of each model; empty where none can be counted."""
         return summarize_submissions(self.window_rows, self.submissions)
+
+    @cached_property
+    def binaries_without_symbols(self) -> tuple[BinaryWithoutSymbols, ...]:
+        """The binaries with addresses instead of names in the samples, those in most samples first."""
+        return binaries_without_symbols(self.trace)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tracekit.cli.analysis_options import SOURCES, AnalysisOptions
-from tracekit.cli.output import Progress, limits_option, via_option
+from tracekit.cli.output import Progress, limits_option, symbols_option, via_option
 from tracekit.model.vocabulary import COMPUTE_UNITS
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
         " Default: those of the journal that tracekit record wrote beside the recording.",
     ),
 )
-_READING = (via_option, limits_option)
+_READING = (symbols_option, via_option, limits_option)
 
 
 def analysis_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -110,7 +110,15 @@ def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool =
         if redact:
             trace = _redacted_trace(inputs, options, progress)
         else:
-            trace = open_trace(inputs, options.run, options.samples, progress, options.via, options.limits)
+            trace = open_trace(
+                inputs,
+                options.run,
+                options.samples,
+                progress,
+                options.via,
+                options.limits,
+                options.symbols,
+            )
     process = options.process
     if redact and process is not None and not process.isdecimal():
         process = trace.info.process  # redaction may have changed the name
@@ -166,5 +174,7 @@ def _redacted_trace(inputs: tuple[str, ...], options: AnalysisOptions, progress:
     from tracekit.parsers.in_memory import read_into_memory
     from tracekit.redact.source import redacted
 
-    source = read_into_memory(open_source(inputs, progress, options.via, READ_TABLES, options.limits))
+    source = read_into_memory(
+        open_source(inputs, progress, options.via, READ_TABLES, options.limits, options.symbols)
+    )
     return trace_of(redacted(source, options.process), options.run, options.samples)

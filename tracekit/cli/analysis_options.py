@@ -35,8 +35,9 @@ Values: TypeAlias = dict[str, Any]
 class AnalysisOptions:
     """The values of the options; the defaults are those of ``tracekit analyze``.
 
-    ``manual``, ``windows_csv``, ``signposts`` and ``windows`` are four ways to choose the windows. ``via``
-    and ``limits`` say how a file is read, not what of it is analyzed: they are no part of ``values``.
+    ``manual``, ``windows_csv``, ``signposts`` and ``windows`` are four ways to choose the windows.
+    ``symbols``, ``via`` and ``limits`` say how a file is read, not what of it is analyzed: they are no part
+    of ``values``.
     """
 
     run: int | None = None
@@ -49,6 +50,7 @@ class AnalysisOptions:
     samples: str | None = None
     markers: str | None = None
     compute_units: str | None = None
+    symbols: tuple[str, ...] = ()
     via: Via = "auto"
     limits: Limits = DEFAULT_LIMITS
 

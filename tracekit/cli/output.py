@@ -49,6 +49,18 @@ def via_option(command: _Command) -> _Command:
     )(command)
 
 
+def symbols_option(command: _Command) -> _Command:
+    """Add ``--symbols``: files that name the frames which a recording holds as addresses."""
+    return click.option(
+        "--symbols",
+        multiple=True,
+        type=click.Path(),
+        metavar="PATH",
+        help="Names for frames without symbols: a dSYM, a binary, a symbol map, or a folder to search, such"
+        " as an archive of Xcode. Files of other builds are not used. Repeatable.",
+    )(command)
+
+
 def limits_option(command: _Command) -> _Command:
     """Add ``--raise-limits``; the command gets ``limits``, which are ``Limits``."""
     return click.option(

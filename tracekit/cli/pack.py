@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 import tracekit
-from tracekit.cli.output import HELP, Progress, check_output, limits_option, via_option, write_output
+from tracekit.cli.output import (
+    HELP,
+    Progress,
+    check_output,
+    limits_option,
+    symbols_option,
+    via_option,
+    write_output,
+)
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
 from tracekit.text import format_percent, format_size
@@ -43,6 +51,7 @@ _ENDINGS = (EXTENSION, ".gz", ".tgz", ".zip", ".tar", ".tar.bz2", ".tar.xz", ".t
 @click.option(
     "--private", is_flag=True, help="Keep prompts, answers and instructions. They are hidden by default."
 )
+@symbols_option
 @via_option
 @limits_option
 def pack_command(
@@ -52,6 +61,7 @@ def pack_command(
     redact: bool,
     process: str | None,
     private: bool,
+    symbols: tuple[str, ...],
     via: Via,
     limits: Limits,
 ) -> None:
@@ -80,7 +90,7 @@ def pack_command(
     from tracekit.redact.source import redacted, without_private_cells
 
     with Progress("Reading") as progress:
-        source = read_into_memory(open_source(inputs, progress, via, READ_TABLES, limits))
+        source = read_into_memory(open_source(inputs, progress, via, READ_TABLES, limits, symbols))
     if not private:
         source, hidden = without_private_cells(source)
         if hidden:

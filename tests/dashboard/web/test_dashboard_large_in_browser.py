@@ -58,11 +58,6 @@ def at_rest(tab: Any) -> Any:
     raise AssertionError(f"these wait for something that does not come: {waiting}")
 
 
-def open_tab(tab: Any, name: str) -> Any:
-    tab.locator(f"#tab-{name}").click()
-    return tab.locator(f"#panel-{name}")
-
-
 def summary(tab: Any) -> str:
     return at_rest(tab).locator("#toolbar .summary").inner_text()
 
@@ -152,8 +147,8 @@ def test_dragging_selects_and_everything_follows(shown: Callable[..., Any], samp
     inside = sum(between(samples, begin / 1e6, end / 1e6).values())
     assert 0 < inside < 200
     assert text.startswith(f"{inside:,} of {len(samples):,} samples")
-    assert in_all(inside) in open_tab(tab, "flame").locator("#flame .flame > .note").inner_text()
-    assert open_tab(tab, "samples").locator("#stacks .live-only > ol > li").count() == 3
+    assert in_all(inside) in tab.locator("#flame .flame > .note").inner_text()
+    assert tab.locator("#stacks .live-only > ol > li").count() == 3
 
 
 def test_the_filter_is_the_servers_work(shown: Callable[..., Any], samples: list[Sample]) -> None:
@@ -165,7 +160,6 @@ def test_the_filter_is_the_servers_work(shown: Callable[..., Any], samples: list
     assert summary(tab).startswith(f"{len(inside):,} of {len(samples):,} samples")
     tab.get_by_role("button", name="Clear selection").click()
     assert summary(tab) == f"{len(fitting):,} of {len(samples):,} samples"
-    open_tab(tab, "flame")
     tab.get_by_text("Functions as a table").click()
     table = tab.locator("#flame table", has_text="Matrix.sum()")
     table.wait_for()
@@ -179,8 +173,7 @@ def test_the_filter_is_the_servers_work(shown: Callable[..., Any], samples: list
 def test_the_flame_graph_inverts_what_is_selected(shown: Callable[..., Any], samples: list[Sample]) -> None:
     tab = shown(f"{MIDDLE}&q=engine:cpu&invert=1")
     inside = [sample for sample in samples if sample.stack == "kernel" and 30_000 <= sample.time_ms < 30_100]
-    assert in_all(len(inside)) in open_tab(tab, "flame").locator("#flame .flame > .note").inner_text()
-    open_tab(tab, "samples")
+    assert in_all(len(inside)) in tab.locator("#flame .flame > .note").inner_text()
     heaviest = tab.locator("#stacks .live-only summary").first.inner_text()
     assert f"{len(inside)} samples" in heaviest
     assert "BNNSFilterApply" in tab.locator("#stacks .live-only .deciding").first.inner_text()
@@ -222,13 +215,7 @@ def test_a_failure_is_seen_marks_what_is_old_and_mends_itself(
         "The figures below are those of the previous selection."
         in tab.locator("#toolbar .summary").inner_text()
     )
-    for panel, section in (
-        ("summary", "engines"),
-        ("calltree", "calltree"),
-        ("samples", "stacks"),
-        ("flame", "flame"),
-    ):
-        open_tab(tab, panel)
+    for section in ("engines", "calltree", "flame", "stacks"):
         assert tab.locator(f"#{section}").get_attribute("aria-busy") == "false"
         assert tab.locator(f"#{section} > .old-figures").is_visible()
     tab.unroute_all()
@@ -272,7 +259,7 @@ def test_a_restarted_dashboard_is_polled_again(shown: Callable[..., Any], sooner
 
 
 def test_a_filter_that_is_too_long_is_reported(shown: Callable[..., Any]) -> None:
-    tab = shown("#tab=flame")
+    tab = shown()
     tab.get_by_label("Filter samples").fill("x" * 2_001)
     line = tab.locator("#toolbar .problem-line")
     line.wait_for()

@@ -265,6 +265,10 @@ def _no_symbols(calls: Calls) -> Iterator[Finding]:
         "table": source,
         "is_raw": is_raw,
     }
+    named = [binary for binary in calls.analysis.binaries_without_symbols if binary.uuid]
+    if named:
+        numbers["binaries"] = tuple((binary.name, binary.uuid, binary.samples) for binary in named[:3])
+    add = (Action("add-symbols", {"name": named[0].name, "uuid": named[0].uuid}),) if named else ()
     again = (Action("analyze-bundle"),) if is_raw and calls.trace.info.kind != "trace-bundle" else ()
     yield Finding(
         "no-symbols",
@@ -273,5 +277,5 @@ def _no_symbols(calls: Calls) -> Iterator[Finding]:
         Basis.SAMPLED,
         numbers=numbers,
         support=(Support("table", source, "", len(engine)),),
-        actions=(*again, record(calls, "symbols")),
+        actions=(*add, *again, record(calls, "symbols")),
     )

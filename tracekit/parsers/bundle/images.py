@@ -63,6 +63,11 @@ _ARCHITECTURES = {
 _SUBTYPE_BITS = 0x00FF_FFFF  # above them are capabilities
 
 
+def architecture(cpu: int, subtype: int) -> str:
+    """Return the name of an architecture; "" for another than those of Apple's platforms."""
+    return _ARCHITECTURES.get((cpu, subtype & _SUBTYPE_BITS), "")
+
+
 @dataclass(frozen=True)
 class Image:
     """One binary in one process: ``segments`` are (name, address, size in bytes) as mapped into memory."""
@@ -232,6 +237,5 @@ def _parse_image(data: bytes, offset: int) -> tuple[Image, int]:
         (name.rstrip(b"\0").decode("ascii", "replace"), address, size)
         for name, address, size in _SEGMENT.iter_unpack(data[offset : offset + segment_count * _SEGMENT.size])
     )
-    arch = _ARCHITECTURES.get((cpu, subtype & _SUBTYPE_BITS), "")
     name = str(uuid.UUID(bytes=identity)).upper()
-    return Image(name, path, arch, segments), offset + segment_count * _SEGMENT.size
+    return Image(name, path, architecture(cpu, subtype), segments), offset + segment_count * _SEGMENT.size

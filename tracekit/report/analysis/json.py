@@ -68,7 +68,7 @@ def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
         "input": {"name": trace.info.name, "kind": trace.info.kind, "run": trace.info.run},
         "recording": _recording(trace),
         "selection": _selection(analysis.selection),
-        "samples": _samples(trace),
+        "samples": _samples(analysis),
         "engines": _engines(analysis.engine_totals, bool(trace.samples_source)),
         "evidence": [_evidence(row) for row in analysis.evidence],
         "log": _log(analysis),
@@ -133,7 +133,8 @@ def _recording(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _samples(trace: Trace) -> dict[str, Any]:
+def _samples(analysis: Analysis) -> dict[str, Any]:
+    trace = analysis.trace
     weight = int(trace.weights.sum())
     stack_ids = trace.samples["stack_id"]
     used = np.unique(trace.stacks.frame_ids)
@@ -146,6 +147,10 @@ def _samples(trace: Trace) -> dict[str, Any]:
         "null_stacks": int((stack_ids < 0).sum()),
         "unique_stacks": int(stack_ids[stack_ids >= 0].nunique()),
         "unsymbolicated_frames": sum(not has_symbol(symbol) for symbol in trace.stacks.symbols[used]),
+        "binaries_without_symbols": [
+            {name: value or None if isinstance(value, str) else value for name, value in vars(binary).items()}
+            for binary in analysis.binaries_without_symbols
+        ],
     }
 
 

@@ -15,8 +15,7 @@ const ELEMENT_TYPES = {
 // The header's fields that name an array. A field may be absent; after a dot follows an object of arrays.
 const ARRAY_FIELDS = {
   lanes: ["occupancy"],
-  workers: ["call", "lane", "first_ns", "last_ns", "number", "engine"],
-  spans: ["start", "end", "name", "own", "call", "sure", "occupancy", "others"],
+  spans: ["start", "end", "name", "own", "occupancy", "others"],
   windows: [
     "start", "end", "label", "model", "source", "basis", "verdict", "why", "lane", "first",
     "samples.*", "busy.*", "waiting.*",

@@ -57,7 +57,7 @@ export function createLatency(container, view) {
     const whole = model === null ? latency : (latency.models?.[strings[model]] ?? {});
     const marks = selected ? percentilesOf(values) : whole;
     const bins = histogramBins(values, rows.map((row) => windows.first[row]));
-    const picture = make("div", { className: "histogram-scroll", tabIndex: 0, role: "group", "aria-label": "Histogram" }, drawHistogram(bins, marks));
+    const picture = make("div", { className: "histogram-scroll" }, drawHistogram(bins, marks));
     figure.replaceChildren(picture, make("figcaption", { className: "note" }, caption(bins, values)));
   };
   choice.addEventListener("change", draw);

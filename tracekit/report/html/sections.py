@@ -85,7 +85,18 @@ def _evidence(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
     header = ["table", "state", "rows", "scope", "can show", "in this recording"]
     note = "Zero rows never prove that an engine was not used; an absent table proves nothing at all."
     shown = table(header, rows, [False, False, True, False, False, False], "Evidence")
-    return join([shown, tag("p", note), _log(analysis, notes)])
+    return join([shown, tag("p", note), _missing_symbols(analysis), _log(analysis, notes)])
+
+
+def _missing_symbols(analysis: Analysis) -> Html | None:
+    """Return the binaries without symbols, if there are any."""
+    binaries = analysis.binaries_without_symbols
+    if not binaries:
+        return None
+    numeric = [False, False, True, True, False]
+    shown = table(wording.SYMBOLS_HEADER, wording.symbols_rows(binaries), numeric, "Binaries without symbols")
+    notes = [tag("p", note) for note in wording.symbols_notes(binaries)]
+    return join([tag("h3", "Binaries without symbols"), shown, *notes])
 
 
 def _log(analysis: Analysis, notes: Footnotes) -> Html | None:

@@ -10,11 +10,13 @@ from tracekit.report.wording.submissions import (
     submission_rows,
 )
 from tracekit.report.wording.summary import headline, window_sources
+from tracekit.report.wording.symbols import SYMBOLS_HEADER, symbols_notes, symbols_rows
 from tracekit.report.wording.verdicts import verdict_reasons, verdict_sentences, verdict_whys
 
 __all__ = [
     "SUBMISSIONS_ABOUT",
     "SUBMISSION_HEADER",
+    "SYMBOLS_HEADER",
     "evidence_document",
     "headline",
     "issues",
@@ -23,6 +25,8 @@ __all__ = [
     "shows",
     "submission_notes",
     "submission_rows",
+    "symbols_notes",
+    "symbols_rows",
     "verdict_reasons",
     "verdict_sentences",
     "verdict_whys",

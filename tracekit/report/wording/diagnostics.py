@@ -8,6 +8,7 @@ from tracekit.analysis.diagnostics import Diagnostic
 from tracekit.analysis.engines.requests import ProcessRequests, Refusal
 from tracekit.model.schemas import GPU_INTERVALS, MPS_INTERVALS
 from tracekit.model.trace import Issue
+from tracekit.report.wording.symbols import binary_label
 from tracekit.report.wording.verdicts import statuses_text
 from tracekit.text import format_ms, plural
 
@@ -35,6 +36,15 @@ def _verb(count: int, verb: str) -> str:
 
 def _are(count: int, noun: str) -> str:
     return f"{plural(count, noun)} {'is' if count == 1 else 'are'}"
+
+
+def _binaries(diagnostic: Diagnostic) -> str:
+    listed = [
+        f"{binary_label(name, uuid)} in {plural(samples, 'sample')}"
+        for name, uuid, samples in diagnostic.numbers["binaries"]
+    ]
+    left = diagnostic.count - len(listed)
+    return ", ".join([*listed, f"{left:,} more"] if left else listed)
 
 
 def _unattributed(diagnostic: Diagnostic) -> str:
@@ -156,6 +166,10 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
     "ane-requests-of-others": _requests_of_others,
     "ane-work-of-others": _other_process,
     "ane-work-unclaimed": _unattributed,
+    "binaries-without-symbols": lambda entry: (
+        f"{'1 binary lacks' if entry.count == 1 else f'{entry.count:,} binaries lack'} symbols:"
+        f" {_binaries(entry)}. --symbols adds names from a dSYM or a binary of the same build."
+    ),
     "calls-outside-windows": lambda entry: (
         f"{plural(entry.count, 'prediction call')} on stacks {_verb(entry.count, 'lie')} outside these"
         f" windows and {'is' if entry.count == 1 else 'are'} not listed."

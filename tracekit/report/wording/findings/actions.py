@@ -10,6 +10,7 @@ from typing import Any
 from tracekit.analysis.findings.finding import Action
 from tracekit.analysis.selection import Selection
 from tracekit.model.trace import STANDARD_INPUT, TraceInfo
+from tracekit.report.wording.symbols import binary_label
 from tracekit.text import shell_command
 
 _UNNAMED = "RECORDING"
@@ -30,6 +31,14 @@ def next_steps(actions: Sequence[Action], info: TraceInfo) -> Iterator[NextStep]
     """Yield the next steps for a recording."""
     for action in actions:
         yield _STEPS[action.kind](action.arguments, info)
+
+
+def _add_symbols(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+    binary = binary_label(arguments["name"], arguments["uuid"])
+    return NextStep(
+        f"Name the functions of {binary} with its dSYM, or a folder that holds it:",
+        _command("analyze", info, "--symbols", "PATH"),
+    )
 
 
 def _compute_units(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
@@ -234,6 +243,7 @@ _PURPOSES = {
     "system-model": "Record all processes, with the one that serves these requests:",
 }
 _STEPS: Mapping[str, Callable[[Mapping[str, Any], TraceInfo], NextStep]] = {
+    "add-symbols": _add_symbols,
     "analyze-all-processes": _analyze_all,
     "analyze-bundle": _analyze_bundle,
     "analyze-process": _analyze_process,

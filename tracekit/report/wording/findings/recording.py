@@ -8,6 +8,7 @@ from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.instruments import MissingInstrument
 from tracekit.report.wording.findings.sentences import Sentences
 from tracekit.report.wording.names import engine_name, model_name
+from tracekit.report.wording.symbols import binary_label
 from tracekit.text import clip, format_duration, plural, printable
 
 _NAME_WIDTH = 60
@@ -143,6 +144,12 @@ def _no_symbols(finding: Finding) -> Sentences:
         return Sentences("Samples without a stack show no engine.")
     if numbers["is_raw"]:
         advice = f"An export of {numbers['table']} holds addresses only; time-profile has the symbols."
+    elif numbers.get("binaries"):
+        listed = ", ".join(
+            f"{binary_label(name, uuid)} in {plural(samples, 'sample')}"
+            for name, uuid, samples in numbers["binaries"]
+        )
+        advice = f"Most of it is in {listed}."
     else:
         advice = "Xcode 14.3.1 and later store the symbols of every frame with the recording."
     lack = "lacks" if without == 1 else "lack"

@@ -1,0 +1,95 @@
+"""Issues about the files of symbols: what they named, which are of another build, unused or unreadable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tracekit.model.trace import Issue
+from tracekit.symbols.naming import NamedBinary, Namer
+from tracekit.symbols.search import AnyBuild, SymbolFiles, binary_name, shown_path
+from tracekit.text import first_of, plural, printable
+
+_MOST_LISTED = 5
+INSTALL = "pip install 'tracekit[symbols]'"
+
+
+def issues_of(namer: Namer, files: SymbolFiles) -> tuple[Issue, ...]:
+    """Return what a user must know about the given files, after the tables were read."""
+    return tuple(_issues(namer, files))
+
+
+def _issues(namer: Namer, files: SymbolFiles) -> Iterator[Issue]:
+    named = [binary for binary in namer.binaries.values() if binary.named]
+    if named:
+        yield _named(named)
+    if namer.lacks_reader:
+        yield Issue(
+            "info",
+            "symbols-without-lines",
+            "the debug information of the given files was not read, so functions have no source lines, and"
+            f" inlined ones are missing. To read it: {INSTALL}",
+        )
+    if namer.without_lines:
+        yield Issue(
+            "info",
+            "symbols-without-lines",
+            f"{_addresses(namer.without_lines)} got no source line and no inlined functions: the debug"
+            " information around them is larger than what is read",
+            namer.without_lines,
+        )
+    others = {id(build) for build, _ in _of_other_builds(namer, files)}
+    for build, binary in _of_other_builds(namer, files)[:_MOST_LISTED]:
+        yield Issue(
+            "warning",
+            "symbols-of-other-build",
+            f"{printable(shown_path(build.path))} is of another build of {printable(binary.name)} and was not"
+            f" used: its UUID is {build.uuid}, the recording's is {binary.uuid or 'not known'}",
+        )
+    for name, reason in list(files.unreadable.items())[:_MOST_LISTED]:
+        yield Issue("warning", "symbols-unreadable", f"{printable(name)} {printable(reason)}")
+    used = {name for binary in named for name in binary.files}
+    unused = {
+        shown_path(build.path): None
+        for build in files.builds
+        if id(build) not in others and shown_path(build.path) not in used
+    }
+    if unused:
+        names = first_of([printable(name) for name in unused], _MOST_LISTED)
+        verb = "names" if len(unused) == 1 else "name"
+        yield Issue(
+            "info",
+            "symbols-unused",
+            f"{plural(len(unused), 'file')} of symbols {verb} no address of this recording: {names}",
+            len(unused),
+        )
+
+
+def _addresses(count: int) -> str:
+    return f"{count:,} {'address' if count == 1 else 'addresses'}"
+
+
+def _named(binaries: list[NamedBinary]) -> Issue:
+    """Return the issue that says which names were not recorded but added, and from where."""
+    count = sum(len(binary.named) for binary in binaries)
+    lines = sum(len(binary.with_line) for binary in binaries)
+    files = dict.fromkeys(name for binary in binaries for name in binary.files)
+    names = first_of([printable(binary.name) for binary in binaries], _MOST_LISTED)
+    sources = first_of([printable(name) for name in files], _MOST_LISTED)
+    text = f"{_addresses(count)} of {names} got a name from {sources}, matched by UUID"
+    if lines:
+        text += f"; {lines:,} of them with the line in the source"
+    return Issue("info", "symbols-added", text, count)
+
+
+def _of_other_builds(namer: Namer, files: SymbolFiles) -> list[tuple[AnyBuild, NamedBinary]]:
+    """Return files that have the name of a binary without symbols, and another UUID."""
+    lacking: dict[str, NamedBinary] = {}
+    for binary in namer.binaries.values():
+        if not binary.named:
+            lacking.setdefault(binary.name, binary)
+    matches = [(build, lacking.get(binary_name(build))) for build in files.builds]
+    return [
+        (build, binary)
+        for build, binary in matches
+        if binary is not None and build.uuid not in {b.uuid for b in namer.binaries.values()}
+    ]

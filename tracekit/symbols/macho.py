@@ -1,0 +1,183 @@
+"""Mach-O files: which builds one holds, where each one's code and symbols are, and its bytes.
+
+    fat header ──► slice (one architecture) ──► header ──► load commands ──► UUID, segments, symbol table, …
+
+A dSYM's inner file is a Mach-O file too: it has the segments of the binary without their content, the symbol
+table, and the debug information in sections of its own. Source: ``mach-o/loader.h``, ``mach-o/fat.h`` and
+``mach-o/nlist.h`` of Apple's SDK. Sizes and offsets are claims of the file and are compared with its size.
+"""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from tracekit.parsers.bundle.images import architecture
+
+_THIN = {b"\xcf\xfa\xed\xfe": True, b"\xce\xfa\xed\xfe": False}
+"""The first bytes of a little-endian file → True for 64 bits."""
+_FAT = {b"\xca\xfe\xba\xbe": struct.Struct(">5I"), b"\xca\xfe\xba\xbf": struct.Struct(">2I2Q2I")}
+MAGICS = frozenset([*_THIN, *_FAT])
+
+_HEADER = struct.Struct("<7I")
+_COMMAND = struct.Struct("<2I")
+_SEGMENT = {True: struct.Struct("<16s4Q4I"), False: struct.Struct("<16s8I")}
+_SECTION = {True: struct.Struct("<16s16s2Q8I"), False: struct.Struct("<16s16s9I")}
+_SYMTAB = struct.Struct("<4I")
+_RANGE = struct.Struct("<2I")
+
+_LC_SEGMENT, _LC_SYMTAB, _LC_SEGMENT_64, _LC_UUID, _LC_FUNCTION_STARTS = 0x1, 0x2, 0x19, 0x1B, 0x26
+_HAS_INSTRUCTIONS = 0x8000_0400  # S_ATTR_PURE_INSTRUCTIONS | S_ATTR_SOME_INSTRUCTIONS
+_MAX_ARCHITECTURES = 32
+_MAX_COMMANDS = 20_000
+_MAX_COMMAND_BYTES = 16 << 20
+_MAX_PART_BYTES = 1 << 30
+
+
+class SymbolFileError(ValueError):
+    """A file of symbols is damaged or beyond a limit. The message continues the file's name: "is cut off"."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section: its address in the binary, and its bytes' place in the slice."""
+
+    name: str
+    address: int
+    size: int
+    offset: int
+    is_code: bool
+
+
+@dataclass(frozen=True)
+class Build:
+    """One architecture of a Mach-O file. ``uuid`` is "" where it has none."""
+
+    path: Path
+    offset: int
+    size: int
+    is_64: bool
+    uuid: str
+    arch: str
+    text_address: int
+    text_size: int
+    sections: tuple[Section, ...]
+    symbols: tuple[int, int, int, int]
+    """Offset and number of the symbols, offset and size of their names."""
+    function_starts: tuple[int, int]
+
+    @property
+    def has_debug_info(self) -> bool:
+        """True for a file with DWARF, such as that of a dSYM."""
+        return any(section.name == "__debug_info" and section.size for section in self.sections)
+
+    def bytes_at(self, offset: int, size: int) -> bytes:
+        """Return bytes of the slice. Raises ``SymbolFileError`` where it has fewer."""
+        if size > _MAX_PART_BYTES:
+            raise SymbolFileError("has a table of more than 1 GB")
+        if offset + size > self.size:
+            raise SymbolFileError("is cut off")
+        with self.path.open("rb") as file:
+            return _read(file, self.offset + offset, size)
+
+
+def is_macho(head: bytes) -> bool:
+    """Return True for the first bytes of a Mach-O file."""
+    return head[:4] in MAGICS
+
+
+def read_builds(path: Path) -> tuple[Build, ...]:
+    """Return the builds in a Mach-O file. Raises ``SymbolFileError`` for a damaged one, and ``OSError``."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        return tuple(_read_slice(path, file, *place) for place in _slices(file, size))
+
+
+def _slices(file: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
+    """Yield offset and size of each architecture."""
+    magic = _read(file, 0, 4)
+    if magic in _THIN:
+        yield 0, size
+        return
+    if magic not in _FAT:
+        raise SymbolFileError("is no Mach-O file")
+    count = int.from_bytes(_read(file, 4, 4), "big")
+    if count > _MAX_ARCHITECTURES:
+        raise SymbolFileError(f"has a header of {count:,} architectures")
+    entry = _FAT[magic]
+    for number in range(count):
+        _, _, offset, length, *_ = entry.unpack(_read(file, 8 + number * entry.size, entry.size))
+        if offset + length > size:
+            raise SymbolFileError("is cut off")
+        yield offset, length
+
+
+def _read_slice(path: Path, file: BinaryIO, offset: int, size: int) -> Build:
+    magic = _read(file, offset, 4)
+    if magic not in _THIN:
+        raise SymbolFileError("holds an architecture that is no little-endian Mach-O file")
+    is_64 = _THIN[magic]
+    _, cpu, subtype, _, count, command_bytes, _ = _HEADER.unpack(_read(file, offset, _HEADER.size))
+    start = _HEADER.size + (4 if is_64 else 0)
+    if count > _MAX_COMMANDS or command_bytes > _MAX_COMMAND_BYTES or start + command_bytes > size:
+        raise SymbolFileError("is cut off, or its header is damaged")
+    identity, text, symbols, starts = "", (0, 0), (0, 0, 0, 0), (0, 0)
+    sections: list[Section] = []
+    for command, data in _commands(_read(file, offset + start, command_bytes), count):
+        if command == _LC_UUID and len(data) >= 16:
+            identity = str(uuid.UUID(bytes=data[:16])).upper()
+        elif command in (_LC_SEGMENT, _LC_SEGMENT_64):
+            name, address, length, read = _segment(data, is_64=command == _LC_SEGMENT_64)
+            text = (address, length) if name == "__TEXT" else text
+            sections += read
+        elif command == _LC_SYMTAB and len(data) >= _SYMTAB.size:
+            symbols = _SYMTAB.unpack_from(data)
+        elif command == _LC_FUNCTION_STARTS and len(data) >= _RANGE.size:
+            starts = _RANGE.unpack_from(data)
+    arch = architecture(cpu, subtype)
+    return Build(path, offset, size, is_64, identity, arch, *text, tuple(sections), symbols, starts)
+
+
+def _commands(data: bytes, count: int) -> Iterator[tuple[int, bytes]]:
+    """Yield each load command's number and what follows its size."""
+    offset = 0
+    for _ in range(count):
+        if offset + _COMMAND.size > len(data):
+            raise SymbolFileError("is cut off, or its header is damaged")
+        command, size = _COMMAND.unpack_from(data, offset)
+        if size < _COMMAND.size or offset + size > len(data):
+            raise SymbolFileError("has a damaged load command")
+        yield command, data[offset + _COMMAND.size : offset + size]
+        offset += size
+
+
+def _segment(data: bytes, *, is_64: bool) -> tuple[str, int, int, list[Section]]:
+    """Return name, address and size of a segment, and its sections."""
+    layout, section = _SEGMENT[is_64], _SECTION[is_64]
+    if len(data) < layout.size:
+        raise SymbolFileError("has a damaged load command")
+    name, address, size, _, _, _, _, count, _ = layout.unpack_from(data)
+    if layout.size + count * section.size > len(data):
+        raise SymbolFileError("has a damaged load command")
+    table = data[layout.size : layout.size + count * section.size]
+    sections = [
+        Section(_text(row[0]), row[2], row[3], row[4], bool(row[8] & _HAS_INSTRUCTIONS))
+        for row in section.iter_unpack(table)
+    ]
+    return _text(name), address, size, sections
+
+
+def _text(name: bytes) -> str:
+    return name.split(b"\0", 1)[0].decode("ascii", "replace")
+
+
+def _read(file: BinaryIO, offset: int, size: int) -> bytes:
+    file.seek(offset)
+    data = file.read(size)
+    if len(data) < size:
+        raise SymbolFileError("is cut off")
+    return data

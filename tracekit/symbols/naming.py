@@ -1,0 +1,281 @@
+"""``Namer``: stacks with addresses → stacks with names, wherever a given file is of the same build.
+
+    frame ──(binary)──► UUID ──► build ──► function, and with debug information its line and inlined functions
+
+    address in memory − load address of the binary + address of the build's text segment = address in it
+
+Only frames without a symbol get one; each distinct frame is looked up once. Where functions were inlined, a
+frame becomes several: the innermost one takes its place, and its callers follow in every stack.
+"""
+
+from __future__ import annotations
+
+import re
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tracekit.model.columns import FRAMES, IntArray, texts_at
+from tracekit.model.tables import StackTable
+from tracekit.parsers.bundle.demangle import Demangler
+from tracekit.symbols.debug_info import DebugInfo, Place, is_readable
+from tracekit.symbols.macho import Build, SymbolFileError
+from tracekit.symbols.search import AnyBuild, SymbolFiles, shown_path
+from tracekit.symbols.symbol_map import MappedBuild
+from tracekit.symbols.symbol_table import Addresses, FunctionTable, function_table
+
+UNNAMED = re.compile(r"|\?+|(?:\+ ?)?0x[0-9a-fA-F]+|<redacted>|<unknown>")
+"""Placeholders for a symbol in recordings."""
+_USER_ADDRESS = np.uint64(0x7FFF_FFFF_FFFF)
+"""The bits of the address itself; arm64e keeps the pointer's signature above them."""
+_HIDDEN = "__hidden#"
+"""Names that the App Store's bitcode builds hide; a dSYM of such a build has no others."""
+_MOST_GROWTH = 8
+_GROWTH_SLACK = 1_000_000
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+@dataclass
+class NamedBinary:
+    """One binary of the recording, and what the files did for its frames."""
+
+    name: str
+    uuid: str
+    frames: set[int] = field(default_factory=set)
+    """Addresses without a symbol in the recording."""
+    named: set[int] = field(default_factory=set)
+    with_line: set[int] = field(default_factory=set)
+    files: dict[str, None] = field(default_factory=dict)
+
+
+class Namer:
+    """Names the frames of every stack table that is given to it, and keeps account."""
+
+    def __init__(self, files: SymbolFiles) -> None:
+        self._files = files
+        self._demangler = Demangler()
+        self._tables: dict[tuple[str, int], FunctionTable | None] = {}
+        self._done: dict[int, tuple[weakref.ref[StackTable], StackTable]] = {}
+        self.binaries: dict[tuple[str, str], NamedBinary] = {}
+        self._debug_infos: dict[tuple[str, int], DebugInfo] = {}
+        self.lacks_reader = False
+        """True where a file has debug information and the library that reads it is not installed."""
+
+    def named(self, stacks: StackTable) -> StackTable:
+        """Return the stacks with names; the same ones where there is none to add."""
+        done = self._done.get(id(stacks))
+        if done is not None and done[0]() is stacks:
+            return done[1]
+        chains = dict(sorted(self._chains(stacks), key=lambda chain: chain[0]))
+        result = _with_chains(stacks, chains) if chains else stacks
+        self._done[id(stacks)] = (weakref.ref(stacks), result)
+        return result
+
+    def _chains(self, stacks: StackTable) -> Iterator[tuple[int, list[Place]]]:
+        """Yield each frame that gets a name, and its functions, innermost first."""
+        frames, binaries = stacks.frames, stacks.binaries
+        names = stacks.symbol_names
+        bare_name = np.array([UNNAMED.fullmatch(str(name)) is not None for name in names], bool)
+        is_bare = np.append(bare_name, True)[stacks.symbol_codes]  # the last for -1, no symbol
+        binary_ids = frames["binary_id"].to_numpy()
+        rows = np.flatnonzero(is_bare & (binary_ids >= 0))
+        if not len(rows):
+            return
+        lookups = _lookup_addresses(stacks, rows)
+        for number in np.unique(binary_ids[rows]).tolist():
+            of_binary = np.flatnonzero(binary_ids[rows] == number)
+            binary = binaries.iloc[number]
+            uuid = str(binary["uuid"]).upper()
+            account = self.binaries.setdefault(
+                (uuid, str(binary["name"])), NamedBinary(str(binary["name"]), uuid)
+            )
+            account.frames.update(lookups[of_binary].tolist())
+            load_address = int(binary["load_address"])
+            if not load_address:
+                continue
+            addresses = lookups[of_binary]
+            if load_address <= int(_USER_ADDRESS):
+                addresses = addresses & _USER_ADDRESS
+            yield from self._named_in(account, rows[of_binary], addresses, load_address)
+
+    def _named_in(
+        self, account: NamedBinary, rows: IntArray, addresses: Addresses, load_address: int
+    ) -> Iterator[tuple[int, list[Place]]]:
+        """Yield frames of one binary with their functions, from the files of its build."""
+        # A file with debug information comes first; what it does not name, the next one may.
+        candidates = sorted(
+            self._files.by_uuid.get(account.uuid, ()),
+            key=lambda build: not (isinstance(build, Build) and build.has_debug_info),
+        )
+        left = np.ones(len(rows), bool)
+        for build in candidates:
+            inside = left & (addresses >= np.uint64(load_address))
+            offsets = addresses - np.uint64(load_address)
+            if isinstance(build, Build):
+                inside &= offsets < np.uint64(build.text_size)
+            chosen = np.flatnonzero(inside)
+            in_build = offsets[chosen] + np.uint64(build.text_address)
+            for position, places in zip(chosen.tolist(), self._places(build, in_build), strict=True):
+                if not places:
+                    continue
+                left[position] = False
+                account.named.add(int(addresses[position]))
+                if places[0].line > 0:
+                    account.with_line.add(int(addresses[position]))
+                account.files[shown_path(build.path)] = None
+                yield int(rows[position]), places
+
+    def _places(self, build: AnyBuild, addresses: Addresses) -> list[list[Place]]:
+        """Return the functions at each of the build's addresses, innermost first."""
+        table = self._table(build)
+        found = table.find(addresses).tolist() if table else [-1] * len(addresses)
+        linked = [self._readable(table.name_of(row)) if table and row >= 0 else "" for row in found]
+        described = self._described(build, addresses)
+        return [
+            self._merged(name, described.get(address, []))
+            for name, address in zip(linked, addresses.tolist(), strict=True)
+        ]
+
+    def _merged(self, linked: str, described: list[Place]) -> list[Place]:
+        """Return the functions at one address: the outermost one has the linker's name, if there is one."""
+        if not described:
+            return [Place(linked, "", -1)] if linked else []
+        *inlined, function = described
+        places = [Place(self._readable(p.name), _clean(p.file), p.line) for p in inlined]
+        name = linked or self._readable(function.name)
+        if not name or not all(place.name for place in places):
+            # A chain with a nameless link would claim a caller that it does not have.
+            return [Place(name, "", -1)] if name else []
+        return [*places, Place(name, _clean(function.file), function.line)]
+
+    def _described(self, build: AnyBuild, addresses: Addresses) -> dict[int, list[Place]]:
+        """Return what debug information shows; nothing without it."""
+        if not isinstance(build, Build) or not build.has_debug_info:
+            return {}
+        if not is_readable():
+            self.lacks_reader = True
+            return {}
+        info = self._debug_infos.setdefault(_key(build), DebugInfo(build))
+        try:
+            places = info.places(addresses.tolist())
+        except (SymbolFileError, OSError) as error:
+            self._files.unreadable[shown_path(build.path)] = _reason(error)
+            return {}
+        if info.is_damaged:
+            self._files.unreadable[shown_path(build.path)] = "has debug information that is damaged in part"
+        return places
+
+    @property
+    def without_lines(self) -> int:
+        """Addresses whose lines and inlined functions were not looked up, because a limit was reached."""
+        return sum(info.skipped for info in self._debug_infos.values())
+
+    def _table(self, build: AnyBuild) -> FunctionTable | None:
+        """Return the functions of a build by address, read once."""
+        key = _key(build)
+        if key not in self._tables:
+            try:
+                self._tables[key] = (
+                    build.function_table() if isinstance(build, MappedBuild) else function_table(build)
+                )
+            except (SymbolFileError, OSError) as error:
+                self._files.unreadable[shown_path(build.path)] = _reason(error)
+                self._tables[key] = None
+        return self._tables[key]
+
+    def _readable(self, name: str) -> str:
+        """Return a name as Instruments shows it; "" for one that is hidden."""
+        if name.startswith(_HIDDEN):
+            return ""
+        return _clean(self._demangler.demangle(name))
+
+
+def _key(build: AnyBuild) -> tuple[str, int]:
+    return str(build.path), build.offset if isinstance(build, Build) else id(build)
+
+
+def _reason(error: SymbolFileError | OSError) -> str:
+    return f"cannot be read: {error.strerror or error}" if isinstance(error, OSError) else str(error)
+
+
+def _clean(text: str) -> str:
+    """Return a text without control characters, which no name has."""
+    return _CONTROL.sub("\ufffd", text)
+
+
+def _lookup_addresses(stacks: StackTable, rows: IntArray) -> Addresses:
+    """Return the address at which each frame is looked up: one byte lower, as Instruments does.
+
+    A caller's address is where its call returns to, which may already be the next function; a leaf's is its
+    program counter + 1. On Apple silicon instructions begin at multiples of 4: a leaf at one is a program
+    counter itself.
+    """
+    frames = stacks.frames
+    addresses = frames["address"].to_numpy(np.uint64)[rows]
+    is_leaf_place = np.zeros(len(stacks.frame_ids), bool)
+    depths = np.diff(stacks.offsets)
+    is_leaf_place[stacks.offsets[:-1][depths > 0]] = True
+    is_caller = np.zeros(len(frames), bool)
+    is_caller[stacks.frame_ids[~is_leaf_place]] = True
+    is_arm = np.append(stacks.binaries["arch"].astype("str").str.startswith("arm").to_numpy(bool), False)
+    is_counter = ~is_caller[rows] & is_arm[frames["binary_id"].to_numpy()[rows]] & (addresses % 4 == 0)
+    lookups: Addresses = addresses - (~is_counter & (addresses > 0)).astype(np.uint64)
+    return lookups
+
+
+def _with_chains(stacks: StackTable, chains: dict[int, list[Place]]) -> StackTable:
+    """Return the stacks with each frame of ``chains``, which is in their order, replaced by its functions."""
+    frames = stacks.frames
+    rows = np.array(list(chains), np.int64)
+    extra = np.zeros(len(frames), np.int64)  # functions behind the innermost one
+    extra[rows] = [len(places) - 1 for places in chains.values()]
+    lengths = 1 + extra[stacks.frame_ids]
+    if lengths.sum() > _MOST_GROWTH * len(lengths) + _GROWTH_SLACK:
+        # No code is inlined so deep: the file is hostile. The functions themselves keep their names.
+        return _with_chains(stacks, {row: places[-1:] for row, places in chains.items()})
+    # The innermost function takes the frame's row, its callers get new rows behind all others. In every stack
+    # they follow it:
+    #   frame ids [5 7]   two callers of 5 in rows 9 and 10   →   [5 9 10 7]
+    kept = np.concatenate([np.arange(len(frames)), np.repeat(rows, extra[rows])])
+    changed = np.concatenate([rows, np.arange(len(frames), len(kept))])
+    places = [places[0] for places in chains.values()]
+    places += [place for places in chains.values() for place in places[1:]]
+    inlined = [len(places) > 1 for places in chains.values()]
+    inlined += [number < len(chain) - 1 for chain in chains.values() for number in range(1, len(chain))]
+    named = _with_places(frames.iloc[kept].reset_index(drop=True), changed, places, inlined)
+    first_new = len(frames) + np.cumsum(extra) - extra
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    ids = np.repeat(stacks.frame_ids.astype(np.int64), lengths)
+    behind = np.arange(len(ids)) - np.repeat(starts[:-1], lengths)
+    ids = np.where(behind > 0, first_new[ids] + behind - 1, ids)
+    return StackTable(starts[stacks.offsets], ids.astype(np.int32), named, stacks.binaries)
+
+
+def _with_places(
+    frames: pd.DataFrame, rows: IntArray, places: Sequence[Place], inlined: Sequence[bool]
+) -> pd.DataFrame:
+    """Return the frames with the functions in these rows."""
+    lines, is_inlined = frames["source_line"].to_numpy().copy(), frames["inlined"].to_numpy().copy()
+    lines[rows] = [place.line for place in places]
+    is_inlined[rows] = inlined
+    columns: dict[str, Any] = {
+        "symbol": _with_texts(frames["symbol"], rows, [place.name for place in places]),
+        "source_file": _with_texts(frames["source_file"], rows, [place.file for place in places]),
+        "source_line": lines,
+        "inlined": is_inlined,
+    }
+    return FRAMES.check(frames.assign(**columns), "frames")
+
+
+def _with_texts(column: pd.Series[Any], rows: IntArray, texts: Sequence[str]) -> pd.Categorical:
+    """Return a category column with other texts in some rows; a missing one becomes ""."""
+    column_as_category = pd.Categorical(column)
+    codes = column_as_category.codes.astype(np.int64)
+    names = column_as_category.categories.tolist()
+    codes[codes < 0] = len(names)
+    codes[rows] = len(names) + 1 + np.arange(len(rows))
+    return texts_at(codes, [*names, "", *texts])

@@ -1,0 +1,147 @@
+"""The builds in the files and folders that a user names: dSYMs, binaries, archives of Xcode, symbol maps.
+
+A folder is searched to the bottom, within limits: an archive of Xcode has some thousand files, and the
+folder of all archives some hundred thousand. Links in it are not followed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from tracekit.errors import InputError
+from tracekit.symbols.macho import Build, SymbolFileError, is_macho, read_builds
+from tracekit.symbols.symbol_map import MAX_BYTES, SUFFIX, MappedBuild, read_map
+
+SymbolPath: TypeAlias = "str | os.PathLike[str]"
+AnyBuild: TypeAlias = Build | MappedBuild
+
+MAX_DEPTH = 24
+MAX_ENTRIES = 500_000
+MAX_FILES = 20_000
+"""Files with symbols in the folders of one command."""
+
+_DSYM = ".dSYM"
+_ARCHIVE_HEADS = (b"PK\x03\x04", b"\x1f\x8b")
+
+
+@dataclass
+class SymbolFiles:
+    """Every build that was found, by UUID, and what could not be read: file → reason."""
+
+    by_uuid: dict[str, list[AnyBuild]] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
+    map_bytes: int = 0
+
+    @property
+    def builds(self) -> Iterator[AnyBuild]:
+        """Every build."""
+        return (build for builds in self.by_uuid.values() for build in builds)
+
+
+def find_builds(paths: Sequence[SymbolPath]) -> SymbolFiles:
+    """Return the builds in files and folders. Raises ``InputError`` for a path that does not exist."""
+    found = SymbolFiles()
+    entries_left = [MAX_ENTRIES]
+    count = 0
+    for named in paths:
+        path = Path(os.fspath(named))
+        if not os.path.exists(path):  # noqa: PTH110 - pathlib raises for names that are too long
+            raise InputError(
+                os.fspath(named), "does not exist.", "--symbols names a dSYM, a binary or a folder."
+            )
+        is_folder = path.is_dir()
+        for file in _files(path, found, entries_left) if is_folder else (path,):
+            if is_folder and not _has_symbols(file):
+                continue
+            count += 1
+            if count > MAX_FILES:
+                found.unreadable[str(path)] = f"has more than {MAX_FILES:,} files with symbols"
+                return found
+            _add(found, file)
+    return found
+
+
+def shown_path(path: Path) -> str:
+    """Return the name under which a file of symbols is known: the dSYM around it, or its own."""
+    bundle = next((parent for parent in path.parents if parent.name.endswith(_DSYM)), path)
+    return os.fsencode(bundle.name).decode("utf-8", "replace")
+
+
+def binary_name(build: AnyBuild) -> str:
+    """Return the name of the binary that a file of symbols belongs to."""
+    name = build.path.name
+    if isinstance(build, MappedBuild):
+        return build.label.rpartition(") ")[2].rpartition("/")[2] or name.removesuffix(SUFFIX)
+    return name
+
+
+def _add(found: SymbolFiles, path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            head = file.read(8)
+        if head.startswith(_ARCHIVE_HEADS):
+            raise SymbolFileError("is an archive: unpack it and name the folder")  # noqa: TRY301
+        builds: tuple[AnyBuild, ...] = read_builds(path) if is_macho(head) else _read_map(found, path)
+    except SymbolFileError as error:
+        found.unreadable[shown_path(path)] = str(error)
+        return
+    except OSError as error:
+        found.unreadable[shown_path(path)] = f"cannot be read: {error.strerror or error}"
+        return
+    for build in builds:
+        if build.uuid:
+            found.by_uuid.setdefault(build.uuid, []).append(build)
+        else:
+            found.unreadable[shown_path(path)] = "has no UUID, so nothing shows which build it is"
+
+
+def _read_map(found: SymbolFiles, path: Path) -> tuple[MappedBuild, ...]:
+    found.map_bytes += path.stat().st_size
+    if found.map_bytes > MAX_BYTES:
+        raise SymbolFileError(f"is not read: the symbol maps have more than {MAX_BYTES >> 20} MB together")
+    return read_map(path)
+
+
+def _files(folder: Path, found: SymbolFiles, entries_left: list[int]) -> Iterator[Path]:
+    """Yield the files below a folder, in the order of their names."""
+    pending = [(folder, 0)]
+    while pending:
+        current, depth = pending.pop()
+        try:
+            with os.scandir(current) as listing:
+                entries = sorted(_first(listing, entries_left), key=lambda entry: entry.name)
+        except OSError as error:
+            found.unreadable[str(current)] = f"cannot be read: {error.strerror or error}"
+            continue
+        for entry in entries:
+            if entry.is_file(follow_symlinks=False):
+                yield Path(entry.path)
+        folders = [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
+        if depth < MAX_DEPTH:
+            pending += [(path, depth + 1) for path in reversed(folders)]
+        if not entries_left[0]:
+            found.unreadable[str(folder)] = f"holds more than {MAX_ENTRIES:,} files; name a folder in it"
+            return
+
+
+def _first(listing: Iterator[os.DirEntry[str]], entries_left: list[int]) -> Iterator[os.DirEntry[str]]:
+    for entry in listing:
+        if not entries_left[0]:
+            return
+        entries_left[0] -= 1
+        yield entry
+
+
+def _has_symbols(path: Path) -> bool:
+    """Return True for a file in a searched folder that is a Mach-O file or a symbol map, by name."""
+    if path.name.endswith(SUFFIX):
+        return True
+    try:
+        with path.open("rb") as file:
+            return is_macho(file.read(4))
+    except OSError:
+        return False

@@ -1,0 +1,43 @@
+"""``SymbolicatedSource``: a recording whose frames have names from files beside it.
+
+It stands between a reader and everything else, so that rules, redaction, packs and tables see the names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tracekit.model.tables import Table
+from tracekit.model.trace import Issue, RunInfo
+from tracekit.parsers.in_memory import origin_of
+from tracekit.parsers.source import Source
+from tracekit.symbols.account import issues_of
+from tracekit.symbols.naming import Namer
+from tracekit.symbols.search import SymbolPath, find_builds
+
+
+class SymbolicatedSource:
+    """Names the frames of another source's tables. Implements ``Source``."""
+
+    def __init__(self, source: Source, paths: Sequence[SymbolPath]) -> None:
+        self.name = source.name
+        self.has_toc = source.has_toc
+        self.origin = origin_of(source)
+        self._source = source
+        self._files = find_builds(paths)
+        self._namer = Namer(self._files)
+
+    def toc(self) -> tuple[RunInfo, ...]:
+        """See ``Source.toc``."""
+        return self._source.toc()
+
+    def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
+        """See ``Source.tables``."""
+        for table in self._source.tables(schema, run):
+            stacks = self._namer.named(table.stacks)
+            yield table if stacks is table.stacks else replace(table, stacks=stacks)
+
+    def issues(self, run: int | None = None) -> tuple[Issue, ...]:
+        """See ``Source.issues``."""
+        return (*self._source.issues(run), *issues_of(self._namer, self._files))

@@ -1,0 +1,106 @@
+"""Symbol maps: a text with the UUID of each build and its functions, as ``dwarfdump`` and ``nm`` print them.
+
+    UUID: FA32EC0E-3304-35C1-BC5B-05F8345C58FE (arm64) App
+    0000000100000000 T __mh_execute_header
+    0000000100003f50 T _main
+    0000000100003fa8 t _helper
+
+An address is the binary's own, not the one in memory. The binary starts at its ``__mh_…_header``, at an
+address that a line ``base 0x…`` names, or at 0. Other lines are left out; a file without a UUID is no map.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from tracekit.symbols.macho import SymbolFileError
+from tracekit.symbols.symbol_table import MAX_NAME, FunctionTable
+
+SUFFIX = ".symbols"
+"""Of a map in a folder that is searched; a map that is named may have any."""
+MAX_BYTES = 256 << 20
+"""Of all maps of one command. Two million functions have half of it."""
+
+_UUID = re.compile(
+    rb"\s*(?:UUID:?|uuid)\s+([0-9A-Fa-f]{8}-?(?:[0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12})(.{0,300})"
+)
+_BASE = re.compile(rb"\s*base\s+(?:0x)?([0-9A-Fa-f]{1,16})\s*$")
+_SYMBOL = re.compile(rb"(?:0x)?([0-9A-Fa-f]{1,16})\s+(?:[0-9A-Fa-f]{1,16}\s+)?([A-Za-z])\s+(\S.*)")
+_HEADER = re.compile(rb"__mh_\w+_header$")
+_LINES_BEFORE_UUID = 1_000
+_LONGEST_LINE = MAX_NAME + 400
+_TEXT_TYPES = b"Tt"
+
+
+@dataclass
+class MappedBuild:
+    """The functions of one build, as they stand in a map."""
+
+    path: Path
+    uuid: str
+    label: str
+    """What stands behind the UUID: architecture and name."""
+    base: int | None = None
+    header: int = 0
+    addresses: array[int] = field(default_factory=lambda: array("Q"))
+    names: bytearray = field(default_factory=bytearray)
+    """One after another; ``name_starts`` has the place of each."""
+    name_starts: array[int] = field(default_factory=lambda: array("Q"))
+
+    @property
+    def text_address(self) -> int:
+        """The address at which the binary starts."""
+        return self.header if self.base is None else self.base
+
+    def function_table(self) -> FunctionTable:
+        """Return the functions by address; of several at one address the first."""
+        starts, first = np.unique(np.frombuffer(self.addresses, np.uint64), return_index=True)
+        ends = np.append(starts[1:], np.uint64(2**64 - 1))[: len(starts)]
+
+        def name_of(position: int) -> str:
+            row = int(first[position])
+            end = self.name_starts[row + 1] if row + 1 < len(self.name_starts) else len(self.names)
+            return self.names[self.name_starts[row] : end].decode("utf-8", "replace")
+
+        return FunctionTable(starts, ends, name_of)
+
+
+def read_map(path: Path) -> tuple[MappedBuild, ...]:
+    """Return the builds in a map. Raises ``SymbolFileError`` for a text that is none, and ``OSError``."""
+    builds: list[MappedBuild] = []
+    lines = 0
+    with path.open("rb") as file:
+        # A line of any length is read in parts; what follows the first part is no line of a map.
+        while line := file.readline(_LONGEST_LINE):
+            lines += 1
+            _add(builds, path, line)
+            if lines == _LINES_BEFORE_UUID and not builds:
+                break
+    if not builds:
+        raise SymbolFileError(
+            "is neither a Mach-O file nor a symbol map, which names the build first: UUID: … (arm64) App"
+        )
+    return tuple(builds)
+
+
+def _add(builds: list[MappedBuild], path: Path, line: bytes) -> None:
+    """Add one line to the last build, or a build."""
+    if builds and (symbol := _SYMBOL.match(line)):
+        address, kind, name = int(symbol[1], 16), symbol[2], symbol[3].rstrip()[:MAX_NAME]
+        if _HEADER.match(name):
+            builds[-1].header = address
+        elif kind in _TEXT_TYPES:
+            builds[-1].addresses.append(address)
+            builds[-1].name_starts.append(len(builds[-1].names))
+            builds[-1].names += name
+    elif build := _UUID.match(line):
+        digits = build[1].decode().replace("-", "").upper()
+        uuid = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+        builds.append(MappedBuild(path, uuid, build[2].decode("utf-8", "replace").strip()))
+    elif builds and (base := _BASE.match(line)):
+        builds[-1].base = int(base[1], 16)

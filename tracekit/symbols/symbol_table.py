@@ -1,0 +1,115 @@
+"""The functions of one build by address: from its symbol table, or from a symbol map.
+
+A function reaches to the next one, or to the end of its section. A stripped binary still lists the start of
+every function (``LC_FUNCTION_STARTS``): an address in one without a symbol gets none, not the name of the
+last function before it that kept its symbol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tracekit.model.columns import IntArray
+from tracekit.symbols.macho import Build, SymbolFileError
+
+Addresses = npt.NDArray[np.uint64]
+MAX_SYMBOLS = 10_000_000
+"""In one build; the largest browser has two million."""
+MAX_NAME = 10_000
+"""Characters of a name that are kept, mangled: longer ones were never seen, and nobody could read them."""
+
+_KIND_BITS, _IN_SECTION, _DEBUG_BITS, _EXTERNAL = 0x0E, 0x0E, 0xE0, 0x01
+_LOCAL_LABELS = (ord("l"), ord("L"))
+"""Labels of the assembler begin so; other names have the underscore of Mach-O, or are Objective-C's."""
+
+
+class FunctionTable:
+    """Functions by address: ``starts`` are sorted; ``name_of`` gives the name of one by its position."""
+
+    def __init__(self, starts: Addresses, ends: Addresses, name_of: Callable[[int], str]) -> None:
+        self._starts = starts
+        self._ends = ends
+        self.name_of = name_of
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def find(self, addresses: Addresses) -> IntArray:
+        """Return the position of the function around each address; -1 for none."""
+        if not len(self._starts):
+            return np.full(len(addresses), -1, np.int64)
+        row = np.searchsorted(self._starts, addresses, side="right").astype(np.int64) - 1
+        return np.where((row >= 0) & (addresses < self._ends[row]), row, -1)
+
+
+def function_table(build: Build) -> FunctionTable:
+    """Return the functions in a build's symbol table. Raises ``SymbolFileError`` and ``OSError``."""
+    symbols_at, count, names_at, names_bytes = build.symbols
+    if count > MAX_SYMBOLS:
+        raise SymbolFileError(f"has {count:,} symbols, and at most {MAX_SYMBOLS:,} are read")
+    address_type = "<u8" if build.is_64 else "<u4"
+    layout = np.dtype(
+        [("name", "<u4"), ("type", "u1"), ("section", "u1"), ("flags", "<u2"), ("address", address_type)]
+    )
+    table = np.frombuffer(build.bytes_at(symbols_at, count * layout.itemsize), layout)
+    names = build.bytes_at(names_at, names_bytes)
+    code = np.array([False, *(section.is_code for section in build.sections)])[:256]
+    in_code = np.zeros(256, bool)
+    in_code[: len(code)] = code
+    kind = table["type"]
+    is_function = (kind & _KIND_BITS == _IN_SECTION) & (kind & _DEBUG_BITS == 0)
+    is_function &= in_code[table["section"]] & (table["name"] < len(names))
+    chosen = table[is_function]
+    first = np.frombuffer(names, np.uint8)[chosen["name"]] if len(chosen) else np.zeros(0, np.uint8)
+    # Of several names of one address: a function's own before a label, a public one before a local one.
+    order = np.lexsort((chosen["type"] & _EXTERNAL == 0, np.isin(first, _LOCAL_LABELS), chosen["address"]))
+    addresses = chosen["address"][order].astype(np.uint64)
+    is_first = np.append(True, addresses[1:] != addresses[:-1])[: len(addresses)]
+    starts, offsets = addresses[is_first], chosen["name"][order][is_first]
+
+    def name_of(position: int) -> str:
+        offset = int(offsets[position])
+        end = names.find(b"\0", offset, offset + MAX_NAME)
+        return names[offset : end if end >= 0 else offset + MAX_NAME].decode("utf-8", "replace")
+
+    return FunctionTable(starts, _ends(starts, _borders(build)), name_of)
+
+
+def _borders(build: Build) -> Addresses:
+    """Return every address at which a function ends at the latest: starts of others, and ends of sections."""
+    ends = [(section.address + section.size) % 2**64 for section in build.sections if section.is_code]
+    offset, size = build.function_starts
+    starts = _function_starts(build.bytes_at(offset, size), build.text_address)
+    return np.unique(np.concatenate([np.array(ends, np.uint64), starts]))
+
+
+def _function_starts(data: bytes, base: int) -> Addresses:
+    """Return the addresses: distances as ULEB128, the first from the start of the text segment."""
+    # Arrays, because a large binary has a million: the last byte of each number has no high bit.
+    values = np.frombuffer(data, np.uint8)
+    is_last = values < 0x80
+    number: IntArray = np.cumsum(is_last) - is_last
+    first = np.flatnonzero(np.append(True, is_last)[: len(values)])
+    position = np.arange(len(values)) - first[number]
+    fits = position < 9  # a longer number is damage, and would be beyond 64 bits
+    parts = (values[fits] & 0x7F).astype(np.uint64) << (7 * position[fits]).astype(np.uint64)
+    distances = np.zeros(int(is_last.sum()), np.uint64)
+    complete = number[fits] < len(distances)
+    np.add.at(distances, number[fits][complete], parts[complete])
+    ended = np.flatnonzero(distances == 0)  # padding follows a distance of 0
+    distances = distances[: ended[0]] if len(ended) else distances
+    starts: Addresses = np.cumsum(distances, dtype=np.uint64) + np.uint64(base)
+    return starts
+
+
+def _ends(starts: Addresses, borders: Addresses) -> Addresses:
+    """Return each function's end: the next start or border, whichever is nearer."""
+    last = np.array([2**64 - 1], np.uint64)
+    following = np.append(starts[1:], last)[: len(starts)]
+    bordered = np.append(borders, last)[np.searchsorted(borders, starts, side="right")]
+    ends: npt.NDArray[Any] = np.minimum(following, bordered)
+    return ends.astype(np.uint64)
