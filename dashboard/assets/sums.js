@@ -1,6 +1,7 @@
 // Sums over the selection, computed by the server. The newest selection counts.
 import { readView } from "/report-assets/decode.js";
 import { countSamples } from "/report-assets/selection.js";
+import { parseChain } from "/report-assets/transforms.js";
 import { createBranches } from "./branches.js";
 
 const SUMS_FORMAT = "tracekit-sums/1";
@@ -18,6 +19,18 @@ export function selectionQuery({ range, lanes }, filter) {
   return query.toString();
 }
 
+/** The chain's steps with the names that the answer has for them; undefined without a chain. */
+function stepsOf({ steps }, chain) {
+  return steps && parseChain(chain).map((step, index) => ({ ...step, name: steps[index] }));
+}
+
+/** With the transforms of the call tree, which change no list of samples. */
+function treeQuery(state, filter) {
+  const query = selectionQuery(state, filter);
+  if (!state.transforms) return query;
+  return `${query}${query === "" ? "" : "&"}${new URLSearchParams({ transforms: state.transforms })}`;
+}
+
 /**
  * `load(query, signal)` promises a block of sums; `arrived()` or `failed(error)` is called when it ends. `select` is that
  * of a source (source.js).
@@ -25,11 +38,11 @@ export function selectionQuery({ range, lanes }, filter) {
 export function createSums(view, { load, arrived, failed }) {
   const total = countSamples(view);
   const nodesOf = createBranches(view);
-  const selectionOf = (answer, { range, lanes }) => {
+  const selectionOf = (answer, { range, lanes, transforms: chain }) => {
     const { samples } = answer;
     const rows = new Uint32Array(samples.node.length);
     for (let row = 0; row < rows.length; row += 1) rows[row] = row;
-    return { view: { ...view, samples, nodes: nodesOf(answer) }, rows, range, lanes, total };
+    return { view: { ...view, samples, nodes: nodesOf(answer), steps: stepsOf(answer, chain) }, rows, range, lanes, total };
   };
   const whole = { ...selectionOf({ samples: view.samples }, { range: null, lanes: [] }), isWhole: true };
   let latest = { query: "", selection: whole };
@@ -66,7 +79,7 @@ export function createSums(view, { load, arrived, failed }) {
     let selection = null;
     try {
       const answer = readView(await load(query, controller.signal), SUMS_FORMAT);
-      selection = { ...selectionOf(answer, state), isWhole: false };
+      selection = { ...selectionOf(answer, state), isWhole: query.startsWith("transforms=") };
     } catch (error) {
       problem = error;
     }
@@ -84,7 +97,7 @@ export function createSums(view, { load, arrived, failed }) {
 
   return {
     select(state, filter) {
-      const query = selectionQuery(state, filter);
+      const query = treeQuery(state, filter);
       if (query === "") latest = { query, selection: whole };
       if (query === latest.query) {
         stop();

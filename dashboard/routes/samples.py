@@ -12,6 +12,7 @@ from flask import Flask, Response, jsonify, request
 from dashboard.errors import NotFound
 from dashboard.library.library import Library
 from dashboard.tiles.cache import OpenRecording, RecordingCache, SampleCache
+from dashboard.tiles.chain import parse_chain
 from dashboard.tiles.filters import Term, terms_of
 from dashboard.tiles.sample_columns import SampleColumns
 from dashboard.tiles.sample_list import MOST_ROWS, listed, nearest, stack_document
@@ -53,7 +54,12 @@ def register(server: Flask, library: Library) -> None:
     def sums(recording: str) -> Response:
         opened = cache.get(recording)
         selection = _selection(cache, opened)
-        return _cached_response(opened, lambda: sums_block(opened.samples, selection))
+        chain = parse_chain(request.args.get("transforms", ""))
+
+        def make() -> bytes:
+            return sums_block(opened.samples, selection, cache.tree(opened, chain) if chain else None)
+
+        return _cached_response(opened, make)
 
     @server.get("/api/recordings/<recording>/stack-chart")
     def stack_chart(recording: str) -> Response:

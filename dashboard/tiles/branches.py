@@ -36,33 +36,57 @@ class Branches:
     node: Ints
 
 
-def branches_of(samples: SampleColumns, leaf: Ints, weight: Floats, number: Ints) -> Branches:
-    """Return the heaviest of the nodes that calls with these leaves, weights and numbers of samples need."""
+@dataclass(frozen=True)
+class NodeColumns:
+    """A call tree of which the reader has the first ``page`` nodes; the others follow by depth.
+
+    ``less`` is the function of cut-off nodes.
+    """
+
+    parent: Array
+    function: Array
+    flags: Array
+    page: int
+    levels: tuple[int, ...]
+    less: int
+
+
+def recorded_nodes(samples: SampleColumns) -> NodeColumns:
+    """Return the recording's call tree; the reader has the page's nodes."""
+    parent, function, flags = (samples[f"tree_{name}"] for name in ("parent", "function", "flags"))
     page = samples.page_nodes
+    less = (
+        int(function[page - 1]) if page else ROOT
+    )  # where nodes are cut off, the page's last stands for some
+    return NodeColumns(parent, function, flags, page, samples.levels, less)
+
+
+def branches_of(tree: NodeColumns, leaf: Ints, weight: Floats, number: Ints) -> Branches:
+    """Return the heaviest of the nodes that calls with these leaves, weights and numbers of samples need."""
+    page = tree.page
     behind = np.flatnonzero((leaf >= page) & (number > 0))
     node = np.where(leaf < page, leaf, ROOT)
     if not len(behind):
         none = np.zeros(0, np.int64)
         return Branches(none, none, none, node)
-    parent = samples["tree_parent"][page:].astype(np.int64) - page  # negative: a node of the page
+    parent = tree.parent[page:].astype(np.int64) - page  # negative: a node of the page
     # From here on nodes are numbered from the first one that the page lacks; those of the page are negative.
     places = leaf[behind] - page
-    levels = [(start - page, end - page) for start, end in pairwise(samples.levels)]
+    levels = [(start - page, end - page) for start, end in pairwise(tree.levels)]
     sent = _heaviest(_totals(parent, levels, places, weight[behind]), MOST_NODES)
     last = _last_kept(parent, levels, sent, page)
     is_cut = ~sent[places]
     node[behind] = last[places]
-    ends, which = _ends(samples, node[behind[is_cut]], page + int(sent.sum()))
+    ends, which = _ends(tree, node[behind[is_cut]], page + int(sent.sum()))
     node[behind[is_cut]] = which
     # The response has the chosen nodes in their order, then one cut-off node below each that lost
     # descendants.
     chosen = np.flatnonzero(sent)
-    of_less = int(samples["tree_function"][page - 1])  # the page's last node is of this kind
-    less = np.full(len(ends), of_less, np.int64)
+    less = np.full(len(ends), tree.less, np.int64)
     return Branches(
         np.concatenate([_numbers(parent[chosen], last, page), ends]),
-        np.concatenate([samples["tree_function"][page:][chosen], less]),
-        np.concatenate([samples["tree_flags"][page:][chosen], np.full(len(ends), CUT_OFF)]),
+        np.concatenate([tree.function[page:][chosen], less]),
+        np.concatenate([tree.flags[page:][chosen], np.full(len(ends), CUT_OFF)]),
         node,
     )
 
@@ -109,16 +133,16 @@ def _numbers(node: Ints, last: Ints, page: int) -> Ints:
     return numbers
 
 
-def _ends(samples: SampleColumns, last: Ints, first: int) -> tuple[Ints, Array]:
+def _ends(tree: NodeColumns, last: Ints, first: int) -> tuple[Ints, Array]:
     """Return the nodes that need a cut-off node below them, and the cut-off node of each of ``last``.
 
-    The page has its own cut-off nodes; the others are numbered from ``first``.
+    The page has its own cut-off nodes; the others are numbered from ``first``. ``ROOT`` needs one only where
+    there is no page.
     """
-    page = samples.page_nodes
+    page = tree.page
     cut_off_child = np.full(page + 1, ROOT, np.int64)
-    cut = np.flatnonzero(samples["tree_flags"][:page] == CUT_OFF)
-    cut_off_child[samples["tree_parent"][cut]] = cut
-    ends = np.unique(last[last >= page])
-    return ends, np.where(
-        last < page, cut_off_child[np.minimum(last, page)], first + np.searchsorted(ends, last)
-    )
+    cut = np.flatnonzero(tree.flags[:page] == CUT_OFF)
+    cut_off_child[tree.parent[cut]] = cut
+    is_new = (last >= page) | (page == 0)
+    ends = np.unique(last[is_new])
+    return ends, np.where(is_new, first + np.searchsorted(ends, last), cut_off_child[np.minimum(last, page)])

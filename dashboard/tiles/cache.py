@@ -12,12 +12,15 @@ import cachetools
 
 from dashboard.errors import NotFound
 from dashboard.library.library import Library
+from dashboard.tiles.chain import Step
 from dashboard.tiles.filters import Term, row_mask
 from dashboard.tiles.sample_columns import FOLDER, HEADER, Bools, SampleColumns, open_samples
+from dashboard.tiles.transformed import TransformedTree, after, recorded
 
 Value = TypeVar("Value")
 _MAX_OPEN = 8
 _MASK_BYTES = 64 << 20
+_TREE_BYTES = 256 << 20
 _MASK_OVERHEAD_BYTES = 1_000
 """Added to the size of each mask, so that the number of small masks is bounded as well."""
 
@@ -62,7 +65,7 @@ class OpenRecording:
 
 
 class RecordingCache:
-    """Opened recordings of a library, and the sample masks of their filters."""
+    """Opened recordings of a library, the sample masks of their filters, and their transformed call trees."""
 
     def __init__(self, library: Library) -> None:
         self._library = library
@@ -70,6 +73,7 @@ class RecordingCache:
         self._masks: SampleCache[Bools | None] = SampleCache(
             _MASK_BYTES, lambda mask: _MASK_OVERHEAD_BYTES + (0 if mask is None else mask.nbytes)
         )
+        self._trees: SampleCache[TransformedTree] = SampleCache(_TREE_BYTES, lambda tree: tree.nbytes)
 
     def get(self, recording_id: str) -> OpenRecording:
         """Return a recording's samples.
@@ -85,6 +89,16 @@ class RecordingCache:
         finally:
             # Files that were removed occupy the disk as long as they are mapped.
             self._open.drop(lambda key: str(key).startswith(f"{recording_id}-") and key != revision)
+
+    def tree(self, recording: OpenRecording, chain: tuple[Step, ...]) -> TransformedTree:
+        """Return the call tree after a chain; the one before its last step is cached as well."""
+
+        def make() -> TransformedTree:
+            if not chain:
+                return recorded(recording.samples)
+            return after(self.tree(recording, chain[:-1]), chain[-1])
+
+        return self._trees.get((recording.revision, chain), make)
 
     def mask(self, recording: OpenRecording, terms: tuple[Term, ...]) -> Bools | None:
         """Return the rows that a filter selects, None for all."""

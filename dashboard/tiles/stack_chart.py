@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dashboard.tiles.branches import branches_of
+from dashboard.tiles.branches import branches_of, recorded_nodes
 from dashboard.tiles.sample_columns import Ints, SampleColumns
 from dashboard.tiles.sums import branches_document, calls_in
 from tracekit.report.viewmodel.payload import Arrays
@@ -33,7 +33,9 @@ def stacks_block(samples: SampleColumns, lane: int, start_ns: int, end_ns: int, 
     calls = calls_in(samples)
     number = np.bincount(call, minlength=len(calls))
     leaves = np.append(samples.call_node, samples.call_joined_node)
-    branches = branches_of(samples, leaves, np.tile(number.astype(np.float64), 2), np.tile(number, 2))
+    branches = branches_of(
+        recorded_nodes(samples), leaves, np.tile(number.astype(np.float64), 2), np.tile(number, 2)
+    )
     node, joined = (part[call] for part in np.split(branches.node, 2))
     arrays = Arrays()
     sums = NodeSums(node, calls.engine[call], calls.phase[call], length, np.ones(len(rows), np.int64), joined)

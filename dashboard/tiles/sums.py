@@ -6,17 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.tiles.branches import Branches, branches_of
+from dashboard.tiles.branches import Branches, NodeColumns, branches_of, recorded_nodes
 from dashboard.tiles.sample_columns import SampleColumns
 from dashboard.tiles.sample_selection import SampleSelection
+from dashboard.tiles.transformed import LESS, TransformedTree
 from tracekit.report.viewmodel.payload import Arrays, Strings
 from tracekit.report.viewmodel.samples import Calls, node_sums, sums_document
+from tracekit.report.viewmodel.tree import ROOT
 
 FORMAT = "tracekit-sums/1"
 
 
-def sums_block(samples: SampleColumns, selection: SampleSelection) -> bytes:
-    """Return the sums as a block; ``selected`` and ``total`` are numbers of samples."""
+def sums_block(
+    samples: SampleColumns, selection: SampleSelection, tree: TransformedTree | None = None
+) -> bytes:
+    """Return the sums as a block; ``selected`` and ``total`` are numbers of samples.
+
+    With a transformed tree, nodes are its own, and the block contains all that the selection needs.
+    """
     calls = calls_in(samples)
     count = len(calls)
     weight, number = np.zeros(count), np.zeros(count, np.int64)
@@ -29,7 +36,11 @@ def sums_block(samples: SampleColumns, selection: SampleSelection) -> bytes:
     # Nodes that the page's tree lacks are sent along, the heaviest of them, with the names that the page does
     # not have.
     leaves = np.append(samples.call_node, samples.call_joined_node)
-    branches = branches_of(samples, leaves, np.tile(weight, 2), np.tile(number, 2))
+    nodes = recorded_nodes(samples)
+    if tree is not None:
+        leaves = np.where(leaves >= 0, np.append(tree.place, ROOT)[leaves], leaves)
+        nodes = _nodes_of(tree)
+    branches = branches_of(nodes, leaves, np.tile(weight, 2), np.tile(number, 2))
     node, joined = np.split(branches.node, 2)
     sums = node_sums(calls, node, joined, weight, number)
     arrays = Arrays()
@@ -37,8 +48,10 @@ def sums_block(samples: SampleColumns, selection: SampleSelection) -> bytes:
         "samples": sums_document(arrays, sums),
         "selected": int(number.sum()),
         "total": samples.total,
-        **branches_document(samples, branches, arrays),
+        **branches_document(samples, branches, arrays, tree),
     }
+    if tree is not None:
+        header["steps"] = list(tree.names)
     return arrays.block({"format": FORMAT, **header})
 
 
@@ -48,16 +61,22 @@ def calls_in(samples: SampleColumns) -> Calls:
     return Calls(np.zeros(0, np.int64), *(samples[f"call_{name}"].astype(np.int64) for name in names))
 
 
-def branches_document(samples: SampleColumns, branches: Branches, arrays: Arrays) -> dict[str, Any]:
+def _nodes_of(tree: TransformedTree) -> NodeColumns:
+    _, (less,) = tree.functions.added([(LESS, "")])
+    return NodeColumns(tree.parent, tree.function, tree.flags, 0, tree.levels, less)
+
+
+def branches_document(
+    samples: SampleColumns, branches: Branches, arrays: Arrays, tree: TransformedTree | None = None
+) -> dict[str, Any]:
     """Return the header of the additional nodes, and the names of functions that the page lacks."""
-    if not len(branches.parent):
+    if not len(branches.parent) and tree is None:
         return {}
     strings = Strings()
-    first_new = int(samples["tree_function"][: samples.page_nodes].max()) + 1
+    of_page = samples["tree_function"][: samples.page_nodes]
+    first_new = int(of_page.max()) + 1 if len(of_page) else 0
     new = np.unique(branches.function[branches.function >= first_new])
-    row = samples["text_of"][new]
-    symbols = [strings.add(samples.symbols[index]) for index in row.tolist()]
-    binaries = [strings.add(samples.binaries[index]) for index in samples["function_binary"][row].tolist()]
+    texts = [_texts(samples, tree, number) for number in new.tolist()]
     return {
         "extra": {
             "count": len(branches.parent),
@@ -67,8 +86,16 @@ def branches_document(samples: SampleColumns, branches: Branches, arrays: Arrays
         },
         "functions": {
             "number": arrays.add(new, "u4"),
-            "name": arrays.add(np.array(symbols, np.int64), "u4"),
-            "binary": arrays.add(np.array(binaries, np.int64), "u4"),
+            "name": arrays.add(np.array([strings.add(symbol) for symbol, _ in texts], np.int64), "u4"),
+            "binary": arrays.add(np.array([strings.add(binary) for _, binary in texts], np.int64), "u4"),
         },
         "strings": strings.all,
     }
+
+
+def _texts(samples: SampleColumns, tree: TransformedTree | None, function: int) -> tuple[str, str]:
+    """Return symbol and library of a function."""
+    if tree is not None:
+        return tree.functions.texts(function)
+    row = int(samples["text_of"][function])
+    return samples.symbols[row], samples.binaries[int(samples["function_binary"][row])]

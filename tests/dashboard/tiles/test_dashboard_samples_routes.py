@@ -138,6 +138,7 @@ def test_what_the_browser_has_is_not_sent_again(path: str, ask: Ask) -> None:
         ("tile?level=0&index=0&block=1", "no such lanes"),
         (f"tile?level=0&index=0&block={'9' * 18}", "no such lanes"),
         ("tile?level=0&index=0&block=span", "block is a whole number"),
+        ("sums?transforms=focus", "The transform focus takes the key of a function."),
         ("tile?level=0&index=0&block=0&filter=main", "A filter is a list of terms as JSON"),
         ("sums?from=NaN", "from is a number"),
         ("sums?to=inf", "to is a number"),

@@ -157,3 +157,20 @@ test("an answer of another kind is a failure", async () => {
   await sums.come("from=1&to=9", block([1], "tracekit-view/1"));
   assert.match(sums.log.failed[0], /expected tracekit-sums\/1/);
 });
+
+test("transforms are applied by the server, whose answer has the whole tree and the names of the steps", async () => {
+  const view = { ...smallView(), tiles: {} };
+  view.strings = [...view.strings];
+  const sums = stubbed(view);
+  const chain = { range: null, lanes: [], transforms: "drop:1~flat" };
+  assert.equal(sums.select(chain, null).isCurrent, false);
+  assert.deepEqual(sums.log.asked, ["transforms=drop%3A1%7Eflat"]);
+  const extra = { parent: [-1, 0], function: [0, 9], flags: [0, 0] };
+  const more = { extra, functions: { number: [9], name: [0], binary: [1] }, strings: ["leaf", "App"], steps: [null, ""] };
+  await sums.come(sums.log.asked[0], block([0, 1], "tracekit-sums/1", more));
+  const { selection, isCurrent } = sums.select(chain, null);
+  assert.deepEqual([isCurrent, selection.isWhole], [true, true]);
+  assert.deepEqual([...selection.view.nodes.parent], [-1, 0]);
+  assert.deepEqual(selection.view.steps.map(({ text, name }) => [text, name]), [["drop:1", null], ["flat", ""]]);
+  assert.equal(sums.select({ range: null, lanes: [] }, null).selection.view.steps, undefined);
+});

@@ -199,7 +199,7 @@ def sums_document(arrays: Arrays, sums: NodeSums | ViewSamples) -> dict[str, Any
     """Return the header's fields of samples or their sums, and add their arrays to ``arrays``."""
     # 0 where the joined node is the node: most rows of most recordings, which compress to nothing.
     is_joined = sums.joined != sums.node
-    joined = {"joined": arrays.add(np.where(is_joined, sums.joined + 1, 0), "u4")} if is_joined.any() else {}
+    joined = {"joined": arrays.add(np.where(is_joined, sums.joined + 1, 0) % (1 << 32), "u4")} if is_joined.any() else {}
     return {
         **joined,
         "count": len(sums.node),
