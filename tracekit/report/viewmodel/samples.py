@@ -199,7 +199,10 @@ def sums_document(arrays: Arrays, sums: NodeSums | ViewSamples) -> dict[str, Any
     """Return the header's fields of samples or their sums, and add their arrays to ``arrays``."""
     # 0 where the joined node is the node: most rows of most recordings, which compress to nothing.
     is_joined = sums.joined != sums.node
-    joined = {"joined": arrays.add(np.where(is_joined, sums.joined + 1, 0) % (1 << 32), "u4")} if is_joined.any() else {}
+    places = np.where(is_joined, sums.joined + 1, 0) % (
+        1 << 32
+    )  # -1, one before "no stack", is above all others
+    joined = {"joined": arrays.add(places, "u4")} if is_joined.any() else {}
     return {
         **joined,
         "count": len(sums.node),
