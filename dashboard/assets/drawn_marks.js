@@ -5,9 +5,9 @@ import { lowerBound } from "/report-assets/scale.js";
 import { cellText } from "./table_cells.js";
 
 const PADDING_PX = 3;
-const TEXT_FROM_PX = 34;
+const MARK_TEXT_FROM_PX = 34;
 const POINT_PX = 2;
-const NEAR_PX = 3;
+const NEAR_MARK_PX = 3;
 
 /** `document` is the server's answer (tables/lanes.py): marks with start, end, line, count, label; or time and value. */
 export function drawLane(frame, row, document) {
@@ -29,7 +29,7 @@ function drawMarks({ context, view, width, palette, source }, row, document) {
     const top = row.y + PADDING_PX + line[mark] * height;
     const [text, style] = labels[label[mark]];
     drawMark(context, palette, style, left, top, shown, height - 1);
-    if (timed && shown >= TEXT_FROM_PX) drawText(context, palette, cleanText(count[mark] > 1 ? `${text} +${count[mark] - 1}` : text, 80), Math.max(0, left), top, right - Math.max(0, left), height);
+    if (timed && shown >= MARK_TEXT_FROM_PX) drawMarkText(context, palette, cleanText(count[mark] > 1 ? `${text} +${count[mark] - 1}` : text, 80), Math.max(0, left), top, right - Math.max(0, left), height);
   }
 }
 
@@ -49,7 +49,7 @@ function drawMark(context, palette, style, left, top, width, height) {
   if (style === 3) context.fillRect(left, top + height - 4, width, 4);
 }
 
-function drawText(context, palette, text, left, top, width, height) {
+function drawMarkText(context, palette, text, left, top, width, height) {
   const shown = clipText(text, width - 8);
   if (!shown) return;
   context.fillStyle = palette.surface;
@@ -103,7 +103,7 @@ function describeValue(document, { row, time, table }) {
 function describeMark(document, { row, time, y, pixelNs, table }) {
   const { start, end, line, lines } = document;
   const shown = Math.max(0, Math.min(lines - 1, Math.floor(((y - PADDING_PX) / (row.height - 2 * PADDING_PX)) * lines)));
-  const slack = NEAR_PX * pixelNs;
+  const slack = NEAR_MARK_PX * pixelNs;
   let best = -1;
   for (let mark = 0; mark < start.length && start[mark] <= time + slack; mark += 1) {
     const until = Math.max(end[mark] ?? Infinity, start[mark]);

@@ -1,12 +1,12 @@
 // Cells of a table as text, with the units in the headings.
 import { cleanText, formatCount } from "/report-assets/numbers.js";
 
-const TIME_UNITS = { ns: 1, "µs": 1e3, ms: 1e6, s: 1e9 };
+const DURATION_SIZES = { ns: 1, "µs": 1e3, ms: 1e6, s: 1e9 };
 const SHOWN_LETTERS = 200;
 const NUMBER_SHAPES = ["time", "duration", "size", "number", "hex"];
 const FORMATS = {
   time: (value) => scaled(value, 1e9, 6),
-  duration: (value, unit) => scaled(value, TIME_UNITS[unit] ?? 1, unit === "ns" ? 0 : 3),
+  duration: (value, unit) => scaled(value, DURATION_SIZES[unit] ?? 1, unit === "ns" ? 0 : 3),
   size: (value) => formatCount(value),
   number: (value) => (Number.isInteger(value) ? formatCount(value) : String(Number(value.toPrecision(6)))),
   hex: (value) => `0x${BigInt(value).toString(16)}`,

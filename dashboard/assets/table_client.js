@@ -1,7 +1,7 @@
 // Requests for tables: a table that is being read is asked for again until it is there.
 import { errorMessage, pause } from "./requests.js";
 
-const POLL_MS = 300;
+const TABLE_POLL_MS = 300;
 
 /** The JSON below `address`/tables; `onProgress(text)` is called while the table is being read. */
 export async function loadTables(address, path, { signal, onProgress = () => {} } = {}) {
@@ -11,7 +11,7 @@ export async function loadTables(address, path, { signal, onProgress = () => {} 
     const answer = await response.json();
     if (response.status !== 202) return answer;
     onProgress(progressText(answer));
-    await pause(POLL_MS, signal);
+    await pause(TABLE_POLL_MS, signal);
   }
 }
 

@@ -138,7 +138,7 @@ export function createGrid(handlers) {
   }
 
   function heads(state) {
-    const numbers = columns.map((column) => headOf(column, state, handlers.sort));
+    const numbers = columns.map((column) => headCell(column, state, handlers.sort));
     const filters = columns.map((column) => filterOf(column, state, handlers.filter));
     head.replaceChildren(make("tr", { "aria-rowindex": "1" }, ...numbers), make("tr", { className: "grid-filters", "aria-rowindex": "2" }, ...filters));
   }
@@ -175,7 +175,7 @@ export function createGrid(handlers) {
   };
 }
 
-function headOf(column, { sort }, onSort) {
+function headCell(column, { sort }, onSort) {
   const isSorted = sort.replace("-", "") === String(column.number);
   const button = make("button", { type: "button", onclick: () => onSort(column.number) }, headingOf(column));
   button.title = `${column.name} (${column.engineering_type}); press to sort`;

@@ -6,10 +6,10 @@ import { loadTables, rowsQuery } from "./table_client.js";
 import { createGrid } from "./table_grid.js";
 import { createTableList } from "./table_list.js";
 
-const FILTER_PAUSE_MS = 300;
+const CONDITION_PAUSE_MS = 300;
 const MOST_SHOWN_AT_FIRST = 14;
 const QUERY_FIELDS = ["tableText", "tableWhere", "tableSort", "tableColumns", "tableScope"];
-const NO_QUERY = { tableText: "", tableWhere: {}, tableSort: "", tableColumns: null, tableScope: "" };
+const NO_QUERY = { tableText: "", tableWhere: null, tableSort: "", tableColumns: null, tableScope: "" };
 
 /** Fills a section; `address` is the recording's. `drawn` is the part that draws lanes (drawn_lanes.js). */
 export function showTables(section, { address, store, drawn }) {
@@ -50,7 +50,7 @@ export function showTables(section, { address, store, drawn }) {
         list.show(contents);
       } else {
         view = createOpenTable({ address, id, about, contents, store, drawn, isOfThisRun: isOfThisRun(id), status });
-        place.replaceChildren(backButton(store), ...view.elements);
+        place.replaceChildren(...view.elements);
         view.follow(true);
       }
     } catch (error) {
@@ -91,9 +91,9 @@ function createOpenTable({ address, id, about, contents, store, drawn, isOfThisR
   /** Filters wait for the next key; the fields of the store are set together. */
   const later = (patch) => {
     clearTimeout(timer);
-    timer = setTimeout(() => store.set(patch()), FILTER_PAUSE_MS);
+    timer = setTimeout(() => store.set(patch()), CONDITION_PAUSE_MS);
   };
-  let where = store.state.tableWhere;
+  let where = store.state.tableWhere ?? {};
   const grid = createGrid({
     load: (first, number) => loadPage(first, number),
     choose,
@@ -101,14 +101,14 @@ function createOpenTable({ address, id, about, contents, store, drawn, isOfThisR
     filter(column, text) {
       where = { ...where, [column]: text };
       if (text.trim() === "") delete where[column];
-      later(() => ({ tableWhere: where }));
+      later(() => ({ tableWhere: Object.keys(where).length > 0 ? where : null }));
     },
   });
   search.addEventListener("input", () => later(() => ({ tableText: search.value })));
 
   const visible = () => store.state.tableColumns?.filter((number) => number < columns.length) ?? columns.slice(0, MOST_SHOWN_AT_FIRST).map(({ number }) => number);
   const range = () => (isLinked && store.state.tableScope !== "whole" && store.state.range?.isDone !== false ? store.state.range : null);
-  const query = () => rowsQuery({ text: store.state.tableText, where: store.state.tableWhere, sort: store.state.tableSort, columns: visible(), range: range() });
+  const query = () => rowsQuery({ text: store.state.tableText, where: store.state.tableWhere ?? {}, sort: store.state.tableSort, columns: visible(), range: range() });
 
   async function loadPage(first, number, more = "") {
     const current = asked;
@@ -151,7 +151,7 @@ function createOpenTable({ address, id, about, contents, store, drawn, isOfThisR
   async function follow(isFirst = false) {
     if (store.state.range?.isDone === false) return;
     if (document.activeElement !== search) search.value = store.state.tableText;
-    where = store.state.tableWhere;
+    where = store.state.tableWhere ?? {};
     scope.hidden = !isLinked || !store.state.range;
     scope.textContent = store.state.tableScope === "whole" ? "Only the selection" : "Whole table";
     const numbers = visible();
@@ -180,7 +180,7 @@ function createOpenTable({ address, id, about, contents, store, drawn, isOfThisR
   const title = make("h3", { className: "table-title" }, cleanText(about.schema, 120));
   const controls = make("div", { className: "controls" }, search, count, scope, chooser.element, form.element, ...files.map(([, link]) => link));
   return {
-    elements: [make("div", { className: "table-head" }, title, meaning), controls, ...[hidden, noTime, otherRun, ...notes].filter(Boolean), form.status, grid.element],
+    elements: [make("div", { className: "table-head" }, backButton(store), title, meaning), controls, ...[hidden, noTime, otherRun, ...notes].filter(Boolean), form.status, grid.element],
     follow,
     mark(chosen) {
       grid.mark(chosen?.kind === "row" && chosen.table === id ? chosen.row : null);

@@ -5,9 +5,12 @@ import { countOf } from "/report-assets/numbers.js";
 import { showProblem, startPage } from "/report-assets/page.js";
 import { SERVER_IS_BACK } from "./alive.js";
 import { fetchChecked } from "./requests.js";
+import { createDrawnLanes } from "./drawn_lanes.js";
+import { rowDetails } from "./row_detail.js";
 import { showSampleList } from "./sample_list.js";
 import { fetchSections } from "./sections.js";
 import { sourceOf } from "./sources.js";
+import { showTables } from "./tables.js";
 import { createWorkbench } from "./workbench.js";
 
 export async function showRecording(element) {
@@ -18,15 +21,20 @@ export async function showRecording(element) {
     const view = fetchChecked(`${address}/view`).then((response) => response.arrayBuffer());
     view.catch(() => {}); // reported below, once the sections are shown
     const report = await fetchSections(`${address}/sections`);
-    const own = [sectionOf("timeline", "Timeline", make("p", { className: "note no-script" }, "Loading …")), sectionOf("samples", "Samples")];
+    const own = [sectionOf("timeline", "Timeline", make("p", { className: "note no-script" }, "Loading …")), sectionOf("samples", "Samples"), sectionOf("tables", "Tables")];
     const distributions = document.getElementById("distributions"); // made by the server: Dash draws its figures
     const bench = createWorkbench(document.getElementById("bench"), [...report, ...own, ...(distributions ? [distributions] : [])]);
     showHeadline(document.getElementById("headline"), report);
     const read = readView(await view);
     status.textContent = "";
-    const { store, source } = startPage(read, sourceOf(read, address), bench.arrange);
+    const { store, source } = startPage(read, sourceOf(read, address), (newStore, page) => {
+      page.kinds = { row: rowDetails(address) };
+      bench.arrange(newStore, page);
+    });
     addEventListener(SERVER_IS_BACK, () => source.retry());
     showSampleList(document.getElementById("samples"), { address, view: read, store });
+    const drawn = createDrawnLanes({ address, source, store, announce: (text) => (status.textContent = text) });
+    showTables(document.getElementById("tables"), { address, store, drawn });
   } catch (error) {
     showProblem(error);
   }

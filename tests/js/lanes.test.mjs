@@ -25,7 +25,7 @@ const labelsOf = (rows) => rows.map(({ kind, label }) => (kind === "group" ? `[$
 test("lanes stand in their groups as the view has them", () => {
   assert.deepEqual(labelsOf(rowsOf({})), ["[Calls]", "Detect", "[Threads]", "main", "worker", "render", "pump"]);
   assert.deepEqual(viewLanes(viewOf(...THREADS)), {
-    windows: ["w0"], measured: [], threads: ["t0", "t1", "t2", "t3"], signposts: [], tracks: [],
+    windows: ["w0"], measured: [], threads: ["t0", "t1", "t2", "t3"], signposts: [], tracks: [], tables: [],
   });
 });
 

@@ -34,7 +34,7 @@ export function describeAt(source, row, time, y, view, width) {
   const pixelNs = (view.to - view.from) / width;
   const timeText = formatTime(time, pixelNs);
   const nothing = { range: null, chosen: null, sample: null };
-  const describer = row && DESCRIBERS[row.kind];
+  const describer = row && (row.describe ?? DESCRIBERS[row.kind]);
   if (!describer) return { ...nothing, lines: [] };
   const described = describer({ source, row, time, y, pixelNs });
   if (!described) return { ...nothing, lines: [row.label, timeText] };

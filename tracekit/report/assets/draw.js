@@ -30,7 +30,7 @@ export function drawRows(frame) {
       context.fillStyle = palette.surface;
       context.fillRect(0, row.y - top, width, row.height);
     }
-    DRAWERS[row.kind]?.(frame, { ...row, y: row.y - top });
+    (row.draw ?? DRAWERS[row.kind])?.(frame, { ...row, y: row.y - top });
   }
   drawGrid(frame);
 }

@@ -3,6 +3,9 @@ import { readLaneIds } from "./lanes.js";
 import { INITIAL_STATE } from "./store.js";
 import { parseChain } from "./transforms.js";
 
+const TABLE_ID = /^\d{1,9}-\d{1,9}$/;
+const DRAWN_LANE = /^\d{1,9}-\d{1,9}(?:v\d{1,4})?(?:g\d{1,4}(?:m\d{1,9})?)?$/;
+const MOST_DRAWN = 100;
 const NUMBERS = /^\d+(?:\.\d+)?(?:e[+-]?\d+)?$/;
 
 /** What the inspector can show, and the fields that name it in the address. A sample's time and lane are the cursor's. */
@@ -12,7 +15,10 @@ const CHOSEN_PARTS = {
   signpost: ["lane", "index"],
   sample: [],
   finding: ["index"],
+  row: ["table", "row"],
 };
+
+const CHOSEN_PATTERNS = { lane: /^[a-z]\d{1,6}$/, table: TABLE_ID };
 
 const FIELDS = [
   ["t", "view", writeRange, readRange],
@@ -40,6 +46,13 @@ const FIELDS = [
   ["pick", "chosen", writeChosen, readChosen],
   ["tab", "tab", String, readName],
   ["beside", "beside", String, readName],
+  ["table", "openTable", String, (text) => (TABLE_ID.test(text) ? text : null)],
+  ["search", "tableText", String, String],
+  ["where", "tableWhere", JSON.stringify, readConditions],
+  ["sort", "tableSort", String, (text) => (/^-?\d{1,4}$/.test(text) ? text : null)],
+  ["columns", "tableColumns", (list) => list.join("."), readNumbers],
+  ["scope", "tableScope", String, (text) => (text === "whole" ? text : null)],
+  ["draw", "drawn", (list) => list.join("."), (text) => text.split(".").filter((entry) => DRAWN_LANE.test(entry)).slice(0, MOST_DRAWN)],
   ["split", "timelineShare", String, (text) => (/^[1-9]\d$/.test(text) ? Number(text) : null)],
   ["width", "namesWidth", String, (text) => (/^\d{2,4}$/.test(text) ? Number(text) : null)],
 ];
@@ -112,15 +125,25 @@ function readChosen(text) {
   if (!names || names.length !== values.length) return null;
   const chosen = { kind };
   for (const [index, name] of names.entries()) {
-    const pattern = name === "lane" ? /^[a-z]\d{1,6}$/ : /^\d{1,15}$/;
+    const pattern = CHOSEN_PATTERNS[name] ?? /^\d{1,15}$/;
     if (!pattern.test(values[index])) return null;
-    chosen[name] = name === "lane" ? values[index] : Number(values[index]);
+    chosen[name] = name in CHOSEN_PATTERNS ? values[index] : Number(values[index]);
   }
   return chosen;
 }
 
 function readName(text) {
   return /^[a-z]{1,20}$/.test(text) ? text : null;
+}
+
+/** Conditions of a table's columns: { number: text }; null if they are none. */
+function readConditions(text) {
+  try {
+    const entries = Object.entries(JSON.parse(text));
+    return entries.every(([column, condition]) => /^\d{1,4}$/.test(column) && typeof condition === "string") ? Object.fromEntries(entries) : null;
+  } catch {
+    return null;
+  }
 }
 
 function readNumbers(text) {

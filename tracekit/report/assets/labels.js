@@ -172,7 +172,7 @@ function laneLabel(row, store, step) {
     name.title = `${row.label}\nSelects its next interval; , and . step through them`;
     name.addEventListener("click", step);
   }
-  return make("div", { className: "label lane" }, name, foldButton(row, store), pinButton(row, store));
+  return make("div", { className: "label lane" }, name, foldButton(row, store), removeButton(row), pinButton(row, store));
 }
 
 /** The name as it fits; the full one for screen readers, if it is another. */
@@ -190,6 +190,11 @@ function foldButton(row, store) {
   button.setAttribute("aria-label", `${row.label}: ${row.folded ? `show ${formatCount(row.folded)} more rows` : text}`);
   button.addEventListener("click", () => store.set({ unfolded: toggled(store.state.unfolded, row.id) }));
   return button;
+}
+
+/** Takes a lane away that the reader added. */
+function removeButton({ label, remove }) {
+  return remove ? make("button", { type: "button", className: "pin remove", "aria-label": `Remove ${label}`, title: "Remove this lane", onclick: remove }, "✕") : null;
 }
 
 function plainLabel(row) {

@@ -1,8 +1,8 @@
 // The timeline's lanes: their ids in links, and the order that the reader gave them.
 import { callLanes } from "./call_lanes.js";
 
-const LANE_LETTERS = { windows: "w", span: "m", thread: "t", signposts: "s", track: "k" };
-const LANE_ID = /^[wmtsk]\d{1,6}$/;
+const LANE_LETTERS = { windows: "w", span: "m", thread: "t", signposts: "s", track: "k", table: "d" };
+const LANE_ID = /^[wmtskd]\d{1,6}$/;
 
 /** A lane's id, such as `t3` for the fourth thread of the view; short, because links contain it. */
 export function laneId(kind, index) {
@@ -29,6 +29,7 @@ export function viewLanes(view) {
     threads: ids("thread", view.lanes.length),
     signposts: ids("signposts", view.signposts.length),
     tracks: ids("track", view.tracks.length),
+    tables: ids("table", view.drawn?.length ?? 0),
   };
 }
 

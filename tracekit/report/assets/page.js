@@ -120,7 +120,7 @@ function fillSections(source, store, page) {
     timeline.actions.zoomTo(range);
     section("timeline").scrollIntoView({ block: "nearest" });
   };
-  createInspector(section("inspector") ?? inspectorBelow(section("timeline")), { source, store, page, actions: timeline.actions });
+  createInspector(section("inspector") ?? inspectorBelow(section("timeline")), { source, store, page, actions: timeline.actions, kinds: page.kinds });
   linkFindings(section("findings"), view, store, choose);
   const windowsLive = make("div", { id: "windows-live" });
   section("windows").insertBefore(windowsLive, section("windows").querySelector(":scope > .limits")); // its notes stay below

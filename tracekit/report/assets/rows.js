@@ -16,7 +16,7 @@ const LITTLE_WORK = 0.02;
 
 const HEIGHTS = { group: 22, span: 22, signposts: 20, thread: 32, quiet: 22, more: 24, none: 32, track: 34 };
 const LINES = { windows: 18, span: 18, signposts: 16 };
-const GROUPS = { windows: "Calls", measured: "Measured", threads: "Threads", signposts: "Signposts", tracks: "Tracks" };
+const GROUPS = { windows: "Calls", measured: "Measured", threads: "Threads", signposts: "Signposts", tracks: "Tracks", tables: "Tables" };
 
 /**
  * Rows with `kind`, `id`, `label`, `y` and `height`, and the height of all. Lanes have an `index` into their kind's
@@ -74,6 +74,7 @@ function laneRows(source, unfolded) {
   });
   view.signposts.forEach((lane, index) => addPacked("signposts", index, text(lane.label)));
   view.tracks.forEach((track, index) => add("track", index, text(track.name), { unit: text(track.unit) }));
+  view.drawn?.forEach((lane, index) => add("table", index, lane.label, lane)); // which draws and describes itself
   return lanes;
 }
 

@@ -27,6 +27,15 @@ export const INITIAL_STATE = {
   chosen: null, // { kind, … }: what the inspector shows (inspector.js)
   tab: "summary", // the open tab of the workbench
   beside: "", // the tab beside it on a wide screen
+  openTable: "", // the table that is open, as run-number; "": the list of tables
+  tableText: "", // the search in the open table
+  tableWhere: null, // conditions of its columns: { number: text }
+  tableSort: "", // its sorting column's number, with - for descending
+  tableColumns: null, // the numbers of the columns that are shown; null: the first ones
+  tableScope: "", // "whole": rows of the whole run whatever is selected
+  drawn: [], // tables drawn as lanes (the dashboard's drawn_lanes.js)
+  drawnLanes: 0, // counts changes of these lanes, which are in view.drawn
+  drawnData: 0, // counts arrivals of their data
   timelineShare: 0, // the timeline's part of the workbench's height in percent; 0: the style sheet's
 };
 

@@ -158,7 +158,7 @@ export function createTimeline(container, source, store, page) {
   });
   addEventListener("scroll", unpoint, { passive: true });
   new ResizeObserver(oncePerFrame(arrange)).observe(container);
-  store.on(["view", "lanes", "scale"], redraw);
+  store.on(["view", "lanes", "scale", "drawnData"], redraw);
   store.on(["range"], redraw);
   source.listen({
     picture: redraw,
@@ -168,7 +168,7 @@ export function createTimeline(container, source, store, page) {
     },
     resolved: () => page.announce(""),
   });
-  store.on(["closed", "allThreads", "pinned", "order", "shownLanes", "namesWidth", "unfolded"], arrange);
+  store.on(["closed", "allThreads", "pinned", "order", "shownLanes", "namesWidth", "unfolded", "drawnLanes"], arrange);
   store.on(["cursor"], ({ cursor }) => {
     arrange();
     if (cursor?.isSought) labels.reveal(laneId("thread", cursor.lane));

@@ -44,6 +44,7 @@ export function timelineActions(source, store, page) {
     choose({ range, chosen, sample }) {
       if (sample) actions.chooseSample(sample);
       else if (range) store.set({ range: { ...range, isDone: true }, chosen });
+      else if (chosen) store.set({ chosen });
       else store.set({ range: null, cursor: null, chosen: null });
     },
     /** Shows the sample nearest to a time in a thread's lane: { lane, time, within }. The selection stays. */
