@@ -3,7 +3,7 @@ import { make } from "/report-assets/dom.js";
 import { cleanText, formatCount } from "/report-assets/numbers.js";
 import { loadTables } from "./table_client.js";
 
-const MOST_LANES = 12;
+const MOST_DRAWN_AT_ONCE = 12;
 const GROUPED = ["thread", "process", "text"];
 
 /** `drawn` = { add(entries) }; returns { element, status }. */
@@ -34,7 +34,7 @@ export function createDrawForm({ address, id, about, drawn, isOfThisRun }) {
       const loaded = await loadTables(address, `/${id}/members/${group}`);
       if (per.input.value !== group) return;
       members = loaded.members.filter(([code]) => code >= 0);
-      const first = members.length > MOST_LANES ? `the ${MOST_LANES} with most rows, of ${formatCount(loaded.count)}` : `all ${formatCount(members.length)}`;
+      const first = members.length > MOST_DRAWN_AT_ONCE ? `the ${MOST_DRAWN_AT_ONCE} with most rows, of ${formatCount(loaded.count)}` : `all ${formatCount(members.length)}`;
       const options = members.map(([code, text, rows]) => [code, `${cleanText(text, 60) || "(empty)"} · ${formatCount(rows)}`]);
       which.input.replaceChildren(...[["", first], ...options].map(([value, text]) => make("option", { value }, text)));
     } catch (error) {
@@ -48,7 +48,7 @@ export function createDrawForm({ address, id, about, drawn, isOfThisRun }) {
     const value = what.input.value === "" ? "" : `v${what.input.value}`;
     const group = per.input.value;
     if (group !== "" && members === null) return;
-    const codes = which.input.value === "" ? members?.slice(0, MOST_LANES).map(([code]) => code) : [which.input.value];
+    const codes = which.input.value === "" ? members?.slice(0, MOST_DRAWN_AT_ONCE).map(([code]) => code) : [which.input.value];
     const entries = group === "" ? [`${id}${value}`] : codes.map((code) => `${id}${value}g${group}m${code}`);
     const added = drawn.add(entries);
     status.textContent = added > 0 ? `${formatCount(added)} ${added === 1 ? "lane" : "lanes"} drawn in the timeline, in its group Tables.` : "That is drawn already.";

@@ -4,7 +4,7 @@ import { formatCount } from "/report-assets/numbers.js";
 import { oncePerFrame } from "/report-assets/store.js";
 import { cellText, conditionHint, headingOf, isNumber } from "./table_cells.js";
 
-export const ROW_PX = 22;
+const GRID_ROW_PX = 22;
 /** Browsers draw no element of more than some 10^7 pixels: beyond this height, the scroll bar stands for parts of the table. */
 const MOST_PX = 6_000_000;
 const BLOCK_ROWS = 100;
@@ -32,12 +32,12 @@ export function createGrid(handlers) {
   let generation = 0;
 
   const headHeight = () => head.offsetHeight;
-  const inSight = () => Math.max(1, Math.floor((element.clientHeight - headHeight()) / ROW_PX));
+  const inSight = () => Math.max(1, Math.floor((element.clientHeight - headHeight()) / GRID_ROW_PX));
   const lastTop = () => Math.max(0, count - inSight());
-  const height = () => Math.min(MOST_PX, count * ROW_PX + headHeight() + 2);
-  const isCoarse = () => count * ROW_PX > MOST_PX - 1000;
+  const height = () => Math.min(MOST_PX, count * GRID_ROW_PX + headHeight() + 2);
+  const isCoarse = () => count * GRID_ROW_PX > MOST_PX - 1000;
   const reach = () => Math.max(1, height() - element.clientHeight);
-  const scrollOf = (row) => (isCoarse() ? (row / Math.max(1, lastTop())) * reach() : row * ROW_PX);
+  const scrollOf = (row) => (isCoarse() ? (row / Math.max(1, lastTop())) * reach() : row * GRID_ROW_PX);
 
   function go(row) {
     top = Math.max(0, Math.min(lastTop(), row));
@@ -47,7 +47,7 @@ export function createGrid(handlers) {
 
   element.addEventListener("scroll", () => {
     const shown = scrollOf(top);
-    if (Math.abs(element.scrollTop - shown) > 1) top = isCoarse() ? (element.scrollTop / reach()) * lastTop() : element.scrollTop / ROW_PX;
+    if (Math.abs(element.scrollTop - shown) > 1) top = isCoarse() ? (element.scrollTop / reach()) * lastTop() : element.scrollTop / GRID_ROW_PX;
     draw();
   });
   element.addEventListener(
@@ -55,7 +55,7 @@ export function createGrid(handlers) {
     (event) => {
       if (!isCoarse() || event.ctrlKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) return;
       event.preventDefault(); // a step of the wheel would skip thousands of rows
-      go(top + (event.deltaMode === 1 ? event.deltaY : event.deltaY / ROW_PX));
+      go(top + (event.deltaMode === 1 ? event.deltaY : event.deltaY / GRID_ROW_PX));
     },
     { passive: false },
   );
