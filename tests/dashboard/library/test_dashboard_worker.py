@@ -13,6 +13,7 @@ from library_support import (
     BUNDLE_VERDICT,
     EXPORTS,
     EXPORTS_VERDICT,
+    XML,
     opened,
     settled,
     upload,
@@ -172,6 +173,18 @@ def test_what_was_not_foreseen_leaves_a_log(workers: Workers, tmp_path: Path) ->
         )
         log = (library._store.recording(recording.id) / "worker.log").read_text()
         assert "no such thing" in log
+
+
+@pytest.mark.integration
+def test_workers_of_other_libraries_do_what_they_are_for(
+    workers: Workers, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The recordings of ``reading`` are read while other tests make workers fail."""
+    workers.do("fail")
+    with opened(tmp_path_factory.mktemp("other"), ONE) as library:
+        assert settled(library, upload(library, "empty.xml", XML)).message.startswith(
+            "empty.xml: holds no table"
+        )
 
 
 @pytest.mark.integration

@@ -1,6 +1,8 @@
 """Python imports this at its start when the folder is on PYTHONPATH: a worker that misbehaves on request.
 
 WORKER_DOES is "hang" (with a child of its own), "grow" or "fail"; WORKER_NOTES is a folder for process ids.
+Only workers of libraries beside that folder do it: those of another test's library, which is read in the
+background all the while, inherit the variables, too.
 """
 
 import os
@@ -31,6 +33,8 @@ def open_source(path, progress, **_options):
 
 
 if "WORKER_DOES" in os.environ and sys.argv[0] == "-m":
-    from tracekit import detect
+    own = os.path.join(os.path.dirname(os.environ["WORKER_NOTES"]), "")
+    if any(argument.startswith(own) for argument in sys.orig_argv):
+        from tracekit import detect
 
-    detect.open_source = open_source
+        detect.open_source = open_source
