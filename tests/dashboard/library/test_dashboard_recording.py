@@ -221,9 +221,14 @@ def test_a_server_that_is_interrupted_or_killed_costs_no_recording(
         start_new_session=True,
         stderr=subprocess.DEVNULL,
     )
-    wait_for(lambda: list(tmp_path.glob("library/recorded/*/*.trace")))
-    os.killpg(server.pid, number)
-    server.wait(60)
+    try:
+        wait_for(lambda: list(tmp_path.glob("library/recorded/*/*.trace")))
+        os.killpg(server.pid, number)
+        server.wait(60)
+    finally:
+        if server.poll() is None:
+            os.killpg(server.pid, signal.SIGKILL)
+            server.wait()
     wait_for(lambda: xctrace.running() == [])
     with opened(tmp_path / "library") as library:
         desk_of(library, tmp_path)
