@@ -17,8 +17,8 @@ export function createDrawForm({ address, id, about, drawn, isOfThisRun }) {
   const which = select("Lanes", []);
   which.label.hidden = true;
   const button = make("button", { type: "button" }, "Draw");
-  const body = make("div", { className: "menu-body" }, what.label, per.label, which.label, button);
-  const element = make("details", { className: "menu" }, make("summary", {}, "Draw in the timeline"), body);
+  const body = make("div", { className: "table-menu-body" }, what.label, per.label, which.label, button);
+  const element = make("details", { className: "table-menu" }, make("summary", {}, "Draw in the timeline"), body);
   element.hidden = !about.has_time || !isOfThisRun || about.rows === 0;
   const initial = about.columns.find(({ kind }) => kind === "thread");
   if (about.schema === "thread-state" && initial) per.input.value = String(initial.number);

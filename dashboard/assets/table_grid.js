@@ -9,7 +9,7 @@ const GRID_ROW_PX = 22;
 const MOST_PX = 6_000_000;
 const BLOCK_ROWS = 100;
 const MOST_BLOCKS = 60;
-const WIDTHS = { time: 112, duration: 112, size: 112, number: 104, hex: 130, boolean: 72 };
+const WIDTHS = { time: 136, duration: 112, size: 112, number: 104, hex: 130, boolean: 72 };
 const KIND_WIDTHS = { stack: 260, thread: 220, process: 180, parts: 260 };
 const TEXT_WIDTH = 170;
 

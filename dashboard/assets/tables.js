@@ -203,7 +203,7 @@ function createColumnChooser(columns, changed) {
     return [box, make("label", { title: cleanText(name, 80) }, box, ` ${cleanText(title, 60)}`)];
   });
   const all = make("button", { type: "button", onclick: () => changed(columns.map(({ number }) => number)) }, "All");
-  const element = make("details", { className: "menu" }, summary, make("div", { className: "menu-body" }, all, ...boxes.map(([, label]) => label)));
+  const element = make("details", { className: "table-menu" }, summary, make("div", { className: "table-menu-body" }, all, ...boxes.map(([, label]) => label)));
   return {
     element,
     show(numbers) {
