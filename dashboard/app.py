@@ -22,7 +22,7 @@ from dashboard.errors import Busy, NotFound
 from dashboard.library.library import Library
 from dashboard.pages import compare
 from dashboard.pages.frame import frame, not_found, problem
-from dashboard.routes import bundle, downloads, samples, tables, uploads, views
+from dashboard.routes import bundle, downloads, notes, samples, tables, uploads, views
 from dashboard.routes import compare as compare_routes
 from dashboard.settings import Settings
 
@@ -79,6 +79,7 @@ def create_app(settings: Settings, library: Library) -> dash.Dash:
     tables.register(app.server, library)
     uploads.register(app.server, library)
     downloads.register(app.server, library)
+    notes.register(app.server, library)
     compare_routes.register(app.server, library)
     auth.protect(app.server, settings, app.csp_hashes())
     return app

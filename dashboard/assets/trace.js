@@ -4,6 +4,7 @@ import { make } from "/report-assets/dom.js";
 import { countOf } from "/report-assets/numbers.js";
 import { showProblem, startPage } from "/report-assets/page.js";
 import { SERVER_IS_BACK } from "./alive.js";
+import { libraryKeeper } from "./notes_keeper.js";
 import { fetchChecked } from "./requests.js";
 import { createDrawnLanes } from "./drawn_lanes.js";
 import { rowDetails } from "./row_detail.js";
@@ -21,16 +22,17 @@ export async function showRecording(element) {
     const view = fetchChecked(`${address}/view`).then((response) => response.arrayBuffer());
     view.catch(() => {}); // reported below, once the sections are shown
     const report = await fetchSections(`${address}/sections`);
-    const own = [sectionOf("timeline", "Timeline", make("p", { className: "note no-script" }, "Loading …")), sectionOf("samples", "Samples"), sectionOf("tables", "Tables")];
+    const own = [sectionOf("timeline", "Timeline", make("p", { className: "note no-script" }, "Loading …")), sectionOf("samples", "Samples"), sectionOf("tables", "Tables"), make("section", { id: "notes", "aria-labelledby": "notes-heading" })];
     const distributions = document.getElementById("distributions"); // made by the server: Dash draws its figures
     const bench = createWorkbench(document.getElementById("bench"), [...report, ...own, ...(distributions ? [distributions] : [])]);
     showHeadline(document.getElementById("headline"), report);
     const read = readView(await view);
     status.textContent = "";
-    const { store, source } = startPage(read, sourceOf(read, address), (newStore, page) => {
+    const arrange = (newStore, page) => {
       page.kinds = { row: rowDetails(address) };
       bench.arrange(newStore, page);
-    });
+    };
+    const { store, source } = startPage(read, sourceOf(read, address), arrange, libraryKeeper(address));
     addEventListener(SERVER_IS_BACK, () => source.retry());
     showSampleList(document.getElementById("samples"), { address, view: read, store });
     const drawn = createDrawnLanes({ address, source, store, announce: (text) => (status.textContent = text) });

@@ -20,6 +20,8 @@ class DownloadFormat:
     media_type: str
     command: tuple[str, ...]
     can_redact: bool = False
+    has_notes: bool = False
+    """True if notes pinned to times are part of it (``--note-at``)."""
     needs: str = ""
     """The module of an optional dependency."""
 
@@ -53,6 +55,7 @@ FORMATS = {
             "text/html",
             _report("html"),
             can_redact=True,
+            has_notes=True,
         ),
         DownloadFormat(
             "markdown",
@@ -62,6 +65,7 @@ FORMATS = {
             "text/markdown",
             _report("markdown"),
             can_redact=True,
+            has_notes=True,
         ),
         DownloadFormat(
             "png",
@@ -71,6 +75,7 @@ FORMATS = {
             "image/png",
             _report("png"),
             can_redact=True,
+            has_notes=True,
             needs="PIL",
         ),
         DownloadFormat(
@@ -81,6 +86,7 @@ FORMATS = {
             "image/svg+xml",
             _report("svg"),
             can_redact=True,
+            has_notes=True,
         ),
         DownloadFormat(
             "windows",

@@ -9,6 +9,7 @@ recording again, or purging it, removes both::
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -75,9 +76,11 @@ class Downloads:
             return analysis
         if redact:
             self._check_process(recording_id, process)
-        output = analysis.parent / _FOLDER / file_format.file_name(file_format.name, redact, process)
+        notes = _notes(self._library, recording_id) if file_format.has_notes else ()
+        name = file_format.file_name(file_format.name + _mark(notes), redact, process)
+        output = analysis.parent / _FOLDER / name
         redacting = (*(("--redact",) if redact else ()), *(("--process", process) if process else ()))
-        options = (*self._library.arguments(recording_id), *redacting)
+        options = (*self._library.arguments(recording_id), *redacting, *notes)
         key = (*split(recording_id), output.name)
         with self._lock:
             if output.is_file():
@@ -162,6 +165,17 @@ class Downloads:
             raise Conflict(f"This download of {recording.name} was stopped: the dashboard is ending.")
         if problem := _problem(result, recording, work):
             raise DownloadFailed(problem)
+
+
+def _notes(library: ReadyRecordings, recording_id: str) -> tuple[str, ...]:
+    """Return the options that pin a recording's notes."""
+    pinned = ((f"{note.time_ns}ns", note.text) for note in library.notes.of(recording_id))
+    return tuple(word for time, text in pinned for word in ("--note-at", time, text))
+
+
+def _mark(notes: tuple[str, ...]) -> str:
+    """Return what the name of a file with these notes has besides: with others, it is another file."""
+    return f"-{hashlib.sha256(json.dumps(notes).encode()).hexdigest()[:12]}" if notes else ""
 
 
 def _inputs(recording: Recording, folder: Path, work: Path) -> list[Path]:

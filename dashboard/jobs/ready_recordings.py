@@ -7,10 +7,15 @@ from typing import Protocol
 
 from dashboard.errors import Conflict
 from dashboard.library.catalog import Recording
+from dashboard.library.notes import PinnedNotes
 
 
 class ReadyRecordings(Protocol):
     """The methods of ``Library`` that downloads and comparisons use."""
+
+    @property
+    def notes(self) -> PinnedNotes:
+        """The notes pinned to times of recordings."""
 
     def recording(self, recording_id: str) -> Recording:
         """Return a recording, with a message if its file has changed since it was read."""

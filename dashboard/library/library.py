@@ -31,6 +31,7 @@ from dashboard.library.catalog import (
 )
 from dashboard.library.inputs import fingerprint, head_of, refuse_unknown, size_of
 from dashboard.library.names import note_text, shown_name, tag_list
+from dashboard.library.notes import PinnedNotes
 from dashboard.library.reading_results import ANALYSIS, OF_VARIANT, SECTIONS_FILE, VIEW
 from dashboard.library.store import Store, new_id, split
 from dashboard.library.uploads import Uploads
@@ -61,6 +62,7 @@ class Library:
         self._dropping = threading.Lock()
         self.queue = JobQueue(limits.jobs)
         self._jobs = ReadingJobs(self._store, self._catalog, self.queue, limits)
+        self.notes = PinnedNotes(lambda name: self._store.recording(split(name)[0]))
         self.downloads = Downloads(self, self.queue, limits)
         self.tables = TableJobs(self, self.queue, limits)
         self.comparisons = Comparisons(self, self._store, self.queue, limits)

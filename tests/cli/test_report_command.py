@@ -283,6 +283,37 @@ def test_the_writers_words_reach_the_report(tmp_path: Path) -> None:
     assert (header["title"], header["note"]) == ("Slow <4.2>", "see\nbelow")
 
 
+def test_notes_at_times_travel_with_the_report(tmp_path: Path) -> None:
+    notes = ("--note-at", "264.8ms", "since  here\non the <b>CPU", "--note-at", "0s", "--begin")
+    for name in ("x.html", "x.md", "x.svg"):
+        assert run(FALLBACK, *notes, "-o", tmp_path / name).exit_code == 0
+    html, markdown, svg = ((tmp_path / name).read_text() for name in ("x.html", "x.md", "x.svg"))
+    header, _ = view_in(html)
+    assert header["notes"] == [
+        {"time_ns": 0, "text": "--begin"},
+        {"time_ns": 264_800_000, "text": "since here on the <b>CPU"},
+    ]
+    assert "<strong>264.800 ms</strong> since here on the &lt;b&gt;CPU</li>" in html
+    assert "- 264.800 ms: since here on the &lt;b&gt;CPU" in markdown
+    assert "since here on the &lt;b&gt;CPU</text>" in svg
+
+
+@pytest.mark.parametrize(
+    ("time", "text", "problem"),
+    [
+        ("12.5", "x", "'12.5' is not a valid time"),
+        ("1ms", " \n", "A note has no text"),
+        ("1ms", "x" * 501, "at most 500 letters, and this one has 501"),
+        ("9s", "late", "The note 'late' is at 9,000.000 ms, and the run ends at 568"),
+    ],
+)
+def test_what_is_no_note_is_refused(time: str, text: str, problem: str, tmp_path: Path) -> None:
+    result = run(FALLBACK, "--note-at", time, text, "-o", tmp_path / "x.html")
+    assert result.exit_code == 2
+    assert problem in result.stderr
+    assert not (tmp_path / "x.html").exists()
+
+
 # Commands -------------------------------------------------------------------------------------------------
 
 COMMAND = "xctrace record --template 'CPU <Profiler>' --launch -- /Users/jo/App.app --token hunter2"

@@ -38,6 +38,7 @@ from tracekit.analysis import Analysis
 from tracekit.model.trace import Issue
 from tracekit.report.html import page, sections
 from tracekit.report.html.page import to_html
+from tracekit.report.viewmodel.notes import Note
 from tracekit.report.viewmodel.view import Extras, view_block
 
 pytestmark = pytest.mark.integration
@@ -311,13 +312,14 @@ def test_names_show_as_they_are(kind: str) -> None:
     assert HOSTILE[kind] in view.texts(view.header["windows"]["model"])
 
 
-@pytest.mark.parametrize("where", ["title", "note", "commands"])
+@pytest.mark.parametrize("where", ["title", "note", "notes", "commands"])
 @pytest.mark.parametrize("kind", [*HOSTILE, "surrogate"])
 def test_the_writers_words_are_text_as_well(kind: str, where: str) -> None:
     word = {**HOSTILE, "surrogate": "a\udc80\ud800"}[kind]
 
     def report(value: str) -> Parsed:
-        words: Any = {"commands": (value,)} if where == "commands" else {where: value}
+        held = {"commands": (value,), "notes": (Note(5, value),)}
+        words: Any = {where: held.get(where, value)}
         text = to_html(recording("kperf-samples-macos26"), Extras(**words))
         assert text.encode("utf-8")
         return parsed(text)

@@ -14,6 +14,7 @@ from dashboard.errors import Conflict, NotFound
 from dashboard.jobs.downloads import Downloads
 from dashboard.jobs.queue import JobQueue
 from dashboard.library.catalog import DiskUse, Recording
+from dashboard.library.notes import PinnedNotes
 from dashboard.library.uploads import Unfinished
 from dashboard.settings import Limits
 
@@ -78,6 +79,7 @@ class FakeLibrary:
         self.held = {recording_.id: recording_ for recording_ in recordings or (recording(),)}
         self.uploads = FakeUploads()
         self.queue = JobQueue()
+        self.notes = PinnedNotes(lambda _recording_id: folder)
         self.downloads = Downloads(self, self.queue, Limits())
         self.asked: list[tuple[str, str]] = []
         (folder / "view.bin.gz").write_bytes(gzip.compress(b"the view", mtime=0))

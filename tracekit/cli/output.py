@@ -20,7 +20,7 @@ from tracekit.text import format_size, plural
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _QUIET_SECONDS = 1.0
-_NO_INPUTS = frozenset({"output", "junit", "report", "report_file", "title", "note", "link"})
+_NO_INPUTS = frozenset({"output", "junit", "report", "report_file", "title", "note", "notes", "link"})
 """Parameters of commands that name an output, or are text for people."""
 _TABLES = (".xml", ".gz", ".zip", ".tar", ".tgz")
 """Endings of recordings in a folder; any other file beside them, such as a report, may be overwritten."""

@@ -44,6 +44,14 @@ FORMATS = {
 )
 @click.option("--title", default="", metavar="TEXT", help="The report's heading.")
 @click.option("--note", default="", metavar="TEXT", help="A paragraph below the heading: what to look at.")
+@click.option(
+    "--note-at",
+    "notes",
+    nargs=2,
+    multiple=True,
+    metavar="TIME TEXT",
+    help="A note at a time since the run's start, such as 12.5ms; a flag in the timeline. Repeatable.",
+)
 @click.option("--link", default="", metavar="URL", help="Address of a ticket or a commit.")
 @click.option(
     "--redact",
@@ -59,6 +67,7 @@ def report_command(
     format_: str | None,
     title: str,
     note: str,
+    notes: tuple[tuple[str, str], ...],
     link: str,
     redact: bool,
     full: bool,
@@ -75,6 +84,7 @@ def report_command(
       tracekit report MyApp.trace
       tracekit report MyApp.trace -o slow.html --title "Slow since 4.2" --link https://example.com/1234
       tracekit report MyApp.trace --redact -o public.html
+      tracekit report MyApp.trace --note-at 264.8ms "since here on the CPU"
       tracekit report MyApp.trace -o timeline.png
       tracekit report MyApp.trace --format markdown -o - | pbcopy
     """
@@ -86,22 +96,29 @@ def report_command(
         raise UsageError("--full is for HTML: no other format has samples.")
     if (title or note or link) and chosen not in ("html", "markdown"):
         raise UsageError("--title, --note and --link are for HTML and Markdown.")
+    if notes and chosen not in ("html", "markdown", "png", "svg"):
+        raise UsageError("--note-at is for HTML, Markdown, PNG and SVG.")
     if chosen == "png" and target == "-" and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError("PNG is a binary format: write it to a file with -o FILE.png.")
 
     from tracekit.record.journal import recorded_commands
-    from tracekit.report.viewmodel.view import Extras
+    from tracekit.report.viewmodel.notes import check_notes, parse_notes
+    from tracekit.report.viewmodel.view import Extras, duration_of
 
+    pinned = parse_notes(notes)
     if link and not Extras(link=link).web_link:
         raise UsageError(f"--link {link}: not a web address. Give one that begins with https:// or http://.")
     commands = () if redact or len(inputs) != 1 else recorded_commands(Path(inputs[0]))
     analysis = analyse(inputs, options, redact=redact)
+    check_notes(pinned, duration_of(analysis))
     if chosen == "json":
         from tracekit.report.analysis.json import json_pieces
 
         write_json(json_pieces(analysis), len(analysis.window_rows), target, force)
     else:
-        write_output(written(chosen, analysis, Extras(title, note, link, commands), full), target, force)
+        write_output(
+            written(chosen, analysis, Extras(title, note, link, commands, pinned), full), target, force
+        )
 
 
 def written(chosen: str, analysis: Analysis, extras: Extras, full: bool) -> str | bytes:
@@ -128,7 +145,7 @@ def written(chosen: str, analysis: Analysis, extras: Extras, full: bool) -> str 
     from tracekit.report.pictures.svg import to_svg
     from tracekit.report.pictures.timeline import timeline_picture
 
-    picture = timeline_picture(analysis)
+    picture = timeline_picture(analysis, extras.notes)
     return to_png(picture) if chosen == "png" else f"{to_svg(picture)}\n"
 
 

@@ -165,6 +165,14 @@ def parse_window(text: str) -> Window:
     return _user_window(start_ns, _nanoseconds(end[1], end[2]), text, "manual", f"'{text}'")
 
 
+def parse_time(text: str) -> int:
+    """Return the nanoseconds of a time such as ``12.5ms`` (units ns, us, ms, s), or raise ``UsageError``."""
+    time = _TIME.fullmatch(text)
+    if time is None or time[2] is None or (time_ns := _nanoseconds(time[1], time[2])) > _LATEST_NS:
+        raise UsageError(f"'{text}' is not a valid time. Write it with a unit, such as 12.5ms.")
+    return time_ns
+
+
 def _user_window(start_ns: int, end_ns: int, label: str, source: str, name: str) -> Window:
     if end_ns > _LATEST_NS:
         raise UsageError(f"The window {name} ends after 146 years.")

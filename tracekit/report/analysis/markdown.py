@@ -36,6 +36,7 @@ def to_markdown(analysis: Analysis, extras: Extras | None = None) -> str:
         f"### {_said(extras.title or analysis.trace.info.name)}",
         f"**{_said(wording.headline(analysis.answer))}**",
         _said(extras.note, _LONGEST_NOTE) if extras.note else "",
+        "\n".join(f"- {format_ms(note.time_ns)}: {_said(note.text, _LONGEST_NOTE)}" for note in extras.notes),
         f"<{extras.web_link}>" if extras.web_link else "",
         findings_markdown(analysis.findings, analysis.trace.info),
         _issues(notes.whole),

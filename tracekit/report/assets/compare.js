@@ -24,7 +24,7 @@ export function startComparison(sources) {
   const tooltip = createTooltip();
   const help = createHelpSheet({
     scope: "Keys apply to the timeline with the focus, or to the first one if nothing has the focus.",
-    without: ["/"], // a comparison has no filter
+    without: ["/", "n"], // a comparison has no filter and no notes
   });
   const both = { whole: null };
   // The sides need the extent of both runs, which is known once the sides are: `both.whole` is filled in below.

@@ -1,4 +1,5 @@
 // Texts for what the timeline shows: as a whole, and under the pointer.
+import { flagsOf } from "./draw_notes.js";
 import { intervalAt } from "./intervals.js";
 import { cleanText, countOf, formatCount, formatDuration, formatPercent, formatTime, formatTrack } from "./numbers.js";
 import { lineAt } from "./rows.js";
@@ -36,18 +37,25 @@ export function describeAt(source, row, time, y, view, width) {
   const nothing = { range: null, chosen: null, sample: null };
   const describer = row && (row.describe ?? DESCRIBERS[row.kind]);
   if (!describer) return { ...nothing, lines: [] };
-  const described = describer({ source, row, time, y, pixelNs });
+  const described = describer({ source, row, time, y, pixelNs, view, width });
   if (!described) return { ...nothing, lines: [row.label, timeText] };
   return { ...nothing, ...described, lines: [...described.lines, timeText] };
 }
 
 const DESCRIBERS = {
+  notes: describeNote,
   windows: describeWindow,
   span: describeSpan,
   signposts: describeSignpost,
   thread: describeThread,
   track: describeTrack,
 };
+
+function describeNote({ row, time, pixelNs, view, width }) {
+  const x = (time - view.from) / pixelNs;
+  const flag = flagsOf(row.notes, view, width).findLast((candidate) => x >= candidate.x - NEAR_PX && x <= candidate.x + candidate.width);
+  return flag ? { lines: [`Note at ${formatTime(flag.note.time, pixelNs)}`, cleanText(flag.note.text, 500)], note: flag.note } : null;
+}
 
 function describeWindow({ source, row, time, y, pixelNs }) {
   const intervals = source.calls[row.index];

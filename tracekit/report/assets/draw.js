@@ -1,4 +1,5 @@
 // Draws the timeline's rows, its axis, and the overlay: selection, pointer, cursor.
+import { drawNotes } from "./draw_notes.js";
 import { drawSignposts, drawSpan, drawWindows } from "./draw_intervals.js";
 import { laneId } from "./lanes.js";
 import { formatTime, formatTrack } from "./numbers.js";
@@ -36,6 +37,7 @@ export function drawRows(frame) {
 }
 
 const DRAWERS = {
+  notes: drawNotes,
   windows: drawWindows,
   span: drawSpan,
   signposts: drawSignposts,

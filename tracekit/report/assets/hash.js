@@ -1,5 +1,6 @@
 // The page's state in the address, so that a link shows the same. Only values other than the initial ones are written.
 import { readLaneIds } from "./lanes.js";
+import { readNotes, writeNotes } from "./notes.js";
 import { INITIAL_STATE } from "./store.js";
 import { parseChain } from "./transforms.js";
 
@@ -54,6 +55,7 @@ const FIELDS = [
   ["scope", "tableScope", String, (text) => (text === "whole" ? text : null)],
   ["draw", "drawn", (list) => list.join("."), (text) => text.split(".").filter((entry) => DRAWN_LANE.test(entry)).slice(0, MOST_DRAWN)],
   ["split", "timelineShare", String, (text) => (/^[1-9]\d$/.test(text) ? Number(text) : null)],
+  ["notes", "ownNotes", writeNotes, readNotes],
   ["width", "namesWidth", String, (text) => (/^\d{2,4}$/.test(text) ? Number(text) : null)],
 ];
 

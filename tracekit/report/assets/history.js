@@ -35,8 +35,9 @@ export function keepHistory(store, duration, lanes) {
     clearTimeout(pause); // what was not written yet is gone, as is a half-drawn selection
     isStep = false;
     isRestoring = true;
-    const { theme } = store.state; // belongs to the reader, not to a step
-    store.set({ ...INITIAL_STATE, view: { from: 0, to: duration }, theme, ...readHash(location.hash, duration, lanes) });
+    const { theme, notes, ownNotes } = store.state; // belong to the reader, not to a step
+    store.set({ ...INITIAL_STATE, view: { from: 0, to: duration }, theme, ...readHash(location.hash, duration, lanes), notes, ownNotes });
     isRestoring = false;
+    follow(false)(); // an earlier address lacks later notes
   });
 }

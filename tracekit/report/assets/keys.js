@@ -21,6 +21,7 @@ export const TIMELINE_KEYS = [
     run: (actions) => actions.stepInterval(-1),
   },
   { keys: ["."], help: "Next interval or signpost of that lane", run: (actions) => actions.stepInterval(1) },
+  { keys: ["n"], help: "Pin a note to the start of the selection", run: (actions) => actions.note() },
   { keys: ["Escape"], help: "Clear the selection", run: (actions) => actions.clear() },
   { keys: ["/"], help: "Filter", run: (actions) => actions.filter() },
   { keys: ["l"], help: "Find lanes by name", run: (actions) => actions.findLanes() },
@@ -41,6 +42,7 @@ export const MOUSE_HELP = [
   ["Click on the name of a lane of intervals", "Select the next one"],
   ["Drag a lane's name (on a touch screen: hold, then drag)", "Move the lane within its group"],
   ["Alt + ↑, Alt + ↓ on a lane's name or pin", "Move the lane up or down"],
+  ["Click on a note's flag", "Change or delete the note"],
   ["Pin beside a lane's name", "Keep the lane at the top"],
   ["Drag the edge of the names, or ← and → on it", "Change the names' width; double click resets it"],
 ];

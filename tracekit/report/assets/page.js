@@ -8,6 +8,7 @@ import { createLatency } from "./histogram.js";
 import { keepHistory } from "./history.js";
 import { createInspector } from "./inspector.js";
 import { createLegend } from "./legend.js";
+import { addressKeeper, createNotes, notesOfView } from "./notes.js";
 import { formatCount, formatDuration, formatTime } from "./numbers.js";
 import { readPalette } from "./palette.js";
 import { createStaleMarks, createProblems } from "./problems.js";
@@ -29,16 +30,20 @@ const STALE_SUMMARY = "The figures below are those of the previous selection.";
 
 /**
  * Starts the interactive parts of a page for a view (readView); returns its store and source. `arrange(store, page)` places
- * the sections before they are filled; without it they stay one below the other.
+ * the sections before they are filled; without it they stay one below the other. `keeper` keeps the notes (notes.js); without
+ * it they are in the address.
  */
-export function startPage(view, source = memorySource(view), arrange = () => {}) {
+export function startPage(view, source = memorySource(view), arrange = () => {}, keeper = null) {
   const duration = view.duration_ns;
   const fromHash = readHash(location.hash, duration, view.lanes.length);
   const store = createStore({ view: { from: 0, to: duration }, ...rememberedTheme(), ...fromHash });
+  store.set({ notes: (keeper ? null : store.state.ownNotes) ?? notesOfView(view) });
   const page = createPage(source, store);
   document.documentElement.classList.add("live");
   arrange(store, page);
-  fillSections(source, store, page);
+  const timeline = fillSections(source, store, page);
+  const notes = document.getElementById("notes") ?? sectionAfter(document.getElementById("timeline"), "notes");
+  createNotes(notes, { store, view, page, actions: timeline.actions, bar: timeline.bar, keeper: keeper ?? addressKeeper(store) });
   followTheme(store, page);
   keepHistory(store, duration, view.lanes.length);
   document.documentElement.dataset.ready = "true";
@@ -120,7 +125,7 @@ function fillSections(source, store, page) {
     timeline.actions.zoomTo(range);
     section("timeline").scrollIntoView({ block: "nearest" });
   };
-  createInspector(section("inspector") ?? inspectorBelow(section("timeline")), { source, store, page, actions: timeline.actions, kinds: page.kinds });
+  createInspector(section("inspector") ?? sectionAfter(section("timeline"), "inspector"), { source, store, page, actions: timeline.actions, kinds: page.kinds });
   linkFindings(section("findings"), view, store, choose);
   const windowsLive = make("div", { id: "windows-live" });
   section("windows").insertBefore(windowsLive, section("windows").querySelector(":scope > .limits")); // its notes stay below
@@ -199,6 +204,7 @@ function fillSections(source, store, page) {
   };
   showSelection(false);
   markBusy();
+  return timeline;
 }
 
 function selectionText(source, { range, lanes, total }, samples) {
@@ -214,9 +220,9 @@ function selectionText(source, { range, lanes, total }, samples) {
   return parts.join(" · ");
 }
 
-/** Where sections stand one below the other, the inspector follows the timeline. */
-function inspectorBelow(timeline) {
-  const section = make("section", { id: "inspector", className: "live-only", "aria-labelledby": "inspector-heading" });
+/** Where sections stand one below the other, the inspector and the notes follow the timeline. */
+function sectionAfter(timeline, id) {
+  const section = make("section", { id, className: "live-only", "aria-labelledby": `${id}-heading` });
   timeline.after(section);
   return section;
 }

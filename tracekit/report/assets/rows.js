@@ -14,7 +14,7 @@ export const ROWS_PADDING_PX = 3;
 /** A thread with less than this part of the work of the busiest one gets a low lane. */
 const LITTLE_WORK = 0.02;
 
-const HEIGHTS = { group: 22, span: 22, signposts: 20, thread: 32, quiet: 22, more: 24, none: 32, track: 34 };
+const HEIGHTS = { notes: 24, group: 22, span: 22, signposts: 20, thread: 32, quiet: 22, more: 24, none: 32, track: 34 };
 const LINES = { windows: 18, span: 18, signposts: 16 };
 const GROUPS = { windows: "Calls", measured: "Measured", threads: "Threads", signposts: "Signposts", tracks: "Tracks", tables: "Tables" };
 
@@ -23,13 +23,13 @@ const GROUPS = { windows: "Calls", measured: "Measured", threads: "Threads", sig
  * list and the `group` in which they can be moved. `chosen` are the state's fields that decide which rows are shown.
  */
 export function timelineRows(source, chosen = {}) {
-  const { closed = [], allThreads = false, pinned = [], order = [], shownLanes = "", cursor = null, unfolded = [] } = chosen;
+  const { closed = [], allThreads = false, pinned = [], order = [], shownLanes = "", cursor = null, unfolded = [], notes = [] } = chosen;
   const lanes = laneRows(source, unfolded);
   const searchText = shownLanes.trim().toLowerCase();
   const cursorLane = cursor && laneId("thread", cursor.lane);
   const isMatch = ({ id, words }) => id === cursorLane || words.toLowerCase().includes(searchText);
   const lanesOf = (ids, group) => ids.map((id) => ({ ...lanes.get(id), group })).filter(isMatch);
-  const rows = [];
+  const rows = notes.length > 0 ? [{ kind: "notes", id: "notes", label: "Notes", notes }] : [];
   const isFoldable = searchText === ""; // a search shows all matches, also in closed groups
   const process = onlyProcess(source.view);
   const add = (key, label, count, members) => {
@@ -48,7 +48,7 @@ export function timelineRows(source, chosen = {}) {
     const count = key === "windows" ? source.view.windows.count : unpinned.length;
     add(key, GROUPS[key], count, lanesOf(unpinned, key));
   }
-  if (rows.length === 0 && searchText !== "") rows.push({ kind: "none", id: "none", label: "no lane has this in its name" });
+  if (rows.every(({ kind }) => kind === "notes") && searchText !== "") rows.push({ kind: "none", id: "none", label: "no lane has this in its name" });
   return placed(rows, pinnedRows);
 }
 

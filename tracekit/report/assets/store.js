@@ -23,6 +23,8 @@ export const INITIAL_STATE = {
   shownLanes: "", // the search for lanes by name or process
   unfolded: [], // ids of lanes that show all rows of their overlapping intervals
   scale: "own", // each thread's lane is as high as its activity; "same": all have one scale
+  notes: [], // { id, time, text }: pinned to times (notes.js), in order of time
+  ownNotes: null, // those that the address has, which replace the view's; null: none were changed
   namesWidth: 0, // the width of the lanes' names in pixels; 0: the style sheet's
   chosen: null, // { kind, … }: what the inspector shows (inspector.js)
   tab: "summary", // the open tab of the workbench

@@ -2,6 +2,7 @@
 import { describeAt, describeTimeline } from "./describe.js";
 import { fitCanvas, make } from "./dom.js";
 import { drawAxis, drawCursor, drawOverlay, drawRows } from "./draw.js";
+import { drawNoteLines } from "./draw_notes.js";
 import { listenToGestures } from "./gestures.js";
 import { runKey } from "./keys.js";
 import { createLabels } from "./labels.js";
@@ -68,6 +69,7 @@ export function createTimeline(container, source, store, page) {
     const frame = { context, ratio, source, rows, view, palette, lanes: selected, mask: page.mask(), scale };
     drawRows({ ...frame, ...size, top });
     for (const draw of layers) draw({ ...frame, ...size, top, rowOf: (id) => placeOf(rows, id, top) });
+    drawNoteLines({ ...frame, ...size }, store.state.notes);
     const head = fitCanvas(axis, size.width, AXIS_HEIGHT);
     drawAxis({ context: head.context, view, width: size.width, height: AXIS_HEIGHT, palette });
     overview.draw(view, range, palette);
@@ -134,7 +136,11 @@ export function createTimeline(container, source, store, page) {
       store.set({ view: panRange(view, distance, source.view.duration_ns) });
     },
     select: (from, to, isDone) => actions.select(timeAt(Math.min(from, to)), timeAt(Math.max(from, to)), isDone),
-    click: (x, y) => actions.choose(describePoint(x, y)),
+    click(x, y) {
+      const described = describePoint(x, y);
+      if (described.note) page.editNote(described.note);
+      else actions.choose(described);
+    },
     doubleClick: (x, y) => actions.zoomTo(describePoint(x, y).range),
     hover: (x, y) => {
       pointer = { x, y };
@@ -168,7 +174,7 @@ export function createTimeline(container, source, store, page) {
     },
     resolved: () => page.announce(""),
   });
-  store.on(["closed", "allThreads", "pinned", "order", "shownLanes", "namesWidth", "unfolded", "drawnLanes"], arrange);
+  store.on(["closed", "allThreads", "pinned", "order", "shownLanes", "namesWidth", "unfolded", "notes", "drawnLanes"], arrange);
   store.on(["cursor"], ({ cursor }) => {
     arrange();
     if (cursor?.isSought) labels.reveal(laneId("thread", cursor.lane));
@@ -178,6 +184,7 @@ export function createTimeline(container, source, store, page) {
   drawAll();
   return {
     actions,
+    bar: labels.bar,
     redraw,
     /** Draws something over the lanes with each picture: `draw(frame)` as drawRows, with rowOf(id): { y, height } or null. */
     addLayer(draw) {

@@ -95,6 +95,7 @@ export function timelineActions(source, store, page) {
     /** Both are replaced once the labels exist. */
     laneInFocus: () => null,
     announce() {},
+    note: () => page.addNote?.(),
     help: () => page.help(),
     filter: () => page.filter(),
   };

@@ -110,8 +110,17 @@ def _log(analysis: Analysis, notes: Footnotes) -> Html | None:
     return join([tag("h3", f"In the log{notes.marks(LOG).head}"), tag("ul", *items, more)])
 
 
-def _timeline(analysis: Analysis, _extras: Extras, _notes: Footnotes) -> Html:
-    return tag("figure", to_svg(timeline_picture(analysis)), id="timeline-static")
+def _timeline(analysis: Analysis, extras: Extras, _notes: Footnotes) -> Html:
+    picture = tag("figure", to_svg(timeline_picture(analysis, extras.notes)), id="timeline-static")
+    return join([picture, _pinned_notes(extras)])
+
+
+def _pinned_notes(extras: Extras) -> Html | None:
+    """Return the notes with their times, for readers without the interactive part."""
+    if not extras.notes:
+        return None
+    items = [tag("li", tag("strong", format_ms(note.time_ns)), f" {note.text}") for note in extras.notes]
+    return tag("div", tag("h3", "Notes"), tag("ul", *items), class_="static-only")
 
 
 def _windows(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:

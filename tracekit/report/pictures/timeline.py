@@ -14,6 +14,7 @@ from tracekit.model.vocabulary import ENGINES
 from tracekit.report import wording
 from tracekit.report.pictures.shapes import Line, Picture, Rect, Words
 from tracekit.report.viewmodel.lanes import Track, span_lanes, thread_lanes, tracks
+from tracekit.report.viewmodel.notes import Note
 from tracekit.report.viewmodel.occupancy import FULL, Plane
 from tracekit.report.viewmodel.view import duration_of
 from tracekit.text import clip, format_thread, printable
@@ -30,18 +31,24 @@ _STEP = 2
 """Points of width of one bin of occupancy."""
 _NICE = (1, 2, 5)
 _FAINT = 0.3
+_LETTER = 6.2
+"""The mean width of a letter of a flag."""
+_SHORTEST_FLAG, _LONGEST_FLAG = 6, 40
 _LETTERS = {"MIXED": "M", "UNKNOWN": "?"}
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns"))
 
 
-def timeline_picture(analysis: Analysis) -> Picture:
-    """Return a picture of the whole run: a lane per line, only the busiest threads, with a legend."""
-    return _Drawing(analysis).picture()
+def timeline_picture(analysis: Analysis, notes: Sequence[Note] = ()) -> Picture:
+    """Return a picture of the whole run: a lane per line, only the busiest threads, with a legend.
+
+    ``notes`` are flags above the lanes, with a line down to the last one.
+    """
+    return _Drawing(analysis, notes).picture()
 
 
 class _Drawing:
-    def __init__(self, analysis: Analysis) -> None:
-        self._analysis = analysis
+    def __init__(self, analysis: Analysis, notes: Sequence[Note]) -> None:
+        self._analysis, self._notes = analysis, notes
         self._duration_ns = duration_of(analysis)
         self._plot = _WIDTH - _LABELS - 2 * _MARGIN
         self._bins = self._plot // _STEP
@@ -68,11 +75,15 @@ class _Drawing:
         title = clip(printable(analysis.trace.info.name), 60)
         picture.add(Words(_MARGIN, 22, title, 14, "text", bold=True))
         picture.add(*lines)
+        for note in self._notes:
+            x = self._x(note.time_ns)
+            picture.add(Line(((x, _HEAD), (x, self._y)), "text"))
         self._legend(height - _LANE)
         return picture
 
     def _lanes(self) -> Sequence[Rect | Line | Words]:
         drawn: list[Rect | Line | Words] = []
+        drawn += self._flags()
         drawn += self._windows()
         for lane in span_lanes(self._analysis, self._bins, self._duration_ns):
             drawn += self._lane(lane.title, "measured", [(str(lane.engine), lane.plane)], lane.other_plane)
@@ -98,6 +109,23 @@ class _Drawing:
             Words(_MARGIN, self._y + 15, clip(printable(name), 30), 12),
             Words(_MARGIN + _LABELS - 10, self._y + 15, clip(printable(detail), 14), 10, "muted", "end"),
         ]
+
+    def _flags(self) -> list[Rect | Line | Words]:
+        """Return a lane of the notes' texts; one that would lie over the one before stays a line."""
+        if not self._notes:
+            return []
+        drawn = self._label("Notes", "")
+        right = 0.0
+        for note in self._notes:
+            x = self._x(note.time_ns)
+            room = int((_WIDTH - _MARGIN - x) / _LETTER)
+            if x < right or room < _SHORTEST_FLAG:
+                continue
+            text = clip(note.text, min(room, _LONGEST_FLAG))
+            right = x + _LETTER * len(text) + _GAP
+            drawn.append(Words(x + 4, self._y + 15, text, 11))
+        self._y += _LANE + _GAP
+        return drawn
 
     def _windows(self) -> list[Rect | Line | Words]:
         windows = self._analysis.window_rows

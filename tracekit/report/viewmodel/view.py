@@ -32,6 +32,7 @@ from tracekit.report.viewmodel.lanes import (
     tracks,
 )
 from tracekit.report.viewmodel.limits import Footnotes, issue_documents, window_marks
+from tracekit.report.viewmodel.notes import Note
 from tracekit.report.viewmodel.occupancy import TILE_BINS, TILE_LANES, level_count
 from tracekit.report.viewmodel.payload import FORMAT, Arrays, Strings
 from tracekit.report.viewmodel.run_tables import counter_table, engine_rows, latency_table
@@ -62,6 +63,8 @@ class Extras:
     note: str = ""
     link: str = ""
     commands: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+    """Pinned to times, in their order."""
 
     @property
     def web_link(self) -> str:
@@ -113,6 +116,7 @@ class _Builder:
             "title": extras.title,
             "note": extras.note,
             "link": extras.web_link,
+            **({"notes": [asdict(note) for note in extras.notes]} if extras.notes else {}),
             "verdict": wording.headline(analysis.answer),
             "findings": finding_places(analysis),
             "duration_ns": self._duration_ns,

@@ -1,0 +1,89 @@
+"""Notes pinned to times of a recording: a small file beside its results, which reading it again leaves alone.
+
+recordings/<id>/notes.json    {"notes": [{"id", "time_ns", "text"}]}, replaced as a whole
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from dashboard.errors import Conflict, NoSpace, NotFound
+from dashboard.library.names import one_line
+from tracekit.errors import UsageError
+from tracekit.report.viewmodel.notes import MAX_NOTE_LETTERS, MAX_NOTES
+
+_FILE = "notes.json"
+_ID = re.compile(r"[0-9a-f]{8,32}")
+
+
+@dataclass(frozen=True)
+class PinnedNote:
+    """A note with the id that the page gave it; ``text`` is other people's."""
+
+    id: str
+    time_ns: int
+    text: str
+
+
+class PinnedNotes:
+    """The notes of all recordings; safe to use from several threads. ``folder_of`` raises ``NotFound``."""
+
+    def __init__(self, folder_of: Callable[[str], Path]) -> None:
+        self._folder_of = folder_of
+        self._lock = threading.Lock()
+
+    def of(self, recording_id: str) -> list[PinnedNote]:
+        """Return a recording's notes in order of time."""
+        try:
+            document = json.loads((self._folder_of(recording_id) / _FILE).read_bytes())
+        except FileNotFoundError:
+            return []
+        except ValueError as error:
+            raise Conflict(f"The notes of this recording ({_FILE} in its folder) are damaged.") from error
+        notes = [PinnedNote(**note) for note in document["notes"]]
+        return sorted(notes, key=lambda note: (note.time_ns, note.id))
+
+    def put(self, recording_id: str, note_id: str, time_ns: int, text: str) -> PinnedNote:
+        """Add a note, or change the one of that id; raise ``UsageError`` for what is no note."""
+        line = one_line(text)
+        if not _ID.fullmatch(note_id):
+            raise NotFound("There is no such note.")
+        if not line or len(line) > MAX_NOTE_LETTERS:
+            raise UsageError(f"A note has 1 to {MAX_NOTE_LETTERS} letters, and this one has {len(line):,}.")
+        note = PinnedNote(note_id, time_ns, line)
+        with self._lock:
+            notes = {each.id: each for each in self.of(recording_id)}
+            notes[note_id] = note
+            if len(notes) > MAX_NOTES:
+                raise Conflict(f"A recording has at most {MAX_NOTES} notes. Delete one first.")
+            self._write(recording_id, notes.values())
+        return note
+
+    def remove(self, recording_id: str, note_id: str) -> None:
+        """Remove a note; without it, do nothing."""
+        with self._lock:
+            notes = self.of(recording_id)
+            remaining = [note for note in notes if note.id != note_id]
+            if len(remaining) < len(notes):
+                self._write(recording_id, remaining)
+
+    def _write(self, recording_id: str, notes: Iterable[PinnedNote]) -> None:
+        folder = self._folder_of(recording_id)
+        draft = folder / f"{_FILE}.draft"
+        document = {"notes": [asdict(note) for note in notes]}
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with draft.open("w", encoding="utf-8") as file:
+                json.dump(document, file, ensure_ascii=True)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(folder / _FILE)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise NoSpace(f"The note could not be kept: {error.strerror or 'the disk failed'}.") from error
