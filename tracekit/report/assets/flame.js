@@ -25,7 +25,7 @@ export function createFlame(container, view, store, page) {
   const search = searchBox(store, "Highlight functions");
   const colour = colourChoice(store);
   const bar = createTransformBar(view, store, colour.element, search.element);
-  const menu = createStackMenu(store, page);
+  const menu = createStackMenu(container, store, page);
   const sandwich = STACK_ACTIONS.find(({ key }) => key === "b");
   const placeOf = (box) => box && box.node >= 0 && { view, tree: model, model, node: box.node, func: model.func[box.node] };
   const table = createFunctionTable(view, store, page, (func) => sandwich.run({ view, tree: model, func }, store, page));

@@ -97,7 +97,7 @@ async function copyText(text, page, what) {
 }
 
 /** The context menu; `open(place, x, y)` shows it, and focus returns to where it was. */
-export function createStackMenu(store, page) {
+export function createStackMenu(container, store, page) {
   const element = make("div", { className: "menu", role: "menu", "aria-label": "Function", hidden: true });
   let back = null;
   const close = () => {
@@ -119,7 +119,7 @@ export function createStackMenu(store, page) {
   document.addEventListener("pointerdown", (event) => {
     if (!element.contains(event.target)) element.hidden = true;
   });
-  document.body.append(element);
+  container.append(element);
   return {
     open(place, x, y) {
       if (!isRealFunction(place)) return;

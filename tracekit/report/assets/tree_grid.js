@@ -39,7 +39,8 @@ export function createTreeGrid(label, view, store, page, menu) {
     found = -1;
     if (isFirst || (expanded.size === 0 && model.roots.length > 0)) for (const each of heaviestPath(view, model)) expanded.add(each);
     arrange();
-    setCursor(key === undefined ? -1 : rows.keys.indexOf(key), false);
+    const place = key === undefined ? -1 : rows.keys.indexOf(key);
+    setCursor(place < 0 ? cursor : place, false); // a row that is gone leaves the cursor to the next one
   }
 
   function arrange() {

@@ -35,7 +35,7 @@ export function flatten(view, model, expanded, most) {
 export function heaviestPath(view, model) {
   const keys = [];
   let candidates = model.roots;
-  let whole = model.weight;
+  let whole = model.roots.length === 1 ? model.total[model.roots[0]] : model.weight;
   for (let level = 0; level < MOST_LEVELS && candidates.length > 0; level += 1) {
     const [node] = candidates;
     if (model.total[node] < LEAST_PART * whole) break;

@@ -13,7 +13,7 @@ import { calleesOf, callersOf } from "./tree_model.js";
 
 /** `page` = { stacks, announce(text) }; it gets `openCallTree()`. */
 export function createCallTree(container, view, store, page) {
-  const menu = createStackMenu(store, page);
+  const menu = createStackMenu(container, store, page);
   const newGrid = (label) => createTreeGrid(label, view, store, page, menu);
   const grid = newGrid("Call tree");
   const sandwich = createSandwich(view, store, newGrid);

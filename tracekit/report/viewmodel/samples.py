@@ -201,7 +201,7 @@ def sums_document(arrays: Arrays, sums: NodeSums | ViewSamples) -> dict[str, Any
     is_joined = sums.joined != sums.node
     places = np.where(is_joined, sums.joined + 1, 0) % (
         1 << 32
-    )  # -1, one before "no stack", is above all others
+    )  # dropped ones, -1, are above all others
     joined = {"joined": arrays.add(places, "u4")} if is_joined.any() else {}
     return {
         **joined,
