@@ -199,9 +199,7 @@ def sums_document(arrays: Arrays, sums: NodeSums | ViewSamples) -> dict[str, Any
     """Return the header's fields of samples or their sums, and add their arrays to ``arrays``."""
     # 0 where the joined node is the node: most rows of most recordings, which compress to nothing.
     is_joined = sums.joined != sums.node
-    places = np.where(is_joined, sums.joined + 1, 0) % (
-        1 << 32
-    )  # dropped ones, -1, are above all others
+    places = np.where(is_joined, sums.joined + 1, 0) % (1 << 32)  # dropped ones, -1, are above all others
     joined = {"joined": arrays.add(places, "u4")} if is_joined.any() else {}
     return {
         **joined,
