@@ -22,7 +22,7 @@ from dashboard.errors import Busy, NotFound
 from dashboard.library.library import Library
 from dashboard.pages import compare
 from dashboard.pages.frame import frame, not_found, problem
-from dashboard.routes import bundle, downloads, notes, samples, tables, uploads, views
+from dashboard.routes import analyses, bundle, downloads, notes, samples, tables, uploads, views
 from dashboard.routes import compare as compare_routes
 from dashboard.settings import Settings
 
@@ -77,6 +77,7 @@ def create_app(settings: Settings, library: Library) -> dash.Dash:
     views.register(app.server, library)
     samples.register(app.server, library)
     tables.register(app.server, library)
+    analyses.register(app.server, library)
     uploads.register(app.server, library)
     downloads.register(app.server, library)
     notes.register(app.server, library)
@@ -92,7 +93,7 @@ def _route(app: dash.Dash, settings: Settings, library: Library) -> None:
             case []:
                 return library_callbacks.page(query or "")
             case ["recordings", recording]:
-                return trace_callbacks.page(library, recording)
+                return trace_callbacks.page(library, recording, query or "")
             case ["compare"]:
                 return compare.how_page()
             case ["compare", base, new]:

@@ -1,6 +1,7 @@
 // Entry of the dashboard: starts the interactive parts of whatever page Dash has drawn.
 import { rememberedTheme, setTheme } from "/report-assets/theme.js";
 import { watchServer } from "./alive.js";
+import { awaitAnalysis } from "./options.js";
 import { repeatBusyRequests } from "./busy.js";
 import { showComparison } from "./compare.js";
 import { bindCopyButtons, bindSelects } from "./controls.js";
@@ -12,6 +13,7 @@ import { showUpload } from "./upload.js";
 
 const MOUNTS = [
   ["#trace[data-recording]", showRecording],
+  ["#awaited[data-awaited]", awaitAnalysis],
   ["#compare[data-base]", showComparison],
   ["#upload", showUpload],
   ["#library-rows", showLibrary],

@@ -5,6 +5,7 @@ import { countOf } from "/report-assets/numbers.js";
 import { showProblem, startPage } from "/report-assets/page.js";
 import { SERVER_IS_BACK } from "./alive.js";
 import { libraryKeeper } from "./notes_keeper.js";
+import { callsButton, showOptions } from "./options.js";
 import { fetchChecked } from "./requests.js";
 import { createDrawnLanes } from "./drawn_lanes.js";
 import { rowDetails } from "./row_detail.js";
@@ -32,7 +33,10 @@ export async function showRecording(element) {
       page.kinds = { row: rowDetails(address) };
       bench.arrange(newStore, page);
     };
-    const { store, source } = startPage(read, sourceOf(read, address), arrange, libraryKeeper(address));
+    let options = null; // of the bar in the header, once the page stands
+    const given = { ...sourceOf(read, address), laneAction: (row) => callsButton(row, () => options) };
+    const { store, source } = startPage(read, given, arrange, libraryKeeper(address));
+    options = showOptions(document.getElementById("options"), { analysis: element.dataset.recording, awaited: element.dataset.awaited, store });
     addEventListener(SERVER_IS_BACK, () => source.retry());
     showSampleList(document.getElementById("samples"), { address, view: read, store });
     const drawn = createDrawnLanes({ address, source, store, announce: (text) => (status.textContent = text) });

@@ -9,6 +9,7 @@ import dash
 from dash import ALL, Input, Output, State, ctx
 
 from dashboard.callbacks import polls
+from dashboard.callbacks.chosen_analysis import Chosen, chosen_analysis, shown_analysis
 from dashboard.errors import NotFound
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
@@ -27,16 +28,17 @@ def register(app: dash.Dash, library: Library) -> None:
         Output("trace-progress", "children"),
         Input("trace-poll", "n_intervals"),
         State("address", "pathname"),
+        State("address", "search"),
         prevent_initial_call=True,
         running=polls.running("trace"),
     )
-    def follow(_ticks: int | None, path: str) -> Any:
+    def follow(_ticks: int | None, path: str, query: str | None) -> Any:
         recording_id = path.rpartition("/")[2]
         with suppress(NotFound):
             recording = library.recording(recording_id)
             if recording.deleted is None and is_busy(recording):
                 return dash.no_update, trace.progress(recording)  # the page stays, with its pressed buttons
-        return page(library, recording_id), dash.no_update
+        return page(library, recording_id, query or ""), dash.no_update
 
     @app.callback(
         Output("page", "children", allow_duplicate=True),
@@ -55,12 +57,14 @@ def register(app: dash.Dash, library: Library) -> None:
         Output("figures", "children"),
         Input("figures-show", "n_clicks"),
         State("address", "pathname"),
+        State("address", "search"),
         prevent_initial_call=True,
     )
-    def draw(_clicks: int, path: str) -> Any:
+    def draw(_clicks: int, path: str, query: str | None) -> Any:
         if not was_pressed():
             return dash.no_update
-        return figures.distributions(read_json(library.result_path(path.rpartition("/")[2], WINDOWS)))
+        analysis = shown_analysis(library, path.rpartition("/")[2], query or "")
+        return figures.distributions(read_json(library.result_path(analysis, WINDOWS)))
 
 
 def was_pressed() -> bool:
@@ -87,19 +91,26 @@ def perform(library: Library, action: str, recording: str) -> None:
         actions[action](recording)
 
 
-def page(library: Library, recording_id: str) -> Node:
-    """Return the page of a recording in its present state."""
+def page(library: Library, recording_id: str, query: str = "") -> Node:
+    """Return the page of a recording in its present state, with the analysis that the query names."""
     try:
-        return _page(library.opened(recording_id), library)
+        return _page(library.opened(recording_id), library, query)
     except NotFound:
         return not_found("This recording is not in the library, or was removed.")
 
 
-def _page(recording: Recording, library: Library) -> Node:
+def _page(recording: Recording, library: Library, query: str) -> Node:
     if recording.deleted is not None:
         return trace.deleted_page(recording)
     if is_busy(recording):
         return trace.busy_page(recording)
+    if not query and not recording.default_variant:
+        chosen = Chosen(recording.id)
+    else:
+        chosen = chosen_analysis(library, recording.id, query)
+    if chosen.analysis != recording.id:
+        recording = library.recording(chosen.analysis)
     if recording.state != "ready":
-        return trace.failed_page(recording)
-    return trace.ready_page(recording, library.downloads.processes(recording.id))
+        return trace.failed_page(recording, chosen.awaited, chosen.problem)
+    processes = library.downloads.processes(chosen.analysis)
+    return trace.ready_page(recording, processes, chosen.awaited, chosen.problem)

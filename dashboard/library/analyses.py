@@ -69,12 +69,26 @@ class Analyses:
         found = self._catalog.find(recording)
         if found.deleted is not None or found.state in UNFINISHED:
             raise Conflict(f"{found.name} cannot be analyzed again before it was read.")
-        for name in FILES.keys() & values.keys():
-            if values[name]:
-                raise UsageError(f"{name} is a file: choose it on the recording's page.")
+        files = {**self._stored_files(recording, values), **(files or {})}
+        values = {name: value for name, value in values.items() if name not in FILES}
         with tempfile.TemporaryDirectory(dir=self._store.trash) as drafts:
-            options = _checked(values, files or {}, Path(drafts))
+            options = _checked(values, files, Path(drafts))
             return self._requested(recording, options, Path(drafts)) if options else None
+
+    def _stored_files(self, recording: str, values: Mapping[str, Any]) -> dict[str, GivenFile]:
+        """Return the files that the options name as the recording's other variants do."""
+        files = {}
+        for name in FILES.keys() & values.keys():
+            if not values[name]:
+                continue
+            owner = next(
+                (v for v in self._variants.of(recording) if v.options.get(name) == values[name]), None
+            )
+            if owner is None:
+                raise UsageError(f"{name} is a file: choose it on the recording's page.")
+            path = self._store.variant(recording, owner.id) / FILES[name]
+            files[name] = GivenFile(values[name]["name"], path.read_bytes())
+        return files
 
     def _requested(self, recording: str, options: Values, drafts: Path) -> Variant:
         variant = values_id(options)

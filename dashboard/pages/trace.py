@@ -15,15 +15,19 @@ from tracekit.text import format_duration, format_size, printable
 POLL_MS = 500
 
 
-def ready_page(recording: Recording, processes: Sequence[Process] = ()) -> Node:
+def ready_page(
+    recording: Recording, processes: Sequence[Process] = (), awaited: str = "", problem: str = ""
+) -> Node:
     """Return the page of an analysed recording, whose sections trace.js fetches and draws.
 
-    ``processes`` are those to choose from before redacting.
+    ``processes`` are those to choose from before redacting. ``awaited`` is the id of a variant that is being
+    made, ``problem`` a sentence about the address.
     """
-    attributes: Any = {"data-recording": recording.id}
+    attributes: Any = {"data-recording": recording.id, "data-awaited": awaited}
     return html.Div(
         [
             html.Header([*_heading(recording), html.Div(id="options"), menu(recording, processes)]),
+            html.P(printable(problem), className="problem", role="alert") if problem else None,
             html.Div(id="headline"),
             html.Div(id="toolbar"),
             html.Main([_distributions() if recording.windows else None], id="bench"),
@@ -54,8 +58,11 @@ def progress(recording: Recording) -> list[Node]:
     return [html.P(html.Strong(activity)), progress_bar(recording, "wide")]
 
 
-def failed_page(recording: Recording) -> Node:
-    """Return the page of a recording that could not be read, or whose reading was cancelled."""
+def failed_page(recording: Recording, awaited: str = "", problem: str = "") -> Node:
+    """Return the page of a recording that could not be read, or whose reading was cancelled.
+
+    ``awaited`` and ``problem`` are those of ``ready_page``.
+    """
     if recording.state == "cancelled":
         sentence = "Reading this recording was cancelled."
     else:
@@ -63,6 +70,8 @@ def failed_page(recording: Recording) -> Node:
     return _state_page(
         recording,
         html.P(sentence, className="problem" if recording.state == "failed" else None, role="status"),
+        html.P(printable(problem), className="problem", role="alert") if problem else None,
+        html.Div(id="awaited", **_awaited(recording.id, awaited)) if awaited else None,
         html.P(
             [
                 act("Try again", "retry", recording, "trace"),
@@ -73,6 +82,10 @@ def failed_page(recording: Recording) -> Node:
             ]
         ),
     )
+
+
+def _awaited(recording_id: str, variant: str) -> Any:
+    return {"data-recording": recording_id, "data-awaited": variant}
 
 
 def _adding(recording: Recording) -> Node:

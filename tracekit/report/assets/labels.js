@@ -93,7 +93,7 @@ export function createLabels(source, store, stepIn) {
       const focused = focusedPart(labels);
       const step = (id) => (laneIntervals(source, id) ? () => stepIn(id) : null);
       const shorts = shortLabels(rows, width);
-      labels = rows.map((row, index) => ({ row, label: labelOf({ ...row, short: shorts[index] }, store, step) }));
+      labels = rows.map((row, index) => ({ row, label: labelOf({ ...row, short: shorts[index], action: source.laneAction?.(row) ?? null }, store, step) }));
       const elements = (isFixed) => labels.filter(({ row }) => Boolean(row.isFixed) === isFixed).map(({ label }) => label);
       fixed.replaceChildren(...elements(true));
       element.replaceChildren(fixed, ...elements(false));
@@ -172,7 +172,7 @@ function laneLabel(row, store, step) {
     name.title = `${row.label}\nSelects its next interval; , and . step through them`;
     name.addEventListener("click", step);
   }
-  return make("div", { className: "label lane" }, name, foldButton(row, store), removeButton(row), pinButton(row, store));
+  return make("div", { className: "label lane" }, name, row.action, foldButton(row, store), removeButton(row), pinButton(row, store));
 }
 
 /** The name as it fits; the full one for screen readers, if it is another. */

@@ -1,0 +1,116 @@
+"""Further analyses of a recording: what can be chosen, requests for them, and their states.
+
+GET    /api/recordings/<analysis>/choices              → the inventory of the run; {} if there is none
+GET    /api/recordings/<id>/analyses                   → {"default", "analyses": […]}
+POST   /api/recordings/<id>/analyses                   {"options", "files": {option: {"name", "text"}}}
+                                                       → 202 the analysis; {"id": ""} without options
+GET    /api/recordings/<id>/analyses/<variant>         → the analysis
+POST   /api/recordings/<id>/analyses/<variant>/<act>   cancel, again → the analysis
+DELETE /api/recordings/<id>/analyses/<variant>         → 204
+PUT    /api/recordings/<id>/default                    {"id"}: a variant, or "" → 204
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Flask, Response, jsonify, request
+
+from dashboard.errors import NotFound, TooLarge
+from dashboard.library.analyses import GivenFile
+from dashboard.library.library import Library
+from dashboard.library.run_inventory import INVENTORY, read_inventory
+from dashboard.library.variants import Variant, described
+from tracekit.errors import UsageError
+
+_MOST_BYTES = 16 << 20
+"""Of a request: two files of 2 MB, with JSON's escapes."""
+
+
+def register(server: Flask, library: Library) -> None:
+    """Add the routes above."""
+
+    @server.get("/api/recordings/<recording>/choices")
+    def choices(recording: str) -> Response:
+        return _fresh(jsonify(read_inventory(library.result_path(recording, INVENTORY))))
+
+    @server.get("/api/recordings/<recording>/analyses")
+    def listed(recording: str) -> Response:
+        default = library.recording(recording).default_variant
+        return _fresh(
+            jsonify(default=default, analyses=[_shown(each) for each in library.analyses.of(recording)])
+        )
+
+    @server.post("/api/recordings/<recording>/analyses")
+    def requested(recording: str) -> tuple[Response, int]:
+        body = _body()
+        options = body.get("options", {})
+        if not isinstance(options, dict):
+            raise UsageError("options is an object of options by their names.")
+        variant = library.analyses.request(recording, options, _files(body.get("files", {})))
+        return jsonify({"id": ""} if variant is None else _shown(variant)), 202
+
+    @server.get("/api/recordings/<recording>/analyses/<variant>")
+    def state(recording: str, variant: str) -> Response:
+        return _fresh(jsonify(_shown(library.analyses.find(recording, variant))))
+
+    @server.post("/api/recordings/<recording>/analyses/<variant>/<act>")
+    def act(recording: str, variant: str, act: str) -> Response:
+        if act == "cancel":
+            library.analyses.cancel(recording, variant)
+        elif act == "again":
+            library.analyses.again(recording, variant)
+        else:
+            raise NotFound("There is nothing at this address.")
+        return jsonify(_shown(library.analyses.find(recording, variant)))
+
+    @server.delete("/api/recordings/<recording>/analyses/<variant>")
+    def removed(recording: str, variant: str) -> Response:
+        library.analyses.remove(recording, variant)
+        return Response(status=204)
+
+    @server.put("/api/recordings/<recording>/default")
+    def default(recording: str) -> Response:
+        variant = _body().get("id")
+        if not isinstance(variant, str):
+            raise UsageError("id is that of an analysis, or an empty text.")
+        library.analyses.set_default(recording, variant)
+        return Response(status=204)
+
+
+def _shown(variant: Variant) -> dict[str, Any]:
+    return {
+        "id": variant.id,
+        "options": variant.options,
+        "described": described(variant.options),
+        "state": variant.state,
+        "stage": variant.stage,
+        "progress": variant.progress,
+        "message": variant.message,
+        "verdict": variant.verdict,
+    }
+
+
+def _files(value: Any) -> dict[str, GivenFile]:
+    if not isinstance(value, dict) or not all(
+        isinstance(file, dict) and isinstance(file.get("name"), str) and isinstance(file.get("text"), str)
+        for file in value.values()
+    ):
+        raise UsageError("files is an object of files by options, each with name and text.")
+    return {
+        name: GivenFile(file["name"], file["text"].encode("utf-8", "replace")) for name, file in value.items()
+    }
+
+
+def _body() -> dict[str, Any]:
+    if (request.content_length or 0) > _MOST_BYTES:
+        raise TooLarge(f"A request for an analysis has no more than {_MOST_BYTES >> 20} MB.")
+    body = request.get_json(silent=True)
+    if not isinstance(body, dict):
+        raise UsageError("This address expects a JSON object.")
+    return body
+
+
+def _fresh(response: Response) -> Response:
+    response.headers["Cache-Control"] = "no-store"
+    return response
