@@ -6,6 +6,7 @@ import { showProblem, startPage } from "/report-assets/page.js";
 import { SERVER_IS_BACK } from "./alive.js";
 import { libraryKeeper } from "./notes_keeper.js";
 import { callsButton, showOptions } from "./options.js";
+import { showCounters } from "./counter_chart.js";
 import { fetchChecked } from "./requests.js";
 import { createDrawnLanes } from "./drawn_lanes.js";
 import { rowDetails } from "./row_detail.js";
@@ -24,8 +25,7 @@ export async function showRecording(element) {
     view.catch(() => {}); // reported below, once the sections are shown
     const report = await fetchSections(`${address}/sections`);
     const own = [sectionOf("timeline", "Timeline", make("p", { className: "note no-script" }, "Loading …")), sectionOf("samples", "Samples"), sectionOf("tables", "Tables"), make("section", { id: "notes", "aria-labelledby": "notes-heading" })];
-    const distributions = document.getElementById("distributions"); // made by the server: Dash draws its figures
-    const bench = createWorkbench(document.getElementById("bench"), [...report, ...own, ...(distributions ? [distributions] : [])]);
+    const bench = createWorkbench(document.getElementById("bench"), [...report, ...own]);
     showHeadline(document.getElementById("headline"), report);
     const read = readView(await view);
     status.textContent = "";
@@ -41,6 +41,7 @@ export async function showRecording(element) {
     showSampleList(document.getElementById("samples"), { address, view: read, store });
     const drawn = createDrawnLanes({ address, source, store, announce: (text) => (status.textContent = text) });
     showTables(document.getElementById("tables"), { address, store, drawn });
+    showCounters(document.getElementById("counters"), address).catch(showProblem);
   } catch (error) {
     showProblem(error);
   }

@@ -9,12 +9,11 @@ import dash
 from dash import ALL, Input, Output, State, ctx
 
 from dashboard.callbacks import polls
-from dashboard.callbacks.chosen_analysis import Chosen, chosen_analysis, shown_analysis
+from dashboard.callbacks.chosen_analysis import Chosen, chosen_analysis
 from dashboard.errors import NotFound
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
-from dashboard.library.reading_results import WINDOWS, read_json
-from dashboard.pages import figures, trace
+from dashboard.pages import trace
 from dashboard.pages.components import Node, is_busy
 from dashboard.pages.frame import not_found
 
@@ -52,19 +51,6 @@ def register(app: dash.Dash, library: Library) -> None:
         button = ctx.triggered_id
         perform(library, button["act"], button["recording"])
         return page(library, button["recording"])
-
-    @app.callback(
-        Output("figures", "children"),
-        Input("figures-show", "n_clicks"),
-        State("address", "pathname"),
-        State("address", "search"),
-        prevent_initial_call=True,
-    )
-    def draw(_clicks: int, path: str, query: str | None) -> Any:
-        if not was_pressed():
-            return dash.no_update
-        analysis = shown_analysis(library, path.rpartition("/")[2], query or "")
-        return figures.distributions(read_json(library.result_path(analysis, WINDOWS)))
 
 
 def was_pressed() -> bool:

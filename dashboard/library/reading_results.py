@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
 import zlib
 from collections import Counter
@@ -17,11 +18,12 @@ from dashboard.library.names import one_line
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
 
-RESULTS_VERSION = 6
+RESULTS_VERSION = 7
 """The version of the results: results of another version are made again when the dashboard starts."""
 ANALYSIS, SECTIONS_FILE, VIEW = "analysis.json.gz", "sections.json.gz", "view.bin.gz"
-WINDOWS = "windows.json.gz"
-"""What the distributions show of each window: the analysis has a hundred times as much, too much to hold."""
+COUNTERS = "counters.json.gz"
+"""The sums of hardware counters over each window: the analysis has a hundred times as much."""
+_MAX_COUNTERS = 8
 SUMMARY = "summary.json"
 PROCESSES = "processes.json"
 """Pid and name of the processes to choose from before redacting; mostly none."""
@@ -95,17 +97,13 @@ def _sections(analysis: Analysis) -> Iterable[bytes]:
     return [_utf8(json.dumps({name: str(markup) for name, markup in shown.items()}))]
 
 
-def _windows(analysis: Analysis) -> Iterable[bytes]:
-    rows = analysis.window_rows
-    names = ["window_id", "start_ns", "end_ns", "model", "label", "first"]
-    columns = [rows[name].tolist() for name in names]
-    sums = analysis.events.astype({"event": "str"}).groupby(["window_id", "event"])["value"].sum()
-    by_window: dict[int, dict[str, int]] = {}
-    for (window_id, event), value in zip(sums.index.tolist(), sums.tolist(), strict=True):
-        by_window.setdefault(window_id, {})[event] = value
-    events = [by_window.get(window_id, {}) for window_id in columns[0]]
-    windows = [dict(zip((*names, "events"), row, strict=True)) for row in zip(*columns, events, strict=True)]
-    return [_utf8(json.dumps(windows))]
+def _counters(analysis: Analysis) -> Iterable[bytes]:
+    """Return the sums over all engines: a row of values per event, null for a window without the event."""
+    events = analysis.events.astype({"event": "str"})
+    sums = events.groupby(["event", "window_id"])["value"].sum().unstack()
+    sums = sums.reindex(columns=analysis.window_rows["window_id"])[:_MAX_COUNTERS]
+    values = [[None if math.isnan(value) else int(value) for value in row] for row in sums.to_numpy()]
+    return [_utf8(json.dumps({"names": sums.index.tolist(), "values": values}))]
 
 
 def _processes(analysis: Analysis) -> Iterable[bytes]:
@@ -150,7 +148,7 @@ _CONTENTS: dict[str, Callable[[Analysis], Iterable[bytes]]] = {
     VIEW: _view,
     ANALYSIS: _analysis,
     SECTIONS_FILE: _sections,
-    WINDOWS: _windows,
+    COUNTERS: _counters,
     PROCESSES: _processes,
     SUMMARY: _summary,
 }

@@ -30,7 +30,7 @@ def ready_page(
             html.P(printable(problem), className="problem", role="alert") if problem else None,
             html.Div(id="headline"),
             html.Div(id="toolbar"),
-            html.Main([_distributions() if recording.windows else None], id="bench"),
+            html.Main(id="bench"),
             html.Div(id="status", role="status", **aria(live="polite")),
         ],
         id="trace",
@@ -128,17 +128,6 @@ def _heading(recording: Recording) -> list[Node]:
         html.P(printable(recording.note), className="note") if recording.note else None,
         html.P(printable(recording.message), className="note") if recording.message else None,
     ]
-
-
-def _distributions() -> Node:
-    """Return the place for figures, drawn on request: Plotly is larger than the remaining page."""
-    show = html.Button("Draw distributions", id="figures-show", type="button", n_clicks=0)
-    heading = html.H2("Distributions", id="distributions-heading")
-    return html.Section(
-        [heading, html.Div(html.P(show), id="figures")],
-        id="distributions",
-        **aria(labelledby="distributions-heading"),
-    )
 
 
 def _state_page(recording: Recording, *children: Node) -> Node:

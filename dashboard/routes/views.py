@@ -7,11 +7,12 @@ from pathlib import Path
 from flask import Flask, Response, send_file
 
 from dashboard.library.library import Library
+from dashboard.library.reading_results import COUNTERS
 from dashboard.routes.caching import cacheable
 
 
 def register(server: Flask, library: Library) -> None:
-    """Add ``/api/recordings/<id>/view``, ``…/sections`` and ``/api/alive``."""
+    """Add ``/api/recordings/<id>/view``, ``…/sections``, ``…/counters`` and ``/api/alive``."""
 
     @server.get("/api/recordings/<recording>/view")
     def view(recording: str) -> Response:
@@ -21,6 +22,10 @@ def register(server: Flask, library: Library) -> None:
     def report_sections(recording: str) -> Response:
         """Return the report's sections as markup, in the order of the page."""
         return _stored(library.sections_path(recording), "application/json")
+
+    @server.get("/api/recordings/<recording>/counters")
+    def counters(recording: str) -> Response:
+        return _stored(library.result_path(recording, COUNTERS), "application/json")
 
     @server.get("/api/alive")
     def alive() -> Response:

@@ -32,12 +32,12 @@ ONE = Limits(free_disk_bytes=0)
 TWO = Limits(workers=2, free_disk_bytes=0)
 RESULTS = [
     "analysis.json.gz",
+    "counters.json.gz",
     "inventory.json",
     "processes.json",
     "sections.json.gz",
     "summary.json",
     "view.bin.gz",
-    "windows.json.gz",
 ]
 FILES = {
     "Safari.trace": zipped(BUNDLE),

@@ -93,12 +93,15 @@ def test_a_chosen_theme_holds_on_other_pages(fallback: Served, tab: Any) -> None
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(16, 20, 24)"
 
 
-def test_the_distributions_are_drawn_when_requested(serve: Serve, tab: Any) -> None:
+def test_counters_are_drawn_as_a_line_per_event(serve: Serve, tab: Any) -> None:
     opened(tab, serve(SAMPLES / "counters-bnns-macos15").address)
-    tab.get_by_role("button", name="Draw distributions").click()
-    tab.locator("#figures .js-plotly-plot .main-svg").first.wait_for(timeout=PATIENCE_MS)
-    assert tab.locator("#figures figure").count() == 2
-    pictures(tab, "distributions")
+    lines = tab.locator("#counters-live path.counter")
+    lines.first.wait_for(timeout=PATIENCE_MS)
+    names = tab.locator("#counters-live text").all_text_contents()
+    assert 2 <= lines.count() <= 8
+    assert len([name for name in names if name and not name[0].isdigit()]) == lines.count()
+    tab.locator("#counters-live").scroll_into_view_if_needed()
+    pictures(tab, "counters")
 
 
 def test_a_recording_that_is_not_there(fallback: Served, tab: Any) -> None:

@@ -14,7 +14,7 @@ from dashboard_support import SAMPLES
 from fake_library import READY, recording
 
 from dashboard.library import reading_results
-from dashboard.pages import editor, figures, library, trace
+from dashboard.pages import editor, library, trace
 from tracekit import analyze, open_trace
 
 
@@ -106,79 +106,32 @@ def test_a_recording_that_lacks_files_leads_to_where_they_are_added() -> None:
     assert "/#upload" not in json.dumps(plain(trace.failed_page(recording(state="cancelled"))))
 
 
-def test_without_windows_no_distributions_are_offered() -> None:
-    assert "Draw distributions" in text_of(trace.ready_page(recording(windows=1)))
-    assert "Distributions" not in text_of(trace.ready_page(recording(windows=0)))
-
-
 @pytest.mark.parametrize("page", [trace.busy_page, trace.failed_page, trace.deleted_page, trace.ready_page])
 def test_no_page_shows_the_path(page: Any) -> None:
     assert "/home/somebody" not in json.dumps(plain(page(recording(state="reading"))))
 
 
-# Distributions --------------------------------------------------------------------------------------------
+# Counters -------------------------------------------------------------------------------------------------
 
 
-def window(number: int, end_ns: int, model: str | None = "A", **more: Any) -> dict[str, Any]:
-    return {
-        "window_id": number,
-        "start_ns": 0,
-        "end_ns": end_ns,
-        "model": model,
-        "label": "call",
-        "first": number == 0,
-        "events": {},
-        **more,
-    }
-
-
-def test_lengths_by_model_with_the_first_apart() -> None:
-    figure = figures.latency_figure(
-        [window(0, 9_000_000), window(1, 2_000_000), window(2, 3_500_000), window(3, 1, None)]
-    )
-    assert [(trace.type, trace.name, list(trace.x)) for trace in figure.data] == [
-        ("box", "A", [2.0, 3.5]),
-        ("scatter", "A, first", [9.0]),
-        ("box", "call", [1e-6]),
-        ("scatter", "call, first", []),
-    ]
-
-
-def test_counters_by_window() -> None:
-    figure = figures.counter_figure(
-        [
-            window(0, 1),
-            window(1, 1, events={"CYCLES": 7, "MISS": 1}),
-            window(2, 1, events={"CYCLES": 4}),
-        ]
-    )
-    assert [(trace.name, list(trace.x), list(trace.y)) for trace in figure.data] == [
-        ("CYCLES", [1, 2], [7, 4]),
-        ("MISS", [1], [1]),
-    ]
-
-
-def test_the_stored_windows_are_those_of_the_analysis_with_counters_summed_over_engines() -> None:
+def test_the_stored_counters_are_those_of_the_analysis_summed_over_engines() -> None:
     analysis = analyze(open_trace(SAMPLES / "counters-bnns-macos15"))
-    stored = json.loads(b"".join(reading_results._windows(analysis)))
+    stored = json.loads(b"".join(reading_results._counters(analysis)))
     expected = json.loads(analysis.to_json())["windows"]
-    assert len(stored) == len(expected) > 1
     assert any(len(window["counters"]) > 1 for window in expected)
-    for each, window in zip(stored, expected, strict=True):
+    assert len(stored["names"]) == len(stored["values"]) > 1
+    assert stored["names"] == sorted(stored["names"])
+    for number, window in enumerate(expected):
         sums: Counter[str] = Counter()
         for counted in window["counters"].values():
             sums.update(counted["events"])
-        assert each["events"] == sums
-        for name in ("start_ns", "end_ns", "label", "first"):
-            assert each[name] == window[name]
-        assert (each["window_id"], each["model"] or None) == (window["id"], window["model"])
+        values = {name: row[number] for name, row in zip(stored["names"], stored["values"], strict=True)}
+        assert {name: value for name, value in values.items() if value is not None} == sums
 
 
-def test_without_windows_there_is_nothing_to_draw() -> None:
-    assert figures.latency_figure([]) is None
-    assert figures.counter_figure([window(0, 1)]) is None
-    assert "No window has a length" in text_of(figures.distributions([]))
-    assert len(figures.distributions([window(0, 1)])) == 1
+def test_a_recording_without_counters_has_none() -> None:
+    analysis = analyze(open_trace(SAMPLES / "fallback-midway-ios27"))
+    assert json.loads(b"".join(reading_results._counters(analysis))) == {"names": [], "values": []}
 
 
 # The library ----------------------------------------------------------------------------------------------
