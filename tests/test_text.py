@@ -58,14 +58,18 @@ def test_times_below_a_tenth_of_a_millisecond_are_in_microseconds(time_ns: int, 
 @pytest.mark.parametrize(
     ("time_ns", "expected"),
     [
-        (250_000_000, "250.000 ms"),
-        (1_250_000_000, "1.25 s"),
+        (0, "0"),
+        (740, "740 ns"),
+        (9_996, "10.0 µs"),
+        (94_000_000, "94.0 ms"),
+        (999_600_000, "1.00 s"),
         (59_940_000_000, "59.9 s"),
+        (59_996_000_000, "1 min 0.00 s"),
         (125_000_000_000, "2 min 5.00 s"),
     ],
 )
-def test_times_from_a_second_on_are_in_seconds_and_minutes(time_ns: int, expected: str) -> None:
-    assert text.format_ms_or_longer(time_ns) == expected
+def test_durations_of_pages_have_three_significant_digits(time_ns: int, expected: str) -> None:
+    assert text.format_rounded(time_ns) == expected
 
 
 def test_milliseconds_have_the_digits_requested_and_a_text_for_none() -> None:

@@ -20,6 +20,7 @@ _HIDDEN_CATEGORIES = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 _NOT_JSON_SYNTAX = re.compile("[^\n -~]+")
 _FORMULA_SIGNS = "=+-@\N{MINUS SIGN}"
 _NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)*([eE][+-]?[0-9]+)?")
+_TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _CELL_BEGIN = re.compile(r"(?:^|(?<=;))(\s*)(\S)")
 """The first visible character of a cell. Where commas are decimal, a spreadsheet also divides at ``;``."""
 
@@ -166,18 +167,23 @@ def format_ms_or_us(time_ns: float, digits: int = 1) -> str:
     return format_ms(time_ns, digits)
 
 
-def format_ms_or_longer(time_ns: float | None) -> str:
-    """Return ``250.000 ms``; from a second on ``1.25 s``, ``2 min 5.00 s``, as the page's bars write it."""
-    if time_ns is None or time_ns < 1e9:
-        return format_ms(time_ns)
-    if time_ns < 6e10:
-        return _three_digits(time_ns / 1e9)
-    minutes, remainder_ns = divmod(time_ns, 60_000_000_000)
-    return f"{minutes:.0f} min {_three_digits(remainder_ns / 1e9)}"
+def format_rounded(time_ns: float | None) -> str:
+    """Return ``250 ms`` or ``1.25 s``: three significant digits, as the page's script writes durations.
+
+    "" for None, and from a minute on ``2 min 5.00 s``.
+    """
+    if time_ns is None:
+        return ""
+    if abs(time_ns) >= 59.995e9:
+        minutes, remainder_ns = divmod(round(time_ns / 1e7) * 1e7, 60e9)
+        return f"{minutes:.0f} min {_three_digits(remainder_ns / 1e9)} s"
+    size, unit = next((entry for entry in _TIME_UNITS if abs(time_ns) >= entry[0] * 0.9995), _TIME_UNITS[-1])
+    return f"{_three_digits(time_ns / size)} {unit}" if time_ns else "0"
 
 
 def _three_digits(value: float) -> str:
-    return f"{value:.2f} s" if value < 9.995 else f"{value:.1f} s"
+    size = abs(value)
+    return f"{value:.{0 if size >= 99.95 else 1 if size >= 9.995 else 2}f}"
 
 
 def format_duration(length_ns: int) -> str:

@@ -33,6 +33,11 @@ test("a histogram holds every window, the first ones apart", () => {
   assert.equal(bins.warm.at(-1), 1);
 });
 
+test("a histogram's bars are stacked by the engines that served the calls", () => {
+  const { byKind } = histogramBins([1, 1, 10, 10], [1, 0, 0, 0], ["ANE", "ANE", "CPU", "ANE"]);
+  assert.deepEqual([byKind.get("ANE")[0], byKind.get("ANE").at(-1), byKind.get("CPU").at(-1)], [2, 1, 1]);
+});
+
 test("a wide spread is shown in equal ratios", () => {
   const bins = histogramBins([1, 10, 100], [0, 0, 0]);
   assert.equal(bins.isLogarithmic, true);

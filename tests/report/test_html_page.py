@@ -372,17 +372,17 @@ def test_the_sections_show_the_findings() -> None:
     text = to_html(analysis)
     assert section_of(text, "verdict") == f"Summary {analysis.headline} warning something is odd (3)"
     windows = section_of(text, "windows")
-    assert "0* 10.000 ms 10.000 ms ANE 4.000 ms (40 %)" in windows
-    assert "30.000 ms 10.000 ms CPU 0 " in windows
+    assert "0* 10.000 ms 10.0 ms ANE 4.00 ms (40 %)" in windows
+    assert "30.000 ms 10.0 ms CPU 0 " in windows
     engines = section_of(text, "engines")
-    assert "ANE 4.000 ms 2 2.000 ms dispatch 2 Neural Engine" in engines
-    assert "CPU not measured 1 3.000 ms execute 1 an ML engine on the CPU" in engines
+    assert "ANE 4.00 ms 2 2.00 ms dispatch 2 Neural Engine" in engines
+    assert "CPU not measured 1 3.00 ms execute 1 an ML engine on the CPU" in engines
     assert "ane-hw-intervals rows 1" in section_of(text, "evidence")
     assert "Input literal, run 1" in section_of(text, "recording")
 
 
-def test_from_a_second_on_engines_and_stacks_have_the_lengths_of_the_bars() -> None:
-    lengths = {250: "250.000 ms", 4_200: "4.20 s", 45_093: "45.1 s", 251_362: "4 min 11.4 s"}
+def test_engines_and_stacks_have_the_lengths_of_the_bars() -> None:
+    lengths = {250: "250 ms", 4_200: "4.20 s", 45_093: "45.1 s", 251_362: "4 min 11.4 s"}
     for length, shown in lengths.items():
         text = to_html(analyze(trace_of([(0, "main", BNNS, length * MS)])))
         assert f"CPU not measured 1 {shown} execute" in section_of(text, "engines")

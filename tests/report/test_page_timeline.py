@@ -88,3 +88,16 @@ def test_no_tooltip_is_empty_or_in_the_way(opened: Opened) -> None:
     settled(tab)
     assert not tooltip.is_visible()
     tab.mouse.up()
+
+
+def test_colours_of_engines_are_for_engines(opened: Opened) -> None:
+    tab = opened()
+    bars = tab.locator("#latency .histogram rect")
+    assert {bar.get_attribute("class") for bar in bars.all()} == {"of-ANE", "of-CPU"}
+    assert tab.locator("#latency .histogram path.first").count() == 1
+    assert "A ANE 5" in tab.locator("#latency .legend").inner_text()
+    colour = tab.get_by_label("Colour by")
+    assert colour.input_value() == "engine"
+    assert opened(small_view(samples=False)).get_by_label("Colour by").input_value() == "binary"
+    colour.select_option("binary")
+    assert "colour=binary" in chosen(tab)

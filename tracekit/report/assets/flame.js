@@ -1,7 +1,7 @@
 // The flame graph of the selection, and a table of its functions with the same numbers.
 import { dominantEngine } from "./calltree.js";
 import { fitCanvas, make } from "./dom.js";
-import { boxAt, drawFlame, flameHeight, MOST_DEPTH, neighbourBox, restName } from "./flame_draw.js";
+import { boxAt, colouring, drawFlame, flameHeight, MOST_DEPTH, neighbourBox, restName } from "./flame_draw.js";
 import { layoutFlame } from "./flame_layout.js";
 import { createFunctionTable } from "./function_table.js";
 import { cleanText, countOf, formatPercent, formatWeight } from "./numbers.js";
@@ -23,7 +23,7 @@ export function createFlame(container, view, store, page) {
   const crumbs = make("div", { className: "breadcrumb" });
   const message = make("p", { className: "note" });
   const search = searchBox(store, "Highlight functions");
-  const colour = colourChoice(store);
+  const colour = colourChoice(view, store);
   const bar = createTransformBar(view, store, colour.element, search.element);
   const menu = createStackMenu(container, store, page);
   const sandwich = STACK_ACTIONS.find(({ key }) => key === "b");
@@ -45,7 +45,8 @@ export function createFlame(container, view, store, page) {
       model = page.stacks.model();
       if (details.open) table.refresh();
     }
-    const { focus, search: searchText, colourBy } = store.state;
+    const { focus, search: searchText } = store.state;
+    const colourBy = colouring(view, store.state.colourBy);
     focused = focus ? nodeOfPath(model, focus) : -1;
     const width = Math.max(60, scroll.clientWidth);
     boxes = layoutFlame(model, focused, width);
@@ -157,7 +158,7 @@ export function searchBox(store, label, onEnter) {
   };
 }
 
-function colourChoice(store) {
+function colourChoice(view, store) {
   const element = make(
     "select",
     { "aria-label": "Colour by", onchange: () => store.set({ colourBy: element.value }) },
@@ -167,7 +168,7 @@ function colourChoice(store) {
   return {
     element,
     mark() {
-      element.value = store.state.colourBy;
+      element.value = colouring(view, store.state.colourBy);
     },
   };
 }

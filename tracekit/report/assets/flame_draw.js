@@ -9,6 +9,7 @@ export const BOX_HEIGHT = 19;
 export const MOST_DEPTH = 400;
 
 const NAME_FROM_PX = 24;
+const OF_MODELS = ["ANE", "GPU", "CPU", "RUNTIME"];
 const BINARY_COLOURS = [
   "#4c78a8", "#c97b3c", "#5f9e6e", "#a05f9e", "#b8a13b", "#4fa3a5", "#b5606b", "#7d79c7", "#8a7256", "#6d8b3a",
 ];
@@ -65,6 +66,13 @@ function drawName(context, tree, box, y, { text, letter }, { strings }) {
 }
 
 /** Returns a node's colours; lightness varies a little by function, so that boxes of one engine stay distinct. */
+/** Without any work of a model all boxes would be of one colour, so these are coloured by binary unless chosen otherwise. */
+export function colouring(view, colourBy) {
+  if (colourBy !== "auto") return colourBy;
+  const hasModel = view.lanes.some(({ engines }) => engines.some((engine) => OF_MODELS.includes(view.engines[engine])));
+  return hasModel ? "engine" : "binary";
+}
+
 function colourTable(tree, { palette, engines, colourBy }) {
   const entries = new Map();
   const entry = (base, shade, letter) => {

@@ -33,7 +33,7 @@ const FIELDS = [
   ["stacks", "transforms", String, (text) => (parseChain(text) === null ? null : text)],
   ["fn", "selectedFunction", String, (text) => (/^[0-9a-z]{1,7}$/.test(text) ? text : null)],
   ["unit", "treeUnit", String, (text) => (text === "percent" ? "percent" : "weight")],
-  ["colour", "colourBy", String, (text) => (text === "binary" ? "binary" : "engine")],
+  ["colour", "colourBy", String, (text) => (["binary", "engine"].includes(text) ? text : "auto")],
   ["find", "search", String, String],
   ["focus", "focus", (list) => list.join("."), (text) => readNumbers(text)],
   ["theme", "theme", String, (text) => (["light", "dark"].includes(text) ? text : "auto")],

@@ -1,6 +1,7 @@
-// A histogram of the windows' lengths: first and warm windows, with the percentiles marked.
+// A histogram of the lengths of calls, stacked by the engines that served them, with the percentiles marked.
 import { make, makeSvg } from "./dom.js";
 import { cleanText, countOf, formatCount, formatDuration } from "./numbers.js";
+import { engineLetter } from "./palette.js";
 import { windowsInside } from "./selection.js";
 
 const WIDTH = 760;
@@ -10,9 +11,11 @@ const RIGHT = 92; // room for the last percentile's name
 const TOP = 42;
 const BOTTOM = 26;
 const LOGARITHMIC_FROM = 20;
+const LETTER_WIDTH = 12;
+const LETTER_HEIGHT = 14;
 
 /** Bins between the shortest and the longest: equal steps, or equal ratios where the spread is large. */
-export function histogramBins(values, firsts, most = 40) {
+export function histogramBins(values, firsts, kinds = [], most = 40) {
   let low = Infinity;
   let high = -Infinity;
   for (const value of values) {
@@ -27,12 +30,15 @@ export function histogramBins(values, firsts, most = 40) {
     : (value) => (value - low) / (high - low);
   const warm = new Uint32Array(count);
   const first = new Uint32Array(count);
+  const byKind = new Map();
   values.forEach((value, index) => {
     const bin = Math.min(count - 1, Math.max(0, Math.floor(fractionOf(value) * count)));
     (firsts[index] ? first : warm)[bin] += 1;
+    if (!byKind.has(kinds[index])) byKind.set(kinds[index], new Uint32Array(count));
+    byKind.get(kinds[index])[bin] += 1;
   });
   const edge = (part) => (isLogarithmic ? low * (high / low) ** part : low + (high - low) * part);
-  return { low, high, isLogarithmic, fractionOf, edge, warm, first };
+  return { low, high, isLogarithmic, fractionOf, edge, warm, first, byKind };
 }
 
 /** Draws into the container, with a choice of the model if there are several; `show(range)` draws the windows of a range. */
@@ -40,6 +46,7 @@ export function createLatency(container, view) {
   const { windows, strings, latency } = view;
   if (windows.count === 0 || latency.p50_ns === null) return { show() {} }; // a window that is the whole run has no latency
   const models = [...new Set(windows.model)];
+  const order = [...view.engines, "MIXED"]; // the same in every bar
   const figure = make("figure");
   const choice = make("select", { "aria-label": "Model" }, make("option", { value: "" }, "All models"));
   for (const model of models) choice.append(make("option", { value: String(model) }, cleanText(strings[model], 80) || "no model named"));
@@ -56,9 +63,11 @@ export function createLatency(container, view) {
     const values = rows.map((row) => windows.end[row] - windows.start[row]);
     const whole = model === null ? latency : (latency.models?.[strings[model]] ?? {});
     const marks = selected ? percentilesOf(values) : whole;
-    const bins = histogramBins(values, rows.map((row) => windows.first[row]));
+    const verdicts = rows.map((row) => strings[windows.verdict[row]]);
+    const bins = histogramBins(values, rows.map((row) => windows.first[row]), verdicts.map((name) => (order.includes(name) ? name : "UNKNOWN")));
+    bins.kinds = order.filter((name) => bins.byKind.has(name));
     const picture = make("div", { className: "histogram-scroll" }, drawHistogram(bins, marks));
-    figure.replaceChildren(picture, make("figcaption", { className: "note" }, caption(bins, values)));
+    figure.replaceChildren(picture, make("figcaption", { className: "note" }, caption(bins, values), verdictList(bins)));
   };
   choice.addEventListener("change", draw);
   const controls = models.length > 1 ? make("div", { className: "controls" }, choice) : null;
@@ -80,24 +89,42 @@ export function percentilesOf(values) {
 
 function caption(bins, values) {
   const scale = bins.isLogarithmic ? " (logarithmic scale)" : "";
-  return `Length of ${countOf(values.length, "window")}${scale}. Dashed boxes: the first window of a model.`;
+  const firsts = bins.first.some((count) => count > 0) ? " ▼ marks the first call of a model." : "";
+  return `Length of ${countOf(values.length, "call")}${scale}, by the engine that served each.${firsts}`;
 }
 
-function drawHistogram({ warm, first, fractionOf, edge, low, high }, marks) {
+/** The verdicts with their letters, colours and counts. */
+function verdictList({ kinds, byKind }) {
+  const items = kinds.map((name) => {
+    const sum = byKind.get(name).reduce((total, count) => total + count, 0);
+    const badge = make("span", { className: `badge engine-${name}`, "aria-hidden": "true" });
+    return make("li", {}, badge, `${engineLetter(name)} ${name} ${formatCount(sum)}`);
+  });
+  return make("ul", { className: "legend" }, ...items);
+}
+
+function drawHistogram({ warm, first, byKind, kinds, fractionOf, edge, low, high }, marks) {
   const plot = { width: WIDTH - LEFT - RIGHT, height: HEIGHT - TOP - BOTTOM };
   const most = Math.max(1, ...warm.map((count, bin) => count + first[bin]));
   const svg = makeSvg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "histogram", role: "img" });
   svg.setAttribute("aria-label", `Histogram from ${formatDuration(low)} to ${formatDuration(high)}`);
   const step = plot.width / warm.length;
-  const box = (kind, bin, count, below) => {
-    if (count === 0) return;
-    const height = Math.max(2, (count / most) * plot.height);
-    const y = TOP + plot.height - height - (below / most) * plot.height;
-    svg.append(makeSvg("rect", { class: kind, x: LEFT + bin * step + 0.5, y, width: Math.max(1, step - 1), height }));
-  };
-  warm.forEach((count, bin) => box("warm", bin, count, 0));
-  first.forEach((count, bin) => box("first", bin, count, warm[bin]));
   const ground = TOP + plot.height;
+  warm.forEach((_, bin) => {
+    let top = ground;
+    const x = LEFT + bin * step;
+    for (const name of kinds) {
+      const count = byKind.get(name)[bin];
+      if (count === 0) continue;
+      const height = Math.max(2, (count / most) * plot.height);
+      top -= height;
+      svg.append(makeSvg("rect", { class: `of-${name}`, x: x + 0.5, y: top, width: Math.max(1, step - 1), height }));
+      if (step >= LETTER_WIDTH && height >= LETTER_HEIGHT) {
+        svg.append(makeSvg("text", { class: "letter", x: x + step / 2, y: top + height / 2 + 4, "text-anchor": "middle" }, engineLetter(name)));
+      }
+    }
+    if (first[bin] > 0) svg.append(makeSvg("path", { class: "first", d: `M${x + step / 2} ${top - 2}l-4 -7h8z` }));
+  });
   svg.append(makeSvg("line", { class: "axis", x1: LEFT, x2: LEFT + plot.width, y1: ground, y2: ground }));
   svg.append(makeSvg("text", { x: LEFT - 5, y: TOP + 9, "text-anchor": "end" }, formatCount(most)));
   for (const part of [0, 0.25, 0.5, 0.75, 1]) {

@@ -12,7 +12,7 @@ export const INITIAL_STATE = {
   transforms: "", // the chain of transforms of stacks (transforms.js)
   selectedFunction: "", // the key of the function whose callers and callees are shown
   treeUnit: "weight", // or "percent"
-  colourBy: "engine", // or "binary"
+  colourBy: "auto", // "engine" or "binary"; "auto": by engine if the recording shows work of a model
   search: "",
   focus: null, // the path of functions to which the flame graph is zoomed
   theme: "auto", // or "light", "dark"

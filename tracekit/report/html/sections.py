@@ -21,7 +21,7 @@ from tracekit.report.viewmodel.limits import Footnotes, window_marks
 from tracekit.report.viewmodel.run_tables import counter_table, engine_rows
 from tracekit.report.viewmodel.view import Extras
 from tracekit.report.viewmodel.window_sums import window_sums
-from tracekit.text import clip, format_ms, format_ms_or_longer, format_percent, plural
+from tracekit.text import clip, format_ms, format_percent, format_rounded, plural
 
 MOST_WINDOWS = 60
 _LABEL_WIDTH = 60
@@ -140,7 +140,7 @@ def _windows(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
             [
                 f"{number}{'*' if firsts[index] else ''}{marks.number.of(number)}",
                 format_ms(window.start_ns),
-                f"{format_ms(length)}{marks.length.of(number)}",
+                f"{format_rounded(length)}{marks.length.of(number)}",
                 join([_badge(verdict), marks.verdict.of(number)]),
                 *(
                     f"{_busy(float(busy[index]), length)}{marks.busy[engine].of(number)}"
@@ -184,7 +184,7 @@ def _engines(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
     rows = [
         [
             _badge(row["engine"]),
-            ("not measured" if row["busy_ns"] is None else format_ms_or_longer(row["busy_ns"]))
+            ("not measured" if row["busy_ns"] is None else format_rounded(row["busy_ns"]))
             + notes.marks(Reach(Part.BUSY, Engine(row["engine"]))).head,
             f"{row['samples']:,}{notes.marks(Reach(Part.SAMPLES, Engine(row['engine']))).head}"
             if is_sampled
@@ -211,7 +211,7 @@ def _engines(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
 
 
 def _weight(weight: float, unit: str) -> str:
-    return format_ms_or_longer(weight) if unit == "ns" else f"{weight:,.0f}"
+    return format_rounded(weight) if unit == "ns" else f"{weight:,.0f}"
 
 
 def _latency(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
@@ -223,7 +223,7 @@ def _latency(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
             f"{name}{marks.of(name)}",
             f"{times.windows:,}",
             *map(
-                format_ms_or_longer,
+                format_rounded,
                 (
                     times.first_ns,
                     times.p50_ns,
@@ -357,7 +357,7 @@ def _badge(engine: str) -> Html:
 def _busy(busy_ns: float, length_ns: int) -> str:
     if busy_ns != busy_ns:  # noqa: PLR0124 - NaN: not measured
         return ""
-    return f"{format_ms(busy_ns)} ({format_percent(busy_ns / max(length_ns, 1))})" if busy_ns else "0"
+    return f"{format_rounded(busy_ns)} ({format_percent(busy_ns / max(length_ns, 1))})" if busy_ns else "0"
 
 
 SECTIONS: tuple[tuple[str, str, Content], ...] = (
