@@ -35,7 +35,7 @@ _HAS_INSTRUCTIONS = 0x8000_0400  # S_ATTR_PURE_INSTRUCTIONS | S_ATTR_SOME_INSTRU
 _MAX_ARCHITECTURES = 32
 _MAX_COMMANDS = 20_000
 _MAX_COMMAND_BYTES = 16 << 20
-_MAX_PART_BYTES = 1 << 30
+_MAX_PART_BYTES = 512 << 20
 
 
 class SymbolFileError(ValueError):
@@ -78,7 +78,7 @@ class Build:
     def bytes_at(self, offset: int, size: int) -> bytes:
         """Return bytes of the slice. Raises ``SymbolFileError`` where it has fewer."""
         if size > _MAX_PART_BYTES:
-            raise SymbolFileError("has a table of more than 1 GB")
+            raise SymbolFileError("has a table of more than 512 MB")
         if offset + size > self.size:
             raise SymbolFileError("is cut off")
         with self.path.open("rb") as file:

@@ -81,6 +81,8 @@ def binary_name(build: AnyBuild) -> str:
 
 def _add(found: SymbolFiles, path: Path) -> None:
     try:
+        if not path.is_file():
+            raise SymbolFileError("is no file")  # noqa: TRY301
         with path.open("rb") as file:
             head = file.read(8)
         if head.startswith(_ARCHIVE_HEADS):

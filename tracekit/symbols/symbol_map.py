@@ -23,7 +23,7 @@ from tracekit.symbols.symbol_table import MAX_NAME, FunctionTable
 
 SUFFIX = ".symbols"
 """Of a map in a folder that is searched; a map that is named may have any."""
-MAX_BYTES = 256 << 20
+MAX_BYTES = 128 << 20
 """Of all maps of one command. Two million functions have half of it."""
 
 _UUID = re.compile(
