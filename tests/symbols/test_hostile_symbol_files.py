@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import struct
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -41,14 +42,15 @@ def unreadable(trace: Trace) -> list[str]:
         (b"\xca\xfe\xba\xbe" + struct.pack(">I", 2**31), "App has a header of 2,147,483,648 architectures"),
         (b"\xca\xfe\xba\xbe" + struct.pack(">6I", 1, 7, 3, 2**31, 2**31, 0), "App is cut off"),
         (fat(b"\x00" * 64), "App holds an architecture that is no little-endian Mach-O file"),
-        (b"PK\x03\x04", "App is an archive: unpack it and name the folder"),
+        (b"PK\x03\x04", "App is a damaged zip, or has a password"),
+        (b"\x1f\x8b", "App is packed: unpack it and name the folder"),
         (
             b"\x7fELF" + bytes(100),
             "App is neither a Mach-O file nor a symbol map, which names the build first",
         ),
         (b"", "App is neither a Mach-O file nor a symbol map, which names the build first"),
     ],
-    ids=["commands", "names", "magic", "architectures", "fat", "slice", "zip", "elf", "empty"],
+    ids=["commands", "names", "magic", "architectures", "fat", "slice", "zip", "gzip", "elf", "empty"],
 )
 def test_a_damaged_file_is_named_and_the_rest_is_used(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "good").mkdir()
@@ -166,3 +168,22 @@ def test_units_beyond_the_limit_are_not_read(tmp_path: Path, monkeypatch: pytest
     assert symbols_of(trace) == ["predict", "main"]
     (issue,) = [issue for issue in trace.issues if issue.code == "symbols-without-lines"]
     assert issue.message.startswith("2 addresses got no source line and no inlined functions")
+
+
+def test_a_zip_that_unpacks_to_too_much_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "dSYMs.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("../../../App", macho([(0x1000, "_first")]) + bytes(40 << 20))
+    trace = tracekit.open_trace(recording(tmp_path, (0x1001,)), symbols=[path])
+    assert unreadable(trace) == ["dSYMs.zip unpacks to more than files of symbols do"]
+
+
+def test_paths_in_a_zip_lead_nowhere(tmp_path: Path) -> None:
+    path = tmp_path / "work" / "dSYMs.zip"
+    path.parent.mkdir()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("../../outside", "/absolute", "..", "a/../b", "x.dSYM/" * 5000 + "y"):
+            archive.writestr(name, macho([(0x1000, "_first")]))
+    trace = tracekit.open_trace(recording(tmp_path, (0x1001,)), symbols=[path])
+    assert symbols_of(trace) == ["first"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["export.xml", "work"]

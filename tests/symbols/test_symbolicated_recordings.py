@@ -119,6 +119,13 @@ def test_a_folder_is_searched(tmp_path: Path) -> None:
     assert "symbols-unreadable" not in messages(trace)
 
 
+def test_a_zip_of_dsyms_is_read(tmp_path: Path) -> None:
+    packed = shutil.make_archive(str(tmp_path / "dSYMs"), "zip", tmp_path, dsym(tmp_path).name)
+    trace = tracekit.open_trace(recording(tmp_path, STACK), symbols=[packed])
+    assert symbols_of(trace)[0] == "scale"
+    assert "from App.dSYM, matched by UUID" in messages(trace)["symbols-added"]
+
+
 def test_a_symbol_map_gives_names(tmp_path: Path) -> None:
     symbol_map = tmp_path / "App.symbols"
     symbol_map.write_text(

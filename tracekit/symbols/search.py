@@ -7,12 +7,16 @@ folder of all archives some hundred thousand. Links in it are not followed.
 from __future__ import annotations
 
 import os
+import shutil
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TypeAlias
 
 from tracekit.errors import InputError
+from tracekit.symbols.archive import DSYM, ZIP_HEAD, unpacked_files
 from tracekit.symbols.macho import Build, SymbolFileError, is_macho, read_builds
 from tracekit.symbols.symbol_map import MAX_BYTES, SUFFIX, MappedBuild, read_map
 
@@ -24,8 +28,8 @@ MAX_ENTRIES = 500_000
 MAX_FILES = 20_000
 """Files with symbols in the folders of one command."""
 
-_DSYM = ".dSYM"
-_ARCHIVE_HEADS = (b"PK\x03\x04", b"\x1f\x8b")
+_PACKED_DSYM = ".dSYM.zip"
+_PACKED_HEADS = (b"\x1f\x8b", b"BZh", b"\xfd7zX")
 
 
 @dataclass
@@ -35,6 +39,12 @@ class SymbolFiles:
     by_uuid: dict[str, list[AnyBuild]] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
     map_bytes: int = 0
+
+    def unpacked_folder(self) -> Path:
+        """Return a new folder for the files of an archive; it is removed with this object."""
+        folder = mkdtemp(prefix="tracekit-symbols-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder)
 
     @property
     def builds(self) -> Iterator[AnyBuild]:
@@ -67,7 +77,7 @@ def find_builds(paths: Sequence[SymbolPath]) -> SymbolFiles:
 
 def shown_path(path: Path) -> str:
     """Return the name under which a file of symbols is known: the dSYM around it, or its own."""
-    bundle = next((parent for parent in path.parents if parent.name.endswith(_DSYM)), path)
+    bundle = next((parent for parent in path.parents if parent.name.endswith(DSYM)), path)
     return os.fsencode(bundle.name).decode("utf-8", "replace")
 
 
@@ -85,8 +95,11 @@ def _add(found: SymbolFiles, path: Path) -> None:
             raise SymbolFileError("is no file")  # noqa: TRY301
         with path.open("rb") as file:
             head = file.read(8)
-        if head.startswith(_ARCHIVE_HEADS):
-            raise SymbolFileError("is an archive: unpack it and name the folder")  # noqa: TRY301
+        if head.startswith(ZIP_HEAD):
+            _add_archive(found, path)
+            return
+        if head.startswith(_PACKED_HEADS):
+            raise SymbolFileError("is packed: unpack it and name the folder")  # noqa: TRY301
         builds: tuple[AnyBuild, ...] = read_builds(path) if is_macho(head) else _read_map(found, path)
     except SymbolFileError as error:
         found.unreadable[shown_path(path)] = str(error)
@@ -99,6 +112,15 @@ def _add(found: SymbolFiles, path: Path) -> None:
             found.by_uuid.setdefault(build.uuid, []).append(build)
         else:
             found.unreadable[shown_path(path)] = "has no UUID, so nothing shows which build it is"
+
+
+def _add_archive(found: SymbolFiles, path: Path) -> None:
+    count = 0
+    for file in unpacked_files(path, found.unpacked_folder()):
+        _add(found, file)
+        count += 1
+    if not count:
+        raise SymbolFileError("is an archive without files of symbols")
 
 
 def _read_map(found: SymbolFiles, path: Path) -> tuple[MappedBuild, ...]:
@@ -140,7 +162,7 @@ def _first(listing: Iterator[os.DirEntry[str]], entries_left: list[int]) -> Iter
 
 def _has_symbols(path: Path) -> bool:
     """Return True for a file in a searched folder that is a Mach-O file or a symbol map, by name."""
-    if path.name.endswith(SUFFIX):
+    if path.name.endswith((SUFFIX, _PACKED_DSYM)):
         return True
     try:
         with path.open("rb") as file:
