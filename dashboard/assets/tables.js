@@ -91,7 +91,10 @@ function createOpenTable({ address, id, about, contents, store, drawn, isOfThisR
   /** Filters wait for the next key; the fields of the store are set together. */
   const later = (patch) => {
     clearTimeout(timer);
-    timer = setTimeout(() => store.set(patch()), CONDITION_PAUSE_MS);
+    timer = setTimeout(() => {
+      timer = 0;
+      store.set(patch());
+    }, CONDITION_PAUSE_MS);
   };
   let where = store.state.tableWhere ?? {};
   const grid = createGrid({
@@ -101,10 +104,10 @@ function createOpenTable({ address, id, about, contents, store, drawn, isOfThisR
     filter(column, text) {
       where = { ...where, [column]: text };
       if (text.trim() === "") delete where[column];
-      later(() => ({ tableWhere: Object.keys(where).length > 0 ? where : null }));
+      later(() => ({ tableWhere: Object.keys(where).length > 0 ? where : null, tableText: search.value }));
     },
   });
-  search.addEventListener("input", () => later(() => ({ tableText: search.value })));
+  search.addEventListener("input", () => later(() => ({ tableText: search.value, tableWhere: Object.keys(where).length > 0 ? where : null })));
 
   const visible = () => store.state.tableColumns?.filter((number) => number < columns.length) ?? columns.slice(0, MOST_SHOWN_AT_FIRST).map(({ number }) => number);
   const range = () => (isLinked && store.state.tableScope !== "whole" && store.state.range?.isDone !== false ? store.state.range : null);
@@ -150,8 +153,10 @@ function createOpenTable({ address, id, about, contents, store, drawn, isOfThisR
 
   async function follow(isFirst = false) {
     if (store.state.range?.isDone === false) return;
-    if (document.activeElement !== search) search.value = store.state.tableText;
-    where = store.state.tableWhere ?? {};
+    if (timer === 0) {
+      search.value = store.state.tableText;
+      where = store.state.tableWhere ?? {};
+    }
     scope.hidden = !isLinked || !store.state.range;
     scope.textContent = store.state.tableScope === "whole" ? "Only the selection" : "Whole table";
     const numbers = visible();
