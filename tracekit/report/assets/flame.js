@@ -36,7 +36,7 @@ export function createFlame(container, view, store, page) {
   function weigh() {
     model = null;
     cursor = null;
-    redraw();
+    draw();
   }
 
   function draw() {

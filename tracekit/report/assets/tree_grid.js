@@ -12,7 +12,7 @@ const ROW_PX = 22;
 const SPARE_ROWS = 6;
 const MOST_INDENTS = 24;
 const MOST_TREE_ROWS = 200_000;
-const MOST_OPENED_AT_ONCE = 20_000;
+const MOST_OPENED_AT_ONCE = 100_000;
 const TREE_COLUMNS = ["Total", "Self", "By engine", "Function", "Library"];
 let grids = 0;
 
@@ -40,7 +40,8 @@ export function createTreeGrid(label, view, store, page, menu) {
     if (isFirst || (expanded.size === 0 && model.roots.length > 0)) for (const each of heaviestPath(view, model)) expanded.add(each);
     arrange();
     const place = key === undefined ? -1 : rows.keys.indexOf(key);
-    setCursor(place < 0 ? cursor : place, false); // a row that is gone leaves the cursor to the next one
+    cursor = Math.min(rows.nodes.length - 1, place < 0 ? cursor : place); // a row that is gone leaves it to the next one
+    drawVisible();
   }
 
   function arrange() {
@@ -49,10 +50,9 @@ export function createTreeGrid(label, view, store, page, menu) {
     grid.setAttribute("aria-rowcount", String(rows.nodes.length + 1));
     note.hidden = !rows.isCut;
     note.textContent = `The first ${formatCount(MOST_TREE_ROWS)} rows are listed; close branches to see others.`;
-    draw();
   }
 
-  const draw = oncePerFrame(() => {
+  function drawVisible() {
     if (!model || !isShown(grid)) return;
     const first = Math.max(0, Math.floor(grid.scrollTop / ROW_PX) - SPARE_ROWS);
     const end = Math.min(rows.nodes.length, Math.ceil((grid.scrollTop + grid.clientHeight) / ROW_PX) + SPARE_ROWS);
@@ -66,7 +66,8 @@ export function createTreeGrid(label, view, store, page, menu) {
     const current = cursor >= first && cursor < end ? `${id}-${cursor}` : null;
     if (current) grid.setAttribute("aria-activedescendant", current);
     else grid.removeAttribute("aria-activedescendant");
-  });
+  }
+  const draw = oncePerFrame(drawVisible);
 
   function fill({ element, total, self, bar, indent, twisty, name, library }, index) {
     const node = rows.nodes[index];

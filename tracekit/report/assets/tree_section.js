@@ -25,7 +25,7 @@ export function createCallTree(container, view, store, page) {
   let isStale = true;
   let shown = null;
 
-  const draw = oncePerFrame(() => {
+  function drawNow() {
     unit.setAttribute("aria-pressed", String(store.state.treeUnit === "percent"));
     search.mark();
     if (!isStale || !isShown(container)) return;
@@ -45,7 +45,8 @@ export function createCallTree(container, view, store, page) {
     if (model !== shown && !isEmpty) grid.show(model);
     shown = model;
     grid.element.firstChild.setAttribute("aria-label", invert ? "Inverted call tree: functions with their callers" : "Call tree");
-  });
+  }
+  const draw = oncePerFrame(drawNow);
 
   function describe(tree, isEmpty) {
     if (isEmpty) return tree.dropped.samples > 0 ? "The transforms drop every sample of the selection." : "No samples in the selection.";
@@ -55,7 +56,7 @@ export function createCallTree(container, view, store, page) {
 
   function weigh() {
     isStale = true;
-    draw();
+    drawNow();
   }
 
   page.openCallTree = () => {
