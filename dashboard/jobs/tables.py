@@ -22,7 +22,7 @@ from dashboard.jobs.ready_recordings import ReadyRecordings, revision, unchanged
 from dashboard.jobs.workers.table import MADE, TableTask
 from dashboard.library.store import TEMPORARY, split
 from dashboard.settings import Limits
-from dashboard.tables.storing import CONTENTS, FOLDER
+from dashboard.tables.files import CONTENTS, FOLDER
 from tracekit.errors import TracekitError
 
 _MOST_WAITING = 16

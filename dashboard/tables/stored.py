@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from dashboard.errors import NotFound
 from dashboard.tables.columns import ShownColumn
-from dashboard.tables.storing import ABOUT, FORMAT, FRAMES, ROWS, STACKS
+from dashboard.tables.files import ABOUT, FORMAT, FRAMES, ROWS, STACKS
 
 Array: TypeAlias = Any
 """An array of Arrow, whose types mypy does not see."""

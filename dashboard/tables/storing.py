@@ -26,14 +26,12 @@ import pandas as pd
 
 from dashboard.errors import TooLarge
 from dashboard.tables.columns import row_spans, shown_column
+from dashboard.tables.files import ABOUT, FORMAT, FRAMES, ROWS, STACKS
 from tracekit.model.composite_cells import format_parts
 from tracekit.model.tables import Column, Table
 from tracekit.redact.private_cells import hide_private
 from tracekit.text import format_size
 
-FORMAT = "tracekit-table/1"
-FOLDER, CONTENTS, ABOUT = "tables", "contents.json", "about.json"
-ROWS, STACKS, FRAMES = "rows.arrow", "stacks.arrow", "frames.arrow"
 _NUMBER_BYTES, _CODE_BYTES, _TIME_BYTES = 9, 5, 16
 _MOST_NOTES = 20
 

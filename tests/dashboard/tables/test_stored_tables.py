@@ -17,11 +17,12 @@ from table_support import rows_of, tables_of
 
 from dashboard.errors import NotFound, TooLarge
 from dashboard.tables.cache import TableCache
+from dashboard.tables.files import ABOUT
 from dashboard.tables.lanes import LaneChoice, lane_document, members
 from dashboard.tables.pages import csv_pieces, page_cells, row_document, table_document, write_parquet
 from dashboard.tables.selection import RowQuery, matching_mask
 from dashboard.tables.stored import StoredTable
-from dashboard.tables.storing import ABOUT, store_table
+from dashboard.tables.storing import store_table
 from tracekit.errors import UsageError
 from tracekit.model.columns import PROCESSES, THREADS
 from tracekit.model.tables import Column, StackTable, Table

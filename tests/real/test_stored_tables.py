@@ -1,0 +1,63 @@
+"""Stored tables of real bundles against what xctrace exported from them, read by another parser."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from real_bundles import BUNDLES, SIGNPOST
+
+from dashboard.tables.cache import TableCache
+from dashboard.tables.contents import contents_document, read_table
+from dashboard.tables.lanes import LaneChoice, lane_document
+from dashboard.tables.pages import page_cells
+from dashboard.tables.selection import RowQuery
+from dashboard.tables.storing import store_table
+from tracekit.detect import open_source
+
+EXPORT = BUNDLES / "robtaylor__apple-profiler" / "xml" / "signpost_intervals.xml"
+
+
+def exported_rows(path: Path) -> list[tuple[int, int, str, str]]:
+    """Return start, duration, name and process of each row; a cell with ``ref`` repeats the one of that id."""
+    node = ET.parse(path).getroot().find("node")
+    assert node is not None
+    names = [column.findtext("mnemonic") for column in node.findall("schema/col")]
+    cells = {cell.get("id"): cell for cell in node.iter() if cell.get("id")}
+    rows = []
+    for row in node.findall("row"):
+        by_name = {name: cells.get(cell.get("ref"), cell) for name, cell in zip(names, row, strict=True)}
+        process = by_name["process"].get("fmt") or ""
+        texts = [by_name[name].text or "" for name in ("start", "duration", "name")]
+        rows.append((int(texts[0]), int(texts[1]), texts[2], process))
+    return rows
+
+
+@pytest.mark.skipif(not EXPORT.exists(), reason="the shared recordings are not there")
+def test_signposts_of_a_bundle_are_stored_filtered_sorted_and_drawn_as_exported(tmp_path: Path) -> None:
+    source = open_source(str(BUNDLES / SIGNPOST))
+    (run,) = contents_document(source, None)["runs"]
+    number = next(table["number"] for table in run["tables"] if table["schema"] == "os-signpost-interval")
+    store_table(tmp_path / "t", read_table(source, 1, number), 1 << 30)
+    cache = TableCache()
+    table = cache.table(tmp_path / "t")
+    expected = exported_rows(EXPORT)  # the first rows of the table
+    names = [column.name for column in table.columns]
+    chosen = [names.index(name) for name in ("start", "duration", "name", "process")]
+    rows = cache.selected(table, RowQuery()).rows[: len(expected)]
+    assert [tuple(cells) for cells in page_cells(table, rows, chosen)] == expected
+    last = expected[-1][0]
+    long = cache.selected(
+        table, RowQuery(where=((chosen[1], "> 5 ms"),), sort=(chosen[1], True), from_ns=0, to_ns=last + 1)
+    )
+    of_the_export = [row for row in long.rows.tolist() if row < len(expected)]
+    lengths = {row: expected[row][1] for row in range(len(expected)) if expected[row][1] > 5_000_000}
+    assert of_the_export == sorted(lengths, key=lambda row: (-lengths[row], row))
+    lane = lane_document(table, LaneChoice(), cache.lane(table, LaneChoice()), 0, last + 1, 4_000)
+    drawn = {
+        row: (start, end) for row, start, end in zip(lane["row"], lane["start"], lane["end"], strict=True)
+    }
+    assert {row: drawn[row] for row in range(len(expected))} == {
+        row: (start, start + length) for row, (start, length, _, _) in enumerate(expected)
+    }
