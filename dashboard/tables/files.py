@@ -1,4 +1,4 @@
-"""Names of the files of stored tables; apart from ``storing``, which needs pandas, as the library does not."""
+"""Names of the files of stored tables, apart from ``storing``, which needs pandas: the library does not."""
 
 from __future__ import annotations
 
