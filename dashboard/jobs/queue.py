@@ -236,10 +236,18 @@ class JobQueue:
 
     def _dispatch(self) -> None:
         while not self.closing:
-            self._look.wait(_RETRY_SECONDS if self._to_claim else None)
+            self._look.wait(_RETRY_SECONDS)
             self._look.clear()
             while (job := self._next()) is not None:
-                threading.Thread(target=self._serve, args=(job,), name=job.kind.name, daemon=True).start()
+                thread = threading.Thread(target=self._serve, args=(job,), name=job.kind.name, daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError as error:  # no more threads: it waits for a while
+                    _LOG.warning("no job could be begun: %s", error)
+                    with self._lock:
+                        self._running.remove(job)
+                        self._waiting.insert(0, job)
+                    break
 
     def _serve(self, job: Job) -> None:
         problem = job.do()

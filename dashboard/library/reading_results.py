@@ -6,13 +6,11 @@ import gzip
 import json
 import math
 import os
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dashboard.errors import NotFound
 from dashboard.library.names import one_line
 
 if TYPE_CHECKING:
@@ -67,14 +65,6 @@ def _write_samples(folder: Path, analysis: Analysis) -> None:
     from dashboard.tiles.writing import write_samples
 
     write_samples(folder / FOLDER, analysis)
-
-
-def read_json(path: Path) -> Any:
-    """Return the content of one of the compressed JSON files; raise ``NotFound`` if it is damaged."""
-    try:
-        return json.loads(gzip.decompress(path.read_bytes()))
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise NotFound("The analysis of this recording is missing or damaged. Read it again.") from error
 
 
 def _view(analysis: Analysis) -> Iterable[bytes]:

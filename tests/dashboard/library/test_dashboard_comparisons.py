@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -247,6 +248,16 @@ def test_it_ends_with_the_library_and_is_begun_anew_when_requested(
     program(MADE_AT_ONCE)
     with opened(tmp_path / "library") as library:
         assert settled(library, base, new) == JobStatus("done")
+
+
+def test_two_tabs_share_one_comparison(
+    library: Library, program: Callable[[str], None], tmp_path: Path
+) -> None:
+    base, new, _pids = started(library, program, tmp_path)
+    with ThreadPoolExecutor(4) as pool:
+        states = set(pool.map(lambda _tab: library.comparisons.ask(base, new).state, range(8)))
+    assert states == {"running"}
+    assert len(library.queue.unfinished(module.COMPARISON)) == 1
 
 
 def test_one_that_waits_is_cancelled_without_having_begun(

@@ -7,6 +7,7 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from library_support import (
@@ -24,8 +25,11 @@ import tracekit
 from dashboard.errors import NotFound
 from dashboard.jobs.workers.read import sentence
 from dashboard.library import reading_results
-from dashboard.library.reading_results import read_json
 from tracekit.parsers.limits import LimitError
+
+
+def unpacked(path: Path) -> Any:
+    return json.loads(gzip.decompress(path.read_bytes()))
 
 
 @pytest.mark.integration
@@ -59,9 +63,9 @@ def test_what_the_pages_need_is_there(reading: Reading) -> None:
     block = gzip.decompress(library.view_path(recording.id).read_bytes())
     header = json.loads(block[4 : 4 + int.from_bytes(block[:4], "little")])
     assert (header["format"], header["verdict"]) == ("tracekit-view/1", recording.verdict)
-    analysis = read_json(library.analysis_path(recording.id))
+    analysis = unpacked(library.analysis_path(recording.id))
     assert (analysis["schema"], analysis["samples"]["count"]) == ("tracekit-analysis/1", 311)
-    sections = read_json(library.sections_path(recording.id))
+    sections = unpacked(library.sections_path(recording.id))
     assert list(sections)[:3] == ["verdict", "findings", "windows"]
     assert "timeline" not in sections
     assert sections["verdict"].startswith('<section id="verdict"')
@@ -85,7 +89,7 @@ def test_an_upload_is_read_whatever_its_names(reading: Reading, name: str, verdi
     recording = reading[name]
     assert (recording.state, recording.message) == ("ready", "")
     assert recording.verdict.startswith(verdict)
-    assert read_json(reading.library.analysis_path(recording.id))["input"]["name"] == name
+    assert unpacked(reading.library.analysis_path(recording.id))["input"]["name"] == name
 
 
 @pytest.mark.parametrize(
@@ -95,7 +99,7 @@ def test_an_upload_is_read_whatever_its_names(reading: Reading, name: str, verdi
 def test_what_was_uploaded_beside_it_and_not_read_is_reported(
     reading: Reading, name: str, message: list[str]
 ) -> None:
-    issues = read_json(reading.library.analysis_path(reading[name].id))["issues"]
+    issues = unpacked(reading.library.analysis_path(reading[name].id))["issues"]
     prefix = "not read, because these files are no part of the recording: "
     messages = [issue["message"] for issue in issues if issue["code"] == "files-ignored"]
     assert messages == [f"{prefix}{name}" for name in message]

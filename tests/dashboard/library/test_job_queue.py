@@ -247,6 +247,25 @@ def test_a_claim_that_fails_is_made_again_and_stops_no_other_work(
     assert "no job could be begun: Full." in caplog.text
 
 
+def test_without_a_thread_to_be_had_a_job_waits(
+    queue: JobQueue, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "_RETRY_SECONDS", 0.02)
+    queue.submit(SLOW, key(0), lambda _job: None).done.result(10)  # the dispatcher has its thread
+    start, refusals = threading.Thread.start, [1, 2]
+
+    def refuse(thread: threading.Thread) -> None:
+        if thread.name == SLOW.name and refusals:
+            refusals.pop()
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    queue.submit(SLOW, key(1), lambda _job: None).done.result(10)
+    assert refusals == []
+    assert "no job could be begun: can't start new thread" in caplog.text
+
+
 def test_a_cancel_during_a_claim_finds_the_job(queue: JobQueue) -> None:
     claiming, go_on, state = threading.Event(), threading.Event(), ["waiting"]
     cancelled: list[bool] = []
