@@ -1,7 +1,7 @@
 // The page that compares two recordings: the comparison's sections, and both timelines from the recordings' views.
 import { swapAligned } from "/report-assets/align.js";
 import { showCompareProblem, startComparison } from "/report-assets/compare.js";
-import { readView } from "/report-assets/decode.js";
+import { DIFFERENCE_FORMAT, readView } from "/report-assets/decode.js";
 import { fetchChecked } from "./requests.js";
 import { fetchSections } from "./sections.js";
 import { sourceOf } from "./sources.js";
@@ -19,8 +19,9 @@ export async function showComparison(element) {
     const sections = await fetchSections(`/api/compare/${first}/${second}/sections`);
     document.getElementById("sections").replaceChildren(...sections);
     const views = await loading;
+    const block = await fetchChecked(`/api/compare/${first}/${second}/difference`).then((response) => response.arrayBuffer());
     status.textContent = "";
-    startComparison(views.map((view, index) => sourceOf(view, addresses[index])));
+    startComparison(views.map((view, index) => sourceOf(view, addresses[index])), readView(block, DIFFERENCE_FORMAT));
   } catch (error) {
     showCompareProblem(error);
   }

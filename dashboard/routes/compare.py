@@ -19,13 +19,19 @@ _MAX_STEM_LENGTH = 60
 
 
 def register(server: Flask, library: Library) -> None:
-    """Add ``/api/compare/<base>/<new>/sections`` and ``/compare/<base>/<new>/download/<format>``."""
+    """Add ``sections`` and ``difference`` below ``/api/compare/<base>/<new>/``, and the downloads."""
 
     @server.get("/api/compare/<base>/<new>/sections")
     def comparison_sections(base: str, new: str) -> Response:
         """Return the sections as markup, in the order of the page."""
         path = library.comparisons.path(base, new, worker.SECTIONS)
         return cacheable(send_file(path, "application/json", conditional=True))
+
+    @server.get("/api/compare/<base>/<new>/difference")
+    def comparison_difference(base: str, new: str) -> Response:
+        """Return the block of the flame graph of both sides."""
+        block = library.comparisons.path(base, new, worker.DIFFERENCE).read_bytes()
+        return cacheable(Response(block, mimetype="application/octet-stream"))
 
     @server.get("/compare/<base>/<new>/download/<name>")
     def comparison_file(base: str, new: str, name: str) -> Response:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tracekit.comparison.result import Comparison
 
 SECTIONS, HTML, MARKDOWN, JSON = "sections.json", "comparison.html", "comparison.md", "comparison.json"
+DIFFERENCE = "difference.bin"
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,8 @@ def _write(folder: Path, sides: Sequence[Analysis], channel: Channel) -> None:
     folder.mkdir(mode=0o700)
     for name, content in _CONTENTS.items():
         with (folder / name).open("wb") as file:
-            file.write(content(comparison, base, new).encode("utf-8", "backslashreplace"))
+            written = content(comparison, base, new)
+            file.write(written if isinstance(written, bytes) else written.encode("utf-8", "backslashreplace"))
             file.flush()
             os.fsync(file.fileno())
 
@@ -119,11 +121,18 @@ def _json(comparison: Comparison, _base: Analysis, _new: Analysis) -> str:
     return to_json(comparison)
 
 
-_CONTENTS: dict[str, Callable[[Comparison, Analysis, Analysis], str]] = {
+def _difference(comparison: Comparison, base: Analysis, new: Analysis) -> bytes:
+    from tracekit.report.viewmodel.difference import difference_block
+
+    return difference_block(comparison, base, new)
+
+
+_CONTENTS: dict[str, Callable[[Comparison, Analysis, Analysis], str | bytes]] = {
     SECTIONS: _sections,
     HTML: _html,
     MARKDOWN: _markdown,
     JSON: _json,
+    DIFFERENCE: _difference,
 }
 
 

@@ -1,5 +1,6 @@
 // A comparison's timelines, in the report and in the dashboard: one below the other, aligned at a window of each run.
 import { readAligned, shifted, warmWindow, wholeOfBoth, writeAligned } from "./align.js";
+import { createDifferenceFlame } from "./difference_flame.js";
 import { make } from "./dom.js";
 import { addCopyButtons } from "./findings.js";
 import { createHelpSheet } from "./help_sheet.js";
@@ -16,8 +17,8 @@ const MOST_CHOICES = 2000;
 const LINK_PAUSE_MS = 400;
 const MARGIN_PART = 0.5;
 
-/** Starts both timelines; `sources` are those of BASE and NEW, see source.js. */
-export function startComparison(sources) {
+/** Starts both timelines; `sources` are those of BASE and NEW (source.js), `difference` the data of difference_tree.js or null. */
+export function startComparison(sources, difference = null) {
   const counts = SIDES.map((name, index) => [name, Math.min(sources[index].view.windows.count, MOST_CHOICES)]);
   const link = readAligned(location.hash, Object.fromEntries(counts));
   document.documentElement.classList.add("live");
@@ -36,7 +37,17 @@ export function startComparison(sources) {
   showControls(sides, joint, whole);
   addCopyButtons(document.getElementById("findings"));
   keepLink(sides, joint, whole);
+  if (difference) showDifference(difference, sources[0].view.engines, tooltip);
   document.documentElement.dataset.ready = "true";
+}
+
+function showDifference(difference, engines, tooltip) {
+  let palette = readPalette(engines);
+  const draw = createDifferenceFlame(document.getElementById("difference"), difference, { palette: () => palette, tooltip, announce: announceComparison });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    palette = readPalette(engines);
+    draw();
+  });
 }
 
 /** A side's timeline with a choice of the window at which both are aligned. */

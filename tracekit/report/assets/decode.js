@@ -1,6 +1,7 @@
 // Reads the data in the page, `tracekit-view/1`: base64 of gzip of a JSON header and typed arrays.
 
 export const VIEW_FORMAT = "tracekit-view/1";
+export const DIFFERENCE_FORMAT = "tracekit-difference/1";
 
 const ELEMENT_TYPES = {
   u8: Uint8Array,
@@ -29,8 +30,8 @@ const ARRAY_FIELDS = {
 };
 
 /** The header, with each array's name replaced by the array. */
-export async function decodeView(base64) {
-  return readView(await inflate(base64Bytes(base64)));
+export async function decodeView(base64, format = VIEW_FORMAT) {
+  return readView(await inflate(base64Bytes(base64)), format);
 }
 
 export function base64Bytes(text) {
@@ -54,6 +55,7 @@ export function readView(buffer, format = VIEW_FORMAT) {
   if (4 + headerSize > buffer.byteLength) throw new Error("the data end inside their header");
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, headerSize)));
   if (header.format !== format) throw new Error(`expected ${format}, found ${header.format}`);
+  for (const name of ["base", "new"]) resolveField(buffer, header.arrays, header, name);
   for (const [section, fields] of Object.entries(ARRAY_FIELDS)) {
     for (const item of [header[section] ?? []].flat()) {
       for (const field of fields) resolveField(buffer, header.arrays, item, field);

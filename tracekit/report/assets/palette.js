@@ -2,7 +2,7 @@
 // letter and a hatching, because colour is never the only sign.
 
 const LETTERS = { ANE: "A", GPU: "G", CPU: "C", RUNTIME: "R", GRAPHICS: "D", OTHER: "O", MIXED: "M" };
-const PAGE_COLOURS = ["text", "muted", "line", "grid", "surface", "page", "accent", "plate", "signpost", "selection", "hatching", "mark"];
+const PAGE_COLOURS = ["more", "less", "text", "muted", "line", "grid", "surface", "page", "accent", "plate", "signpost", "selection", "hatching", "mark"];
 
 /** True for the pixels (x, y) of a hatching, which repeats every 8 pixels in both directions. */
 const HATCHINGS = {

@@ -238,6 +238,20 @@ def function_cells(change: FunctionChange) -> list[str]:
 
 FUNCTION_HEADER = ("change", "BASE", "NEW", "difference", "engine", "function", "binary")
 CHANGED_FUNCTIONS = "Functions that changed"
+FLAME = "Flame graph of both sides"
+
+
+def flame_note(comparison: Comparison) -> str:
+    """Return the explanation of the flame graph: which runs it shows, and what is tested in it."""
+    sides = (comparison.base, comparison.new)
+    runs = " and ".join(f"{side.runs[0].name}, run {side.runs[0].run}" for side in sides)
+    are_several = any(len(side.runs) > 1 for side in sides)
+    several = f"Of several runs, the first of each side: {runs}. " if are_several else ""
+    return (
+        f"{several}Host samples by path of functions, from the root down. A + is more in NEW, a − less; the"
+        " colour is stronger the larger the change is, relative to the larger side. Paths are not tested: a"
+        " difference here may be chance. What is tested are functions, by the frame that decided the engine."
+    )
 
 
 def largest_functions_title(comparison: Comparison) -> str:

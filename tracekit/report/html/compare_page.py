@@ -17,6 +17,7 @@ from tracekit.report.html.findings import severity_mark, step_html
 from tracekit.report.html.page import DATA_ID, document
 from tracekit.report.pictures.svg import to_svg
 from tracekit.report.pictures.timeline import timeline_picture
+from tracekit.report.viewmodel.difference import difference_block
 from tracekit.report.viewmodel.payload import packed
 from tracekit.report.viewmodel.view import view_block
 from tracekit.text import clip
@@ -37,6 +38,7 @@ def to_html(
     data = {
         f"{DATA_ID}-{name}": packed(view_block(analysis)) for name, analysis in (("base", base), ("new", new))
     }
+    data[f"{DATA_ID}-difference"] = packed(difference_block(comparison, base, new))
     return document(title, body, data, _ENTRY)
 
 
@@ -53,6 +55,7 @@ def sections(
         ("differences", "Differences", _differences(comparison)),
         ("one-sided", "On one side only, or left out", _one_sided(comparison)),
         ("functions", words.CHANGED_FUNCTIONS, _functions(comparison)),
+        ("difference", words.FLAME, tag("p", words.flame_note(comparison), class_="note")),
     ]
     return {name: _section(name, heading, content) for name, heading, content in candidates if content}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +62,17 @@ def build_tree(stacks: StackTable, joined: Joined | None = None) -> CallTree:
         binaries = np.append(binaries, np.full(len(marks), -1, np.int64))
         offsets = np.append(offsets, offsets[-1] + joined.offsets[1:])
         frame_ids = np.append(frame_ids, joined.frame_ids)
+    return grow_tree(offsets, frame_ids, function, symbols, binaries)
+
+
+def grow_tree(
+    offsets: Ints,
+    frame_ids: npt.NDArray[np.integer[Any]],
+    function: Ints,
+    symbols: npt.NDArray[np.object_],
+    binaries: Ints,
+) -> CallTree:
+    """Return the call tree of stacks in CSR form, leaf first; ``function`` is the function of each frame."""
     counts = np.diff(offsets)
     # All stacks descend together, one frame per round from the root: those at the same node that call the
     # same function share the next node. ``reached`` is the node of each stack so far.
