@@ -32,7 +32,7 @@ EXPORT = (EXPORTS / "time-profile.xml").read_bytes()
 FOLDER = """$(echo "$task" | sed 's/.*"folder": "\\([^"]*\\)".*/\\1/')"""
 MADE_AT_ONCE = f"mkdir {FOLDER}"
 """A program that compares nothing: what counts is that the comparison was made, not what is in it."""
-FILES = ["comparison.html", "comparison.json", "comparison.md", "read", "sections.json"]
+FILES = ["comparison.html", "comparison.json", "comparison.md", "difference.bin", "read", "sections.json"]
 
 
 @pytest.fixture
@@ -86,7 +86,8 @@ def test_the_sections_have_places_for_both_timelines_and_no_script(library: Libr
     base, new = both(library)
     settled(library, base, new)
     document = json.loads(library.comparisons.path(base, new).read_text("utf-8"))
-    assert list(document) == ["verdict", "findings", "sides", "timelines", "differences", "functions"]
+    names = ["verdict", "findings", "sides", "timelines", "differences", "functions", "difference"]
+    assert list(document) == names
     assert 'id="timeline-base"><h3>BASE: recording.trace</h3></div>' in document["timelines"]
     assert 'id="timeline-new"><h3>NEW: ane-e5rt-macos26</h3></div>' in document["timelines"]
     assert "<script" not in "".join(document.values())

@@ -1,0 +1,80 @@
+"""Joined stacks, the time-ordered chart, arrows, and the flame graph of both sides of a comparison in a browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from browser_support import barriers
+from page_support import chosen, settled
+from test_pages_of_recordings import analysis_of, shown
+
+from tracekit.comparison import compare
+from tracekit.report.html import compare_page, page
+
+FALLBACK = "fallback-midway-ios27"
+CALL_8 = "#t=340000000-400000000&pick=call.8"
+
+
+def picture(tab: Any, selector: str) -> str:
+    canvas: str = settled(tab).locator(selector).first.evaluate("canvas => canvas.toDataURL()")
+    return canvas
+
+
+def test_workers_are_joined_and_stacks_are_shown_in_order_of_time(opened: Any, axe: Any) -> None:
+    text = page.to_html(analysis_of(FALLBACK))
+    tab = shown(opened, text, fragment="#stacks=system")
+    note = tab.locator("#flame .flame > .note")
+    apart = picture(tab, "#flame .flame canvas")
+    join = tab.locator("#flame").get_by_role("button", name="Join workers to calls")
+    join.click()
+    assert picture(tab, "#flame .flame canvas") != apart
+    assert "joined=1" in chosen(tab)
+    assert "in all" in note.inner_text()
+
+    tab.get_by_role("button", name="Time order").click()
+    lanes = settled(tab).locator("#flame .stack-lane")
+    assert lanes.count() == 3
+    assert not tab.locator("#flame .flame").is_visible()
+    canvas = lanes.first.locator("canvas")
+    assert "in order of time, 174 samples" in canvas.get_attribute("aria-label")
+    canvas.focus()
+    canvas.press("ArrowRight")
+    assert "pick=sample" in chosen(tab)
+    assert "SampleApp (0x5a3a)" in tab.locator("#status").inner_text()
+    first = chosen(tab)
+    canvas.press("ArrowRight")
+    assert chosen(tab) != first
+    canvas.press("w")
+    assert "&t=" in chosen(tab).replace("#t=", "&t=")
+    assert barriers(tab, axe) == []
+    again = shown(opened, text, fragment=chosen(tab))
+    assert settled(again).locator("#flame .stack-lane").count() == 3
+
+
+def test_a_chosen_call_has_arrows_and_another_none_of_them(opened: Any) -> None:
+    tab = shown(opened, page.to_html(analysis_of(FALLBACK)), fragment=CALL_8)
+    lanes = ".timeline-pane canvas"
+    with_arrows = picture(tab, lanes)
+    tab.locator("#inspector").get_by_role("button").first.click()  # closes it: nothing is chosen
+    assert "pick=" not in chosen(tab)
+    assert picture(tab, lanes) != with_arrows
+
+
+def test_a_comparison_has_a_flame_graph_of_both_sides(opened: Any, axe: Any) -> None:
+    base, new = analysis_of(FALLBACK), analysis_of("ane-intervals-macos26")
+    tab = shown(opened, compare_page.to_html(compare([base], [new]), base, new))
+    canvas = settled(tab).locator("#difference canvas")
+    note = tab.locator("#difference .difference > .note")
+    assert "BASE 20.0 ms per call, NEW 8.38 ms per call." in note.inner_text()
+    both = picture(tab, "#difference canvas")
+    tab.locator("#difference").get_by_label("Width").select_option("NEW")
+    assert "is in paths of BASE only" in note.inner_text()
+    assert picture(tab, "#difference canvas") != both
+    canvas.focus()
+    canvas.press("ArrowDown")
+    assert note.inner_text().startswith("start_wqthread · libsystem_pthread.dylib · BASE")
+    assert note.inner_text().endswith("Not tested.")
+    canvas.press("ArrowDown")
+    canvas.press("Enter")
+    assert tab.get_by_role("button", name="Whole tree").is_enabled()
+    assert barriers(tab, axe) == []
