@@ -1,5 +1,5 @@
 // The flame graph of both sides of a comparison: boxes as wide as a side's weight, coloured by the change.
-import { changeOf, changeSign, createDifferenceTree, unseenWeight, WIDTHS } from "./difference_tree.js";
+import { changeOf, changeSign, createDifferenceTree, unseenWeight, DIFFERENCE_WIDTHS } from "./difference_tree.js";
 import { boxText, createDifferenceWords } from "./difference_words.js";
 import { clipText, fitCanvas, make } from "./dom.js";
 import { CANVAS_FONT } from "./draw.js";
@@ -24,7 +24,7 @@ export function createDifferenceFlame(section, data, page) {
   const scroll = make("div", { className: "flame-scroll" }, canvas);
   const message = make("p", { className: "note", role: "status" });
   const back = make("button", { type: "button", onclick: () => focusOn(null) }, "Whole tree");
-  const choice = make("select", { onchange: () => show(choice.value) }, ...Object.entries(WIDTHS).map(([value, text]) => make("option", { value }, text)));
+  const choice = make("select", { onchange: () => show(choice.value) }, ...Object.entries(DIFFERENCE_WIDTHS).map(([value, text]) => make("option", { value }, text)));
   const keyTo = (name, text) => [make("i", { className: name }), text];
   const legend = make("span", { className: "difference-legend" }, ...keyTo("more", "+ more in NEW"), ...keyTo("less", "− less in NEW"));
   const controls = make("div", { className: "controls" }, make("label", {}, "Width: ", choice), back, legend);

@@ -3,7 +3,7 @@ import { baseTree } from "./calltree.js";
 import { topDown } from "./tree_model.js";
 
 /** The weights that can make a box's width; of "both", the larger side of each path, so that no path is missing. */
-export const WIDTHS = { both: "larger of both", new: "NEW", base: "BASE" };
+export const DIFFERENCE_WIDTHS = { both: "larger of both", new: "NEW", base: "BASE" };
 const WIDTH_OF = { both: (base, compared) => Math.max(base, compared), new: (_, compared) => compared, base: (base) => base };
 
 /** `data` is a decoded `tracekit-difference/1`. Returns a function (which width) → a model (tree_model.js) with base and compared. */

@@ -1,5 +1,5 @@
 // The texts of the flame graph of both sides.
-import { changeOf, testsOf, WIDTHS } from "./difference_tree.js";
+import { changeOf, testsOf, DIFFERENCE_WIDTHS } from "./difference_tree.js";
 import { cleanText, countOf, formatPercent, formatWeight } from "./numbers.js";
 
 const JUDGEMENTS = { higher: "shown to be higher", lower: "shown to be lower", "within the noise": "may be chance" };
@@ -45,7 +45,7 @@ export function createDifferenceWords(data) {
       const sum = (totals) => model.parent.reduce((all, above, node) => (above < 0 ? all + totals[node] : all), 0);
       const sides = `BASE ${amountOf(sum(model.base))}, NEW ${amountOf(sum(model.compared))}.`;
       const other = width === "new" ? "BASE" : "NEW";
-      return unseen > 0 ? `${sides} ${amountOf(unseen)} is in paths of ${other} only, which this width does not show: choose "${WIDTHS.both}".` : sides;
+      return unseen > 0 ? `${sides} ${amountOf(unseen)} is in paths of ${other} only, which this width does not show: choose "${DIFFERENCE_WIDTHS.both}".` : sides;
     },
   };
 }
