@@ -6,12 +6,18 @@ import logging
 import sys
 import webbrowser
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from tracekit.cli.analysing import analysis_choices
+from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
 from tracekit.text import printable, printable_lines
+
+if TYPE_CHECKING:
+    from dashboard.library.analyses import GivenFile
 
 
 @click.command(
@@ -51,6 +57,7 @@ from tracekit.text import printable, printable_lines
     help="The folder for recordings [default: tracekit in the user's data folder].",
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
+@analysis_choices
 def dashboard_command(
     inputs: tuple[str, ...],
     port: int | None,
@@ -59,6 +66,7 @@ def dashboard_command(
     allow_recording: bool,
     library_folder: str | None,
     no_browser: bool,
+    options: AnalysisOptions,
 ) -> None:
     """Open recordings in the browser, or the library of earlier ones.
 
@@ -66,12 +74,21 @@ def dashboard_command(
     upload further recordings and, on a Mac with Xcode, make new ones. Nothing leaves this machine. Ctrl-C
     ends the dashboard.
 
+    --run and the other options of tracekit analyze choose the analysis that is shown first; the page can
+    make others, and keeps them.
+
     \b
     Examples:
       tracekit dashboard MyApp.trace
+      tracekit dashboard MyApp.trace --run 2 --window-signpost 'com.example.app/Inference/*'
       tracekit dashboard
     """
     paths = [_existing(name) for name in inputs]
+    options.check()
+    if options.values() and not inputs:
+        raise UsageError(
+            "The options of an analysis need its recording: tracekit dashboard MyApp.trace --run 2."
+        )
     from dashboard.library.library import Library
     from dashboard.recording.state import being_saved
     from dashboard.server import address, listening, other_addresses, serve
@@ -83,12 +100,16 @@ def dashboard_command(
     folder = Path(library_folder).expanduser().resolve() if library_folder else default_folder()
     library = Library(folder)
     try:
+        files = _files(options)
+        values = {name: value for name, value in options.values().items() if name not in files}
         added = [library.add_file(path) for path in paths]
+        variants = [library.analyses.request(recording.id, values, files) for recording in added]
         requested = Settings(
             folder, host, port or 0, allowed_hosts=allowed_hosts, remote_recording=allow_recording
         )
         listener, settings = listening(requested)
-        start = f"/recordings/{added[0].id}" if len(added) == 1 else "/"
+        variant = f"?variant={variants[0].id}" if variants and variants[0] else ""
+        start = f"/recordings/{added[0].id}{variant}" if len(added) == 1 else "/"
         start_address = address(settings, start)
 
         def ready() -> None:
@@ -117,6 +138,20 @@ def _existing(name: str) -> Path:
     if not path.exists():
         raise UsageError(f"{name} does not exist.")
     return path.resolve()
+
+
+def _files(options: AnalysisOptions) -> dict[str, GivenFile]:
+    """Return the files of the options; the library keeps copies of them."""
+    from dashboard.library.analyses import GivenFile
+
+    files = {}
+    for name, path in (("windows-csv", options.windows_csv), ("markers", options.markers)):
+        if path:
+            try:
+                files[name] = GivenFile(Path(path).name, Path(path).read_bytes())
+            except OSError as error:
+                raise UsageError(f"{path} cannot be read: {error.strerror or error}.") from error
+    return files
 
 
 class PrintableFormatter(logging.Formatter):

@@ -68,7 +68,8 @@ def ip_addresses() -> list[str]:
 
 def _address(settings: Settings, host: str, path: str) -> str:
     host = f"[{host.strip('[]')}]" if ":" in host else host
-    return f"http://{host}:{settings.port}{path}{f'?token={settings.token}' if settings.token else ''}"
+    token = f"{'&' if '?' in path else '?'}token={settings.token}" if settings.token else ""
+    return f"http://{host}:{settings.port}{path}{token}"
 
 
 def serve(listener: socket.socket, settings: Settings, library: Library, ready: Callable[[], None]) -> None:

@@ -35,7 +35,7 @@ export async function showRecording(element) {
     };
     let options = null; // of the bar in the header, once the page stands
     const given = { ...sourceOf(read, address), laneAction: (row) => callsButton(row, () => options) };
-    const { store, source } = startPage(read, given, arrange, libraryKeeper(address));
+    const { store, source } = startPage(read, given, arrange, libraryKeeper(address.split(".")[0]));
     options = showOptions(document.getElementById("options"), { analysis: element.dataset.recording, awaited: element.dataset.awaited, store });
     addEventListener(SERVER_IS_BACK, () => source.retry());
     showSampleList(document.getElementById("samples"), { address, view: read, store });

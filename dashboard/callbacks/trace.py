@@ -35,7 +35,8 @@ def register(app: dash.Dash, library: Library) -> None:
         recording_id = path.rpartition("/")[2]
         with suppress(NotFound):
             recording = library.recording(recording_id)
-            if recording.deleted is None and is_busy(recording):
+            is_shown = _is_ready(library, recording_id, query or "")
+            if recording.deleted is None and is_busy(recording) and not is_shown:
                 return dash.no_update, trace.progress(recording)  # the page stays, with its pressed buttons
         return page(library, recording_id, query or ""), dash.no_update
 
@@ -51,6 +52,16 @@ def register(app: dash.Dash, library: Library) -> None:
         button = ctx.triggered_id
         perform(library, button["act"], button["recording"])
         return page(library, button["recording"])
+
+
+def _is_ready(library: Library, recording_id: str, query: str) -> bool:
+    """Return True if the address names a variant that stands, whatever becomes of the first analysis."""
+    analysis = shown_analysis(library, recording_id, query)
+    if analysis == recording_id:
+        return False
+    with suppress(NotFound):
+        return library.recording(analysis).state == "ready"
+    return False
 
 
 def was_pressed() -> bool:
@@ -88,12 +99,12 @@ def page(library: Library, recording_id: str, query: str = "") -> Node:
 def _page(recording: Recording, library: Library, query: str) -> Node:
     if recording.deleted is not None:
         return trace.deleted_page(recording)
-    if is_busy(recording):
-        return trace.busy_page(recording)
     if not query and not recording.default_variant:
         chosen = Chosen(recording.id)
     else:
         chosen = chosen_analysis(library, recording.id, query)
+    if is_busy(recording) and chosen.analysis == recording.id:
+        return trace.busy_page(recording)
     if chosen.analysis != recording.id:
         recording = library.recording(chosen.analysis)
     if recording.state != "ready":

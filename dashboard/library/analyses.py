@@ -64,11 +64,11 @@ class Analyses:
         """Return the variant with these options, which is made unless it is there; None without options.
 
         Raises ``UsageError`` for options that are unknown or contradict each other, ``InputError`` for a
-        malformed file, ``TooLarge``, and ``Conflict`` if the recording is not read yet.
+        malformed file, ``TooLarge``, and ``Conflict`` for a deleted recording.
         """
         found = self._catalog.find(recording)
-        if found.deleted is not None or found.state in UNFINISHED:
-            raise Conflict(f"{found.name} cannot be analyzed again before it was read.")
+        if found.deleted is not None:
+            raise Conflict(f"{found.name} was deleted. Restore it first.")
         files = {**self._stored_files(recording, values), **(files or {})}
         values = {name: value for name, value in values.items() if name not in FILES}
         with tempfile.TemporaryDirectory(dir=self._store.trash) as drafts:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from browser_support import barriers
-from dashboard_support import PATIENCE_MS, SAMPLES, Serve, eventually, opened
+from dashboard_support import PATIENCE_MS, SAMPLES, Running, Serve, eventually, opened
 
 SIGNPOST = "org.example.SampleApp/PointsOfInterest/Inference"
 
@@ -84,3 +84,11 @@ def test_failures_and_addresses_leave_the_page_usable(serve: Serve, tab: Any) ->
     tab.get_by_role("button", name="Analyze 100 ms as one call").click()
     variant_shown(tab, "100000000ns-200000000ns")
     eventually(tab, "document.querySelectorAll('#windows-live tbody tr').length === 1")
+
+
+def test_the_command_opens_the_analysis_of_its_options(running: Running, tab: Any, two_runs: Path) -> None:
+    started = running(str(two_runs), "--run", "2", "--window-signpost", SIGNPOST)
+    assert "?variant=" in started.address
+    tab.goto(started.address)
+    variant_shown(tab, SIGNPOST)
+    assert tab.locator("#options .chip", has_text="Run 2").count() == 1

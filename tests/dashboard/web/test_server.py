@@ -125,6 +125,18 @@ def test_missing_inputs_are_reported_before_anything_starts(tmp_path: Path) -> N
     assert not (tmp_path / "library").exists()
 
 
+def test_options_of_an_analysis_need_a_recording_and_fit_together(tmp_path: Path) -> None:
+    (tmp_path / "x.xml").write_bytes(b"<x/>")
+    library = ["--library", str(tmp_path / "library")]
+    alone = CliRunner().invoke(main, ["dashboard", "--run", "2", *library])
+    assert (alone.exit_code, alone.stderr.partition(":")[0]) == (2, "Error")
+    assert "need its recording" in alone.stderr
+    options = ["--windows", "coreml", "--window", "1ms-2ms"]
+    contradictory = CliRunner().invoke(main, ["dashboard", str(tmp_path / "x.xml"), *options, *library])
+    assert "Give windows in one way" in contradictory.stderr
+    assert not (tmp_path / "library").exists()
+
+
 @pytest.mark.integration
 def test_an_end_by_ctrl_c_is_a_clean_one_however_many_signals_follow(running: Running) -> None:
     started = running("--port", str(free_port()))
