@@ -9,7 +9,7 @@ import dash
 from dash import ALL, Input, Output, State, ctx
 
 from dashboard.callbacks import polls
-from dashboard.callbacks.chosen_analysis import Chosen, chosen_analysis
+from dashboard.callbacks.chosen_analysis import Chosen, chosen_analysis, shown_analysis
 from dashboard.errors import NotFound
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
