@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import nullcontext
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def test_every_shape_is_a_recording_that_can_be_read(shape: str, tmp_path: Path)
 def test_growth_beyond_its_targets_fails(
     seconds: list[float], mib: list[float], problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    costs = iter(zip(seconds, mib, strict=True))
+    costs = cycle(zip(seconds, mib, strict=True))
     monkeypatch.setattr(growth, "written", lambda *_: [])
     monkeypatch.setattr(growth, "_RUNS", 1)
     monkeypatch.setattr(growth, "cost_of", lambda _: next(costs))
@@ -65,6 +66,16 @@ def test_growth_beyond_its_targets_fails(
     monkeypatch.setattr(sys, "argv", ["growth.py", "--shapes", "one moment"])
     with pytest.raises(SystemExit, match=problem) if problem else nullcontext():
         growth.main()
+
+
+def test_growth_that_only_another_program_caused_is_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = iter([(1, 100), (2, 100), (5, 100), (17, 100), *[(2, 100)] * 3, (5, 100)])
+    monkeypatch.setattr(growth, "written", lambda *_: [])
+    monkeypatch.setattr(growth, "_RUNS", 1)
+    monkeypatch.setattr(growth, "cost_of", lambda _: next(costs))
+    monkeypatch.setattr(growth, "TARGETS", {"one moment": growth.Target(40)})
+    figure = growth.measure("one moment", 1)
+    assert (figure["cpu_seconds"], figure["problems"]) == ([2, 2, 5], [])
 
 
 @pytest.mark.parametrize(("added", "is_above"), [(0.09, False), (0.11, True)])
