@@ -41,8 +41,8 @@ class ModelAnswer:
     """Where one model's calls ran.
 
     ``length_ns`` is the median length of the calls, without the first; None where the user gave the windows.
-    ``unknown`` calls have no visible engine, ``mixed`` ones several. ``source`` is the table of the calls, or
-    "stacks" where they are deduced from samples: then calls without a sample between them count as one.
+    ``unknown`` calls have no visible engine. ``source`` is the table of the calls, or "stacks" where they are
+    deduced from samples: then calls without a sample between them count as one.
     ``placement`` is the finding about a change of engine.
     """
 
@@ -51,7 +51,6 @@ class ModelAnswer:
     pid: int
     calls: int
     unknown: int
-    mixed: int
     engines: tuple[EngineUse, ...]
     length_ns: int | None
     source: str
@@ -146,7 +145,6 @@ def _model(calls: Calls, model: ModelCalls, placement: Finding | None) -> ModelA
         model.pid,
         len(rows),
         int((served == 0).sum()),
-        int(((served & (served - 1)) > 0).sum()),  # more than one bit
         tuple(
             _use(calls, engine, rows[calls.serves(engine)[rows]])
             for engine in SERVING

@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.analysis.engines.codes import INFERENCE, group_codes, is_phase, positions_by, sums
+from tracekit.analysis.engines.codes import group_codes, positions_by, sums
 from tracekit.analysis.findings.coincidences import Events, events_of
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
-from tracekit.model.vocabulary import ENGINE_CODE, SERVING, Engine, Phase
+from tracekit.model.vocabulary import SERVING, Engine, Phase
 
 _DOMINATES = 2
 """A sampled engine explains a call without another engine if it took at least 1/2 of the call."""
@@ -197,13 +197,6 @@ class Calls:
                 reach += np.maximum(self.work[other].busy_ns, self.work[other].sampled_ns)
         marked: BoolArray = ~self.serves(engine) & (_DOMINATES * reach >= self.lengths) & (self.served > 0)
         return marked
-
-    @cached_property
-    def is_inference(self) -> BoolArray:
-        """Marks the samples of an inference phase on an engine that a verdict can name."""
-        labels = self.analysis.labels
-        serving = np.isin(labels.engine, [ENGINE_CODE[engine] for engine in SERVING])
-        return serving & is_phase(labels.phase, *INFERENCE)
 
     def median(self, values: IntArray) -> int:
         """Return the median by nearest rank, as every other figure of a run; 0 without a value."""
