@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tracekit.analysis.engines.codes import group_codes, positions_by, sums
 from tracekit.analysis.findings.coincidences import Events, events_of
+from tracekit.analysis.findings.finding import WindowRanges
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import BoolArray, IntArray
@@ -197,6 +198,14 @@ class Calls:
                 reach += np.maximum(self.work[other].busy_ns, self.work[other].sampled_ns)
         marked: BoolArray = ~self.serves(engine) & (_DOMINATES * reach >= self.lengths) & (self.served > 0)
         return marked
+
+    def place(self, rows: IntArray, model: ModelCalls | None) -> tuple[str, int, WindowRanges, int, int]:
+        """Return the model, process, windows, start and end of a ``Finding`` about calls in order of time.
+
+        Without a model, it is about calls of several.
+        """
+        name, pid = (model.name, model.pid) if model else ("", -1)
+        return name, pid, WindowRanges.of(rows), int(self.starts[rows[0]]), int(self.ends[rows[-1]])
 
     def median(self, values: IntArray) -> int:
         """Return the median by nearest rank, as every other figure of a run; 0 without a value."""

@@ -12,7 +12,7 @@ import pandas as pd
 from tracekit.analysis.engines.codes import is_phase, rows_by
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.findings.calls import Calls, ModelCalls
-from tracekit.analysis.findings.finding import Action, Confidence, Finding, Support, WindowRanges
+from tracekit.analysis.findings.finding import Action, Confidence, Finding, Support
 from tracekit.analysis.findings.frames import leading_frame
 from tracekit.analysis.findings.instruments import record
 from tracekit.analysis.windows.window import sampling_period_ns
@@ -135,11 +135,7 @@ def _cold(calls: Calls, model: ModelCalls, usual_ns: int, *, is_rough: bool) -> 
         "warning" if lost >= _LONG_NS else "info",
         confidence,
         Basis.INFERRED if is_rough else Basis.MEASURED,
-        model.name,
-        model.pid,
-        WindowRanges.of(model.rows[:1]),
-        int(calls.starts[first]),
-        int(calls.ends[first]),
+        *calls.place(model.rows[:1], model),
         lost,
         numbers,
         () if is_rough else (Support("table", source, "", len(model.rows)),),

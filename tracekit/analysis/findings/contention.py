@@ -14,7 +14,7 @@ import pandas as pd
 from tracekit.analysis.engines.codes import group_codes, positions_by
 from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet
 from tracekit.analysis.findings.calls import Calls, ModelCalls
-from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
+from tracekit.analysis.findings.finding import Action, Finding, Support
 from tracekit.analysis.findings.lengths import extra_length, hold_length, share_of, typical_length
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import GPU_INTERVALS
@@ -146,11 +146,7 @@ def _finding(
         "warning" if sharing.extra_ns else "info",
         "certain" if numbers["are_processes_known"] and not sharing.extra_ns else "likely",
         Basis.MEASURED,
-        model.name,
-        model.pid,
-        WindowRanges.of(rows),
-        int(starts[0]),
-        int(ends[-1]),
+        *calls.place(rows, model),
         len(rows) * sharing.extra_ns or None,
         numbers,
         (Support("table", table, "work for others in these calls", touched),),

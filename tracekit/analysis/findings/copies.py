@@ -9,7 +9,7 @@ import numpy as np
 
 from tracekit.analysis.engines.codes import is_phase, sums
 from tracekit.analysis.findings.calls import Calls, CallWork, ModelCalls
-from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
+from tracekit.analysis.findings.finding import Action, Finding, Support
 from tracekit.analysis.findings.frames import leading_frame
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES
@@ -70,11 +70,7 @@ def _finding(calls: Calls, model: ModelCalls, rows: IntArray, copies: CallWork) 
         "warning",
         "likely",
         Basis.SAMPLED,
-        model.name,
-        model.pid,
-        WindowRanges.of(rows),
-        int(calls.starts[rows[0]]),
-        int(calls.ends[rows[-1]]),
+        *calls.place(rows, model),
         copied,
         numbers,
         (frame,) if frame else (),

@@ -9,7 +9,7 @@ import numpy as np
 
 from tracekit.analysis.engines.codes import is_engine, is_phase, sums
 from tracekit.analysis.findings.calls import Calls
-from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
+from tracekit.analysis.findings.finding import Action, Finding, Support
 from tracekit.analysis.findings.lengths import extra_length, hold_length, typical_length
 from tracekit.model.columns import IntArray
 from tracekit.model.vocabulary import Basis, Engine, Phase
@@ -62,11 +62,7 @@ def efficiency_cores(calls: Calls) -> Iterator[Finding]:
             "warning" if extra_ns else "info",
             "likely",
             Basis.SAMPLED,
-            model.name,
-            model.pid,
-            WindowRanges.of(slow_rows),
-            int(calls.starts[slow_rows[0]]),
-            int(calls.ends[slow_rows[-1]]),
+            *calls.place(slow_rows, model),
             len(slow_rows) * extra_ns or None,
             numbers,
             (Support("table", calls.trace.samples_source, "inference on efficiency cores", on_slow),),

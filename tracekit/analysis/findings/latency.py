@@ -208,11 +208,7 @@ def _two_groups(calls: Calls, series: _Series) -> Finding | None:
         "info",
         "likely",
         Basis.MEASURED,
-        series.model.name,
-        series.model.pid,
-        WindowRanges.of(long),
-        int(calls.starts[long[0]]),
-        int(calls.ends[long[-1]]),
+        *calls.place(long, series.model),
         None,
         {
             "short": len(short),

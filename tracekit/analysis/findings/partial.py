@@ -13,7 +13,7 @@ import numpy as np
 from tracekit.analysis.engines.codes import is_engine, is_phase, sums
 from tracekit.analysis.engines.submissions import SEPARATOR
 from tracekit.analysis.findings.calls import Calls, ModelCalls
-from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
+from tracekit.analysis.findings.finding import Action, Finding, Support
 from tracekit.analysis.findings.frames import leading_frame
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import SERVING, Basis, Engine, Phase
@@ -136,11 +136,7 @@ def _cut(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding | None:
         "warning" if _MANY_GAPS * total >= length else "info",
         "certain" if is_named else "likely",
         Basis.MEASURED,
-        model.name,
-        model.pid,
-        WindowRanges.of(rows),
-        int(calls.starts[rows[0]]),
-        int(calls.ends[rows[-1]]),
+        *calls.place(rows, model),
         total or None,
         numbers,
         (table, frame) if frame else (table,),
@@ -232,11 +228,7 @@ def _shared(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding | None:
         "warning" if _MUCH_ELSEWHERE * total >= length else "info",
         "likely",
         Basis.MEASURED if is_measured else Basis.SAMPLED,
-        model.name,
-        model.pid,
-        WindowRanges.of(rows),
-        int(calls.starts[rows[0]]),
-        int(calls.ends[rows[-1]]),
+        *calls.place(rows, model),
         None,
         numbers,
         (frame,) if frame else (),

@@ -13,7 +13,7 @@ from tracekit.analysis.engines.codes import rows_by
 from tracekit.analysis.engines.ownership import RUNTIMES
 from tracekit.analysis.findings.answer import answer_kind
 from tracekit.analysis.findings.calls import Calls
-from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
+from tracekit.analysis.findings.finding import Action, Finding, Support
 from tracekit.analysis.findings.instruments import ENGINE_INSTRUMENTS, missing_instruments, obtain, record
 from tracekit.analysis.selection import selected_pids
 from tracekit.model.columns import BoolArray
@@ -218,10 +218,7 @@ def _no_engine(calls: Calls) -> Iterator[Finding]:
         "warning",
         "certain",
         Basis.MEASURED,
-        only.name if only else "",
-        only.pid if only else -1,
-        WindowRanges.of(rows),
-        int(calls.starts[rows[0]]),
+        *calls.place(rows, only)[:4],
         int(calls.ends[rows].max()),
         numbers={
             "calls": len(rows),

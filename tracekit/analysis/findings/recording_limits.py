@@ -98,9 +98,7 @@ def _too_few_calls(calls: Calls) -> Iterator[Finding]:
         "info",
         "certain",
         Basis.MEASURED,
-        only.name if only else "",
-        only.pid if only else -1,
-        WindowRanges.of(rows),
+        *calls.place(rows, only)[:3],
         numbers={
             "models": tuple((model.name, model.is_named, len(model.rows)) for model, _ in few),
             "percentile": 50 if fewest < CALLS_FOR_MEDIAN else 90,
@@ -136,9 +134,7 @@ def _sampling_too_coarse(calls: Calls) -> Iterator[Finding]:
         "info",
         "certain",
         Basis.SAMPLED,
-        only.name if only else "",
-        only.pid if only else -1,
-        WindowRanges.of(rows[np.isin(models, chosen)]),
+        *calls.place(rows[np.isin(models, chosen)], only)[:3],
         numbers={
             "models": tuple(
                 (model.name, model.is_named, calls.median(calls.lengths[model.rows])) for model in listed

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from tracekit.analysis.engines.requests import LoggedRequests, Refusal
 from tracekit.analysis.findings.calls import Calls, ModelCalls
-from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
+from tracekit.analysis.findings.finding import Action, Finding, Support
 from tracekit.model.schemas import OS_LOG
 from tracekit.model.vocabulary import Basis
 
@@ -50,11 +50,7 @@ def _failed_in_calls(calls: Calls, requests: LoggedRequests, model: ModelCalls) 
         "error",
         "certain",
         Basis.MEASURED,
-        model.name,
-        model.pid,
-        WindowRanges.of(rows),
-        int(calls.starts[rows[0]]),
-        int(calls.ends[rows[-1]]),
+        *calls.place(rows, model),
         numbers=numbers,
         support=(Support("table", OS_LOG, "requests with a failure", failed),),
         actions=_actions("ane-requests-failed"),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from tracekit.analysis.findings.calls import FEWEST_SAMPLED, Calls, ModelCalls
-from tracekit.analysis.findings.finding import Action, Confidence, Finding, Support, WindowRanges
+from tracekit.analysis.findings.finding import Action, Confidence, Finding, Support
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import SERVING, Basis, Engine
 
@@ -102,11 +102,7 @@ def _finding(
         "info" if is_choice else "warning",
         confidence,
         Basis.MEASURED if measured else Basis.SAMPLED,
-        model.name,
-        model.pid,
-        WindowRanges.of(rows),
-        int(calls.starts[rows[0]]),
-        int(calls.ends[rows[-1]]),
+        *calls.place(rows, model),
         numbers={
             "is_named": model.is_named,
             "setting": setting,

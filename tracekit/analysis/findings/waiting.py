@@ -10,7 +10,7 @@ import numpy as np
 from tracekit.analysis.engines.busy import is_work
 from tracekit.analysis.engines.interval_sets import IntervalSet, union
 from tracekit.analysis.findings.calls import Calls, ModelCalls
-from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
+from tracekit.analysis.findings.finding import Action, Finding, Support
 from tracekit.analysis.findings.host import interface_threads
 from tracekit.analysis.findings.lengths import hold_length
 from tracekit.analysis.windows.window import sampling_period_ns
@@ -101,11 +101,7 @@ def _gap(
         "warning",
         "likely",
         Basis.INFERRED,
-        model.name,
-        model.pid,
-        WindowRanges.of(with_gap),
-        int(calls.starts[with_gap[0]]),
-        int(calls.ends[with_gap[-1]]),
+        *calls.place(with_gap, model),
         int(waited_ns.sum()),
         numbers,
         (
@@ -146,11 +142,7 @@ def main_thread_blocked(calls: Calls) -> Iterator[Finding]:
             "warning",
             "certain",
             Basis(str(calls.analysis.window_rows["basis"].iloc[longest])),
-            model.name,
-            model.pid,
-            WindowRanges.of(rows),
-            int(calls.starts[rows[0]]),
-            int(calls.ends[rows[-1]]),
+            *calls.place(rows, model),
             None,
             numbers,
             (Support("table", calls.trace.samples_source, "the main thread inside the calls"),),
