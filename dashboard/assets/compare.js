@@ -2,7 +2,7 @@
 import { swapAligned } from "/report-assets/align.js";
 import { showCompareProblem, startComparison } from "/report-assets/compare.js";
 import { DIFFERENCE_FORMAT, readView } from "/report-assets/decode.js";
-import { fetchChecked } from "./requests.js";
+import { fetchResult } from "./requests.js";
 import { fetchSections } from "./sections.js";
 import { sourceOf } from "./sources.js";
 
@@ -28,7 +28,7 @@ export async function showComparison(element) {
 }
 
 async function viewAt(address) {
-  return readView(await (await fetchChecked(`${address}/view`)).arrayBuffer());
+  return readView(await fetchResult(`${address}/view`, (response) => response.arrayBuffer()));
 }
 
 /** The link that swaps the sides keeps the visible time and the windows. */

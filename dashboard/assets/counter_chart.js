@@ -2,7 +2,7 @@
 // so the scale is logarithmic.
 import { make, makeSvg } from "/report-assets/dom.js";
 import { cleanText, countOf, formatCount } from "/report-assets/numbers.js";
-import { fetchChecked } from "./requests.js";
+import { fetchResult } from "./requests.js";
 
 const PLOT = { left: 44, top: 10, width: 560, height: 190 };
 const NAMES_WIDTH = 220;
@@ -13,11 +13,19 @@ const PATTERNS = ["", "6 3", "2 2", "8 2 2 2", "10 4", "1 3", "4 1", "12 2 2 2 2
 /** Adds the picture to the section of the counters, if the recording has any. */
 export async function showCounters(section, address) {
   if (!section?.querySelector("table")) return;
-  const { names, values } = await (await fetchChecked(`${address}/counters`)).json();
-  if (names.length === 0) return;
-  const caption = make("figcaption", { className: "note" }, `Sums over ${countOf(values[0].length, "call")}, by number (logarithmic scale).`);
-  const picture = make("div", { className: "histogram-scroll", tabIndex: 0, role: "group", "aria-label": "Counters of each call" }, drawCounters(names, values));
-  section.append(make("figure", { id: "counters-live" }, picture, caption));
+  try {
+    const { names, values } = await fetchResult(`${address}/counters`, (response) => response.json());
+    if (names.length > 0) section.append(counterFigure(names, values));
+  } catch (error) {
+    section.append(make("p", { className: "problem" }, error.message));
+  }
+}
+
+function counterFigure(names, values) {
+  const caption = `Sums over ${countOf(values[0].length, "call")}, by number (logarithmic scale).`;
+  const scroll = { className: "histogram-scroll", tabIndex: 0, role: "group", "aria-label": "Counters of each call" };
+  const picture = make("div", scroll, drawCounters(names, values));
+  return make("figure", { id: "counters-live" }, picture, make("figcaption", { className: "note" }, caption));
 }
 
 /** The smallest and the largest value of each column, null for a column without a positive one. */

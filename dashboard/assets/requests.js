@@ -7,6 +7,14 @@ export async function fetchChecked(address) {
   return response;
 }
 
+/** Fetches a result of reading, and reads it by `read(response)`. The browser inflates it: a damaged file ends in between. */
+export async function fetchResult(address, read) {
+  const response = await fetchChecked(address);
+  return read(response).catch(() => {
+    throw new Error("The analysis is damaged, or the connection was lost. Reload the page, or read the recording again.");
+  });
+}
+
 /** The server's own sentence about a refusal, else one made from the status. */
 export async function errorMessage(response) {
   try {

@@ -1,9 +1,9 @@
 // The sections of an analysis or a comparison: the report's own markup, in which Python has escaped every text.
-import { fetchChecked } from "./requests.js";
+import { fetchResult } from "./requests.js";
 
 /** The sections at an address, as elements in the order of the page. */
 export async function fetchSections(address) {
-  const sections = await (await fetchChecked(address)).json();
+  const sections = await fetchResult(address, (response) => response.json());
   return Object.values(sections).flatMap(parsedElements);
 }
 

@@ -7,7 +7,7 @@ import { SERVER_IS_BACK } from "./alive.js";
 import { libraryKeeper } from "./notes_keeper.js";
 import { callsButton, showOptions } from "./options.js";
 import { showCounters } from "./counter_chart.js";
-import { fetchChecked } from "./requests.js";
+import { fetchResult } from "./requests.js";
 import { createDrawnLanes } from "./drawn_lanes.js";
 import { rowDetails } from "./row_detail.js";
 import { showSampleList } from "./sample_list.js";
@@ -21,7 +21,7 @@ export async function showRecording(element) {
   const status = document.getElementById("status");
   status.textContent = "Loading the recording …";
   try {
-    const view = fetchChecked(`${address}/view`).then((response) => response.arrayBuffer());
+    const view = fetchResult(`${address}/view`, (response) => response.arrayBuffer());
     view.catch(() => {}); // reported below, once the sections are shown
     const report = await fetchSections(`${address}/sections`);
     const own = [sectionOf("timeline", "Timeline", make("p", { className: "note no-script" }, "Loading …")), sectionOf("samples", "Samples"), sectionOf("tables", "Tables"), make("section", { id: "notes", "aria-labelledby": "notes-heading" })];
@@ -41,7 +41,7 @@ export async function showRecording(element) {
     showSampleList(document.getElementById("samples"), { address, view: read, store });
     const drawn = createDrawnLanes({ address, source, store, announce: (text) => (status.textContent = text) });
     showTables(document.getElementById("tables"), { address, store, drawn });
-    showCounters(document.getElementById("counters"), address).catch(showProblem);
+    showCounters(document.getElementById("counters"), address);
   } catch (error) {
     showProblem(error);
   }

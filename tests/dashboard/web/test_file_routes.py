@@ -223,11 +223,3 @@ def test_the_analysis_is_the_one_that_is_there(client: Client) -> None:
 )
 def test_file_names(name: str, expected: str) -> None:
     assert file_stem(name) == expected
-
-
-def test_a_damaged_analysis_leads_to_the_advice_to_read_again(client: Client, tmp_path: Path) -> None:
-    tab = client()
-    (tmp_path / "sections.json.gz").write_bytes(gzip.compress(b"{}")[:-3])
-    answer = tab.get(f"/api/recordings/{READY}/sections", headers=HOST)
-    assert answer.status_code == 404
-    assert answer.get_json()["error"].endswith("Read it again.")
