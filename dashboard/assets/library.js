@@ -18,7 +18,9 @@ export function showLibrary(place) {
   main.addEventListener("click", ({ target }) => {
     const button = target.closest("button");
     const action = button?.componentId ?? parsedId(button?.id);
-    if (action?.turn) turn(place, action.turn);
+    if (button?.id === "library-grouped") setOrder(main, toggledGroups());
+    else if (action?.sort) setOrder(main, action.sort);
+    else if (action?.turn) turn(place, action.turn);
     else if (action?.choose) window.dash_clientside.set_props("library-ticked", { data: { ...action, at: Date.now() } });
     else if (action?.act && isConfirmed(action, button, main)) sender.send(action, button);
   });
@@ -28,6 +30,23 @@ export function showLibrary(place) {
     main.querySelector("#edit-close").click();
   });
   if (place.state?.table) draw(place);
+}
+
+const BY_APP = "by-app:";
+
+/** The order of the table, which its address has: library.py reads it there. */
+function currentOrder() {
+  return new URLSearchParams(location.search).get("sort") ?? "-added";
+}
+
+function toggledGroups() {
+  const order = currentOrder();
+  return order.startsWith(BY_APP) ? order.slice(BY_APP.length) : BY_APP + order;
+}
+
+function setOrder(main, order) {
+  main.querySelector("#library-grouped").setAttribute("aria-pressed", String(order.startsWith(BY_APP)));
+  window.dash_clientside.set_props("library-order", { data: order });
 }
 
 function turn(place, page) {

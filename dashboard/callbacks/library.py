@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import dash
@@ -21,9 +22,12 @@ from dashboard.pages import library as pages
 from dashboard.pages.compare import is_fit
 from dashboard.pages.components import Node
 from dashboard.pages.frame import problem
+from dashboard.pages.tray import tray
 from tracekit.errors import TracekitError
 
 _NO_UPDATE = dash.no_update
+SAMPLE = Path(__file__).parents[1] / "samples" / "SpeechEncoder.tkpack"
+"""A synthetic recording, ``sample_traces/fallback-midway-ios27`` packed."""
 _PUBLISH = """(%s) => {
     const rows = document.getElementById("library-rows");
     if (!rows) return dash_clientside.no_update;
@@ -46,9 +50,10 @@ _TAG = """(clicks, chosen) => {
     return triggered_id.tag === chosen ? "" : triggered_id.tag;
 }"""
 _FIRST_PAGE = "() => 1"
-_NOTE = """(q, tag, pressed, chosen, page) => {
+_NOTE = """(q, tag, pressed, chosen, page, order) => {
     const deleted = pressed === "true" ? "1" : "";
-    const shown = { q, tag, deleted, chosen: chosen.join("."), page: page > 1 && page };
+    const sort = order !== "-added" && order;
+    const shown = { q, tag, deleted, chosen: chosen.join("."), page: page > 1 && page, sort };
     const query = new URLSearchParams(Object.entries(shown).filter(([, value]) => value)).toString();
     history.replaceState(history.state, "", location.pathname + (query && `?${query}`) + location.hash);
     return dash_clientside.no_update;
@@ -81,6 +86,7 @@ def _list(app: dash.Dash, library: Library) -> None:
         Input("library-tag", "data"),
         Input("library-deleted", "aria-pressed"),
         Input("library-page", "data"),
+        Input("library-order", "data"),
         Input("library-answered", "data"),
         Input("library-edit", "children"),
         State("library-shown", "data"),
@@ -92,13 +98,14 @@ def _list(app: dash.Dash, library: Library) -> None:
         tag: str,
         pressed: str,
         page: int,
+        order: str,
         _answered: Any,
         _edit: Any,
         before: dict[str, str] | None,
     ) -> Any:
         if ctx.triggered_id == "library-search":
             clear_problem()  # of the search before
-        request = ListRequest(search or "", tag, pressed == "true", page or 1)
+        request = ListRequest(search or "", tag, pressed == "true", page or 1, order)
         return changes(library, request, before or {})
 
     _in_browser(app, _PUBLISH_TABLE, Output("library-drawn", "data"), "library-table", "library-chosen")
@@ -135,12 +142,14 @@ def _filter(app: dash.Dash) -> None:
         Input("library-deleted", "aria-pressed"),
         Input("library-chosen", "data"),
         Input("library-page", "data"),
+        Input("library-order", "data"),
         prevent_initial_call=True,
     )
 
     app.clientside_callback(  # type: ignore[no-untyped-call]
         _FIRST_PAGE,
         Output("library-page", "data"),
+        Input("library-order", "data"),
         Input("library-search", "value"),
         Input("library-tag", "data"),
         Input("library-deleted", "aria-pressed"),
@@ -182,6 +191,9 @@ def _perform(library: Library, action: str, recording_id: str) -> Node:
     """Perform the action of a button, and return the notice of it."""
     if action == "drop-all":
         return pages.dropped_notice(*library.drop_all_results())
+    if action == "sample":
+        library.add_file(SAMPLE)
+        return None
     recording = library.recording(recording_id)
     if action == "drop":
         return pages.dropped_notice(library.drop_results(recording_id))
@@ -212,7 +224,7 @@ def _choose(app: dash.Dash, library: Library) -> None:
         Input("library-shown", "data"),
     )
     def offer(chosen: list[str], _shown: dict[str, str] | None) -> Node:
-        return pages.comparison(ready(library, chosen))
+        return tray(ready(library, chosen))
 
     @app.callback(
         Output("library-chosen", "data", allow_duplicate=True),

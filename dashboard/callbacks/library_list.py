@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import dash
 
+from dashboard.library.catalog_orders import BY_APP, NEWEST
 from dashboard.library.library import Library
 from dashboard.pages import library as pages
 from dashboard.pages.components import Node
@@ -23,6 +26,7 @@ class ListRequest:
     tag: str
     deleted: bool
     page: int
+    order: str = NEWEST
 
     def in_library(self) -> dict[str, Any]:
         """Return the request as ``Library.recordings`` and ``Library.count`` take it."""
@@ -59,20 +63,35 @@ def _table(library: Library, request: ListRequest, state: dict[str, str], before
     total = library.count(**request.in_library())
     page = min(max(request.page, 1), pages.page_count(total))
     first = (page - 1) * pages.PAGE_ROWS
-    recordings = library.recordings(**request.in_library(), first=first, count=pages.PAGE_ROWS)
+    recordings = library.recordings(
+        **request.in_library(), first=first, count=pages.PAGE_ROWS, order=request.order
+    )
+    originals = library.originals(recordings)
     order: list[tuple[str, str]] = []
     rows: dict[str, Node] = {}
+
+    def add(row_id: str, digest: str, row: Callable[[], Node]) -> None:
+        state[row_id] = digest
+        order.append((row_id, digest))
+        if digest != before.get(row_id):
+            rows[row_id] = row()
+
+    app: str | None = None
     for recording in recordings:
-        is_recorded = library.is_recorded(recording)
-        state[recording.id] = digest = _digest(recording, is_recorded)
-        order.append((recording.id, digest))
-        if digest != before.get(recording.id):
-            rows[recording.id] = pages.row(recording, request.deleted, is_recorded)
+        if request.order.startswith(BY_APP) and recording.app != app:
+            app = recording.app
+            name = _digest("app", app)
+            add(name, name, partial(pages.app_row, app))
+        is_recorded, original = library.is_recorded(recording), originals.get(recording.id, "")
+        row = partial(pages.row, recording, request.deleted, is_recorded, original)
+        add(recording.id, _digest(recording, is_recorded, original), row)
     is_filtered = bool(request.search or request.tag)
     state[_TABLE] = _digest(
-        [recording.id for recording in recordings], page, total, is_filtered, request.deleted
+        [recording.id for recording in recordings], page, total, is_filtered, request.deleted, request.order
     )
-    around = pages.table(page, total) if recordings else pages.nothing(is_filtered, request.deleted)
+    around = (
+        pages.table(page, total, request.order) if recordings else pages.nothing(is_filtered, request.deleted)
+    )
     return {"around": around, "order": order, "rows": rows}
 
 

@@ -33,6 +33,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import DatabaseError
 
 from dashboard.errors import CatalogLocked, LibraryFailed, NoSpace, NotFound
+from dashboard.library.catalog_orders import NEWEST, order_by
 from dashboard.library.catalog_tables import RECORDINGS, TAGS, make_tables, prepare
 from dashboard.library.variant_table import VariantTable
 from tracekit.errors import InputError, TracekitError, UsageError
@@ -46,7 +47,7 @@ FINISHED = ("ready", "failed", "cancelled")
 @dataclass(frozen=True)
 class Recording:
     """A recording as a page shows it. ``path`` is for the server alone; ``name``, ``note``, ``tags``,
-    ``verdict``, ``device`` and ``message`` hold other people's text.
+    ``verdict``, ``device``, ``app`` and ``message`` hold other people's text.
     """
 
     id: str
@@ -76,6 +77,13 @@ class Recording:
     """The size of the results and of those of variants; 0 if they were dropped, None if there are none."""
     default_variant: str = ""
     """The id of the variant that its page shows; "" is the analysis without options."""
+    app: str = ""
+    recorded: datetime | None = None
+    engines: str = ""
+    """The number of calls by verdict, as a JSON object; "" without calls."""
+    p50_ns: int = 0
+    digest: str = ""
+    """Alike for copies of one recording; "" where that cannot be told."""
 
     @property
     def is_dropped(self) -> bool:
@@ -208,14 +216,33 @@ class Catalog:
         return recordings[0]
 
     def search(
-        self, words: str, tag: str, deleted: bool, first: int = 0, count: int | None = None
+        self,
+        words: str,
+        tag: str,
+        deleted: bool,
+        first: int = 0,
+        count: int | None = None,
+        order: str = NEWEST,
     ) -> list[Recording]:
-        """Return the recordings with all the words in their texts or tags, newest first.
+        """Return the recordings with all the words in their texts or tags, by ``order``.
 
         ``count`` of them from number ``first`` on, or all from there. Raises ``UsageError`` for more words
         than a search takes.
         """
-        return self._select(*_conditions(words, tag, deleted), first=first, count=count)
+        return self._select(*_conditions(words, tag, deleted), first=first, count=count, order=order)
+
+    def copies(self, digests: Collection[str]) -> dict[str, list[tuple[str, str]]]:
+        """Return id and name of the recordings of each digest, the one that was added first before others."""
+        rows = (
+            select(_ROW.digest, _ROW.id, _ROW.name)
+            .where(_ROW.digest.in_(set(digests) - {""}), _ROW.deleted_us.is_(None))
+            .order_by(_ROW.added_us, _ROW.id)
+        )
+        copies: dict[str, list[tuple[str, str]]] = {}
+        with self._reading() as connection:
+            for digest, recording_id, name in connection.execute(rows):
+                copies.setdefault(digest, []).append((recording_id, name))
+        return copies
 
     def count(self, words: str, tag: str, deleted: bool) -> int:
         """Return the number of the recordings that ``search`` finds."""
@@ -315,9 +342,13 @@ class Catalog:
             connection.execute(delete(RECORDINGS).where(_ROW.id == recording_id))
 
     def _select(
-        self, *conditions: ColumnElement[bool], first: int = 0, count: int | None = None
+        self,
+        *conditions: ColumnElement[bool],
+        first: int = 0,
+        count: int | None = None,
+        order: str = NEWEST,
     ) -> list[Recording]:
-        chosen = select(RECORDINGS).where(*conditions).order_by(_ROW.added_us.desc(), _ROW.id)
+        chosen = select(RECORDINGS).where(*conditions).order_by(*order_by(order))
         with self._reading() as connection:
             rows = connection.execute(chosen.offset(first).limit(count)).mappings().all()
             tags: dict[str, list[str]] = {}
@@ -362,7 +393,7 @@ def _mentions(word: str) -> ColumnElement[bool]:
 
     tagged = _ROW.id.in_(select(TAGS.c.recording).where(has(TAGS.c.tag)))
     # One call of Python per row; no word has a line feed, so none is found across two columns.
-    columns = (_ROW.name, _ROW.verdict, _ROW.note, _ROW.device, _ROW.system, _ROW.message)
+    columns = (_ROW.name, _ROW.app, _ROW.verdict, _ROW.note, _ROW.device, _ROW.system, _ROW.message)
     texts: ColumnElement[str] = columns[0]
     for column in columns[1:]:
         texts = texts + "\n" + column
@@ -376,6 +407,7 @@ def _recording(row: dict[str, Any], tags: tuple[str, ...]) -> Recording:
         **values,
         path=os.fsdecode(row["path"]),
         added=_moment(row["added_us"]),
+        recorded=_moment(row["recorded_us"]) if row["recorded_us"] else None,
         tags=tags,
         deleted=None if deleted is None else _moment(deleted),
     )

@@ -16,6 +16,7 @@ from sqlalchemy import (
     Table,
     text,
 )
+from sqlalchemy.schema import CreateColumn
 
 _METADATA = MetaData()
 RECORDINGS = Table(
@@ -43,6 +44,11 @@ RECORDINGS = Table(
     Column("starts", Integer, nullable=False, default=0),
     Column("results_bytes", Integer),
     Column("default_variant", String, nullable=False, server_default=""),
+    Column("app", String, nullable=False, server_default=""),
+    Column("recorded_us", Integer, nullable=False, server_default="0"),  # 0: not known
+    Column("engines", String, nullable=False, server_default=""),  # calls by verdict, as JSON
+    Column("p50_ns", Integer, nullable=False, server_default="0"),
+    Column("digest", String, nullable=False, server_default=""),  # alike for copies of one recording
 )
 VARIANTS = Table(
     "variants",
@@ -60,6 +66,8 @@ VARIANTS = Table(
     Column("samples", Integer, nullable=False, default=0),
     Column("windows", Integer, nullable=False, default=0),
     Column("starts", Integer, nullable=False, default=0),
+    Column("engines", String, nullable=False, server_default=""),
+    Column("p50_ns", Integer, nullable=False, server_default="0"),
 )
 TAGS = Table(
     "tags",
@@ -72,12 +80,12 @@ TAGS = Table(
 def make_tables(connection: Connection) -> None:
     """Make the tables, or add the columns that a catalog of an earlier version lacks; it can read both."""
     _METADATA.create_all(connection)
-    columns = {row.name for row in connection.execute(text("PRAGMA table_info(recordings)"))}
-    if RECORDINGS.c.results_bytes.name not in columns:
-        connection.execute(text("ALTER TABLE recordings ADD COLUMN results_bytes INTEGER"))
-    if RECORDINGS.c.default_variant.name not in columns:
-        added = "ALTER TABLE recordings ADD COLUMN default_variant VARCHAR NOT NULL DEFAULT ''"
-        connection.execute(text(added))
+    for table in (RECORDINGS, VARIANTS):
+        present = {row.name for row in connection.execute(text(f"PRAGMA table_info({table.name})"))}
+        for column in table.columns:
+            if column.name not in present:
+                definition = CreateColumn(column).compile(connection)
+                connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {definition}"))
 
 
 def prepare(connection: Any, _record: object) -> None:

@@ -29,6 +29,7 @@ from dashboard.library.catalog import (
     new_recording,
     now,
 )
+from dashboard.library.catalog_orders import NEWEST
 from dashboard.library.inputs import fingerprint, head_of, refuse_unknown, size_of
 from dashboard.library.names import note_text, shown_name, tag_list
 from dashboard.library.notes import PinnedNotes
@@ -123,13 +124,29 @@ class Library:
         return self._catalog.revision
 
     def recordings(
-        self, search: str = "", tag: str = "", deleted: bool = False, first: int = 0, count: int | None = None
+        self,
+        search: str = "",
+        tag: str = "",
+        deleted: bool = False,
+        first: int = 0,
+        count: int | None = None,
+        order: str = NEWEST,
     ) -> list[Recording]:
-        """Return the recordings with all words of ``search`` in their texts or tags, newest first.
+        """Return the recordings with all words of ``search`` in their texts or tags, by ``order``.
 
         ``count`` of them from number ``first`` on, or all from there.
         """
-        return self._catalog.search(search, tag, deleted, first, count)
+        return self._catalog.search(search, tag, deleted, first, count, order)
+
+    def originals(self, recordings: Sequence[Recording]) -> dict[str, str]:
+        """Return the name of the earlier one for each recording that is a copy, by its id."""
+        copies = self._catalog.copies([recording.digest for recording in recordings])
+        first = {digest: entries[0] for digest, entries in copies.items()}
+        return {
+            recording.id: first[recording.digest][1]
+            for recording in recordings
+            if recording.digest in first and first[recording.digest][0] != recording.id
+        }
 
     def count(self, search: str = "", tag: str = "", deleted: bool = False) -> int:
         """Return the number of the recordings that ``recordings`` finds."""

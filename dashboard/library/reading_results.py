@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,10 +47,10 @@ def write_results(folder: Path, analysis: Analysis) -> None:
     _write_samples(folder, analysis)
 
 
-FACTS = ("verdict", "device", "system", "duration_ns", "samples", "windows")
+OF_VARIANT = ("verdict", "duration_ns", "samples", "windows", "engines", "p50_ns")
+"""What the catalog has of the summary, and depends on the options of the analysis."""
+FACTS = (*OF_VARIANT, "device", "system", "app", "recorded_us", "digest")
 """What the catalog has of the summary."""
-OF_VARIANT = ("verdict", "duration_ns", "samples", "windows")
-"""What of it depends on the options of the analysis."""
 
 
 def facts_of(folder: Path) -> dict[str, Any] | None:
@@ -126,12 +128,39 @@ def _summary(analysis: Analysis) -> Iterable[bytes]:
         "results": RESULTS_VERSION,
         "verdict": one_line(wording.headline(analysis.answer)),
         "device": one_line(info.device or info.model),
-        "system": one_line(info.os),
+        "system": one_line(f"{info.platform} {info.os}".strip()),
+        "app": one_line(info.process),
+        "recorded_us": _recorded_us(info.start),
+        "engines": json.dumps(analysis.summary.verdicts, sort_keys=True) if len(analysis.window_rows) else "",
+        "p50_ns": analysis.summary.p50_ns or 0,
+        "digest": _digest(analysis),
         "duration_ns": info.duration_ns or duration_of(analysis),
         "samples": len(analysis.trace.samples),
         "windows": len(analysis.window_rows),
     }
     return [_utf8(json.dumps(facts))]
+
+
+def _recorded_us(start: str) -> int:
+    """Return the start of a recording since 1970; 0 if it is not known."""
+    try:
+        moment = datetime.fromisoformat(start)
+    except ValueError:
+        return 0
+    return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1e6)
+
+
+def _digest(analysis: Analysis) -> str:
+    """Return a text that copies of one recording share, whether they are a bundle, an upload or a pack.
+
+    Where nothing but its length is known of a recording, it is "": others may be as long.
+    """
+    trace = analysis.trace
+    if not trace.info.start or not len(trace.samples):
+        return ""
+    times = trace.samples["time_ns"].to_numpy()
+    content = (trace.info.start, trace.info.run, len(times), int(times[0]), int(times[-1]), int(times.sum()))
+    return hashlib.sha256(repr(content).encode()).hexdigest()[:32]
 
 
 _CONTENTS: dict[str, Callable[[Analysis], Iterable[bytes]]] = {

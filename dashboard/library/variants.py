@@ -33,6 +33,8 @@ class Variant:
     duration_ns: int = 0
     samples: int = 0
     windows: int = 0
+    engines: str = ""
+    p50_ns: int = 0
 
     @property
     def analysis(self) -> str:

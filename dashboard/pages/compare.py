@@ -28,12 +28,12 @@ def address(base: str, new: str) -> str:
 
 def in_order(recordings: Sequence[Recording]) -> list[Recording]:
     """Return recordings in the order of a comparison: the older one is BASE."""
-    return sorted(recordings, key=lambda recording: (recording.added, recording.id))
+    return sorted(recordings, key=lambda recording: (recording.recorded or recording.added, recording.id))
 
 
 def how_page() -> Node:
     """Return the page without recordings, which explains how to choose two."""
-    how = "Tick two recordings in the library, in the column Compare, and press Compare above the list."
+    how = "Tick two recordings in the library, in the column Compare, and press Compare below the list."
     limits = (
         "Two recordings show how they differ. How much runs of the same program differ, only several runs per"
         " side show: tracekit compare takes them."

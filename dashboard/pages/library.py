@@ -10,8 +10,10 @@ from urllib.parse import parse_qs
 from dash import dcc, html
 
 from dashboard.library.catalog import DiskUse, Recording
+from dashboard.library.catalog_orders import BY_APP, NEWEST, sorted_by
 from dashboard.pages import compare, components
 from dashboard.pages.components import STATES, Node, aria, is_busy, minute_text, progress_text
+from dashboard.pages.engine_bar import engine_bar
 from tracekit.text import format_duration, format_size, plural, printable
 
 POLL_MS = 1_000
@@ -21,7 +23,18 @@ _MAX_TAGS = 40
 """Tags with a button; the search finds the others."""
 _LONGEST_PAGE_NUMBER = 9
 _AGAIN = "An analysis that was dropped is made again when its recording is opened."
-_HEADER = ("Recording", "State and verdict", "Device", "Length", "Windows", "Added")
+_COLUMNS = (
+    ("Recording", "name"),
+    ("App", "app"),
+    ("State and answer", ""),
+    ("Device", "device"),
+    ("Length", "length"),
+    ("Calls", "calls"),
+    ("Recorded", "-recorded"),
+    ("Added", NEWEST),
+)
+"""Heading, and the order that a press on it begins with; "" cannot be sorted."""
+_LONGEST_REASON = 140
 
 
 @dataclass(frozen=True)
@@ -33,13 +46,14 @@ class LibraryQuery:
     deleted: bool = False
     chosen: tuple[str, ...] = ()
     page: int = 1
+    order: str = NEWEST
 
 
 def parse_query(query: str) -> LibraryQuery:
     """Return the state in an address's query."""
     values = parse_qs(query.removeprefix("?"))
-    names = ("q", "tag", "deleted", "chosen", "page")
-    search, tag, deleted, chosen, page = (values.get(name, [""])[0] for name in names)
+    names = ("q", "tag", "deleted", "chosen", "page", "sort")
+    search, tag, deleted, chosen, page, order = (values.get(name, [""])[0] for name in names)
     is_number = page.isascii() and page.isdigit() and len(page) <= _LONGEST_PAGE_NUMBER
     return LibraryQuery(
         search,
@@ -47,6 +61,7 @@ def parse_query(query: str) -> LibraryQuery:
         bool(deleted),
         tuple(number for number in chosen.split(".") if number),
         max(1, int(page)) if is_number else 1,
+        (BY_APP if order.startswith(BY_APP) else "") + sorted_by(order),
     )
 
 
@@ -65,6 +80,7 @@ def library_page(query: LibraryQuery = _DEFAULT) -> Node:
             dcc.Store(id="library-drawn"),
             dcc.Store(id="library-tag", data=query.tag),
             dcc.Store(id="library-page", data=query.page),
+            dcc.Store(id="library-order", data=query.order),
             dcc.Store(id="library-edited", data=""),
             dcc.Store(id="library-closed"),
             dcc.Store(id="library-chosen", data=list(query.chosen)),
@@ -119,13 +135,19 @@ def _listing(query: LibraryQuery) -> Node:
                         n_clicks=0,
                         **aria(pressed=str(query.deleted).lower()),
                     ),
+                    html.Button(
+                        "Group by app",
+                        id="library-grouped",
+                        type="button",
+                        **aria(pressed=str(query.order.startswith(BY_APP)).lower()),
+                    ),
                 ],
                 className="controls",
             ),
             html.Div(id="library-notice", role="status"),
             html.Div(id="library-edit"),
-            html.Div(id="library-compare", role="status"),
             html.Div(id="library-rows"),
+            html.Div(id="library-compare", role="status"),
             html.Div(id="library-disk", className="controls note"),
         ],
         **aria(labelledby="list-heading"),
@@ -137,14 +159,10 @@ def page_count(total: int) -> int:
     return max(1, -(-total // PAGE_ROWS))
 
 
-def table(page: int, total: int) -> list[Node]:
+def table(page: int, total: int, order: str = NEWEST) -> list[Node]:
     """Return the table of a page without its rows, which library.js adds, and the way to other pages."""
-    names: list[Node] = [
-        "Compare",
-        *_HEADER,
-        html.Span("Actions", className="unseen"),
-    ]
-    head = html.Thead(html.Tr([html.Th(name, scope="col") for name in names]))
+    heads = [html.Th("Compare", scope="col"), *(_head(name, first, order) for name, first in _COLUMNS)]
+    head = html.Thead(html.Tr([*heads, html.Th(html.Span("Actions", className="unseen"), scope="col")]))
     scroll = html.Div(
         html.Table([html.Caption("Recordings"), head, html.Tbody([])]),
         className="table-scroll recordings",
@@ -153,6 +171,27 @@ def table(page: int, total: int) -> list[Node]:
         **aria(label="Recordings, table"),
     )
     return [scroll, _pages(page, total)] if total > PAGE_ROWS else [scroll]
+
+
+def _head(name: str, first: str, order: str) -> Node:
+    """Return a heading with a button that sorts, or turns the order that the table has."""
+    if not first:
+        return html.Th(name, scope="col")
+    shown = sorted_by(order)
+    is_sorted = shown.removeprefix("-") == first.removeprefix("-")
+    turned = shown.removeprefix("-") if shown.startswith("-") else f"-{shown}"
+    grouped = BY_APP if order.startswith(BY_APP) else ""
+    way: Any = {"id": {"sort": grouped + (turned if is_sorted else first)}}
+    state = aria(sort="descending" if shown.startswith("-") else "ascending") if is_sorted else {}
+    return html.Th(html.Button(name, type="button", **way), scope="col", **state)
+
+
+def app_row(app: str) -> Node:
+    """Return the row above the recordings of an app."""
+    name = printable(app) or "App not known"
+    return html.Tr(
+        html.Th(name, scope="rowgroup", colSpan=len(_COLUMNS) + 2), className="app", key=f"app {app}"
+    )
 
 
 def _pages(page: int, total: int) -> Node:
@@ -182,12 +221,17 @@ def nothing(filtered: bool, deleted: bool) -> Node:
         return html.P("No recording matches the search.", className="empty")
     if deleted:
         return html.P("Nothing was deleted.", className="empty")
-    hint = "No recording yet. Recordings that you add above, or open from the terminal, are listed here."
-    return html.P(hint, className="empty")
+    hint = "No recording yet. Recordings that you add above, or open from the terminal, are listed here. "
+    identity: Any = {"page": "library", "act": "sample", "recording": ""}
+    sample = html.Button("Add a sample recording", id=identity, type="button", n_clicks=0)
+    return html.Div([html.P(hint), html.P(sample)], className="empty")
 
 
-def row(recording: Recording, deleted: bool, is_recorded: bool) -> Node:
-    """Return a recording's row. Of one that was recorded on the page there is no other copy."""
+def row(recording: Recording, deleted: bool, is_recorded: bool, original: str = "") -> Node:
+    """Return a recording's row. Of one that was recorded on the page there is no other copy.
+
+    ``original`` is the name of an earlier copy in the library.
+    """
     name = printable(recording.name)
     note = html.Div(printable(recording.note), className="note") if recording.note else None
     place = "recorded here" if is_recorded else _PLACES[recording.origin]
@@ -202,15 +246,20 @@ def row(recording: Recording, deleted: bool, is_recorded: bool) -> Node:
                     html.Div(
                         f"{format_size(recording.size_bytes)}, {place}{_stored(recording)}", className="note"
                     ),
+                    html.Div(f"The same recording as “{printable(original)}”", className="note copy-of")
+                    if original
+                    else None,
                     html.Div(components.tags(recording), className="tags") if recording.tags else None,
                     note,
                 ],
                 scope="row",
             ),
+            html.Td(printable(recording.app), className="app-name"),
             html.Td(_state(recording)),
             html.Td(device),
             _number("Length", format_duration(recording.duration_ns) if is_ready else ""),
-            _number("Windows", f"{recording.windows:,}" if is_ready else ""),
+            _number("Calls", f"{recording.windows:,}" if is_ready else ""),
+            _number("Recorded", minute_text(recording.recorded) if recording.recorded else ""),
             _number("Added", minute_text(recording.added)),
             html.Td(html.Div(_actions(recording, deleted, is_recorded), className="actions")),
         ],
@@ -230,34 +279,24 @@ def _tick(recording: Recording) -> Node:
     return html.Button(id={"choose": recording.id}, type="button", role="checkbox", className="tick", **name)
 
 
-def comparison(chosen: Sequence[Recording]) -> Node:
-    """Return the notice about the ticked recordings, with a link to compare two; None without any."""
-    if not chosen:
-        return None
-    ordered = compare.in_order(chosen)
-    names: list[Node] = [f"“{printable(recording.name)}”" for recording in ordered]
-    link: Node
-    if len(ordered) == 2:
-        text = f"BASE is {names[0]}, the older one; NEW is {names[1]}."
-        link = html.A("Compare", href=compare.address(ordered[0].id, ordered[1].id), className="button")
-    else:
-        text = f"{names[0]} is chosen. " if len(ordered) == 1 else f"{len(ordered)} recordings are chosen. "
-        text += "Choose one more to compare." if len(ordered) == 1 else "Two can be compared at a time."
-        link = None
-    clear = html.Button("Clear", id="library-unchoose", type="button", n_clicks=0)
-    return html.Div([html.Span(text), link, clear], className="notice chosen")
-
-
 def _state(recording: Recording) -> Node:
     if recording.state == "ready":
         verdict = printable(recording.verdict)
-        return html.Span(verdict, className="clip-lines", title=verdict)
+        return html.Div([engine_bar(recording), html.Span(verdict, className="clip-lines", title=verdict)])
     if is_busy(recording):
         return html.Div(
             [components.progress_bar(recording), html.Div(progress_text(recording), className="note")]
         )
     kind = "problem" if recording.state == "failed" else "note"
-    return html.Span(printable(recording.message) or STATES[recording.state], className=kind)
+    return _shortened(printable(recording.message) or STATES[recording.state], kind)
+
+
+def _shortened(reason: str, kind: str) -> Node:
+    """Return a reason; of a long one its beginning, and all of it on demand."""
+    if len(reason) <= _LONGEST_REASON:
+        return html.Span(reason, className=kind)
+    beginning = f"{reason[:_LONGEST_REASON].rsplit(' ', 1)[0]} …"
+    return html.Details([html.Summary(beginning, className=kind), html.P(reason, className=kind)])
 
 
 def _actions(recording: Recording, deleted: bool, is_recorded: bool) -> list[Node]:

@@ -93,12 +93,22 @@ class FakeLibrary:
     def revision(self) -> str:
         return repr(self.held)
 
+    def originals(self, recordings: list[Recording]) -> dict[str, str]:
+        return {}
+
     def count(self, search: str = "", tag: str = "", deleted: bool = False) -> int:
         return len(self.recordings(search, tag, deleted))
 
     def recordings(
-        self, search: str = "", tag: str = "", deleted: bool = False, first: int = 0, count: int | None = None
+        self,
+        search: str = "",
+        tag: str = "",
+        deleted: bool = False,
+        first: int = 0,
+        count: int | None = None,
+        order: str = "",
     ) -> list[Recording]:
+        del order
         recordings = [value for value in self.held.values() if (value.deleted is not None) == deleted]
         return [
             recording_

@@ -27,7 +27,19 @@ BUNDLE_VERDICT = "The model submitted work to the GPU in all 12 calls"
 EXPORTS_VERDICT = "The model submitted work to the Neural Engine in all 12 calls"
 XML = b'<?xml version="1.0"?>\n<trace-query-result></trace-query-result>\n'
 CONTENT = XML + bytes(range(256)) * 40
-FACTS = {"verdict": "", "device": "", "system": "", "duration_ns": 1, "samples": 0, "windows": 0}
+FACTS = {
+    "verdict": "",
+    "device": "",
+    "system": "",
+    "app": "",
+    "engines": "",
+    "digest": "",
+    "duration_ns": 1,
+    "samples": 0,
+    "windows": 0,
+    "p50_ns": 0,
+    "recorded_us": 0,
+}
 SUMMARY = json.dumps({"results": RESULTS_VERSION, **FACTS})
 """A worker's statement about a recording."""
 QUIET = Limits(workers=0, free_disk_bytes=0)
@@ -167,6 +179,7 @@ def add_many(library: Library, recordings: Sequence[Recording]) -> None:
     rows = [
         {name: getattr(recording, name) for name in columns if hasattr(recording, name)}
         | {"path": os.fsencode(recording.path), "added_us": _microseconds(recording.added)}
+        | {"recorded_us": _microseconds(recording.recorded) if recording.recorded else 0}
         for recording in recordings
     ]
     with library._catalog._writing() as connection:

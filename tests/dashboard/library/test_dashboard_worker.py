@@ -37,7 +37,7 @@ def test_a_local_bundle_is_read_where_it_lies(reading: Reading) -> None:
     recording = reading["local bundle"]
     assert (recording.state, recording.message, recording.progress) == ("ready", "", None)
     assert recording.verdict.startswith(BUNDLE_VERDICT)
-    assert (recording.device, recording.system) == ("Synthetic Mac", "15.7.3 (24G419)")
+    assert (recording.device, recording.system) == ("Synthetic Mac", "macOS 15.7.3 (24G419)")
     assert (recording.samples, recording.windows, recording.duration_ns) == (289, 12, 550_258_000)
     left = {"/".join(path.split("/")[:2]) for path in left_of(reading.library, recording)}
     assert left == {"results/samples", *(f"results/{name}" for name in RESULTS)}

@@ -52,7 +52,7 @@ def test_sizes_of_uploads_and_results(library: Library) -> None:
     uploaded = read(library, upload(library, "x", XML))
     assert (local.results_bytes, uploaded.results_bytes) == (RESULTS_BYTES, RESULTS_BYTES)
     assert library.disk_use() == DiskUse(len(XML), 0, 2 * RESULTS_BYTES)
-    assert "64 bytes, uploaded; analysis 1.1 kB" in texts(row(uploaded, False, False))
+    assert "64 bytes, uploaded; analysis 1.2 kB" in texts(row(uploaded, False, False))
     # Deleted ones take their room until they are removed.
     library.delete(uploaded.id)
     assert library.disk_use() == DiskUse(len(XML), 0, 2 * RESULTS_BYTES)
@@ -115,7 +115,7 @@ def test_the_page_s_buttons_drop_one_analysis_or_all(library: Library) -> None:
     one, two = read(library, upload(library, "x", XML)), read(library, library.add_file(EXPORTS))
     again = "An analysis that was dropped is made again when its recording is opened."
     notice = page_of_library._perform(library, "drop", one.id)
-    assert texts(notice) == f"1.1 kB on the disk were freed. {again}"
+    assert texts(notice) == f"1.2 kB on the disk were freed. {again}"
     assert (library.recording(one.id).is_dropped, library.recording(two.id).is_dropped) == (True, False)
     page_of_library._perform(library, "drop-all", "")
     assert library.recording(two.id).is_dropped

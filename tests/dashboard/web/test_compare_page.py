@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from dashboard.callbacks.library import ready
 from dashboard.errors import Conflict, NotFound
 from dashboard.jobs.queue import JobStatus
 from dashboard.pages import compare, library
+from dashboard.pages.tray import tray
 
 Client = Callable[..., Any]
 HOST = {"Host": "127.0.0.1:8127"}
@@ -206,18 +208,29 @@ def test_recordings_that_are_ready_can_be_ticked() -> None:
     assert ticks(library.row(gone, True, False)) == []
 
 
-def test_of_two_the_older_is_base() -> None:
-    page = library.comparison([AFTER, BASE])
-    assert "BASE is “Before”, the older one; NEW is “After”." in text_of(page)
+def test_the_tray_compares_each_with_the_oldest() -> None:
+    page = tray([AFTER, BASE])
+    assert "2 recordings chosen" in text_of(page)
+    assert text_of(page).index("Before") < text_of(page).index("After")
     assert links(page) == {"Compare": f"/compare/{READY}/{NEW}"}
 
 
-def test_with_one_or_three_the_page_gives_advice() -> None:
-    assert library.comparison([]) is None
-    single, three = library.comparison([BASE]), library.comparison([BASE, AFTER, recording(BUSY)])
-    assert "“Before” is chosen. Choose one more to compare." in text_of(single)
-    assert "3 recordings are chosen. Two can be compared at a time." in text_of(three)
-    assert links(single) == links(three) == {}
+def test_the_tray_orders_by_the_time_of_recording_where_it_is_known() -> None:
+    early = replace(AFTER, recorded=datetime(2026, 1, 1, tzinfo=UTC))
+    late = replace(BASE, recorded=datetime(2026, 2, 1, tzinfo=UTC))
+    assert links(tray([late, early])) == {"Compare": f"/compare/{NEW}/{READY}"}
+
+
+def test_several_show_a_trend_and_one_is_not_enough() -> None:
+    assert tray([]) is None
+    single = tray([BASE])
+    assert "Choose one more to compare" in text_of(single)
+    assert links(single) == {}
+    engines = json.dumps({"ANE": 6, "CPU": 4})
+    three = tray([BASE, AFTER, recording(BUSY, p50_ns=25_900_000, engines=engines)])
+    assert "25.9 ms" in text_of(three)
+    assert "ANE 6, CPU 4" in text_of(three)
+    assert text_of(three).count("Compare") == 2
 
 
 def test_what_was_deleted_or_is_read_anew_is_no_longer_chosen(web: Client) -> None:

@@ -1,0 +1,58 @@
+"""The tray of ticked recordings, which stays in sight below the library's list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dash import html
+
+from dashboard.library.catalog import Recording
+from dashboard.pages import compare
+from dashboard.pages.components import Node, aria, minute_text
+from dashboard.pages.engine_bar import engine_bar
+from tracekit.text import format_duration, plural, printable
+
+
+def tray(chosen: Sequence[Recording]) -> Node:
+    """Return the tray of the ticked recordings, in order of time, with links to compare them."""
+    if not chosen:
+        return None
+    ordered = compare.in_order(chosen)
+    clear = html.Button("Clear", id="library-unchoose", type="button", n_clicks=0)
+    heading = html.Strong(f"{plural(len(ordered), 'recording')} chosen")
+    if len(ordered) == 1:
+        line = f" “{printable(ordered[0].name)}”. Choose one more to compare, or several to see the trend."
+        return html.Div([html.Span([heading, line]), clear], className="notice chosen")
+    base = ordered[0]
+    rows = [_chosen_row(recording, base) for recording in ordered]
+    names = ("Recording", "Recorded", "Calls", "p50", "Engines", "")
+    head = html.Thead(html.Tr([html.Th(name, scope="col") for name in names]))
+    table_of_chosen = html.Table([html.Caption("Chosen recordings"), head, html.Tbody(rows)])
+    about = html.Span(
+        [heading, " BASE is the oldest. How much runs of one program differ, several runs show."]
+    )
+    region = aria(label="Chosen recordings, table")
+    scroll = html.Div(table_of_chosen, className="table-scroll", tabIndex=0, role="region", **region)
+    return html.Div([html.Div([about, clear], className="chosen"), scroll], className="notice tray")
+
+
+def _chosen_row(recording: Recording, base: Recording) -> Node:
+    """Return a line of the tray: what it needs to see a trend, and the link that compares it with BASE."""
+    is_base = recording.id == base.id
+    name = printable(recording.name)
+    link = html.A(
+        "Compare",
+        href=compare.address(base.id, recording.id),
+        className="button",
+        **aria(label=f"Compare {name} with {printable(base.name)}"),
+    )
+    return html.Tr(
+        [
+            html.Th(name, scope="row"),
+            html.Td(minute_text(recording.recorded) if recording.recorded else ""),
+            html.Td(f"{recording.windows:,}", className="number"),
+            html.Td(format_duration(recording.p50_ns) if recording.p50_ns else "", className="number"),
+            html.Td(engine_bar(recording)),
+            html.Td("BASE" if is_base else link),
+        ]
+    )
