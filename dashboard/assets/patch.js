@@ -68,6 +68,10 @@ function setAttributes(element, props) {
   for (const [name, value] of Object.entries(props)) {
     if (NOT_ATTRIBUTES.has(name) || /^on/i.test(name) || value === null || value === false) continue;
     if (name === "href" && !OWN_SITE.test(value)) continue;
+    if (name === "style") {
+      Object.assign(element.style, value); // names as in Dash, which are those of the browser
+      continue;
+    }
     attributes.set(NAMES[name] ?? name.toLowerCase(), value === true ? "" : String(value));
   }
   for (const [name, value] of attributes) if (element.getAttribute(name) !== value) element.setAttribute(name, value);

@@ -25,8 +25,9 @@ def tray(chosen: Sequence[Recording]) -> Node:
         return html.Div([html.Span([heading, line]), clear], className="notice chosen")
     base = ordered[0]
     rows = [_chosen_row(recording, base) for recording in ordered]
-    names = ("Recording", "Recorded", "Calls", "p50", "Engines", "")
-    head = html.Thead(html.Tr([html.Th(name, scope="col") for name in names]))
+    names = ("Recording", "Recorded", "Calls", "p50", "Engines")
+    ways = html.Td(html.Span("Ways to compare", className="unseen"))
+    head = html.Thead(html.Tr([*(html.Th(name, scope="col") for name in names), ways]))
     table_of_chosen = html.Table([html.Caption("Chosen recordings"), head, html.Tbody(rows)])
     about = html.Span(
         [heading, " BASE is the oldest. How much runs of one program differ, several runs show."]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -148,10 +149,10 @@ def test_sorting_grouping_and_the_tray_in_the_browser(serve: Serve, tab: Any, ax
     tab.set_viewport_size({"width": 1024, "height": 768})
     opened(tab, dashboard.base, "#library tbody tr >> nth=2")
     names = tab.locator("#library tbody th > a")
-    tab.get_by_role("button", name="Recording", exact=True).click()
+    tab.locator("th button", has_text=re.compile("^Recording$")).click()
     tab.locator("th[aria-sort=ascending]", has_text="Recording").wait_for()
     assert names.all_inner_texts() == sorted(names.all_inner_texts())
-    tab.get_by_role("button", name="Recording", exact=True).click()
+    tab.locator("th button", has_text=re.compile("^Recording$")).click()
     tab.locator("th[aria-sort=descending]", has_text="Recording").wait_for()
     assert names.all_inner_texts() == sorted(names.all_inner_texts(), reverse=True)
     assert "sort=-name" in tab.url
