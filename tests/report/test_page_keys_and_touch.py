@@ -179,7 +179,7 @@ def test_lanes_that_are_all_in_sight_leave_the_wheel_to_the_page(opened: Opened)
 
 
 def test_the_edge_of_the_names_is_moved_by_keys_and_by_dragging(opened: Opened) -> None:
-    tab = opened(fragment="#t=20000000-60000000")
+    tab = opened(fragment="#t=20000000-60000000", viewport={"width": 1000, "height": 900})
     edge = tab.get_by_role("separator", name="Width of the lanes' names")
     assert width_of_names(tab) == 190
     edge.focus()
@@ -194,10 +194,12 @@ def test_the_edge_of_the_names_is_moved_by_keys_and_by_dragging(opened: Opened) 
     y = tab.locator(".timeline-labels .lane").first.bounding_box()["y"]
     drag(tab, (box["x"] + 4, y), (box["x"] + 304, y))
     assert width_of_names(tab) == 360
-    pane, corner = (settled(tab).locator(each).bounding_box() for each in (".timeline-pane", "canvas.axis"))
+    pane, corner = (
+        settled(tab).locator(each).bounding_box() for each in (".timeline-pane", "#timeline canvas.axis")
+    )
     assert pane["x"] == pytest.approx(corner["x"], abs=1)
     assert pane["width"] == pytest.approx(corner["width"], abs=1)
-    again = opened(fragment=chosen(tab))
+    again = opened(fragment=chosen(tab), viewport={"width": 1000, "height": 900})
     assert width_of_names(again) == 360
     again.get_by_role("separator").dblclick()
     assert width_of_names(again) == 190
@@ -227,8 +229,9 @@ def test_names_and_their_descriptions_are_read_apart(opened: Opened) -> None:
     texts = tab.locator(".timeline-labels .group, .timeline-labels .thread").evaluate_all(
         "all => all.map(element => element.textContent)"
     )
-    assert texts[0] == "Windows, 10"
-    assert "worker, Camera · 100 samples" in texts
+    assert texts[0] == "Calls, 10"
+    assert "Threads, 2, Camera" in texts
+    assert "worker, 100 samples" in texts
 
 
 def test_a_chosen_sample_is_marked_and_its_lane_shown(opened: Opened) -> None:

@@ -92,8 +92,8 @@ def test_without_windows_there_is_no_table_of_them(opened: Opened) -> None:
 def test_the_timeline_is_described_by_its_contents(opened: Opened) -> None:
     label = opened().locator(".timeline-pane canvas[role=img]").get_attribute("aria-label")
     assert label == (
-        "Timeline of 2 threads, 10 inference windows, 1 measured lane, 1 lane of signposts and 1 track;"
-        " the tables and figures below show the windows and the selection"
+        "Timeline of 2 threads, 10 calls, 1 measured lane, 1 lane of signposts and 1 track;"
+        " the tables and figures below show the calls and the selection"
     )
 
 

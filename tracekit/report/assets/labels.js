@@ -142,8 +142,8 @@ const LABELS = {
     const toggle = () => store.set({ closed: toggled(store.state.closed, row.key) });
     const button = make("button", { type: "button", className: "label group", onclick: toggle });
     button.setAttribute("aria-expanded", String(!row.folded));
-    const count = formatCount(row.count) + (row.detail ? ` · ${row.detail}` : "");
-    button.append(make("span", {}, row.label), comma(), make("small", { title: count }, count));
+    button.append(make("span", {}, row.label), comma(), make("small", {}, formatCount(row.count)));
+    if (row.detail) button.append(comma(), make("small", { className: "process", title: row.detail }, row.detail));
     return button;
   },
   thread(row, store) {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tracekit.analysis.windows.window import parse_time
 from tracekit.errors import UsageError
 from tracekit.text import format_ms, printable
 
@@ -37,6 +36,10 @@ def parse_notes(pairs: Iterable[tuple[str, str]]) -> tuple[Note, ...]:
 
     Raises ``UsageError`` for an invalid time or text, and for too many notes.
     """
+    from tracekit.analysis.windows.window import (
+        parse_time,
+    )  # the library reads the limits above, without pandas
+
     notes = [Note(parse_time(time), note_line(text)) for time, text in pairs]
     if len(notes) > MAX_NOTES:
         raise UsageError(f"A report has at most {MAX_NOTES} notes, and these are {len(notes):,}.")
