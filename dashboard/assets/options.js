@@ -16,7 +16,7 @@ const OPTION_CHOICES = [
   ["Compute units", () => "", ["compute-units"], () => false],
 ];
 
-/** Fills the bar; returns { useSignposts(lane), analyseWith(options) } for other parts of the page. */
+/** Fills the bar; returns { analyse(options), analyseWith(changes), open(option), useSignposts(lane) } for other parts of the page. */
 export function showOptions(container, { analysis, awaited, store = null }) {
   const analyses = createAnalyses(analysis);
   const choicesBar = make("div", { className: "choices" });
@@ -102,7 +102,8 @@ export function showOptions(container, { analysis, awaited, store = null }) {
     if (listed.analyses.length === 0) return [];
     const rows = [{ id: "", described: [], state: "ready" }, ...listed.analyses].map(analysisRow);
     const summary = make("summary", {}, `${rows.length} analyses`);
-    return [make("details", { className: "downloads analyses" }, summary, make("ul", {}, ...rows))];
+    const open = choicesBar.querySelector(".analyses")?.open ?? false; // it stays open when it is drawn again
+    return [make("details", { className: "downloads analyses", open }, summary, make("ul", {}, ...rows))];
   }
 
   function analysisRow({ id, described, state }) {
@@ -146,6 +147,9 @@ export function showOptions(container, { analysis, awaited, store = null }) {
     ready,
     /** Requests the present analysis with other options; a failure is shown in the bar. */
     analyseWith: (changed) => attempt(() => start({ ...withoutCalls(options()), ...changed }))(),
+    /** Requests an analysis with these options alone. */
+    analyse: (chosen) => attempt(() => start(chosen))(),
+    open: (name) => openDialog(name),
     /** The intervals of a signpost lane, which is named subsystem/category, as the calls. */
     useSignposts(lane) {
       const patterns = (choices.signposts ?? []).filter(([subsystem, category]) => `${subsystem}/${category}` === lane);
@@ -159,7 +163,7 @@ export function showOptions(container, { analysis, awaited, store = null }) {
 export function callsButton(row, optionsBar) {
   if (row.kind !== "signposts") return null;
   const onclick = () => optionsBar()?.useSignposts(row.label);
-  return make("button", { type: "button", className: "fold", onclick, "aria-label": `${row.label}: use as calls` }, "use as calls");
+  return make("button", { type: "button", className: "use-calls", onclick, "aria-label": `${row.label}: use as calls` }, "use as calls");
 }
 
 /** Where the first analysis failed there is no bar: follows the one that the address names. */

@@ -3,6 +3,7 @@ import { readView } from "/report-assets/decode.js";
 import { make } from "/report-assets/dom.js";
 import { countOf } from "/report-assets/numbers.js";
 import { showProblem, startPage } from "/report-assets/page.js";
+import { linkAdvice } from "./advice.js";
 import { SERVER_IS_BACK } from "./alive.js";
 import { libraryKeeper } from "./notes_keeper.js";
 import { callsButton, showOptions } from "./options.js";
@@ -37,6 +38,7 @@ export async function showRecording(element) {
     const given = { ...sourceOf(read, address), laneAction: (row) => callsButton(row, () => options) };
     const { store, source } = startPage(read, given, arrange, libraryKeeper(address.split(".")[0]));
     options = showOptions(document.getElementById("options"), { analysis: element.dataset.recording, awaited: element.dataset.awaited, store });
+    linkAdvice(options);
     addEventListener(SERVER_IS_BACK, () => source.retry());
     showSampleList(document.getElementById("samples"), { address, view: read, store });
     const drawn = createDrawnLanes({ address, source, store, announce: (text) => (status.textContent = text) });

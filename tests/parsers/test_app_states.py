@@ -8,8 +8,10 @@ import pytest
 from documents_support import write
 from table_support import issue_counts, records, rows_of, tables_of
 
-from tracekit.errors import InputError
-from tracekit.load import open_trace
+from tracekit.analysis import analyze
+from tracekit.detect import open_source
+from tracekit.errors import InputError, UsageError
+from tracekit.load import open_trace, trace_of
 from tracekit.parsers.tables.app_states import read_app_states
 
 COLUMNS = {
@@ -47,3 +49,13 @@ def test_a_period_is_an_interval_of_its_process() -> None:
 def test_states_alone_are_nothing_to_analyze(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no samples; it holds life-cycle-period"):
         open_trace(write(tmp_path, DOCUMENT))
+
+
+def test_the_dashboard_opens_them_all_the_same(tmp_path: Path) -> None:
+    trace = trace_of(open_source(write(tmp_path, DOCUMENT)), any_table=True)
+    assert (len(trace.samples), trace.samples_source) == (0, "")
+    assert [issue.code for issue in trace.issues].count("no-samples") == 1
+    assert [table.schema for table in trace.tables] == ["life-cycle-period"]
+    assert len(analyze(trace).window_rows) == 0
+    with pytest.raises(UsageError, match="--samples"):  # a table of samples was named, and is not there
+        trace_of(open_source(write(tmp_path, DOCUMENT)), samples="time-profile", any_table=True)

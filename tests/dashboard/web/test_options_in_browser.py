@@ -53,7 +53,7 @@ def test_another_run_and_a_lane_as_the_calls(serve: Serve, tab: Any, two_runs: P
     eventually(tab, f"location.href === {first!r}")
     tab.locator(".analyses summary").click()
     tab.get_by_role("button", name=f"Make default: run 2, window-signpost {SIGNPOST}").click()
-    tab.get_by_text("default", exact=True).wait_for()
+    tab.locator(".analyses li", has_text=SIGNPOST).get_by_text("default").wait_for()
     opened(tab, first)
     tab.locator("#options .chip", has_text=SIGNPOST).wait_for()
     assert served.library.recordings()[0].default_variant != ""
@@ -79,6 +79,9 @@ def test_failures_and_addresses_leave_the_page_usable(serve: Serve, tab: Any) ->
         timeout=PATIENCE_MS
     )
     assert "12 calls" in tab.locator("#headline").inner_text()
+    # The command of a finding's next step has a button, as its option has in the evidence.
+    opened(tab, f"{address}?variant=first")
+    assert tab.locator("#evidence button.advice").count() > 0
     # A selected range becomes the only call.
     opened(tab, f"{address}?variant=first#s=100000000-200000000")
     tab.get_by_role("button", name="Analyze 100 ms as one call").click()
