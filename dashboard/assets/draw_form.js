@@ -58,6 +58,6 @@ export function createDrawForm({ address, id, about, drawn, isOfThisRun }) {
 }
 
 function select(name, options) {
-  const input = make("select", {}, ...options.map(([value, text]) => make("option", { value }, cleanText(String(text), 60))));
+  const input = make("select", { "aria-label": name }, ...options.map(([value, text]) => make("option", { value }, cleanText(String(text), 60))));
   return { input, label: make("label", {}, `${name} `, input) };
 }

@@ -6,6 +6,7 @@ import { loadTables, wholeNs } from "./table_client.js";
 
 const PAUSE_MS = 60;
 const MOST_PIXELS = 4000;
+const FIRST_PIXELS = 1000;
 const LINE_PX = 18;
 const VALUES_PX = 40;
 
@@ -84,6 +85,7 @@ export function createDrawnLanes({ address, source, store, announce }) {
         return loaded && describeLane(loaded.document, { row, time, y, pixelNs, table });
       },
     };
+    prepare(store.state.view, FIRST_PIXELS); // also for a lane out of sight: its name and height come with the data
     return result;
   }
 
@@ -92,7 +94,9 @@ export function createDrawnLanes({ address, source, store, announce }) {
   return {
     add(entries) {
       const added = entries.filter((entry) => !store.state.drawn.includes(entry));
-      if (added.length > 0) store.set({ drawn: [...store.state.drawn, ...added], closed: store.state.closed.filter((key) => key !== "tables") });
+      if (added.length === 0) return 0;
+      store.set({ drawn: [...store.state.drawn, ...added], closed: store.state.closed.filter((key) => key !== "tables") });
+      requestAnimationFrame(() => [...document.querySelectorAll("#timeline .remove")].at(-1)?.scrollIntoView({ block: "nearest" }));
       return added.length;
     },
   };

@@ -61,7 +61,7 @@ export function createGrid(handlers) {
   );
   element.addEventListener("keydown", (event) => {
     if (event.target !== element || event.altKey || event.ctrlKey || event.metaKey) return;
-    const place = marked?.place ?? Math.floor(top) - 1;
+    const place = marked && marked.place >= 0 ? marked.place : Math.floor(top) - 1;
     const steps = { ArrowDown: place + 1, ArrowUp: place - 1, PageDown: place + inSight(), PageUp: place - inSight(), Home: 0, End: count - 1 };
     if (!(event.key in steps) || count === 0) return;
     event.preventDefault();
@@ -167,7 +167,8 @@ export function createGrid(handlers) {
     },
     /** Marks a row by its number in the recording, and its place in the present order, if it is known. */
     mark(row, place = null) {
-      marked = row === null ? null : { row, place: place ?? 0 };
+      if (row === null) marked = null;
+      else if (marked?.row !== row || place !== null) marked = { row, place: place ?? -1 };
       if (place !== null) reveal(place);
       draw();
     },

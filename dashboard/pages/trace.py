@@ -28,7 +28,7 @@ def ready_page(
         [
             html.Header([*_heading(recording), html.Div(id="options"), menu(recording, processes)]),
             html.P(printable(problem), className="problem", role="alert") if problem else None,
-            html.Div(id="headline"),
+            html.Div(id="headline", role="region", **aria(label="Headline")),
             html.Div(id="toolbar"),
             html.Main(id="bench"),
             html.Div(id="status", role="status", **aria(live="polite")),

@@ -1,0 +1,160 @@
+"""The tables of a recording in a real browser: the list, an open table, its link to the timeline, drawn lanes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from browser_support import barriers
+from dashboard_support import READY, Served, drawn, eventually, opened, pictures
+
+ROWS = ".grid-table tbody tr"
+SCHEMA = "coreml-os-signpost"
+
+
+def texts(tab: Any, column: int) -> list[str]:
+    found: list[str] = tab.locator(f"{ROWS} td:nth-child({column})").all_inner_texts()
+    return found
+
+
+def count(tab: Any, text: str) -> None:
+    """Wait until the summary of the open table has a text."""
+    tab.locator(".table-count", has_text=text).wait_for(timeout=10_000)
+
+
+def lanes(tab: Any) -> list[str]:
+    found: list[str] = tab.locator(".timeline-labels .lane:has(.remove) .name").all_inner_texts()
+    return found
+
+
+@pytest.fixture
+def listed(fallback: Served, tab: Any) -> Any:
+    """The list of tables."""
+    opened(tab, f"{fallback.address}#tab=tables")
+    tab.locator(".table-items li").first.wait_for(timeout=30_000)
+    return tab
+
+
+def test_a_table_is_found_opened_filtered_scoped_and_drawn(listed: Any, axe: str) -> None:
+    tab = listed
+    tab.fill("[aria-label='Search tables']", "core ml")
+    eventually(tab, "document.querySelectorAll('.table-items li').length === 1")
+    pictures(tab, "tables-list")
+    tab.get_by_role("button", name=SCHEMA, exact=True).click()
+    tab.locator(ROWS).first.wait_for(timeout=30_000)
+    count(tab, "19 rows")
+    heads = tab.locator(".grid-table th button").all_inner_texts()
+    assert heads[:2] == ["Creation (s)", "Duration (ms)"]
+
+    # Sorted by the server, on a press of the heading.
+    tab.get_by_role("button", name="Duration (ms)").click()
+    tab.get_by_role("button", name="Duration (ms)").click()
+    tab.locator(".grid-table th[aria-sort=descending]").wait_for()
+    eventually(tab, f"document.querySelectorAll('{ROWS} td:nth-child(2)').length > 5")
+    durations = [float(text.replace(",", "")) for text in texts(tab, 2) if text != "…"]
+    assert durations == sorted(durations, reverse=True)
+
+    # Filtered by a column; a condition that is not understood is a sentence, and the page goes on.
+    tab.fill("[aria-label='Filter of Duration (ms)']", "long")
+    tab.locator(".table-status .problem", has_text="no condition for Duration").wait_for()
+    tab.expected.append("400 (BAD REQUEST)")
+    tab.fill("[aria-label='Filter of Duration (ms)']", "> 20 ms")
+    tab.locator(".table-count", has_text="match").wait_for()
+    assert tab.locator(".table-status .problem").count() == 0
+    assert all(float(text) > 20 for text in texts(tab, 2) if text != "…")
+    tab.fill("[aria-label='Filter of Duration (ms)']", "")
+    count(tab, "19 rows")
+
+    # A row in the inspector, and its time in the timeline.
+    tab.locator(f"{ROWS} td").first.click()
+    tab.locator("#inspector h2", has_text=f"{SCHEMA}, row").wait_for()
+    tab.locator("#inspector dt", has_text="Duration").first.wait_for()
+    eventually(tab, "location.hash.includes('pick=row.') && location.hash.includes('at=')")
+    tab.get_by_role("button", name="Select its time").click()
+    count(tab, "of 19 rows in the selection")
+    tab.get_by_role("button", name="Whole table").click()
+    count(tab, "19 rows")
+
+    # Drawn as lanes: rows, and values of a column.
+    tab.get_by_text("Draw in the timeline").click()
+    tab.get_by_role("button", name="Draw", exact=True).click()
+    tab.get_by_text("Draw in the timeline").click()
+    tab.get_by_label("Draw", exact=True).select_option(label="values of Duration")
+    tab.get_by_role("button", name="Draw", exact=True).click()
+    eventually(tab, "document.querySelectorAll('.timeline-labels .lane:has(.remove)').length === 2")
+    eventually(
+        tab, f"document.querySelector('.timeline-labels .lane:has(.remove) .name').title === '{SCHEMA}'"
+    )
+    drawn(tab)
+    assert barriers(tab, axe) == []
+    pictures(tab, "tables-open")
+
+    # The address holds all of it.
+    tab.wait_for_timeout(600)
+    address = unquote(tab.url)
+    assert "scope=whole" in address
+    assert ".1-23v1" in address.replace("draw=1-23", "draw=x", 1)
+    opened(tab, "about:blank", "html")
+    opened(tab, address, READY)
+    tab.locator(f"{ROWS}[aria-current=true]").wait_for(timeout=10_000)
+    eventually(tab, "document.querySelectorAll('.timeline-labels .lane:has(.remove)').length === 2")
+    tab.locator(".timeline-labels .remove").first.click()
+    eventually(tab, "document.querySelectorAll('.timeline-labels .lane:has(.remove)').length === 1")
+
+
+def test_a_mark_of_a_drawn_lane_opens_its_row(fallback: Served, tab: Any) -> None:
+    opened(tab, f"{fallback.address}#draw=1-23&closed=windows.measured.threads.signposts.tracks")
+    eventually(
+        tab, f"document.querySelector('.timeline-labels .lane:has(.remove) .name')?.title === '{SCHEMA}'"
+    )
+    label = tab.locator(".timeline-labels .lane:has(.remove)").bounding_box()
+    pane = tab.locator(".timeline-pane").bounding_box()
+    tab.wait_for_timeout(200)
+    for part in range(2, 40):  # wherever the first marks are
+        tab.mouse.click(pane["x"] + pane["width"] * part / 40, label["y"] + 9)
+        if tab.evaluate("document.querySelector('#inspector h2').textContent !== 'Details'"):
+            break
+    tab.locator("#inspector h2", has_text=f"{SCHEMA}, row").wait_for()
+    tab.get_by_role("button", name="Open the table").click()
+    tab.locator(f"{ROWS}[aria-current=true]").wait_for(timeout=10_000)
+
+
+def test_ten_million_rows_scroll_to_their_end(listed: Any) -> None:
+    tab = listed
+    about = {
+        "schema": "huge",
+        "rows": 10_000_000,
+        "has_time": False,
+        "is_timed": False,
+        "hidden": [],
+        "notes": [],
+    }
+    shown = {"kind": "int", "engineering_type": "uint64", "shape": "number", "unit": "", "is_value": True}
+    columns = [{"name": f"<b>{'n' * 300}", "title": "<i>Number</i>", **shown}]
+    tab.route(re.compile(r"/tables/1-19$"), lambda route: route.fulfill(json={**about, "columns": columns}))
+
+    def page(route: Any) -> None:
+        query = dict(pair.split("=") for pair in route.request.url.partition("?")[2].split("&"))
+        rows = list(range(int(query["first"]), min(10_000_000, int(query["first"]) + int(query["count"]))))
+        counts = {"total": 10_000_000, "matching": 10_000_000, "selected": 10_000_000, "first": rows[0]}
+        route.fulfill(json={**counts, "rows": rows, "cells": [[row] for row in rows]})
+
+    tab.route(re.compile(r"/tables/1-19/page"), page)
+    row = {"row": 0, "cells": [0], "stacks": {}, "start_ns": None, "end_ns": None}
+    tab.route(re.compile(r"/tables/1-19/rows/"), lambda route: route.fulfill(json=row))
+    tab.get_by_role("button", name="time-profile", exact=True).click()
+    tab.locator(ROWS, has_text="3").first.wait_for(timeout=10_000)
+    assert tab.locator(".grid-table th").inner_text() == "<i>Number</i>"
+    assert tab.locator(ROWS).count() < 60
+    tab.locator(".grid-scroll").focus()
+    tab.keyboard.press("End")
+    tab.locator(f"{ROWS}[aria-current=true]", has_text="9,999,999").wait_for()
+    tab.keyboard.press("ArrowUp")
+    tab.locator(f"{ROWS}[aria-current=true]", has_text="9,999,998").wait_for()
+    tab.keyboard.press("Home")
+    tab.locator(f"{ROWS}[aria-rowindex='3']").wait_for()
+    tab.locator(".grid-scroll").hover()
+    tab.mouse.wheel(0, 220)  # a step of the wheel is rows, not thousands of them
+    eventually(tab, f"document.querySelector('{ROWS}').dataset.place === '10'")
