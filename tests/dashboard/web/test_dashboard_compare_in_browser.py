@@ -67,7 +67,9 @@ def test_from_two_ticks_to_the_verdict(both: Served, tab: Any) -> None:
         "Differences",
         "On one side only, or left out",
         "Functions that changed",
+        "Flame graph of both sides",
     ]
+    assert "NEW" in tab.locator("#difference canvas").get_attribute("aria-label")
     pictures(tab, "compare")
 
 

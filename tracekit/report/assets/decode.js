@@ -16,7 +16,8 @@ const ELEMENT_TYPES = {
 // The header's fields that name an array. A field may be absent; after a dot follows an object of arrays.
 const ARRAY_FIELDS = {
   lanes: ["occupancy"],
-  spans: ["start", "end", "name", "own", "occupancy", "others"],
+  workers: ["call", "lane", "first_ns", "last_ns", "number", "engine"],
+  spans: ["start", "end", "name", "own", "call", "sure", "occupancy", "others"],
   windows: [
     "start", "end", "label", "model", "source", "basis", "verdict", "why", "lane", "first",
     "samples.*", "busy.*", "waiting.*",

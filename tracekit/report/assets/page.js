@@ -1,6 +1,7 @@
 // The page of one recording, in the report and in the dashboard: fills the sections and connects the parts.
 import { showBars } from "./bars.js";
 import { make } from "./dom.js";
+import { createArrows } from "./draw_arrows.js";
 import { linkFindings } from "./findings.js";
 import { createFlame } from "./flame.js";
 import { readHash } from "./hash.js";
@@ -117,6 +118,8 @@ function fillSections(source, store, page) {
   const live = section("timeline").appendChild(make("div", { id: "timeline-live" }));
   const timeline = createTimeline(live.appendChild(make("div", { className: "timeline" })), source, store, page);
   live.append(createLegend(view));
+  timeline.addLayer(createArrows(source, store));
+  store.on(["chosen"], timeline.redraw);
   const toolbar = createToolbar(section("toolbar"), view, store, timeline.actions);
   page.help = toolbar.showHelp;
   page.filter = toolbar.focusFilter;

@@ -17,6 +17,7 @@ from tracekit.model.combinations import blocks
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, ML_ENGINES, PHASE_CODE, Engine, Phase
+from tracekit.report.viewmodel.links import calls_of_intervals
 from tracekit.report.viewmodel.occupancy import Covered, Plane, occupancy
 from tracekit.text import format_thread
 
@@ -174,12 +175,14 @@ def _usual_gap(times: IntArray) -> int:
 def span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[SpanLane]:
     """Return a lane per table and engine that reported intervals; windows have their own.
 
-    ``rows`` has the columns start_ns, end_ns, name and is_target, which is False for the work of another
-    process or model.
+    ``rows`` has the columns start_ns, end_ns, name, is_target, which is False for the work of another process
+    or model, and the call that it worked for, with a mark where that is measured (``calls_of_intervals``).
     """
     frame = analysis.trace.intervals
     frame = frame[(frame["end_ns"] > frame["start_ns"]).to_numpy(bool)]
     frame = frame.assign(is_target=_are_of_target(analysis, frame))
+    call, is_call_measured = calls_of_intervals(analysis, frame)
+    frame = frame.assign(call=call, is_call_measured=is_call_measured)
     lanes = []
     for (source, engine), group in frame.groupby(["source", "engine"], observed=True, sort=True):
         rows = group.sort_values("start_ns", kind="stable")
@@ -215,6 +218,8 @@ def _listed(rows: pd.DataFrame) -> pd.DataFrame:
             "end_ns": rows["end_ns"].to_numpy(np.int64),
             "name": label.where(label != "", channel).to_numpy(object),
             "is_target": rows["is_target"].to_numpy(bool),
+            "call": rows["call"].to_numpy(np.int64),
+            "is_call_measured": rows["is_call_measured"].to_numpy(bool),
         }
     )
 

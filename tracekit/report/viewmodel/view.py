@@ -32,6 +32,7 @@ from tracekit.report.viewmodel.lanes import (
     tracks,
 )
 from tracekit.report.viewmodel.limits import Footnotes, issue_documents, window_marks
+from tracekit.report.viewmodel.links import worker_links
 from tracekit.report.viewmodel.notes import Note
 from tracekit.report.viewmodel.occupancy import TILE_BINS, TILE_LANES, level_count
 from tracekit.report.viewmodel.payload import FORMAT, Arrays, Strings
@@ -48,6 +49,8 @@ from tracekit.report.viewmodel.window_sums import window_sums
 
 _MOST_BINS = 8_192
 _FEWEST_BINS = 256
+_MOST_LINKS, _MOST_LINKS_WITH_SERVER = 10_000, 200_000
+"""The most pairs of a call and a thread that worked for it: a report must stay small."""
 _WEB = re.compile(r"https?://[^\s<>]+", re.IGNORECASE)
 _PLANE_BYTES = 6_000_000
 """The most that occupancy may weigh before compression; a recording with many threads gets longer bins."""
@@ -100,6 +103,7 @@ def duration_of(analysis: Analysis) -> int:
 class _Builder:
     def __init__(self, analysis: Analysis, full: bool, tiles: bool) -> None:
         self._analysis, self._full = analysis, full or tiles
+        self._with_server = tiles
         self._has_tiles = tiles and has_many_samples(analysis)
         self._arrays, self._strings = Arrays(), Strings()
         self._duration_ns = duration_of(analysis)
@@ -130,6 +134,7 @@ class _Builder:
             "lanes": [self._thread(lane) for lane in threads],
             "spans": [self._spans(lane) for lane in span_lanes(analysis, bins, self._duration_ns)],
             "windows": self._windows(lane_of_thread),
+            "workers": self._workers(lane_of_thread),
             "tracks": [
                 {
                     "name": self._strings.add(track.name),
@@ -215,6 +220,10 @@ class _Builder:
                 "name": self._arrays.add(self._strings.column(lane.rows["name"]), "u4"),
                 "own": self._arrays.add(lane.rows["is_target"].to_numpy(), "u1"),
             }
+            calls = lane.rows["call"].to_numpy() + 1  # 0 is none
+            if calls.any():
+                document["call"] = self._arrays.add(calls, "u4")
+                document["sure"] = self._arrays.add(lane.rows["is_call_measured"].to_numpy(), "u1")
         return document
 
     def _signposts(self, name: str, rows: pd.DataFrame) -> dict[str, Any]:
@@ -257,6 +266,20 @@ class _Builder:
             "waiting": {name: self._arrays.add(values, "f8") for name, values in sums.waiting.items()},
             "waiting_basis": ", ".join(sorted(bases)),
         }
+
+    def _workers(self, lane_of_thread: np.ndarray[Any, Any]) -> dict[str, Any]:
+        most = _MOST_LINKS_WITH_SERVER if self._with_server else _MOST_LINKS
+        links = worker_links(self._analysis, lane_of_thread, most)
+        columns = {
+            "call": "u4",
+            "lane": "u2",
+            "first_ns": "f8",
+            "last_ns": "f8",
+            "number": "u4",
+            "engine": "u1",
+        }
+        arrays = {name: self._arrays.add(getattr(links, name), dtype) for name, dtype in columns.items()}
+        return {"until_call": links.until_call, **arrays}
 
     def _marks(self, engines: Iterable[str]) -> dict[str, Any]:
         """Return the marks of limits by column of the table of windows, which comes first in the page."""
