@@ -179,6 +179,29 @@ def test_the_flame_graph_inverts_what_is_selected(shown: Callable[..., Any], sam
     assert "BNNSFilterApply" in tab.locator("#stacks .live-only .deciding").first.inner_text()
 
 
+def test_transforms_are_the_servers_work_and_stand_in_the_address(
+    shown: Callable[..., Any], samples: list[Sample]
+) -> None:
+    tab = shown(f"{MIDDLE}&tab=calltree")
+    inside = [sample for sample in samples if 30_000 <= sample.time_ms < 30_100]
+    kernels = sum(sample.stack == "kernel" for sample in inside)
+    tab.locator("#calltree .tree-row", has_text="predictionFromFeatures").first.click()
+    tab.keyboard.press("d")
+    chips = tab.locator("#calltree .chips")
+    text = f"{len(inside) - kernels} of {len(inside)} samples"
+    chips.get_by_text(text).wait_for()
+    assert f"{len(inside) - kernels} ms in all." in tab.locator("#calltree .calltree > .note").inner_text()
+    assert summary(tab).startswith(f"{len(inside)} of {len(samples):,} samples")
+    tab.wait_for_url(re.compile("stacks=drop"), wait_until="commit")
+    with tab.expect_response(lambda response: "transforms=drop" in response.url) as answer:
+        tab.reload()
+    assert answer.value.status == 200
+    chips.get_by_text(text).wait_for()
+    assert "Without samples in: -[MLModel predictionFromFeatures" in chips.inner_text()
+    chips.get_by_role("button", name="Remove:").click()
+    tab.locator("#calltree .tree-row", has_text="predictionFromFeatures").first.wait_for()
+
+
 def test_without_a_response_the_page_shows_it_and_goes_on(shown: Callable[..., Any]) -> None:
     tab = shown()
     tab.route("**/api/recordings/*/tile?*", lambda route: route.abort())

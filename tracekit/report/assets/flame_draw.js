@@ -59,7 +59,8 @@ export function restName(tree, { weight }) {
 
 function drawName(context, tree, box, y, { text, letter }, { strings }) {
   const { node, x, width } = box;
-  const name = node < 0 ? restName(tree, box) : cleanText(strings[tree.names[tree.func[node]]], 300);
+  const isRest = node < 0 || tree.func[node] === tree.less; // cut-off branches are no function
+  const name = isRest ? restName(tree, box) : cleanText(strings[tree.names[tree.func[node]]], 300);
   context.fillStyle = text;
   const left = Math.max(x, 0) + 4;
   context.fillText(clipText(letter ? `${letter} ${name}` : name, width - 8), left, y + BOX_HEIGHT / 2, width - 6);

@@ -75,10 +75,11 @@ export function createTreeGrid(label, view, store, page, menu) {
     const isPercent = store.state.treeUnit === "percent";
     const shown = (weight) => (isPercent ? formatPercent(weight / model.weight) : formatWeight(weight, view.unit));
     const depth = rows.depths[index];
-    element.hidden = false;
+    if (element.hidden) element.hidden = false;
     element.id = `${id}-${index}`;
     element.style.transform = `translateY(${index * ROW_PX}px)`;
-    element.className = `tree-row${index === cursor ? " current" : ""}${matches?.[func] ? " match" : ""}`;
+    const className = `tree-row${index === cursor ? " current" : ""}${matches?.[func] ? " match" : ""}`;
+    if (element.className !== className) element.className = className; // styles are computed anew for each that is set
     element.setAttribute("aria-rowindex", String(index + 2));
     element.setAttribute("aria-level", String(depth + 1));
     element.setAttribute("aria-selected", String(index === cursor));
