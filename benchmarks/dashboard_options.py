@@ -1,0 +1,94 @@
+"""Measure how long analyzing a recording again with other options takes, until it can be shown.
+
+    python benchmarks/dashboard_options.py [--samples 1000000] [--stacks 50000] [--out FILE.json]
+
+An export as in ``large_export.py`` is packed and read into a library; then each set of options is requested.
+*ready*: seconds from the request until the results stand; *stages*: of these, the seconds that the worker
+spent in each stage, starting Python included in the first; *page*: the bytes that a browser loads first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
+
+from click.testing import CliRunner  # noqa: E402
+from large_export import write_export  # noqa: E402
+
+from dashboard.library.library import Library  # noqa: E402
+from dashboard.library.run_inventory import INVENTORY, read_inventory  # noqa: E402
+from dashboard.settings import Limits  # noqa: E402
+from tracekit.cli import main as tracekit  # noqa: E402
+
+TARGET_SECONDS = 2.0
+"""At a million samples, with two idle cores, until the analysis is shown."""
+_BYTES_PER_SAMPLE = 300
+_UNFINISHED = ("waiting", "reading")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--samples", type=int, default=1_000_000)
+    parser.add_argument("--stacks", type=int, default=50_000)
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        result = measure(Path(folder), arguments.samples, arguments.stacks)
+    print(json.dumps(result, indent=1))
+    if arguments.out:
+        arguments.out.write_text(json.dumps(result))
+
+
+def measure(folder: Path, samples: int, stacks: int) -> dict[str, Any]:
+    """Return the times of a recording of about so many samples."""
+    pack = folder / "large.tracekit.zip"
+    with (folder / "large.xml").open("wb") as out:
+        rows = write_export(out, samples * _BYTES_PER_SAMPLE, stacks / samples)
+    packed = CliRunner().invoke(tracekit, ["pack", str(folder / "large.xml"), "-o", str(pack)])
+    assert packed.exit_code == 0, packed.output
+    library = Library(folder / "library", Limits(free_disk_bytes=0))
+    try:
+        begun = time.perf_counter()
+        recording = library.add_file(pack).id
+        while library.recording(recording).state in _UNFINISHED:
+            time.sleep(0.01)
+        first = time.perf_counter() - begun
+        threads = read_inventory(library.result_path(recording, INVENTORY))["threads"]
+        wanted = [{"windows": "run"}, {"thread": str(threads[0][0])}, {"window": ["1s-2s"]}]
+        times = [_analyzed_again(library, recording, options) for options in wanted]
+        return {"samples": rows, "first": round(first, 2), "target": TARGET_SECONDS, "again": times}
+    finally:
+        library.close()
+
+
+def _analyzed_again(library: Library, recording: str, options: dict[str, Any]) -> dict[str, Any]:
+    begun = latest = time.perf_counter()
+    variant = library.analyses.request(recording, options)
+    assert variant is not None
+    stages: dict[str, float] = defaultdict(float)
+    stage = "starting"
+    while (state := library.analyses.find(recording, variant.id)).state in _UNFINISHED:
+        now = time.perf_counter()
+        stages[stage] += now - latest
+        stage, latest = state.stage or stage, now
+        time.sleep(0.01)
+    return {
+        "options": options,
+        "state": state.state,
+        "ready": round(time.perf_counter() - begun, 2),
+        "stages": {name: round(seconds, 2) for name, seconds in stages.items()},
+        "page": library.view_path(variant.analysis).stat().st_size,
+    }
+
+
+if __name__ == "__main__":
+    main()
