@@ -33,6 +33,7 @@ export function createDrawnLanes({ address, source, store, announce }) {
     let requested = null;
     let timer = 0;
     let problem = "";
+    let refused = "";
 
     async function request(wanted) {
       requested = wanted;
@@ -54,6 +55,7 @@ export function createDrawnLanes({ address, source, store, announce }) {
       } catch (error) {
         if (requested !== wanted) return;
         requested = null;
+        refused = `${wanted.from}-${wanted.to}`;
         problem = error.message;
         announce(`A table's lane could not be drawn: ${error.message}`);
       }
@@ -68,7 +70,8 @@ export function createDrawnLanes({ address, source, store, announce }) {
       clearTimeout(timer);
       const half = (to - from) / 2;
       const wanted = { from: Math.max(0, from - half), to: to + half, pixels: Math.min(MOST_PIXELS, Math.ceil(2 * width)) };
-      timer = setTimeout(() => request(wanted), problem ? 20 * PAUSE_MS : PAUSE_MS);
+      if (refused === `${wanted.from}-${wanted.to}`) return; // another part of the run is tried again
+      timer = setTimeout(() => request(wanted), PAUSE_MS);
     }
 
     const result = {

@@ -55,13 +55,14 @@ class TableJobs:
         self._lock = threading.Lock()
         self._failures: OrderedDict[tuple[str, str, str], str] = OrderedDict()
 
-    def kept(self, recording_id: str, place: TablePlace, again: bool = False) -> Path | JobStatus:
+    def kept(self, analysis_id: str, place: TablePlace, again: bool = False) -> Path | JobStatus:
         """Return the folder of a stored table, or the file of the list; while it is read, return its status.
 
         Reading begins with the first call; ``again`` begins it once more after a failure. Raises ``NotFound``
         if the recording is deleted or not ready, ``TableFailed`` with the reason if the table cannot be read,
         ``Conflict`` if the recording's file has changed, ``Busy`` and ``NoSpace``.
         """
+        recording_id = self._home(analysis_id)
         output = self._library.analysis_path(recording_id).parent / FOLDER / place.name
         key = (recording_id, place.name)
         # A failure belongs to one reading of the recording: after the next one, the table is tried again.
@@ -78,6 +79,15 @@ class TableJobs:
                 unchanged(self._library, recording_id, "opened further")
                 job = self._queue.submit(self.kind, key, lambda job: self._make(job, output, place))
         return job.status
+
+    def _home(self, analysis_id: str) -> str:
+        """Return the analysis beside which tables are kept: the first one, for all, or else this one."""
+        recording_id = split(analysis_id)[0]
+        try:
+            self._library.analysis_path(recording_id)
+        except NotFound:
+            return analysis_id
+        return recording_id
 
     def _make(self, job: Job, output: Path, place: TablePlace) -> None:
         recording_id, name = job.key

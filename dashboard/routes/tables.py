@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from dashboard.errors import NotFound
 from dashboard.jobs.queue import JobStatus
 from dashboard.jobs.tables import TablePlace
 from dashboard.library.library import Library
+from dashboard.library.run_inventory import INVENTORY, read_inventory
 from dashboard.routes.caching import cacheable
 from dashboard.routes.downloads import file_stem
 from dashboard.tables.cache import TableCache
@@ -71,7 +73,7 @@ def register(server: Flask, library: Library) -> None:
     """Add the routes below ``/api/recordings/<id>/tables``, and ``/recordings/<id>/table/<table>.csv``."""
     tables = _OpenTables(library)
     _register_pages(server, library, tables)
-    _register_lanes(server, tables)
+    _register_lanes(server, library, tables)
     _register_files(server, library, tables)
 
 
@@ -82,7 +84,9 @@ def _register_pages(server: Flask, library: Library, tables: _OpenTables) -> Non
         kept = library.tables.kept(recording, TablePlace(0, 0), _is_again())
         if isinstance(kept, JobStatus):
             return _progress(kept)
-        return cacheable(send_file(kept, "application/json"))
+        document = json.loads(kept.read_bytes())
+        document["run"] = _shown_run(library, recording) or document["run"]
+        return cacheable(jsonify(document))
 
     @server.get(f"{_ADDRESS}/<table>")
     def table(recording: str, table: str) -> Response:
@@ -122,7 +126,7 @@ def _register_pages(server: Flask, library: Library, tables: _OpenTables) -> Non
         return tables.respond(recording, table, lambda stored: row_document(stored, _row(stored, int(row))))
 
 
-def _register_lanes(server: Flask, tables: _OpenTables) -> None:
+def _register_lanes(server: Flask, library: Library, tables: _OpenTables) -> None:
     @server.get(f"{_ADDRESS}/<table>/members/<column>")
     def column_members(recording: str, table: str, column: str) -> Response:
         _check_parameters("members")
@@ -139,6 +143,10 @@ def _register_lanes(server: Flask, tables: _OpenTables) -> None:
         start, end = _time("from"), _time("to")
         if start is None or end is None or start >= end:
             raise UsageError("from and to are nanoseconds, from before to.")
+
+        run = _shown_run(library, recording)
+        if run not in (None, _place(table).run):
+            raise UsageError(f"This table is of run {_place(table).run}, the timeline of run {run}.")
 
         def answer(stored: StoredTable) -> dict[str, Any]:
             choice = _lane_choice(stored)
@@ -175,6 +183,12 @@ def _register_files(server: Flask, library: Library, tables: _OpenTables) -> Non
         response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
         response.headers["X-Content-Type-Options"] = "nosniff"
         return _private(response)
+
+
+def _shown_run(library: Library, analysis_id: str) -> int | None:
+    """Return the run of an analysis, whose times the page's timeline has; None if it is not known."""
+    run = read_inventory(library.analysis_path(analysis_id).with_name(INVENTORY)).get("run")
+    return run if isinstance(run, int) else None
 
 
 def _progress(state: JobStatus) -> Response:

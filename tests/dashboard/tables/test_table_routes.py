@@ -32,6 +32,9 @@ class KeptTables:
 
     def kept(self, _recording: str, place: TablePlace, again: bool = False) -> Path | JobStatus:
         self.again.append(again)
+        if place.number == 0:
+            (self.folder.parent / "contents.json").write_text('{"run": 1, "runs": []}')
+            return self.folder.parent / "contents.json"
         if place.number == 2:
             return JobStatus("running", "opening", 0.25)
         if place.number == 3:
@@ -53,7 +56,8 @@ def ask(tmp_path: Path) -> Ask:
 
     def get(path: str, **query: Any) -> Any:
         named = {name.rstrip("_"): value for name, value in query.items()}
-        return client.get(path if path.startswith("/rec") else f"{API}/{path}", query_string=named or None)
+        address = path if path.startswith("/rec") else f"{API}/{path}".removesuffix("/")
+        return client.get(address, query_string=named or None)
 
     get.kept = library.tables  # type: ignore[attr-defined]
     return get
@@ -129,6 +133,17 @@ def test_what_makes_no_sense_is_refused_with_a_sentence(
     assert answer.status_code == status
     if not path.startswith("/rec") and "%2f" not in path:
         assert answer.get_json()["error"].endswith(".")
+
+
+def test_a_table_of_another_run_is_listed_and_not_drawn_in_this_timeline(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "inventory.json").write_text('{"run": 2}')
+    assert ask("").get_json() == {"run": 2, "runs": []}
+    assert ask("1-1/page").status_code == 200
+    answer = ask("1-1/lane", from_=0, to=5)
+    assert (answer.status_code, answer.get_json()["error"]) == (
+        400,
+        "This table is of run 1, the timeline of run 2.",
+    )
 
 
 def test_files_of_what_is_shown(ask: Ask) -> None:
