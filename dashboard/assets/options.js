@@ -12,6 +12,7 @@ const OPTION_CHOICES = [
   ["Thread", () => "all", ["thread"], (choices) => choices.threads?.length > 1],
   ["Samples", (choices) => choices.samples_source || "none", ["samples"], (choices) => choices.samples?.length > 1],
   ["Calls from", () => "automatic", ["windows", "window-signpost", "window", "windows-csv"], () => true],
+  ["Symbols", () => "", ["symbols"], () => false],
   ["Rules", () => "built-in", ["markers"], () => true],
   ["Compute units", () => "", ["compute-units"], () => false],
 ];
@@ -150,6 +151,8 @@ export function showOptions(container, { analysis, awaited, store = null }) {
     /** Requests an analysis with these options alone. */
     analyse: (chosen) => attempt(() => start(chosen))(),
     open: (name) => openDialog(name),
+    /** Requests the present analysis with a file for one more option; throws the sentence of a refusal. */
+    analyseWithFile: (option, file) => start(without(options(), [option]), { [option]: file }),
     /** The intervals of a signpost lane, which is named subsystem/category, as the calls. */
     useSignposts(lane) {
       const patterns = (choices.signposts ?? []).filter(([subsystem, category]) => `${subsystem}/${category}` === lane);
@@ -171,10 +174,10 @@ export function awaitAnalysis(element) {
   showOptions(element, { analysis: element.dataset.recording, awaited: element.dataset.awaited });
 }
 
-function withoutCalls(options) {
-  const kept = { ...options };
-  for (const name of ["windows", "window-signpost", "window", "windows-csv"]) delete kept[name];
-  return kept;
+const withoutCalls = (options) => without(options, ["windows", "window-signpost", "window", "windows-csv"]);
+
+function without(options, names) {
+  return Object.fromEntries(Object.entries(options).filter(([name]) => !names.includes(name)));
 }
 
 function optionText(options, keys) {

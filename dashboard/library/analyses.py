@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dashboard.errors import Busy, Conflict, NotFound, TooLarge
+from dashboard.library import symbol_files
 from dashboard.library.catalog import UNFINISHED, Catalog
 from dashboard.library.names import shown_name
 from dashboard.library.reading_results import OF_VARIANT, facts_of
@@ -173,8 +174,9 @@ def _checked(values: Mapping[str, Any], files: Mapping[str, GivenFile], drafts: 
     for name, file in files.items():
         if name not in FILES:
             raise UsageError(f"No file belongs to '{shown_name(name)}'.")
-        if len(file.content) > _MOST_FILE_BYTES:
-            raise TooLarge(f"{shown_name(file.name)} is larger than {_MOST_FILE_BYTES >> 20} MB.")
+        most_bytes = symbol_files.MOST_BYTES if name == "symbols" else _MOST_FILE_BYTES
+        if len(file.content) > most_bytes:
+            raise TooLarge(f"{shown_name(file.name)} is larger than {most_bytes >> 20} MB.")
         path = drafts / FILES[name]
         path.write_bytes(file.content)
         paths[name] = str(path)

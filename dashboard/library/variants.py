@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tracekit.cli.analysis_options import AnalysisOptions, Values
 
-FILES = {"windows-csv": "windows.csv", "markers": "markers.toml"}
+FILES = {"windows-csv": "windows.csv", "markers": "markers.toml", "symbols": "symbols.zip"}
 """The options whose values are files, with the names of their copies in the variant's folder."""
 
 

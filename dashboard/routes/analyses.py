@@ -3,7 +3,8 @@
 GET    /api/recordings/<analysis>/choices              → the inventory of the run; {} if there is none
 GET    /api/recordings/<id>/analyses                   → {"default", "analyses": […]}
 POST   /api/recordings/<id>/analyses                   {"options", "files": {option: {"name", "text"}}}
-                                                       → 202 the analysis; {"id": ""} without options
+                                                       → 202 the analysis; {"id": ""} without options;
+                                                       a file of symbols has "base64" instead of "text"
 GET    /api/recordings/<id>/analyses/<variant>         → the analysis
 POST   /api/recordings/<id>/analyses/<variant>/<act>   cancel, again → the analysis
 DELETE /api/recordings/<id>/analyses/<variant>         → 204
@@ -12,6 +13,7 @@ PUT    /api/recordings/<id>/default                    {"id"}: a variant, or "" 
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 from flask import Flask, Response, jsonify, request
@@ -19,12 +21,15 @@ from flask import Flask, Response, jsonify, request
 from dashboard.errors import NotFound, TooLarge
 from dashboard.library.analyses import GivenFile
 from dashboard.library.library import Library
+from dashboard.library.names import shown_name
 from dashboard.library.run_inventory import INVENTORY, read_inventory
+from dashboard.library.symbol_files import as_zip
 from dashboard.library.variants import Variant, described
 from tracekit.errors import UsageError
 
 _MOST_BYTES = 16 << 20
-"""Of a request: two files of 2 MB, with JSON's escapes."""
+"""Of a request: two files of 2 MB, with JSON's escapes, or one of symbols in base64."""
+_FILES_FORM = "files is an object of files by options, each with name and text, or base64 for symbols."
 
 
 def register(server: Flask, library: Library) -> None:
@@ -92,14 +97,23 @@ def _shown(variant: Variant) -> dict[str, Any]:
 
 
 def _files(value: Any) -> dict[str, GivenFile]:
-    if not isinstance(value, dict) or not all(
-        isinstance(file, dict) and isinstance(file.get("name"), str) and isinstance(file.get("text"), str)
-        for file in value.values()
-    ):
-        raise UsageError("files is an object of files by options, each with name and text.")
-    return {
-        name: GivenFile(file["name"], file["text"].encode("utf-8", "replace")) for name, file in value.items()
-    }
+    if not isinstance(value, dict):
+        raise UsageError(_FILES_FORM)
+    return {name: _file(name, file) for name, file in value.items()}
+
+
+def _file(option: str, file: Any) -> GivenFile:
+    if not isinstance(file, dict) or not isinstance(file.get("name"), str):
+        raise UsageError(_FILES_FORM)
+    if option == "symbols" and isinstance(file.get("base64"), str):
+        try:
+            content = base64.b64decode(file["base64"], validate=True)
+        except ValueError:
+            raise UsageError(_FILES_FORM) from None
+        return GivenFile(file["name"], as_zip(shown_name(file["name"]), content))
+    if not isinstance(file.get("text"), str):
+        raise UsageError(_FILES_FORM)
+    return GivenFile(file["name"], file["text"].encode("utf-8", "replace"))
 
 
 def _body() -> dict[str, Any]:

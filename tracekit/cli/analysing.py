@@ -66,8 +66,9 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
         help="The compute units that the app requests from Core ML: calls on another engine become a finding."
         " Default: those of the journal that tracekit record wrote beside the recording.",
     ),
+    symbols_option,
 )
-_READING = (symbols_option, via_option, limits_option)
+_READING = (via_option, limits_option)
 
 
 def analysis_options(command: Callable[..., Any]) -> Callable[..., Any]:

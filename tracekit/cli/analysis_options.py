@@ -36,8 +36,8 @@ class AnalysisOptions:
     """The values of the options; the defaults are those of ``tracekit analyze``.
 
     ``manual``, ``windows_csv``, ``signposts`` and ``windows`` are four ways to choose the windows.
-    ``symbols``, ``via`` and ``limits`` say how a file is read, not what of it is analyzed: they are no part
-    of ``values``.
+    ``via`` and ``limits`` say how a file is read, not what of it is analyzed: they are no part of
+    ``values``.
     """
 
     run: int | None = None
@@ -107,6 +107,7 @@ NAMES = {
     "samples": "samples",
     "markers": "markers",
     "compute_units": "compute-units",
+    "symbols": "symbols",
 }
 """The name of each field on the command line and in ``values``."""
 _FIELDS = {name: field for field, name in NAMES.items()}
@@ -178,4 +179,5 @@ _CHECKS: dict[str, Callable[[str, object], Any]] = {
     "samples": _one_of(SAMPLE_TABLES),
     "markers": _text,
     "compute_units": _one_of(COMPUTE_UNITS),
+    "symbols": _texts,
 }

@@ -10,11 +10,9 @@ from pathlib import Path
 
 from tracekit.parsers.limits import LimitError
 from tracekit.parsers.zip_archive import BoundedZip, is_link
+from tracekit.symbols.file_names import DSYM, MAP_SUFFIX
 from tracekit.symbols.macho import SymbolFileError, is_macho
-from tracekit.symbols.symbol_map import SUFFIX
 
-ZIP_HEAD = b"PK\x03\x04"
-DSYM = ".dSYM"
 MAX_ENTRIES = 50_000
 _MAX_BYTES = 1 << 30
 _SLACK_BYTES = 16 << 20
@@ -40,7 +38,7 @@ def unpacked_files(path: Path, folder: Path) -> Iterator[Path]:
                 target = folder.joinpath(str(number), *_names(entry.filename))
                 with archive.open(entry) as content:
                     data = content.read(4)
-                    if not is_macho(data) and not entry.filename.endswith(SUFFIX):
+                    if not is_macho(data) and not entry.filename.endswith(MAP_SUFFIX):
                         continue
                     target.parent.mkdir(parents=True)
                     with target.open("wb") as file:

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tracekit.parsers.bundle.images import architecture
+from tracekit.symbols.file_names import MACHO_HEADS
 
 _THIN = {b"\xcf\xfa\xed\xfe": True, b"\xce\xfa\xed\xfe": False}
 """The first bytes of a little-endian file → True for 64 bits."""
 _FAT = {b"\xca\xfe\xba\xbe": struct.Struct(">5I"), b"\xca\xfe\xba\xbf": struct.Struct(">2I2Q2I")}
-MAGICS = frozenset([*_THIN, *_FAT])
 
 _HEADER = struct.Struct("<7I")
 _COMMAND = struct.Struct("<2I")
@@ -87,7 +87,7 @@ class Build:
 
 def is_macho(head: bytes) -> bool:
     """Return True for the first bytes of a Mach-O file."""
-    return head[:4] in MAGICS
+    return head.startswith(MACHO_HEADS)
 
 
 def read_builds(path: Path) -> tuple[Build, ...]:

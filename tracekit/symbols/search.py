@@ -16,9 +16,10 @@ from tempfile import mkdtemp
 from typing import TypeAlias
 
 from tracekit.errors import InputError
-from tracekit.symbols.archive import DSYM, ZIP_HEAD, unpacked_files
+from tracekit.symbols.archive import unpacked_files
+from tracekit.symbols.file_names import DSYM, MAP_SUFFIX, ZIP_HEAD
 from tracekit.symbols.macho import Build, SymbolFileError, is_macho, read_builds
-from tracekit.symbols.symbol_map import MAX_BYTES, SUFFIX, MappedBuild, read_map
+from tracekit.symbols.symbol_map import MAX_BYTES, MappedBuild, read_map
 
 SymbolPath: TypeAlias = "str | os.PathLike[str]"
 AnyBuild: TypeAlias = Build | MappedBuild
@@ -85,7 +86,7 @@ def binary_name(build: AnyBuild) -> str:
     """Return the name of the binary that a file of symbols belongs to."""
     name = build.path.name
     if isinstance(build, MappedBuild):
-        return build.label.rpartition(") ")[2].rpartition("/")[2] or name.removesuffix(SUFFIX)
+        return build.label.rpartition(") ")[2].rpartition("/")[2] or name.removesuffix(MAP_SUFFIX)
     return name
 
 
@@ -162,7 +163,7 @@ def _first(listing: Iterator[os.DirEntry[str]], entries_left: list[int]) -> Iter
 
 def _has_symbols(path: Path) -> bool:
     """Return True for a file in a searched folder that is a Mach-O file or a symbol map, by name."""
-    if path.name.endswith((SUFFIX, _PACKED_DSYM)):
+    if path.name.endswith((MAP_SUFFIX, _PACKED_DSYM)):
         return True
     try:
         with path.open("rb") as file:

@@ -21,8 +21,6 @@ import numpy as np
 from tracekit.symbols.macho import SymbolFileError
 from tracekit.symbols.symbol_table import MAX_NAME, FunctionTable
 
-SUFFIX = ".symbols"
-"""Of a map in a folder that is searched; a map that is named may have any."""
 MAX_BYTES = 128 << 20
 """Of all maps of one command. Two million functions have half of it."""
 
