@@ -152,7 +152,7 @@ export function showOptions(container, { analysis, awaited, store = null }) {
     analyse: (chosen) => attempt(() => start(chosen))(),
     open: (name) => openDialog(name),
     /** Requests the present analysis with a file for one more option; throws the sentence of a refusal. */
-    analyseWithFile: (option, file) => start(without(options(), [option]), { [option]: file }),
+    analyseWithFile: (option, file) => start(withoutOptions(options(), [option]), { [option]: file }),
     /** The intervals of a signpost lane, which is named subsystem/category, as the calls. */
     useSignposts(lane) {
       const patterns = (choices.signposts ?? []).filter(([subsystem, category]) => `${subsystem}/${category}` === lane);
@@ -174,9 +174,9 @@ export function awaitAnalysis(element) {
   showOptions(element, { analysis: element.dataset.recording, awaited: element.dataset.awaited });
 }
 
-const withoutCalls = (options) => without(options, ["windows", "window-signpost", "window", "windows-csv"]);
+const withoutCalls = (options) => withoutOptions(options, ["windows", "window-signpost", "window", "windows-csv"]);
 
-function without(options, names) {
+function withoutOptions(options, names) {
   return Object.fromEntries(Object.entries(options).filter(([name]) => !names.includes(name)));
 }
 

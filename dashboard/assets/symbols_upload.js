@@ -14,7 +14,7 @@ export function showSymbolsUpload(section, analyseWithFile) {
     problem.hidden = true;
     try {
       const [file] = control.files;
-      await analyseWithFile("symbols", { name: file.name, base64: await base64(file) });
+      await analyseWithFile("symbols", { name: file.name, base64: await encodedFile(file) });
     } catch (error) {
       problem.hidden = false;
       problem.textContent = error.message;
@@ -27,7 +27,7 @@ export function showSymbolsUpload(section, analyseWithFile) {
 }
 
 /** The content of a file as JSON can carry it. */
-function base64(file) {
+function encodedFile(file) {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(reader.result.replace(BASE64_START, ""));
