@@ -151,6 +151,11 @@ def _files(options: AnalysisOptions) -> dict[str, GivenFile]:
                 files[name] = GivenFile(Path(path).name, Path(path).read_bytes())
             except OSError as error:
                 raise UsageError(f"{path} cannot be read: {error.strerror or error}.") from error
+    if options.symbols:
+        from dashboard.library.symbol_files import zip_of
+
+        listed = ", ".join(Path(path).name for path in options.symbols)
+        files["symbols"] = GivenFile(listed, zip_of(options.symbols))
     return files
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Sequence
 
-from tracekit.symbols.file_names import MACHO_HEADS, MAP_SUFFIX, ZIP_HEAD
+from tracekit.errors import UsageError
+from tracekit.symbols.file_names import DSYM, MACHO_HEADS, MAP_SUFFIX, ZIP_HEAD
 
-MOST_BYTES = 11 << 20
-"""Of a file: a request has 16 MB, in which it stands as base64."""
+MOST_BYTES = 256 << 20
+"""Of all files together; the page sends up to 11 MB, because a request has 16 MB."""
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 
 
@@ -21,7 +23,33 @@ def as_zip(name: str, content: bytes) -> bytes:
         return content
     is_map = not content.startswith(MACHO_HEADS)
     member = name if not is_map or name.endswith(MAP_SUFFIX) else f"{name}{MAP_SUFFIX}"
+    return _packed([(member or "symbols", content)])
+
+
+def zip_of(paths: Sequence[str]) -> bytes:
+    """Return a zip of the files of symbols in files and folders.
+
+    Raises ``InputError`` for a path that does not exist, and ``UsageError`` for more than the library keeps.
+    """
+    from tracekit.symbols.search import find_builds, shown_path
+    from tracekit.symbols.symbol_map import MappedBuild
+
+    files = find_builds(paths)
+    names = {}
+    for build in files.builds:
+        bundle = shown_path(build.path)
+        folder = f"{bundle}/" if bundle.endswith(DSYM) else ""
+        names[build.path] = f"{folder}{build.path.name}{MAP_SUFFIX if isinstance(build, MappedBuild) else ''}"
+    if sum(path.stat().st_size for path in names) > MOST_BYTES:
+        raise UsageError(
+            f"--symbols names more than {MOST_BYTES >> 20} MB: name only those of the recorded build."
+        )
+    return _packed([(f"{n}/{name}", path.read_bytes()) for n, (path, name) in enumerate(names.items())])
+
+
+def _packed(members: Sequence[tuple[str, bytes]]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr(zipfile.ZipInfo(member or "symbols", _FIRST_DATE), content)
+        for name, content in members:
+            archive.writestr(zipfile.ZipInfo(name, _FIRST_DATE), content)
     return packed.getvalue()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from browser_support import barriers
 from dashboard_support import PATIENCE_MS, Serve, eventually, opened
-from macho_support import OTHER_UUID, dsym, recording
+from macho_support import dsym, recording
 
 pytestmark = pytest.mark.browser
 
@@ -43,15 +43,3 @@ def test_a_zip_of_dsyms_names_the_functions(serve: Serve, tab: Any, tmp_path: Pa
     eventually(tab, "document.documentElement.dataset.ready")
     assert "from App.dSYM, matched by UUID" in tab.locator("#issues").text_content()
     assert "Binaries without symbols" not in tab.locator("#evidence").text_content()
-
-
-def test_a_dsym_of_another_build_is_refused_by_uuid(serve: Serve, tab: Any, tmp_path: Path) -> None:
-    served = serve(Path(recording(tmp_path, (0x2F1, 0x338), identity=OTHER_UUID)))
-    opened(tab, f"{served.address}#tab=evidence")
-    analyze_with(tab, dsym(tmp_path) / "Contents" / "Resources" / "DWARF" / "App")
-    tab.locator("#options .chip", has_text="App").wait_for(timeout=PATIENCE_MS)
-    eventually(tab, "document.documentElement.dataset.ready")
-    assert (
-        f"of another build of App and was not used: its UUID is 4C4C4488-5555-3144-A13B-07BCCE70BA25, the recording's is {OTHER_UUID}"
-        in tab.locator("#issues").text_content()
-    )
