@@ -49,12 +49,15 @@ def test_from_the_command_to_a_zoomed_timeline(running: Running, tab: Any) -> No
 
 def test_the_sections_are_the_report_s(fallback: Served, tab: Any) -> None:
     opened(tab, fallback.address)
-    tab.locator("#samples").wait_for()
-    ids = tab.evaluate("[...document.querySelectorAll('#sections > section')].map(one => one.id)")
-    names = "verdict findings timeline windows engines latency submissions calltree flame stacks samples counters evidence recording issues"
-    assert ids == names.split()
+    tab.locator("#verdict").wait_for()
+    ids = tab.evaluate("[...document.querySelectorAll('#bench section[id]')].map(one => one.id)")
+    names = (
+        "timeline verdict findings notes engines latency submissions counters windows calltree flame samples"
+    )
+    assert ids == [*names.split(), "stacks", "tables", "evidence", "recording", "issues"]
     assert not tab.locator("#windows-static").is_visible()
     tab.get_by_role("link", name="Show in the timeline: SpeechEncoder left").click()
+    tab.locator("#tab-calls").click()
     eventually(
         tab, "document.querySelectorAll('#windows-live tr.inside').length === 6"
     )  # the finding's calls
