@@ -47,6 +47,8 @@ test("no flag reaches the next one, and the pointer finds the one that it is on"
   const [first, second] = flagsOf(notes, VIEW, 1000);
   assert.ok(first.x + first.width <= second.x);
   assert.deepEqual(flagsOf(notes, { from: 5e6, to: 6e6 }, 1000), []);
+  const [last] = flagsOf([note(9.9e6, "at the very end")], VIEW, 1000);
+  assert.ok(last.left + last.width <= 1000 && last.x === 990);
   const source = memorySource(smallView());
   const row = timelineRows(source, { notes }).rows[0];
   assert.equal(row.kind, "notes");

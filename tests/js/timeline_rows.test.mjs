@@ -81,6 +81,11 @@ test("names are shortened at the start that they share, and only if they do not 
   assert.deepEqual(shortNames(names, fits(14)).slice(0, 2), ["…(0xda28a1)", "…(0xda289f)"]);
 });
 
+test("where a whole word would be much more than has to go, a part of it goes", () => {
+  const names = ["com.apple.root.sharedDecoderQueue.47 (0x1)", "com.apple.root.sharedDecoderQueue.47 (0x2)"];
+  assert.deepEqual(shortNames(names, (text) => text.length <= 22)[0], "…DecoderQueue.47 (0x1)");
+});
+
 test("a name that shares no start loses its middle, never its end", () => {
   const [name] = shortNames(["JavaScriptCore libpas scavenger (0xd90157)"], (text) => text.length <= 20);
   assert.equal(name.length, 20);

@@ -53,7 +53,7 @@ const DESCRIBERS = {
 
 function describeNote({ row, time, pixelNs, view, width }) {
   const x = (time - view.from) / pixelNs;
-  const flag = flagsOf(row.notes, view, width).findLast((candidate) => x >= candidate.x - NEAR_PX && x <= candidate.x + candidate.width);
+  const flag = flagsOf(row.notes, view, width).findLast((candidate) => x >= candidate.left - NEAR_PX && x <= candidate.left + candidate.width);
   return flag ? { lines: [`Note at ${formatTime(flag.note.time, pixelNs)}`, cleanText(flag.note.text, 500)], note: flag.note } : null;
 }
 

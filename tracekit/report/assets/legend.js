@@ -10,7 +10,7 @@ const MEANINGS = {
   GRAPHICS: "graphics, or GPU work without an ML mark",
   OTHER: "other work",
   UNKNOWN: "no symbols",
-  MIXED: "mixed (windows)",
+  MIXED: "mixed (calls)",
 };
 
 export function createLegend(view) {
@@ -22,6 +22,9 @@ export function createLegend(view) {
     if (!used.has(name)) continue;
     const sample = make("span", { className: `badge engine-${name}`, "aria-hidden": "true" });
     list.append(make("li", {}, sample, `${engineLetter(name)} ${MEANINGS[name] ?? name}`));
+  }
+  if (view.spans.some(({ others }) => others)) {
+    list.append(make("li", {}, make("span", { className: "badge hollow", "aria-hidden": "true" }), "another process's work"));
   }
   return list;
 }

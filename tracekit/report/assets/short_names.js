@@ -4,6 +4,7 @@ const AFTER = /[ ./:_/-]/;
 const MOST_STARTS = 40;
 const END_PART = 0.6;
 const SHORTEST = 4;
+const WASTED = 6;
 
 /** The names, those that do not fit without the start that they share with another one; `fits(text)` is true for what fits. */
 export function shortNames(names, fits) {
@@ -28,7 +29,7 @@ function startsOf(name) {
 function shortName(name, isShared, fits) {
   const cuts = startsOf(name).filter(isShared);
   const enough = cuts.find((end) => fits(`…${name.slice(end)}`));
-  if (enough !== undefined) return `…${name.slice(enough)}`;
+  if (enough !== undefined) return `…${name.slice(fullerCut(name, cuts[cuts.indexOf(enough) - 1] ?? 0, enough, fits))}`;
   const rest = name.slice(cuts.at(-1) ?? 0);
   const prefix = cuts.length > 0 ? "…" : "";
   let [low, high] = [SHORTEST, rest.length - 1];
@@ -38,6 +39,17 @@ function shortName(name, isShared, fits) {
     else high = letters - 1;
   }
   return prefix + withoutMiddle(rest, low);
+}
+
+/** A cut inside the last word, if at a word's start much more of the name would be lost than has to be. */
+function fullerCut(name, tooEarly, enough, fits) {
+  let [low, high] = [tooEarly + 1, enough];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (fits(`…${name.slice(middle)}`)) high = middle;
+    else low = middle + 1;
+  }
+  return enough - high > WASTED ? high : enough;
 }
 
 function withoutMiddle(name, letters) {
