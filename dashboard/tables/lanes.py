@@ -138,14 +138,27 @@ def _merged(lane: LaneRows, first: int, last: int, from_ns: int, pixel_ns: float
     positions = np.arange(first, last)
     if len(positions) <= _MOST_SINGLE:
         return positions, np.ones(len(positions), np.int64)
-    start, end = lane.start[first:last], lane.end[first:last]
-    pixel = np.maximum(((start - from_ns) / pixel_ns).astype(np.int64), -1)  # -1: began before the picture
-    key = pixel * _MOST_LINES + lane.line[first:last]
-    order = np.lexsort((start - end, key))  # the longest of each key comes first
-    _, begin, counts = np.unique(key[order], return_index=True, return_counts=True)
-    chosen = positions[order[begin]]
+    lines = lane.line[first:last]
+    if not lines.any():
+        return _merged_line(lane, positions, from_ns, pixel_ns)
+    merged = [
+        _merged_line(lane, positions[lines == line], from_ns, pixel_ns) for line in np.unique(lines).tolist()
+    ]
+    chosen = np.concatenate([kept for kept, _ in merged])
+    counts = np.concatenate([count for _, count in merged])
     by_start = np.argsort(lane.start[chosen], kind="stable")
-    return chosen[by_start], counts[by_start].astype(np.int64)
+    return chosen[by_start], counts[by_start]
+
+
+def _merged_line(lane: LaneRows, positions: Ints, from_ns: int, pixel_ns: float) -> tuple[Ints, Ints]:
+    start = lane.start[positions]
+    length = lane.end[positions] - start
+    # Rows are in order of their start, so that those of a pixel follow each other. -1: before the picture.
+    pixel = np.maximum(((start - from_ns) / pixel_ns).astype(np.int64), -1)
+    begin = np.flatnonzero(np.append(True, np.diff(pixel) > 0))
+    counts = np.diff(np.append(begin, len(pixel)))
+    longest = np.flatnonzero(length == np.repeat(np.maximum.reduceat(length, begin), counts))
+    return positions[longest[np.searchsorted(longest, begin)]], counts
 
 
 def label_column(table: StoredTable, choice: LaneChoice) -> int | None:
