@@ -13,6 +13,7 @@ import pytest
 from library_support import EXPORTS, FACTS, ONE_READER, SUMMARY, XML, opened, ready, settled, upload, wait_for
 
 from dashboard.errors import Conflict, NotFound, TooLarge
+from dashboard.jobs.download_formats import chosen
 from dashboard.library.analyses import GivenFile
 from dashboard.library.library import Library
 from dashboard.library.run_inventory import INVENTORY, read_inventory
@@ -221,6 +222,8 @@ def test_a_worker_makes_a_variant_and_states_what_it_cannot_make(tmp_path: Path)
         wait_for(lambda: not any(each.state in unfinished for each in library.analyses.of(recording)))
         good = library.analyses.find(recording, good.id)
         assert (good.state, good.windows) == ("ready", count)
+        table = library.downloads.path(good.analysis, chosen("windows", False)).read_text("utf-8")
+        assert table.count(f",{name},") == count  # a download is of the variant
         bad = library.analyses.find(recording, bad.id)
         assert bad.state == "failed"
         assert "has no samples of a process 'nobody'" in bad.message
