@@ -125,7 +125,7 @@ def _zoom(tab: Page) -> list[float]:
 
 
 def _focus(tab: Page) -> list[float]:
-    canvas = tab.locator("#flame canvas")
+    canvas = tab.locator("#flame .flame-scroll canvas")
     canvas.scroll_into_view_if_needed()
     tab.evaluate(_WATCH, ["click", 1])
     for row in (2, 1, 0):

@@ -29,7 +29,7 @@ def test_opening_shows_everything(opened: Opened) -> None:
     assert summary(tab) == "200 of 200 samples"
     assert tab.locator("#windows-live tbody tr").count() == 10
     assert not tab.locator("#timeline-static").is_visible()
-    assert tab.locator("#flame canvas").get_attribute("aria-label").startswith("Flame graph; 200 ms in all.")
+    assert tab.locator("#flame .flame-scroll canvas").get_attribute("aria-label").startswith("Flame graph; 200 ms in all.")
 
 
 def test_the_wheel_zooms_at_the_pointer_with_control_and_scrolls_the_page_without(opened: Opened) -> None:
@@ -191,7 +191,7 @@ def test_the_windows_table_sorts_filters_and_leads_to_the_timeline(opened: Opene
 
 def test_the_flame_graph(opened: Opened) -> None:
     tab = opened()
-    canvas = tab.locator("#flame canvas")
+    canvas = tab.locator("#flame .flame-scroll canvas")
     canvas.scroll_into_view_if_needed()
     canvas.click(position={"x": 200, "y": 28})
     assert breadcrumb(tab) == ["all", "main", "predict"]
@@ -214,7 +214,7 @@ def test_the_flame_graph(opened: Opened) -> None:
 
 def test_the_zoom_of_the_flame_graph_outlasts_turning_it(opened: Opened) -> None:
     tab = opened()
-    canvas = tab.locator("#flame canvas")
+    canvas = tab.locator("#flame .flame-scroll canvas")
     canvas.scroll_into_view_if_needed()
     canvas.click(position={"x": 200, "y": 28})
     note = flame_note(tab)
@@ -242,7 +242,7 @@ def test_highlights_are_shares_of_what_the_flame_graph_shows(opened: Opened) -> 
     tab = opened()
     tab.get_by_label("Highlight functions").fill("bnns")
     all_of_it = flame_note(tab)
-    canvas = tab.locator("#flame canvas")
+    canvas = tab.locator("#flame .flame-scroll canvas")
     canvas.scroll_into_view_if_needed()
     canvas.click(position={"x": 200, "y": 28})
     inside = flame_note(tab)
