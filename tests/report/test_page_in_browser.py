@@ -29,7 +29,11 @@ def test_opening_shows_everything(opened: Opened) -> None:
     assert summary(tab) == "200 of 200 samples"
     assert tab.locator("#windows-live tbody tr").count() == 10
     assert not tab.locator("#timeline-static").is_visible()
-    assert tab.locator("#flame .flame-scroll canvas").get_attribute("aria-label").startswith("Flame graph; 200 ms in all.")
+    assert (
+        tab.locator("#flame .flame-scroll canvas")
+        .get_attribute("aria-label")
+        .startswith("Flame graph; 200 ms in all.")
+    )
 
 
 def test_the_wheel_zooms_at_the_pointer_with_control_and_scrolls_the_page_without(opened: Opened) -> None:
