@@ -56,6 +56,33 @@ _DSYM = (
     "dE&L}4Ff2jr?GS2Bl?}_c1N$5-U~QOy=Fzkc)@M(%ooe|%z=YN;Iy;<0MYZC%m"
 )
 
+# The debug information of the same sources by clang 14 with -O1 -gdwarf-5, whose dsymutil cannot read version 5, as a
+# linker for another system left it: without a symbol table, the text segment at 0x210000, of OTHER_UUID.
+_DWARF_5 = (
+    "c-oa#O>7%Q6n<}aXT9EC$4(s-n*jN<2?uZzl7>(sXi*vnEtOLm5)jBZ_9j{3tSx(EO!=!yKvYz10SR$vg%Fos;0y?HK}eN26p1Sr"
+    "Zd|w^Bm|WZZ)Rtcm^Q(T^!CkrGw+-4J<pG?|MlzNHUI)OlSC!C#y_(4k)%kvsSOQHOw7(Mik2qdM<j*9siVuMU{@OqR03|<m=u(D"
+    "q2N0$e`oyPcmo*VorgV|24{AgoL5TaII~MfPR>E6E#wv5=23Q5HrEQ3YN_Hj{Kj5*FG~H3dee}y+X(TBD=T%Uxi`P7vM^6+o#DCO"
+    "YBjKLjdxAr-C&*JHT-&^y1Ke&z7?szjdY9$`|-Oh^{CNd{mSL~et64Lf8QZq#r2&1@HAP!;b`Z0qKJFoC8ZuQJHxAcYy0lMUa1fL"
+    "2i}y}--bBfbl%~1ezwH%>A}3#lhQuL{KudrQn(CSDnq`^Sm3))Mshe_)Z4`A)gVE0X!-)6qJd3@od^Q38?)IYQ?vEnL~mcVyYGPB"
+    "=sl0bRLP;5J!Cy(jil$31A|mrl|kT{r^09%G9I=pix!Ln_vi<OisX=^98R51@5DbsN8Mnc4DA3!C)-T(P8?72z-8+hYl%=Tnw}b`"
+    "5&Lm`Bl#NLZLxXsyiONf7lo#FLT^d}7l#|Y{&pJebOJJJI~lDVk%dd@;gXRDsT!0+5~nORYgv3I<&Z-!8-~rKIk3s73X^HUpF`O@"
+    "b&3Ub>I&)<4~dnNr_+y-BN0#vqPtmpihOG`KygrzHU%2n8)sSm)_kWZD&RDT^l(NT35{v&2z7MsR&>zhuqK8h;=RCX1R~P{hCzf6"
+    "M9~C;d(64*_rZu;m_NaNBf(wH_nJ+<Q3#zFIQv2;Eue@6HVm-D0ty3*FJLcm8ZpePv<+#Rc8{1Ag)Tm=OL^~A264{Y{(>XYL~>E@"
+    "YY6J_ov6cLkmWmV2k5Y@#hmbF<nqc};=wdQxxmRQ7mX+=E=S`pBkHukMMK90$wxI<1OcNOEyg3wbM&z;1S{A&(_%a}_5ml$$Ky&u"
+    "6!I#4`5m7?>nr{e<AMn&!bAX!$){^dK9jFV(mZ{gq(_oJN%8{8`y`XQVzy+={UrP@JR@U2l#ltnB>nQrXq1W-2b#sorUSLQQ+7)}"
+    "_%FF72mE!n0ZmwUDmAALuIEFg_%ii8$A?*G#VvXRrApCT8)!Q9hFkRp#wT-QxhW{DyXCUu(VbbW`>;`TJt#bTVuHdB9_IiP^-b?+"
+    "{%IFR8}$;90i{+eSE|*ZSgYkq(AeAnF;V7ZZ2x7*NIfm}tkij_D^lMf<66?bB=u#fx8(Q({MSId(G}wggFi9U=@(Cgiv3EQ-Gwo3"
+    "{PFzV$9~HH`AxH@I`Z>pO}??CO2{k4Y%``m!P5GZEb%sD)CK)GIp1V`)Mwn>BJ+24V4m5>_ymPcC$|0<5Aojn=_|vrN1H$V_{sHi"
+    "pI>?ROTi<|Gs))7-`I?PR-lWaFlA)VnaB#nX7McD?uerJ?S)TDIw%jW3K^Al>^~w095("
+)
+
+
+def dwarf_5(folder: Path) -> Path:
+    """Write a file with debug information of version 5 and return its path."""
+    path = folder / "App.dwarf"
+    path.write_bytes(zlib.decompress(base64.b85decode(_DWARF_5)))
+    return path
+
 
 def dsym(folder: Path, name: str = "App.dSYM") -> Path:
     """Write the dSYM and return its path."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from macho_support import OTHER_UUID, UUID_OF_APP, dsym, fat, macho, recording
+from macho_support import OTHER_UUID, UUID_OF_APP, dsym, dwarf_5, fat, macho, recording
 
 import tracekit
 from tracekit.cli import main
@@ -60,6 +60,19 @@ def test_a_dsym_gives_names_lines_and_inlined_functions(tmp_path: Path) -> None:
     assert messages(trace)["symbols-added"] == (
         "3 addresses of App got a name from App.dSYM, matched by UUID; 3 of them with the line in the source"
     )
+
+
+def test_debug_information_of_version_5_is_read(tmp_path: Path) -> None:
+    # By llvm-symbolizer --inlines 0x210120 0x210180 0x2101a0.
+    export = recording(tmp_path, (0x121,), (0x181,), (0x1A1,), identity=OTHER_UUID)
+    trace = tracekit.open_trace(export, symbols=[dwarf_5(tmp_path)])
+    assert "symbols-unreadable" not in messages(trace)
+    assert frames_of(trace) == [
+        ("scale", "/src/app.c", 2, True),
+        ("twice", "/src/app.c", 5, True),
+        ("predict", "/src/app.c", 8, False),
+    ]
+    assert [symbols_of(trace, stack) for stack in (1, 2)] == [["helper"], ["net::Layer::run(int volatile*)"]]
 
 
 @pytest.mark.parametrize(

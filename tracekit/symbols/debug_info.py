@@ -34,10 +34,10 @@ _MAX_RANGES = 100_000
 
 _SECTIONS = (
     "debug_info", "debug_aranges", "debug_abbrev", "debug_str", "debug_ranges", "debug_line", "debug_addr",
-    "debug_str_offsets", "debug_line_str", "debug_rnglists",
+    "debug_str_offsets", "debug_line_str", "debug_rnglists", "debug_loclists",
 )  # fmt: skip
 _UNUSED = (
-    "debug_frame", "eh_frame", "debug_loc", "debug_pubtypes", "debug_pubnames", "debug_loclists", "debug_sup",
+    "debug_frame", "eh_frame", "debug_loc", "debug_pubtypes", "debug_pubnames", "debug_sup",
     "gnu_debugaltlink", "debug_types",
 )  # fmt: skip
 _MACHO_NAME = 16

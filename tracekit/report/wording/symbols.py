@@ -36,9 +36,11 @@ def symbols_notes(binaries: Sequence[BinaryWithoutSymbols]) -> list[str]:
     if identified:
         notes.append(
             "--symbols PATH names their functions on any system: a dSYM, a binary of the same build, a symbol"
-            " map, or a folder of them. On a Mac, this finds a dSYM: mdfind"
-            f' "com_apple_xcode_dsym_uuids == {identified[0].uuid}"'
+            " map, or a folder of them."
         )
+    own = [binary for binary in identified if not binary.is_system]
+    if own:
+        notes.append(f'On a Mac, this finds a dSYM: mdfind "com_apple_xcode_dsym_uuids == {own[0].uuid}"')
     return notes
 
 
