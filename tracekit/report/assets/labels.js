@@ -11,6 +11,7 @@ import { laneIntervals } from "./steps.js";
 const PIN = "M9.8 1.5 14.5 6.2 13 7.1 10.9 9.2 10.7 12 9.5 13.2 6.2 9.9 2.2 13.8 6.1 9.8 2.8 6.5 4 5.3 6.8 5.1 8.9 3Z";
 
 const LABEL_FONT = CANVAS_FONT.replace("11px", "12px");
+const TWO_LINES = "(max-width: 640px)"; // as in page.css
 const NAME_MARGIN_PX = 8 + 26; // left of the name, and the pin
 let measuring = null;
 
@@ -126,9 +127,11 @@ function labelOf(row, store, step) {
 function shortLabels(rows, width) {
   const context = (measuring ??= make("canvas").getContext("2d"));
   context.font = LABEL_FONT;
-  const fits = (text) => context.measureText(text).width <= width - NAME_MARGIN_PX;
+  const isNarrow = matchMedia(TWO_LINES).matches;
   const shorts = new Map();
   for (const kind of new Set(rows.map((row) => row.kind))) {
+    const room = (width - NAME_MARGIN_PX) * (kind === "thread" && isNarrow ? 1.7 : 1); // two lines, broken anywhere
+    const fits = (text) => context.measureText(text).width <= room;
     const same = rows.filter((row) => row.kind === kind && row.group !== undefined);
     const names = shortNames(same.map((row) => row.label), fits);
     same.forEach((row, index) => shorts.set(row, names[index]));
