@@ -158,3 +158,37 @@ def test_ten_million_rows_scroll_to_their_end(listed: Any) -> None:
     tab.locator(".grid-scroll").hover()
     tab.mouse.wheel(0, 220)  # a step of the wheel is rows, not thousands of them
     eventually(tab, f"document.querySelector('{ROWS}').dataset.place === '10'")
+
+
+def test_twenty_thousand_tables_are_a_list_in_which_one_is_found(fallback: Served, tab: Any) -> None:
+    tables = [
+        {
+            "number": number,
+            "schema": f"<i>schema-{number}",
+            "rows": 1,
+            "attributes": "a" * 300,
+            "is_cut": False,
+        }
+        for number in range(1, 20_001)
+    ]
+    contents = {
+        "run": 1,
+        "runs": [{"run": 1, "process": "", "duration_ns": 1, "tables": tables}],
+        "meanings": {},
+        "issues": ["'x' cannot be read: <b>store-3</b> is cut off"],
+    }
+    tab.route(re.compile(r"/tables$"), lambda route: route.fulfill(json=contents))
+    failure = {"status": 400, "json": {"error": "'<i>schema-19999' cannot be read: it is cut off."}}
+    tab.route(re.compile(r"/tables/1-19999"), lambda route: route.fulfill(**failure))
+    tab.expected.append("400 (Bad Request)")
+    opened(tab, f"{fallback.address}#tab=tables")
+    tab.locator(".table-items li").first.wait_for(timeout=10_000)
+    assert tab.locator(".table-items li").count() < 60
+    assert "<b>store-3</b>" in tab.locator("#tables").inner_text()
+    tab.fill("[aria-label='Search tables']", "schema-19999")
+    tab.get_by_role("button", name="<i>schema-19999", exact=True).click()
+    tab.locator(
+        ".table-status .problem", has_text="it is cut off"
+    ).wait_for()  # its sentence; the others work
+    tab.get_by_role("button", name="‹ All tables").click()
+    tab.locator(".table-items li").first.wait_for()
