@@ -109,14 +109,16 @@ def test_a_mark_of_a_drawn_lane_opens_its_row(fallback: Served, tab: Any) -> Non
     eventually(
         tab, f"document.querySelector('.timeline-labels .lane:has(.remove) .name')?.title === '{SCHEMA}'"
     )
-    label = tab.locator(".timeline-labels .lane:has(.remove)").bounding_box()
-    pane = tab.locator(".timeline-pane").bounding_box()
-    tab.wait_for_timeout(200)
+    lane = tab.locator(".timeline-labels .lane:has(.remove)")
+    lane.scroll_into_view_if_needed()
+    drawn(tab)
+    label, pane = lane.bounding_box(), tab.locator(".timeline-pane").bounding_box()
     for part in range(2, 40):  # wherever the first marks are
         tab.mouse.click(pane["x"] + pane["width"] * part / 40, label["y"] + 9)
-        if tab.evaluate("document.querySelector('#inspector h2').textContent !== 'Details'"):
+        tab.wait_for_timeout(100)
+        if SCHEMA in tab.locator("#inspector h2").inner_text():
             break
-    tab.locator("#inspector h2", has_text=f"{SCHEMA}, row").wait_for()
+    tab.locator("#inspector h2", has_text=f"{SCHEMA}, row").wait_for(timeout=10_000)
     tab.get_by_role("button", name="Open the table").click()
     tab.locator(f"{ROWS}[aria-current=true]").wait_for(timeout=10_000)
 
