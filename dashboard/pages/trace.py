@@ -108,7 +108,7 @@ def facts(recording: Recording) -> str:
     """Return device, system, length and counts in a line."""
     counts = [
         (recording.samples, "samples"),
-        (recording.windows, "windows"),
+        (recording.windows, "calls"),
     ]
     parts = [
         printable(recording.device),
