@@ -1,7 +1,6 @@
-// The list of the selection's samples, in order of time, and the stack of the chosen sample.
+// The list of the selection's samples, in order of time; the inspector shows the stack of the chosen one.
 import { make } from "/report-assets/dom.js";
 import { cleanText, formatCount, formatTime, formatWeight } from "/report-assets/numbers.js";
-import { stackDetail } from "/report-assets/stack_detail.js";
 import { filterQuery } from "./filter_query.js";
 import { errorMessage } from "./requests.js";
 import { createSampleFeed, feedSummary, cachePromises, viewAround } from "./sample_feed.js";
@@ -9,7 +8,6 @@ import { selectionQuery } from "./sums.js";
 
 const LISTED_ROWS = 100;
 const QUERY_PAUSE_MS = 200;
-const STACK_PAUSE_MS = 80;
 const MOST_STACKS = 300;
 const TIME_STEP_NS = 1000;
 const NEAR = "300px";
@@ -19,23 +17,23 @@ const NUMBER_COLUMNS = ["Time", "Weight"];
 /** Fills a section; `address` is the recording's, without a trailing slash. */
 export function showSampleList(container, { address, view, store }) {
   const list = createList(view, {
-    show: (sample) => detail.show(sample),
-    point: ({ time_ns: time, lane }) => store.set({ cursor: { time, lane: lane ?? -1 } }),
+    choose: (sample) => store.set({ cursor: cursorAt(sample), chosen: { kind: "sample", load: () => withStack(sample) } }),
     goTo: ({ time_ns: time, lane }) => {
       const closed = store.state.closed.filter((group) => !["threads", "pinned"].includes(group));
       document.getElementById("timeline").scrollIntoView({ block: "nearest" });
-      store.set({ view: viewAround(time, store.state.view, view), closed, cursor: { time, lane: lane ?? -1, isSought: true } });
+      store.set({ view: viewAround(time, store.state.view, view), closed, cursor: { ...cursorAt({ time_ns: time, lane }), isSought: true } });
     },
     more: () => feed.more(),
     retry: () => feed.retry(),
   });
   const stackOf = cachePromises((number) => fetchJson(`${address}/stacks/${number}`), MOST_STACKS);
-  const detail = createDetail(stackOf);
+  const cursorAt = ({ time_ns: time, lane }) => ({ time, lane: lane ?? -1 });
+  const withStack = async (sample) => ({ ...sample, number: 1, stack: sample.stack < 0 ? null : await stackOf(sample.stack) });
   const feed = createSampleFeed((query, cursor, signal) => {
     const after = cursor === null ? "" : `&after=${encodeURIComponent(cursor)}`;
     return fetchJson(`${address}/samples?count=${LISTED_ROWS}${query && `&${query}`}${after}`, signal);
   }, (state) => list.draw(state));
-  container.append(list.head, make("div", { className: "samples" }, list.body, detail.element));
+  container.append(list.head, list.body);
   followSelection(container, store, { wait: list.wait, request: feed.request });
 }
 
@@ -66,7 +64,7 @@ async function fetchJson(address, signal) {
   return response.json();
 }
 
-/** The table with its summary and buttons. `handlers`: show(sample), point(sample), goTo(sample), more(), retry(). */
+/** The table with its summary and buttons. `handlers`: choose(sample), goTo(sample), more(), retry(). */
 function createList(view, handlers) {
   const summary = make("span", { role: "status" });
   const retryButton = make("button", { type: "button", hidden: true }, "Try again");
@@ -93,8 +91,7 @@ function createList(view, handlers) {
       else row.removeAttribute("aria-current");
       for (const button of row.querySelectorAll("button")) button.tabIndex = isChosen ? 0 : -1;
     });
-    handlers.show(samples[chosenIndex] ?? null);
-    if (samples[chosenIndex]) handlers.point(samples[chosenIndex]);
+    if (samples[chosenIndex]) handlers.choose(samples[chosenIndex]);
   }
 
   rows.addEventListener("click", (event) => {
@@ -131,17 +128,16 @@ function createList(view, handlers) {
       const newRows = samples.slice(oldCount).map((sample) => rowOf(view, sample));
       if (oldCount === 0) rows.replaceChildren(...newRows);
       else rows.append(...newRows);
-      if (oldCount === 0) startAt(newRows[0], scroll, handlers);
+      if (oldCount === 0) startAt(newRows[0], scroll);
       else if (hadFocus) newRows[0]?.querySelector(".leaf").focus();
     },
   };
 }
 
 /** Scrolls new rows to their start, and puts the first row's buttons in the Tab order. */
-function startAt(row, scroll, handlers) {
+function startAt(row, scroll) {
   for (const button of row?.querySelectorAll("button") ?? []) button.tabIndex = 0;
   scroll.scrollTop = 0;
-  handlers.show(null);
 }
 
 function summaryOf(state) {
@@ -183,36 +179,4 @@ function rowOf(view, sample) {
     make("td", { className: "rule" }, sample.rule),
   ];
   return make("tr", { className: "choosable" }, ...cells);
-}
-
-/** The panel beside the table with the stack of the chosen sample. */
-function createDetail(stackOf) {
-  const hint = "Choose a sample to see its stack.";
-  const content = make("div", {}, make("p", { className: "note" }, hint));
-  const element = make("div", { className: "sample-stack", role: "region", "aria-label": "Stack", tabIndex: 0 }, content);
-  let chosen = null;
-  let pause = 0;
-
-  async function load(sample) {
-    let parts;
-    try {
-      parts = stackDetail(sample.stack < 0 ? null : await stackOf(sample.stack));
-    } catch (error) {
-      parts = [make("p", { className: "problem", role: "status" }, `The stack could not be loaded: ${error.message}`)];
-    }
-    if (chosen !== sample) return;
-    content.replaceChildren(make("h3", {}, `Stack at ${formatTime(sample.time_ns, TIME_STEP_NS)}`), ...parts);
-    element.setAttribute("aria-busy", "false");
-  }
-
-  return {
-    element,
-    show(sample) {
-      chosen = sample;
-      clearTimeout(pause);
-      element.setAttribute("aria-busy", String(sample !== null));
-      if (sample === null) content.replaceChildren(make("p", { className: "note" }, hint));
-      else pause = setTimeout(() => load(sample), STACK_PAUSE_MS);
-    },
-  };
 }

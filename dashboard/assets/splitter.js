@@ -13,7 +13,11 @@ export function createSplitter() {
 
   function connect(store) {
     const main = element.parentElement;
-    const shown = () => Math.round((100 * element.offsetTop) / Math.max(1, main.clientHeight));
+    const partAt = (y) => {
+      const { top, height } = main.getBoundingClientRect();
+      return (100 * (y - top)) / Math.max(1, height);
+    };
+    const shown = () => Math.round(partAt(element.getBoundingClientRect().top));
     const resize = (share) => store.set({ timelineShare: Math.round(Math.min(MOST, Math.max(LEAST, share))) });
     const apply = () => {
       const { timelineShare } = store.state;
@@ -40,8 +44,7 @@ export function createSplitter() {
     });
     element.addEventListener("pointermove", (event) => {
       if (!element.hasPointerCapture(event.pointerId)) return;
-      const { top, height } = main.getBoundingClientRect();
-      resize((100 * (event.clientY - top)) / height);
+      resize(partAt(event.clientY));
     });
     element.addEventListener("dblclick", () => store.set({ timelineShare: 0 }));
     store.on(["timelineShare"], apply);

@@ -47,7 +47,7 @@ def test_from_the_command_to_a_zoomed_timeline(running: Running, tab: Any) -> No
     pictures(tab, "trace")
 
 
-def test_the_sections_are_the_report_s(fallback: Served, tab: Any) -> None:
+def test_the_report_s_sections_are_the_tabs(fallback: Served, tab: Any) -> None:
     opened(tab, fallback.address)
     tab.locator("#verdict").wait_for()
     ids = tab.evaluate("[...document.querySelectorAll('#bench section[id]')].map(one => one.id)")
@@ -57,6 +57,7 @@ def test_the_sections_are_the_report_s(fallback: Served, tab: Any) -> None:
     assert ids == [*names.split(), "stacks", "tables", "evidence", "recording", "issues"]
     assert not tab.locator("#windows-static").is_visible()
     tab.get_by_role("link", name="Show in the timeline: SpeechEncoder left").click()
+    assert "left the Neural Engine" in tab.locator("#inspector h2").inner_text()
     tab.locator("#tab-calls").click()
     eventually(
         tab, "document.querySelectorAll('#windows-live tr.inside').length === 6"

@@ -17,7 +17,7 @@ Listed = Callable[..., Any]
 
 @pytest.fixture
 def listed(fallback: Served, tab: Any) -> Listed:
-    """Opens a recording and scrolls down to its samples; `before` may put itself between page and server."""
+    """Opens a recording and the tab of its samples; `before` may put itself between page and server."""
 
     def open_page(
         fragment: str = "", before: Callable[[Any], None] = lambda _: None, awaited: str = "tbody tr"
@@ -25,7 +25,7 @@ def listed(fallback: Served, tab: Any) -> Listed:
         before(tab)
         tab.goto(f"{fallback.address}{fragment}")
         tab.wait_for_selector("html[data-ready]", timeout=PATIENCE_MS)
-        tab.locator("#samples").scroll_into_view_if_needed()
+        tab.locator("#tab-samples").click()
         tab.wait_for_selector(f"#samples {awaited}", timeout=PATIENCE_MS)
         return tab
 
@@ -82,11 +82,13 @@ def test_the_list_follows_range_threads_and_filter(listed: Listed) -> None:
     expect_count(tab, "384 of 384 samples")
     thread = tab.locator(".timeline-labels .thread").first
     name, count = thread.locator("span").first.inner_text(), thread.locator("small").inner_text()
+    tab.locator("#tab-summary").click()
+    requests: list[str] = []
+    tab.on("request", lambda request: requests.append(request.url))
     thread.click()
     tab.wait_for_timeout(300)
-    assert tab.locator("#samples").bounding_box()["y"] > tab.viewport_size["height"] + 300  # out of sight
-    assert tab.locator("#samples .sample-rows").get_attribute("aria-busy") == "false"
-    tab.locator("#samples").scroll_into_view_if_needed()
+    assert not any(SAMPLES_ROUTE.search(address) for address in requests)  # nobody sees the list
+    tab.locator("#tab-samples").click()
     expect_count(tab, f"{re.search(r'([0-9,]+) samples', count)[1]} of 384 samples")  # type: ignore[index]
     assert set(tab.locator("#samples tr td:nth-child(2)").all_inner_texts()) == {name}
     tab.fill("#toolbar input[type=search]", "nowhere")
@@ -97,8 +99,8 @@ def test_the_list_follows_range_threads_and_filter(listed: Listed) -> None:
 def test_a_chosen_sample_shows_its_stack_and_the_frame_that_decided(listed: Listed) -> None:
     tab = listed("#q=engine:ANE")
     expect_count(tab, "26 of 384 samples")
-    stack = tab.get_by_role("region", name="Stack", exact=True)
-    assert "Choose a sample" in stack.inner_text()
+    stack = tab.locator("#inspector")
+    assert "a sample in a thread's lane" in stack.inner_text()
     rows(tab).nth(2).locator("td").nth(3).click()
     deciding = stack.locator(".deciding")
     deciding.wait_for()
@@ -117,8 +119,7 @@ def test_a_chosen_sample_shows_its_stack_and_the_frame_that_decided(listed: List
 def test_arrows_move_between_rows_and_the_stack_follows(listed: Listed) -> None:
     tab = listed()
     rows(tab).nth(0).locator(".leaf").press("Enter")
-    heading = tab.locator(".sample-stack h3")
-    heading.wait_for()
+    tab.locator("#inspector .frames").wait_for()
     for key, row in (
         ("ArrowDown", 1),
         ("ArrowDown", 2),
@@ -130,7 +131,7 @@ def test_arrows_move_between_rows_and_the_stack_follows(listed: Listed) -> None:
         tab.keyboard.press(key)
         assert tab.evaluate("document.activeElement.closest('tr').rowIndex") == row + 1
         time = rows(tab).nth(row).locator(".time").inner_text()
-        tab.locator(".sample-stack h3", has_text=f"Stack at {time}").wait_for()
+        tab.locator("#inspector dd", has_text=re.compile(f"^{re.escape(time)}$")).wait_for()
     assert tab.locator("#samples tbody button[tabindex='0']").count() == 2
 
 
@@ -184,10 +185,10 @@ def test_a_refusal_is_reported_and_can_be_tried_again(listed: Listed) -> None:
     tab.get_by_role("button", name="Try again").click()
     expect_count(tab, "384 of 384 samples")
     rows(tab).first.click()
-    tab.locator(".sample-stack .problem", has_text="The stack could not be loaded: Read it again.").wait_for()
+    tab.locator("#inspector .problem", has_text="Read it again.").wait_for()
     tab.unroute(FIRST_STACK)
     rows(tab).first.click()
-    tab.locator(".sample-stack .frames").wait_for()
+    tab.locator("#inspector .frames").wait_for()
     tab.expected.append("404")
 
 
@@ -213,12 +214,12 @@ def test_other_people_s_text_is_text(listed: Listed) -> None:
 
     tab = listed(before=stub)
     rows(tab).first.locator(".leaf").click()
-    tab.locator(".sample-stack .frames").wait_for()
-    text = tab.locator("#samples").inner_text()
-    assert "<img src=x" in text
-    assert "‹202e›" in text
-    assert "… 7 more" in text
-    assert tab.locator("#samples img").count() == 0
+    tab.locator("#inspector .frames").wait_for()
+    for text in (tab.locator("#samples").inner_text(), tab.locator("#inspector").inner_text()):
+        assert "<img src=x" in text
+        assert "‹202e›" in text
+    assert "… 7 more" in tab.locator("#inspector").inner_text()
+    assert tab.locator(":is(#samples, #inspector) img").count() == 0
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
     tab.fill("#toolbar input[type=search]", "x")
     tab.get_by_role("button", name="no stack").click()
@@ -228,7 +229,7 @@ def test_other_people_s_text_is_text(listed: Listed) -> None:
 def test_the_list_is_accessible(listed: Listed, axe: str) -> None:
     tab = listed()
     rows(tab).nth(1).click()
-    tab.locator(".sample-stack .frames").wait_for()
+    tab.locator("#inspector .frames").wait_for()
     tab.evaluate(axe)
-    violations = tab.evaluate("axe.run('#samples').then(({ violations }) => violations.map(one => one.id))")
+    violations = tab.evaluate("axe.run(document).then(({ violations }) => violations.map(one => one.id))")
     assert violations == []

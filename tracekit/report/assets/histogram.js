@@ -66,7 +66,7 @@ export function createLatency(container, view) {
     const verdicts = rows.map((row) => strings[windows.verdict[row]]);
     const bins = histogramBins(values, rows.map((row) => windows.first[row]), verdicts.map((name) => (order.includes(name) ? name : "UNKNOWN")));
     bins.kinds = order.filter((name) => bins.byKind.has(name));
-    const picture = make("div", { className: "histogram-scroll" }, drawHistogram(bins, marks));
+    const picture = make("div", { className: "histogram-scroll", tabIndex: 0, role: "group", "aria-label": "Histogram" }, drawHistogram(bins, marks));
     figure.replaceChildren(picture, make("figcaption", { className: "note" }, caption(bins, values), verdictList(bins)));
   };
   choice.addEventListener("change", draw);

@@ -119,11 +119,11 @@ export function signpostDetails({ lane, index }, context) {
   return { title: cleanText(view.strings[signposts.name[index]], 200) || "Signpost", nodes };
 }
 
-/** The sample at the cursor. */
-export async function sampleDetails(_chosen, { source, view, store }) {
+/** The sample at the cursor; `load` promises it where it was chosen from a list, since several may have one time. */
+export async function sampleDetails({ load }, { source, view, store }) {
   const { cursor } = store.state;
-  if (!cursor || cursor.lane < 0) return null;
-  const sample = await source.sampleAt({ ...cursor, within: 0 });
+  if (!cursor || (cursor.lane < 0 && !load)) return null;
+  const sample = await (load ? load() : source.sampleAt({ ...cursor, within: 0 }));
   if (!sample) return null;
   const thread = view.lanes[sample.lane];
   const facts = [

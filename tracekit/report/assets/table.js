@@ -36,9 +36,9 @@ export function filteredRows(rows, text, filter) {
 /**
  * `columns`: { key, title, isNumber, value(row), show(row) → text or element }. With `onChoose(row)` the first cell of a
  * row is a button named `chooseLabel(row)`; Tab reaches one of these buttons, arrow keys move to the next ones.
- * `marked(row)` highlights rows, and `current()` is the one with aria-current.
+ * `isIncluded(row)` chooses the rows that are listed, `marked(row)` highlights rows, and `current()` is the one with aria-current.
  */
-export function createTable({ caption, columns, rowCount, sort, onChoose, chooseLabel, marked, current = () => -1, filterLabel }) {
+export function createTable({ caption, columns, rowCount, isIncluded = () => true, sort, onChoose, chooseLabel, marked, current = () => -1, filterLabel }) {
   let order = sort ?? { key: columns[0].key, descending: false };
   let page = 0;
   let elements = new Map();
@@ -68,7 +68,7 @@ export function createTable({ caption, columns, rowCount, sort, onChoose, choose
   }
 
   function allRows() {
-    return Array.from({ length: rowCount() }, (_, row) => row);
+    return Array.from({ length: rowCount() }, (_, row) => row).filter(isIncluded);
   }
 
   /** The rows that match the filter, sorted. */

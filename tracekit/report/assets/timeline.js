@@ -17,6 +17,7 @@ import { timelineActions } from "./timeline_actions.js";
 
 const AXIS_HEIGHT = 22;
 const MOST_OF_THE_SCREEN = 0.7;
+const TAKES_KEYS = "input, select, textarea, dialog, canvas, .timeline";
 
 /** `page` = { palette(), mask(), tooltip, help(), filter(), announce(text), extent() or none, timelineHeight(scroll) or none }. */
 export function createTimeline(container, source, store, page) {
@@ -153,9 +154,9 @@ export function createTimeline(container, source, store, page) {
     if (event.target.closest("button") && event.key === "Enter") return;
     if (runKey(event, actions)) event.preventDefault();
   });
-  // Without any focus, keys apply to the timeline, except for arrows, which scroll the page.
+  // Where nothing else takes keys, they apply to the timeline, except for arrows, which scroll or move the focus.
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.target !== document.body || event.key.startsWith("Arrow")) return;
+    if (event.defaultPrevented || event.target.closest?.(TAKES_KEYS) || event.key.startsWith("Arrow")) return;
     if (runKey(event, actions)) event.preventDefault();
   });
   scroll.addEventListener("scroll", () => {

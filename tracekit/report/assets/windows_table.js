@@ -18,6 +18,7 @@ export function createWindowsTable(container, view, store, choose) {
     caption: "Inference windows",
     columns: windowColumns(view),
     rowCount: () => windows.count,
+    isIncluded: (row) => !isScoped() || inside[row] === 1,
     sort: { key: "number", descending: false },
     onChoose: (row) => choose(intervalRange(ordered, laneId("windows", 0), ordered.row.indexOf(row)), { kind: "call", index: row }),
     chooseLabel: (row) => `${row}: show this window in the timeline`,
@@ -25,9 +26,11 @@ export function createWindowsTable(container, view, store, choose) {
     current: () => selected,
     filterLabel: "Filter windows by text",
   });
-  const note = make("p", { className: "note" });
-  container.append(note, table.element);
-  table.refresh();
+  const note = make("span");
+  const everything = make("input", { type: "checkbox", onchange: () => follow() });
+  const scope = make("label", { hidden: true }, everything, " List all calls");
+  const isScoped = () => store.state.range !== null && selected < 0 && !everything.checked; // a call is seen among its neighbours
+  container.append(make("p", { className: "note calls-scope" }, note, " ", scope), table.element);
   const follow = () => {
     inside = windowsInside(view, store.state.range);
     selected = selectedWindow(ordered, store.state.range);
@@ -35,7 +38,8 @@ export function createWindowsTable(container, view, store, choose) {
     const prefix = selected < 0 ? "" : `Window ${selected} is selected: `;
     const summary = `${prefix}${formatCount(count)} of ${formatCount(windows.count)} in the selection.`;
     note.textContent = store.state.range ? summary : NOTE;
-    table.mark();
+    scope.hidden = store.state.range === null || selected >= 0;
+    table.refresh();
     if (selected >= 0) table.reveal(selected);
   };
   follow();
