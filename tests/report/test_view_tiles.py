@@ -51,7 +51,9 @@ def test_the_rest_of_it_is_the_reports() -> None:
     analysis = many()
     view, plain = view_of(analysis, tiles=True), view_of(analysis)
     differing = {"arrays", "strings", "samples", "nodes", "tiles", "bin_ns", "exact"}
-    for name in sorted(set(plain.header) - differing - {"lanes", "windows", "spans", "tracks", "signposts"}):
+    for name in sorted(
+        set(plain.header) - differing - {"lanes", "windows", "spans", "tracks", "signposts", "workers"}
+    ):
         assert view.header[name] == plain.header[name], name
     for lane, of_report in zip(view.header["lanes"], plain.header["lanes"], strict=True):
         assert view.text(lane["label"]) == plain.text(of_report["label"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -50,7 +51,7 @@ def test_from_two_ticks_to_the_verdict(both: Served, tab: Any) -> None:
     opened(tab, both.base, "#library .tick >> nth=1")
     for name in (NEW, BASE):
         tab.get_by_role("checkbox", name=f"Compare: {name}").click()
-    tab.get_by_role("link", name="Compare", exact=True).click()
+    tab.get_by_role("link", name=re.compile("^Compare .* with ")).click()
     tab.wait_for_url("**/compare/**")
     tab.wait_for_selector(READY, timeout=PATIENCE_MS)
     assert [side.strip() for side in tab.locator(".sides a").all_inner_texts()] == [BASE, NEW]
@@ -175,7 +176,7 @@ def test_a_source_file_that_is_gone_is_reported(serve: Serve, tab: Any, tmp_path
     shutil.rmtree(local_folder)
     for name in ("mine", BASE):
         tab.get_by_role("checkbox", name=f"Compare: {name}").click()
-    tab.get_by_role("link", name="Compare", exact=True).click()
+    tab.get_by_role("link", name=re.compile("^Compare .* with ")).click()
     problem = tab.locator("main .problem")
     problem.wait_for(timeout=PATIENCE_MS)
     assert "mine cannot be compared: its file is gone" in problem.inner_text()
@@ -188,7 +189,7 @@ def test_ticks_stay_over_a_search_and_are_cleared(both: Served, tab: Any) -> Non
     tab.locator("#library-search").fill("ios27")
     eventually(tab, "document.querySelectorAll('#library tbody tr').length === 1")
     tab.get_by_role("checkbox", name=f"Compare: {NEW}").click()
-    tab.get_by_role("link", name="Compare", exact=True).wait_for()
+    tab.get_by_role("link", name=re.compile("^Compare .* with ")).wait_for()
     tab.locator("#library-search").fill("")
     eventually(tab, "document.querySelectorAll('#library tbody tr').length === 2")
     eventually(
@@ -213,7 +214,7 @@ def test_the_strips_of_both_are_on_one_scale_and_a_side_without_windows_has_a_re
     opened(tab, serve(SAMPLES / long, SAMPLES / short).base, "#library .tick >> nth=1")
     for name in (long, short):
         tab.get_by_role("checkbox", name=f"Compare: {name}").click()
-    tab.get_by_role("link", name="Compare", exact=True).click()
+    tab.get_by_role("link", name=re.compile("^Compare .* with ")).click()
     tab.wait_for_selector(READY, timeout=PATIENCE_MS)
     tab.wait_for_timeout(500)
     pictures(tab, "compared-strips")
