@@ -246,17 +246,7 @@ def test_a_failure_is_seen_marks_what_is_old_and_mends_itself(
         "The figures below are those of the previous selection."
         in tab.locator("#toolbar .summary").inner_text()
     )
-<<<<<<< HEAD
     for section in ("engines", "calltree", "flame", "stacks"):
-=======
-    for panel, section in (
-        ("summary", "engines"),
-        ("calltree", "calltree"),
-        ("samples", "stacks"),
-        ("flame", "flame"),
-    ):
-        open_tab(tab, panel)
->>>>>>> 33118b2 (The tray's links name both sides)
         assert tab.locator(f"#{section}").get_attribute("aria-busy") == "false"
         assert has_old_figures(tab, section)
     tab.unroute_all()
