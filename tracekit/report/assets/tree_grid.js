@@ -52,7 +52,8 @@ export function createTreeGrid(label, view, store, page, menu) {
     note.textContent = `The first ${formatCount(MOST_TREE_ROWS)} rows are listed; close branches to see others.`;
   }
 
-  function drawVisible() {
+  /** Draws the rows in sight; after mere scrolling, those that were in sight before are as they were. */
+  function drawVisible(isScrolled = false) {
     if (!model || !isShown(grid)) return;
     const first = Math.max(0, Math.floor(grid.scrollTop / ROW_PX) - SPARE_ROWS);
     const end = Math.min(rows.nodes.length, Math.ceil((grid.scrollTop + grid.clientHeight) / ROW_PX) + SPARE_ROWS);
@@ -60,14 +61,16 @@ export function createTreeGrid(label, view, store, page, menu) {
     // A row's number modulo the pool's size: rows that stay in sight keep their elements.
     pool.forEach((row, place) => {
       const index = first + ((((place - first) % pool.length) + pool.length) % pool.length);
-      if (index < end) fill(row, index);
-      else row.element.hidden = true;
+      if (index < end && !(isScrolled && row.index === index)) fill(row, index);
+      if (index >= end) row.element.hidden = true;
+      row.index = index < end ? index : -1;
     });
     const current = cursor >= first && cursor < end ? `${id}-${cursor}` : null;
     if (current) grid.setAttribute("aria-activedescendant", current);
     else grid.removeAttribute("aria-activedescendant");
   }
   const draw = oncePerFrame(drawVisible);
+  const drawScrolled = oncePerFrame(() => drawVisible(true));
 
   function fill({ element, total, self, bar, indent, twisty, name, library }, index) {
     const node = rows.nodes[index];
@@ -169,7 +172,7 @@ export function createTreeGrid(label, view, store, page, menu) {
     const at = index < 0 ? { x: left + 320, y: top + (cursor + 2) * ROW_PX - grid.scrollTop } : {};
     return { place: placeOf(cursor), ...at };
   }, menu);
-  grid.addEventListener("scroll", draw, { passive: true });
+  grid.addEventListener("scroll", drawScrolled, { passive: true });
   new ResizeObserver(draw).observe(grid);
   store.on(["treeUnit"], draw);
   store.on(["search"], () => {
