@@ -108,7 +108,7 @@ def _unpacked_chunks(files: BundleFiles, name: str) -> Iterator[bytes]:
             while not stream.eof and (packed or unpacked):
                 unpacked = stream.decompress(packed, _CHUNK_BYTES)
                 yield unpacked
-                packed = stream.unconsumed_tail or file.read(_PACKED_BYTES)
+                packed = stream.unconsumed_tail or (b"" if stream.eof else file.read(_PACKED_BYTES))
         except (zlib.error, zipfile.BadZipFile, OSError, EOFError, ValueError, RuntimeError) as error:
             raise DamagedFileError(name, f"cannot be unpacked ({error})") from error
         if not stream.eof:

@@ -24,7 +24,7 @@ from tracekit.parsers.bundle.plist import BinaryPlist, PlistError, Uid
 
 _MAX_DEPTH = 24
 _MAX_VALUES = 10_000
-_WRAPPERS = ("NS.string", "NS.data", "NS.bytes", "NS.uuidbytes", "NS.time")
+WRAPPERS = ("NS.string", "NS.data", "NS.bytes", "NS.uuidbytes", "NS.time")
 """The fields of an object that stands for one value."""
 _INT_KEYED = "XRIntKeyedDictionary"
 _NO_ARCHIVE = "is not a keyed archive"
@@ -57,19 +57,19 @@ class KeyedArchive:
     """
 
     def __init__(self, name: str, data: bytes) -> None:
-        self._name = name
+        self.name = name
         self._values: dict[int, Any] = {}
         self._class_names: dict[int, str] = {}
         try:
-            self._plist = BinaryPlist(data)
-            entries = self._dict(self._plist.top)
-            objects = self._plist.read(entries.get("$objects", -1))
+            self.plist = BinaryPlist(data)
+            entries = self._dict(self.plist.top)
+            objects = self.plist.read(entries.get("$objects", -1))
             self._top = self._dict(entries.get("$top", -1))
         except (PlistError, OverflowError) as error:
             raise DamagedFileError(name, str(error)) from error
         if not isinstance(objects, tuple):
             raise DamagedFileError(name, _NO_ARCHIVE)
-        self._objects = objects
+        self.objects = objects
 
     def top(self, name: str = "root") -> Any:
         """Return an entry of ``$top``; None for a missing one."""
@@ -86,7 +86,7 @@ class KeyedArchive:
         try:
             return self._class_name(value.fields) if isinstance(value, Archived) else ""
         except (PlistError, OverflowError) as error:
-            raise DamagedFileError(self._name, str(error)) from error
+            raise DamagedFileError(self.name, str(error)) from error
 
     def items(self, value: Any) -> dict[Any, int]:
         """Return a dictionary's or object's entries, to be resolved with ``follow``; {} for other values."""
@@ -95,9 +95,9 @@ class KeyedArchive:
         fields = value.fields
         if "NS.keys" in fields:
             keys, values = self._array(fields["NS.keys"]), self._array(fields.get("NS.objects"))
-            return {self._key(key): item for key, item in zip(keys, values, strict=False)}
+            return {self.key(key): item for key, item in zip(keys, values, strict=False)}
         if "$0" in fields and self.class_name(value) == _INT_KEYED:
-            return {self._key(key): item for key, item in _positional_pairs(fields)}
+            return {self.key(key): item for key, item in _positional_pairs(fields)}
         return {key: item for key, item in fields.items() if key != "$class"}
 
     def values(self, value: Any) -> Iterable[int]:
@@ -116,7 +116,7 @@ class KeyedArchive:
             number = self._uid(reference)
             value = self._value(number) if number >= 0 else self._without_uid(reference)
         except (PlistError, OverflowError) as error:
-            raise DamagedFileError(self._name, str(error)) from error
+            raise DamagedFileError(self.name, str(error)) from error
         return Archived(value) if isinstance(value, dict) else value
 
     def elements(self, value: Any) -> list[Any]:
@@ -125,18 +125,22 @@ class KeyedArchive:
             value = self._array(value.fields.get("NS.objects"))
         return [self.follow(item) for item in value] if isinstance(value, tuple) else []
 
-    def plain(self, value: Any, budget: ValueBudget | None = None) -> Any:
+    def plain(self, value: Any, budget: ValueBudget | None = None, depth: int = 0) -> Any:
         """Return a value with everything in it as dicts, lists and scalars, as many as ``budget`` allows.
 
         Raises ``DamagedFileError`` for a value that is deeper or larger than any recording's, or that refers
         to itself.
         """
-        return self._plain(value, 0, budget or ValueBudget(_MAX_VALUES))
+        return self._plain(value, depth, budget or ValueBudget(_MAX_VALUES))
+
+    def require_values(self, count: int, budget: ValueBudget, depth: int) -> None:
+        """Raise ``DamagedFileError`` where so many values are deeper or more than ``plain`` allows."""
+        if count and (depth > _MAX_DEPTH or budget.values_left < count):
+            raise DamagedFileError(self.name, "is nested deeper or larger than any recording's")
 
     def _plain(self, value: Any, depth: int, budget: ValueBudget) -> Any:
+        self.require_values(1, budget, depth)
         budget.values_left -= 1
-        if depth > _MAX_DEPTH or budget.values_left < 0:
-            raise DamagedFileError(self._name, "is nested deeper or larger than any recording's")
         if isinstance(value, tuple) or (isinstance(value, Archived) and _is_list(value)):
             return [self._plain(item, depth + 1, budget) for item in self.elements(value)]
         if isinstance(value, Archived):
@@ -159,9 +163,9 @@ class KeyedArchive:
         value = self._object(number)
         if not isinstance(value, dict):
             return value
-        for key in _WRAPPERS:
+        for key in WRAPPERS:
             if key in value:
-                inner = self._plist.read(value[key])
+                inner = self.plist.read(value[key])
                 return inner if not isinstance(inner, (tuple, dict, Uid)) else None
         is_null = len(value) == 1 and self._class_name(value) == "NSNull"
         return None if is_null else value
@@ -173,29 +177,30 @@ class KeyedArchive:
         if number not in self._class_names:
             description = self._object(number)
             name = description.get("$classname") if isinstance(description, dict) else None
-            text = self._plist.read(name) if name is not None else ""
+            text = self.plist.read(name) if name is not None else ""
             self._class_names[number] = text if isinstance(text, str) else ""
         return self._class_names[number]
 
     def _uid(self, reference: int) -> int:
         """Return the number of the object that a Uid refers to, -1 for an object of another kind."""
-        uids = self._plist.uids
+        uids = self.plist.uids
         return uids[reference] if reference < len(uids) else -1
 
     def _object(self, number: int) -> Any:
         """Return an entry of ``$objects`` as the property list has it."""
-        if number >= len(self._objects):
+        if number >= len(self.objects):
             raise PlistError("refers to an object beyond its end")
-        return self._without_uid(self._objects[number])
+        return self._without_uid(self.objects[number])
 
     def _without_uid(self, number: int) -> Any:
         """Return an object of the property list that no Uid may stand for."""
-        value = self._plist.read(number)
+        value = self.plist.read(number)
         if isinstance(value, Uid):
             raise PlistError("has a reference in place of an object")
         return value
 
-    def _key(self, reference: int) -> Any:
+    def key(self, reference: int) -> Any:
+        """Return a key of ``items`` by its reference."""
         key = self.follow(reference)
         return key if isinstance(key, (str, int, float, bytes)) else f"<{type(key).__name__}>"
 
@@ -204,7 +209,7 @@ class KeyedArchive:
         return value if isinstance(value, tuple) else ()
 
     def _dict(self, number: int) -> dict[Any, int]:
-        value = self._plist.read(number)
+        value = self.plist.read(number)
         if not isinstance(value, dict):
             raise PlistError(_NO_ARCHIVE)
         return value

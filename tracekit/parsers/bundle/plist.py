@@ -17,6 +17,7 @@ from __future__ import annotations
 import plistlib
 import re
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 from xml.parsers.expat import ExpatError
@@ -29,6 +30,9 @@ _UNPRINTABLE = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _TRAILER = struct.Struct(">6xBBQQQ")
 _FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 """By width in bytes; CF writes no other."""
+DICTIONARIES = (0xD,)
+ARRAYS = (0xA, 0xB, 0xC)
+"""Kinds of objects."""
 _NO_KEYS = (0x8, 0xA, 0xB, 0xC, 0xD)  # references and containers
 _MAX_OBJECTS = 1 << 23
 """Of a list: that of 20,000 tables has half a million."""
@@ -80,9 +84,11 @@ class BinaryPlist:
         if count > _MAX_OBJECTS:
             raise PlistError(_TOO_MANY)
         offsets = np.frombuffer(data, f">u{offset_bytes}", count, table).astype(np.uint64)
+        # Those beyond the end stay there: none must become a negative number.
+        self._starts = np.minimum(offsets, np.uint64(self._end)).astype(np.int64)
         # As memoryviews, whose items are plain integers.
-        self._offsets = offsets.data
-        self.uids = _uids(data, offsets, self._end).data
+        self._offsets = self._starts.data
+        self.uids = _uids(data, self._starts, self._end).data
         self._elements_left = _ELEMENTS_SLACK + _ELEMENTS_RATIO * len(data)
         self._names: dict[int, str] = {}
 
@@ -103,10 +109,10 @@ class BinaryPlist:
             numbers = self._numbers(offset, 2 * size)
             names = self._names
             return {
-                names[key] if key in names else self._key(key): value
+                names[key] if key in names else self.key(key): value
                 for key, value in zip(numbers[:size], numbers[size:], strict=True)
             }
-        if kind in (0xA, 0xB, 0xC):
+        if kind in ARRAYS:
             return self._numbers(offset, size)
         if kind == 0x4:
             return self._bytes(offset, size)
@@ -115,6 +121,31 @@ class BinaryPlist:
         if kind == 0x8:
             return Uid(self._number(offset, size + 1))
         raise PlistError(f"holds an object of the unknown kind {kind:#x}")
+
+    def elements(
+        self, numbers: npt.NDArray[np.int64], kinds: tuple[int, ...]
+    ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+        """Yield the containers of one kind and size: positions in ``numbers``, and the elements, a row each.
+
+        A dictionary's are all its keys, then all its values. Everything but an undamaged container of fewer
+        than 15 entries is left out.
+        """
+        positions = np.flatnonzero((numbers >= 0) & (numbers < len(self._starts)))
+        starts = self._starts[numbers[positions]]
+        raw = np.frombuffer(self._data, np.uint8)
+        markers = raw[starts]
+        for marker in np.flatnonzero(np.bincount(markers, minlength=256)).tolist():
+            kind, size = marker >> 4, marker & 15
+            if kind not in kinds or size == 15:
+                continue
+            count = 2 * size if kind in DICTIONARIES else size
+            size_bytes = count * self._ref_bytes
+            chosen = np.flatnonzero((markers == marker) & (starts + 1 + size_bytes <= self._end))
+            self._count_elements(count * len(chosen))
+            packed = raw[starts[chosen, None] + 1 + np.arange(size_bytes)]
+            rows = packed.view(f">u{self._ref_bytes}").reshape(len(chosen), count)
+            # A number beyond the last object stays one: it must not become a negative.
+            yield positions[chosen], np.minimum(rows, len(self._starts)).astype(np.int64)
 
     def _scalar(self, kind: int, offset: int, low: int) -> Any:
         if kind == 0x0:
@@ -127,7 +158,7 @@ class BinaryPlist:
             return struct.unpack(">d", self._bytes(offset, 8))[0]
         raise PlistError(f"holds an object of the unknown kind {kind:#x}")
 
-    def _key(self, number: int) -> Any:
+    def key(self, number: int) -> Any:
         """Return a key; the short ones, which are the names of fields and repeat, are decoded once."""
         if self._data[self._offset(number)] >> 4 in _NO_KEYS:
             raise PlistError("has a key that is no plain value")
@@ -148,10 +179,13 @@ class BinaryPlist:
     def _numbers(self, offset: int, count: int) -> tuple[int, ...]:
         """Return numbers of objects; raise ``PlistError`` once more were read than any recording needs."""
         raw = self._bytes(offset, count * self._ref_bytes)
+        self._count_elements(count)
+        return struct.unpack(f">{count}{_FORMATS[self._ref_bytes]}", raw)
+
+    def _count_elements(self, count: int) -> None:
         self._elements_left -= count
         if self._elements_left < 0:
             raise PlistError(_TOO_MANY)
-        return struct.unpack(f">{count}{_FORMATS[self._ref_bytes]}", raw)
 
     def _size(self, offset: int) -> tuple[int, int]:
         """Return the offset of a sized object's content, and its size, an integer object before it."""
@@ -175,18 +209,17 @@ class BinaryPlist:
         return self._data[offset : offset + size]
 
 
-def _uids(data: bytes, offsets: npt.NDArray[np.uint64], end: int) -> npt.NDArray[np.int64]:
+def _uids(data: bytes, starts: npt.NDArray[np.int64], end: int) -> npt.NDArray[np.int64]:
     """Return for each object the number of a ``Uid``, -1 for another object; see ``BinaryPlist.uids``.
 
     Most objects of an archive are Uids, so all are decoded at once. One of an archive has at most 4 bytes.
     """
     raw = np.frombuffer(data, np.uint8)
-    starts = np.minimum(offsets, np.uint64(end)).astype(np.int64)
     markers = raw[starts]
     numbers = raw[starts + 1].astype(np.int64)
     for more in range(1, 4):  # the trailer is behind every object
         numbers = np.where(markers >= 0x80 + more, numbers << 8 | raw[starts + 1 + more], numbers)
-    return np.where((markers >= 0x80) & (markers <= 0x83) & (offsets < end), numbers, -1)
+    return np.where((markers >= 0x80) & (markers <= 0x83) & (starts < end), numbers, -1)
 
 
 def read_plist(data: bytes) -> Any:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tracekit.parsers.bundle.archive_columns import ArchiveColumns, Numbers
 from tracekit.parsers.bundle.files import BundleFiles, DamagedFileError, read_file
 from tracekit.parsers.bundle.keyed_archive import Archived, KeyedArchive, ValueBudget
 
@@ -46,7 +47,9 @@ def read_spec(files: BundleFiles, store_folder: str) -> TableSpec:
     """Return a store's own description. Raises ``DamagedFileError``."""
     file = f"{store_folder}/spec.plist"
     archive = KeyedArchive(file, read_file(files, file))
-    return _spec(archive, archive.top())
+    described = archive.items(archive.top())
+    schema = archive.follow(described.get("schemaName"))
+    return _spec(schema, archive.plain(archive.follow(described.get("attributes"))))
 
 
 def read_table_list(files: BundleFiles, run_folder: str) -> dict[int, TableSpec]:
@@ -59,21 +62,24 @@ def read_table_list(files: BundleFiles, run_folder: str) -> dict[int, TableSpec]
     entries = list(archive.values(details))
     if len(entries) > _MAX_ENTRIES:
         raise DamagedFileError(file, "lists more tables than any recording has")
-    budget = ValueBudget(_MAX_ATTRIBUTE_VALUES)
-    specs: dict[int, TableSpec] = {}
-    for reference in entries:
-        detail = archive.items(archive.follow(reference))
-        path = archive.follow(detail.get("storeSubpath"))
+    columns = ArchiveColumns(archive)
+    paths, descriptions = columns.items(entries, ("storeSubpath", "spec"))
+    positions: dict[int, int] = {}  # the first entry of each store
+    for position, path in enumerate(columns.values(paths)):
         match = _LISTED.match(path) if isinstance(path, str) else None
-        if match and int(match[1]) not in specs:
-            specs[int(match[1])] = _spec(archive, archive.follow(detail.get("spec")), budget)
-    return specs
+        if match:
+            positions.setdefault(int(match[1]), position)
+    specs = _specs(columns, descriptions[list(positions.values())])
+    return dict(zip(positions, specs, strict=True))
 
 
-def _spec(archive: KeyedArchive, value: object, budget: ValueBudget | None = None) -> TableSpec:
-    described = archive.items(value)
-    schema = archive.follow(described.get("schemaName"))
-    attributes = archive.plain(archive.follow(described.get("attributes")), budget)
+def _specs(columns: ArchiveColumns, descriptions: Numbers) -> list[TableSpec]:
+    schemas, attributes = columns.items(descriptions, ("schemaName", "attributes"))
+    plain = columns.plain(attributes, ValueBudget(_MAX_ATTRIBUTE_VALUES))
+    return [_spec(*both) for both in zip(columns.values(schemas), plain, strict=True)]
+
+
+def _spec(schema: object, attributes: object) -> TableSpec:
     return TableSpec(
         schema if isinstance(schema, str) else "",
         attribute_texts(attributes) if isinstance(attributes, dict) else {},
