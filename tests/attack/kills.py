@@ -11,6 +11,7 @@ an error, and leave neither a process nor a file.
 
 from __future__ import annotations
 
+import gzip
 import http.client
 import json
 import random
@@ -128,6 +129,8 @@ class Deaths:
         response = connection.getresponse()
         data = response.read()
         connection.close()
+        if response.getheader("Content-Encoding") == "gzip":
+            data = gzip.decompress(data)
         return response.status, int(response.getheader("Upload-Offset", "-1")), json.loads(data or b"{}")
 
     def finish(self, max_seconds: float) -> None:

@@ -167,7 +167,10 @@ def test_the_analysis(bundle: Path, via: str) -> None:
     recording = document["recording"]
     assert (recording["template"], recording["os"], recording["pid"]) == ("Core ML", "26.0 (25A354)", 4711)
     assert (document["samples"]["source"], document["samples"]["count"]) == ("time-profile", 3)
-    assert [issue["code"] for issue in document["issues"]] == ["several-runs"]
+    assert [issue["code"] for issue in document["issues"]] == [
+        "several-runs",
+        "binaries-without-symbols",
+    ]
 
 
 def test_the_analysis_of_an_archive(tmp_path: Path) -> None:

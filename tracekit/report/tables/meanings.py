@@ -1,101 +1,17 @@
-"""Meaning of Instruments tables, a sentence for each schema whose meaning is known.
-
-From the names and columns of the tables in exports and bundles, Apple's help of Instruments, and
-docs/evidence.md. A schema that is not listed is shown without a sentence: nothing is guessed.
-"""
+"""Meaning of Instruments tables, which ``meanings.toml`` lists."""
 
 from __future__ import annotations
 
-_MEANINGS = {
-    "activity-monitor-process-ledger": "What each process used in all, as Activity Monitor sums it up.",
-    "activity-monitor-process-live": "CPU, memory and disk of each process, in steps of time.",
-    "activity-monitor-system": "CPU, memory, disk and network of the whole system, in steps of time.",
-    "ane-hw-intervals": "When the Neural Engine executed, loaded or compiled a program, for every process.",
-    "ane-hw-intervals-internal": "When the Neural Engine executed, loaded or compiled a program,"
-    " for every process.",
-    "com-apple-cfnetwork-task-intervals": "Network tasks of an app, from request to response.",
-    "core-animation-fps-estimate": "Frames per second on the display, and the GPU's use.",
-    "core-data-fault": "Faults of Core Data: objects that were fetched when they were needed.",
-    "core-data-fetch": "Fetches of Core Data.",
-    "core-data-relationship-fault": "Relationships of Core Data that were fetched when they were needed.",
-    "core-data-save": "Saves of Core Data.",
-    "coreml-os-signpost": "Predictions and loads as Core ML reports them.",
-    "counters-profile": "Samples of the threads' stacks, taken at hardware events.",
-    "cpu-profile": "Samples of the threads' stacks, taken by the CPU's cycles.",
-    "cpu-state": "What each core of the CPU did: which thread ran on it, and when it was idle.",
-    "device-display-info": "The displays.",
-    "device-thermal-state-intervals": "How hot the device was: nominal, fair, serious, critical.",
-    "disk-io-latency": "Transfers to and from the disk, each with its latency.",
-    "disk-usage": "Reads and writes of the disk.",
-    "display-surface-swap": "Frames that were handed to the display.",
-    "display-vsyncs-interval": "The display's refreshes (VSync).",
-    "displayed-surfaces-interval": "How long each frame was on the display.",
-    "dyld-activity-interval": "Work of the dynamic linker: launch, libraries, initializers.",
-    "dyld-library-load": "Libraries that the dynamic linker loaded.",
-    "FMEventTable": "Events of Foundation Models; prompts and answers are hidden.",
-    "fs-syscall": "System calls on files, with their path and duration.",
-    "gcd-perf-event": "Events of Grand Central Dispatch that cost performance.",
-    "gpu-counter-info": "The names of the GPU's hardware counters.",
-    "gpu-counter-value": "Values of the GPU's hardware counters over time.",
-    "graphics-statistic": "Statistics of the graphics driver, such as the GPU's utilization.",
-    "hang-risks": "Places where the main thread may be kept from answering.",
-    "hitches": "Frames that reached the display too late.",
-    "hitches-renders": "The rendering phase of frames.",
-    "kdebug": "Trace points of the kernel, with their arguments.",
-    "kdebug-counters-with-kdebug-sample": "Hardware counters, read at trace points of the kernel.",
-    "kdebug-counters-with-pmi-sample": "Hardware counters and stacks, read when a counter overflowed.",
-    "kdebug-counters-with-time-sample": "Hardware counters per core, read at each tick of the sampling.",
-    "kdebug-signpost": "Signposts that the kernel's tracing recorded.",
-    "kdebug-strings": "Texts that the kernel's tracing refers to.",
-    "life-cycle-period": "The app's life: launching, in the foreground, in the background.",
-    "metal-application-command-buffer-submissions": "When an app submitted command buffers to the GPU.",
-    "metal-application-encoders-list": "When an app encoded work for the GPU.",
-    "metal-application-event-interval": "Events of Metal in an app.",
-    "metal-application-intervals": "Calls of an app to Metal.",
-    "metal-command-buffer-completed": "When the GPU completed command buffers.",
-    "metal-gpu-intervals": "When the GPU worked, by channel, for every process.",
-    "metal-gpu-state-intervals": "When the GPU was active or idle.",
-    "metal-gpu-submission-to-command-buffer-id": "The process of each command buffer.",
-    "MetricAggregationForThread": "Sums of hardware counters per thread.",
-    "ModelInferenceTable": "Requests to the language model of Foundation Models; their text is hidden.",
-    "ModelLoadingTable": "Assets of Foundation Models that were loaded and unloaded.",
-    "mps-hw-intervals": "When MPSGraph ran a program, on the GPU or on the Neural Engine.",
-    "network-connection-detected": "Network connections that were opened.",
-    "network-connection-stat": "Traffic of network connections over time.",
-    "network-connection-update": "Traffic of network connections, as the kernel reported it.",
-    "NetworkConnectionStats": "Traffic of network connections over time.",
-    "ODIEProfile": "Inferences, specialization and loading of Core AI's models.",
-    "os-log": "Messages of the unified log.",
-    "os-log-arg": "Arguments of messages of the unified log.",
-    "os-signpost": "Signposts: begins, ends and events that apps and frameworks mark.",
-    "os-signpost-arg": "Arguments of signposts.",
-    "os-signpost-interval": "Signposts as intervals, from begin to end.",
-    "OSSignpostIntervals": "Signposts as intervals, from begin to end.",
-    "PointsOfInterestEvents": "Points of interest that an app marks.",
-    "potential-hangs": "Times in which the main thread did not answer.",
-    "process-info": "Processes of the system, with their names.",
-    "region-of-interest": "Regions of interest that an app marks.",
-    "RequestTable": "Requests of Foundation Models; their text is hidden.",
-    "roi-metadata": "Details of regions of interest.",
-    "runloop-events": "Events of run loops: entry, exit, sleep, wake.",
-    "runloop-intervals": "Run loops: when each worked, and when it waited.",
-    "SwiftTaskLifetime": "Swift tasks, from creation to end.",
-    "SwiftTasksInfoTable": "Swift tasks, with their names.",
-    "swiftui-changes": "Changes that made SwiftUI update views.",
-    "swiftui-layout-updates": "SwiftUI's layout work.",
-    "swiftui-updates": "SwiftUI's updates of views.",
-    "syscall": "System calls, with their duration and arguments.",
-    "sysmon-process": "CPU, memory and disk of each process, as the system sampled them.",
-    "sysmon-system": "CPU, memory, disk and network of the system, as the system sampled them.",
-    "thread-info": "Threads of the system, with their processes and names.",
-    "thread-state": "What each thread did: running, runnable, blocked.",
-    "tick": "The clock of the recording: a row for each tick.",
-    "time-profile": "Samples of the threads' stacks in equal steps of time.",
-    "time-sample": "Raw samples of the threads' stacks.",
-    "virtual-memory": "Faults and other work of virtual memory.",
-}
+import tomllib
+from functools import cache
+from importlib.resources import files
 
 
 def meaning_of(schema: str) -> str:
     """Return the schema's meaning as a sentence; "" if it is not known."""
-    return _MEANINGS.get(schema, "")
+    return _meanings().get(schema, "")
+
+
+@cache
+def _meanings() -> dict[str, str]:
+    return tomllib.loads(files("tracekit.report.tables").joinpath("meanings.toml").read_text("utf-8"))
