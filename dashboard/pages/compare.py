@@ -28,7 +28,10 @@ def address(base: str, new: str) -> str:
 
 def in_order(recordings: Sequence[Recording]) -> list[Recording]:
     """Return recordings in the order of a comparison: the older one is BASE."""
-    return sorted(recordings, key=lambda recording: (recording.recorded or recording.added, recording.id))
+    return sorted(
+        recordings,
+        key=lambda recording: (recording.recorded or recording.added, recording.added, recording.id),
+    )
 
 
 def how_page() -> Node:

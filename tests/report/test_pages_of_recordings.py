@@ -108,7 +108,9 @@ def test_without_javascript_the_report_is_read_all_the_same(opened: Any) -> None
 def test_a_comparison_shows_both_timelines_which_move_together(opened: Any) -> None:
     base, new = analysis_of("ane-intervals-macos26"), analysis_of("fallback-midway-ios27")
     tab = shown(opened, compare_page.to_html(compare([base], [new]), base, new))
-    assert tab.locator("canvas[role=img]").count() == 4  # an overview and lanes each
+    assert (
+        tab.locator("canvas[role=img]").count() == 5
+    )  # an overview and lanes each, and the flame graph of both
     assert not tab.locator("#timeline-base svg").first.is_visible()
     before = [tab.locator(f"#timeline-{side} canvas.axis").screenshot() for side in ("base", "new")]
     tab.locator("#timeline-base .timeline-scroll").focus()

@@ -185,13 +185,13 @@ def test_a_source_file_that_is_gone_is_reported(serve: Serve, tab: Any, tmp_path
 def test_ticks_stay_over_a_search_and_are_cleared(both: Served, tab: Any) -> None:
     opened(tab, both.base, "#library .tick >> nth=1")
     tab.get_by_role("checkbox", name=f"Compare: {BASE}").click()
-    tab.get_by_text("Choose one more to compare.").wait_for()
+    tab.get_by_text("Choose one more to compare").wait_for()
     tab.locator("#library-search").fill("ios27")
-    eventually(tab, "document.querySelectorAll('#library tbody tr').length === 1")
+    eventually(tab, "document.querySelectorAll('#library-rows tbody tr').length === 1")
     tab.get_by_role("checkbox", name=f"Compare: {NEW}").click()
     tab.get_by_role("link", name=re.compile("^Compare .* with ")).wait_for()
     tab.locator("#library-search").fill("")
-    eventually(tab, "document.querySelectorAll('#library tbody tr').length === 2")
+    eventually(tab, "document.querySelectorAll('#library-rows tbody tr').length === 2")
     eventually(
         tab, "[...document.querySelectorAll('#library .tick')].every((one) => one.ariaChecked === 'true')"
     )

@@ -54,7 +54,7 @@ def test_the_report_s_sections_are_the_tabs(fallback: Served, tab: Any) -> None:
     names = (
         "timeline verdict findings notes engines latency submissions counters windows calltree flame samples"
     )
-    assert ids == [*names.split(), "stacks", "tables", "evidence", "recording", "issues"]
+    assert ids == [*names.split(), "stacks", "tables", "evidence", "symbols", "recording", "issues"]
     assert not tab.locator("#windows-static").is_visible()
     tab.get_by_role("link", name="Show in the timeline: SpeechEncoder left").click()
     assert "left the Neural Engine" in tab.locator("#inspector h2").inner_text()
@@ -298,7 +298,7 @@ def test_the_library_is_usable_by_keyboard_alone(fallback: Served, tab: Any) -> 
     opened(tab, fallback.base, "#library tbody a")
     tab.locator("#library tbody tr", has_text=VERDICT[:20]).wait_for(timeout=PATIENCE_MS)
     reached = []
-    for _ in range(16):
+    for _ in range(30):
         tab.keyboard.press("Tab")
         reached.append(
             tab.evaluate(

@@ -211,7 +211,8 @@ def test_a_hostile_symbol_is_text(serve: Serve, tab: Any, tmp_path: Path) -> Non
     opened(tab, serve().base, "#upload .drop")
     tab.locator(FILE).set_input_files(file)
     tab.wait_for_selector(READY, timeout=PATIENCE_MS)
-    assert "<img src=x onerror" in tab.locator("main").inner_text()
+    tab.locator("#tab-samples").click()
+    tab.locator("#stacks", has_text="<img src=x onerror").wait_for()
     assert "\u202e" not in tab.locator("main").inner_text()
     assert tab.locator("img[src=x]").count() == 0
     assert alerts == []

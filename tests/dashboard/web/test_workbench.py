@@ -173,6 +173,7 @@ def test_what_an_address_names_but_is_not_there_is_left_out(fallback: Served, ta
 
 
 def test_hostile_names_in_the_inspector_are_text(serve: Serve, tab: Any) -> None:
+    tab.set_viewport_size({"width": 1440, "height": 900})
     opened(tab, serve(FALLBACK).address)
     tab.route(
         re.compile(r"/sample\?"),
