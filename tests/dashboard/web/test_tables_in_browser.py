@@ -110,7 +110,10 @@ def test_a_mark_of_a_drawn_lane_opens_its_row(fallback: Served, tab: Any) -> Non
         tab, f"document.querySelector('.timeline-labels .lane:has(.remove) .name')?.title === '{SCHEMA}'"
     )
     lane = tab.locator(".timeline-labels .lane:has(.remove)")
-    lane.scroll_into_view_if_needed()
+    # Labels are made anew when data arrives, so that an element does not stay long enough for Playwright to scroll to it.
+    tab.evaluate(
+        "document.querySelector('.timeline-labels .lane:has(.remove)').scrollIntoView({block: 'nearest'})"
+    )
     drawn(tab)
     label, pane = lane.bounding_box(), tab.locator(".timeline-pane").bounding_box()
     for part in range(2, 40):  # wherever the first marks are
