@@ -258,7 +258,7 @@ def test_binaries_without_symbols_are_listed(tmp_path: Path) -> None:
     assert document(export, "--symbols", str(dsym(tmp_path)))["samples"]["binaries_without_symbols"] == []
 
 
-REAL = Path("/work/shared/traces")
+REAL = Path(__file__).resolve().parents[3] / "shared" / "traces"
 
 
 @pytest.mark.integration
