@@ -133,6 +133,15 @@ def _open_standard_input(path: str, options: _Options) -> Source:
     return _exports("standard input", [path], options, parse_now=True)
 
 
+def _open_text(path: str, options: _Options) -> Source:
+    from tracekit.parsers.text.kinds import open_text, recognise
+
+    _require_auto(path, options)
+    recognised = recognise(path)
+    assert recognised is not None  # _is_text
+    return open_text(path, _shown(path), recognised, options.limits, options.progress)
+
+
 def _open_pack(path: str, options: _Options) -> Source:
     from tracekit.parsers.pack.source import PackSource
 
@@ -227,6 +236,12 @@ def _is_bundle(path: str) -> bool:
     return is_bundle_folder(place) if place.is_dir() else place.is_file() and is_archive(place)
 
 
+def _is_text(path: str) -> bool:
+    from tracekit.parsers.text.kinds import recognise
+
+    return Path(path).is_file() and recognise(path) is not None
+
+
 def _is_folder(path: str) -> bool:
     return Path(path).is_dir()
 
@@ -246,6 +261,7 @@ _READERS: tuple[tuple[Callable[[str], bool], Callable[[str, _Options], Source]],
     (_is_bundle, _open_bundle),
     (_is_folder, _open_folder),
     (_is_foreign_archive, _refuse_archive),
+    (_is_text, _open_text),
     (lambda _: True, _open_export),
 )
 """Each kind of input, by its content: the recogniser, and the reader. The first that fits reads it."""

@@ -102,13 +102,13 @@ def with_missing(frame: pd.DataFrame, columns: Collection[str] = NULLABLE) -> pd
 SAMPLES = Columns(
     {
         "time_ns": "int64",
-        "weight_ns": "Int64",  # <NA> where the recorder counts something else (cycles, events)
+        "weight_ns": "Int64",  # <NA> where the recorder counts something else
         "thread_id": "int32",  # row of Trace.threads, -1 = none
         "core": "int16",  # -1 = not recorded
         "state": "category",
         "stack_id": "int32",  # row of Trace.stacks, -1 = none
     },
-    optional={"cycles": "int64", "events": "int64"},
+    optional={"cycles": "int64", "events": "int64", "samples": "int64"},
 )
 THREADS = Columns({"tid": "int64", "name": "str", "pid": "int64", "process": "str"})
 PROCESSES = Columns({"pid": "int64", "name": "str"})

@@ -11,7 +11,16 @@ TIME_SAMPLE = "time-sample"
 """Raw samples: an export holds their addresses only, without symbols."""
 CUMULATIVE_COUNTERS = "kdebug-counters-with-time-sample"
 """Hardware counters per core at each sampling tick, counted since the start."""
-SAMPLE_TABLES = (TIME_PROFILE, COUNTERS_PROFILE, CPU_PROFILE, TIME_SAMPLE, CUMULATIVE_COUNTERS)
+STACK_COUNTS = "stack-counts"
+"""Stacks of a text (``sample``, spindump, crash report) with the samples that each stands for; no times."""
+SAMPLE_TABLES = (
+    TIME_PROFILE,
+    COUNTERS_PROFILE,
+    CPU_PROFILE,
+    TIME_SAMPLE,
+    CUMULATIVE_COUNTERS,
+    STACK_COUNTS,
+)
 """In the order of preference."""
 
 ANE_INTERVALS = "ane-hw-intervals"

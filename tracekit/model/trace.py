@@ -17,7 +17,7 @@ from tracekit.model.tables import CoreType, StackTable, TableInfo
 from tracekit.text import plural, printable
 
 Severity: TypeAlias = Literal["info", "warning", "error"]
-WeightUnit: TypeAlias = Literal["ns", "cycles", "events"]
+WeightUnit: TypeAlias = Literal["ns", "cycles", "events", "samples"]
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,8 @@ class Trace(Content):
     when all their values are. A trace can be pickled.
 
     ``weight_unit`` is what the recorder counted: "ns" fills ``samples.weight_ns``, otherwise the column
-    named by the unit holds the weight and ``weight_ns`` is missing. ``counters`` is row-aligned to
+    named by the unit holds the weight and ``weight_ns`` is missing; with "samples", a row stands for so many
+    samples of one stack, and ``time_ns`` is 0 throughout. ``counters`` is row-aligned to
     ``samples``, one int64 column per PMC event. ``tables`` lists every table that the input or its table of
     contents names.
     """
@@ -163,6 +164,16 @@ class Trace(Content):
             raise UsageError(f"A trace has no frame '{name}'. Its frames are {', '.join(FRAME_NAMES)}.")
         holder = self.stacks if name in ("frames", "binaries") else self
         return with_missing(getattr(holder, name))
+
+    @property
+    def has_timeline(self) -> bool:
+        """False for counted stacks: their samples have no time, so that nothing about time is known."""
+        return self.weight_unit != "samples"
+
+    @cached_property
+    def sample_counts(self) -> IntArray:
+        """The samples that each row stands for: one, or its weight where the weight counts samples."""
+        return self.weights if self.weight_unit == "samples" else np.ones(len(self.samples), np.int64)
 
     @cached_property
     def weights(self) -> IntArray:

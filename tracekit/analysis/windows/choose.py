@@ -84,6 +84,10 @@ def choose_windows(
         raise UsageError(
             f"'{requested}' is not a source of windows. Choose one of {', '.join(WINDOW_SOURCES)}."
         )
+    if not trace.has_timeline:
+        if requested != "auto" or signposts:
+            raise UsageError(f"{trace.info.name} has no times, so no call in it has a beginning or an end.")
+        return WindowSelection([], ())
     if signposts:
         return WindowSelection(_with_threads(trace, labels, signpost_windows(trace, signposts)), ())
     if requested == "run":

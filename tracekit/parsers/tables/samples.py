@@ -8,6 +8,7 @@ counters-profile  CPU Counters, time or event trigger    ns, or the count of the
 cpu-profile       CPU Profiler                           cycles
 time-sample       Time Profiler's raw rows (kperf)       none: a sample stands for one sampling interval
 kdebug-counters-… CPU Counters' raw rows                 none, as time-sample; the counters count up per core
+stack-counts      sample, spindump, crash reports, lldb  samples of one stack; there are no times
 ================= ====================================== =====================================================
 
 A recording often holds several of them for the same moments, so one is chosen and an issue names the others:
@@ -26,7 +27,7 @@ import pandas as pd
 
 from tracekit.errors import InputError, TracekitError
 from tracekit.model.columns import SAMPLES, THREADS, IntArray
-from tracekit.model.schemas import CUMULATIVE_COUNTERS, SAMPLE_TABLES, TIME_PROFILE, TIME_SAMPLE
+from tracekit.model.schemas import CUMULATIVE_COUNTERS, SAMPLE_TABLES, STACK_COUNTS, TIME_PROFILE, TIME_SAMPLE
 from tracekit.model.tables import CoreType, StackTable, Table, TableInfo
 from tracekit.model.trace import Issue, WeightUnit
 from tracekit.parsers.combine import concat_tables, stack_pairs
@@ -81,7 +82,8 @@ def build_samples(name: str, tables: Sequence[Table]) -> Samples:
         raise InputError(name, problem, "The recording, or its export, is damaged.")
     stacks, stack_ids = _stacks(table)
     unit, weight = _weight(name, table, issues)
-    times = read_numbers(name, table, "time", None, issues)
+    is_timed = table.schema != STACK_COUNTS
+    times = read_numbers(name, table, "time", None, issues) if is_timed else np.zeros(len(rows), np.int64)
     samples = pd.DataFrame(
         {
             "time_ns": times,
@@ -185,7 +187,12 @@ def _weight(name: str, table: Table, issues: list[Issue]) -> tuple[WeightUnit, I
             )
         )
         return "ns", _running(table) * period_ns
-    units: dict[str, WeightUnit] = {"weight": "ns", "cycle-weight": "cycles", "pmc-event": "events"}
+    units: dict[str, WeightUnit] = {
+        "weight": "ns",
+        "cycle-weight": "cycles",
+        "pmc-event": "events",
+        "sample-count": "samples",
+    }
     unit = units.get(column.engineering_type)
     if unit is None:
         unit = "ns"

@@ -1,0 +1,1 @@
+"""Texts of other tools → ``Source``: stack dumps, crash reports, logs and power samples."""

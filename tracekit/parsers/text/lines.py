@@ -1,0 +1,122 @@
+"""A text file of unknown encoding as lines, read once and never held as a whole."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, cast
+
+from tracekit.errors import InputError
+from tracekit.parsers.limits import LimitError, Limits
+from tracekit.parsers.source import Progress
+
+STDIN = "-"
+HEAD_BYTES = 64 << 10
+"""The beginning of a file by which its kind is recognised."""
+_GZIP = b"\x1f\x8b"
+_MOST_LINE_BYTES = 16 << 20
+"""A choice: the longest line of a known text is a crash report's JSON of some megabytes."""
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A text: its path ("-" is standard input), the name shown to people, and its encoding."""
+
+    path: str
+    name: str
+    encoding: str
+    limits: Limits
+    progress: Progress | None = None
+
+    def open(self) -> IO[bytes]:
+        """Return the file's bytes, unpacked; the caller closes it."""
+        return _open(self.path)
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines without their ends (LF, CRLF); bytes outside the encoding become U+FFFD.
+
+        Raises ``LimitError`` for a line that is too long to be of a text, and for a compressed file that
+        unpacks to too much, and ``InputError`` where the compressed data is damaged.
+        """
+        decoder = codecs.getincrementaldecoder(self.encoding)(errors="replace")
+        budget = self.limits.unpacked_bytes(0) if self.path == STDIN else _budget(self)
+        rest = ""
+        with self.open() as file:
+            for block in _blocks(self, file, budget):
+                text = rest + decoder.decode(block)
+                *whole, rest = text.split("\n")
+                for line in whole:
+                    yield line.removesuffix("\r")
+                if len(rest) > _MOST_LINE_BYTES:
+                    raise LimitError(self.name, f"has a line of more than {_MOST_LINE_BYTES:,} characters")
+        rest += decoder.decode(b"", final=True)
+        if rest:
+            yield rest.removesuffix("\r")
+
+
+def head_of(path: str) -> bytes:
+    """Return the first bytes of a file, unpacked; standard input is peeked at. Damaged data is no text."""
+    if path == STDIN:
+        peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
+        return bytes(peek(HEAD_BYTES)[:HEAD_BYTES]) if peek is not None else b""
+    try:
+        with _open(path) as file:
+            return file.read(HEAD_BYTES)
+    except (OSError, EOFError):
+        return b""
+
+
+def encoding_of(head: bytes) -> str:
+    """Return the encoding of a text by its first bytes: UTF-16 by its marks or its zeros, else UTF-8."""
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if head.startswith(mark):
+            return encoding
+    sample = head[:4096]
+    if len(sample) > 3 and sample[1::2].count(0) > len(sample) * 0.4:
+        return "utf-16-le"
+    if len(sample) > 3 and sample[::2].count(0) > len(sample) * 0.4:
+        return "utf-16-be"
+    return "utf-8"
+
+
+def _open(path: str) -> IO[bytes]:
+    if path == STDIN:
+        return cast("IO[bytes]", sys.stdin.buffer)
+    file = Path(path).open("rb")  # noqa: SIM115 - closed by the caller
+    is_packed = file.read(2) == _GZIP
+    file.seek(0)
+    return cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="rb")) if is_packed else file
+
+
+def _budget(file: TextFile) -> int:
+    with Path(file.path).open("rb") as stored:
+        if stored.read(2) != _GZIP:
+            return sys.maxsize
+        size_bytes = stored.seek(0, 2)
+    return file.limits.unpacked_bytes(size_bytes)
+
+
+def _blocks(file: TextFile, opened: IO[bytes], budget: int) -> Iterator[bytes]:
+    done = 0
+    while True:
+        try:
+            block = opened.read(1 << 20)
+        except (EOFError, gzip.BadGzipFile) as error:
+            raise InputError(file.name, f"is compressed and damaged: {error}.") from error
+        if not block:
+            return
+        done += len(block)
+        if done > budget:
+            raise LimitError(file.name, f"unpacks to more than {budget:,} bytes")
+        if file.progress:
+            file.progress(done, None)
+        yield block
