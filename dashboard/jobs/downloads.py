@@ -57,7 +57,7 @@ class Downloads:
     def processes(self, recording_id: str) -> list[tuple[int, str]]:
         """Return pid and name of the processes to choose from before redacting; mostly none."""
         try:
-            pairs = json.loads((self._library.analysis_path(recording_id).parent / PROCESSES).read_bytes())
+            pairs = json.loads((self._library.results(recording_id) / PROCESSES).read_bytes())
         except FileNotFoundError:
             return []
         return [(int(pid), str(name)) for pid, name in pairs]
@@ -71,14 +71,12 @@ class Downloads:
         recording is deleted or not ready, ``UsageError`` for a process that it does not have, ``Conflict``
         if its file has changed since it was read, ``Busy``, ``NoSpace`` and ``DownloadFailed``.
         """
-        analysis = self._library.analysis_path(recording_id)
-        if file_format.name == "json" and not redact:
-            return analysis
+        results = self._library.results(recording_id)
         if redact:
             self._check_process(recording_id, process)
         notes = _notes(self._library, recording_id) if file_format.has_notes else ()
         name = file_format.file_name(file_format.name + _mark(notes), redact, process)
-        output = analysis.parent / _FOLDER / name
+        output = results / _FOLDER / name
         redacting = (*(("--redact",) if redact else ()), *(("--process", process) if process else ()))
         options = (*self._library.arguments(recording_id), *redacting, *notes)
         key = (*split(recording_id), output.name)
@@ -97,7 +95,7 @@ class Downloads:
         try:
             job.done.result()
         except JobCancelled:
-            self._library.analysis_path(recording_id)  # raises if the recording was deleted
+            self._library.results(recording_id)  # raises if the recording was deleted
             raise Conflict("The dashboard is ending.") from None
         finally:
             with self._lock:
@@ -123,10 +121,10 @@ class Downloads:
         file_format: DownloadFormat,
         options: tuple[str, ...],
     ) -> None:
-        analysis = self._library.analysis_path(recording_id)
+        results = self._library.results(recording_id)
         recording = unchanged(self._library, recording_id, "exported")
         before = revision(self._library, recording_id)
-        folder = analysis.parents[3 if split(recording_id)[1] else 1]
+        folder = results.parents[2 if split(recording_id)[1] else 0]
         try:
             with work_folder(folder, self._limits.free_disk_bytes) as work:
                 draft = work / f"made{file_format.ending}"
@@ -143,7 +141,7 @@ class Downloads:
                 draft.replace(output)
             self._library.note_results(recording_id)
         except OSError as error:
-            self._library.analysis_path(recording_id)  # a deleted recording is the reason to report
+            self._library.results(recording_id)  # a deleted recording is the reason to report
             text = (
                 f"This download of {recording.name} could not be made: {error.strerror or 'the disk failed'}."
             )
@@ -161,7 +159,7 @@ class Downloads:
         )
         result = job.run(process)
         if result.code and job.cancelled.is_set():
-            self._library.analysis_path(recording.id)  # raises if the recording was deleted
+            self._library.results(recording.id)  # raises if the recording was deleted
             raise Conflict(f"This download of {recording.name} was stopped: the dashboard is ending.")
         if problem := _problem(result, recording, work):
             raise DownloadFailed(problem)

@@ -8,6 +8,7 @@ from typing import Protocol
 from dashboard.errors import Conflict
 from dashboard.library.catalog import Recording
 from dashboard.library.notes import PinnedNotes
+from dashboard.library.reading_results import SUMMARY
 
 
 class ReadyRecordings(Protocol):
@@ -20,8 +21,8 @@ class ReadyRecordings(Protocol):
     def recording(self, recording_id: str) -> Recording:
         """Return a recording, with a message if its file has changed since it was read."""
 
-    def analysis_path(self, recording_id: str) -> Path:
-        """Return the analysis; raise ``NotFound`` if the recording is deleted or not ready."""
+    def results(self, recording_id: str) -> Path:
+        """Return the folder of the results; raise ``NotFound`` if the recording is deleted or not ready."""
 
     def arguments(self, analysis_id: str) -> list[str]:
         """Return the arguments with which a command makes the analysis of that id."""
@@ -46,5 +47,5 @@ def unchanged(library: ReadyRecordings, recording_id: str, done_with: str) -> Re
 
 def revision(library: ReadyRecordings, recording_id: str) -> str:
     """Return a text that changes when a recording is read again."""
-    status = library.analysis_path(recording_id).stat()
+    status = (library.results(recording_id) / SUMMARY).stat()
     return f"{status.st_ino} {status.st_mtime_ns}"

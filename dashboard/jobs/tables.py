@@ -63,7 +63,7 @@ class TableJobs:
         ``Conflict`` if the recording's file has changed, ``Busy`` and ``NoSpace``.
         """
         recording_id = self._home(analysis_id)
-        output = self._library.analysis_path(recording_id).parent / FOLDER / place.name
+        output = self._library.results(recording_id) / FOLDER / place.name
         key = (recording_id, place.name)
         # A failure belongs to one reading of the recording: after the next one, the table is tried again.
         failure_key = (*key, revision(self._library, recording_id))
@@ -84,7 +84,7 @@ class TableJobs:
         """Return the analysis beside which tables are kept: the first one, for all, or else this one."""
         recording_id = split(analysis_id)[0]
         try:
-            self._library.analysis_path(recording_id)
+            self._library.results(recording_id)
         except NotFound:
             return analysis_id
         return recording_id

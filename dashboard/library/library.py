@@ -33,7 +33,7 @@ from dashboard.library.catalog_orders import NEWEST
 from dashboard.library.inputs import fingerprint, head_of, refuse_unknown, size_of
 from dashboard.library.names import note_text, shown_name, tag_list
 from dashboard.library.notes import PinnedNotes
-from dashboard.library.reading_results import ANALYSIS, OF_VARIANT, SECTIONS_FILE, VIEW
+from dashboard.library.reading_results import OF_VARIANT, SECTIONS_FILE, SUMMARY, VIEW
 from dashboard.library.store import Store, new_id, split
 from dashboard.library.uploads import Uploads
 from dashboard.library.variants import with_files
@@ -341,9 +341,9 @@ class Library:
         """Return the ``tracekit-view/1`` block, compressed with gzip; see ``result_path``."""
         return self.result_path(recording_id, VIEW)
 
-    def analysis_path(self, recording_id: str) -> Path:
-        """Return the ``tracekit-analysis/1`` document, compressed with gzip; see ``result_path``."""
-        return self.result_path(recording_id, ANALYSIS)
+    def results(self, recording_id: str) -> Path:
+        """Return the folder of the results; see ``result_path``."""
+        return self.result_path(recording_id, SUMMARY).parent
 
     def sections_path(self, recording_id: str) -> Path:
         """Return a JSON object of the report's sections: name → HTML, compressed; see ``result_path``."""

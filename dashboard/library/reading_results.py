@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 RESULTS_VERSION = 7
 """The version of the results: results of another version are made again when the dashboard starts."""
-ANALYSIS, SECTIONS_FILE, VIEW = "analysis.json.gz", "sections.json.gz", "view.bin.gz"
+SECTIONS_FILE, VIEW = "sections.json.gz", "view.bin.gz"
 COUNTERS = "counters.json.gz"
-"""The sums of hardware counters over each window: the analysis has a hundred times as much."""
+"""The sums of hardware counters over each window."""
 _MAX_COUNTERS = 8
 SUMMARY = "summary.json"
 PROCESSES = "processes.json"
@@ -73,12 +73,6 @@ def _view(analysis: Analysis) -> Iterable[bytes]:
     from tracekit.report.viewmodel.view import view_block
 
     return [view_block(analysis, tiles=True)]
-
-
-def _analysis(analysis: Analysis) -> Iterable[bytes]:
-    from tracekit.report.analysis.json import json_pieces
-
-    return json_pieces(analysis)
 
 
 def _sections(analysis: Analysis) -> Iterable[bytes]:
@@ -165,7 +159,6 @@ def _digest(analysis: Analysis) -> str:
 
 _CONTENTS: dict[str, Callable[[Analysis], Iterable[bytes]]] = {
     VIEW: _view,
-    ANALYSIS: _analysis,
     SECTIONS_FILE: _sections,
     COUNTERS: _counters,
     PROCESSES: _processes,

@@ -37,7 +37,10 @@ def register(server: Flask, library: Library) -> None:
 
     @server.get("/api/recordings/<recording>/choices")
     def choices(recording: str) -> Response:
-        return _fresh(jsonify(read_inventory(library.result_path(recording, INVENTORY))))
+        shown = library.recording(recording)
+        # Where nothing was read there is nothing to choose from: a page that waits for an analysis asks, too.
+        is_read = shown.state == "ready" and not shown.is_dropped
+        return _fresh(jsonify(read_inventory(library.results(recording) / INVENTORY) if is_read else {}))
 
     @server.get("/api/recordings/<recording>/analyses")
     def listed(recording: str) -> Response:

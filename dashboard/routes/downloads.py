@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import re
-from typing import IO, cast
 
 from flask import Flask, Response, request, send_file
 
@@ -12,7 +10,6 @@ from dashboard.error_responses import error_response, sentence_of
 from dashboard.jobs.download_formats import chosen
 from dashboard.jobs.downloads import DownloadFailed
 from dashboard.library.library import Library
-from dashboard.library.reading_results import ANALYSIS
 from tracekit.errors import UsageError
 
 _UNFIT = re.compile(r"[^\w.+-]+")
@@ -35,10 +32,8 @@ def register(server: Flask, library: Library) -> None:
             path = library.downloads.path(recording, file_format, redact, process)
         except DownloadFailed as error:
             return error_response(422, sentence_of(error))
-        # The analysis is stored compressed, and unpacked while it is sent.
-        content = cast(IO[bytes], gzip.open(path)) if path.name == ANALYSIS else path  # noqa: SIM115
         response = send_file(
-            content,
+            path,
             file_format.media_type,
             as_attachment=True,
             download_name=file_format.file_name(stem, redact, process),

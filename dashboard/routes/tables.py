@@ -187,7 +187,7 @@ def _register_files(server: Flask, library: Library, tables: _OpenTables) -> Non
 
 def _shown_run(library: Library, analysis_id: str) -> int | None:
     """Return the run of an analysis, whose times the page's timeline has; None if it is not known."""
-    run = read_inventory(library.analysis_path(analysis_id).with_name(INVENTORY)).get("run")
+    run = read_inventory(library.results(analysis_id) / INVENTORY).get("run")
     return run if isinstance(run, int) else None
 
 

@@ -83,7 +83,7 @@ class FakeLibrary:
         self.downloads = Downloads(self, self.queue, Limits())
         self.asked: list[tuple[str, str]] = []
         (folder / "view.bin.gz").write_bytes(gzip.compress(b"the view", mtime=0))
-        (folder / "analysis.json.gz").write_bytes(gzip.compress(b'{"schema": "tracekit-analysis/1"}'))
+        (folder / "summary.json").write_bytes(b"{}")
         sections = {
             "verdict": '<section id="verdict"><h2>Verdict</h2><p>All on the <b>ANE</b>.</p></section>'
         }
@@ -142,8 +142,8 @@ class FakeLibrary:
     def view_path(self, recording_id: str) -> Path:
         return self._file(recording_id, "view.bin.gz")
 
-    def analysis_path(self, recording_id: str) -> Path:
-        return self._file(recording_id, "analysis.json.gz")
+    def results(self, recording_id: str) -> Path:
+        return self._file(recording_id, "summary.json").parent
 
     def sections_path(self, recording_id: str) -> Path:
         return self._file(recording_id, "sections.json.gz")

@@ -61,7 +61,6 @@ def ready(library: Library, recording: Recording) -> str:
     results = library._store.results(recording.id)
     results.mkdir(parents=True)
     (results / "summary.json").write_text(SUMMARY)
-    (results / "analysis.json.gz").write_bytes(gzip.compress(b"{}"))
     library._catalog.change(recording.id, state="ready")
     return recording.id
 

@@ -31,7 +31,6 @@ EXPORT = (EXPORTS / "time-profile.xml").read_bytes()
 ONE = Limits(free_disk_bytes=0)
 TWO = Limits(workers=2, free_disk_bytes=0)
 RESULTS = [
-    "analysis.json.gz",
     "counters.json.gz",
     "inventory.json",
     "processes.json",

@@ -62,7 +62,7 @@ def left(library: Library, recording: str) -> list[str]:
     """Return the files of a recording's folder, without its input and a worker's results."""
     folder = library._store.recording(recording)
     paths = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-    kept_files = ("input", "results/summary.json", "results/analysis.json.gz")
+    kept_files = ("input", "results/summary.json")
     return sorted(path for path in paths if not path.startswith(kept_files))
 
 
@@ -86,6 +86,7 @@ def no_longer_alive(pids: Path) -> bool:
         ("speedscope", b"{", b"speedscope.app/file-format-schema.json"),
         ("perfetto", b"\n", b"GPU"),
         ("pprof", b"\x1f\x8b", b""),
+        ("json", b"{", b"tracekit-analysis/1"),
     ],
 )
 def test_a_sample_recording_in_every_format(name: str, begins: bytes, holds: bytes, library: Library) -> None:
@@ -95,11 +96,6 @@ def test_a_sample_recording_in_every_format(name: str, begins: bytes, holds: byt
     assert content.startswith(begins) and holds in content
     assert made.parent == library._store.results(recording) / "downloads"
     assert left(library, recording) == ["results", "results/downloads", f"results/downloads/{made.name}"]
-
-
-def test_the_analysis_is_the_one_that_is_there(library: Library) -> None:
-    recording = ready(library, library.add_file(BUNDLE))
-    assert library.downloads.path(recording, FORMATS["json"]) == library.analysis_path(recording)
 
 
 def test_a_redacted_report_is_another_file(library: Library) -> None:
@@ -115,7 +111,7 @@ def test_a_recording_of_all_processes_is_redacted_to_the_one_that_is_chosen(
     library: Library, program: Callable[[str], None], tmp_path: Path
 ) -> None:
     recording = ready(library, library.add_file(BUNDLE))
-    (library.analysis_path(recording).parent / PROCESSES).write_text('[[751, "Finder"], [42, "App"]]')
+    (library.results(recording) / PROCESSES).write_text('[[751, "Finder"], [42, "App"]]')
     program(f'echo "$ALL" > "$OUT"; echo made >> {tmp_path}/times')
     for pid, problem in (
         ("", "is a recording of all processes. Choose the one to keep on its page"),

@@ -43,7 +43,7 @@ def made(library: Library, variant: Variant, verdict: str = "of the variant") ->
     (results / "summary.json").write_text(
         json.dumps({**json.loads(SUMMARY), "verdict": verdict, "samples": 7})
     )
-    (results / "analysis.json.gz").write_bytes(b"x" * 500)
+    (results / "view.bin.gz").write_bytes(b"x" * 500)
     assert library._variant_jobs._adopt_results((variant.recording, variant.id))
 
 
@@ -58,9 +58,9 @@ def test_the_same_options_are_the_same_analysis(library: Library, recording: str
 def test_results_of_a_variant_stand_beside_the_first_ones(library: Library, recording: str) -> None:
     variant = requested(library, recording, RUN_2)
     with pytest.raises(NotFound, match="x is not ready: waiting"):
-        library.analysis_path(variant.analysis)
+        library.results(variant.analysis)
     made(library, variant)
-    assert library.analysis_path(variant.analysis).read_bytes() == b"x" * 500
+    assert library.view_path(variant.analysis).read_bytes() == b"x" * 500
     shown = library.recording(variant.analysis)
     assert (shown.id, shown.name, shown.samples, shown.verdict) == (
         variant.analysis,
@@ -69,7 +69,7 @@ def test_results_of_a_variant_stand_beside_the_first_ones(library: Library, reco
         "of the variant",
     )
     assert library.recording(recording).verdict == FACTS["verdict"]
-    assert library.analysis_path(recording) != library.analysis_path(variant.analysis)
+    assert library.results(recording) != library.results(variant.analysis)
     assert library.arguments(variant.analysis) == ["--run=2"]
 
 
@@ -168,7 +168,7 @@ def test_variants_of_other_recordings_and_malformed_ids(library: Library, record
     other = ready(library, upload(library, "y", XML))
     for analysis in (f"{other}.{variant.id}", f"{recording}.../../x", f"{recording}.{'0' * 16}"):
         with pytest.raises(NotFound):
-            library.analysis_path(analysis)
+            library.results(analysis)
     with pytest.raises(NotFound):
         library._store.results(f"{recording}.../../x")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -172,7 +171,7 @@ def real(tmp_path: Path) -> Iterator[tuple[Any, str]]:
     added = library.add_file(SAMPLES / "gpu-mpsgraph-macos15-bundle" / "recording.trace")
     results = tmp_path / "library" / "recordings" / added.id / "results"
     results.mkdir(parents=True)
-    (results / "analysis.json.gz").write_bytes(gzip.compress(b"{}"))
+    (results / "summary.json").write_bytes(b"{}")
     library._catalog.change(added.id, state="ready")
     yield create_app(Settings(tmp_path / "library", port=8127), library).server.test_client(), added.id
     library.close()
@@ -200,14 +199,6 @@ def test_every_link_of_the_menu_leads_to_a_download(client: Client, requests: li
     assert len(links) == 15
     assert {tab.get(link, headers=HOST, buffered=True).status_code for link in links} == {200}
     assert len(requests) == 15
-
-
-def test_the_analysis_is_the_one_that_is_there(client: Client) -> None:
-    answer = client(recording(name='../../etc/"x\r\n.trace')).get(
-        f"/recordings/{READY}/download/json", headers=HOST, buffered=True
-    )
-    assert answer.get_json() == {"schema": "tracekit-analysis/1"}
-    assert answer.headers["Content-Disposition"] == "attachment; filename=etc-x-.trace.analysis.json"
 
 
 @pytest.mark.parametrize(

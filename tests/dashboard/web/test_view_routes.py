@@ -90,3 +90,11 @@ def test_a_page_from_before_an_update_gets_what_there_is_now(version: str, clien
 def test_nothing_beside_them_is(name: str, client: Client) -> None:
     answer = client().get(f"/bundle/{name}", headers=HOST)
     assert b"import" not in answer.data.replace(b"importmap", b"")
+
+
+def test_without_a_reading_there_are_no_choices(client: Client) -> None:
+    tab = client(recording(), recording(BUSY, state="reading"))
+    for recording_id in (READY, BUSY):
+        answer = tab.get(f"/api/recordings/{recording_id}/choices", headers=HOST)
+        assert (answer.status_code, answer.get_json()) == (200, {})
+    assert tab.get(f"/api/recordings/{'0' * 32}/choices", headers=HOST).status_code == 404
