@@ -59,12 +59,15 @@ def open_source(
     schemas: Collection[str] = (),
     limits: Limits = DEFAULT_LIMITS,
     symbols: Sequence[str | os.PathLike[str]] = (),
+    overlays: Sequence[str | os.PathLike[str]] = (),
+    offset_ns: int = 0,
 ) -> Source:
     """Open a bundle, a pack, an export, a folder of exports, or several exports; "-" is standard input.
 
     A bundle may be a folder, or a zip or tar of one. ``schemas`` are the tables that will be read: xctrace
     exports them at once, others on demand; the rows of a bundle's other tables are not counted. ``symbols``
-    are files and folders with names for frames that have none (docs/symbols.md). Raises
+    are files and folders with names for frames that have none (docs/symbols.md); ``overlays`` are texts that
+    are laid over the recording by wall clock, each moved by ``offset_ns`` (docs/evidence.md). Raises
     ``LimitError`` for an input that exceeds ``limits``, ``InputError`` for anything else that cannot be read,
     with what to do instead, and ``XctraceError`` when xctrace is required and fails.
     """
@@ -72,7 +75,8 @@ def open_source(
     options = _Options(progress, via, schemas, limits)
     try:
         source = _open_one(paths[0], options) if len(paths) == 1 else _open_several(paths, options)
-        return _symbolicated(source, symbols) if symbols else source
+        source = _symbolicated(source, symbols) if symbols else source
+        return _overlaid(source, overlays, offset_ns, options) if overlays else source
     except OSError as error:
         raise InputError(
             str(error.filename or paths[0]), f"cannot be read: {error.strerror or error}."
@@ -87,6 +91,15 @@ def _symbolicated(source: Source, symbols: Sequence[str | os.PathLike[str]]) -> 
     from tracekit.symbols.source import SymbolicatedSource
 
     return SymbolicatedSource(source, symbols)
+
+
+def _overlaid(
+    source: Source, overlays: Sequence[str | os.PathLike[str]], offset_ns: int, options: _Options
+) -> Source:
+    from tracekit.overlays.files import open_texts
+    from tracekit.overlays.source import OverlaidSource
+
+    return OverlaidSource(source, open_texts(overlays, options.limits, options.progress), offset_ns)
 
 
 def _open_one(path: str, options: _Options) -> Source:
@@ -135,11 +148,13 @@ def _open_standard_input(path: str, options: _Options) -> Source:
 
 def _open_text(path: str, options: _Options) -> Source:
     from tracekit.parsers.text.kinds import open_text, recognise
+    from tracekit.parsers.text.lines import TextPlace
 
     _require_auto(path, options)
-    recognised = recognise(path)
+    place = TextPlace(path, _shown(path))
+    recognised = recognise(place)
     assert recognised is not None  # _is_text
-    return open_text(path, _shown(path), recognised, options.limits, options.progress)
+    return open_text(place, recognised, options.limits, options.progress)
 
 
 def _open_pack(path: str, options: _Options) -> Source:
@@ -238,8 +253,9 @@ def _is_bundle(path: str) -> bool:
 
 def _is_text(path: str) -> bool:
     from tracekit.parsers.text.kinds import recognise
+    from tracekit.parsers.text.lines import TextPlace
 
-    return Path(path).is_file() and recognise(path) is not None
+    return Path(path).is_file() and recognise(TextPlace(path, path)) is not None
 
 
 def _is_folder(path: str) -> bool:

@@ -30,6 +30,8 @@ def open_trace(
     via: Via = "auto",
     limits: Limits = DEFAULT_LIMITS,
     symbols: Sequence[str | os.PathLike[str]] = (),
+    overlays: Sequence[str | os.PathLike[str]] = (),
+    offset_ns: int = 0,
 ) -> Trace:
     """Read one run of a recording.
 
@@ -38,11 +40,14 @@ def open_trace(
     names the schema to take samples from; by default the best available one, and none where the input has
     only intervals, signposts or the like. ``limits.times(4)`` is for an input that exceeds them and is
     trusted. ``symbols`` are dSYMs, binaries, symbol maps, or folders of them, which name frames that the
-    recording holds as addresses (docs/symbols.md). Raises ``InputError`` when the input holds nothing to
-    analyze or exceeds the limits, ``UsageError`` for a run or a table of samples that does not exist,
-    ``XctraceError`` when xctrace fails.
+    recording holds as addresses (docs/symbols.md). ``overlays`` are texts (logs, power samples, spindumps)
+    that are laid over the recording by wall clock, each moved by ``offset_ns``. Raises ``InputError`` when
+    the input holds nothing to analyze or exceeds the limits, ``UsageError`` for a run or a table of samples
+    that does not exist, ``XctraceError`` when xctrace fails.
     """
-    source = open_source(path, progress, via, (*SAMPLE_TABLES, *NON_SAMPLE_TABLES), limits, symbols)
+    source = open_source(
+        path, progress, via, (*SAMPLE_TABLES, *NON_SAMPLE_TABLES), limits, symbols, overlays, offset_ns
+    )
     return trace_of(source, run, samples)
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import METAL_COMPLETIONS, METAL_SUBMISSIONS
-from tracekit.model.tables import Table
+from tracekit.model.tables import Column, Table
 from tracekit.model.trace import IssueCounter
 from tracekit.parsers.tables.column_values import numbers_of, row_keys
 
@@ -34,6 +34,11 @@ class RowTimes:
     start_ns: IntArray
     end_ns: IntArray
     timed: bool
+
+
+def is_time(column: Column) -> bool:
+    """Return True for a column of moments since the start of the run."""
+    return column.mnemonic in (*_START, *_END) or column.engineering_type in _TIME_TYPES
 
 
 def read_times(table: Table, findings: IssueCounter) -> RowTimes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.parsers.source import Progress, Source
-from tracekit.parsers.text.lines import TextFile, encoding_of, head_of
+from tracekit.parsers.text.lines import TextFile, TextPlace, encoding_of
 from tracekit.parsers.text.recording import Recognised, TextKind, source_of
 from tracekit.parsers.text.sample import SAMPLE
 
@@ -12,22 +12,21 @@ KINDS: tuple[TextKind, ...] = (SAMPLE,)
 """In the order in which they are tried: the first that recognises a text reads it."""
 
 
-def recognise(path: str) -> Recognised | None:
+def recognise(place: TextPlace) -> Recognised | None:
     """Return the kind of a text and its encoding by its first bytes; None for any other file."""
-    head = head_of(path)
+    head = place.head()
     encoding = encoding_of(head)
     text = head.decode(encoding, errors="replace")
     return next(((kind, encoding) for kind in KINDS if kind.recognises(text)), None)
 
 
 def open_text(
-    path: str,
-    name: str,
+    place: TextPlace,
     recognised: Recognised,
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress | None = None,
 ) -> Source:
     """Read a text of a recognised kind. Raises ``InputError`` where it holds nothing to read."""
     kind, encoding = recognised
-    file = TextFile(path, name, encoding, limits, progress)
-    return source_of(name, kind.name, kind.read(file))
+    file = TextFile(place, encoding, limits, progress)
+    return source_of(place.name, kind.name, kind.read(file))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import gzip
 import sys
+import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,18 +30,65 @@ _BYTE_ORDER_MARKS = (
 
 
 @dataclass(frozen=True)
-class TextFile:
-    """A text: its path ("-" is standard input), the name shown to people, and its encoding."""
+class TextPlace:
+    """Where a text is: a path ("-" is standard input), and with ``member`` a file of the zip there."""
 
     path: str
     name: str
+    """The name shown to people."""
+    member: str = ""
+
+    def open(self) -> IO[bytes]:
+        """Return the text's bytes, unpacked; the caller closes it."""
+        if self.path == STDIN:
+            return cast("IO[bytes]", sys.stdin.buffer)
+        if self.member:
+            # The zip may be closed behind an opened member: it shares the file.
+            with zipfile.ZipFile(self.path) as archive:
+                return archive.open(self.member)
+        file = Path(self.path).open("rb")  # noqa: SIM115 - closed by the caller
+        is_packed = file.read(2) == _GZIP
+        file.seek(0)
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="rb")) if is_packed else file
+
+    def head(self) -> bytes:
+        """Return the first bytes; standard input is peeked at. Damaged data is no text."""
+        if self.path == STDIN:
+            peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
+            return bytes(peek(HEAD_BYTES)[:HEAD_BYTES]) if peek is not None else b""
+        try:
+            with self.open() as file:
+                return file.read(HEAD_BYTES)
+        except (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError):
+            return b""
+
+    def most_bytes(self, limits: Limits) -> int:
+        """Return what the text may unpack to; a file that is not compressed is as long as it is."""
+        if self.path == STDIN:
+            return limits.unpacked_bytes(0)
+        with Path(self.path).open("rb") as stored:
+            if stored.read(2) != _GZIP and not self.member:
+                return sys.maxsize
+            return limits.unpacked_bytes(stored.seek(0, 2))
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A text of a recognised kind, with its encoding and the limits on it."""
+
+    place: TextPlace
     encoding: str
     limits: Limits
     progress: Progress | None = None
 
+    @property
+    def name(self) -> str:
+        """The name shown to people."""
+        return self.place.name
+
     def open(self) -> IO[bytes]:
         """Return the file's bytes, unpacked; the caller closes it."""
-        return _open(self.path)
+        return self.place.open()
 
     def lines(self) -> Iterator[str]:
         """Yield the lines without their ends (LF, CRLF); bytes outside the encoding become U+FFFD.
@@ -48,7 +97,7 @@ class TextFile:
         unpacks to too much, and ``InputError`` where the compressed data is damaged.
         """
         decoder = codecs.getincrementaldecoder(self.encoding)(errors="replace")
-        budget = self.limits.unpacked_bytes(0) if self.path == STDIN else _budget(self)
+        budget = self.place.most_bytes(self.limits)
         rest = ""
         with self.open() as file:
             for block in _blocks(self, file, budget):
@@ -61,18 +110,6 @@ class TextFile:
         rest += decoder.decode(b"", final=True)
         if rest:
             yield rest.removesuffix("\r")
-
-
-def head_of(path: str) -> bytes:
-    """Return the first bytes of a file, unpacked; standard input is peeked at. Damaged data is no text."""
-    if path == STDIN:
-        peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
-        return bytes(peek(HEAD_BYTES)[:HEAD_BYTES]) if peek is not None else b""
-    try:
-        with _open(path) as file:
-            return file.read(HEAD_BYTES)
-    except (OSError, EOFError):
-        return b""
 
 
 def encoding_of(head: bytes) -> str:
@@ -88,29 +125,12 @@ def encoding_of(head: bytes) -> str:
     return "utf-8"
 
 
-def _open(path: str) -> IO[bytes]:
-    if path == STDIN:
-        return cast("IO[bytes]", sys.stdin.buffer)
-    file = Path(path).open("rb")  # noqa: SIM115 - closed by the caller
-    is_packed = file.read(2) == _GZIP
-    file.seek(0)
-    return cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="rb")) if is_packed else file
-
-
-def _budget(file: TextFile) -> int:
-    with Path(file.path).open("rb") as stored:
-        if stored.read(2) != _GZIP:
-            return sys.maxsize
-        size_bytes = stored.seek(0, 2)
-    return file.limits.unpacked_bytes(size_bytes)
-
-
 def _blocks(file: TextFile, opened: IO[bytes], budget: int) -> Iterator[bytes]:
     done = 0
     while True:
         try:
             block = opened.read(1 << 20)
-        except (EOFError, gzip.BadGzipFile) as error:
+        except (EOFError, gzip.BadGzipFile, zipfile.BadZipFile, zlib.error) as error:
             raise InputError(file.name, f"is compressed and damaged: {error}.") from error
         if not block:
             return

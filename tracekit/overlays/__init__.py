@@ -1,0 +1,1 @@
+"""Texts with times of their own, laid over a recording by wall clock."""

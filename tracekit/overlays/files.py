@@ -1,0 +1,51 @@
+"""The texts of ``--with``: files, or a zip of them."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tracekit.errors import InputError
+from tracekit.parsers.limits import Limits, require_at_most
+from tracekit.parsers.source import Progress, Source
+from tracekit.parsers.text.kinds import open_text, recognise
+from tracekit.parsers.text.lines import STDIN, TextPlace
+
+_MOST_TEXTS = 100
+_ADVICE = (
+    "--with takes the output of log show, log stream, powermetrics, sample, spindump and the like;"
+    " docs/evidence.md lists them."
+)
+
+
+def open_texts(
+    paths: Sequence[str | os.PathLike[str]], limits: Limits, progress: Progress | None = None
+) -> list[Source]:
+    """Read each text. Raises ``InputError`` for a file that is none, and ``LimitError`` for too many."""
+    texts = []
+    for path in paths:
+        for place in _places(os.fspath(path)):
+            recognised = recognise(place)
+            if recognised is None:
+                raise InputError(place.name, "is no text that can be laid over a recording.", _ADVICE)
+            texts.append(open_text(place, recognised, limits, progress))
+    return texts
+
+
+def _places(path: str) -> Iterator[TextPlace]:
+    """Yield the file, or each file of a zip."""
+    name = Path(path).name
+    if path == STDIN or not zipfile.is_zipfile(path):
+        if path != STDIN and not Path(path).is_file():
+            raise InputError(
+                path, "does not exist." if not os.path.lexists(path) else "is a folder.", _ADVICE
+            )
+        yield TextPlace(path, "standard input" if path == STDIN else name)
+        return
+    with zipfile.ZipFile(path) as archive:
+        members = [member for member in archive.namelist() if not member.endswith("/")]
+    members = [member for member in members if not member.startswith("__MACOSX/")]
+    require_at_most(name, len(members), _MOST_TEXTS, "texts")
+    yield from (TextPlace(path, Path(member).name, member) for member in members)

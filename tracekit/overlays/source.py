@@ -1,0 +1,131 @@
+"""``OverlaidSource``: a recording with the tables of texts laid over it by wall clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from tracekit.errors import InputError
+from tracekit.model.columns import PROCESSES, THREADS, BoolArray
+from tracekit.model.schemas import OVERLAID, REGIONS_OF_INTEREST, STACK_COUNTS
+from tracekit.model.tables import Column, ColumnKind, StackTable, Table, TableInfo
+from tracekit.model.trace import Issue, RunInfo, TraceInfo
+from tracekit.overlays.alignment import Alignment, align
+from tracekit.overlays.spans import spans_of
+from tracekit.parsers.in_memory import origin_of
+from tracekit.parsers.source import Source
+from tracekit.parsers.tables.row_times import is_time
+
+_SLACK_NS = 1_000_000_000
+"""Rows so far outside of the recording stay: clocks may disagree by a little, and a fallback has a before."""
+
+
+class OverlaidSource:
+    """Adds the tables of texts to every run that they overlap. Implements ``Source``.
+
+    Each run has its own wall clock; a text that overlaps none of the runs raises ``InputError`` with both
+    times. Of a text whose samples have no times (a spindump), the time line gets one interval.
+    """
+
+    def __init__(self, source: Source, texts: Sequence[Source], offset_ns: int = 0) -> None:
+        self.name = source.name
+        self.has_toc = source.has_toc
+        self.origin = origin_of(source)
+        self._source = source
+        self._tables: dict[int, list[Table]] = {}
+        self._issues: dict[int, list[Issue]] = {}
+        self._runs = source.toc()
+        for text in texts:
+            self._lay(text, offset_ns)
+
+    def toc(self) -> tuple[RunInfo, ...]:
+        """See ``Source.toc``."""
+        return tuple(self._with_texts(run) for run in self._runs)
+
+    def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
+        """See ``Source.tables``."""
+        listed = any(
+            info.schema == schema for each in self._runs if each.info.run == run for info in each.tables
+        )
+        if listed:
+            yield from self._source.tables(schema, run)
+        yield from (table for table in self._tables.get(run, ()) if table.schema == schema)
+
+    def issues(self, run: int | None = None) -> tuple[Issue, ...]:
+        """See ``Source.issues``."""
+        laid = (issue for number, issues in self._issues.items() if run in (None, number) for issue in issues)
+        return (*self._source.issues(run), *laid)
+
+    def _with_texts(self, run: RunInfo) -> RunInfo:
+        tables = self._tables.get(run.info.run, [])
+        infos = (TableInfo(t.schema, run.info.run, 0, t.attributes, len(t)) for t in tables)
+        return replace(run, tables=(*run.tables, *infos))
+
+    def _lay(self, text: Source, offset_ns: int) -> None:
+        """Add each report of a text to the runs that it overlaps."""
+        for report in text.toc():
+            number = report.info.run
+            schemas = list(dict.fromkeys(info.schema for info in report.tables))
+            tables = [table for schema in schemas for table in text.tables(schema, number)]
+            if not tables or all(table.schema == STACK_COUNTS for table in tables):
+                tables = [_mark(report.info)]
+            refusals = []
+            for run in self._runs:
+                alignment = align(run.info, report.info, tables, offset_ns)
+                if isinstance(alignment, Alignment):
+                    self._add(run, text, tables, alignment)
+                else:
+                    refusals.append(alignment)
+            if len(refusals) == len(self._runs):
+                raise InputError(text.name, *refusals[0])
+
+    def _add(self, run: RunInfo, text: Source, tables: Sequence[Table], alignment: Alignment) -> None:
+        number = run.info.run
+        left_out = 0
+        for table in tables:
+            shifted = _shifted(table, alignment.shift_ns)
+            is_inside = _inside(shifted, alignment.duration_ns)
+            left_out += int((~is_inside).sum())
+            attributes = {**table.attributes, OVERLAID: text.name}
+            kept = shifted.rows[is_inside].reset_index(drop=True)
+            self._tables.setdefault(number, []).append(
+                replace(shifted, rows=kept, run=number, attributes=attributes)
+            )
+        message = alignment.message(text.name, left_out)
+        self._issues.setdefault(number, []).extend((Issue("info", "laid-over", message), *text.issues()))
+
+
+def _mark(info: TraceInfo) -> Table:
+    """Return an interval for a text whose samples have no times: from its start, for its duration."""
+    values: dict[str, tuple[str, ColumnKind, int | str]] = {
+        "start": ("start-time", "int", 0),
+        "duration": ("duration", "int", info.duration_ns or 0),
+        "name": ("string", "text", info.name),
+        "subsystem": ("string", "text", info.kind),
+        "category": ("string", "text", "laid over"),
+    }
+    columns = tuple(Column(name, name, kind, shape) for name, (kind, shape, _) in values.items())
+    rows = pd.DataFrame({name: [value] for name, (_, _, value) in values.items()})
+    rows = rows.astype({c.mnemonic: "Int64" if c.kind == "int" else "category" for c in columns})
+    none = StackTable.empty()
+    return Table(REGIONS_OF_INTEREST, columns, rows, THREADS.empty(), PROCESSES.empty(), none)
+
+
+def _shifted(table: Table, shift_ns: int) -> Table:
+    """Return the table with every moment moved by ``shift_ns``; durations stay."""
+    rows = table.rows.copy(deep=False)
+    for column in table.columns:
+        if column.kind == "int" and is_time(column):
+            rows[column.mnemonic] = rows[column.mnemonic] + shift_ns
+    return replace(table, rows=rows)
+
+
+def _inside(table: Table, duration_ns: int | None) -> BoolArray:
+    """Mark the rows that are in the recorded time or near it."""
+    starts, ends = spans_of(table)
+    inside = ends >= -_SLACK_NS
+    if duration_ns is not None:
+        inside &= starts <= duration_ns + _SLACK_NS
+    return inside
