@@ -16,26 +16,21 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, Response, sync_playwright
+from browser import ROOT, chromium, served
+from playwright.sync_api import Page, Response
 
-ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT)]
 TARGETS = {"list": 1_000, "search": 200, "turn": 200, "idle": 50_000, "changed": 50_000, "nodes": 2_500}
 """At most so many milliseconds, bytes or elements, as the median of the repetitions."""
-_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 _ROWS = "#library tbody tr"
 _STANDS = """(name) => new Promise((done) => {
   const look = () => {
@@ -52,17 +47,14 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--out", type=Path, help="write the figures as JSON, too")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         fill(Path(folder), options.recordings)
-        chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or driver.chromium.executable_path
-        browser = driver.chromium.launch(executable_path=chromium, args=_ARGUMENTS)
         with served(Path(folder)) as address:
             runs = []
             for number in range(options.repetitions):
                 tab = browser.new_page(viewport={"width": 1280, "height": 900})
                 runs.append(measure(tab, address, number, options.recordings))
                 tab.close()
-        browser.close()
     figures = table(options.recordings, runs)
     if options.out:
         options.out.write_text(json.dumps({"dashboard_library": figures}, indent=2) + "\n")
@@ -94,21 +86,6 @@ def fill(folder: Path, count: int) -> None:
             catalog.set_tags(f"{number:032x}", [f"build-{number // 1_000}"])
     catalog.close()
     lock.release()
-
-
-@contextmanager
-def served(library: Path) -> Iterator[str]:
-    """Run the dashboard on a library; yield its address."""
-    command = [sys.executable, "-m", "tracekit", "dashboard", "--no-browser", "--library", str(library)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(  # noqa: S603 - our own program
-        command, stderr=subprocess.PIPE, text=True, env=environment
-    ) as server:
-        try:
-            assert server.stderr is not None
-            yield server.stderr.readline().split()[-1]
-        finally:
-            server.terminate()
 
 
 def measure(tab: Page, address: str, repetition: int, count: int) -> dict[str, float]:

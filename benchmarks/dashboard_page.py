@@ -1,16 +1,23 @@
 """Measure how quickly the dashboard's page of a large recording opens, zooms and follows a selection.
 
-    python benchmarks/dashboard_page.py [--samples 1000000,10000000] [--repetitions 3] [--out FILE.json]
+    python benchmarks/dashboard_page.py [--samples 1000000,10000000] [--repetitions 3] [--only click,zoom]
+                                        [--keep FOLDER] [--out FILE.json]
 
 For each number of samples a synthetic recording (30 threads, 50,000 unique stacks, 1,000 windows; as in
 ``report_size.py``) is analysed and put into a library, and ``tracekit dashboard`` serves it to a headless
 Chromium. Needs Playwright's Python package and a Chromium (CHROMIUM, or one on the path).
 
-Times are milliseconds. *first*: from the start of navigation until the sharp timeline of the whole run and
-the sums stand. *zoom*: from a real wheel event, Control held, the pointer over the lanes and a range
-selected, until the frame with the sharp new picture is handed over. *pan*: the same for a wheel that moves.
-*select*: from the button's release until sums, stacks and flame graph of the selection stand. *viewers*:
-*zoom* while seven other viewers scroll: each asks for the tiles of a view ten times a second.
+Times are milliseconds, each with the machine's load, since programs beside this one slow it down; figures
+above their target are marked. *first*: from the start of navigation until the sharp timeline of the whole
+run and the sums stand. *zoom*: from a real wheel event, Control held, the pointer over a thread's lane and
+a range selected, until the frame with the sharp new picture is handed over. *pan*: the same for a wheel
+that moves. *viewers*: *zoom* while seven other viewers scroll: each asks for the tiles of a view ten times
+a second. *click*: from the button's release in a thread's lane until the sample's stack stands in the
+inspector. *summary*, *calls*, *calltree*, *flame*, *samples*: from the button's release until all of that
+tab shows the selection. *chain*: the same for the call tree with three transforms, which the server applies
+to all stacks. *step*: from the key until one more transform stands; nothing of it is cached. *scroll*:
+between two frames while the tree with all its branches open scrolls by 900 pixels a frame; *rows* is how
+many there are.
 """
 
 from __future__ import annotations
@@ -20,32 +27,36 @@ import http.client
 import json
 import os
 import random
-import shutil
-import statistics
-import subprocess
-import sys
 import tempfile
 import threading
-import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from browser import chromium, served, timed
+from playwright.sync_api import Browser, Page
+from recording_library import library_of
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
-TARGETS = {
-    "first": {1_000_000: (1_000, None), 10_000_000: (2_000, None)},
-    "zoom": {1_000_000: (50, 100), 10_000_000: (50, 100)},
-    "pan": {1_000_000: (50, 100), 10_000_000: (50, 100)},
-    "select": {1_000_000: (200, None), 10_000_000: (None, None)},
-    "viewers": {1_000_000: (None, 250), 10_000_000: (None, 250)},
+TABS = ("summary", "calls", "calltree", "flame", "samples")
+"""The tabs that show sums of the selection."""
+TARGETS: dict[str, tuple[float | None, float | None]] = {
+    "first": (800, None),
+    "zoom": (None, 50),
+    "pan": (None, 50),
+    "viewers": (None, 250),
+    "click": (None, 100),
+    **dict.fromkeys(TABS, (150, None)),
+    "chain": (150, None),
+    "step": (None, None),
+    "scroll": (17, None),
 }
-"""At most so many milliseconds as median and as 95th percentile."""
-_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-_SELECTIONS, _OTHER_VIEWERS, _VIEWS_PER_SECOND = 4, 7, 10
+"""At most so many milliseconds as median and as 95th percentile, at any number of samples."""
+_SIZE = {"width": 1440, "height": 900}
+_SELECTIONS, _CLICKS, _OTHER_VIEWERS, _VIEWS_PER_SECOND = 6, 12, 7, 10
+_CHAIN, _STEPS = "flat~system~collapse-lib:1", "rmd"
+_PATIENCE_MS = 60_000
 # From an event's own time until after the frame in which nothing is being waited for any more.
 _WATCH = """([kind, busy]) => {
   window.watching?.abort();
@@ -68,17 +79,37 @@ _WATCH = """([kind, busy]) => {
     if (!asked) { asked = true; requestAnimationFrame(() => requestAnimationFrame(look)); }
   }, { capture: true, passive: true, signal: watching.signal });
 }"""
-# The time at which the page is ready and waits for nothing.
-_STANDS = """(busy) => new Promise((done) => {
+# The time at which the page is ready and waits for nothing, or its sentence about what is wrong.
+_STANDS = """([busy, patience]) => new Promise((done) => {
   const look = () => {
     const stands = document.documentElement.dataset.ready && !document.querySelector(busy);
     if (stands) done(performance.now());
+    else if (performance.now() > patience) done(document.body.innerText.slice(0, 400));
     else requestAnimationFrame(look);
   };
   look();
 })"""
+# Scrolls by 900 pixels in each of 120 frames.
+_SCROLL = """() => new Promise((done) => {
+  const grid = document.querySelector('[aria-label="Call tree"]');
+  const times = [];
+  let last = null;
+  const step = (now) => {
+    if (last !== null) times.push(now - last);
+    last = now;
+    grid.scrollTop += 900;
+    if (times.length < 120) requestAnimationFrame(step);
+    else done([times, Number(grid.getAttribute("aria-rowcount")) - 1]);
+  };
+  requestAnimationFrame(step);
+})"""
 _BLURRED = '.timeline[aria-busy="true"]'
-_UNSUMMED = ':is(#engines, #flame, #stacks)[aria-busy="true"]'
+_UNSUMMED = ':is(#engines, #windows, #calltree, #flame, #stacks, .sample-rows)[aria-busy="true"]'
+_LANE = ".timeline-labels .label.lane:has(> .name.thread)"
+# What the inspector has before a click is marked; it stands when that is gone.
+_OLD = "for (const node of document.querySelector('.inspector-content').children) node.dataset.old = 'true'"
+_UNINSPECTED = '.inspector-content > [data-old], #inspector[aria-busy="true"]'
+Figures = dict[str, list[float]]
 
 
 def main() -> None:
@@ -89,132 +120,195 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=30)
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--steps", type=int, default=14, help="of the wheel, in each direction")
+    parser.add_argument("--only", default=",".join(MEASURES), help="of these, by commas")
     parser.add_argument("--keep", type=Path, help="keep the libraries in this folder, and use them again")
     parser.add_argument("--out", type=Path, help="write the figures as JSON, too")
     options = parser.parse_args()
     figures = []
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
-        chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or driver.chromium.executable_path
-        browser = driver.chromium.launch(executable_path=chromium, args=_ARGUMENTS)
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         for samples in map(int, options.samples.split(",")):
-            library = (options.keep or Path(folder)) / str(samples)
-            if not library.exists():
-                fill(library, samples, options)
+            library = library_of(
+                options.keep or Path(folder), samples, options.stacks, options.windows, options.threads
+            )
+            recording = next((library / "recordings").iterdir()).name
             with served(library) as address:
-                runs = [measure(browser, address, options.steps) for _ in range(options.repetitions)]
-            figures.append(table(samples, runs))
-        browser.close()
+                figures.append(measured(browser, f"{address}/recordings/{recording}", samples, options))
     if options.out:
         options.out.write_text(json.dumps({"dashboard_page": figures}, indent=2) + "\n")
 
 
-def fill(library: Path, samples: int, options: argparse.Namespace) -> None:
-    """Make a library with one analysed recording."""
-    from report_size import synthetic
-
-    from dashboard.library.catalog import Catalog, new_recording
-    from dashboard.library.reading_results import write_results
-    from dashboard.library.store import Store, new_id
-    from tracekit.analysis import analyze
-
-    begun = time.perf_counter()
-    trace = synthetic(samples, options.stacks, options.windows, options.threads)
-    analysis = analyze(trace, windows="coreml")
-    analysed = time.perf_counter()
-    store, lock = Store.locked(library)
-    recording = new_recording(new_id(), f"{samples:,} samples", "upload", 0)
-    results = store.results(recording.id)
-    results.mkdir(parents=True)
-    write_results(results, analysis)
-    catalog = Catalog(store.catalog)
-    catalog.add(recording, b"", "")
-    catalog.change(recording.id, state="ready", samples=samples, windows=len(analysis.window_rows))
-    catalog.close()
-    lock.release()
-    size = sum(file.stat().st_size for file in results.rglob("*") if file.is_file())
-    print(
-        f"{samples:,} samples: analysed in {analysed - begun:.1f} s,"
-        f" written in {time.perf_counter() - analysed:.1f} s, {size / 1e6:.0f} MB on the disk"
-    )
+def measured(browser: Browser, address: str, samples: int, options: argparse.Namespace) -> dict[str, Any]:
+    """Print the figures of one size, and return them."""
+    took: Figures = defaultdict(list)
+    loads: Figures = defaultdict(list)
+    for _ in range(options.repetitions):
+        for name in options.only.split(","):
+            for kind, times in MEASURES[name](browser, address, options.steps).items():
+                took[kind] += times
+                loads[kind].append(os.getloadavg()[0])
+    print(f"{samples:,} samples, {int(max(took.pop('rows', [0]))):,} rows of the call tree")
+    print(f"{'what':>8} {'n':>5} {'p50':>7} {'at most':>8} {'p95':>7} {'at most':>8} {'load':>9}")
+    figures: dict[str, Any] = {"samples": samples}
+    for name in took:
+        figure = figures[name] = {**timed(took[name], TARGETS[name]), "load": max(loads[name])}
+        middle, high = (most or "–" for most in TARGETS[name])
+        load = f"{min(loads[name]):.1f}–{max(loads[name]):.1f}"
+        print(
+            f"{name:>8} {figure['count']:>5} {figure['p50_ms']:>7.1f} {middle:>8} {figure['p95_ms']:>7.1f}"
+            f" {high:>8} {load:>9}{'  MISSED: ' + ', '.join(figure['missed']) if figure['missed'] else ''}"
+        )
+    return figures
 
 
 @contextmanager
-def served(library: Path) -> Iterator[str]:
-    """Run the dashboard on a library; yield the address of its recording."""
-    recording = next((library / "recordings").iterdir()).name
-    command = [sys.executable, "-m", "tracekit", "dashboard", "--no-browser", "--library", str(library)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(  # noqa: S603 - our own program
-        command, stderr=subprocess.PIPE, text=True, env=environment
-    ) as server:
-        try:
-            assert server.stderr is not None
-            line = server.stderr.readline()
-            yield f"{line.split()[-1].rstrip('/')}/recordings/{recording}"
-        finally:
-            server.terminate()
+def opened(browser: Browser, address: str) -> Iterator[Page]:
+    """Open a page and close it again; ``first`` of its window is when it stood."""
+    tab = browser.new_page(viewport=_SIZE)  # type: ignore[arg-type]
+    try:
+        tab.goto(address)
+        first = tab.evaluate(_STANDS, [f"{_BLURRED}, {_UNSUMMED}", _PATIENCE_MS])
+        if isinstance(first, str):
+            raise SystemExit(f"The page of {address} does not stand after a minute; it has: {first}")
+        tab.evaluate("(first) => (window.first = first)", first)
+        yield tab
+    finally:
+        tab.close()
 
 
-def measure(browser: Browser, address: str, steps: int) -> dict[str, list[float]]:
-    tab = browser.new_page(viewport={"width": 1280, "height": 900})
-    tab.goto(address)
-    first = tab.evaluate(_STANDS, f"{_BLURRED}, {_UNSUMMED}")
-    select = _select(tab)
-    zoom = _zoom(tab, steps)
-    pan = _pan(tab, steps)
-    tab.keyboard.press("0")
-    with viewers(address):
-        crowded = _zoom(tab, steps)
-    tab.close()
-    return {"first": [first], "zoom": zoom, "pan": pan, "select": select, "viewers": crowded}
+def _first(browser: Browser, address: str, _steps: int) -> Figures:
+    with opened(browser, address) as tab:
+        return {"first": [tab.evaluate("first")]}
 
 
-def _lanes(tab: Page) -> Any:
-    tab.locator(".timeline-scroll").evaluate("(element) => element.scrollIntoView({ block: 'center' })")
-    return tab.locator(".timeline-pane").bounding_box()
+def _moved(browser: Browser, address: str, steps: int) -> Figures:
+    """Measure the wheel, with a range selected."""
+    with opened(browser, address) as tab:
+        _select(tab, 1)
+        zoom, pan = _zoom(tab, steps), _pan(tab, steps)
+        tab.keyboard.press("0")
+        tab.wait_for_timeout(500)
+        with viewers(address):
+            return {"zoom": zoom, "pan": pan, "viewers": _zoom(tab, steps)}
 
 
-def _select(tab: Page) -> list[float]:
-    box = _lanes(tab)
+def _clicked(browser: Browser, address: str, _steps: int) -> Figures:
+    with opened(browser, address) as tab:
+        box = _lane(tab)
+        tab.evaluate(_WATCH, ["pointerup", _UNINSPECTED])
+        for click in range(_CLICKS):
+            tab.evaluate(_OLD)
+            tab.mouse.click(box["x"] + (0.05 + 0.9 * click / _CLICKS) * box["width"], box["y"])
+            tab.wait_for_timeout(700)
+            if not tab.locator(".inspector-content .frames").count():
+                raise SystemExit("A click in a thread's lane shows no stack.")
+        return {"click": _taken(tab, _CLICKS)}
+
+
+def _selected(browser: Browser, address: str, _steps: int) -> Figures:
+    took = {}
+    for tab_id in TABS:
+        with opened(browser, f"{address}#tab={tab_id}") as tab:
+            took[tab_id] = _select(tab, _SELECTIONS)
+    return took
+
+
+def _transformed(browser: Browser, address: str, _steps: int) -> Figures:
+    took = {}
+    with opened(browser, f"{address}#tab=calltree&stacks={_CHAIN}") as tab:
+        took["chain"] = _select(tab, _SELECTIONS)
+    with opened(browser, f"{address}#tab=calltree") as tab:
+        tab.get_by_role("treegrid", name="Call tree").focus()
+        tab.evaluate(_WATCH, ["keydown", _UNSUMMED])
+        for key in _STEPS:
+            tab.keyboard.press("ArrowDown")
+            tab.wait_for_timeout(300)
+            tab.evaluate("took.length = 0")
+            tab.keyboard.press(key)
+            tab.wait_for_timeout(2_000)
+            took.setdefault("step", []).extend(tab.evaluate("took"))
+    return took
+
+
+def _scrolled(browser: Browser, address: str, _steps: int) -> Figures:
+    with opened(browser, f"{address}#tab=calltree") as tab:
+        grid = tab.get_by_role("treegrid", name="Call tree")
+        grid.focus()
+        for key in ("Home", "ArrowLeft", "End"):
+            tab.keyboard.press(key)
+        for _ in range(int(grid.get_attribute("aria-rowcount") or 1) - 1):  # from the last root up
+            tab.keyboard.press("*")
+            tab.keyboard.press("ArrowUp")
+        tab.wait_for_timeout(2_000)
+        times, rows = tab.evaluate(_SCROLL)
+    return {"scroll": times, "rows": [rows]}
+
+
+MEASURES = {
+    "first": _first,
+    "wheel": _moved,
+    "click": _clicked,
+    "select": _selected,
+    "transforms": _transformed,
+    "scroll": _scrolled,
+}
+"""What can be measured alone, by the names of ``--only``."""
+
+
+def _lane(tab: Page) -> Any:
+    """Return the left edge, the middle height and the width of a thread's lane in sight."""
+    label = tab.locator(_LANE).first
+    tab.evaluate("(lane) => document.querySelector(lane).scrollIntoView({ block: 'nearest' })", _LANE)
+    tab.wait_for_timeout(300)
+    pane, row = tab.locator(".timeline-pane").bounding_box(), label.bounding_box()
+    assert pane is not None and row is not None
+    return {**pane, "y": row["y"] + row["height"] / 2}
+
+
+def _select(tab: Page, count: int) -> list[float]:
+    box = _lane(tab)
     tab.evaluate(_WATCH, ["pointerup", _UNSUMMED])
-    for index in range(_SELECTIONS):
-        left, width = 0.1 + 0.15 * index, 0.6 / (index + 1)
-        tab.mouse.move(box["x"] + left * box["width"], box["y"] + 250)
+    for index in range(count):
+        left, width = 0.05 + 0.1 * index, 0.6 / (index + 1)
+        tab.mouse.move(box["x"] + left * box["width"], box["y"])
         tab.mouse.down()
-        tab.mouse.move(box["x"] + min(left + width, 0.99) * box["width"], box["y"] + 250, steps=4)
+        tab.mouse.move(box["x"] + min(left + width, 0.99) * box["width"], box["y"], steps=4)
         tab.mouse.up()
-        tab.wait_for_timeout(1_000)
-    return _taken(tab)
+        tab.wait_for_timeout(1_200)
+    return _taken(tab, count)
 
 
 def _zoom(tab: Page, steps: int) -> list[float]:
-    box = _lanes(tab)
+    box = _lane(tab)
     tab.evaluate(_WATCH, ["wheel", _BLURRED])
-    tab.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 250)
+    tab.mouse.move(box["x"] + 0.4 * box["width"], box["y"])
     tab.keyboard.down("Control")
     for step in range(2 * steps):
         tab.mouse.wheel(0, -200 if step < steps else 200)
         tab.wait_for_timeout(250)
     tab.keyboard.up("Control")
-    return _taken(tab)
+    return _taken(tab, 2 * steps)
 
 
 def _pan(tab: Page, steps: int) -> list[float]:
-    box = _lanes(tab)
     for _ in range(8):
         tab.keyboard.press("w")
     tab.wait_for_timeout(1_000)
+    box = _lane(tab)
     tab.evaluate(_WATCH, ["wheel", _BLURRED])
-    tab.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 250)
+    tab.mouse.move(box["x"] + 0.5 * box["width"], box["y"])
     for step in range(2 * steps):
         tab.mouse.wheel(200 if step < steps else -300, 0)
         tab.wait_for_timeout(250)
-    return _taken(tab)
+    return _taken(tab, 2 * steps)
 
 
-def _taken(tab: Page) -> list[float]:
-    durations_ms: list[float] = tab.evaluate("took")
-    return durations_ms
+def _taken(tab: Page, count: int) -> list[float]:
+    times: list[float] = tab.evaluate("took")
+    if len(times) != count:
+        raise SystemExit(
+            f"{len(times)} of {count} steps were measured: the pointer missed, or the page still waits."
+        )
+    return times
 
 
 @contextmanager
@@ -246,20 +340,6 @@ def _scroll(address: str, number: int, ended: threading.Event) -> None:
             connection.request("GET", f"/api/recordings/{recording}/tile?level={level}&index={index}&block=0")
             connection.getresponse().read()
     connection.close()
-
-
-def table(samples: int, runs: list[dict[str, list[float]]]) -> dict[str, Any]:
-    """Print the figures of one size, and return them."""
-    print(f"{samples:,} samples (load {os.getloadavg()[0]:.1f})")
-    print(f"{'what':>8} {'n':>5} {'p50':>7} {'at most':>8} {'p95':>7} {'at most':>8}")
-    figures: dict[str, Any] = {"samples": samples}
-    for name, by_size in TARGETS.items():
-        took = sorted(time for run in runs for time in run[name])
-        p50, p95 = statistics.median(took), took[min(len(took) - 1, int(len(took) * 0.95))]
-        middle, high = by_size.get(samples, (None, None))
-        figures[name] = {"count": len(took), "p50_ms": p50, "p95_ms": p95, "at_most_ms": [middle, high]}
-        print(f"{name:>8} {len(took):>5} {p50:>7.1f} {middle or '–':>8} {p95:>7.1f} {high or '–':>8}")
-    return figures
 
 
 if __name__ == "__main__":

@@ -31,12 +31,11 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, sync_playwright
+from browser import ROOT, chromium
+from playwright.sync_api import Browser
 
-ROOT = Path(__file__).resolve().parents[1]
 TARGET_MB_PER_S, TARGET_MEMORY_MB = 80, 200
 SLICE_BYTES = 8 << 20
-_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 _HEAD = b'<?xml version="1.0"?>\n<trace-query-result>'  # what begins otherwise is refused
 _PATIENCE_MS = 600_000
 
@@ -50,16 +49,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="write the figures as JSON, too")
     options = parser.parse_args()
     ways: dict[str, list[Figures]] = {"page": [], "client": [], "copy": []}
-    with tempfile.TemporaryDirectory() as name, sync_playwright() as driver:
+    with tempfile.TemporaryDirectory() as name, chromium() as browser:
         folder = Path(name)
         file = written(folder / "recording.xml", options.megabytes * 1_000_000)
-        chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or driver.chromium.executable_path
-        browser = driver.chromium.launch(executable_path=chromium, args=_ARGUMENTS)
         for _ in range(options.repetitions):
             ways["page"].append(measure(folder, file, lambda base: from_page(browser, base, file)))
             ways["client"].append(measure(folder, file, lambda base: from_client(base, file)))
             ways["copy"].append(copied(folder, file))
-        browser.close()
     report(ways, options.megabytes, options.out)
 
 

@@ -15,20 +15,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import shutil
-import statistics
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from browser import chromium, percentiles
+from playwright.sync_api import Browser, Page
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
 TARGETS = {"ready": 1000, "zoom": 50, "select": 200, "focus": 50}
-_ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 _WHEEL_STEPS = 14
 # From an event's own time until after the frame that the next animation callbacks draw.
 _WATCH = """([kind, frames]) => {
@@ -51,26 +48,23 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--out", type=Path, help="write the figures as JSON, too")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         page = options.page.resolve() if options.page else synthetic(Path(folder))
-        chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or driver.chromium.executable_path
-        browser = driver.chromium.launch(executable_path=chromium, args=_ARGUMENTS)
         runs = [measure(browser, page.as_uri()) for _ in range(options.repetitions)]
-        browser.close()
         size_mb = page.stat().st_size / 1e6
     print(f"{page.name}: {size_mb:.1f} MB")
     print(f"{'what':>8} {'n':>5} {'p50':>7} {'p95':>7} {'target':>7}")
     figures = {}
     for name, target in TARGETS.items():
-        took = sorted(time for run in runs for time in run[name])
-        p95 = took[min(len(took) - 1, int(len(took) * 0.95))]
+        took = [time for run in runs for time in run[name]]
+        p50, p95 = percentiles(took)
         figures[name] = {
             "count": len(took),
-            "p50_ms": statistics.median(took),
+            "p50_ms": p50,
             "p95_ms": p95,
             "target_ms": target,
         }
-        print(f"{name:>8} {len(took):>5} {statistics.median(took):>7.1f} {p95:>7.1f} {target:>7}")
+        print(f"{name:>8} {len(took):>5} {p50:>7.1f} {p95:>7.1f} {target:>7}")
     if options.out:
         options.out.write_text(json.dumps({"report_page": {"size_mb": size_mb, **figures}}, indent=2) + "\n")
 

@@ -24,7 +24,7 @@ from tracekit.cli import main
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 FUSION = runpy.run_path(str(BENCHMARKS / "fusion.py"))
 sys.path.append(str(BENCHMARKS))
-growth, shapes, findings = map(importlib.import_module, ("growth", "shapes", "findings"))
+growth, shapes, findings, browser = map(importlib.import_module, ("growth", "shapes", "findings", "browser"))
 
 
 def calls_of_fusion(samples: int, intervals: int, windows: int) -> int:
@@ -44,6 +44,13 @@ def test_the_work_of_python_does_not_grow_with_rows(larger: tuple[int, int, int]
 def test_every_shape_is_a_recording_that_can_be_read(shape: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(main, shapes.SHAPES[shape](tmp_path, 20))
     assert result.exit_code == 0, result.output
+
+
+def test_a_missed_target_is_named() -> None:
+    times = [10.0, 90.0, 20.0, 30.0, 40.0]
+    assert browser.timed(times, (30, 90))["missed"] == []
+    assert browser.timed(times, (29, None))["missed"] == ["p50"]
+    assert browser.timed(times, (29, 89))["missed"] == ["p50", "p95"]
 
 
 @pytest.mark.parametrize(
