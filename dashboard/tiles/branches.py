@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dashboard.tiles.sample_columns import Array, Bools, Ints, SampleColumns
-from tracekit.report.viewmodel.tree import CUT_OFF, ROOT
+from tracekit.analysis.call_tree import ROOT
+from tracekit.report.viewmodel.tree import CUT_OFF
 
 MOST_NODES = 50_000
 Floats = npt.NDArray[np.float64]

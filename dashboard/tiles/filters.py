@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from dashboard.tiles.sample_columns import Bools, Ints, SampleColumns, SampleGroup
+from tracekit.analysis.call_tree import ROOT
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import ENGINES, PHASES
-from tracekit.report.viewmodel.tree import ROOT
 
 _NUMBERS = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 _MAX_VALUES = 200

@@ -10,9 +10,9 @@ import numpy as np
 from dashboard.errors import NotFound
 from dashboard.tiles.sample_columns import Bools, Ints, SampleColumns
 from dashboard.tiles.sample_selection import SampleSelection
+from tracekit.analysis.call_tree import ROOT
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import ENGINES, PHASES
-from tracekit.report.viewmodel.tree import ROOT
 
 MOST_ROWS = 1_000
 _MOST_FRAMES = 400

@@ -10,9 +10,9 @@ from dashboard.tiles.branches import Branches, NodeColumns, branches_of, recorde
 from dashboard.tiles.sample_columns import SampleColumns
 from dashboard.tiles.sample_selection import SampleSelection
 from dashboard.tiles.transformed import LESS, TransformedTree
+from tracekit.analysis.call_tree import ROOT
 from tracekit.report.viewmodel.payload import Arrays, Strings
 from tracekit.report.viewmodel.samples import Calls, node_sums, sums_document
-from tracekit.report.viewmodel.tree import ROOT
 
 FORMAT = "tracekit-sums/1"
 

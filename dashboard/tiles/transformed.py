@@ -17,7 +17,8 @@ import numpy as np
 
 from dashboard.tiles.chain import Step, function_key, library_key
 from dashboard.tiles.sample_columns import Bools, Ints, SampleColumns
-from tracekit.report.viewmodel.tree import CUT_OFF, ROOT, SYSTEM
+from tracekit.analysis.call_tree import ROOT
+from tracekit.report.viewmodel.tree import CUT_OFF, SYSTEM
 
 DROPPED = -2
 LESS = "(less)"

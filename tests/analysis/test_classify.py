@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,6 +22,7 @@ from stack_support import (
 )
 
 from tracekit.analysis.classification.classify import apply_idle_threads, classify
+from tracekit.analysis.classification.rule_set import RuleSet
 from tracekit.cli.stack_records import MalformedRecordError, StackRecord, classify_records
 from tracekit.model.columns import BINARIES, FRAMES
 from tracekit.model.tables import StackTable
@@ -378,3 +381,11 @@ def test_a_table_whose_frames_have_no_binary():
     table = StackTable(np.array([0, 1, 1]), np.array([0], np.int32), frames, BINARIES.empty())
     classification = classify(table, MARKERS)
     assert [ENGINES[code] for code in classification.engine] == [Engine.GPU, Engine.UNKNOWN]
+
+
+def test_stacks_are_classified_once_for_the_same_rules() -> None:
+    stacks = StackTable.from_stacks([[("ANEServices", "ANEProgramProcessRequestDirect")]])
+    first = classify(stacks, MARKERS)
+    assert classify(stacks, replace(MARKERS)) is first
+    assert ENGINES[classify(stacks, RuleSet(())).engine[0]] is Engine.OTHER
+    assert ENGINES[classify(stacks, MARKERS).engine[0]] is Engine.ANE

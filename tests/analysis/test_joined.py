@@ -11,10 +11,10 @@ from evidence_support import Interval, prediction, with_evidence
 from trace_support import ANE, BNNS, CALL, E5_CPU, E5_WORKER, MS, UI, Sample, trace_of
 
 from tracekit.analysis import Analysis, analyze
+from tracekit.analysis.call_tree import CallTree
 from tracekit.analysis.engines import joined as module
 from tracekit.model.vocabulary import Basis
 from tracekit.report.viewmodel.samples import page_tree
-from tracekit.report.viewmodel.tree import CallTree
 
 PREDICTION = "-[MLModel predictionFromFeatures:error:]"
 WORKER = ["_dispatch_worker_thread2", "E5RT::AsyncTask::SafeExecuteTask()"]

@@ -10,10 +10,10 @@ import pytest
 from view_support import ANE, BNNS, MS, UI, analyze, manual, sums, trace_of
 
 from tracekit.analysis import Analysis
+from tracekit.analysis.call_tree import CallTree, build_tree
 from tracekit.model import combinations
 from tracekit.report.viewmodel import samples as module
 from tracekit.report.viewmodel.samples import ViewSamples, view_samples
-from tracekit.report.viewmodel.tree import CallTree, build_tree
 from tracekit.report.viewmodel.view import view_block
 
 LOOP = tuple(f"App | step{number}" for number in range(12))

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from view_support import replace, stack_table
 
+from tracekit.analysis.call_tree import CallTree, build_tree
 from tracekit.model.tables import StackTable
-from tracekit.report.viewmodel.tree import CallTree, are_system, build_tree, prune, totals
+from tracekit.report.viewmodel.tree import are_system, prune, totals
 
 Stack = tuple[str, ...]
 

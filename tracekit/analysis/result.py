@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from tracekit.analysis.availability import Evidence
+from tracekit.analysis.call_tree import CallTree, build_tree
 from tracekit.analysis.classification.rules import Rule
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.diagnostics import Diagnostic
@@ -166,6 +167,11 @@ class Analysis(Content):
     def joined(self) -> Joined:
         """The call that each sample served, and the stacks of workers below the stacks of their calls."""
         return join_stacks(self.trace, self.labels, self.members, self.window_rows)
+
+    @cached_property
+    def call_tree(self) -> CallTree:
+        """The call tree of all stacks, with the joined ones."""
+        return build_tree(self.trace.stacks, self.joined)
 
     @property
     def engines(self) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -85,6 +85,11 @@ class StackTable(Content):
     def stack(self, stack_id: int) -> npt.NDArray[np.int32]:
         """Return the frame ids of one stack, leaf first."""
         return self.frame_ids[self.offsets[stack_id] : self.offsets[stack_id + 1]]
+
+    @cached_property
+    def derived(self) -> dict[str, Any]:
+        """Results of work on these stacks alone, by its name: several analyses of a recording share them."""
+        return {}
 
     @cached_property
     def binary_names(self) -> npt.NDArray[np.object_]:

@@ -7,6 +7,7 @@ Every distinct (binary, symbol) pair is matched against the rules once, then all
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +24,16 @@ __all__ = ["Classification", "apply_idle_threads", "classify", "classify_stacks"
 
 
 def classify(stacks: StackTable, rule_set: RuleSet) -> Classification:
-    """Classify every stack of a table. Linear in its frames; each function's name is matched once."""
-    return _classify(stacks.offsets, stacks.frame_ids, FrameNames.of(stacks), rule_set)
+    """Classify every stack of a table. Linear in its frames; each function's name is matched once.
+
+    The table has the last classification, so that another analysis by the same rules finds it.
+    """
+    rules, earlier = stacks.derived.get("classification", (None, None))
+    if rules == rule_set.rules:
+        return cast(Classification, earlier)
+    classification = _classify(stacks.offsets, stacks.frame_ids, FrameNames.of(stacks), rule_set)
+    stacks.derived["classification"] = rule_set.rules, classification
+    return classification
 
 
 def classify_stacks(

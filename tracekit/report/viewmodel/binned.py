@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tracekit.analysis.call_tree import CallTree
 from tracekit.analysis.result import Analysis
 from tracekit.model.combinations import blocks, combinations
-from tracekit.report.viewmodel.tree import CallTree
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

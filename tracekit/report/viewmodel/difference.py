@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tracekit.analysis.call_tree import CallTree, grow_tree
 from tracekit.analysis.classification.frame_names import has_symbol
 from tracekit.analysis.result import Analysis
 from tracekit.comparison.functions import UNNAMED
 from tracekit.comparison.result import Comparison, FunctionChange
 from tracekit.report.viewmodel.payload import Arrays, Strings
-from tracekit.report.viewmodel.tree import CallTree, grow_tree, prune
+from tracekit.report.viewmodel.tree import prune
 
 FORMAT = "tracekit-difference/1"
 MOST_NODES = 20_000

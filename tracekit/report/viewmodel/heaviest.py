@@ -11,7 +11,6 @@ from tracekit.analysis.result import Analysis
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.combinations import blocks
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, ML_ENGINES, PHASE_CODE, PHASES, Phase
-from tracekit.report.viewmodel.tree import build_tree
 
 MOST_STACKS = 20
 _MOST_FRAMES = 60
@@ -42,7 +41,7 @@ def heaviest_stacks(analysis: Analysis, most: int = MOST_STACKS) -> list[HeavySt
     at_work &= labels.phase != PHASE_CODE[Phase.IDLE]
     stack_weights, stack_samples = _sums_of_stacks(analysis, at_work if at_work.any() else None)
     # Stacks with the same functions at different addresses are one: they share their leaf's call-tree node.
-    node = build_tree(trace.stacks).leaf
+    node = analysis.call_tree.leaf[: len(trace.stacks)]
     total = np.bincount(node + 1, stack_weights)[1:]
     samples = np.bincount(node + 1, stack_samples)[1:].astype(np.int64)
     classification = labels.classification

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tracekit.analysis.call_tree import CallTree
 from tracekit.analysis.result import Analysis
 from tracekit.model.combinations import blocks
 from tracekit.model.vocabulary import ENGINES, PHASES
 from tracekit.report.viewmodel.binned import Floats, Ints, SampleBins, ViewSamples
 from tracekit.report.viewmodel.payload import Arrays
-from tracekit.report.viewmodel.tree import CallTree, WholeTree, behind_pruned, build_tree, prune
+from tracekit.report.viewmodel.tree import WholeTree, behind_pruned, prune
 
 MOST_EXACT = 120_000
 """The most samples that a page lists one by one: such a page weighs a megabyte."""
@@ -69,7 +70,7 @@ def view_samples(
     ``lane_of_thread`` has one entry per row of ``Trace.threads``, and one more for samples without a thread.
     With ``full`` every sample has a row, however many there are, and the tree has far more nodes.
     """
-    whole = build_tree(analysis.trace.stacks, analysis.joined)
+    whole = analysis.call_tree
     per_stack = _weight_of_stacks(analysis)
     if full or not has_many_samples(analysis):
         tree = prune(whole, per_stack, _MOST_NODES_FULL if full else _DETAILS[0][1])
@@ -115,14 +116,12 @@ def has_many_samples(analysis: Analysis) -> bool:
 
 def page_tree(analysis: Analysis) -> CallTree:
     """Return the call tree of a page with a server."""
-    whole = build_tree(analysis.trace.stacks, analysis.joined)
-    return prune(whole, _weight_of_stacks(analysis), _MOST_NODES_FULL)
+    return prune(analysis.call_tree, _weight_of_stacks(analysis), _MOST_NODES_FULL)
 
 
 def server_tree(analysis: Analysis) -> WholeTree:
     """Return the nodes of ``page_tree``, followed by those that it lacks."""
-    whole = build_tree(analysis.trace.stacks, analysis.joined)
-    return behind_pruned(whole, _weight_of_stacks(analysis), _MOST_NODES_FULL)
+    return behind_pruned(analysis.call_tree, _weight_of_stacks(analysis), _MOST_NODES_FULL)
 
 
 def _weight_of_stacks(analysis: Analysis) -> Floats:

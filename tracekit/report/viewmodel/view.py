@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 import tracekit
+from tracekit.analysis.call_tree import CallTree
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.vocabulary import ENGINES, PHASES, SERVING
@@ -44,7 +45,7 @@ from tracekit.report.viewmodel.samples import (
     sums_document,
     view_samples,
 )
-from tracekit.report.viewmodel.tree import CallTree, node_flags
+from tracekit.report.viewmodel.tree import node_flags
 from tracekit.report.viewmodel.window_sums import window_sums
 
 _MOST_BINS = 8_192
