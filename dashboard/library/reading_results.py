@@ -94,7 +94,7 @@ def _counters(analysis: Analysis) -> Iterable[bytes]:
 
 def _processes(analysis: Analysis) -> Iterable[bytes]:
     """Return the processes of a recording of all processes, those with most samples first."""
-    import numpy as np
+    from tracekit.analysis.engines.codes import sums
 
     trace = analysis.trace
     threads = trace.threads[trace.threads["pid"] >= 0]
@@ -103,7 +103,7 @@ def _processes(analysis: Analysis) -> Iterable[bytes]:
         return [b"[]"]
     # Samples per thread (its row number), then per process.
     thread_ids = trace.samples["thread_id"].to_numpy()
-    counts = np.bincount(thread_ids[thread_ids >= 0], minlength=len(trace.threads))
+    counts = sums(thread_ids + 1, trace.sample_counts, len(trace.threads) + 1)[1:]
     names: dict[int, str] = {}
     samples: Counter[int] = Counter()
     for pid, name, count in zip(threads["pid"], threads["process"], counts[threads.index], strict=True):
@@ -129,7 +129,7 @@ def _summary(analysis: Analysis) -> Iterable[bytes]:
         "p50_ns": analysis.summary.p50_ns or 0,
         "digest": _digest(analysis),
         "duration_ns": info.duration_ns or duration_of(analysis),
-        "samples": len(analysis.trace.samples),
+        "samples": analysis.trace.count_samples(),
         "windows": len(analysis.window_rows),
     }
     return [_utf8(json.dumps(facts))]

@@ -66,10 +66,10 @@ def _run(run: RunInfo) -> dict[str, Any]:
 
 def _threads(trace: Trace) -> tuple[list[Any], list[Any]]:
     """Return [pid, name, samples] and [tid, name, pid, samples] of each, those with most samples first."""
-    import numpy as np
+    from tracekit.analysis.engines.codes import sums
 
     thread_ids = trace.samples["thread_id"].to_numpy()
-    counts = np.bincount(thread_ids[thread_ids >= 0], minlength=len(trace.threads))
+    counts = sums(thread_ids + 1, trace.sample_counts, len(trace.threads) + 1)[1:]
     names: dict[int, str] = {}
     samples: Counter[int] = Counter()
     threads = []

@@ -207,10 +207,10 @@ def _dispatch_without_interval(
 
 
 def _unsymbolicated_stacks(trace: Trace, labels: SampleLabels) -> list[Diagnostic]:
-    unknown = int((labels.engine == ENGINE_CODE[Engine.UNKNOWN]).sum())
-    with_stack = int((trace.samples["stack_id"] >= 0).sum())
+    unknown = trace.count_samples(labels.engine == ENGINE_CODE[Engine.UNKNOWN])
+    with_stack = trace.count_samples((trace.samples["stack_id"] >= 0).to_numpy(bool))
     # UNKNOWN covers samples without a stack as well, which reading has reported already.
-    count = unknown - (len(trace.samples) - with_stack)
+    count = unknown - (trace.count_samples() - with_stack)
     if count <= 0 or not with_stack or any(issue.code == "no-symbols" for issue in trace.issues):
         return []
     return [Diagnostic("warning", "unsymbolicated-stacks", count, {"stacks": with_stack})]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.analysis.classification.frame_names import SYSTEM_FOLDER, has_symbol
+from tracekit.analysis.engines.codes import sums
 from tracekit.model.trace import Trace
 
 _FOLDED = "<deduplicated_symbol>"
@@ -41,7 +42,7 @@ def binaries_without_symbols(trace: Trace) -> tuple[BinaryWithoutSymbols, ...]:
         return ()
     is_bare = np.append(np.array(is_bare_name, bool), True)[stacks.symbol_codes]
     stack_ids = trace.samples["stack_id"].to_numpy()
-    samples_of_stack = np.bincount(stack_ids[stack_ids >= 0], minlength=len(stacks))
+    samples_of_stack = sums(stack_ids + 1, trace.sample_counts, len(stacks) + 1)[1:]
     # One build may be loaded by several processes, at an address of its own in each.
     binaries = stacks.binaries
     columns = (binaries[name].astype("str") for name in ("name", "uuid", "arch", "path"))

@@ -146,7 +146,8 @@ class ExportView:
         }
         # Summed in int64 and not in floats: exports must add up to the recording's weight exactly.
         weight = sums(group.astype(np.int64), self.trace.weights, len(samples))
-        return Groups(**keys, samples=np.bincount(group, minlength=len(samples)), weight=weight)
+        number = sums(group.astype(np.int64), self.trace.sample_counts, len(samples))
+        return Groups(**keys, samples=number, weight=weight)
 
     @cached_property
     def rows(self) -> list[Frame]:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.errors import UsageError
-from tracekit.model.columns import ENGINE_LOG, METRICS, THREAD_STATES, IntArray, with_missing
+from tracekit.model.columns import ENGINE_LOG, METRICS, THREAD_STATES, BoolArray, IntArray, with_missing
 from tracekit.model.content import Content
 from tracekit.model.tables import CoreType, StackTable, TableInfo
 from tracekit.text import plural, printable
@@ -173,7 +173,16 @@ class Trace(Content):
     @cached_property
     def sample_counts(self) -> IntArray:
         """The samples that each row stands for: one, or its weight where the weight counts samples."""
-        return self.weights if self.weight_unit == "samples" else np.ones(len(self.samples), np.int64)
+        if self.weight_unit == "samples":
+            return self.weights
+        # One number in memory, however many rows there are.
+        return np.broadcast_to(np.int64(1), len(self.samples))
+
+    def count_samples(self, marked: BoolArray | None = None) -> int:
+        """Return the number of samples of the marked rows, of all rows without marks."""
+        if self.weight_unit != "samples":
+            return len(self.samples) if marked is None else int(marked.sum())
+        return int(self.weights.sum() if marked is None else self.weights[marked].sum())
 
     @cached_property
     def weights(self) -> IntArray:

@@ -175,7 +175,7 @@ def _sample_totals(
     inside = members.tally(code, trace.weights)
     return (
         np.append(keys, _keyed(inside.window, *_unkeyed(inside.code)[1:])),
-        np.append(np.bincount(row, minlength=len(keys)), inside.count),
+        np.append(sums(row, trace.sample_counts[outside], len(keys)), inside.count),
         np.append(weight, inside.sums[0]),
     )
 

@@ -72,7 +72,7 @@ def _no_model(calls: Calls) -> Finding:
     actions.append(record(calls, "predicting"))
     if not missing and not processes and not is_part:
         actions.append(record(calls, "all-processes", all_processes=True))
-    samples = len(trace.samples)
+    samples = trace.count_samples()
     return Finding(
         "no-model-seen",
         "warning",
@@ -80,8 +80,8 @@ def _no_model(calls: Calls) -> Finding:
         Basis.SAMPLED if samples else Basis.MEASURED,
         numbers={
             "samples": samples,
-            "without_symbols": int((engine == ENGINE_CODE[Engine.UNKNOWN]).sum()),
-            "parked": int((engine == ENGINE_CODE[Engine.ANE]).sum()),
+            "without_symbols": trace.count_samples(engine == ENGINE_CODE[Engine.UNKNOWN]),
+            "parked": trace.count_samples(engine == ENGINE_CODE[Engine.ANE]),
             "is_prepared": bool(trace.intervals["phase"].isin([Phase.LOAD, Phase.COMPILE]).any()),
             "requests": requests.requests,
             "missing": missing,
@@ -247,16 +247,17 @@ def _without_engine(calls: Calls) -> BoolArray:
 
 def _no_symbols(calls: Calls) -> Iterator[Finding]:
     """Yield a finding where half of the stacks or more have no symbols, so that most work has no name."""
-    engine = calls.analysis.labels.engine
-    has_stack = (calls.trace.samples["stack_id"] >= 0).to_numpy(bool)
+    trace, engine = calls.trace, calls.analysis.labels.engine
+    has_stack = (trace.samples["stack_id"] >= 0).to_numpy(bool)
     is_unknown = engine == ENGINE_CODE[Engine.UNKNOWN]
-    stacks, unknown = int(has_stack.sum()), int((is_unknown & has_stack).sum())
-    if not len(engine) or 2 * unknown < stacks or not is_unknown.any():
+    samples, stacks = trace.count_samples(), trace.count_samples(has_stack)
+    unknown = trace.count_samples(is_unknown & has_stack)
+    if not samples or 2 * unknown < stacks or not is_unknown.any():
         return
     source = calls.trace.samples_source
     is_raw = source in _WITHOUT_SYMBOLS
     numbers: dict[str, Any] = {
-        "samples": len(engine),
+        "samples": samples,
         "stacks": stacks,
         "without_symbols": unknown,
         "table": source,
@@ -273,6 +274,6 @@ def _no_symbols(calls: Calls) -> Iterator[Finding]:
         "certain",
         Basis.SAMPLED,
         numbers=numbers,
-        support=(Support("table", source, "", len(engine)),),
+        support=(Support("table", source, "", samples),),
         actions=(*add, *again, record(calls, "symbols")),
     )

@@ -140,11 +140,11 @@ def _samples(analysis: Analysis) -> dict[str, Any]:
     used = np.unique(trace.stacks.frame_ids)
     return {
         "source": trace.samples_source,
-        "count": len(trace.samples),
+        "count": trace.count_samples(),
         "weight_ns": weight if trace.weight_unit == "ns" else None,
         "weight": weight,
         "weight_unit": trace.weight_unit,
-        "null_stacks": int((stack_ids < 0).sum()),
+        "null_stacks": trace.count_samples((stack_ids < 0).to_numpy(bool)),
         "unique_stacks": int(stack_ids[stack_ids >= 0].nunique()),
         "unsymbolicated_frames": sum(not has_symbol(symbol) for symbol in trace.stacks.symbols[used]),
         "binaries_without_symbols": [

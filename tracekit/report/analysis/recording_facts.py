@@ -79,9 +79,11 @@ def _accelerator_fact(trace: Trace) -> str:
 def _sample_fact(trace: Trace) -> str:
     if not trace.samples_source:
         return "none in this input"
-    weight = format_weight(int(trace.weights.sum()), trace.weight_unit)
     stacks = trace.samples["stack_id"]
-    null = int((stacks < 0).sum())
+    null = trace.count_samples((stacks < 0).to_numpy(bool))
     unique = stacks[stacks >= 0].nunique()
-    fact = f"{len(trace.samples):,} from {trace.samples_source}, {weight}, {unique:,} stacks"
+    fact = f"{trace.count_samples():,} from {trace.samples_source}"
+    if trace.weight_unit != "samples":
+        fact += f", {format_weight(int(trace.weights.sum()), trace.weight_unit)}"
+    fact += f", {unique:,} stacks"
     return f"{fact}, {null:,} without a stack" if null else fact

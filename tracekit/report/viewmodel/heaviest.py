@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tracekit.analysis.engines.codes import sums
 from tracekit.analysis.result import Analysis
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.combinations import blocks
@@ -82,9 +83,9 @@ def _sums_of_stacks(
     stacks, count = trace.samples["stack_id"].to_numpy(), len(trace.stacks) + 1
     weights, samples = np.zeros(count), np.zeros(count, np.int64)
     for block in blocks(len(stacks)):
-        stack, weight = stacks[block] + 1, trace.weights[block]
+        stack, weight, number = stacks[block] + 1, trace.weights[block], trace.sample_counts[block]
         if counted is not None:
-            stack, weight = stack[counted[block]], weight[counted[block]]
+            stack, weight, number = (column[counted[block]] for column in (stack, weight, number))
         weights += np.bincount(stack, weight, count)
-        samples += np.bincount(stack, minlength=count)
+        samples += sums(stack, number, count)
     return weights[1:], samples[1:]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tracekit.analysis.engines.codes import sums
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.engines.ownership import Ownership
 from tracekit.analysis.result import Analysis
@@ -68,18 +69,18 @@ class Track:
 
 def thread_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[ThreadLane]:
     """Return the threads that have samples, in the order of ``lane_threads``."""
-    sums = _thread_sums(analysis)
+    of_threads = _thread_sums(analysis)
     # Everywhere here a thread's slot is its row + 1, so that slot 0 holds the samples without a thread.
-    present = np.flatnonzero(sums.samples.reshape(-1))
+    present = np.flatnonzero(of_threads.samples.reshape(-1))
     planes = _planes(analysis, present, bins, duration_ns)
     lanes = []
     for slot in (lane_threads(analysis) + 1).tolist():
-        engines = np.flatnonzero(sums.samples[slot])
+        engines = np.flatnonzero(of_threads.samples[slot])
         lanes.append(
             ThreadLane(
                 slot - 1,
-                float(sums.weight[slot].sum()),
-                int(sums.samples[slot].sum()),
+                float(of_threads.weight[slot].sum()),
+                int(of_threads.samples[slot].sum()),
                 tuple(engines.tolist()),
                 planes[np.searchsorted(present, slot * len(ENGINES) + engines)],
             )
@@ -105,7 +106,7 @@ def _thread_sums(analysis: Analysis) -> _ThreadSums:
     for block in blocks(len(threads)):
         slot, weight = threads[block] + 1, trace.weights[block]
         pair = slot * engines + labels.engine[block]
-        samples += np.bincount(pair, minlength=slots * engines)
+        samples += sums(pair.astype(np.int64), trace.sample_counts[block], slots * engines)
         weights += np.bincount(pair, weight, slots * engines)
         is_ml = np.isin(labels.engine[block], [ENGINE_CODE[engine] for engine in ML_ENGINES])
         # Parked service threads are of an ML engine and do no work: they must not be listed before threads
@@ -131,10 +132,10 @@ def _planes(analysis: Analysis, present: IntArray, bins: int, duration_ns: int) 
 
 def lane_threads(analysis: Analysis) -> IntArray:
     """Return the threads that have samples, those with the most ML work first; -1 stands for "no thread"."""
-    sums = _thread_sums(analysis)
-    total, counts = sums.weight.sum(axis=1), sums.samples.sum(axis=1)
+    of_threads = _thread_sums(analysis)
+    total, counts = of_threads.weight.sum(axis=1), of_threads.samples.sum(axis=1)
     order = sorted(
-        np.flatnonzero(counts).tolist(), key=lambda slot: (-sums.ml_weight[slot], -total[slot], slot)
+        np.flatnonzero(counts).tolist(), key=lambda slot: (-of_threads.ml_weight[slot], -total[slot], slot)
     )
     return np.array(order, np.int64) - 1
 

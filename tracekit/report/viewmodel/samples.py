@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.call_tree import CallTree
+from tracekit.analysis.engines.codes import sums
 from tracekit.analysis.result import Analysis
 from tracekit.model.combinations import blocks
 from tracekit.model.vocabulary import ENGINES, PHASES
@@ -102,7 +103,7 @@ def _each_sample(analysis: Analysis, lane_of_thread: Ints, tree: CallTree) -> Vi
         # The appended -1 is the node of samples without a stack, whose stack is -1.
         np.append(tree.leaf, -1)[trace.samples["stack_id"].to_numpy(np.int64)[order]],
         trace.weights.astype(np.float64)[order],
-        np.ones(len(order), np.int64),
+        trace.sample_counts[order],
         labels.engine.astype(np.int64)[order],
         labels.phase.astype(np.int64)[order],
         np.append(tree.leaf, -1)[analysis.joined.stack[order]],
@@ -127,11 +128,11 @@ def server_tree(analysis: Analysis) -> WholeTree:
 def _weight_of_stacks(analysis: Analysis) -> Floats:
     """Return the weight of each stack, then that of each joined one, which is in its worker's as well."""
     joined, count = analysis.joined, len(analysis.trace.stacks)
-    sums: Floats = np.zeros(1 + count + len(joined))
+    weight: Floats = np.zeros(1 + count + len(joined))
     for block in blocks(len(joined.stack)):
-        sums += np.bincount(joined.stack[block] + 1, analysis.trace.weights[block], len(sums))
-    sums[1:] += np.bincount(joined.worker, sums[1 + count :], len(sums) - 1)
-    return sums[1:]
+        weight += np.bincount(joined.stack[block] + 1, analysis.trace.weights[block], len(weight))
+    weight[1:] += np.bincount(joined.worker, weight[1 + count :], len(weight) - 1)
+    return weight[1:]
 
 
 def calls_of(analysis: Analysis) -> Calls:
@@ -175,7 +176,7 @@ def run_sums(analysis: Analysis, tree: CallTree) -> NodeSums:
     weight: Floats = np.bincount(
         calls.of_samples, analysis.trace.weights.astype(np.float64), len(calls)
     ).astype(np.float64)
-    number = np.bincount(calls.of_samples, minlength=len(calls))
+    number = sums(calls.of_samples, analysis.trace.sample_counts, len(calls))
     leaf = np.append(tree.leaf, -1)
     return node_sums(calls, leaf[calls.stack], leaf[calls.joined], weight, number)
 
@@ -194,20 +195,20 @@ def _edges(windows: pd.DataFrame, bins: int, width: float) -> Floats:
     return distinct
 
 
-def sums_document(arrays: Arrays, sums: NodeSums | ViewSamples) -> dict[str, Any]:
+def sums_document(arrays: Arrays, rows: NodeSums | ViewSamples) -> dict[str, Any]:
     """Return the header's fields of samples or their sums, and add their arrays to ``arrays``."""
     # 0 where the joined node is the node: most rows of most recordings, which compress to nothing.
-    is_joined = sums.joined != sums.node
-    places = np.where(is_joined, sums.joined + 1, 0) % (1 << 32)  # dropped ones, -1, are above all others
+    is_joined = rows.joined != rows.node
+    places = np.where(is_joined, rows.joined + 1, 0) % (1 << 32)  # dropped ones, -1, are above all others
     joined = {"joined": arrays.add(places, "u4")} if is_joined.any() else {}
     return {
         **joined,
-        "count": len(sums.node),
-        "node": arrays.add(sums.node, "i4"),
-        "weight": arrays.add(sums.weight, _smallest_type(sums.weight)),
-        "number": arrays.add(sums.number, "u4"),
+        "count": len(rows.node),
+        "node": arrays.add(rows.node, "i4"),
+        "weight": arrays.add(rows.weight, _smallest_type(rows.weight)),
+        "number": arrays.add(rows.number, "u4"),
         # Engine and phase share a byte. Phase -1 (none) becomes the number after the last phase.
-        "kind": arrays.add(sums.engine << 4 | sums.phase % (len(PHASES) + 1), "u1"),
+        "kind": arrays.add(rows.engine << 4 | rows.phase % (len(PHASES) + 1), "u1"),
     }
 
 
