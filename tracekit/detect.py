@@ -7,14 +7,24 @@ import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias
 
 from tracekit.errors import InputError, UsageError
-from tracekit.parsers.bundle.container import is_archive, is_archive_head, is_bundle_folder, open_bundle_files
+from tracekit.model.trace import Issue
+from tracekit.parsers.bundle.container import (
+    EXPORT_ENDINGS,
+    ArchiveFiles,
+    is_archive,
+    is_archive_head,
+    is_bundle_folder,
+    open_bundle_files,
+)
+from tracekit.parsers.bundle.files import DamagedFileError
 from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits, require_at_most
 from tracekit.parsers.pack.format import MANIFEST
 from tracekit.parsers.pack.read import is_pack
 from tracekit.parsers.source import Progress, Source
+from tracekit.parsers.xml.packed import ExportFile, PackedExport
 from tracekit.parsers.xml.source import XmlFile, XmlSource
 from tracekit.parsers.xml.stream import STDIN
 
@@ -30,7 +40,6 @@ EXPORT_ADVICE = (
     """ --xpath '/trace-toc/run/data/table[@schema="time-profile"]' --output time-profile.xml"""
 )
 
-_EXPORTS = (".xml", ".xml.gz")
 _BUNDLE_ARCHIVES = tuple(f".trace.{end}" for end in ("zip", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"))
 _FOREIGN_ARCHIVES = {
     b"\x28\xb5\x2f\xfd": "Zstandard",
@@ -64,10 +73,10 @@ def open_source(
 ) -> Source:
     """Open a bundle, a pack, an export, a folder of exports, or several exports; "-" is standard input.
 
-    A bundle may be a folder, or a zip or tar of one. ``schemas`` are the tables that will be read: xctrace
-    exports them at once, others on demand; the rows of a bundle's other tables are not counted. ``symbols``
-    are files and folders with names for frames that have none (docs/symbols.md); ``overlays`` are texts that
-    are laid over the recording by wall clock, each moved by ``offset_ns`` (docs/evidence.md). Raises
+    A bundle and a folder of exports may be in a zip or a tar. ``schemas`` are the tables that will be read:
+    xctrace exports them at once, others on demand; the rows of a bundle's other tables are not counted.
+    ``symbols`` are files and folders with names for frames that have none (docs/symbols.md); ``overlays`` are
+    texts that are laid over the recording by wall clock, each moved by ``offset_ns`` (docs/evidence.md). Raises
     ``LimitError`` for an input that exceeds ``limits``, ``InputError`` for anything else that cannot be read,
     with what to do instead, and ``XctraceError`` when xctrace is required and fails.
     """
@@ -126,12 +135,19 @@ def _open_several(paths: list[str], options: _Options) -> Source:
     return _exports(_shown(common), paths, options, parse_now=False)
 
 
-def _exports(name: str, paths: Sequence[str], options: _Options, *, parse_now: bool) -> XmlSource:
+def _exports(
+    name: str,
+    exports: Sequence[ExportFile],
+    options: _Options,
+    *,
+    parse_now: bool,
+    issues: Sequence[Issue] = (),
+) -> XmlSource:
     """Return the exports of one recording."""
-    require_at_most(name, len(paths), options.limits.documents, "documents")
-    limits = options.limits.shared_by(len(paths))
-    files = [XmlFile(path, options.progress, limits=limits) for path in paths]
-    return XmlSource(name, files, parse_now=parse_now, limits=options.limits)
+    require_at_most(name, len(exports), options.limits.documents, "documents")
+    limits = options.limits.shared_by(len(exports))
+    files = [XmlFile(export, options.progress, limits=limits) for export in exports]
+    return XmlSource(name, files, parse_now=parse_now, limits=options.limits, issues=issues)
 
 
 def _open_standard_input(path: str, options: _Options) -> Source:
@@ -169,7 +185,7 @@ def _open_folder(path: str, options: _Options) -> Source:
     folder = Path(path)
     named = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
     recordings = [entry for entry in named if entry.name.endswith((".trace", *_BUNDLE_ARCHIVES))]
-    exports = [entry for entry in named if entry.name.endswith(_EXPORTS)]
+    exports = [entry for entry in named if entry.name.endswith(EXPORT_ENDINGS)]
     if len(recordings) > 1 or (recordings and exports):
         names = ", ".join(entry.name for entry in [*recordings, *exports][:5])
         raise InputError(path, f"holds more than one recording ({names}).", "Name one of them.")
@@ -186,11 +202,33 @@ def _open_folder(path: str, options: _Options) -> Source:
         raise InputError(
             path, "is a folder without a .trace and without exports (*.xml or *.xml.gz).", EXPORT_ADVICE
         )
-    files = [str(export) for export in exports]
-    source = _exports(_shown(path), files, options, parse_now=False)
+    return _folder_of_exports(path, _shown(path), [str(export) for export in exports], options)
+
+
+def _folder_of_exports(
+    path: str, name: str, exports: Sequence[ExportFile], options: _Options, issues: Sequence[Issue] = ()
+) -> Source:
+    source = _exports(name, exports, options, parse_now=False, issues=issues)
     if not source.toc():
         raise InputError(path, "holds XML files, but no xctrace export.", EXPORT_ADVICE)
     return source
+
+
+def _archived_exports(path: str, files: ArchiveFiles, options: _Options) -> Source:
+    """Return the folder of exports in an archive."""
+
+    def packed(name: str) -> PackedExport:
+        def opened() -> BinaryIO:
+            try:
+                return files.open(name)
+            except DamagedFileError as error:
+                raise InputError(f"{path}/{name}", f"{error.problem}.") from error
+
+        return PackedExport(f"{path}/{name}", opened, files.size(name), files.unpacked_bytes(name))
+
+    _require_auto(path, options)
+    issues = [Issue("warning", "files-ignored", warning) for warning in files.warnings]
+    return _folder_of_exports(path, files.name, [packed(name) for name in files.exports], options, issues)
 
 
 def _refuse_archive(path: str, options: _Options) -> Source:  # noqa: ARG001 - a reader's arguments
@@ -228,6 +266,8 @@ def _open_bundle(path: str, options: _Options) -> Source:
         return exported(tool)
     try:
         files = open_bundle_files(path, _shown(path), options.limits)
+        if isinstance(files, ArchiveFiles) and files.exports:
+            return _archived_exports(path, files, options)
         native = BundleSource(files, path, options.limits, options.schemas)
     except LimitError:
         raise

@@ -61,6 +61,7 @@ FILES = {
     "linked.tar": linked(BUNDLE),
     "damaged.zip": archive({name: content[: len(content) // 2] for name, content in files_of(BUNDLE)}),
     "empty.xml": XML,
+    "cut export.zip": archive({"x/time-profile.xml": EXPORT[:-1000]}),
     "cut.gz": gzip.compress(EXPORT)[:-100],
 }
 FOLDERS = {

@@ -58,7 +58,7 @@ def analyze_command(
     NO_COLOR is set. [1] at a number refers to a note below the table.
 
     INPUT is a .trace (a folder, or a zip or tar of one), a pack (.tracekit.zip), an export (.xml,
-    .xml.gz), a folder of exports of one recording, several such files, or - for standard input.
+    .xml.gz), a folder, zip or tar of exports of one recording, several such files, or - for standard input.
 
     \b
     Examples:

@@ -153,6 +153,7 @@ def sentence(error: BaseException, name: str, path: Path) -> str:
     text = str(error)
     if isinstance(error, InputError) and Path(error.source).name in (path.name, UPLOADED_FILE):
         text = f"{name}: {error.problem} {_for_the_page(error.advice)}".strip()
+    text = text.replace(f"{path / UPLOADED_FILE}/", f"{name}/")  # a file in an archive
     for place in (f"{path}{os.sep}", str(path), f"{path.parent}{os.sep}"):
         text = text.replace(place, "" if place.endswith(os.sep) else name)
     return one_line(text)[:_MAX_SENTENCE_LENGTH]

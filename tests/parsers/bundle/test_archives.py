@@ -153,7 +153,9 @@ def test_two_bundles_in_one_archive(tmp_path: Path) -> None:
 
 def test_an_archive_without_a_bundle(tmp_path: Path) -> None:
     for name, content in (("x.zip", zip_of({"a.txt": b""})), ("x.tar", tar_of({"a.txt": b""}))):
-        assert "is an archive without a .trace bundle in it" in error(write_as(tmp_path, name, content))
+        assert "is an archive without a .trace bundle or exports in it" in error(
+            write_as(tmp_path, name, content)
+        )
 
 
 @pytest.mark.parametrize("keep", [0.2, 0.5, 0.8, 0.999])
@@ -334,7 +336,7 @@ def test_an_archive_of_nothing_but_links_names_them(tmp_path: Path) -> None:
             link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
             archive.addfile(link)
     assert (
-        "without a .trace bundle in it (links and special files are not followed:"
+        "without a .trace bundle or exports in it (links and special files are not followed:"
         " recording.trace/0, recording.trace/1, recording.trace/2 and 2 more)"
     ) in error(write_as(tmp_path, "x.tar", buffer.getvalue()))
 
@@ -394,12 +396,6 @@ def test_a_link_that_leads_to_itself(tmp_path: Path) -> None:
     (tmp_path / "loop.trace").symlink_to(tmp_path / "loop.trace")
     with pytest.raises(InputError, match="loop"):
         open_source(tmp_path / "loop.trace")
-
-
-def test_an_archive_of_exports(tmp_path: Path) -> None:
-    path = write_as(tmp_path, "x.zip", zip_of({"x/time-profile.xml": b"<x/>"}))
-    with pytest.raises(InputError, match="Unpack it and name the folder of exports"):
-        open_source(path)
 
 
 @pytest.mark.integration

@@ -1,12 +1,12 @@
-"""The container of a bundle: a folder, a zip or a tar, as ``BundleFiles``. Nothing is unpacked to the disk.
+"""The container of a recording as ``BundleFiles``: a bundle's folder, or a zip or tar of a bundle or exports.
 
-File names are relative to the bundle and use ``/``:
+Nothing is unpacked to the disk. File names are relative to the bundle, or to the folder of exports:
 
     recordings/X.trace/form.template              a name in an archive or on the disk
     └──── prefix ────┘ form.template              the name inside the bundle
 
-Paths that lead out of the bundle (symbolic links, ``..``, absolute names) are never opened. ``__MACOSX`` and
-``._*`` are metadata that macOS adds to archives and to other file systems; they are ignored.
+Paths that lead out of the recording (symbolic links, ``..``, absolute names) are never opened. ``__MACOSX``
+and ``._*`` are metadata that macOS adds to archives and to other file systems; they are ignored.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import os
 import tarfile
 import zipfile
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -31,6 +32,8 @@ from tracekit.parsers.zip_archive import BoundedZip, is_link
 from tracekit.text import clip, first_of, format_size
 
 _Entry = TypeVar("_Entry")
+
+EXPORT_ENDINGS = (".xml", ".xml.gz")
 
 _BUNDLE_MARKERS = ("form.template", "open.creq", "corespace", "instrument_data")
 """A folder that holds one of these is a bundle."""
@@ -86,9 +89,10 @@ def is_archive_head(head: bytes) -> bool:
 
 
 def open_bundle_files(path: str, display_name: str, limits: Limits = DEFAULT_LIMITS) -> BundleFiles:
-    """Open a bundle's folder, or the one bundle inside an archive; messages use ``display_name``.
+    """Open a bundle's folder, or the one bundle or folder of exports inside an archive (``ArchiveFiles``).
 
-    Raises ``InputError`` when it holds no bundle or several, or exceeds ``limits``.
+    Messages use ``display_name``. Raises ``InputError`` for an archive that holds no recording or several, or
+    exceeds ``limits``.
     """
     if Path(path).is_dir():
         return FolderFiles(path, display_name, limits)
@@ -182,8 +186,42 @@ def _occupied_bytes(path: str) -> int:
     return min(status.st_size, 512 * getattr(status, "st_blocks", status.st_size))
 
 
-class _ZipFiles:
-    """A bundle inside a zip archive, read member by member."""
+class ArchiveFiles(ABC):
+    """A recording inside an archive; ``exports`` are the names of its exports, none of a bundle."""
+
+    name: str
+    exports: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    def _find(
+        self, path: str, display_name: str, entries: dict[str, _Entry], links: Collection[str]
+    ) -> dict[str, _Entry]:
+        """Return the entries of the one recording among those of an archive, by their names in it."""
+        prefix, is_bundle, self.warnings = _find_recording(path, entries, links)
+        self.name = PurePosixPath(prefix).name or display_name
+        inside = _inside(prefix, entries)
+        self.exports = () if is_bundle else tuple(sorted(name for name in inside if _is_export(name)))
+        return inside
+
+    @abstractmethod
+    def names(self) -> Iterable[str]:
+        """See ``BundleFiles``."""
+
+    @abstractmethod
+    def size(self, name: str) -> int:
+        """See ``BundleFiles``."""
+
+    @abstractmethod
+    def unpacked_bytes(self, name: str) -> int:
+        """Return the size of a file without the archive."""
+
+    @abstractmethod
+    def open(self, name: str) -> BinaryIO:
+        """See ``BundleFiles``."""
+
+
+class _ZipFiles(ArchiveFiles):
+    """A zip archive, read member by member."""
 
     def __init__(self, path: str, display_name: str, limits: Limits) -> None:
         self._zip = BoundedZip(path, limits.files)
@@ -193,16 +231,19 @@ class _ZipFiles:
         links = [name for name, entry in entries.items() if is_link(entry)]
         for name in links:
             del entries[name]
+        # A bundle holds zips. Where the outer one is cut off, zipfile reads the directory of one inside.
+        is_inner = min((entry.header_offset for entry in self._zip.infolist()), default=0) > 0
         try:
-            prefix, self.warnings = _find_bundle(path, entries, links)
+            self._entries = self._find(path, display_name, entries, links)
         except InputError:
-            # A bundle holds zips. Where the outer one is cut off, zipfile reads the directory of one inside.
-            if min((entry.header_offset for entry in self._zip.infolist()), default=0):
+            if is_inner:
                 raise zipfile.BadZipFile from None
             raise
-        self.name = PurePosixPath(prefix).name or display_name
-        self._entries = _inside(prefix, entries)
         self._zip_bytes = Path(path).stat().st_size
+        # Files that share their bytes would unpack to many times what the limits allow.
+        overlap = sum(self._entries[name].compress_size for name in self.exports) > self._zip_bytes
+        if self.exports and (is_inner or overlap):
+            raise zipfile.BadZipFile
 
     def names(self) -> Iterable[str]:
         """See ``BundleFiles``."""
@@ -212,6 +253,10 @@ class _ZipFiles:
         """See ``BundleFiles``."""
         # The archive's own claim, which may be larger than the archive.
         return min(self._entries[name].compress_size, self._zip_bytes) if name in self._entries else -1
+
+    def unpacked_bytes(self, name: str) -> int:
+        """See ``ArchiveFiles``; ``ZipFile`` reads no more than that."""
+        return self._entries[name].file_size
 
     def open(self, name: str) -> BinaryIO:
         """See ``BundleFiles``."""
@@ -225,8 +270,8 @@ class _ZipFiles:
             raise DamagedFileError(name, f"cannot be unpacked ({error})") from error
 
 
-class _TarFiles:
-    """A bundle from a tar, its (compressed) files in memory: a tar can only be read from front to back."""
+class _TarFiles(ArchiveFiles):
+    """A tar, its (compressed) files in memory: a tar can only be read from front to back."""
 
     def __init__(self, path: str, display_name: str, limits: Limits) -> None:
         contents: dict[str, bytes] = {}
@@ -247,9 +292,7 @@ class _TarFiles:
                     size = format_size(max_held_bytes)
                     raise LimitError(path, f"has files of more than {size}, which a tar keeps in memory,")
                 contents[name] = archive.read(needed_bytes)
-        prefix, self.warnings = _find_bundle(path, contents, links)
-        self.name = PurePosixPath(prefix).name or display_name
-        self._contents = _inside(prefix, contents)
+        self._contents = self._find(path, display_name, contents, links)
 
     def names(self) -> Iterable[str]:
         """See ``BundleFiles``."""
@@ -258,6 +301,10 @@ class _TarFiles:
     def size(self, name: str) -> int:
         """See ``BundleFiles``."""
         return len(self._contents[name]) if name in self._contents else -1
+
+    def unpacked_bytes(self, name: str) -> int:
+        """See ``ArchiveFiles``."""
+        return len(self._contents[name])
 
     def open(self, name: str) -> BinaryIO:
         """See ``BundleFiles``."""
@@ -276,9 +323,15 @@ def _may_be_read(name: str) -> bool:
     return not any(f"/{part}" in f"/{name}" for part in _UNUSED)
 
 
-def _find_bundle(path: str, names: Iterable[str], links: Collection[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the prefix of the one bundle among an archive's files, and warnings about ignored names."""
-    prefixes: set[str] = set()
+def _find_recording(
+    path: str, names: Iterable[str], links: Collection[str]
+) -> tuple[str, bool, tuple[str, ...]]:
+    """Return the prefix of the one recording among an archive's files, and warnings about ignored names.
+
+    It is a bundle (True), or, in an archive without one, the exports of one folder.
+    """
+    bundles: set[str] = set()
+    exports: set[str] = set()
     outside = 0
     for name in names:
         parts = PurePosixPath(name).parts
@@ -289,18 +342,25 @@ def _find_bundle(path: str, names: Iterable[str], links: Collection[str]) -> tup
             continue
         depth = next((depth for depth, part in enumerate(parts) if part in _BUNDLE_MARKERS), None)
         if depth is not None:
-            prefixes.add("".join(f"{part}/" for part in parts[:depth]))
+            bundles.add("".join(f"{part}/" for part in parts[:depth]))
+        elif parts and _is_export(parts[-1]):
+            exports.add("".join(f"{part}/" for part in parts[:-1]))
+    prefixes = bundles or exports
     if not prefixes:
-        has_exports = any(name.endswith((".xml", ".xml.gz")) for name in names)
-        advice = "Unpack it and name the folder of exports." if has_exports else "Pack the whole X.trace."
         notes = "".join(f" ({warning})" for warning in _link_warnings(links))
-        raise InputError(path, f"is an archive without a .trace bundle in it{notes}.", advice)
+        problem = f"is an archive without a .trace bundle or exports in it{notes}."
+        raise InputError(path, problem, "Pack the whole X.trace.")
     if len(prefixes) > 1:
-        bundles = ", ".join(sorted(prefix.rstrip("/") or "." for prefix in prefixes)[:5])
-        problem = f"holds {len(prefixes)} bundles ({bundles})."
+        listed = ", ".join(sorted(prefix.rstrip("/") or "." for prefix in prefixes)[:5])
+        problem = f"holds {len(prefixes)} {'bundles' if bundles else 'folders of exports'} ({listed})."
         raise InputError(path, problem, "Unpack it and name one of them.")
     warnings = [f"names that lead out of the archive were ignored: {outside:,}"] if outside else []
-    return prefixes.pop(), (*warnings, *_link_warnings(links))
+    return prefixes.pop(), bool(bundles), (*warnings, *_link_warnings(links))
+
+
+def _is_export(name: str) -> bool:
+    """Return whether a name is one of an export in a recording's folder, not in a folder below it."""
+    return name.endswith(EXPORT_ENDINGS) and not name.startswith(".") and "/" not in name
 
 
 def _link_warnings(links: Collection[str]) -> list[str]:

@@ -13,6 +13,7 @@ from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits, require_
 from tracekit.parsers.source import Progress
 from tracekit.parsers.xml.accelerator import AcceleratedReader, reader_in_use
 from tracekit.parsers.xml.index import DocumentIndex
+from tracekit.parsers.xml.packed import ExportFile
 from tracekit.parsers.xml.reader import DocumentReader, NotAnExportError, Parsed
 from tracekit.parsers.xml.stream import STDIN, DocumentStream, SpoolFullError, open_bytes
 from tracekit.parsers.xml.value_store import QueryResult
@@ -23,12 +24,12 @@ _MAX_UNSUPPORTED = 8
 
 
 def read_documents(
-    path: str, progress: Progress | None = None, limits: Limits = DEFAULT_LIMITS
+    export: ExportFile, progress: Progress | None = None, limits: Limits = DEFAULT_LIMITS
 ) -> list[Parsed]:
-    """Read every document of a file ("-" is standard input); raises what ``Documents.read`` does."""
-    with open_bytes(path, progress, limits) as chunks:
+    """Read every document of a file; raises what ``Documents.read`` does."""
+    with open_bytes(export, progress, limits) as chunks:
         rewind = chunks.rewind if chunks.can_rewind else None
-        name = STANDARD_INPUT if path == STDIN else path
+        name = STANDARD_INPUT if export == STDIN else str(export)
         return Documents(name, limits=limits, stored_bytes=chunks.stored_bytes).read(chunks, rewind)
 
 

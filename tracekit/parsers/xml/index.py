@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
+from tracekit.parsers.xml.packed import ExportFile
 from tracekit.parsers.xml.stream import DocumentStream, open_bytes
 
 # '<' is escaped in text and attributes, so these byte strings are markup, unless `exact` is false.
@@ -112,11 +113,12 @@ def table_place(xpath: str) -> tuple[int, int]:
     return (int(place[1]), int(place[2])) if place else (1, 0)
 
 
-def index_file(path: str, limits: Limits = DEFAULT_LIMITS) -> list[DocumentIndex]:
+def index_file(export: ExportFile, limits: Limits = DEFAULT_LIMITS) -> list[DocumentIndex]:
     """Return one index per document of the file; raises ``LimitError`` for too many documents or tables."""
     indexes: list[DocumentIndex] = []
     tables = rows = 0  # in the documents before the current one
-    with open_bytes(path, limits=limits) as chunks:
+    path = str(export)
+    with open_bytes(export, limits=limits) as chunks:
         stream = DocumentStream(chunks)
         while stream.skip_blank():
             index = DocumentIndex()

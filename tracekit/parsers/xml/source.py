@@ -13,6 +13,7 @@ from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
 from tracekit.parsers.source import Progress
 from tracekit.parsers.xml.documents import read_documents
 from tracekit.parsers.xml.index import DocumentIndex, IndexedTable, index_file
+from tracekit.parsers.xml.packed import ExportFile
 from tracekit.parsers.xml.reader import NotAnExportError, Parsed
 from tracekit.parsers.xml.table import build_table
 from tracekit.parsers.xml.toc import Contents
@@ -22,17 +23,18 @@ from tracekit.parsers.xml.value_store import QueryResult
 class XmlFile:
     """A file of exports: indexed quickly from its bytes, parsed when its rows are needed.
 
-    With ``documents``, which were parsed before, there is no file, and ``path`` is their name in messages.
+    With ``documents``, which were parsed before, there is no file, and ``file`` is their name in messages.
     """
 
     def __init__(
         self,
-        path: str,
+        file: ExportFile,
         progress: Progress | None = None,
         documents: Sequence[Parsed] | None = None,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
-        self.path = path
+        self.path = str(file)
+        self._file = file
         self._limits = limits
         self._progress = progress
         self._documents = documents
@@ -41,13 +43,13 @@ class XmlFile:
     def documents(self) -> Sequence[Parsed]:
         """Return the parsed documents."""
         if self._documents is None:
-            self._documents = read_documents(self.path, self._progress, self._limits)
+            self._documents = read_documents(self._file, self._progress, self._limits)
         return self._documents
 
     def index(self) -> list[DocumentIndex]:
         """Return each document's tables and row counts; from the bytes alone as long as nothing is parsed."""
         if self._indexes is None and self._documents is None:
-            indexes = index_file(self.path, self._limits)
+            indexes = index_file(self._file, self._limits)
             # Anything but a plain, complete list of rows needs the parser, which may refuse it.
             if indexes and all(index.tables and index.exact and index.closed for index in indexes):
                 self._indexes = indexes
@@ -82,11 +84,17 @@ class XmlSource:
     """The exports of one recording. Implements ``parsers.source.Source``."""
 
     def __init__(
-        self, name: str, files: Sequence[XmlFile], *, parse_now: bool, limits: Limits = DEFAULT_LIMITS
+        self,
+        name: str,
+        files: Sequence[XmlFile],
+        *,
+        parse_now: bool,
+        limits: Limits = DEFAULT_LIMITS,
+        issues: Sequence[Issue] = (),
     ) -> None:
         """Index ``files``; ``parse_now`` reads everything at once, as standard input must be."""
         self.name = name
-        self._issues: list[Issue] = []
+        self._issues = list(issues)
         self._files = self._readable(files, parse_now)
         self._require_few(limits)
         self._contents = self._tables_of_contents()

@@ -23,6 +23,7 @@ from typing import BinaryIO, Self
 from tracekit.errors import InputError
 from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits
 from tracekit.parsers.source import Progress
+from tracekit.parsers.xml.packed import ExportFile, PackedBytes, PackedExport
 from tracekit.text import format_size
 
 CHUNK_BYTES = 1 << 17
@@ -43,14 +44,22 @@ _BLANK = re.compile(rb"(?:\s|\xef\xbb\xbf)*")
 
 @contextmanager
 def open_bytes(
-    path: str, progress: Progress | None = None, limits: Limits = DEFAULT_LIMITS
+    export: ExportFile, progress: Progress | None = None, limits: Limits = DEFAULT_LIMITS
 ) -> Iterator[FileBytes]:
-    """Yield an iterator over the unpacked bytes of ``path`` ("-" is standard input) in chunks.
+    """Yield an iterator over the unpacked bytes of a file in chunks.
 
-    Raises ``InputError`` when the file cannot be read, is not a regular file or pipe, or is a damaged gzip.
+    Raises ``InputError`` when the file cannot be read, is not a regular file or pipe, or is damaged where it
+    is compressed, and ``LimitError`` when it unpacks to more than ``limits`` allow.
     """
-    with _open_raw(path) as raw:
-        yield FileBytes(raw, path, progress, limits)
+    if isinstance(export, PackedExport):
+        # A member has the size that the archive's directory states: more is not unpacked, and less is damage.
+        if export.size_bytes > (max_bytes := limits.unpacked_bytes(export.stored_bytes)):
+            raise LimitError(export.path, f"unpacks to more than {format_size(max_bytes)}")
+        with PackedBytes(export) as packed:
+            yield FileBytes(packed, export.path, progress, limits)
+        return
+    with _open_raw(export) as raw:
+        yield FileBytes(raw, export, progress, limits)
 
 
 @contextmanager
@@ -71,15 +80,18 @@ def _open_raw(path: str) -> Iterator[BinaryIO]:
 
 
 class FileBytes:
-    """Iterates over the unpacked bytes of an open file; a regular file can be rewound."""
+    """Iterates over the unpacked bytes of an open file; a pipe cannot be rewound."""
 
-    def __init__(self, raw: BinaryIO, name: str, progress: Progress | None, limits: Limits) -> None:
+    def __init__(
+        self, raw: BinaryIO | PackedBytes, name: str, progress: Progress | None, limits: Limits
+    ) -> None:
         self._raw = raw
         self._name = name
         self._limits = limits
         self._progress = progress
         self._done_bytes = 0
-        self._total_bytes = _size(raw)
+        self._most_stored_bytes = raw.stored_bytes if isinstance(raw, PackedBytes) else sys.maxsize
+        self._total_bytes = raw.size_bytes if isinstance(raw, PackedBytes) else _size(raw)
         self._start = raw.tell() if self._total_bytes is not None and raw.seekable() else None
         self._counting = counting = _CountingReader(raw)
         self._is_packed = counting.first(len(_GZIP)) == _GZIP
@@ -93,7 +105,7 @@ class FileBytes:
 
     def stored_bytes(self) -> int:
         """Return how many bytes of the file itself were read, before unpacking."""
-        return max(self._done_bytes, self._counting.done)
+        return min(max(self._done_bytes, self._counting.done), self._most_stored_bytes)
 
     @property
     def can_rewind(self) -> bool:
@@ -124,7 +136,8 @@ class FileBytes:
                 while chunk := unpacked.read(CHUNK_BYTES):
                     unpacked_bytes += len(chunk)
                     # Of what was read so far, because the size of a pipe is unknown.
-                    if unpacked_bytes > (max_bytes := self._limits.unpacked_bytes(counting.done)):
+                    stored_bytes = min(counting.done, self._most_stored_bytes)
+                    if unpacked_bytes > (max_bytes := self._limits.unpacked_bytes(stored_bytes)):
                         raise LimitError(self._name, f"unpacks to more than {format_size(max_bytes)}")
                     yield chunk
                     self._report(counting.done)
@@ -158,7 +171,7 @@ def _size(raw: BinaryIO) -> int | None:
 class _CountingReader(io.RawIOBase):
     """Counts the bytes taken from the file itself, before any unpacking, for the progress display."""
 
-    def __init__(self, raw: BinaryIO, position: int = 0) -> None:
+    def __init__(self, raw: BinaryIO | PackedBytes, position: int = 0) -> None:
         # read1: of a pipe, what has arrived already, so that it is parsed while more is written.
         self._read = getattr(raw, "read1", raw.read)
         self._ahead = b""
