@@ -78,9 +78,9 @@ def tables_command(
     escaped, and text that begins like a formula gets a leading '. --raw leaves text as it was recorded.
 
     INPUT is a .trace (a folder, or a zip or tar of one), a pack (.tracekit.zip), an export (.xml,
-    .xml.gz), a folder, zip or tar of exports of one recording, several such files, or - for standard input. Tables of any
-    schema are read. Prompts and answers of a language model (Foundation Models tables) are hidden without
-    --private.
+    .xml.gz), a folder, zip or tar of exports of one recording, several such files, or - for standard input.
+    Tables of any schema are read. Prompts and answers of a language model (Foundation Models tables) are
+    hidden without --private.
 
     \b
     Examples:
