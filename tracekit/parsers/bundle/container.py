@@ -360,7 +360,7 @@ def _find_recording(
 
 def _is_export(name: str) -> bool:
     """Return whether a name is one of an export in a recording's folder, not in a folder below it."""
-    return name.endswith(EXPORT_ENDINGS) and not name.startswith(".") and "/" not in name
+    return name.endswith(EXPORT_ENDINGS) and not name.startswith(".") and not {"/", "\\"} & set(name)
 
 
 def _link_warnings(links: Collection[str]) -> list[str]:
