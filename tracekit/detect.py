@@ -77,8 +77,8 @@ def open_source(
     xctrace exports them at once, others on demand; the rows of a bundle's other tables are not counted.
     ``symbols`` are files and folders with names for frames that have none (docs/symbols.md); ``overlays`` are
     texts that are laid over the recording by wall clock, each moved by ``offset_ns`` (docs/evidence.md).
-    Raises ``LimitError`` for an input that exceeds ``limits``, ``InputError`` for anything else that cannot be
-    read, with what to do instead, and ``XctraceError`` when xctrace is required and fails.
+    Raises ``LimitError`` for an input that exceeds ``limits``, ``InputError`` for anything else that cannot
+    be read, with what to do instead, and ``XctraceError`` when xctrace is required and fails.
     """
     paths = [os.fspath(path)] if isinstance(path, (str, os.PathLike)) else [os.fspath(part) for part in path]
     options = _Options(progress, via, schemas, limits)

@@ -18,8 +18,8 @@ _TAR_MAGIC_OFFSET = 257
 _MAGIC = ((b"PK\x03\x04", "zip"), (b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ\x00", "xz"))
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _READABLE_INPUTS = (
-    "Add a .trace (a folder, a zip or a tar), a pack (.tracekit.zip), or what xctrace exported (XML, gzip, or a"
-    " zip of these)."
+    "Add a .trace (a folder, a zip or a tar), a pack (.tracekit.zip), or what xctrace exported (XML, gzip, or"
+    " a zip of these)."
 )
 _MAX_FILES = 200_000
 
