@@ -152,10 +152,15 @@ def _files(options: AnalysisOptions) -> dict[str, GivenFile]:
             except OSError as error:
                 raise UsageError(f"{path} cannot be read: {error.strerror or error}.") from error
     if options.symbols:
-        from dashboard.library.symbol_files import zip_of
+        from dashboard.library.packed_files import zip_of
 
         listed = ", ".join(Path(path).name for path in options.symbols)
         files["symbols"] = GivenFile(listed, zip_of(options.symbols))
+    if options.overlays:
+        from dashboard.library.packed_files import zip_of_texts
+
+        listed = ", ".join(Path(path).name for path in options.overlays)
+        files["with"] = GivenFile(listed, zip_of_texts(options.overlays))
     return files
 
 

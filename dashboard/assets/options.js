@@ -13,6 +13,8 @@ const OPTION_CHOICES = [
   ["Samples", (choices) => choices.samples_source || "none", ["samples"], (choices) => choices.samples?.length > 1],
   ["Calls from", () => "automatic", ["windows", "window-signpost", "window", "windows-csv"], () => true],
   ["Symbols", () => "", ["symbols"], () => false],
+  ["Laid over", () => "", ["with"], () => false],
+  ["Moved by", () => "", ["offset"], () => false],
   ["Rules", () => "built-in", ["markers"], () => true],
   ["Compute units", () => "", ["compute-units"], () => false],
 ];

@@ -60,6 +60,8 @@ function createFields(choices, options) {
   const csv = fileField("CSV file", ".csv,text/csv", options[WINDOWS_CSV], "start_ns, end_ns and maybe label in the first line");
   const rules = fileField("Rules", ".toml", options[RULES_FILE], "Your own rules (TOML), tried before the built-in ones");
   const units = listField("Compute units", [["", "as recorded"], ...COMPUTE_UNITS.map((name) => [name, name])], options["compute-units"] ?? "");
+  const offset = labelled("Move laid-over texts by", make("input", { type: "text", value: options.offset ?? "", placeholder: "1.5s, -200ms" }));
+  offset.element.hidden = !("with" in options);
   const ofSource = { [SIGNPOSTS]: signposts, [RANGES]: ranges, [WINDOWS_CSV]: csv };
 
   function show() {
@@ -74,9 +76,9 @@ function createFields(choices, options) {
   source.control.addEventListener("change", show);
   run.control.addEventListener("change", show);
   show();
-  const byName = { run, process, thread, samples, windows: source, [RULES_FILE]: rules, "compute-units": units };
+  const byName = { run, process, thread, samples, offset, windows: source, [RULES_FILE]: rules, "compute-units": units };
   return {
-    elements: [run, process, thread, samples, source, signposts, ranges, csv, rules, units].map(({ element }) => element),
+    elements: [run, process, thread, samples, source, signposts, ranges, csv, rules, units, offset].map(({ element }) => element),
     focus: (name) => (byName[name] ?? source).control.focus(),
     options() {
       const chosen = { run: run.control.value, process: process.control.value, thread: thread.control.value, samples: samples.control.value, "compute-units": units.control.value };
@@ -86,7 +88,8 @@ function createFields(choices, options) {
       else if (from === WINDOWS_CSV) chosen[WINDOWS_CSV] = csv.kept();
       else chosen.windows = from;
       chosen[RULES_FILE] = rules.kept();
-      chosen.symbols = options.symbols; // added and removed elsewhere on the page
+      for (const name of ["symbols", "with"]) chosen[name] = options[name]; // added and removed elsewhere on the page
+      chosen.offset = offset.control.value.trim();
       if (from in ofSource && isNothing(chosen[from]) && !(from === WINDOWS_CSV && csv.control.files.length > 0)) throw new Error("Choose the calls: a signpost, a range or a file.");
       return Object.fromEntries(Object.entries(chosen).filter(([, value]) => !isNothing(value)));
     },

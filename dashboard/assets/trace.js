@@ -15,7 +15,7 @@ import { showSampleList } from "./sample_list.js";
 import { fetchSections } from "./sections.js";
 import { sourceOf } from "./sources.js";
 import { showTables } from "./tables.js";
-import { showSymbolsUpload } from "./symbols_upload.js";
+import { showFileSection } from "./file_section.js";
 import { createWorkbench } from "./workbench.js";
 
 export async function showRecording(element) {
@@ -26,7 +26,7 @@ export async function showRecording(element) {
     const view = fetchResult(`${address}/view`, (response) => response.arrayBuffer());
     view.catch(() => {}); // reported below, once the sections are shown
     const report = await fetchSections(`${address}/sections`);
-    const own = [sectionOf("timeline", "Timeline", make("p", { className: "note no-script" }, "Loading …")), sectionOf("samples", "Samples"), sectionOf("tables", "Tables"), sectionOf("symbols", "Symbols"), make("section", { id: "notes", "aria-labelledby": "notes-heading" })];
+    const own = [sectionOf("timeline", "Timeline", make("p", { className: "note no-script" }, "Loading …")), sectionOf("samples", "Samples"), sectionOf("tables", "Tables"), sectionOf("symbols", "Symbols"), sectionOf("overlays", "Laid over"), make("section", { id: "notes", "aria-labelledby": "notes-heading" })];
     const bench = createWorkbench(document.getElementById("bench"), [...report, ...own]);
     showHeadline(document.getElementById("headline"), report);
     const read = readView(await view);
@@ -40,7 +40,8 @@ export async function showRecording(element) {
     const { store, source } = startPage(read, given, arrange, libraryKeeper(address.split(".")[0]));
     options = showOptions(document.getElementById("options"), { analysis: element.dataset.recording, awaited: element.dataset.awaited, store });
     linkAdvice(options);
-    showSymbolsUpload(document.getElementById("symbols"), options.analyseWithFile);
+    showFileSection(document.getElementById("symbols"), "symbols", options.analyseWithFile);
+    showFileSection(document.getElementById("overlays"), "with", options.analyseWithFile);
     addEventListener(SERVER_IS_BACK, () => source.retry());
     showSampleList(document.getElementById("samples"), { address, view: read, store });
     const drawn = createDrawnLanes({ address, source, store, announce: (text) => (status.textContent = text) });

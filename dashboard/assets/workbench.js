@@ -10,7 +10,7 @@ const TABS = [
   ["flame", "Flame graph", ["flame"]],
   ["samples", "Samples", ["samples", "stacks"]],
   ["tables", "Tables", ["tables"]],
-  ["evidence", "Evidence", ["evidence", "symbols", "recording", "issues"]],
+  ["evidence", "Evidence", ["evidence", "symbols", "overlays", "recording", "issues"]],
 ];
 const WIDE = "(min-width: 1800px)";
 const HAS_PANES = "(min-width: 900px) and (min-height: 560px)"; // as in dashboard.css

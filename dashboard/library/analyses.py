@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from dashboard.errors import Busy, Conflict, NotFound, TooLarge
-from dashboard.library import symbol_files
+from dashboard.library import packed_files
 from dashboard.library.catalog import UNFINISHED, Catalog
 from dashboard.library.names import shown_name
 from dashboard.library.reading_results import OF_VARIANT, facts_of
 from dashboard.library.store import Store
-from dashboard.library.variants import FILES, Variant, new_variant
+from dashboard.library.variants import FILES, PACKED, Variant, new_variant
 from tracekit.cli.analysis_options import AnalysisOptions, Values, values_id
 from tracekit.errors import TracekitError, UsageError
 
@@ -174,7 +174,7 @@ def _checked(values: Mapping[str, Any], files: Mapping[str, GivenFile], drafts: 
     for name, file in files.items():
         if name not in FILES:
             raise UsageError(f"No file belongs to '{shown_name(name)}'.")
-        most_bytes = symbol_files.MOST_BYTES if name == "symbols" else _MOST_FILE_BYTES
+        most_bytes = packed_files.MOST_BYTES if name in PACKED else _MOST_FILE_BYTES
         if len(file.content) > most_bytes:
             raise TooLarge(f"{shown_name(file.name)} is larger than {most_bytes >> 20} MB.")
         path = drafts / FILES[name]

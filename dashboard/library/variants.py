@@ -11,8 +11,16 @@ from pathlib import Path
 
 from tracekit.cli.analysis_options import AnalysisOptions, Values
 
-FILES = {"windows-csv": "windows.csv", "markers": "markers.toml", "symbols": "symbols.zip"}
+FILES = {
+    "windows-csv": "windows.csv",
+    "markers": "markers.toml",
+    "symbols": "symbols.zip",
+    "with": "with.zip",
+}
 """The options whose values are files, with the names of their copies in the variant's folder."""
+
+PACKED = ("symbols", "with")
+"""The options whose files are kept as one zip."""
 
 
 @dataclass(frozen=True)

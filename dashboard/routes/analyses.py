@@ -4,7 +4,8 @@ GET    /api/recordings/<analysis>/choices              → the inventory of the 
 GET    /api/recordings/<id>/analyses                   → {"default", "analyses": […]}
 POST   /api/recordings/<id>/analyses                   {"options", "files": {option: {"name", "text"}}}
                                                        → 202 the analysis; {"id": ""} without options;
-                                                       a file of symbols has "base64" instead of "text"
+                                                       a file of symbols, or a text laid over the
+                                                       recording, has "base64" instead of "text"
 GET    /api/recordings/<id>/analyses/<variant>         → the analysis
 POST   /api/recordings/<id>/analyses/<variant>/<act>   cancel, again → the analysis
 DELETE /api/recordings/<id>/analyses/<variant>         → 204
@@ -22,14 +23,16 @@ from dashboard.errors import NotFound, TooLarge
 from dashboard.library.analyses import GivenFile
 from dashboard.library.library import Library
 from dashboard.library.names import shown_name
+from dashboard.library.packed_files import as_zip, text_as_zip
 from dashboard.library.run_inventory import INVENTORY, read_inventory
-from dashboard.library.symbol_files import as_zip
-from dashboard.library.variants import Variant, described
+from dashboard.library.variants import PACKED, Variant, described
 from tracekit.errors import UsageError
 
 _MOST_BYTES = 16 << 20
-"""Of a request: two files of 2 MB, with JSON's escapes, or one of symbols in base64."""
-_FILES_FORM = "files is an object of files by options, each with name and text, or base64 for symbols."
+"""Of a request: two files of 2 MB, with JSON's escapes, or one in base64."""
+_FILES_FORM = (
+    "files is an object of files by options, each with name and text, or base64 for symbols and with."
+)
 
 
 def register(server: Flask, library: Library) -> None:
@@ -108,12 +111,13 @@ def _files(value: Any) -> dict[str, GivenFile]:
 def _file(option: str, file: Any) -> GivenFile:
     if not isinstance(file, dict) or not isinstance(file.get("name"), str):
         raise UsageError(_FILES_FORM)
-    if option == "symbols" and isinstance(file.get("base64"), str):
+    if option in PACKED and isinstance(file.get("base64"), str):
         try:
             content = base64.b64decode(file["base64"], validate=True)
         except ValueError:
             raise UsageError(_FILES_FORM) from None
-        return GivenFile(file["name"], as_zip(shown_name(file["name"]), content))
+        pack = as_zip if option == "symbols" else text_as_zip
+        return GivenFile(file["name"], pack(shown_name(file["name"]), content))
     if not isinstance(file.get("text"), str):
         raise UsageError(_FILES_FORM)
     return GivenFile(file["name"], file["text"].encode("utf-8", "replace"))

@@ -68,17 +68,38 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     ),
     symbols_option,
 )
+_OVERLAYS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
+    click.option(
+        "--with",
+        "overlays",
+        multiple=True,
+        type=click.Path(),
+        metavar="FILE",
+        help="A text of the same time, joined with the recording by wall clock: the output of log show,"
+        " powermetrics, spindump and the like (docs/evidence.md), or a zip of such. Repeatable.",
+    ),
+    click.option(
+        "--offset",
+        metavar="TIME",
+        help="Move the texts of --with, where a clock was wrong: 1.5s, -200ms, 2h.",
+    ),
+)
 _READING = (via_option, limits_option)
 
 
 def analysis_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options; the command gets their values as ``options``, an ``AnalysisOptions``."""
+    return _with(command, (*_OPTIONS, *_OVERLAYS, *_READING))
+
+
+def side_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that apply to several recordings at once: a text belongs to one of them only."""
     return _with(command, (*_OPTIONS, *_READING))
 
 
 def analysis_choices(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say what is analyzed, without those that say how a file is read."""
-    return _with(command, _OPTIONS)
+    return _with(command, (*_OPTIONS, *_OVERLAYS))
 
 
 def _with(
@@ -119,6 +140,8 @@ def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool =
                 options.via,
                 options.limits,
                 options.symbols,
+                options.overlays,
+                options.offset_ns,
             )
     process = options.process
     if redact and process is not None and not process.isdecimal():
@@ -176,6 +199,15 @@ def _redacted_trace(inputs: tuple[str, ...], options: AnalysisOptions, progress:
     from tracekit.redact.source import redacted
 
     source = read_into_memory(
-        open_source(inputs, progress, options.via, READ_TABLES, options.limits, options.symbols)
+        open_source(
+            inputs,
+            progress,
+            options.via,
+            READ_TABLES,
+            options.limits,
+            options.symbols,
+            options.overlays,
+            options.offset_ns,
+        )
     )
     return trace_of(redacted(source, options.process), options.run, options.samples)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -36,6 +37,7 @@ class AnalysisOptions:
     """The values of the options; the defaults are those of ``tracekit analyze``.
 
     ``manual``, ``windows_csv``, ``signposts`` and ``windows`` are four ways to choose the windows.
+    ``overlays`` are texts that are laid over the recording, each moved by ``offset``, such as "-200ms".
     ``via`` and ``limits`` say how a file is read, not what of it is analyzed: they are no part of
     ``values``.
     """
@@ -51,14 +53,24 @@ class AnalysisOptions:
     markers: str | None = None
     compute_units: str | None = None
     symbols: tuple[str, ...] = ()
+    overlays: tuple[str, ...] = ()
+    offset: str | None = None
     via: Via = "auto"
     limits: Limits = DEFAULT_LIMITS
 
     def check(self) -> None:
-        """Raise ``UsageError`` if the windows are chosen in more than one way."""
+        """Raise ``UsageError`` for windows that are chosen in more than one way, and for a useless offset."""
         given = bool(self.manual or self.windows_csv)
         if given + bool(self.signposts) + (self.windows != "auto") > 1:
             raise UsageError("Give windows in one way: --windows, --window-signpost, or windows of your own.")
+        if self.offset is not None and not self.overlays:
+            raise UsageError("--offset moves the texts of --with: name one.")
+        _ = self.offset_ns
+
+    @property
+    def offset_ns(self) -> int:
+        """The offset in nanoseconds; raises ``UsageError`` for a text that is none."""
+        return 0 if self.offset is None else _offset_ns(self.offset)
 
     def values(self) -> Values:
         """Return the options that differ from their defaults, by their names, in the order of the names."""
@@ -108,6 +120,8 @@ NAMES = {
     "markers": "markers",
     "compute_units": "compute-units",
     "symbols": "symbols",
+    "overlays": "with",
+    "offset": "offset",
 }
 """The name of each field on the command line and in ``values``."""
 _FIELDS = {name: field for field, name in NAMES.items()}
@@ -117,6 +131,21 @@ def values_id(values: Mapping[str, Any]) -> str:
     """Return 16 hex digits that are equal for equal values, in whatever order."""
     text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+_OFFSET = re.compile(r"(?P<sign>[+-]?)(?P<number>\d{1,9}(?:\.\d{1,9})?)(?P<unit>ms|s|m|h)\Z", re.ASCII)
+_UNIT_NS = {"ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3_600 * 10**9}
+_LONGEST_OFFSET_NS = 366 * 24 * _UNIT_NS["h"]
+
+
+def _offset_ns(text: str) -> int:
+    match = _OFFSET.match(text)
+    offset_ns = round(float(match["number"]) * _UNIT_NS[match["unit"]]) if match else _LONGEST_OFFSET_NS + 1
+    if match is None or offset_ns > _LONGEST_OFFSET_NS:
+        raise UsageError(
+            f"--offset is a time such as 1.5s, -200ms or 2h, at most a year, not '{_shown(text)}'."
+        )
+    return -offset_ns if match["sign"] == "-" else offset_ns
 
 
 def _shown(value: object) -> str:
@@ -180,4 +209,6 @@ _CHECKS: dict[str, Callable[[str, object], Any]] = {
     "markers": _text,
     "compute_units": _one_of(COMPUTE_UNITS),
     "symbols": _texts,
+    "overlays": _texts,
+    "offset": _text,
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli.analysing import analyse, analysis_options
+from tracekit.cli.analysing import analyse, side_options
 from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.intervals import (
     PERCENT,
@@ -59,7 +59,7 @@ _FORMATS = {".html": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
     show_default=True,
     help="The first sentence reports no change of the p50 below this.",
 )
-@analysis_options
+@side_options
 @click.option(
     "--format",
     "format_",

@@ -153,7 +153,7 @@ ENGINE_LOG = Columns(
         "subsystem": "category",
         "pid": "int64",
         "tid": "int64",
-        "source": "category",
+        "source": "category",  # the schema, or the name of a text that was laid over the recording
     }
 )
 THREAD_STATES = Columns(

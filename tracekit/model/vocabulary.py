@@ -73,6 +73,10 @@ LOG_KINDS: tuple[LogKind, ...] = tuple(LogKind)
 LOGGED_WITHIN_NS = 1_000_000
 """A choice: a client is woken by a request that is done and writes its line within this time."""
 
+CLOCKS_WITHIN_NS = 10_000_000
+"""A choice: a text that is laid over a recording is off by less. Both state their times to a millisecond, and
+the wall clock is slewed by less than that in a recording."""
+
 ENGINES: tuple[Engine, ...] = tuple(Engine)
 SERVING: tuple[Engine, ...] = tuple(engine for engine in Engine if engine.serves_inference)
 """The engines that a verdict can name, the first of ``ENGINES``."""

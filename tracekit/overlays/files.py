@@ -26,7 +26,7 @@ def open_texts(
     """Read each text. Raises ``InputError`` for a file that is none, and ``LimitError`` for too many."""
     texts = []
     for path in paths:
-        for place in _places(os.fspath(path)):
+        for place in places_of(os.fspath(path)):
             recognised = recognise(place)
             if recognised is None:
                 raise InputError(place.name, "is no text that can be laid over a recording.", _ADVICE)
@@ -34,8 +34,8 @@ def open_texts(
     return texts
 
 
-def _places(path: str) -> Iterator[TextPlace]:
-    """Yield the file, or each file of a zip."""
+def places_of(path: str) -> Iterator[TextPlace]:
+    """Yield the file, or each file of a zip; raises ``InputError`` for a path that is no file."""
     name = Path(path).name
     if path == STDIN or not zipfile.is_zipfile(path):
         if path != STDIN and not Path(path).is_file():

@@ -69,19 +69,22 @@ class OverlaidSource:
             number = report.info.run
             schemas = list(dict.fromkeys(info.schema for info in report.tables))
             tables = [table for schema in schemas for table in text.tables(schema, number)]
+            is_marked = False
             if not tables or all(table.schema == STACK_COUNTS for table in tables):
-                tables = [_mark(report.info)]
+                tables, is_marked = [_mark(report.info)], True
             refusals = []
             for run in self._runs:
                 alignment = align(run.info, report.info, tables, offset_ns)
                 if isinstance(alignment, Alignment):
-                    self._add(run, text, tables, alignment)
+                    self._add(run, text, tables, alignment, is_marked)
                 else:
                     refusals.append(alignment)
             if len(refusals) == len(self._runs):
                 raise InputError(text.name, *refusals[0])
 
-    def _add(self, run: RunInfo, text: Source, tables: Sequence[Table], alignment: Alignment) -> None:
+    def _add(
+        self, run: RunInfo, text: Source, tables: Sequence[Table], alignment: Alignment, is_marked: bool
+    ) -> None:
         number = run.info.run
         left_out = 0
         for table in tables:
@@ -94,6 +97,8 @@ class OverlaidSource:
                 replace(shifted, rows=kept, run=number, attributes=attributes)
             )
         message = alignment.message(text.name, left_out)
+        if is_marked:
+            message += f". Its samples have no times: tracekit analyze {text.name} shows its threads"
         self._issues.setdefault(number, []).extend((Issue("info", "laid-over", message), *text.issues()))
 
 

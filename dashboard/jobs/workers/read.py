@@ -116,7 +116,12 @@ def read(
     single = path / UPLOADED_FILE
     inputs = [path] if not uploaded else [single] if single.is_file() else openable(path, name)
     source = open_source(
-        inputs if len(inputs) > 1 else inputs[0], channel, schemas=READ_TABLES, symbols=options.symbols
+        inputs if len(inputs) > 1 else inputs[0],
+        channel,
+        schemas=READ_TABLES,
+        symbols=options.symbols,
+        overlays=options.overlays,
+        offset_ns=options.offset_ns,
     )
     trace = trace_of(source, options.run, options.samples, any_table=True)
     if uploaded:  # its name on the disk is one of the library's

@@ -11,8 +11,9 @@ import pandas as pd
 from tracekit.analysis.engines.codes import rows_by
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.content import Content
+from tracekit.model.schemas import OS_LOG, SIGNPOST_EVENTS
 from tracekit.model.trace import Trace
-from tracekit.model.vocabulary import LOGGED_WITHIN_NS, LogKind
+from tracekit.model.vocabulary import CLOCKS_WITHIN_NS, LOGGED_WITHIN_NS, LogKind
 
 _NO_WINDOW, _NOT_CHOSEN = -2, -3
 """Numbers that no process has."""
@@ -105,13 +106,29 @@ def logged_requests(trace: Trace, windows: pd.DataFrame, pids: frozenset[int]) -
 def _windows_of(trace: Trace, chosen: BoolArray, windows: pd.DataFrame) -> IntArray:
     """Return the window of each chosen line; -1 for none, or where several windows could be the line's.
 
+    A line of a text that was laid over the recording may be off by ``CLOCKS_WITHIN_NS``: it has a window only
+    where an earlier and a later line would have the same.
+    """
+    log = trace.engine_log
+    window = _windows_at(trace, log["time_ns"].to_numpy(np.int64), chosen, windows)
+    is_laid = chosen & ~log["source"].isin([OS_LOG, SIGNPOST_EVENTS]).to_numpy(bool)
+    if is_laid.any():
+        for shift_ns in (-CLOCKS_WITHIN_NS, CLOCKS_WITHIN_NS):
+            moved = _windows_at(trace, log["time_ns"].to_numpy(np.int64) + shift_ns, is_laid, windows)
+            window[is_laid & (moved != window)] = -1
+    return window
+
+
+def _windows_at(trace: Trace, times: IntArray, chosen: BoolArray, windows: pd.DataFrame) -> IntArray:
+    """Return the window of each chosen line if it was written at these times; -1 for none or several.
+
     It is the window of the line's process around the line, or the last one that ended not long before: the
     client writes the line when it learns that the request is done. Of several windows around the line, it is
     the one on the line's own thread.
     """
     log = trace.engine_log
     window = np.full(len(log), -1, np.int64)
-    times, pid, tid = (log[name].to_numpy(np.int64) for name in ("time_ns", "pid", "tid"))
+    pid, tid = (log[name].to_numpy(np.int64) for name in ("pid", "tid"))
     window_pid, thread = (windows[name].to_numpy(np.int64) for name in ("pid", "thread_id"))
     # Windows have row numbers of threads; -1, the last entry here, is an unknown thread.
     window_tid = np.append(trace.threads["tid"].to_numpy(np.int64), -1)[thread]

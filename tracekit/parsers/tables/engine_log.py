@@ -16,7 +16,7 @@ import pandas as pd
 
 from tracekit.model.columns import ENGINE_LOG, BoolArray, IntArray, categorical, texts_at
 from tracekit.model.composite_cells import PRIVATE
-from tracekit.model.schemas import OS_LOG, SIGNPOST_EVENTS
+from tracekit.model.schemas import OS_LOG, OVERLAID, SIGNPOST_EVENTS
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, IssueCounter
 from tracekit.model.vocabulary import LOG_KINDS, LogKind
@@ -114,7 +114,7 @@ def _of_table(table: Table, findings: IssueCounter) -> _Lines | None:
         texts_of(table, "subsystem"),
         form,
         _forms(messages.words),
-        table.schema,
+        table.attributes.get(OVERLAID, table.schema),
     )
 
 

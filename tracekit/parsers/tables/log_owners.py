@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.model.columns import IntArray
-from tracekit.model.schemas import ANE_TABLES
+from tracekit.model.schemas import ANE_TABLES, OS_LOG, SIGNPOST_EVENTS
 from tracekit.model.trace import Issue, IssueCounter
 from tracekit.model.vocabulary import LOGGED_WITHIN_NS, LogKind, Phase
 
@@ -30,7 +30,10 @@ def with_logged_process(intervals: pd.DataFrame, log: pd.DataFrame) -> tuple[pd.
     where fewer than half of the lines find an interval: then the tables are not of the same requests.
     Issue: ``ane-process-logged``.
     """
+    # Lines of a text that was laid over the recording have another clock: they are too inexact for a match.
+    is_recorded = log["source"].isin([OS_LOG, SIGNPOST_EVENTS]).to_numpy(bool)
     is_request = (log["kind"] == LogKind.REQUEST).to_numpy(bool) & (log["pid"] >= 0).to_numpy(bool)
+    is_request &= is_recorded
     # A request that failed may not have reached the engine.
     requests = log[is_request & (log["status"] <= 0).to_numpy(bool)]
     is_ane = intervals["source"].isin(ANE_TABLES) & (intervals["phase"] == Phase.EXECUTE)

@@ -1,4 +1,4 @@
-"""Files of symbols that a visitor adds to a recording: kept as one zip, whatever was sent."""
+"""Files that are added to a recording, symbols and texts laid over it: kept as one zip, whatever was sent."""
 
 from __future__ import annotations
 
@@ -45,6 +45,31 @@ def zip_of(paths: Sequence[str]) -> bytes:
             f"--symbols names more than {MOST_BYTES >> 20} MB: name only those of the recorded build."
         )
     return _packed([(f"{n}/{name}", path.read_bytes()) for n, (path, name) in enumerate(names.items())])
+
+
+def text_as_zip(name: str, content: bytes) -> bytes:
+    """Return a zip as it is, and a text as the only member of one."""
+    return content if content.startswith(ZIP_HEAD) else _packed([(name or "text", content)])
+
+
+def zip_of_texts(paths: Sequence[str]) -> bytes:
+    """Return a zip of the texts of ``--with``, each under its name.
+
+    Raises ``InputError`` for a path that cannot be read or is no text that can be laid over a recording, and
+    ``UsageError`` for more than the library keeps.
+    """
+    from tracekit.overlays.files import places_of
+
+    members = []
+    for number, place in enumerate(place for path in paths for place in places_of(path)):
+        with place.open() as file:
+            content = file.read(MOST_BYTES + 1)
+        members.append((f"{number}/{place.name}", content))
+        if sum(len(content) for _, content in members) > MOST_BYTES:
+            raise UsageError(
+                f"--with names more than {MOST_BYTES >> 20} MB: cut the text to the recorded time."
+            )
+    return _packed(members)
 
 
 def _packed(members: Sequence[tuple[str, bytes]]) -> bytes:

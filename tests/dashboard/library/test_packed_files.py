@@ -9,10 +9,10 @@ from library_support import XML, ready, upload
 from macho_support import OTHER_UUID, UUID_OF_APP, dsym, macho, recording
 
 import tracekit
-from dashboard.library import symbol_files
+from dashboard.library import packed_files
 from dashboard.library.analyses import GivenFile
 from dashboard.library.library import Library
-from dashboard.library.symbol_files import as_zip, zip_of
+from dashboard.library.packed_files import as_zip, zip_of
 from dashboard.library.variants import with_files
 from tracekit.errors import InputError, UsageError
 from tracekit.model.trace import Trace
@@ -46,7 +46,7 @@ def test_paths_of_the_command_line_become_one_zip(tmp_path: Path, monkeypatch: p
     assert list(opened_with(tmp_path, packed).stacks.symbols) == ["first"]
     with pytest.raises(InputError, match="does not exist"):
         zip_of([str(tmp_path / "missing")])
-    monkeypatch.setattr(symbol_files, "MOST_BYTES", 10)
+    monkeypatch.setattr(packed_files, "MOST_BYTES", 10)
     with pytest.raises(UsageError, match="name only those of the recorded build"):
         zip_of([str(folder)])
 
