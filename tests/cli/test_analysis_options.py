@@ -17,12 +17,14 @@ from tracekit.errors import UsageError
 ALL: dict[str, Any] = {
     "compute-units": "cpuOnly",
     "markers": "rules.toml",
+    "offset": "-200ms",
     "process": "App",
     "run": 2,
     "samples": "time-sample",
     "thread": "0x1f",
     "window": ["1ms-2ms", "3ms-4ms"],
     "windows-csv": "calls.csv",
+    "with": ["app.log", "power.txt"],
 }
 
 
@@ -85,3 +87,13 @@ def test_refused_values(values: dict[str, Any], sentence: str) -> None:
         AnalysisOptions.of_values(values)
     assert sentence in str(error.value)
     assert "\x1b" not in str(error.value)
+
+
+def test_an_offset_is_a_time_with_a_sign() -> None:
+    offsets = {"1.5s": 1_500_000_000, "-200ms": -200_000_000, "+2h": 7_200_000_000_000, "1m": 60_000_000_000}
+    assert {text: AnalysisOptions(overlays=("a",), offset=text).offset_ns for text in offsets} == offsets
+    for text in ("soon", "5", "1e3s", "9999999h", "--1s"):
+        with pytest.raises(UsageError, match="--offset is a time such as"):
+            AnalysisOptions(overlays=("a",), offset=text).check()
+    with pytest.raises(UsageError, match="moves the texts of --with"):
+        AnalysisOptions(offset="1s").check()

@@ -88,6 +88,7 @@ REACH_OF_CODE: Mapping[str, Reach | None] = {
     "interval-state-unknown": BY_TABLE,
     "interval-without-duration": BY_TABLE,
     "interval-without-start": BY_TABLE,
+    "laid-over": RECORDING,
     "log-lines-repeated": LOG,
     "log-messages-private": LOG,
     "log-messages-unknown": LOG,

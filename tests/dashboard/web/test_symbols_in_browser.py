@@ -1,4 +1,4 @@
-"""Files of symbols that a visitor adds in a real browser: names for the recording's addresses."""
+"""Files that a visitor adds to a recording in a real browser: symbols, and texts laid over it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pytest
 from browser_support import barriers
 from dashboard_support import PATIENCE_MS, Serve, eventually, opened
 from macho_support import dsym, recording
+
+SAMPLES = Path(__file__).resolve().parents[3] / "sample_traces"
 
 pytestmark = pytest.mark.browser
 
@@ -43,3 +45,26 @@ def test_a_zip_of_dsyms_names_the_functions(serve: Serve, tab: Any, tmp_path: Pa
     eventually(tab, "document.documentElement.dataset.ready")
     assert "from App.dSYM, matched by UUID" in tab.locator("#issues").text_content()
     assert "Binaries without symbols" not in tab.locator("#evidence").text_content()
+
+
+def test_a_text_is_laid_over_the_recording(serve: Serve, tab: Any, tmp_path: Path) -> None:
+    served = serve(SAMPLES / "ane-e5rt-macos26")
+    opened(tab, f"{served.address}#tab=evidence")
+    text = tmp_path / "other.txt"
+    report = (
+        "Analysis of sampling Other (pid 9) every 1 millisecond\nDate/Time: {}\nCall graph:\n    5 Thread_1\n"
+    )
+    frame = "    + 5 main  (in Other) + 1  [0x1]\n"
+
+    def lay_over(date: str) -> None:
+        text.write_text(report.format(date) + frame)
+        tab.get_by_label("Text", exact=True).set_input_files(text)
+        tab.get_by_role("button", name="Lay over the recording").click()
+
+    lay_over("2020-01-01 12:00:00.000 +0000")
+    tab.locator("#options .problem", has_text="is of another time").wait_for(timeout=PATIENCE_MS)
+    lay_over("2026-01-01 12:00:00.010 +0000")
+    tab.wait_for_url("**?variant=*", timeout=PATIENCE_MS)
+    tab.locator("#options .chip", has_text="other.txt").wait_for(timeout=PATIENCE_MS)
+    eventually(tab, "document.documentElement.dataset.ready")
+    assert "other.txt is laid over the recording by wall clock" in tab.locator("#recording").text_content()
