@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.parsers.source import Progress, Source
+from tracekit.parsers.text.crash_text import CRASH_TEXT
+from tracekit.parsers.text.ips import IPS
 from tracekit.parsers.text.lines import TextFile, TextPlace, encoding_of
+from tracekit.parsers.text.lldb_text import LLDB_TEXT
 from tracekit.parsers.text.recording import Recognised, TextKind, source_of
 from tracekit.parsers.text.sample import SAMPLE
 
-KINDS: tuple[TextKind, ...] = (SAMPLE,)
+KINDS: tuple[TextKind, ...] = (
+    SAMPLE,
+    IPS,
+    LLDB_TEXT,
+    CRASH_TEXT,
+)
 """In the order in which they are tried: the first that recognises a text reads it."""
 
 

@@ -1,0 +1,204 @@
+"""Crash and hang reports as text: Apple's (iOS, macOS), and the short forms of vendors.
+
+    Thread 0 name:  Dispatch queue: com.apple.main-thread
+    Thread 0 Crashed:
+    0   libsystem_kernel.dylib        	0x000000023dddf1d0 __pthread_kill + 8
+    1   App                           	0x0000000104130e78 0x1040d4000 + 380536
+
+Stacks are read by their frames: a frame with number 0, or one that does not follow the last number, begins a
+stack. Headings name it where they are English; without any, or in another language, it is read all the same.
+Format: Apple, "Examining the fields in a crash report"; reports of iOS 10 and 26 (real files).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from tracekit.errors import InputError
+from tracekit.model.trace import Issue, TraceInfo
+from tracekit.parsers.text.frame_text import crash_symbol
+from tracekit.parsers.text.lines import TextFile
+from tracekit.parsers.text.pause import (
+    MOST_ADDRESS,
+    Image,
+    Pause,
+    PausedFrame,
+    PausedThread,
+    iso_time,
+    thread_name,
+    uuid_of,
+)
+from tracekit.parsers.text.recording import TextKind, TextRecording
+
+EXCEPTION_STACK = "Last Exception Backtrace"
+_FRAME = re.compile(r"^\s{0,8}(\d{1,4})\s+(\S.*)$")
+_ADDRESS = re.compile(r"(?:^|\s)0x([0-9a-fA-F]{1,16})(?=\s|$)")
+_HEAD_FRAME = re.compile(r"^ {0,8}\d{1,4} +\S[^\n]{0,200}?\s0x[0-9a-fA-F]{6,16} ", re.MULTILINE)
+_HEAD_TITLE = re.compile(
+    r"^(?:Incident Identifier|Exception Type|Triggered by Thread|Crashed Thread): ", re.MULTILINE
+)
+_FIELD = re.compile(r"^([A-Za-z][A-Za-z/ ]{2,30}):[ \t]+(\S.*)$")
+_PROCESS = re.compile(r"^(.*?)\s*(?:\[(\d{1,9})\])?$")
+_NAME = re.compile(r"^Thread (\d{1,9}) name:[ \t]*(.*)$")
+_THREAD = re.compile(r"^Thread (\d{1,9})(?: ([A-Z]\w{0,20}))?:(?::[ \t]*(.*)|[ \t]*(.*))$")
+_QUEUE = re.compile(r"(?:^|\s+)Dispatch queue:[ \t]*(.*)$")
+_STATE = re.compile(r"^Thread \d{1,9} crashed with ")
+_IMAGE = re.compile(r"^\s*0x([0-9a-fA-F]{1,16})\s*-\s*0x([0-9a-fA-F]{1,16})\s+(\S.*)$")
+_IMAGE_UUID = re.compile(r"<([0-9A-Fa-f-]{32,36})>")
+_ARCHES = frozenset(["arm64", "arm64e", "arm64_32", "armv7", "armv7s", "armv7k", "x86_64", "x86_64h", "i386"])
+_CODE_TYPES = {"ARM-64": "arm64", "ARM": "armv7", "X86-64": "x86_64", "X86": "i386"}
+_REPORT_STARTS = ("Incident Identifier", "Process")
+_VENDOR_IMAGE = ("Binary Image", "dSYM UUID", "Base Address", "CPU Type")
+
+
+@dataclass
+class CrashText:
+    """One report while its lines are read."""
+
+    pause: Pause = field(default_factory=Pause)
+    fields: dict[str, str] = field(default_factory=dict)
+    _thread: PausedThread | None = None
+    _names: dict[str, str] = field(default_factory=dict)
+    _next: int = 0
+    _in_images: bool = False
+
+    def add(self, line: str) -> None:
+        """Read a line; one of no known form is ignored."""
+        if self._in_images and (match := _IMAGE.match(line)):
+            self.pause.images.append(_image(match, _CODE_TYPES.get(self._code_type, "")))
+        elif self._add_frame(line):
+            return
+        elif line.startswith("Thread "):
+            self._add_heading(line)
+        elif line.startswith(EXCEPTION_STACK):
+            self._begin(PausedThread(name=EXCEPTION_STACK, is_sample=False))
+        elif line.startswith("Binary Images"):
+            self._in_images, self._thread = True, None
+        elif line.strip() and (match := _FIELD.match(line)):
+            self.fields.setdefault(match[1], match[2].strip())
+
+    @property
+    def _code_type(self) -> str:
+        return self.fields.get("Code Type", "").partition(" ")[0]
+
+    def _begin(self, thread: PausedThread) -> None:
+        self.pause.threads.append(thread)
+        self._thread, self._next, self._in_images = thread, 0, False
+
+    def _add_heading(self, line: str) -> None:
+        if match := _NAME.match(line):
+            self._names[match[1]] = match[2].strip()
+        elif _STATE.match(line):
+            self._thread = None
+        elif match := _THREAD.match(line):
+            number, state, after_colons, after_colon = match.groups()
+            described = after_colons or after_colon or self._names.pop(number, "")
+            queue = _QUEUE.search(described)
+            name = (described[: queue.start()] if queue else described).strip()
+            label = thread_name(number, name, queue[1].strip() if queue else "")
+            self._begin(PausedThread(name=label, state=state or ""))
+
+    def _add_frame(self, line: str) -> bool:
+        """Add a line that is a frame; return False for any other."""
+        match = _FRAME.match(line)
+        address = _ADDRESS.search(match[2]) if match else None
+        if match is None or address is None:
+            return False
+        number = int(match[1])
+        thread = self._thread
+        if thread is None or (thread.frames and number != self._next):
+            # Not the number that follows: another stack, and no heading of a known form names it.
+            thread = PausedThread(name=f"Stack {len(self.pause.threads) + 1}")
+            self._begin(thread)
+        symbol, file, place, is_inlined = crash_symbol(match[2][address.end() :])
+        binary = match[2][: address.start()].strip()
+        thread.frames.append(PausedFrame(symbol, binary, int(address[1], 16), file, place, is_inlined))
+        self._next = number + 1
+        return True
+
+    def ends_before(self, line: str) -> bool:
+        """Return True for a line that begins another report."""
+        match = _FIELD.match(line) if self.pause.threads else None
+        return match is not None and match[1] in _REPORT_STARTS
+
+    def recording(self, name: str, kind: str) -> TextRecording:
+        """Return what was read. Raises ``InputError`` for a report without any stack."""
+        if not self.pause.threads:
+            raise InputError(
+                name,
+                "is a report without a thread: no line of it is a frame of a stack.",
+                "Get the whole report, with its threads.",
+            )
+        self.pause.images += _vendor_images(self.fields)
+        process = _PROCESS.match(self.fields.get("Process", ""))
+        process_name, pid = (process[1], int(process[2] or -1)) if process else ("", -1)
+        for thread in self.pause.threads:
+            thread.pid, thread.process = pid, process_name
+        info = TraceInfo(
+            name,
+            kind,
+            model=self.fields.get("Hardware Model", self.fields.get("Model", "")),
+            os=self.fields.get("OS Version", ""),
+            start=iso_time(self.fields.get("Date/Time", "")),
+            end_reason=self.fields.get("Exception Type", ""),
+            process=process_name,
+            pid=None if pid < 0 else pid,
+        )
+        return TextRecording(info, (self.pause.table(),), culprit_issues(self.pause, info.end_reason))
+
+
+def culprit_issues(pause: Pause, reason: str) -> tuple[Issue, ...]:
+    """Return the thread because of which the report was written, and why, as an issue."""
+    culprits = [thread for thread in pause.threads if thread.state in ("Crashed", "Triggered")]
+    if not culprits:
+        return ()
+    because = f": {reason}" if reason else ""
+    text = f"the report was written because of '{culprits[0].name}'{because}"
+    issues = [Issue("info", "report-cause", text)]
+    if any(not thread.is_sample for thread in pause.threads):
+        text = "the stack on which the exception was thrown is listed beside the threads and not counted"
+        issues.append(Issue("info", "exception-stack", text))
+    return tuple(issues)
+
+
+def _image(match: re.Match[str], arch: str) -> Image:
+    """Return an entry of the list of images: ``0x1 - 0x2 +NAME arch (version) <UUID> PATH``."""
+    start, end, text = int(match[1], 16), int(match[2], 16), match[3]
+    uuid = _IMAGE_UUID.search(text)
+    named, path = (text[: uuid.start()], text[uuid.end() :].strip()) if uuid else (text, "")
+    named = named.strip().removeprefix("+").partition(" (")[0].strip()
+    before, _, last = named.rpartition(" ")
+    if before and last in _ARCHES:
+        named, arch = before.strip(), last
+    return Image(named, path, uuid_of(uuid[1]) if uuid else "", arch, start, end)
+
+
+def _vendor_images(fields: dict[str, str]) -> Iterator[Image]:
+    """Yield the app's binary where fields describe it (Umeng)."""
+    name, uuid, base, arch = (fields.get(key, "") for key in _VENDOR_IMAGE)
+    if name and re.fullmatch(r"0x[0-9a-fA-F]{1,16}", base):
+        yield Image(name, "", uuid_of(uuid), arch, min(int(base, 16), MOST_ADDRESS))
+
+
+def read_crash_text(name: str, kind: str, lines: Iterable[str]) -> Iterator[TextRecording]:
+    """Yield the reports in the lines, one after another."""
+    report = CrashText()
+    for line in lines:
+        if report.ends_before(line):
+            yield report.recording(name, kind)
+            report = CrashText()
+        report.add(line)
+    yield report.recording(name, kind)
+
+
+def _recognises(head: str) -> bool:
+    return _HEAD_TITLE.search(head) is not None or _HEAD_FRAME.search(head) is not None
+
+
+def _read(file: TextFile) -> Iterator[TextRecording]:
+    return read_crash_text(file.name, CRASH_TEXT.name, file.lines())
+
+
+CRASH_TEXT = TextKind("crash-text", _recognises, _read)

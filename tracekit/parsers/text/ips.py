@@ -1,0 +1,285 @@
+"""Reports of the system as ``.ips``: JSON documents, or a line of JSON before a report as text.
+
+    {"app_name":"App","bug_type":"309",…}            the header
+    {"threads":[…],"usedImages":[…],…}               a crash, a hang: frames with imageIndex and imageOffset
+    {"processByPid":{…},"binaryImages":[…],…}        a stackshot of all processes: frames [image, offset]
+
+The names of fields are those of "Interpreting the JSON format of a crash report" (Apple); a stackshot's are
+not documented, and are those of programs that read them (blacktop/ipsw). The structure is walked: "symbol",
+for one, is also a key of registers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tracekit.errors import InputError
+from tracekit.model.trace import IssueCounter, TraceInfo
+from tracekit.parsers.limits import LimitError
+from tracekit.parsers.text.crash_text import EXCEPTION_STACK, culprit_issues, read_crash_text
+from tracekit.parsers.text.lines import TextFile
+from tracekit.parsers.text.pause import (
+    MOST_ADDRESS,
+    Image,
+    Pause,
+    PausedFrame,
+    PausedThread,
+    iso_time,
+    thread_name,
+    uuid_of,
+)
+from tracekit.parsers.text.recording import TextKind, TextRecording
+
+_HEADER = re.compile(r'^\s*\{[^\n]{0,4000}"bug_type"')
+_STACKS = re.compile(r'"(?:imageOffset|imageIndex|usedImages|processByPid|threadById)"')
+_HAS_STACKS = {"threads", "processByPid"}
+_CRASHES = ("109", "309")
+_CHARACTERS_OF_LIMIT = 4
+"""JSON in memory takes a multiple of its text: a quarter of what an unusual export may unpack to is read."""
+_MOST_THREAD_ID = 2**63 - 1
+
+
+def _recognises(head: str) -> bool:
+    text = head.lstrip()
+    if not text.startswith(("{", "[")):
+        return False
+    return _HEADER.match(text) is not None or _STACKS.search(text) is not None
+
+
+def _read(file: TextFile) -> Iterator[TextRecording]:
+    """Yield the reports. Raises ``InputError`` for one that has no stacks, with its type."""
+    text = _text_of(file)
+    decoder = json.JSONDecoder()
+    header: dict[str, Any] = {}
+    position, reports = 0, 0
+    while (position := _after_space(text, position)) < len(text):
+        if text[position] not in "{[":
+            for recording in read_crash_text(file.name, IPS.name, text[position:].split("\n")):
+                reports += 1
+                yield recording
+            break
+        try:
+            document, position = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError) as error:
+            raise _damaged(file.name, text, error) from error
+        if isinstance(document, dict) and "bug_type" in document and not _HAS_STACKS & document.keys():
+            header = document
+        elif (report := _report(file.name, document, header)) is not None:
+            reports += 1
+            yield report
+    if not reports:
+        raise _without_stacks(file.name, header)
+
+
+def _report(name: str, document: Any, header: Mapping[str, Any]) -> TextRecording | None:
+    """Return the report in one document; None where it has no threads."""
+    pause, issues = Pause(), IssueCounter()
+    facts = {**header, **document} if isinstance(document, dict) else {}
+    if isinstance(document, list):
+        pause.threads += _threads(document, [], {}, issues)
+    elif isinstance(facts.get("processByPid"), dict):
+        pause.images += _images(facts.get("binaryImages"))
+        pause.threads += _all_processes(facts["processByPid"], pause.images, issues)
+    elif isinstance(facts.get("threads"), list):
+        pause.images += _images(facts.get("usedImages"))
+        pause.threads += _threads(facts["threads"], pause.images, facts, issues)
+        pause.threads += _exception_stack(facts, pause.images, issues)
+    return _recording(name, pause, facts, issues) if pause.threads else None
+
+
+def _text_of(file: TextFile) -> str:
+    most = file.limits.unusual_bytes // _CHARACTERS_OF_LIMIT
+    lines, size = [], 0
+    for line in file.lines():
+        size += len(line) + 1
+        if size > most:
+            raise LimitError(file.name, f"is a report of more than {most:,} characters")
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _after_space(text: str, position: int) -> int:
+    while position < len(text) and text[position].isspace():
+        position += 1
+    return position
+
+
+def _damaged(name: str, text: str, error: Exception) -> InputError:
+    is_cut = isinstance(error, json.JSONDecodeError) and (
+        error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
+    )
+    if is_cut:
+        problem = "is cut off: its JSON ends in the middle."
+    elif isinstance(error, json.JSONDecodeError):
+        problem = f"is not valid JSON: see line {text.count(chr(10), 0, error.pos) + 1:,}."
+    else:
+        problem = "is no report: its JSON is nested too deeply, or has a number that is too long."
+    return InputError(name, problem, "Get the report from the device again, as a file.")
+
+
+def _without_stacks(name: str, header: Mapping[str, Any]) -> InputError:
+    kind = _text(header.get("bug_type"))
+    problem = f"is a report of type {kind or 'unknown'} without stacks of threads."
+    return InputError(name, problem, "Reports of crashes, hangs and stackshots have them.")
+
+
+def _recording(name: str, pause: Pause, facts: Mapping[str, Any], issues: IssueCounter) -> TextRecording:
+    """Return the report, with the facts of both its documents."""
+    exception, version = facts.get("exception"), facts.get("osVersion")
+    parts = [_text(exception.get(key)) for key in ("type", "signal")] if isinstance(exception, dict) else []
+    system = ""
+    if isinstance(version, dict):
+        system = f"{_text(version.get('train'))} ({_text(version.get('build'))})"
+    pid = _number(facts.get("pid"), _MOST_THREAD_ID)
+    info = TraceInfo(
+        name,
+        IPS.name,
+        model=_text(facts.get("modelCode")) or _text(facts.get("product")),
+        os=_text(facts.get("os_version")) or system or _text(facts.get("build")),
+        start=iso_time(_first(facts, "captureTime", "date", "timestamp")),
+        end_reason=" ".join([parts[0], f"({parts[1]})"] if len(parts) > 1 and parts[1] else parts[:1]),
+        process=_first(facts, "procName", "app_name", "name"),
+        pid=None if pid < 0 else pid,
+    )
+    return TextRecording(info, (pause.table(),), (*culprit_issues(pause, info.end_reason), *issues.issues()))
+
+
+def _threads(
+    threads: list[Any], images: Sequence[Image], facts: Mapping[str, Any], issues: IssueCounter
+) -> Iterator[PausedThread]:
+    """Yield the threads of one process; ``facts`` are those of its report."""
+    process = _first(facts, "procName", "app_name", "name")
+    pid = _number(facts.get("pid"), _MOST_THREAD_ID)
+    culprit = _number(facts.get("faultingThread"), len(threads))
+    is_crash = _text(facts.get("bug_type")) in ("", *_CRASHES)
+    for number, thread in enumerate(threads):
+        if not isinstance(thread, dict) or not isinstance(thread.get("frames", []), list):
+            _count_damaged(issues)
+            continue
+        is_culprit = thread.get("triggered") is True or number == culprit
+        yield PausedThread(
+            _number(thread.get("id"), _MOST_THREAD_ID),
+            thread_name(number, _text(thread.get("name")), _text(thread.get("queue"))),
+            ("Crashed" if is_crash else "Triggered") if is_culprit else "",
+            [_frame(frame, images) for frame in thread.get("frames", [])],
+            pid=pid,
+            process=process,
+        )
+
+
+def _exception_stack(
+    document: Mapping[str, Any], images: Sequence[Image], issues: IssueCounter
+) -> Iterator[PausedThread]:
+    frames = document.get("lastExceptionBacktrace")
+    if isinstance(frames, list) and frames:
+        stack = [_frame(frame, images) for frame in frames]
+        pid = _number(document.get("pid"), _MOST_THREAD_ID)
+        process = _text(document.get("procName"))
+        yield PausedThread(-1, EXCEPTION_STACK, "", stack, is_sample=False, pid=pid, process=process)
+    elif frames is not None and not isinstance(frames, list):
+        _count_damaged(issues)
+
+
+def _frame(frame: Any, images: Sequence[Image]) -> PausedFrame:
+    """Return a frame: an object, or a pair of image and offset."""
+    if isinstance(frame, list):
+        frame = dict(zip(("imageIndex", "imageOffset"), frame, strict=False))
+    if not isinstance(frame, dict):
+        return PausedFrame("")
+    number, offset = (_number(frame.get(key), MOST_ADDRESS) for key in ("imageIndex", "imageOffset"))
+    address = images[number].start + offset if 0 <= number < len(images) and offset >= 0 else 0
+    return PausedFrame(
+        _text(frame.get("symbol")),
+        address=address if address <= MOST_ADDRESS else 0,
+        file=_text(frame.get("sourceFile")),
+        line=_number(frame.get("sourceLine"), 2**31 - 1),
+        is_inlined=frame.get("inline") is True,
+        image=number,
+    )
+
+
+def _all_processes(
+    processes: Mapping[str, Any], images: Sequence[Image], issues: IssueCounter
+) -> Iterator[PausedThread]:
+    """Yield the threads of a stackshot; kernel frames are nearer to the leaf than those of the process."""
+    for key, process in processes.items():
+        threads = process.get("threadById") if isinstance(process, dict) else None
+        if not isinstance(threads, dict):
+            _count_damaged(issues)
+            continue
+        pid = int(key) if key.isdecimal() and len(key) < 10 else -1
+        for tid, thread in threads.items():
+            if not isinstance(thread, dict):
+                _count_damaged(issues)
+                continue
+            frames = [_list(thread.get(name)) for name in ("kernelFrames", "userFrames")]
+            yield PausedThread(
+                _number(thread.get("id"), _MOST_THREAD_ID) if "id" in thread else _tid(tid),
+                _first(thread, "name", "queue", "dispatch_queue_label"),
+                _state(_list(thread.get("state"))),
+                [_frame(frame, images) for part in frames for frame in part],
+                pid=pid,
+                process=_first(process, "procname", "name"),
+            )
+
+
+def _tid(key: str) -> int:
+    return int(key) if key.isdecimal() and len(key) < 19 else -1
+
+
+def _state(states: Iterable[Any]) -> str:
+    return "Blocked" if "TH_WAIT" in states else "Running" if "TH_RUN" in states else ""
+
+
+def _images(images: Any) -> Iterator[Image]:
+    """Yield images: objects, or triples of UUID, address and kind. Each keeps its position."""
+    for image in _list(images):
+        if isinstance(image, list):
+            uuid, start = [*image, None, None][:2]
+            yield Image(
+                uuid_of(_text(uuid)), "", uuid_of(_text(uuid)), "", max(_number(start, MOST_ADDRESS), 0)
+            )
+        elif isinstance(image, dict):
+            path, uuid = _text(image.get("path")), uuid_of(_text(image.get("uuid")))
+            start, size = (max(_number(image.get(key), MOST_ADDRESS), 0) for key in ("base", "size"))
+            name = _text(image.get("name")) or path.rpartition("/")[2]
+            # Kind "A" is memory that no image covers: offsets into it are addresses.
+            yield Image(
+                "" if image.get("source") == "A" else name,
+                path,
+                uuid,
+                _text(image.get("arch")),
+                start,
+                start + size,
+            )
+        else:
+            yield Image("")
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _count_damaged(issues: IssueCounter) -> None:
+    issues.add("warning", "document-damaged", "threads and processes that are no list of frames: {n}")
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _first(facts: Mapping[str, Any], *keys: str) -> str:
+    """Return the first of these that is a text."""
+    return next((text.strip() for key in keys if (text := _text(facts.get(key)))), "")
+
+
+def _number(value: Any, most: int) -> int:
+    """Return a whole number from 0 to ``most``; -1 for anything else."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and 0 <= value <= most else -1
+
+
+IPS = TextKind("ips", _recognises, _read)

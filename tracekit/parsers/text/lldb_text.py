@@ -1,0 +1,168 @@
+"""Backtraces of lldb and Xcode: ``bt``, ``bt all``, ``thread backtrace all``, ``thread list``.
+
+    * thread #1, queue = 'com.apple.main-thread', stop reason = signal SIGSTOP
+      * frame #0: 0x00000001cf9e17bc libsystem_kernel.dylib`__ulock_wait + 8
+        frame #1: 0x0000000100003f24 App`main(argc=1) at main.m:14:9 [opt]
+    * thread #2: tid = 0x2dc0bd, 0x00007fff94e07d32 libsystem_c.dylib`strlen + 18, name = 'worker'
+    Thread 3 Queue : com.apple.root.default-qos (concurrent)
+    #0	0x0000000184e8e3e8 in mach_msg2_trap ()
+
+A text may hold several pauses of one process: a thread counts once for each of its backtraces. lldb numbers
+the threads of a process for as long as it lives, so that a number is the same thread in each of them.
+Format: lldb's default settings thread-format and frame-format, from Xcode 7 to 26 (real texts).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tracekit.errors import InputError
+from tracekit.model.trace import TraceInfo
+from tracekit.parsers.text.frame_text import lldb_symbol
+from tracekit.parsers.text.lines import TextFile
+from tracekit.parsers.text.pause import Image, Pause, PausedFrame, PausedThread, thread_name, uuid_of
+from tracekit.parsers.text.recording import TextKind, TextRecording
+
+_HEAD = re.compile(
+    r"^[ \t]{0,8}(?:\* )?[ \t]{0,8}(?:thread #\d+[:, ]|frame #\d+: )"
+    r"|^#\d{1,4}[ \t]+0x[0-9a-f]{6,16} in |^\(lldb\) ",
+    re.MULTILINE,
+)
+_THREAD = re.compile(r"^\s{0,16}(?:\* )?\s{0,16}thread #(\d{1,9})(?:[:,](.*)|\s*)$")
+_XCODE_THREAD = re.compile(
+    r"^Thread (\d{1,9})(?: (?!Queue)(.*?))?(?: Queue ?: (.*?))?(?: \((?:serial|concurrent|\d+)\))?:?\s*$"
+)
+_FRAME = re.compile(r"^\s{0,16}(?:\* )?\s{0,16}frame #(\d{1,9}): ?(?:0x([0-9a-fA-F]{1,16})(?:\s|$))?(.*)$")
+_XCODE_FRAME = re.compile(r"^#(\d{1,9})\s+0x([0-9a-fA-F]{1,16}) in (.*)$")
+_XCODE_SYMBOL = re.compile(r"^(.*?)(?: \(\))?(?: at (\S.*):(\d{1,9}))?$")
+_TID = re.compile(r"\btid = (?:0x([0-9a-fA-F]{1,15})|(\d{1,18}))")
+_NAME = re.compile(r"\bname = '([^']*)'")
+_QUEUE = re.compile(r"\bqueue = '([^']*)'")
+_STOP = re.compile(r"\bstop reason = (.*)$")
+_LEAF = re.compile(
+    r"(?:^|, )\s*0x([0-9a-fA-F]{1,16}) ([^`,]+`.*?)(?:, (?:name|queue|stop reason|activity) = .*)?$"
+)
+_IMAGE = re.compile(r"^\[\s*\d{1,9}\] ([0-9A-Fa-f-]{36}) 0x([0-9a-fA-F]{1,16}) (\S.*?)\s*$")
+_PROCESS = re.compile(r"^Process (\d{1,9}) (?:stopped|launched|resuming)\b(?:: '([^']*)' \((\w+)\))?")
+
+
+@dataclass
+class _Session:
+    """The pauses of one process."""
+
+    pause: Pause = field(default_factory=Pause)
+    pid: int = -1
+    process: str = ""
+    stop_reason: str = ""
+    arch: str = ""
+    _thread: PausedThread | None = None
+    _leaf: PausedFrame | None = None
+    _described: tuple[int, str] = (-1, "")
+    """Number and name of the last thread that had a line of its own."""
+    _last: int = -1
+
+    def add(self, line: str) -> None:
+        """Read a line; one of no known form (a prompt, a source line, a register) is ignored."""
+        if match := _FRAME.match(line):
+            self._add_frame(int(match[1]), int(match[2] or "0", 16), *lldb_symbol(match[3]))
+        elif match := _XCODE_FRAME.match(line):
+            symbol = _XCODE_SYMBOL.match(match[3])
+            assert symbol is not None  # matches every text
+            self._add_frame(
+                int(match[1]), int(match[2], 16), "", symbol[1], symbol[2] or "", int(symbol[3] or -1), False
+            )
+        elif match := _THREAD.match(line):
+            self._begin(match[1], match[2] or "")
+        elif line.startswith("Thread ") and (match := _XCODE_THREAD.match(line)):
+            self._end()
+            self._described = -1, thread_name(match[1], match[2] or "", match[3] or "")
+            self._thread = PausedThread(*self._described)
+        elif match := _IMAGE.match(line):
+            name = match[3].rpartition("/")[2]
+            self.pause.images.append(Image(name, match[3], uuid_of(match[1]), self.arch, int(match[2], 16)))
+        elif match := _PROCESS.match(line):
+            self.pid = int(match[1])
+            self.process = (match[2] or self.process).rpartition("/")[2]
+            self.arch = match[3] or self.arch
+
+    def _begin(self, number: str, facts: str) -> None:
+        self._end()
+        tid, name, queue, stop = (pattern.search(facts) for pattern in (_TID, _NAME, _QUEUE, _STOP))
+        label = thread_name(number, name[1] if name else "", queue[1] if queue else "")
+        value = -1 if tid is None else int(tid[1], 16) if tid[1] else int(tid[2])
+        self._thread, self._described = PausedThread(value, label), (value, label)
+        self.stop_reason = self.stop_reason or (stop[1].strip() if stop else "")
+        # The old form repeats frame 0 in the thread's line; ``thread list`` has no other.
+        leaf = _LEAF.search(facts)
+        self._leaf = _frame(int(leaf[1], 16), *lldb_symbol(leaf[2])) if leaf else None
+
+    def _end(self) -> None:
+        """Keep the thread before the next one begins, with at least the frame of its own line."""
+        if self._thread is not None:
+            if not self._thread.frames and self._leaf is not None:
+                self._thread.frames.append(self._leaf)
+            self.pause.threads.append(self._thread)
+        self._thread = self._leaf = None
+
+    def _add_frame(
+        self, number: int, address: int, binary: str, symbol: str, file: str, line: int, is_inlined: bool
+    ) -> None:
+        if self._thread is None or (self._thread.frames and number <= self._last):
+            # A second backtrace of the same thread, or an excerpt without the thread's line.
+            tid, name = self._described
+            self._end()
+            self._thread = PausedThread(tid, name or f"Backtrace {len(self.pause.threads) + 1}")
+        self._thread.frames.append(_frame(address, binary, symbol, file, line, is_inlined))
+        self._last = number
+
+    def recording(self, name: str) -> TextRecording | None:
+        """Return what was read; None without a thread."""
+        self._end()
+        if not self.pause.threads:
+            return None
+        for thread in self.pause.threads:
+            thread.pid, thread.process = self.pid, self.process
+        info = TraceInfo(
+            name,
+            LLDB_TEXT.name,
+            end_reason=self.stop_reason,
+            process=self.process,
+            pid=None if self.pid < 0 else self.pid,
+        )
+        return TextRecording(info, (self.pause.table(),))
+
+
+def _frame(address: int, binary: str, symbol: str, file: str, line: int, is_inlined: bool) -> PausedFrame:
+    return PausedFrame(symbol, binary, address, file, line, is_inlined)
+
+
+def _recognises(head: str) -> bool:
+    return _HEAD.search(head) is not None
+
+
+def _read(file: TextFile) -> Iterator[TextRecording]:
+    """Yield a recording for each process. Raises ``InputError`` for a text without a backtrace."""
+    session, recordings = _Session(), 0
+    for line in file.lines():
+        match = _PROCESS.match(line)
+        if match and session.pid not in (-1, int(match[1])):
+            finished, session = session.recording(file.name), _Session()
+            if finished is not None:
+                recordings += 1
+                yield finished
+        session.add(line)
+    finished = session.recording(file.name)
+    if finished is not None:
+        yield finished
+    elif not recordings:
+        raise InputError(
+            file.name,
+            "is a text of lldb without a backtrace.",
+            "Pause the program and save what 'thread backtrace all' prints. A list of symbols is read by"
+            " tracekit symbols.",
+        )
+
+
+LLDB_TEXT = TextKind("lldb", _recognises, _read)
