@@ -14,6 +14,7 @@ from tracekit.report.comparison.findings import FINDINGS, FindingChangeText, fin
 from tracekit.report.comparison.headline import mark, outcome, sentence
 from tracekit.report.html.elements import Html, join, table, tag
 from tracekit.report.html.findings import severity_mark, step_html
+from tracekit.report.html.forest import LEGEND, charts
 from tracekit.report.html.page import DATA_ID, document
 from tracekit.report.pictures.svg import to_svg
 from tracekit.report.pictures.timeline import timeline_picture
@@ -52,7 +53,7 @@ def sections(
         ("findings", FINDINGS, _findings(comparison)),
         ("sides", "Compared", _sides(comparison)),
         (TIMELINES, "Timelines", timelines),
-        ("differences", "Differences", _differences(comparison)),
+        ("differences", "Differences", _differences(comparison, changes)),
         ("one-sided", "On one side only, or left out", _one_sided(comparison)),
         ("functions", words.CHANGED_FUNCTIONS, _functions(comparison)),
         ("difference", words.FLAME, tag("p", words.flame_note(comparison), class_="note")),
@@ -151,12 +152,13 @@ def timeline_place(side: str, name: str, picture: Html | None = None) -> Html:
     return tag("div", tag("h3", f"{side.upper()}: {name}"), picture, id=f"timeline-{side}")
 
 
-def _differences(comparison: Comparison) -> Html:
-    groups = [_group(comparison, group) for group in comparison.groups]
-    return join([*groups, tag("p", words.footnote(comparison))])
+def _differences(comparison: Comparison, changes: Sequence[ChangeResult]) -> Html:
+    groups = [_group(comparison, group, changes) for group in comparison.groups]
+    legend = tag("p", LEGEND, class_="note")
+    return join([legend, *groups, tag("p", words.footnote(comparison))])
 
 
-def _group(comparison: Comparison, group: Group) -> Html:
+def _group(comparison: Comparison, group: Group, changes: Sequence[ChangeResult]) -> Html:
     listed, incomplete = words.table_rows(comparison.rows(group))
     rows = [words.cells(row) for row in listed]
     numbers = [False, True, True, True, True, True, False, False]
@@ -164,6 +166,7 @@ def _group(comparison: Comparison, group: Group) -> Html:
     return tag(
         "div",
         tag("h3", words.title(group)),
+        charts(group, listed, comparison.min_change, changes),
         table(words.HEADER, rows, numbers, words.title(group)),
         tag("ul", *reasons) if reasons else None,
         tag("p", runs) if (runs := words.run_values(group)) else None,

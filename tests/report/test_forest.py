@@ -1,0 +1,73 @@
+"""The charts of a comparison: each difference at its place, with its interval, limits and direction in words."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tracekit.checks.requirements import Change
+from tracekit.checks.results import ChangeResult
+from tracekit.comparison.result import Difference, Group, Value
+from tracekit.report.html.forest import charts
+
+
+def difference(metric: str, base: float, new: float, judgement: Any = "higher", **more: Any) -> Difference:
+    unit = more.pop("unit", "ns")
+    low, high = more.pop("ends", (None, None))
+    sides = [Value(value, 9, 9, "measured") for value in (base, new)]
+    return Difference(metric, unit, *sides, new - base, low, high, judgement, **more)
+
+
+def drawn(*rows: Difference, changes: tuple[Change, ...] = (), min_change: float = 0.01) -> str:
+    group = Group("model", "Encoder", "", 9, 9, rows)
+    results = [ChangeResult(change, "passed", "", group) for change in changes]
+    return str(charts(group, rows, min_change, results) or "")
+
+
+def texts(markup: str) -> list[str]:
+    lines = re.findall(r"<li .*?</li>", markup)
+    return [re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", line)).strip() for line in lines]
+
+
+def test_a_longer_time_is_worse_and_a_shorter_one_better() -> None:
+    slower = difference("p50", 20.0, 22.0, relative_low=0.05, relative_high=0.15, ends=(1.0, 3.0))
+    faster = difference("p90", 20.0, 19.0, "lower in these recordings")
+    markup = drawn(slower, faster, difference("p99", 20.0, 21.0, "too few to tell"))
+    assert texts(markup) == [
+        "p50 ▲ worse: +10.0 %, 95 % interval +5.0 … +15.0",
+        "p90 ▼ better in these recordings: -5.0 %",
+        "p99 ○ too few to tell: +5.0 %",
+    ]
+    assert "right of the middle is longer, worse" in markup and "+20 % longer, worse ▸" in markup
+    # An axis to ±20 %: +10 % is at three quarters, the interval from +5 % to +15 %.
+    assert 'cx="75.00%"' in markup and 'x1="62.50%" x2="87.50%"' in markup
+    assert 'class="forest-band" x="47.50%"' in markup  # ±1 %
+    assert re.findall(r'<li class="forest-(\w+)"', markup) == ["more", "less", "open"]
+
+
+def test_work_and_shares_have_no_worse_side() -> None:
+    work = difference("CPU busy", 10.0, 40.0)
+    share = difference("ANE busy share", 0.3, 0.73, unit="share", ends=(0.2, 0.6), relative_low=0.5)
+    markup = drawn(work, difference("GPU busy", 0.0, 5.0), share)
+    assert texts(markup) == [
+        "CPU busy ▲ more: +300.0 %",
+        "ANE busy share ▲ larger: +43.0 pts, 95 % interval +20.0 … +60.0",
+    ]
+    assert "worse" not in markup and "BASE has none of these, so no line is drawn: GPU busy." in markup
+    assert 'cx="71.50%"' in markup  # of an axis from -100 to +100 points
+
+
+def test_limits_and_intervals_that_leave_the_picture() -> None:
+    wide = difference("p50", 100.0, 101.0, "within the noise", ends=(-500.0, 900.0))
+    relative = Change("p50 > 5 %", "p50", ">", 0.05, relative=True)
+    absolute = Change("p50 > 4 ns", "p50", ">", 4.0, relative=False)
+    markup = drawn(wide, changes=(relative, absolute))
+    assert texts(markup) == [
+        "p50 ○ within the noise: +1.0 %, 95 % interval -500.0 … +900.0, limit +5 %, limit +4 %"
+    ]
+    assert markup.count('class="forest-limit"') == 2 and 'class="forest-limit" x1="62.50%"' in markup
+    assert markup.count('class="forest-beyond"') == 2 and 'x1="0.00%" x2="100.00%"' in markup
+
+
+def test_nothing_to_draw() -> None:
+    assert drawn(difference("p50", 0.0, 5.0)) == ""

@@ -1,0 +1,243 @@
+"""The differences of a comparison as charts: per measure a dot, its interval, and its limits.
+
+    p50      ──────│──●────      ▲ worse: 25.9 ms → 28.9 ms (+11.6 %), 95 % interval +9.1 … +14.2 %
+             BASE ─┘
+
+A line of a chart is an SVG whose positions are percentages, so that it fits any width without a script; it
+stands between two texts: whoever sees no picture, or no colour, reads the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tracekit.checks.results import ChangeResult
+from tracekit.comparison.metrics import METRICS, RUN_METRICS
+from tracekit.comparison.result import Difference, Group
+from tracekit.report.html.elements import Html, join, tag
+
+_LENGTHS = {*RUN_METRICS, *(metric.name for metric in METRICS if metric.quantity == "length")}
+_P50 = "p50"
+_STEPS = (1.0, 2.0, 5.0, 10.0)
+_LEAST_EXTENT = 0.01
+_MOST_OF_POINTS = 2.5
+"""An interval may be far longer than every difference: behind this multiple of the largest, it is cut."""
+_HEIGHT, _MIDDLE = 22, 11
+
+
+@dataclass(frozen=True)
+class _Chart:
+    """Measures with one axis; ``less`` and ``more`` are what lies left and right of the middle."""
+
+    caption: str
+    less: str
+    more: str
+    worse: str
+    better: str
+    has: Callable[[Difference], bool]
+
+
+LEGEND = (
+    "In the charts, a line is the 95 % interval of the difference, a filled dot a difference that is shown, a"
+    " hollow one a difference that may be chance. The band around 0 holds changes that count as none; a"
+    " dashed line is a required limit."
+)
+
+_CHARTS = (
+    _Chart(
+        "Times of a call, NEW against BASE",
+        "shorter, better",
+        "longer, worse",
+        "worse",
+        "better",
+        lambda row: row.metric in _LENGTHS,
+    ),
+    _Chart(
+        "Work and waiting, NEW against BASE",
+        "less",
+        "more",
+        "more",
+        "less",
+        lambda row: row.metric not in _LENGTHS and row.unit != "share",
+    ),
+    _Chart(
+        "Shares, NEW minus BASE in points",
+        "smaller",
+        "larger",
+        "larger",
+        "smaller",
+        lambda row: row.unit == "share",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A row on its axis: fractions of BASE, or of a whole for a share."""
+
+    row: Difference
+    point: float
+    low: float | None
+    high: float | None
+    limits: tuple[float, ...]
+    ignored: float
+    """Changes up to this one count as none in the first sentence; 0 for a row that it does not rest on."""
+
+    @property
+    def ends(self) -> tuple[float, ...]:
+        """The ends of the interval."""
+        return () if self.low is None or self.high is None else (self.low, self.high)
+
+
+def charts(
+    group: Group, rows: Sequence[Difference], min_change: float, changes: Sequence[ChangeResult]
+) -> Html | None:
+    """Return the charts of a group's rows; None where no row has a difference to draw."""
+    drawn = []
+    for chart in _CHARTS:
+        of_chart = [row for row in rows if chart.has(row)]
+        places = [place for row in of_chart if (place := _place(group, row, min_change, changes))]
+        if places:
+            drawn.append(_figure(chart, of_chart, places))
+    return join(drawn) if drawn else None
+
+
+def _place(
+    group: Group, row: Difference, min_change: float, changes: Sequence[ChangeResult]
+) -> _Place | None:
+    if row.difference is None:
+        return None
+    if row.unit == "share":
+        return _Place(row, row.difference, row.low, row.high, _limits(group, row, changes), 0.0)
+    if row.ratio is None or not row.base.value:
+        return None
+    low, high = row.relative_low, row.relative_high
+    if low is None and row.low is not None and row.high is not None:
+        low, high = row.low / row.base.value, row.high / row.base.value
+    limits = _limits(group, row, changes)
+    return _Place(row, row.ratio, low, high, limits, min_change if row.metric == _P50 else 0.0)
+
+
+def _limits(group: Group, row: Difference, changes: Sequence[ChangeResult]) -> tuple[float, ...]:
+    """Return the changes of a row that would fail, as places on its axis."""
+    base = row.base.value or 0.0
+    required = [
+        result.change for result in changes if result.group == group and result.change.metric == row.metric
+    ]
+    if row.unit == "share":
+        return tuple(change.amount * base if change.relative else change.amount for change in required)
+    return tuple(change.amount if change.relative else change.amount / base for change in required)
+
+
+def _extent(places: Sequence[_Place]) -> float:
+    """Return the end of an axis: a round number that holds every dot and limit, and most intervals."""
+    inner = max(
+        _LEAST_EXTENT,
+        *(abs(value) for place in places for value in (place.point, place.ignored, *place.limits)),
+    )
+    outer = max((abs(end) for place in places for end in place.ends), default=inner)
+    needed = max(inner, min(outer, _MOST_OF_POINTS * inner)) * 1.04
+    if places[0].row.unit == "share" and needed > 0.5:
+        return 1.0
+    unit = 1.0
+    while unit > needed:
+        unit /= 10
+    while unit * 10 <= needed:
+        unit *= 10
+    return unit * next(step for step in _STEPS if unit * step >= needed)
+
+
+def _figure(chart: _Chart, rows: Sequence[Difference], places: Sequence[_Place]) -> Html:
+    extent = _extent(places)
+    drawn = {place.row.metric for place in places}
+    absent = [row.metric for row in rows if row.metric not in drawn and row.difference is not None]
+    note = f" BASE has none of these, so no line is drawn: {', '.join(absent)}." if absent else None
+    unit = "pts" if places[0].row.unit == "share" else "%"
+    axis = tag(
+        "p",
+        tag("span", f"◂ {chart.less} −{100 * extent:,.3g} {unit}"),
+        tag("span", "0"),
+        tag("span", f"+{100 * extent:,.3g} {unit} {chart.more} ▸"),
+        class_="forest-axis",
+        aria_hidden="true",
+    )
+    return tag(
+        "figure",
+        tag("figcaption", f"{chart.caption}: right of the middle is {chart.more}.", note),
+        axis,
+        tag("ul", *(_line(chart, place, extent) for place in places)),
+        class_="forest",
+    )
+
+
+def _line(chart: _Chart, place: _Place, extent: float) -> Html:
+    sign, word, kind = _finding(chart, place.row)
+    unit = "pts" if place.row.unit == "share" else "%"
+    parts = [f"{word}: {100 * place.point:+,.1f} {unit}"]
+    if place.ends:
+        parts.append("95 % interval " + " … ".join(f"{100 * end:+,.1f}" for end in place.ends))
+    parts += [f"limit {100 * limit:+,.3g} {unit}" for limit in place.limits]
+    return tag(
+        "li",
+        tag("span", place.row.metric, class_="forest-name"),
+        _picture(place, extent, kind),
+        tag(
+            "span",
+            tag("span", f"{sign} ", aria_hidden="true"),
+            ", ".join(parts),
+            class_="forest-text",
+        ),
+        class_=f"forest-{kind}",
+    )
+
+
+def _finding(chart: _Chart, row: Difference) -> tuple[str, str, str]:
+    """Return the sign, the words and the kind of what is shown of a row."""
+    if row.judgement.startswith("higher"):
+        here = " in these recordings" if row.judgement.endswith("recordings") else ""
+        return "▲", f"{chart.worse}{here}", "more"
+    if row.judgement.startswith("lower"):
+        here = " in these recordings" if row.judgement.endswith("recordings") else ""
+        return "▼", f"{chart.better}{here}", "less"
+    if not row.difference:
+        return "=", "the same", "open"
+    return "○", row.judgement, "open"
+
+
+def _picture(place: _Place, extent: float, kind: str) -> Html:
+    def x(value: float) -> str:
+        return f"{50 + 50 * max(-1.0, min(1.0, value / extent)):.2f}%"
+
+    shapes = []
+    if place.ignored:
+        share = min(100.0, 100 * place.ignored / extent)
+        shapes.append(
+            tag(
+                "rect",
+                class_="forest-band",
+                x=f"{50 - share / 2:.2f}%",
+                y=0,
+                width=f"{share:.2f}%",
+                height=_HEIGHT,
+            )
+        )
+    shapes.append(tag("line", class_="forest-zero", x1="50%", x2="50%", y1=0, y2=_HEIGHT))
+    shapes += [
+        tag("line", class_="forest-limit", x1=x(limit), x2=x(limit), y1=0, y2=_HEIGHT)
+        for limit in place.limits
+    ]
+    if place.ends:
+        low, high = place.ends
+        shapes.append(tag("line", class_="forest-interval", x1=x(low), x2=x(high), y1=_MIDDLE, y2=_MIDDLE))
+        shapes += [_end(x(end), end, extent) for end in place.ends]
+    shapes.append(tag("circle", class_="forest-dot", cx=x(place.point), cy=_MIDDLE, r=5))
+    return tag("svg", *shapes, class_=f"forest-{kind}", width="100%", height=_HEIGHT, aria_hidden="true")
+
+
+def _end(place: str, value: float, extent: float) -> Html:
+    """Return the end of an interval: a cross line, or a point out of the picture where it goes on there."""
+    if abs(value) <= extent:
+        return tag("line", class_="forest-interval", x1=place, x2=place, y1=_MIDDLE - 4, y2=_MIDDLE + 4)
+    outline = f"M0 {_MIDDLE}l{'-8' if value > 0 else '8'} -5v10z"
+    return tag("svg", tag("path", d=outline), class_="forest-beyond", x=place, y=0, overflow="visible")
