@@ -89,7 +89,14 @@ _UNREAD = ("table-damaged", "table-unreadable")
 
 
 def gather_evidence(trace: Trace, measured: Measured) -> tuple[Evidence, ...]:
-    """Return the state of every table that can show engine activity, in a fixed order."""
+    """Return the state of every table that can show engine activity, in a fixed order.
+
+    A text of another tool has the tables that it has: none of the others was ever to be expected.
+    """
+    if not trace.has_timeline:
+        chosen = (*_TABLES, ((schemas.STACK_COUNTS,), "process"))
+        every = (_evidence(names, scope, trace, measured) for names, scope in chosen)
+        return tuple(evidence for evidence in every if evidence.state != "absent")
     return tuple(_evidence(names, scope, trace, measured) for names, scope in _TABLES)
 
 

@@ -38,6 +38,7 @@ from tracekit.analysis.selection import (
     selected_pids,
 )
 from tracekit.analysis.summary import summarize
+from tracekit.analysis.threads import thread_work
 from tracekit.analysis.verdicts import RunFacts, Verdicts
 from tracekit.analysis.windows.choose import WindowSource, choose_windows
 from tracekit.analysis.windows.window import Window, parse_window, window_frame
@@ -147,6 +148,7 @@ def analyze(
         submissions=submissions_of(rows, measured),
         events=count_events(trace, labels, members),
         metrics=sum_metrics(trace, rows),
+        thread_work=None if trace.has_timeline else thread_work(trace, labels, rules),
     )
 
 

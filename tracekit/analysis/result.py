@@ -25,6 +25,7 @@ from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.missing_symbols import BinaryWithoutSymbols, binaries_without_symbols
 from tracekit.analysis.selection import Selection
 from tracekit.analysis.summary import Summary
+from tracekit.analysis.threads import ThreadWork
 from tracekit.analysis.verdicts import Verdicts
 from tracekit.model.content import Content, same_content
 from tracekit.model.trace import Issue, Trace
@@ -76,6 +77,7 @@ class Analysis(Content):
     ``counters.METRIC_SUMS``). ``requests`` are those to the Neural Engine in the log. ``measured`` holds the
     intervals as disjoint spans. ``diagnostics`` are the limits of the recording and of the analysis, as codes
     and numbers. ``compute_units`` are those that the app requests from Core ML, "" where that is not known.
+    ``thread_work`` is what each thread did, of a trace without times; None for a recording.
     """
 
     trace: Trace
@@ -99,6 +101,7 @@ class Analysis(Content):
     events: pd.DataFrame
     metrics: pd.DataFrame
     compute_units: str = ""
+    thread_work: ThreadWork | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Analysis):

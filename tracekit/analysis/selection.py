@@ -120,6 +120,8 @@ def _of_threads(trace: Trace, chosen: Mask) -> Mask:
 
 def _worker_samples(trace: Trace, chosen: Mask, labels: SampleLabels) -> Mask:
     """Mark the samples, on whatever thread, that belong to calls of the chosen threads."""
+    if not trace.has_timeline:  # which call a worker serves follows from times
+        return np.zeros(len(trace.samples), bool)
     windows = window_frame(windows_from_stacks(trace, labels).windows())
     members = assign_samples(trace, labels, windows)
     of_calls = np.append(chosen, False)[windows["thread_id"].to_numpy()]

@@ -61,7 +61,7 @@ def leading_frames(
     address, and among equals the rule with the highest precedence.
     """
     classification = labels.classification
-    representative, has_name = _group_by_deciding_frame(trace.stacks, classification)
+    representative, has_name = group_by_deciding_frame(trace.stacks, classification)
     stack_ids = trace.samples["stack_id"].to_numpy()
     group_of_sample = np.append(representative, -1)[stack_ids]
     group_of_sample[~is_phase(labels.phase, *INFERENCE)] = -1
@@ -78,7 +78,7 @@ def leading_frames(
     # All stacks of a group with a symbol name the same frame. Bare addresses share one group per binary, so
     # there the first sampled stack of the window is described: its callers may have a name.
     stack = np.where(has_name[group[leading]], group[leading], stack_ids[first[leading]])
-    describer = _FrameDescriber(trace.stacks, classification, rule_set)
+    describer = FrameDescriber(trace.stacks, classification, rule_set)
     stack_code, distinct = pd.factorize(stack)
     numbers: dict[DecidingFrame, int] = {}
     code_of_stack = [
@@ -89,9 +89,7 @@ def leading_frames(
     return LeadingFrames(tuple(numbers), codes)
 
 
-def _group_by_deciding_frame(
-    stacks: StackTable, classification: Classification
-) -> tuple[IntArray, BoolArray]:
+def group_by_deciding_frame(stacks: StackTable, classification: Classification) -> tuple[IntArray, BoolArray]:
     """Group stacks that the same rule decides at a frame of the same name.
 
     Return, per stack, the first stack of its group, or -1 where no frame decides; and, at the first stack of
@@ -119,7 +117,7 @@ def _group_by_deciding_frame(
     return representative, has_name
 
 
-class _FrameDescriber:
+class FrameDescriber:
     """Finds the frame to name for a stack."""
 
     def __init__(self, stacks: StackTable, classification: Classification, rule_set: RuleSet) -> None:

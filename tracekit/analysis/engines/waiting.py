@@ -149,7 +149,7 @@ class Waiting:
         """
         states = self._trace.thread_states
         states = states[states["state"].isin(_BLOCKED).to_numpy(bool)]
-        if not len(states) or not len(self._trace.samples):
+        if not len(states) or not len(self._trace.samples) or not self._trace.has_timeline:
             return {}
         # Samples sorted by (thread, time): the sample before a state is found by a binary search.
         # Row -1 of a sample's thread takes the appended -1, which no thread has.

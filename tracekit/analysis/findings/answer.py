@@ -10,12 +10,13 @@ import numpy as np
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.placement import PLACEMENT_KINDS
+from tracekit.analysis.threads import ThreadWork
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import ENGINE_CODE, SERVING, Basis, Engine, Phase
 
 AnswerKind: TypeAlias = Literal[
-    "models", "whole-run", "no-calls", "no-length", "no-evidence", "no-symbols", "no-model"
+    "models", "whole-run", "no-calls", "no-length", "no-evidence", "no-symbols", "no-model", "threads"
 ]
 MOST_MODELS = 3
 """The headline names so many models, those with most time first."""
@@ -64,11 +65,12 @@ class Answer:
 
     ``kind`` is "models" where calls were seen; "whole-run" where the run is the only window; "no-calls"
     where ML was sampled, but no prediction; "no-length" where all predictions were reported without a
-    length; "no-evidence", "no-symbols" and "no-model" where nothing ran or nothing is visible. ``models``
-    are those with most time, of ``model_count``. ``samples`` are all samples, of which ``ml_samples`` have
-    an ML frame, ``unsymbolicated`` no stack with symbols, and ``parked`` are idle service threads of the
-    Neural Engine. ``is_prepared`` is True where compiling or loading a model was measured. ``requests`` to
-    the Neural Engine are in the log, of which ``failed_requests`` in ``failed_calls`` of ``calls``.
+    length; "no-evidence", "no-symbols" and "no-model" where nothing ran or nothing is visible; "threads"
+    where samples have no times, so that ``threads`` is all that they show. ``models`` are those with most
+    time, of ``model_count``. ``samples`` are all samples, of which ``ml_samples`` have an ML frame,
+    ``unsymbolicated`` no stack with symbols, and ``parked`` are idle service threads of the Neural
+    Engine. ``is_prepared`` is True where compiling or loading a model was measured. ``requests`` to the
+    Neural Engine are in the log, of which ``failed_requests`` in ``failed_calls`` of ``calls``.
     ``without_length`` predictions were reported as moments, so that none of them is a call.
     """
 
@@ -85,6 +87,7 @@ class Answer:
     failed_requests: int = 0
     failed_calls: int = 0
     without_length: int = 0
+    threads: ThreadWork | None = None
 
 
 def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
@@ -114,11 +117,14 @@ def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
         requests.failures,
         requests.failed_windows,
         calls.without_length,
+        analysis.thread_work,
     )
 
 
 def answer_kind(calls: Calls) -> AnswerKind:
     """Return the kind of answer that a recording allows."""
+    if calls.analysis.thread_work is not None:
+        return "threads"
     is_decided = bool((calls.served > 0).any())
     is_reported = bool({*calls.sources} - {"run", "stacks", "manual", "csv"})
     if not is_decided and not is_reported and calls.without_length:

@@ -48,6 +48,8 @@ def missing_answers(calls: Calls) -> Iterator[Finding]:
     kind = answer_kind(calls)
     codes = {diagnostic.code for diagnostic in calls.analysis.diagnostics}
     yield from _no_symbols(calls)
+    if kind == "threads":
+        return
     if kind in ("no-model", "no-evidence"):
         yield _no_model(calls)
     elif kind in ("no-calls", "no-length") or "no-prediction-calls" in codes:
@@ -267,7 +269,7 @@ def _no_symbols(calls: Calls) -> Iterator[Finding]:
     if named:
         numbers["binaries"] = tuple((binary.name, binary.uuid, binary.samples) for binary in named[:3])
     add = (Action("add-symbols", {"name": named[0].name, "uuid": named[0].uuid}),) if named else ()
-    again = (Action("analyze-bundle"),) if is_raw and calls.trace.info.kind != "trace-bundle" else ()
+    again = (Action("analyze-bundle"),) if is_raw and trace.info.kind != "trace-bundle" else ()
     yield Finding(
         "no-symbols",
         "warning",
@@ -275,5 +277,5 @@ def _no_symbols(calls: Calls) -> Iterator[Finding]:
         Basis.SAMPLED,
         numbers=numbers,
         support=(Support("table", source, "", samples),),
-        actions=(*add, *again, record(calls, "symbols")),
+        actions=(*add, *again, *((record(calls, "symbols"),) if trace.has_timeline else ())),
     )

@@ -49,6 +49,9 @@ def _rows_lost(calls: Calls) -> Iterator[Finding]:
     is_bundle = calls.trace.info.kind == "trace-bundle"
     is_reported = bool(codes & {"recording-issue", "recording-issues-cut"})
     actions = (Action("read-with-xctrace"),) if is_bundle and codes - {"recording-issue"} else ()
+    again: tuple[Action, ...] = ()
+    if calls.trace.has_timeline:
+        again = (record(calls, "less" if is_reported else "again", **_SHORT if is_reported else {}),)
     yield Finding(
         "rows-lost",
         "warning",
@@ -59,10 +62,7 @@ def _rows_lost(calls: Calls) -> Iterator[Finding]:
             "issue_count": len(issues),
             "is_reported": is_reported,
         },
-        actions=(
-            *actions,
-            record(calls, "less" if is_reported else "again", **_SHORT if is_reported else {}),
-        ),
+        actions=(*actions, *again),
     )
 
 

@@ -289,16 +289,15 @@ def _report_stacks(samples: pd.DataFrame, schema: str, stacks: StackTable, issue
     if blocked:
         text = f"samples of waiting threads: {blocked:,} of {len(samples):,} (elapsed time, not CPU time)"
         issues.append(Issue("info", "waiting-threads", text, blocked))
-    null = int((samples["stack_id"] < 0).sum())
+    has_none = (samples["stack_id"] < 0).to_numpy(bool)
+    # A row of counted stacks stands for many samples.
+    counts = (
+        samples["samples"].to_numpy(np.int64) if "samples" in samples else np.ones(len(samples), np.int64)
+    )
+    null = int(counts[has_none].sum())
     if null:
-        issues.append(
-            Issue(
-                "info",
-                "null-stacks",
-                f"samples without a stack: {null:,} of {len(samples):,} (their weight is included)",
-                null,
-            )
-        )
+        text = f"samples without a stack: {null:,} of {int(counts.sum()):,} (their weight is included)"
+        issues.append(Issue("info", "null-stacks", text, null))
     if len(stacks) and not (stacks.frames["binary_id"] >= 0).any() and _is_mostly_bare(stacks):
         text = f"'{schema}' has addresses without symbols in this input, so its stacks identify no engine"
         if schema != TIME_PROFILE:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.selection import Selection
 from tracekit.model.trace import Trace
-from tracekit.text import format_weight
+from tracekit.report import wording
+from tracekit.text import format_weight, plural
 
 _MOST_EVENTS = 8
 _ACCELERATORS = "GPU Neural Accelerators: "
@@ -19,7 +20,7 @@ def recording_facts(analysis: Analysis) -> list[tuple[str, str]]:
     system = f"{info.platform} {info.os}".strip()
     target = f"{info.process} ({info.pid})" if info.process and info.pid is not None else info.process
     facts = {
-        "Input": f"{info.name}, run {info.run}",
+        "Input": f"{info.name}, run {info.run}" if trace.has_timeline else _text_input(trace),
         "Recorded": ", ".join(part for part in (info.device or info.model, system, info.start) if part),
         "Target": target,
         "Template": ", ".join(
@@ -33,6 +34,12 @@ def recording_facts(analysis: Analysis) -> list[tuple[str, str]]:
         "GPU": _accelerator_fact(trace),
     }
     return [(name, text) for name, text in facts.items() if text]
+
+
+def _text_input(trace: Trace) -> str:
+    """Return ``dump.txt, a report of sample``; a file may hold several reports."""
+    report = f", report {trace.info.run}" if trace.info.run > 1 else ""
+    return f"{trace.info.name}, {wording.input_kind(trace.info.kind)}{report}"
 
 
 def _selected(selection: Selection) -> str:
@@ -82,8 +89,11 @@ def _sample_fact(trace: Trace) -> str:
     stacks = trace.samples["stack_id"]
     null = trace.count_samples((stacks < 0).to_numpy(bool))
     unique = stacks[stacks >= 0].nunique()
-    fact = f"{trace.count_samples():,} from {trace.samples_source}"
-    if trace.weight_unit != "samples":
-        fact += f", {format_weight(int(trace.weights.sum()), trace.weight_unit)}"
-    fact += f", {unique:,} stacks"
+    if not trace.has_timeline:
+        threads = trace.samples["thread_id"][trace.sample_counts > 0].nunique()
+        owners, stacks_shown = plural(threads, "thread"), plural(unique, "stack")
+        fact = f"{trace.count_samples():,} of {owners}, without times, {stacks_shown}"
+    else:
+        weight = format_weight(int(trace.weights.sum()), trace.weight_unit)
+        fact = f"{trace.count_samples():,} from {trace.samples_source}, {weight}, {unique:,} stacks"
     return f"{fact}, {null:,} without a stack" if null else fact

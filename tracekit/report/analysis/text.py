@@ -8,6 +8,7 @@ from tracekit.report import wording
 from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.analysis.text_engines import counters_text, engines_text, has_counters, preparing_text
 from tracekit.report.analysis.text_layout import SEVERITY, TextLayout, issue_lines, note_lines
+from tracekit.report.analysis.text_threads import threads_text
 from tracekit.report.analysis.text_windows import lengths_text, windows_text
 from tracekit.report.viewmodel.limits import Footnotes
 from tracekit.report.wording.findings import finding_texts
@@ -29,6 +30,7 @@ def to_text(analysis: Analysis, layout: TextLayout = LAYOUT) -> str:
         layout.paragraph(wording.headline(analysis.answer)),
         _findings(analysis, layout),
         "\n".join(issue_lines(notes.whole, layout, "", "")),
+        threads_text(analysis, layout),
         windows_text(analysis, layout, notes),
         lengths_text(analysis, layout, notes),
         _submissions(analysis, layout) if is_verbose else "",
@@ -140,6 +142,7 @@ def _more(analysis: Analysis, layout: TextLayout) -> str:
     parts = [
         "what each finding rests on" if has_short else "",
         "every column of the windows" if len(analysis.window_rows) else "",
+        "more threads and columns" if analysis.thread_work is not None else "",
         "submissions to the Neural Engine" if analysis.submission_summary else "",
         "the log" if wording.log_lines(analysis.requests) else "",
         "counters" if has_counters(analysis) else "",

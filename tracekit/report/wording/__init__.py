@@ -2,6 +2,7 @@
 
 from tracekit.report.wording.availability import evidence_document, remark, shows
 from tracekit.report.wording.diagnostics import issues
+from tracekit.report.wording.inputs import input_kind
 from tracekit.report.wording.log import log_lines
 from tracekit.report.wording.submissions import (
     SUBMISSION_HEADER,
@@ -11,22 +12,37 @@ from tracekit.report.wording.submissions import (
 )
 from tracekit.report.wording.summary import headline, window_sources
 from tracekit.report.wording.symbols import SYMBOLS_HEADER, symbols_notes, symbols_rows
+from tracekit.report.wording.threads import (
+    PROCESSES_HEADER,
+    THREADS_HEADER,
+    process_rows,
+    recording_step,
+    thread_rows,
+    threads_notes,
+)
 from tracekit.report.wording.verdicts import verdict_reasons, verdict_sentences, verdict_whys
 
 __all__ = [
+    "PROCESSES_HEADER",
     "SUBMISSIONS_ABOUT",
     "SUBMISSION_HEADER",
     "SYMBOLS_HEADER",
+    "THREADS_HEADER",
     "evidence_document",
     "headline",
+    "input_kind",
     "issues",
     "log_lines",
+    "process_rows",
+    "recording_step",
     "remark",
     "shows",
     "submission_notes",
     "submission_rows",
     "symbols_notes",
     "symbols_rows",
+    "thread_rows",
+    "threads_notes",
     "verdict_reasons",
     "verdict_sentences",
     "verdict_whys",

@@ -15,6 +15,7 @@ _SHOWS = {
     schemas.COUNTERS_PROFILE: "host samples with hardware counters",
     schemas.TIME_SAMPLE: "raw host samples, which have no symbols in an export",
     schemas.CUMULATIVE_COUNTERS: "hardware counters per core at each sampling tick",
+    schemas.STACK_COUNTS: "stacks of threads with their samples, without times",
     schemas.CORE_ML: "Core ML's own predictions, requests and loads",
     schemas.ANE_INTERVALS: "when the Neural Engine ran, for all processes without naming one",
     schemas.MPS_INTERVALS: "when MPSGraph ran a program, on the GPU or through the Neural Engine",

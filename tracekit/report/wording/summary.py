@@ -13,6 +13,7 @@ from tracekit.model.schemas import CORE_AI, MPS_INTERVALS
 from tracekit.model.vocabulary import Basis, Engine
 from tracekit.report.wording.findings import placement
 from tracekit.report.wording.names import engine_name, model_name
+from tracekit.report.wording.threads import threads_headline
 from tracekit.text import clip, format_duration, format_percent, plural, printable
 
 _LEAST_SHARE = 0.01
@@ -62,6 +63,8 @@ def _engines(answer: Answer) -> str:
                 f"{plural(count, 'prediction')} {'was' if count == 1 else 'were'} reported without a length,"
                 " so neither the engine nor the time of a call can be determined."
             )
+        case "threads":
+            return threads_headline(answer.threads) if answer.threads is not None else ""
         case "whole-run":
             return _whole_run(answer)
         case "models":

@@ -239,6 +239,7 @@ _PURPOSES = {
     "more-calls": "Record more calls, for more samples of each engine:",
     "predicting": "Record while the app predicts:",
     "restart": "Record another start: if the model is compiled again, its cache is not used:",
+    "threads": "A recording shows each call, how often it ran and how long it took:",
     "symbols": "Record with Xcode 14.3.1 or later, which stores symbols:",
     "system-model": "Record all processes, with the one that serves these requests:",
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tracekit.analysis.classification.leading_frames import shorten
 from tracekit.analysis.findings.finding import Finding, Support
+from tracekit.model.schemas import STACK_COUNTS
 from tracekit.model.trace import TraceInfo
 from tracekit.report.wording.findings import (
     beside,
@@ -104,6 +105,8 @@ def _support(support: Support) -> str:
         where = f"{printable(shorten(support.detail, _SYMBOL_WIDTH))} in {source or 'an unknown binary'}"
         return f"{where} ({plural(support.count, 'sample')} of one call)" if support.count else where
     detail = clip(printable(support.detail), _SYMBOL_WIDTH)
+    if support.source == STACK_COUNTS:
+        return plural(support.count, "sample")
     noun = "row" if support.kind == "table" else "line"
     text = f"{plural(support.count, noun)} of {source}" if support.count else source
     return f"{text} ({detail})" if detail else text

@@ -1,0 +1,55 @@
+"""Traces without times for tests: threads as (name, frames, samples), as readers of texts make them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tracekit.load import trace_of
+from tracekit.model.trace import Trace, TraceInfo
+from tracekit.parsers.text.recording import TextRecording, source_of
+from tracekit.parsers.text.stack_counts import StackCounts
+
+
+class Thread(NamedTuple):
+    """A thread with samples of one stack; ``frames`` are (symbol, binary), leaf first."""
+
+    name: str
+    frames: Sequence[tuple[str, str]]
+    samples: int = 1
+    state: str = ""
+    process: str = "MyApp"
+    pid: int = 412
+
+
+ON_ANE = (
+    ("semaphore_wait_trap", "libsystem_kernel.dylib"),
+    ("E5RT::Ops::AneInferenceOperation::ExecuteSync()", "Espresso"),
+    ("-[MLModel predictionFromFeatures:error:]", "CoreML"),
+    ("main", "MyApp"),
+)
+ON_CPU = (
+    ("bnns::ConvolutionLayer::compute()", "libBNNS.dylib"),
+    ("-[MLModel predictionFromFeatures:error:]", "CoreML"),
+    ("main", "MyApp"),
+)
+SERVICE = (
+    ("mach_msg2_trap", "libsystem_kernel.dylib"),
+    ("H11ANE::H11ANEServicesThreadStart(H11ANE::H11ANEServicesThreadParams*)", "ANEServices"),
+)
+ELSEWHERE = (("__pthread_kill", "libsystem_kernel.dylib"), ("abort", "libsystem_c.dylib"), ("main", "MyApp"))
+WITHOUT_SYMBOLS = (("0x18ce044e4", ""),)
+
+
+def text_trace(*threads: Thread, name: str = "dump.txt", kind: str = "lldb") -> Trace:
+    counts = StackCounts()
+    for number, thread in enumerate(threads, start=1):
+        row = counts.thread(number, thread.name, thread.pid, thread.process)
+        frames = [counts.frame(symbol, counts.binary(binary)) for symbol, binary in thread.frames]
+        counts.add(row, frames, thread.samples, thread.state)
+    processes = {(thread.process, thread.pid) for thread in threads}
+    info = TraceInfo(name, kind)
+    if len(processes) == 1:
+        process, pid = processes.pop()
+        info = TraceInfo(name, kind, process=process, pid=pid)
+    return trace_of(source_of(name, kind, [TextRecording(info, (counts.table(),))]), None)

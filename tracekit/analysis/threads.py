@@ -1,0 +1,334 @@
+"""What each thread of a trace without times did: its samples by engine and phase, and the deciding frames.
+
+One pause of a debugger, a crash or a hang is one sample of each thread. ``sample`` and spindumps count
+samples of every thread, waiting ones as well.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.analysis.classification.leading_frames import (
+    DecidingFrame,
+    FrameDescriber,
+    group_by_deciding_frame,
+)
+from tracekit.analysis.classification.rule_set import RuleSet
+from tracekit.analysis.classification.sample_labels import SampleLabels
+from tracekit.analysis.engines.codes import grouped, is_engine, sums
+from tracekit.model.columns import BoolArray, Columns, IntArray, categorical
+from tracekit.model.content import Content
+from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import ENGINES, ML_ENGINES, PHASE_CODE, PHASES, Engine, Phase
+
+THREAD_WORK = Columns(
+    {
+        "thread_id": "int32",  # row of Trace.threads, -1 = none
+        "engine": "category",
+        "phase": "category",  # missing for engines whose work has no phase
+        "samples": "int64",
+        "frame": "int64",  # position in ThreadWork.frames, -1 = none
+    }
+)
+_FAULT = re.compile(r"crash|fault|trigger|exception", re.IGNORECASE)
+"""The states that readers give the thread of a crash report that crashed."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """One engine and phase of a thread: its samples, and the frame that decided most of them, if any."""
+
+    engine: Engine
+    phase: Phase | None
+    samples: int
+    frame: DecidingFrame | None
+
+    @property
+    def is_ml(self) -> bool:
+        """True for an ML runtime or engine at work; an idle service thread is none."""
+        return self.engine in ML_ENGINES and self.phase is not Phase.IDLE
+
+
+@dataclass(frozen=True)
+class ThreadAnswer:
+    """One thread: ``works`` are what it did, most samples first, ML work before all else.
+
+    ``pid`` and ``tid`` are -1 where the text gives none, ``state`` "" where it has none.
+    """
+
+    process: str
+    pid: int
+    name: str
+    tid: int
+    state: str
+    samples: int
+    works: tuple[Work, ...]
+    leaf: DecidingFrame | None = None
+    """The innermost frame of the thread that crashed; no rule."""
+
+    @property
+    def is_faulting(self) -> bool:
+        """True for the thread that crashed."""
+        return _FAULT.search(self.state) is not None
+
+    @property
+    def is_idle(self) -> bool:
+        """True for a parked service thread that did nothing else."""
+        return all(work.phase is Phase.IDLE for work in self.works)
+
+
+@dataclass(frozen=True)
+class ProcessAnswer:
+    """One process: its threads and samples, those in ML code, and its parked service threads."""
+
+    process: str
+    pid: int
+    threads: int
+    samples: int
+    ml_threads: int
+    ml_samples: int
+    idle_threads: int
+
+
+@dataclass(frozen=True, eq=False)
+class ThreadWork(Content):
+    """The work of all threads, as columns: one row per thread × engine × phase that has samples.
+
+    ``rows`` are sorted by thread. ``threads`` are those of the trace, ``states`` the state of each that has
+    one, ``leaves`` the innermost frame of those that crashed.
+    """
+
+    rows: pd.DataFrame
+    frames: tuple[DecidingFrame, ...]
+    threads: pd.DataFrame
+    states: dict[int, str]
+    leaves: dict[int, DecidingFrame]
+
+    @cached_property
+    def samples(self) -> IntArray:
+        """The samples of each thread, of those without a thread at the end."""
+        return self._per_thread(np.ones(len(self.rows), bool))
+
+    @cached_property
+    def ml_samples(self) -> IntArray:
+        """The samples of each thread in an ML runtime or engine, idle ones left out."""
+        is_ml = self.rows["engine"].isin([str(engine) for engine in ML_ENGINES]).to_numpy(bool)
+        return self._per_thread(is_ml & ~self._is_idle)
+
+    @cached_property
+    def idle_samples(self) -> IntArray:
+        """The samples of each thread as a parked service thread."""
+        return self._per_thread(self._is_idle)
+
+    @property
+    def count(self) -> int:
+        """The number of threads with samples."""
+        return int((self.samples > 0).sum())
+
+    @property
+    def is_single_pause(self) -> bool:
+        """True where no thread has more than one sample: one moment, which shows no rate."""
+        return bool(self.samples.max(initial=0) <= 1)
+
+    @cached_property
+    def processes(self) -> tuple[ProcessAnswer, ...]:
+        """The processes with samples: those with most ML samples first, then those with most samples."""
+        keys = [*zip(self.threads["pid"].tolist(), self.threads["process"].tolist(), strict=True), (-1, "")]
+        number, distinct = pd.factorize(pd.MultiIndex.from_tuples(keys))
+        count = len(distinct)
+        columns = (
+            sums(number, amounts, count).tolist()
+            for amounts in (
+                (self.samples > 0).astype(np.int64),
+                self.samples,
+                (self.ml_samples > 0).astype(np.int64),
+                self.ml_samples,
+                (self._is_idle_thread).astype(np.int64),
+            )
+        )
+        answers = [
+            ProcessAnswer(str(name), int(pid), *numbers)
+            for (pid, name), numbers in zip(distinct.tolist(), zip(*columns, strict=True), strict=True)
+        ]
+        present = [answer for answer in answers if answer.threads]
+        return tuple(
+            sorted(present, key=lambda answer: (-answer.ml_samples, -answer.idle_threads, -answer.samples))
+        )
+
+    def answers(self, most: int) -> tuple[ThreadAnswer, ...]:
+        """Return the threads in ML code or parked in a service, at most so many, and those that crashed.
+
+        Those with most ML samples come first; the one that crashed is among them.
+        """
+        faulting = self.faulting[:most]
+        matters = (self.ml_samples > 0) | (self.idle_samples > 0)
+        matters[faulting] = True
+        threads = np.flatnonzero(matters)
+        order = np.lexsort((threads, -self.idle_samples[threads], -self.ml_samples[threads]))
+        chosen = threads[order][:most].tolist()
+        chosen += [thread for thread in faulting if thread not in chosen]
+        return tuple(self._answer(thread) for thread in chosen)
+
+    @property
+    def listed(self) -> int:
+        """The number of threads that ``answers`` lists without a limit."""
+        return int(((self.ml_samples > 0) | (self.idle_samples > 0)).sum())
+
+    @cached_property
+    def faulting(self) -> list[int]:
+        """The threads that crashed."""
+        return sorted(thread for thread, state in self.states.items() if _FAULT.search(state))
+
+    def works(self, ml_only: bool = True) -> tuple[Work, ...]:
+        """Return the work of all threads by engine and phase, with its leading frame; the ANE's is first."""
+        rows = self.rows.assign(engine=self.rows["engine"].astype("str"), phase=self._phases)
+        works = [
+            self._work(str(engine), str(phase), int(group["samples"].sum()), group)
+            for (engine, phase), group in rows.groupby(["engine", "phase"], sort=False)
+        ]
+        chosen = [work for work in works if work.is_ml or not ml_only]
+        return tuple(sorted(chosen, key=_work_order))
+
+    @property
+    def _phases(self) -> pd.Series[str]:
+        return self.rows["phase"].astype("str").where(self.rows["phase"].notna(), "")
+
+    @cached_property
+    def _is_idle(self) -> BoolArray:
+        return (self.rows["phase"] == Phase.IDLE).to_numpy(bool)
+
+    @property
+    def _is_idle_thread(self) -> BoolArray:
+        idle: BoolArray = (self.idle_samples > 0) & (self.ml_samples == 0)
+        return idle
+
+    def _per_thread(self, marked: BoolArray) -> IntArray:
+        thread = self.rows["thread_id"].to_numpy(np.int64)
+        thread = np.where(thread < 0, len(self.threads), thread)
+        samples = np.where(marked, self.rows["samples"].to_numpy(np.int64), 0)
+        return sums(thread, samples, len(self.threads) + 1)
+
+    def _answer(self, thread: int) -> ThreadAnswer:
+        row = self.threads.iloc[thread] if thread < len(self.threads) else None
+        number = -1 if row is None else thread
+        first, last = np.searchsorted(self.rows["thread_id"].to_numpy(), [number, number + 1]).tolist()
+        part = self.rows.iloc[first:last]
+        phases = self._phases.iloc[first:last]
+        works = [
+            self._work(str(engine), phase, int(samples), part.iloc[position : position + 1])
+            for position, (engine, phase, samples) in enumerate(
+                zip(part["engine"], phases, part["samples"], strict=True)
+            )
+        ]
+        return ThreadAnswer(
+            "" if row is None else str(row["process"]),
+            -1 if row is None else int(row["pid"]),
+            "" if row is None else str(row["name"]),
+            -1 if row is None else int(row["tid"]),
+            self.states.get(number, ""),
+            sum(work.samples for work in works),
+            tuple(sorted(works, key=lambda work: (not work.is_ml, -work.samples))),
+            self.leaves.get(number),
+        )
+
+    def _work(self, engine: str, phase: str, samples: int, rows: pd.DataFrame) -> Work:
+        decided = rows[(rows["frame"] >= 0).to_numpy(bool)]
+        frame = None
+        if len(decided):
+            frame = self.frames[int(decided["frame"].iloc[int(decided["samples"].to_numpy().argmax())])]
+        return Work(Engine(engine), Phase(phase) if phase else None, samples, frame)
+
+
+def _work_order(work: Work) -> tuple[bool, bool, int]:
+    return work.engine is Engine.RUNTIME, work.engine is not Engine.ANE, -work.samples
+
+
+def thread_work(trace: Trace, labels: SampleLabels, rule_set: RuleSet) -> ThreadWork:
+    """Return what each thread did."""
+    thread = trace.samples["thread_id"].to_numpy(np.int64)
+    stack = trace.samples["stack_id"].to_numpy(np.int64)
+    counted = np.flatnonzero(trace.sample_counts > 0)
+    thread, stack, counts = thread[counted], stack[counted], trace.sample_counts[counted]
+    engine, phase = labels.engine[counted].astype(np.int64), labels.phase[counted].astype(np.int64)
+    keys, row = grouped(((thread + 1) * len(ENGINES) + engine) * (len(PHASES) + 1) + phase + 1)
+    frame, frames = _leading(trace, labels, rule_set, stack, phase, row, counts, len(keys))
+    thread_of, engine_of = np.divmod(keys // (len(PHASES) + 1), len(ENGINES))
+    rows = pd.DataFrame(
+        {
+            "thread_id": (thread_of - 1).astype(np.int32),
+            "engine": categorical(engine_of, ENGINES),
+            "phase": categorical(keys % (len(PHASES) + 1) - 1, PHASES),
+            "samples": sums(row, counts, len(keys)),
+            "frame": frame,
+        }
+    )
+    states = _states(trace)
+    leaves = _leaves(trace, [number for number, state in states.items() if _FAULT.search(state)])
+    return ThreadWork(THREAD_WORK.check(rows, "threads"), frames, trace.threads, states, leaves)
+
+
+def _leaves(trace: Trace, threads: list[int]) -> dict[int, DecidingFrame]:
+    """Return the innermost frame of each of these threads that has a stack."""
+    rows = trace.samples[trace.samples["thread_id"].isin(threads).to_numpy(bool)]
+    rows = rows[(rows["stack_id"] >= 0).to_numpy(bool)].drop_duplicates("thread_id")
+    leaves = {}
+    for thread, stack in zip(rows["thread_id"].tolist(), rows["stack_id"].tolist(), strict=True):
+        frame = int(trace.stacks.stack(stack)[0])
+        symbol, binary = str(trace.stacks.symbols[frame]), str(trace.stacks.binary_names[frame])
+        leaves[thread] = DecidingFrame(symbol, binary, "")
+    return leaves
+
+
+def _states(trace: Trace) -> dict[int, str]:
+    """Return the state of each thread that has one, of several the first."""
+    states = trace.samples[["thread_id", "state"]].dropna()
+    states = states[(states["thread_id"] >= 0).to_numpy(bool)].drop_duplicates("thread_id")
+    return dict(zip(states["thread_id"].tolist(), states["state"].astype("str").tolist(), strict=True))
+
+
+def _leading(
+    trace: Trace,
+    labels: SampleLabels,
+    rule_set: RuleSet,
+    stack: IntArray,
+    phase: IntArray,
+    row: IntArray,
+    counts: IntArray,
+    size: int,
+) -> tuple[IntArray, tuple[DecidingFrame, ...]]:
+    """Return, for each row, the position of the deciding frame with most samples, and the frames."""
+    classification = labels.classification
+    representative, has_name = group_by_deciding_frame(trace.stacks, classification)
+    group = np.append(representative, -1)[stack]
+    # A thread that its name alone shows to be idle has no deciding frame.
+    is_named_idle = (phase == PHASE_CODE[Phase.IDLE]) & (
+        np.append(classification.phase.astype(np.int64), -1)[stack] != PHASE_CODE[Phase.IDLE]
+    )
+    decided = np.flatnonzero((group >= 0) & ~is_named_idle & _is_of_ml(labels, stack))
+    pairs, position = grouped(row[decided] * (len(trace.stacks) + 1) + group[decided])
+    samples = sums(position, counts[decided], len(pairs))
+    row_of, group_of = np.divmod(pairs, len(trace.stacks) + 1)
+    # The first pair of each row leads: named before bare, most samples, then the first stack of the text.
+    order = np.lexsort((group_of, -samples, ~has_name[group_of], row_of))
+    leading = order[np.flatnonzero(np.diff(row_of[order], prepend=-1))]
+    describer = FrameDescriber(trace.stacks, classification, rule_set)
+    numbers: dict[DecidingFrame, int] = {}
+    frame = np.full(size, -1, np.int64)
+    codes, distinct = pd.factorize(group_of[leading])
+    described = np.array(
+        [numbers.setdefault(describer.describe(number), len(numbers)) for number in distinct.tolist()],
+        np.int64,
+    )
+    frame[row_of[leading]] = described[codes]
+    return frame, tuple(numbers)
+
+
+def _is_of_ml(labels: SampleLabels, stack: IntArray) -> npt.NDArray[np.bool_]:
+    engine = np.append(labels.classification.engine, np.int8(ENGINES.index(Engine.UNKNOWN)))[stack]
+    return is_engine(engine, *ML_ENGINES, Engine.GRAPHICS)

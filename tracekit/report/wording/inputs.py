@@ -1,0 +1,15 @@
+"""Kinds of input (``TraceInfo.kind``) as a sentence names them."""
+
+from __future__ import annotations
+
+_KINDS = {
+    "xctrace-xml": "exports of xctrace",
+    "trace-bundle": "a recording of Instruments",
+    "pack": "a pack of tracekit",
+    "sample": "a report of sample",
+}
+
+
+def input_kind(kind: str) -> str:
+    """Return ``a report of sample``; a kind without words of its own is named as it is."""
+    return _KINDS.get(kind, kind)

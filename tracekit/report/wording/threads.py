@@ -1,0 +1,325 @@
+"""What threads did, as English: of one pause (a debugger, a crash, a hang), or of counted samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tracekit.analysis.classification.leading_frames import DecidingFrame, shorten
+from tracekit.analysis.findings.finding import Action
+from tracekit.analysis.threads import ProcessAnswer, ThreadAnswer, ThreadWork, Work
+from tracekit.model.trace import TraceInfo
+from tracekit.model.vocabulary import Engine, Phase
+from tracekit.report.wording.findings.actions import NextStep, next_steps
+from tracekit.report.wording.names import ENGINE_NAMES
+from tracekit.text import clip, first_of, format_percent, format_thread, plural, printable
+
+_MOST_WORKS = 3
+_MOST_NAMES = 2
+_NAME_WIDTH = 60
+_SYMBOL_WIDTH = 60
+_DONE = {
+    Phase.WAIT: "waited for {engine}",
+    Phase.DISPATCH: "dispatched work to {engine}",
+    Phase.EXECUTE: "ran code of {engine}",
+    Phase.COPY: "copied or converted data for {engine}",
+    Phase.COMPILE: "compiled for {engine}",
+    Phase.LOAD: "loaded a model for {engine}",
+    Phase.IDLE: "parked in a service of {engine}",
+    None: "were in code of {engine}",
+}
+_DOING = {
+    Phase.WAIT: "waiting for {engine}",
+    Phase.DISPATCH: "dispatching work to {engine}",
+    Phase.EXECUTE: "running code of {engine}",
+    Phase.COPY: "copying or converting data for {engine}",
+    Phase.COMPILE: "compiling for {engine}",
+    Phase.LOAD: "loading a model for {engine}",
+    Phase.IDLE: "parked in a service of {engine}: idle, no work",
+    None: "in code of {engine}",
+}
+_ON_CPU = ("ran ML kernels on the CPU", "running ML kernels on the CPU")
+_OUTSIDE = {
+    Engine.GRAPHICS: "in Metal without an ML caller",
+    Engine.OTHER: "outside ML code",
+    Engine.UNKNOWN: "without a stack that has symbols",
+}
+SINGLE_PAUSE = (
+    "A pause shows where each thread stood at one moment. An engine can be at work while no thread waits for"
+    " it, and a thread outside ML code is no proof that no model runs."
+)
+COUNTED = (
+    "Waiting threads are counted like running ones: a count is elapsed time of a thread, neither CPU time nor"
+    " the time of an engine. Calls are not separated, so there is no rate and no latency."
+)
+IDLE = "An idle service thread shows that its process opened the Neural Engine. It is no work of the engine."
+
+
+def threads_headline(work: ThreadWork) -> str:
+    """Return the sentences that state first what the threads did."""
+    if not work.count:
+        return "This text shows no thread with a stack."
+    unknown = [entry.engine is Engine.UNKNOWN for entry in work.works(ml_only=False)]
+    if all(unknown) and not work.idle_samples.any():
+        first = f"{_unknown_only(work)}, so engines cannot be identified."
+    elif work.is_single_pause:
+        first = f"{_paused(work)}; a single pause shows no rate and no latency."
+    else:
+        first = f"{_counted(work)}."
+    return " ".join(filter(None, [first, _idle(work), _faulting(work)]))
+
+
+def _unknown_only(work: ThreadWork) -> str:
+    total = int(work.samples.sum())
+    noun = "thread" if work.is_single_pause else "sample"
+    if total == 1:
+        return f"The only {noun} has no stack with symbols"
+    return f"None of the {plural(total, noun)} of {_place(work)} has a stack with symbols"
+
+
+def _paused(work: ThreadWork) -> str:
+    works = work.works()
+    threads = f"of {work.count:,} threads of {_place(work)}" if work.count != 1 else f"of {_place(work)}"
+    if not works:
+        if work.count == 1:
+            return f"In this pause the only thread {threads} was in no ML code"
+        return f"In this pause none {threads} was in an ML engine or an ML runtime{_unknown(work)}"
+    parts = []
+    for position, entry in enumerate(works[:_MOST_WORKS]):
+        count = f"{entry.samples:,} " if work.count > 1 else "" if position else "the only thread "
+        of = f"{threads} " if not position else ""
+        parts.append(f"{count}{of}{'was' if entry.samples == 1 else 'were'} {doing(entry)}{_frame(entry)}")
+    return f"In this pause {_joined(parts)}{_others(works, 'thread')}{_where(work)}"
+
+
+def _counted(work: ThreadWork) -> str:
+    works = work.works()
+    samples = int(work.samples.sum())
+    if not works:
+        threads = f"None of {work.count:,} threads" if work.count != 1 else "The only thread"
+        place = f"of {_place(work)}" if len(work.processes) == 1 else f"in {_place(work)}"
+        inside = "was in an ML engine or an ML runtime" if work.count != 1 else "was never in ML code"
+        return f"{threads} {place} {inside}{_unknown(work)}"
+    parts: list[str] = []
+    engine: Engine | None = None
+    for entry in works[:_MOST_WORKS]:
+        parts.append(f"{entry.samples:,} {_done(entry, is_named=entry.engine is engine)}")
+        engine = entry.engine
+    owner = _place(work)
+    threads = "the only thread" if work.count == 1 else f"{work.count:,} threads"
+    joint = "in" if len(work.processes) > 1 else "of"
+    return (
+        f"Of {plural(samples, 'sample')} of {threads} {joint} {owner}, {_joined(parts)}"
+        f"{_others(works, 'sample')}{_where(work)}"
+    )
+
+
+def _place(work: ThreadWork) -> str:
+    """Return ``MyApp``, or ``16 processes``."""
+    processes = work.processes
+    if len(processes) == 1:
+        return process_name(processes[0].process, processes[0].pid)
+    return f"{len(processes):,} processes"
+
+
+def process_name(name: str, pid: int, with_pid: bool = False) -> str:
+    """Return a process as a sentence names it: ``MyApp``, ``process 412``, ``the process``."""
+    shown = clip(printable(name), _NAME_WIDTH)
+    if not shown:
+        return f"process {pid}" if pid >= 0 else "the process"
+    return f"{shown} ({pid})" if with_pid and pid >= 0 else shown
+
+
+def _where(work: ThreadWork) -> str:
+    """Return `` in mediaanalysisd alone`` for a text of several processes."""
+    if len(work.processes) < 2:
+        return ""
+    names = [process_name(entry.process, entry.pid, True) for entry in work.processes if entry.ml_samples]
+    return f", all in {names[0]}" if len(names) == 1 else f", in {first_of(names, _MOST_NAMES)}"
+
+
+def _unknown(work: ThreadWork) -> str:
+    entries = [entry for entry in work.works(ml_only=False) if entry.engine is Engine.UNKNOWN]
+    count = sum(entry.samples for entry in entries)
+    if not count:
+        return ""
+    total = int(work.samples.sum())
+    noun = "thread" if work.is_single_pause else "sample"
+    have = "has" if count == 1 else "have"
+    return f"; {count:,} of {plural(total, noun)} {have} no stack with symbols"
+
+
+def _others(works: Sequence[Work], noun: str) -> str:
+    more = sum(entry.samples for entry in works[_MOST_WORKS:])
+    return f", and {plural(more, f'more {noun}')} in ML code" if more else ""
+
+
+def _idle(work: ThreadWork) -> str:
+    idle = [entry for entry in work.processes if entry.idle_threads]
+    if not idle:
+        return ""
+    count = sum(entry.idle_threads for entry in idle)
+    if len(idle) == 1:
+        name = process_name(idle[0].process, idle[0].pid, len(work.processes) > 1)
+        threads = (
+            "the Neural Engine's service thread"
+            if count == 1
+            else f"{count:,} service threads of the Neural Engine"
+        )
+        verb = "exists" if count == 1 else "exist"
+        idle_now = "is idle" if count == 1 else "are idle"
+        return f"In {name} {threads} {verb} and {idle_now}: the engine was opened, which is no work."
+    return (
+        f"{count:,} service threads of the Neural Engine in {len(idle):,} processes are idle: the engine was"
+        " opened, which is no work."
+    )
+
+
+def _faulting(work: ThreadWork) -> str:
+    crashed = [answer for answer in work.answers(_MOST_WORKS) if answer.is_faulting]
+    if not crashed:
+        return ""
+    answer = crashed[0]
+    name = _capital(thread_name(answer))
+    inside = next((entry for entry in answer.works if entry.is_ml), None)
+    if inside is None:
+        return f"{name} crashed outside ML code{f', in {_symbol(answer.leaf)}' if answer.leaf else ''}."
+    is_named = any(entry.frame == inside.frame for entry in work.works()[:_MOST_WORKS])
+    return f"{name} crashed while {doing(inside)}{'' if is_named else _frame(inside)}."
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}" if "thread" in text.lower() else f"Thread {text}"
+
+
+def thread_name(answer: ThreadAnswer) -> str:
+    """Return ``Main Thread (0x1f3)``, ``Thread 3``."""
+    name = clip(printable(answer.name), _NAME_WIDTH)
+    return format_thread(name, answer.tid) if name or answer.tid >= 0 else "a thread without a name"
+
+
+def doing(work: Work) -> str:
+    """Return what a thread is doing: ``waiting for the Neural Engine``, ``outside ML code``."""
+    return _described(work, _DOING, _ON_CPU[1], "in")
+
+
+def _done(work: Work, is_named: bool) -> str:
+    sentence = _described(work, _DONE, _ON_CPU[0], "were in")
+    return (
+        sentence.replace(ENGINE_NAMES[work.engine], "it")
+        if is_named and work.engine in ENGINE_NAMES
+        else sentence
+    )
+
+
+def _described(work: Work, phases: dict[Phase | None, str], on_cpu: str, inside: str) -> str:
+    if work.engine in _OUTSIDE:
+        return _OUTSIDE[work.engine]
+    if work.engine is Engine.CPU and work.phase in (Phase.EXECUTE, None):
+        return on_cpu
+    if work.engine is Engine.RUNTIME:
+        if work.phase is None:
+            return f"{inside} an ML runtime, engine not visible"
+        return f"{phases[work.phase].format(engine='an engine')} in an ML runtime, engine not visible"
+    return phases[work.phase].format(engine=ENGINE_NAMES[work.engine])
+
+
+def _frame(work: Work) -> str:
+    return f" ({_symbol(work.frame)})" if work.frame is not None else ""
+
+
+def _symbol(frame: DecidingFrame) -> str:
+    return printable(shorten(frame.symbol, _SYMBOL_WIDTH))
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+THREADS_HEADER = ("process", "thread", "samples", "share", "engine", "phase", "doing", "decided by", "rule")
+"""The columns of ``thread_rows``."""
+
+
+def thread_rows(answers: Sequence[ThreadAnswer]) -> list[list[str]]:
+    """Return a row for each thread and what it did there; the thread is named in the first of its rows."""
+    rows = []
+    for answer in answers:
+        state = " (crashed)" if answer.is_faulting else ""
+        for position, work in enumerate(answer.works):
+            first = not position
+            rows.append(
+                [
+                    process_name(answer.process, answer.pid, True) if first else "",
+                    f"{thread_name(answer)}{state}" if first else "",
+                    f"{work.samples:,}",
+                    format_percent(work.samples / max(answer.samples, 1)),
+                    str(work.engine),
+                    str(work.phase) if work.phase else "",
+                    doing(work),
+                    _decided(work, answer),
+                    work.frame.rule if work.frame is not None else "",
+                ]
+            )
+    return rows
+
+
+def _decided(work: Work, answer: ThreadAnswer) -> str:
+    """Return the frame that decided the engine; of the thread that crashed elsewhere, its innermost one."""
+    if work.frame is not None:
+        return _framed(work.frame)
+    if work.phase is Phase.IDLE:
+        return "the thread's name"
+    is_leaf = answer.leaf is not None and not any(entry.is_ml for entry in answer.works)
+    return f"innermost: {_framed(answer.leaf)}" if is_leaf and answer.leaf is not None else ""
+
+
+def _framed(frame: DecidingFrame) -> str:
+    return f"{_symbol(frame)} in {printable(frame.binary) or 'an unknown binary'}"
+
+
+PROCESSES_HEADER = ("process", "threads", "samples", "threads in ML code", "samples in ML code", "idle")
+"""The columns of ``process_rows``."""
+
+
+def process_rows(processes: Sequence[ProcessAnswer]) -> list[list[str]]:
+    """Return a row for each process."""
+    return [
+        [
+            process_name(entry.process, entry.pid, True),
+            *(
+                f"{number:,}"
+                for number in (
+                    entry.threads,
+                    entry.samples,
+                    entry.ml_threads,
+                    entry.ml_samples,
+                    entry.idle_threads,
+                )
+            ),
+        ]
+        for entry in processes
+    ]
+
+
+def threads_notes(work: ThreadWork, shown: int) -> list[str]:
+    """Return what the table of threads leaves out, and what such samples can and cannot show."""
+    left = work.listed - shown
+    outside = work.count - work.listed
+    counts = [f"{plural(left, 'more thread')} in ML code or idle" if left > 0 else ""]
+    if outside:
+        counts.append(f"{plural(outside, 'other thread')} without an ML frame" if work.listed else "")
+    listed = "; ".join(filter(None, counts))
+    notes = [f"Not listed: {listed}."] if listed else []
+    notes.append(SINGLE_PAUSE if work.is_single_pause else COUNTED)
+    if work.idle_samples.any():
+        notes.append(IDLE)
+    return notes
+
+
+def recording_step(work: ThreadWork, info: TraceInfo) -> NextStep | None:
+    """Return the command that records what such a text cannot show; None where no process ran ML code."""
+    process = next((entry for entry in work.processes if entry.ml_samples or entry.idle_threads), None)
+    if process is None or not process.process:
+        return None
+    action = Action("record", {"purpose": "threads", "preset": "coreml"})
+    return next(next_steps([action], replace(info, process=process.process)))
