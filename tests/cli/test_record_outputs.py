@@ -221,3 +221,33 @@ def test_one_failing_setting_does_not_hide_the_others(mac: Mac) -> None:
     )
     assert result.code == 4
     assert "cpuOnly" in result.output[result.output.index("Compute units compared") :]
+
+
+# Beside the recording ---------------------------------------------------------------------------------------------
+
+
+def test_what_ran_beside_the_recording_is_joined_with_it(mac: Mac, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = (
+        "Analysis of sampling Other (pid 9) every 1 millisecond\\nDate/Time: 2026-01-01 12:00:00.010 +0000\\n"
+        "Call graph:\\n    5 Thread_1\\n    + 5 main  (in Other) + 1  [0x1]\\n"
+    )
+    tools = {
+        "powermetrics": f"#!/bin/sh\nprintf '{report}'\n",
+        "log": "#!/bin/sh\necho Filtering; exec sleep 60\n",
+    }
+    for name, text in tools.items():
+        (mac.xctrace.folder / name).write_text(text)
+        (mac.xctrace.folder / name).chmod(0o755)
+    monkeypatch.setattr("tracekit.record.request.is_root", lambda: True)
+    monkeypatch.setattr("tracekit.record.companions.is_root", lambda: True)
+    result = mac.record(*APP, "--with", "power,log")
+    assert result.code == 0, result.error
+    assert mac.files() == ["x.log.ndjson", "x.power.txt", "x.recording.json", "x.trace"]
+    assert "note: x.log.ndjson: is no text that can be laid over a recording." in result.error
+    assert "tracekit analyze x.trace --with x.power.txt --with x.log.ndjson" in result.error
+    assert mac.journal()["with"] == ["power", "log"]
+    joined = CliRunner().invoke(main, ["analyze", "x.trace", "--with", "x.power.txt", "-v"])
+    assert "x.power.txt is laid over the recording by wall clock" in " ".join(joined.output.split())
+    planned = mac.record(*APP, "--force", "--dry-run", "--with", "log")
+    assert planned.output.startswith("log stream --style ndjson")
+    assert planned.output.split("\n")[0].endswith("> x.log.ndjson &")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -117,6 +116,13 @@ if TYPE_CHECKING:
     metavar="LIST",
     help="Record once per setting, such as all,cpuAndGPU,cpuOnly, and compare the recordings. The app reads"
     " the setting from the variable TRACEKIT_COMPUTE_UNITS.",
+)
+@click.option(
+    "--with",
+    "companions",
+    metavar="LIST",
+    help="Also run, beside the recording: power (powermetrics, which needs root: run sudo -v first; tracekit"
+    " asks for no password) and log (log stream). Their files lie beside the .trace, and are joined with it.",
 )
 @click.option(
     "-o",
@@ -231,12 +237,14 @@ def record_command(
 
 def _request(arguments: tuple[str, ...], options: dict[str, Any]) -> RecordRequest:
     """Return the request; the options are named like its fields."""
+    from tracekit.record.companions import parse_companions
     from tracekit.record.request import RecordRequest, parse_compute_units, parse_environment
 
     units = options["compute_units"]
     parsed = {
         "environment": parse_environment(options["environment"]),
         "compute_units": () if units is None else parse_compute_units(units),
+        "companions": parse_companions(options["companions"]) if options["companions"] else (),
     }
     return RecordRequest(arguments=arguments, **{**options, **parsed})
 
@@ -257,6 +265,8 @@ class _RecordAndAnalyze:
         self._tool, self._request, self._series = tool, request, series
         self._with_analysis, self._report, self._via = analyze, report, via
         self._made: list[MadeRecording] = []
+        self._overlays: list[Path] = []
+        """The files of the tools that watched the last recording."""
 
     def run(self, planned: Sequence[PlannedRecording]) -> None:
         """Record all; a single recording gets a whole summary, several get a line each."""
@@ -308,6 +318,9 @@ class _RecordAndAnalyze:
         if not recording.result.is_analyzable:
             raise recording_error(recording, self._tool)
         write_message(*saved_message(recording).split("\n"))
+        if self._overlays:
+            joined = " ".join(f"--with {path}" for path in self._overlays)
+            write_message(f"To join its texts again: tracekit analyze {recording.bundle} {joined}")
         stop_signal = self._series.signal
         # After a kill or the end of the terminal, the recording is saved; there is no time for more.
         if stop_signal in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
@@ -332,17 +345,24 @@ class _RecordAndAnalyze:
             self._write_report(self._report, analysis, recording, planned.suffix)
 
     def _record(self, planned: PlannedRecording) -> RecordingAttempt:
-        from tracekit.cli.record_terminal import TerminalProgress
+        from tracekit.cli.record_terminal import TerminalProgress, standard_input, write_target_output
+        from tracekit.record.companions import Companions, EndWithRecording, is_root
 
         settings = planned.settings
         progress = TerminalProgress(settings, planned.final, self._request.until_stopped)
-        recording = self._series.record(
-            planned,
-            progress,
-            stdin=_standard_input() if settings.target_input == "-" else None,
-            forward_output=_write_target_output if settings.target_output == "-" else None,
-        )
-        progress.clear()
+        seconds = settings.limits.time_limit_seconds
+        with Companions(settings.companions, planned.final, seconds, is_root=is_root()) as companions:
+            recording = self._series.record(
+                planned,
+                EndWithRecording(progress, companions) if settings.companions else progress,
+                stdin=standard_input() if settings.target_input == "-" else None,
+                forward_output=write_target_output if settings.target_output == "-" else None,
+            )
+            progress.clear()
+            if recording.result.is_analyzable:
+                self._overlays, problems = companions.keep(recording.bundle)
+                for problem in problems:
+                    write_message(f"note: {problem}")
         if recording.journal_problem:
             write_message(f"note: {recording.journal_problem}")
         return recording
@@ -363,6 +383,7 @@ class _RecordAndAnalyze:
         from tracekit.analysis import analyze
         from tracekit.detect import open_source
         from tracekit.load import open_trace
+        from tracekit.overlays.files import readable_texts
         from tracekit.record.journal import compute_units_in
 
         path = str(recording.bundle)
@@ -370,18 +391,9 @@ class _RecordAndAnalyze:
         if recording.settings.append:
             run = max(recorded.info.run for recorded in open_source(path, via=self._via).toc())
         units = compute_units_in(recording.settings.environment)
+        texts, problems = readable_texts(self._overlays)
+        for problem in problems:
+            write_message(f"note: {problem}")
         with Progress("Reading") as progress:
-            return analyze(open_trace(path, run, None, progress, self._via), compute_units=units)
-
-
-def _standard_input() -> IO[bytes]:
-    if sys.stdin is None or sys.stdin.isatty():
-        raise UsageError("--stdin - needs a pipe or a file on standard input: name the file instead.")
-    return sys.stdin.buffer
-
-
-def _write_target_output(line: bytes) -> None:
-    if sys.stdout is not None:
-        with suppress(BrokenPipeError):  # a reader that is gone is no reason to stop recording
-            sys.stdout.buffer.write(line)
-            sys.stdout.buffer.flush()
+            trace = open_trace(path, run, None, progress, self._via, overlays=texts)
+            return analyze(trace, compute_units=units)

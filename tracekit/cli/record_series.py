@@ -57,7 +57,22 @@ def print_commands(tool: Xctrace, planned: Sequence[PlannedRecording], via: Via)
         commands.append(xctrace_command(tool, output.working, recording.settings))
         if recording is planned[-1] and recording.place:
             commands.append(_comparison_command([(each.place, each.final) for each in planned], via))
-        write_output("".join(f"{shell_command(command)}\n" for command in commands), "-", force=False)
+        lines = [f"{shell_command(command)}\n" for command in commands]
+        write_output("".join([*_companion_lines(recording), *lines]), "-", force=False)
+
+
+def _companion_lines(recording: PlannedRecording) -> list[str]:
+    """Return the commands of the tools that watch meanwhile, in the background of a shell."""
+    from tracekit.record.companions import companion_commands, companion_path, is_root
+
+    settings = recording.settings
+    seconds = settings.limits.time_limit_seconds
+    commands = companion_commands(settings.companions, seconds, is_root=is_root())
+    paths = [companion_path(recording.final, word) for word in settings.companions]
+    return [
+        f"{shell_command(command)} > {shell_command([str(path)])} &\n"
+        for command, path in zip(commands, paths, strict=True)
+    ]
 
 
 def _comparison_command(recordings: Sequence[tuple[SeriesPlace | None, Path]], via: Via) -> list[str]:

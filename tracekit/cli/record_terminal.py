@@ -6,12 +6,14 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 import click
 
 from tracekit.cli.standard_error import clear_progress, write_message, write_progress
+from tracekit.errors import UsageError
 from tracekit.record.expected_evidence import ExpectedEvidence
 from tracekit.record.leftover import Leftover
 from tracekit.record.plan import InstrumentPlan
@@ -139,3 +141,18 @@ def _target(settings: RecordSettings) -> str:
 
 def _duration(seconds: float) -> str:
     return f"{seconds:g} s" if seconds < 600 else f"{seconds / 60:g} min"
+
+
+def standard_input() -> IO[bytes]:
+    """Return the input for a launched program; raise ``UsageError`` where it is a terminal."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError("--stdin - needs a pipe or a file on standard input: name the file instead.")
+    return sys.stdin.buffer
+
+
+def write_target_output(line: bytes) -> None:
+    """Write a line of the launched program to standard output."""
+    if sys.stdout is not None:
+        with suppress(BrokenPipeError):  # a reader that is gone is no reason to stop recording
+            sys.stdout.buffer.write(line)
+            sys.stdout.buffer.flush()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tracekit.errors import InputError
-from tracekit.parsers.limits import Limits, require_at_most
+from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
 from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.text.kinds import open_text, recognise
 from tracekit.parsers.text.lines import STDIN, TextPlace
@@ -32,6 +32,19 @@ def open_texts(
                 raise InputError(place.name, "is no text that can be laid over a recording.", _ADVICE)
             texts.append(open_text(place, recognised, limits, progress))
     return texts
+
+
+def readable_texts(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
+    """Return the files that can be laid over a recording, and a sentence for each of the others."""
+    readable, problems = [], []
+    for path in paths:
+        try:
+            open_texts([path], DEFAULT_LIMITS)
+        except InputError as error:
+            problems.append(str(error))
+        else:
+            readable.append(path)
+    return readable, problems
 
 
 def places_of(path: str) -> Iterator[TextPlace]:

@@ -56,6 +56,7 @@ def write_journal(
         "plan": _plan(recording),
         "target": {"kind": recording.settings.target.kind, "name": recording.settings.target.name},
         "device": recording.settings.device.udid if recording.settings.device else None,
+        "with": list(recording.settings.companions),
         "interleaved": asdict(place) if place else None,
         "runs": [*earlier, *(_run(run, recording.settings.target_output == "-") for run in recording.runs)],
     }

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import COMPUTE_UNITS
+from tracekit.record.companions import check_companions, is_root
 from tracekit.record.interleaving import DEFAULT_PAIRS, SeriesPlace, check_sides, interleaved
 from tracekit.record.journal import COMPUTE_UNITS_VARIABLE
 from tracekit.record.output_path import check_output_path
@@ -60,6 +61,7 @@ class RecordRequest:
     count: int | None = None
     interleave: str | None = None
     compute_units: tuple[str, ...] = ()
+    companions: tuple[str, ...] = ()
     output: str | None = None
     force: bool = False
     save_timeout_seconds: float = 600
@@ -114,6 +116,7 @@ def plan_recordings(
         request.target_output,
         request.append,
         request.run_name,
+        request.companions,
     )
     if other is None:
         planned = _split(request, settings)
@@ -122,6 +125,10 @@ def plan_recordings(
         planned = _interleave(request, settings, other)
     for recording in planned:
         check_output_path(recording.final, replace=request.force, append=request.append)
+    if request.companions and device is not None and device.kind == "device":
+        raise UsageError(f"--with watches this Mac, and the recording is of {device.name}: leave it out.")
+    finals = [recording.final for recording in planned]
+    check_companions(request.companions, finals, replace=request.force, is_root=is_root())
     return planned
 
 
@@ -193,6 +200,10 @@ def _program_rules(request: RecordRequest) -> _Rules:
         (
             output_exists and not request.force,
             f"--stdout {output}: the file exists and will not be overwritten without --force.",
+        ),
+        (
+            request.append and bool(request.companions),
+            "--with writes files beside a recording of its own: leave out --append-run.",
         ),
         (request.until_stopped and reads_stdin, "--until-enter and --stdin - both read standard input."),
     )

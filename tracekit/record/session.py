@@ -44,6 +44,8 @@ class RecordSettings:
     target_output: str = ""
     append: bool = False
     run_name: str = ""
+    companions: tuple[str, ...] = ()
+    """The tools that watch the Mac meanwhile: words of ``companions.COMPANIONS``."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,276 @@
+"""Tools that watch the Mac while xctrace records: power samples and the log, in files beside the recording.
+
+Each writes into a pipe, which a thread copies to a file. A tool ends when its pipe is closed, even one that
+runs as root and takes no signal from its user; so none outlives the recording, or a tracekit that was killed.
+Commands and options: man powermetrics, man log; never run on a Mac for this project.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Self
+
+from tracekit.errors import UsageError
+from tracekit.record.recorder import RecordingListener, StopReason
+from tracekit.xctrace.tool import run_command
+
+_SAMPLE_MS = 200
+"""A choice: shorter samples cost more CPU, and powermetrics stretches them (107.9 ms for 100)."""
+_MOST_BYTES = 2 << 30
+_END_SECONDS = 3.0
+_SUDO_SECONDS = 30
+_SLACK_SECONDS = 900
+"""xctrace may take minutes to begin; a tool that outlives this has lost its recording."""
+_LAST_WORDS = 300
+_PREDICATE = (
+    " OR ".join(
+        f'subsystem == "com.apple.{name}"'
+        for name in (
+            "ane",
+            "appleneuralengine",
+            "coreml",
+            "coreai",
+            "espresso",
+            "metalperformanceshadersgraph",
+        )
+    )
+    + ' OR sender CONTAINS "H11ANE" OR sender CONTAINS "AppleNeuralEngine"'
+)
+
+
+@dataclass(frozen=True)
+class Companion:
+    """A tool: the word of ``--with``, its command, and the end of its file's name.
+
+    ``needs_root`` tools are started through ``sudo -n``, which never asks for a password.
+    """
+
+    word: str
+    command: Callable[[float], list[str]]
+    suffix: str
+    needs_root: bool
+
+
+def _power_command(seconds: float) -> list[str]:
+    count = int((seconds + _SLACK_SECONDS) * 1000 / _SAMPLE_MS)
+    samplers = "cpu_power,gpu_power,ane_power,thermal"
+    return ["powermetrics", "--samplers", samplers, "-i", str(_SAMPLE_MS), "-n", str(count), "-b", "1"]
+
+
+def _log_command(seconds: float) -> list[str]:
+    minutes = int((seconds + _SLACK_SECONDS) // 60) + 1
+    level = ["--level", "debug"]
+    return [
+        "log",
+        "stream",
+        "--style",
+        "ndjson",
+        *level,
+        "--timeout",
+        f"{minutes}m",
+        "--predicate",
+        _PREDICATE,
+    ]
+
+
+COMPANIONS = {
+    companion.word: companion
+    for companion in (
+        Companion("power", _power_command, "power.txt", needs_root=True),
+        Companion("log", _log_command, "log.ndjson", needs_root=False),
+    )
+}
+
+
+def parse_companions(text: str) -> tuple[str, ...]:
+    """Return the tools in a list such as ``power,log``; raise ``UsageError`` for an unknown one."""
+    words = tuple(dict.fromkeys(word.strip() for word in text.split(",")))
+    for word in words:
+        if word not in COMPANIONS:
+            raise UsageError(f"--with: '{word}' is none of {', '.join(COMPANIONS)}.")
+    return words
+
+
+def companion_commands(words: Sequence[str], seconds: float, *, is_root: bool) -> list[list[str]]:
+    """Return the command line of each tool for a recording of that length."""
+    commands = []
+    for word in words:
+        companion = COMPANIONS[word]
+        sudo = ["sudo", "-n"] if companion.needs_root and not is_root else []
+        commands.append([*sudo, *companion.command(seconds)])
+    return commands
+
+
+def companion_path(bundle: Path, word: str) -> Path:
+    """Return the path of a tool's file: ``X.power.txt`` beside ``X.trace``."""
+    return bundle.with_name(f"{bundle.stem}.{COMPANIONS[word].suffix}")
+
+
+def check_companions(words: Sequence[str], finals: Sequence[Path], *, replace: bool, is_root: bool) -> None:
+    """Raise ``UsageError`` if a tool cannot be started or its file not written; nothing is recorded yet."""
+    for word in words:
+        companion = COMPANIONS[word]
+        tool = companion.command(1)[0]
+        if shutil.which(tool) is None:
+            raise UsageError(f"--with {word}: {tool} was not found; it is a part of macOS. Leave it out.")
+        if companion.needs_root and not is_root and not _may_sudo(tool):
+            raise UsageError(
+                f"--with {word}: {tool} needs root, and tracekit asks for no password. Run sudo -v first,"
+                f" which lets sudo start it for some minutes, or leave out --with {word}."
+            )
+        for path in (companion_path(final, word) for final in finals):
+            if os.path.lexists(path) and not (replace and path.is_file()):
+                raise UsageError(f"{path} exists and will not be overwritten without --force.")
+
+
+def _may_sudo(tool: str) -> bool:
+    """Return True if sudo would start the tool without a password."""
+    if shutil.which("sudo") is None:
+        return False
+    return run_command(["sudo", "-n", "-l", tool], _SUDO_SECONDS).ok
+
+
+class _Running:
+    """One tool at work: its process, and the thread that copies its output to a file."""
+
+    def __init__(self, word: str, command: Sequence[str], folder: Path) -> None:
+        self.word = word
+        self.problem = ""
+        # In the recording's folder, because only there is the renaming atomic and the space checked.
+        descriptor, path = tempfile.mkstemp(dir=folder, prefix=f".tracekit-{word}.")
+        self.path = Path(path)
+        self._file = os.fdopen(descriptor, "wb")
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by ``end``
+        try:
+            # A session of its own: the terminal's Ctrl-C ends the recording, which ends the tool.
+            self._process = subprocess.Popen(  # noqa: S603 - a list of words; no shell reads them
+                list(command),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._file.close()
+            self._errors.close()
+            self.path.unlink(missing_ok=True)
+            raise UsageError(
+                f"--with {word}: {command[0]} cannot be started: {error.strerror or error}."
+            ) from error
+        assert self._process.stdout is not None  # a pipe
+        self._pipe: IO[bytes] = self._process.stdout
+        self._is_ending = threading.Event()
+        self._copier = threading.Thread(target=self._copy, name=f"tracekit-{word}", daemon=True)
+        self._copier.start()
+
+    def _copy(self) -> None:
+        size_bytes = 0
+        try:
+            while not self._is_ending.is_set() and (block := os.read(self._pipe.fileno(), 1 << 16)):
+                size_bytes += len(block)
+                if size_bytes > _MOST_BYTES:
+                    self.problem = f"it was cut off at {_MOST_BYTES >> 30} GB"
+                    return
+                self._file.write(block)
+        except (OSError, ValueError) as error:  # ValueError: closed, because the tool did not end in time
+            self.problem = f"it could not be written: {error}"
+        finally:
+            # The tool's next write fails, and ends it.
+            with suppress(OSError):
+                self._pipe.close()
+
+    def end(self) -> None:
+        """End the tool; what it has written is in its file. May be called again."""
+        if self._file.closed:
+            return
+        early = self._process.poll()
+        self._is_ending.set()
+        with suppress(OSError):  # a process of root takes no signal; its pipe ends it
+            self._process.terminate()
+        self._copier.join(_END_SECONDS)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_SECONDS)
+        with suppress(OSError):
+            self._file.close()
+        self._errors.seek(0)
+        words = self._errors.read(4096).decode("utf-8", "replace").strip().splitlines()
+        self._errors.close()
+        if early not in (None, 0) and not self.problem:
+            last = f": {words[-1][:_LAST_WORDS]}" if words else ""
+            self.problem = f"it ended by itself with code {early}{last}"
+
+
+class Companions:
+    """The tools beside one recording. Use as a context: they begin with it and end with it, at the latest."""
+
+    def __init__(self, words: Sequence[str], final: Path, seconds: float, *, is_root: bool) -> None:
+        self._words, self._folder = words, final.absolute().parent
+        self._commands = companion_commands(words, seconds, is_root=is_root)
+        self._running: list[_Running] = []
+
+    def __enter__(self) -> Self:
+        try:
+            for word, command in zip(self._words, self._commands, strict=True):
+                self._running.append(_Running(word, command, self._folder))
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+        for tool in self._running:
+            tool.path.unlink(missing_ok=True)
+
+    def end(self) -> None:
+        """End the tools, whatever they have written."""
+        for tool in self._running:
+            tool.end()
+
+    def keep(self, bundle: Path) -> tuple[list[Path], list[str]]:
+        """Move the files beside the recording; return their paths, and a sentence for each problem.
+
+        A tool that wrote nothing leaves no file.
+        """
+        self.end()
+        kept, problems = [], []
+        for tool in self._running:
+            path = companion_path(bundle, tool.word)
+            is_empty = tool.path.stat().st_size == 0
+            if tool.problem or is_empty:
+                problems.append(f"--with {tool.word}: {tool.problem or 'it wrote nothing'}.")
+            if not is_empty:
+                tool.path.chmod(0o644)
+                tool.path.replace(path)
+                kept.append(path)
+        return kept, problems
+
+
+class EndWithRecording:
+    """A listener that ends the companions when the recording does; saving may take minutes more."""
+
+    def __init__(self, listener: RecordingListener, companions: Companions) -> None:
+        self._listener, self._companions = listener, companions
+        self.on_recording = listener.on_recording
+        self.on_no_output = listener.on_no_output
+        self.on_progress = listener.on_progress
+        self.on_stop_while_saving = listener.on_stop_while_saving
+
+    def on_saving(self, reason: StopReason) -> None:
+        """See ``RecordingListener``."""
+        self._listener.on_saving(reason)
+        self._companions.end()
+
+
+def is_root() -> bool:
+    """Return True where every tool can be started without sudo."""
+    return sys.platform != "win32" and os.geteuid() == 0
