@@ -16,12 +16,18 @@ class Engine(StrEnum):
     """Metal or its driver with no ML ancestor: rendering, or compute that the frames cannot name."""
     OTHER = "OTHER"
     UNKNOWN = "UNKNOWN"
-    """No stack, or no frame of it has a symbol."""
+    """No stack, no frame of it has a symbol, or a part of it is missing."""
 
     @property
     def serves_inference(self) -> bool:
         """True for the engines that a verdict can name."""
         return self in (Engine.ANE, Engine.GPU, Engine.CPU)
+
+
+CALLERS_MISSING = "(callers missing)"
+CALLEES_MISSING = "(callees missing)"
+INCOMPLETE = (CALLERS_MISSING, CALLEES_MISSING)
+"""Names of frames that stand for the missing part of a stack: in texts, lines may be cut out or damaged."""
 
 
 class Phase(StrEnum):

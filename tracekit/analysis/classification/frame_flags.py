@@ -16,7 +16,7 @@ from tracekit.analysis.classification.frame_names import has_symbol
 from tracekit.analysis.classification.rule_set import NO_MATCH, FrameMatch, RuleSet
 from tracekit.analysis.classification.rules import Rule
 from tracekit.model.tables import StackTable
-from tracekit.model.vocabulary import ML_ENGINES, Engine, Phase
+from tracekit.model.vocabulary import INCOMPLETE, ML_ENGINES, Engine, Phase
 
 RuleIndices: TypeAlias = npt.NDArray[np.int32]
 Objects: TypeAlias = npt.NDArray[np.object_]
@@ -66,6 +66,8 @@ class Flag:
     SHARED = np.uint32(1 << 26)
     DELEGATED = np.uint32(1 << 27)
     """Set by the walk: a ``shared`` frame whose caller lets the library choose the engine."""
+    INCOMPLETE = np.uint32(1 << 28)
+    """A frame that stands for the missing part of a stack."""
     WRAPPER_OR_WAIT = WRAPPER | WAITS
     AGAINST_ML = DRAWS | CONVERTS
 
@@ -110,6 +112,7 @@ def match_frames(names: FrameNames, rule_set: RuleSet) -> FrameFacts:
     flags |= np.where(
         has_name, Flag.HAS_SYMBOL, np.where(binaries.astype(np.bool_), NO_FLAG, Flag.UNRESOLVED)
     )
+    flags |= np.where(np.isin(symbols, INCOMPLETE), Flag.INCOMPLETE, NO_FLAG)
     rules = np.array(matches, np.int32).reshape(-1, 3)[row]
     return FrameFacts(flags[row], rules[:, 0], rules[:, 1], rules[:, 2])
 

@@ -19,8 +19,8 @@ _VERSION = re.compile(r"(?:\.\d+)+$|(?<=^lib)(\w+)\.[A-Z]$")
 _RENAMED = {"EspressoFramework": "Espresso", "espresso": "Espresso", "VN": "Vision"}
 """Apple's bundle ids that differ from the name of the binary."""
 _NO_SYMBOL = re.compile(
-    r"|\?+|(?:\+ ?)?0x[0-9a-fA-F]+(?: \+ \d+)?|\+ \d+|<redacted>|<unknown>|\(Missing\)"
-    r"|<deduplicated_symbol>|___lldb_unnamed_symbol.*"
+    r"|\?+|(?:\+ ?)?0x[0-9a-fA-F]+(?: \+ \d+)?|\+ \d+|<redacted>|<unknown>"
+    r"|\((?:M|callers m|callees m)issing\)|<deduplicated_symbol>|___lldb_unnamed_symbol.*"
 )
 _VERSION_AFTER = re.compile(r" {0,4}(?:\([\d. -]*\)|\+ (?:0x)?[0-9a-fA-F]+|\[0x[0-9a-fA-F]+\])$")
 _COMMENTED = re.compile(r"0x[0-9a-fA-F]+ \+ (?:0x)?[0-9a-fA-F]+[ \t]+// ?")

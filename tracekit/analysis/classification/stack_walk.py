@@ -185,7 +185,7 @@ class StackWalk:
         return np.where(deciding >= 0, engine, undecided).astype(np.int8)
 
     def _is_readable(self) -> Bools:
-        """Mark stacks in which a frame has a symbol and at most half of the frames are bare addresses.
+        """Mark whole stacks in which a frame has a symbol and at most half of the frames are bare addresses.
 
         Recordings without symbols may still name every leaf, but not its callers.
         """
@@ -195,7 +195,8 @@ class StackWalk:
         mostly_unresolved = (
             2 * (unresolved[self._ends] - unresolved[self._starts]) > self._ends - self._starts
         )
-        readable: Bools = (self._first(Flag.HAS_SYMBOL) >= 0) & ~mostly_unresolved
+        whole = self._first(Flag.INCOMPLETE) < 0
+        readable: Bools = whole & (self._first(Flag.HAS_SYMBOL) >= 0) & ~mostly_unresolved
         return readable
 
     def _phases(self, deciding: IntArray, engine: Codes, rule: RuleIndices) -> tuple[Codes, RuleIndices]:

@@ -10,8 +10,10 @@ from tracekit.parsers.text.lines import TextFile, TextPlace, encoding_of
 from tracekit.parsers.text.lldb_text import LLDB_TEXT
 from tracekit.parsers.text.recording import Recognised, TextKind, source_of
 from tracekit.parsers.text.sample import SAMPLE
+from tracekit.parsers.text.spindump import SPINDUMP
 
 KINDS: tuple[TextKind, ...] = (
+    SPINDUMP,
     SAMPLE,
     IPS,
     LLDB_TEXT,

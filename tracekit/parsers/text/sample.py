@@ -1,12 +1,14 @@
 """The call graph that ``sample`` and Activity Monitor write.
 
-A line is a count, a function, its binary and addresses, each level two columns further right than its caller:
+A line is a count, a function, its binary and addresses, each level two columns further right than its caller.
+The columns may hold ``+ ! : |``, which only lead the eye:
 
     825 Thread_15758523   DispatchQueue_1: com.apple.main-thread  (serial)
     + 825 start  (in libdyld.dylib) + 1  [0x7fff737cf3d5]
     +   825 main  (in rg) + 41  [0x10384b549]
 
-Format: macOS 10.14 to 26 (real files); ``sample`` counts waiting threads as well as running ones.
+Format: macOS 10.14 to 26 (real files); ``sample`` counts waiting threads as well as running ones. What
+follows the graph ("Total number in stack", "Sort by top of stack") repeats its counts and is not read.
 """
 
 from __future__ import annotations
@@ -16,76 +18,150 @@ from collections.abc import Iterator
 
 from tracekit.errors import InputError
 from tracekit.model.trace import IssueCounter, TraceInfo
+from tracekit.parsers.text import headings
+from tracekit.parsers.text.call_tree import CallTree
+from tracekit.parsers.text.frame_lines import frame_rows, sample_frame
+from tracekit.parsers.text.images import BinaryImages
 from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.recording import TextKind, TextRecording
-from tracekit.parsers.text.stack_counts import InclusiveCounts, StackCounts
+from tracekit.parsers.text.stack_counts import StackCounts
 
-_TITLE = re.compile(
-    r"^Analysis of sampling (?P<process>.+) \(pid (?P<pid>\d+)\) every (?P<interval>.+)$", re.MULTILINE
+_TITLE = re.compile(r"^Analysis of sampling (?P<process>.+) \(pid (?P<pid>\d{1,9})\) every ", re.MULTILINE)
+_EXCERPT = re.compile(
+    r"^[ +!:|]*\d{1,12} (?:Thread_[0-9a-f]|\S[^\n]{0,2000}?\(in [^\n]{1,300}\)[^\n]{0,60} \[0x[0-9a-f])",
+    re.MULTILINE,
 )
-_HEADING = re.compile(r"^(?P<key>[A-Z][\w /-]+): +(?P<value>.+)$")
-_LINE = re.compile(r"^(?P<indent>[ +!:|]*)(?P<count>\d+) (?P<text>.+)$")
+_LINE = re.compile(r"([ +!:|\t]*)(\d{1,12}) (\S.*)")
 _THREAD = re.compile(
-    r"^Thread_(?P<tid>\d+|[0-9a-f]+)(?:: (?P<name>.+?))?(?:   (?P<queue>DispatchQueue_.+))?$"
+    r"Thread_?(?P<tid>\d{1,18}\b|[0-9a-f]{1,15}\b)?(?:: (?P<name>.+?))?(?: +(?P<queue>DispatchQueue_.+))?$"
 )
-_FRAME = re.compile(
-    r"^(?P<symbol>.+?)  \(in (?P<binary>.+?)\)(?: \+ [\d,.]+)?"
-    r"  \[(?P<address>0x[0-9a-f]+)[^\]]*\](?:  (?P<file>.+))?$"
-)
-_INDENT = 2
+_QUEUE = re.compile(r"DispatchQueue_\w+: (?P<name>.+?)(?:  \(\w+\))?$")
+_CUT = re.compile(r"\W*(?:\[?(?:…|\.\.\.).*)$")
+_ENDS = ("Total number in stack", "Sort by top of stack", "Binary Images:")
+
+
+class _Report:
+    """One report while it is read."""
+
+    def __init__(self, process: str = "", pid: int = -1) -> None:
+        self.issues = IssueCounter()
+        self.threads = 0
+        self._process, self._pid = process, pid
+        self._counts = StackCounts()
+        self._tree = CallTree(self._counts, self.issues)
+        self._images = BinaryImages()
+        self._headings: dict[str, str] = {}
+        self._is_in_graph = self._is_titled = self._is_after_blank = False
+        self._base = -1
+
+    def line(self, line: str) -> None:
+        """Read one line."""
+        match = _LINE.match(line)
+        if match is not None and self._graph_line(len(match[1]), int(match[2]), match[3]):
+            self._is_after_blank = False
+        elif not line.strip():
+            self._is_after_blank = True
+        elif not self._is_in_graph:
+            self._line_outside(line)
+        elif line.startswith(_ENDS) or self._is_after_blank:
+            self._is_in_graph = self._is_titled = False
+            self._line_outside(line)
+        elif _CUT.match(line):
+            self._tree.cut()
+            self._is_after_blank = True
+            text = "places where lines of the text were cut out: {n} (what was called there is unknown)"
+            self.issues.add("warning", "lines-cut", text)
+        else:
+            self.issues.add("warning", "lines-unreadable", "lines of a call tree that cannot be read: {n}")
+
+    def finish(self, name: str) -> TextRecording | None:
+        """Return what was read; None without a thread."""
+        if self._is_in_graph and self._headings and not self._is_after_blank:
+            self.issues.add("warning", "document-incomplete", "the text ends within the call graph")
+        parse = frame_rows(self._counts, sample_frame, self._images, {})
+        self._tree.flush(parse)
+        if not self.threads:
+            return None
+        text = "waiting threads are counted as well as running ones: counts are elapsed time, not CPU time"
+        self.issues.add("info", "waiting-threads", text)
+        platform, os = headings.system(self._headings)
+        info = TraceInfo(
+            name,
+            SAMPLE.name,
+            os=os,
+            platform=platform,
+            start=headings.moment(self._headings, "Date/Time"),
+            process=self._process,
+            pid=self._pid if self._pid >= 0 else None,
+        )
+        return TextRecording(info, (self._counts.table(),), self.issues.issues())
+
+    def _graph_line(self, indent: int, count: int, text: str) -> bool:
+        """Read a line of the graph; False for one that only looks like it."""
+        is_frame = " (in " in text or " [0x" in text
+        is_first = self._base < 0 or indent <= self._base
+        if not is_frame and (text.startswith("Thread_") or (self._is_titled and is_first)):
+            self._begin_thread(indent, count, text)
+        elif not self._is_in_graph and not is_frame:
+            return False
+        else:
+            if not self._tree.is_open:
+                self.threads += 1
+                self._tree.begin(self._counts.thread(-1, "", self._pid, self._process), indent - 2, None)
+            self._tree.line(indent, count, text)
+        self._is_in_graph = True
+        return True
+
+    def _begin_thread(self, indent: int, count: int, text: str) -> None:
+        match = _THREAD.match(text)
+        tid, name = -1, text
+        if match is not None:
+            tid = int(match["tid"], 10 if match["tid"].isdecimal() else 16) if match["tid"] else -1
+            queue = _QUEUE.match(match["queue"] or "")
+            name = match["name"] or (queue["name"] if queue else match["queue"]) or ("" if tid >= 0 else text)
+        self._base = indent
+        self.threads += 1
+        self._tree.begin(self._counts.thread(tid, name, self._pid, self._process), indent, count)
+
+    def _line_outside(self, line: str) -> None:
+        if line.startswith("Call graph:"):
+            self._is_titled = True
+        elif self._images.add(line):
+            pass
+        elif not self.threads and (pair := headings.heading(line)):
+            self._headings.setdefault(*pair)
+            if pair[0] == "Process" and self._pid < 0:
+                self._process, self._pid = headings.process(pair[1])
+
+    def ends_before(self, line: str) -> bool:
+        """Return True where the next report begins."""
+        if self._is_in_graph and not self._is_after_blank:
+            return False
+        return bool(self.threads) and line.startswith(("Analysis of sampling ", "Process: "))
 
 
 def _recognises(head: str) -> bool:
-    return _TITLE.search(head[:4096]) is not None
+    return _TITLE.search(head) is not None or (head[:1] not in "<{" and _EXCERPT.search(head) is not None)
 
 
 def _read(file: TextFile) -> Iterator[TextRecording]:
-    """Yield the report. Raises ``InputError`` for one without a call graph."""
-    counts, issues = StackCounts(), IssueCounter()
-    tree = InclusiveCounts(counts, issues)
-    headings: dict[str, str] = {}
-    process, pid, in_graph, base, threads = "", -1, False, -1, 0
+    """Yield the reports. Raises ``InputError`` where none has a call graph."""
+    report, reports = _Report(), 0
     for line in file.lines():
-        if not in_graph:
-            title = _TITLE.match(line)
-            if title:
-                process, pid = title["process"], int(title["pid"])
-            heading = _HEADING.match(line)
-            if heading:
-                headings.setdefault(heading["key"], heading["value"].strip())
-            in_graph = line.startswith("Call graph:")
-            continue
-        match = _LINE.match(line)
-        if match is None:
-            if line.startswith("Total number in stack"):
-                break
-            continue
-        indent, count = len(match["indent"]), int(match["count"])
-        base = indent if base < 0 else base
-        if indent == base:
-            thread = _THREAD.match(match["text"])
-            name = (thread["name"] or thread["queue"] or "") if thread else match["text"]
-            tid = int(thread["tid"], 16 if not thread["tid"].isdecimal() else 10) if thread else -1
-            tree.begin(counts.thread(tid, name, pid, process), count)
-            threads += 1
+        if report.ends_before(line):
+            if recording := report.finish(file.name):
+                reports += 1
+                yield recording
+            report = _Report()
+        title = _TITLE.match(line)
+        if title and not report.threads:
+            report = _Report(title["process"], int(title["pid"]))
         else:
-            frame = _FRAME.match(match["text"])
-            binary = counts.binary(frame["binary"]) if frame else -1
-            symbol = frame["symbol"] if frame else match["text"]
-            address = int(frame["address"], 16) if frame else 0
-            tree.line((indent - base) // _INDENT - 1, counts.frame(symbol, binary, address), count)
-    tree.end()
-    if not threads:
+            report.line(line)
+    if recording := report.finish(file.name):
+        yield recording
+    elif not reports:
         raise InputError(file.name, "is a report of 'sample' without a call graph.", "Take the sample again.")
-    info = TraceInfo(
-        file.name,
-        SAMPLE.name,
-        os=headings.get("OS Version", ""),
-        start=headings.get("Date/Time", ""),
-        process=process,
-        pid=pid,
-    )
-    yield TextRecording(info, (counts.table(),), issues.issues())
 
 
 SAMPLE = TextKind("sample", _recognises, _read)

@@ -16,7 +16,6 @@ import pandas as pd
 from tracekit.model.columns import BINARIES, FRAMES, PROCESSES, THREADS, Columns, categorical
 from tracekit.model.schemas import STACK_COUNTS
 from tracekit.model.tables import Column, StackTable, Table
-from tracekit.model.trace import IssueCounter
 
 _COLUMNS = (
     Column("thread", "Thread", "thread", "thread"),
@@ -125,65 +124,3 @@ class StackCounts:
 def _frame_of(records: Sequence[tuple[Any, ...]], columns: Columns) -> pd.DataFrame:
     frame = pd.DataFrame(list(records), columns=list(columns.required)).astype(dict(columns.required))
     return columns.check(frame, "threads and binaries")
-
-
-class InclusiveCounts:
-    """Turns the lines of a call tree, root first, into stacks with counts of their own.
-
-    A line's count includes its children's; its own is what they leave:
-        10 main          → main 2
-          8 a            → main a 3
-            5 b          → main a b 5
-    Where children have more than their parent (a damaged text), the excess is added nowhere: each thread
-    keeps the count of its first line, and the lines are counted as ``counts-disagree``.
-    """
-
-    def __init__(self, counts: StackCounts, issues: IssueCounter) -> None:
-        self._counts = counts
-        self._issues = issues
-        self._thread = -1
-        self._state = ""
-        self._path: list[int] = []
-        self._left: list[int] = []
-
-    def begin(self, thread: int, count: int, state: str = "") -> None:
-        """Begin a thread with so many samples; the thread before it ends."""
-        self.end()
-        self._thread, self._state = thread, state
-        self._left = [count]
-
-    def line(self, depth: int, frame: int, count: int) -> None:
-        """Add a frame at a depth, 0 for the frame below the thread; missing levels become a frame."""
-        if depth > len(self._path):
-            text = "places in the call tree where callers are missing: {n}"
-            self._issues.add("warning", "callers-missing", text)
-            missing = self._counts.frame("(callers missing)")
-            while len(self._path) < depth:
-                self._path.append(missing)
-                # What the missing callers were counted with is not known: all that their caller has left.
-                self._left.append(self._left[-1])
-                self._left[-2] = 0
-        self._close(depth)
-        available = self._left[-1]
-        if count > available:
-            text = "lines of the call tree with more samples than their caller has left: {n}"
-            self._issues.add("warning", "counts-disagree", text)
-            count = available
-        self._left[-1] -= count
-        self._path.append(frame)
-        self._left.append(count)
-
-    def end(self) -> None:
-        """End the thread."""
-        self._close(0)
-        if self._left:
-            if self._left[0]:
-                self._counts.add(self._thread, (), self._left[0], self._state)
-            self._left = []
-
-    def _close(self, depth: int) -> None:
-        while len(self._path) > depth:
-            left = self._left.pop()
-            if left:
-                self._counts.add(self._thread, self._path[::-1], left, self._state)
-            self._path.pop()

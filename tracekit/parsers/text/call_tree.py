@@ -1,0 +1,142 @@
+"""Call trees of a text, root first with inclusive counts → stacks with counts of their own.
+
+A line's count includes its callees'; its own is what they leave:
+
+    10 main          → main 2
+      8 a            → main a 3
+        5 b          → main a b 5
+
+A line is a callee of the nearest line above that is indented less. So damage stays where it is: a line that
+is indented by an odd number of columns, or by too many, has a caller, and nothing is counted twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tracekit.model.trace import IssueCounter
+from tracekit.model.vocabulary import CALLEES_MISSING, CALLERS_MISSING, INCOMPLETE
+from tracekit.parsers.text.stack_counts import MOST_COUNT, StackCounts
+
+_EXCESS = "lines of a call tree with more samples than their caller has left: {n} (the excess is left out)"
+
+
+class CallTree:
+    """Collects the threads of one process. ``flush`` hands them on, because images follow the stacks.
+
+    Frames are texts until then. Each thread keeps the count of its head: what its lines leave has no stack,
+    and a line that claims more than its caller has left gets the rest (``counts-disagree``). A thread
+    without a count has what its lines add up to.
+    """
+
+    def __init__(self, counts: StackCounts, issues: IssueCounter, step: int = 2) -> None:
+        self._counts = counts
+        self._issues = issues
+        self._step = step
+        self._numbers: dict[str, int] = {}
+        self._rows: list[tuple[int, str, tuple[int, ...], int]] = []
+        self._thread = -1
+        self._is_counted = False
+        self._was_cut = False
+        # One entry for the thread and one for each open line; ``_path`` has one frame per line, and one more
+        # where callers are missing.
+        self._indents: list[int] = []
+        self._left: list[int] = []
+        self._states: list[str] = []
+        self._lengths: list[int] = []
+        self._path: list[int] = []
+        self._interrupted: list[tuple[tuple[int, ...], int]] = []
+        """Stacks that a cut left without callees, and what they have left."""
+
+    @property
+    def is_open(self) -> bool:
+        """True between ``begin`` and ``end``."""
+        return bool(self._indents)
+
+    def begin(self, thread: int, indent: int, count: int | None) -> None:
+        """Begin a thread with so many samples; the thread before it ends. Roots have ``indent + step``."""
+        self.end()
+        self._thread, self._is_counted, self._was_cut = thread, count is not None, False
+        self._push(indent, MOST_COUNT if count is None else count, "")
+
+    def line(self, indent: int, count: int, frame: str, state: str = "") -> None:
+        """Add a frame with its count and the state of the samples that end in it."""
+        if indent <= self._indents[-1]:
+            self._close(indent)
+        if self._was_cut and len(self._indents) == 1:
+            self._path.append(self._number(CALLERS_MISSING))
+        elif indent - self._indents[-1] >= 2 * self._step:
+            self._path.append(self._number(CALLERS_MISSING))
+            text = "places in a call tree where callers are missing: {n}"
+            self._issues.add("warning", "callers-missing", text)
+        granted = self._take(count)
+        if granted < count:
+            self._issues.add("warning", "counts-disagree", _EXCESS)
+        self._path.append(self._number(frame))
+        self._push(indent, granted, state)
+
+    def cut(self) -> None:
+        """Note missing lines: the next ones have unknown callers, the open ones unknown callees."""
+        missing = self._number(CALLEES_MISSING)
+        for length, left in zip(self._lengths[1:], self._left[1:], strict=True):
+            self._interrupted.append(((missing, *self._path[length - 1 :: -1]), left))
+        del self._indents[1:], self._left[1:], self._states[1:], self._lengths[1:], self._path[:]
+        self._was_cut = True
+
+    def end(self) -> None:
+        """End the thread."""
+        if not self._indents:
+            return
+        self._close(self._indents[0] + 1)
+        left = self._left.pop()
+        if left and self._is_counted:
+            self._rows.append((self._thread, "", (), left))
+        self._rows += ((self._thread, "", stack, count) for stack, count in self._interrupted if count)
+        for entries in (self._indents, self._states, self._lengths, self._path, self._interrupted):
+            entries.clear()
+
+    def flush(self, frame_of: Callable[[str], int]) -> None:
+        """End the process: give its samples to the counts, with the row of each frame's text."""
+        self.end()
+        frames = [
+            self._counts.frame(text) if text in INCOMPLETE else frame_of(text) for text in self._numbers
+        ]
+        for thread, state, stack, count in self._rows:
+            self._counts.add(thread, [frames[number] for number in stack], count, state)
+        self._numbers.clear()
+        self._rows.clear()
+
+    def _take(self, count: int) -> int:
+        """Take samples from what the caller has left, as many as there are; return their number."""
+        granted = min(count, self._left[-1])
+        self._left[-1] -= granted
+        if len(self._left) == 1:
+            # Any of the interrupted lines may have called this one. What says least is given up first.
+            for position, (stack, left) in enumerate(self._interrupted):
+                part = min(count - granted, left)
+                self._interrupted[position] = (stack, left - part)
+                granted += part
+        return granted
+
+    def _number(self, frame: str) -> int:
+        return self._numbers.setdefault(frame, len(self._numbers))
+
+    def _push(self, indent: int, count: int, state: str) -> None:
+        self._indents.append(indent)
+        self._left.append(count)
+        self._states.append(state)
+        self._lengths.append(len(self._path))
+
+    def _close(self, indent: int) -> None:
+        """Close the lines that are indented by as much or more; the thread stays open."""
+        indents, lengths, path = self._indents, self._lengths, self._path
+        while len(indents) > 1 and indents[-1] >= indent:
+            indents.pop()
+            lengths.pop()
+            left, state = self._left.pop(), self._states.pop()
+            if left:
+                self._rows.append((self._thread, state, tuple(path[::-1]), left))
+            del path[lengths[-1] :]
+        if indents[0] >= indent:
+            # An excerpt may begin in the middle of a stack: its next root is indented less.
+            indents[0] = indent - self._step

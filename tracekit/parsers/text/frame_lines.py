@@ -1,0 +1,118 @@
+"""The text of one frame, as ``sample`` and spindump write it → its parts.
+
+start  (in libdyld.dylib) + 1  [0x7fff737cf3d5]                     sample
+main  (in slotstream) + 96,120  [0x103faa8bc,0x…]  main.swift:2004
+???  (in App)  load address 0x106637000 + 0x3e80  [0x10663ae80]
+start + 2432 (dyld + 25360) [0x7ff806675310]                        spindump
+main + 9 (App.swift:31,1 in App + 17460153) [0x10772dbb9]
+start + 53 (QQ) [0x14e55]                                           spindump of macOS 10.9
+??? [0x11e6fd800]                                                   code without a binary
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tracekit.parsers.text.images import BinaryImages
+from tracekit.parsers.text.stack_counts import StackCounts
+
+_UNKNOWN = ("???", "? ? ?", "")
+_UNKNOWN_BINARIES = ("<unknown binary>", "???")
+_ADDRESS = re.compile(r"\[(?:0x(?P<hex>[0-9a-f]{1,16})|0)\b[^\]]*\]")
+_OFFSET = re.compile(r" \+ (?:0x[0-9a-f]+|\d+)$")
+_IN_BINARY = re.compile(
+    r"(?P<binary>.*?)\)(?: \((?P<place>[^()]*:\d+)\))?(?: +load address 0x[0-9a-f]+)?(?: \+ [0-9a-fx,.]+)?$"
+)
+_PLACE = re.compile(r"(?P<file>.+?)(?::(?P<line>\d{1,9}))?(?:,\d+)?$")
+_FILE_IN = re.compile(
+    r"(?P<place>\S*\.\w+(?::\d+)?(?:,\d+)?|<compiler-generated>(?::\d+)?(?:,\d+)?) in (?P<binary>.+)"
+)
+
+
+class FrameText(NamedTuple):
+    """The parts of a frame; "0x…" stands for a symbol that the text does not have."""
+
+    symbol: str
+    binary: str
+    address: int
+    file: str = ""
+    line: int = -1
+
+
+def sample_frame(text: str) -> FrameText:
+    """Return the frame of a line of ``sample``."""
+    head, has_address, end = text.rpartition(" [0x")
+    address, place = _address(f"[0x{end}") if has_address else (0, "")
+    head = head.rstrip() if has_address else text
+    symbol, is_inside, location = head.rpartition(" (in ")
+    match = _IN_BINARY.match(location) if is_inside else None
+    if match is None:
+        return _frame(_OFFSET.sub("", head), "", address, place)
+    return _frame(symbol.rstrip(), match["binary"], address, match["place"] or place)
+
+
+def spindump_frame(text: str) -> FrameText:
+    """Return the frame of a line of spindump, up to the end of its address."""
+    head, _, end = text.rpartition(" [0")
+    address, _ = _address(f"[0{end}")
+    symbol, where = _parted(head)
+    where = _OFFSET.sub("", where)
+    placed = _FILE_IN.match(where)
+    if placed:
+        return _frame(_OFFSET.sub("", symbol), placed["binary"], address, placed["place"])
+    return _frame(_OFFSET.sub("", symbol), where, address, "")
+
+
+def frame_rows(
+    counts: StackCounts, parse: Callable[[str], FrameText], images: BinaryImages, parsed: dict[str, FrameText]
+) -> Callable[[str], int]:
+    """Return a function from a frame's text to its row; ``parsed`` remembers frames of other processes."""
+    binaries: dict[tuple[object, ...], int] = {}
+
+    def row(text: str) -> int:
+        frame = parsed.get(text)
+        if frame is None:
+            frame = parsed[text] = parse(text)
+        image = images.find(frame.binary, frame.address) if frame.binary else None
+        key = (frame.binary,) if image is None else (image.uuid, image.start)
+        binary = binaries.get(key)
+        if binary is None:
+            binary = binaries[key] = (
+                counts.binary(frame.binary)
+                if image is None
+                else counts.binary(frame.binary, image.path, image.uuid, "", image.load_address)
+            )
+        return counts.frame(frame.symbol, binary, frame.address, frame.file, frame.line)
+
+    return row
+
+
+def _frame(symbol: str, binary: str, address: int, place: str) -> FrameText:
+    symbol = f"0x{address:x}" if symbol in _UNKNOWN else symbol
+    binary = "" if binary in _UNKNOWN_BINARIES else binary
+    match = _PLACE.match(place) if place else None
+    if match is None:
+        return FrameText(symbol, binary, address)
+    return FrameText(symbol, binary, address, match["file"], int(match["line"] or -1))
+
+
+def _address(text: str) -> tuple[int, str]:
+    """Return the first address of ``[0x10,0x20,...]  file.c:7`` and what follows it."""
+    match = _ADDRESS.match(text)
+    if match is None:
+        return 0, ""
+    return int(match["hex"] or "0", 16), text[match.end() :].strip()
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """Return ``("f(int) + 4", "App + 9")`` of ``f(int) + 4 (App + 9)``; parentheses may be nested."""
+    if not text.endswith(")"):
+        return text, ""
+    depth = 0
+    for position in range(len(text) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(text[position], 0)
+        if depth == 0:
+            return text[:position].rstrip(), text[position + 1 : -1]
+    return text, ""

@@ -1,0 +1,224 @@
+"""Reports of spindump: hangs, stalls, CPU resource reports, tailspins; heavy, timeline and microstackshots.
+
+    Process:          mediaanalysisd [498]
+    …
+      Thread 0xeac    DispatchQueue "com.apple.main-thread"(1)    101 samples (1-101)    priority 31 (base 31)
+      101  start + 2432 (dyld + 25360) [0x7ff806675310]
+        101  mach_msg2_trap + 10 (libsystem_kernel.dylib + 5794) [0x7ff8069676a2]
+         *100  ipc_mqueue_receive_continue + 0 (kernel + 983568) [0xffffff80003cc210]
+         *1    thread_set_workq_pri + 0 (kernel + 1513408) [0xffffff800044d7c0] (running)
+
+A star marks a frame of the kernel; it takes the last column of the indentation. Behind the address stands
+the state of the samples that end there, and, in the timeline format, the numbers of the samples (``1-49``,
+``16``). They are no times, and no further counts: a sampling step may take longer than its interval.
+
+Microstackshots have one tree for all threads of a process, "Powerstats for". ``<Kernel mode, …>`` below a
+frame is the circumstance of its samples, no frame. The "Heaviest stack" of a report repeats a part of a tree.
+
+Format: macOS 10.9 to 13 and iOS 16 to 26 (real files), macOS 26 (described by others).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tracekit.errors import InputError
+from tracekit.model.trace import IssueCounter, TraceInfo
+from tracekit.parsers.text import headings
+from tracekit.parsers.text.call_tree import CallTree
+from tracekit.parsers.text.frame_lines import FrameText, frame_rows, spindump_frame
+from tracekit.parsers.text.images import BinaryImages
+from tracekit.parsers.text.lines import TextFile
+from tracekit.parsers.text.recording import TextKind, TextRecording
+from tracekit.parsers.text.stack_counts import StackCounts
+
+_MARKS = re.compile(
+    r"^(?:Data Source: +(?:Micros|S)tackshots|Powerstats for: |Heaviest stack for |Steps: +\d)"
+    r"|^ *Thread 0x[0-9a-f]+ .{0,2000}\d samples?\b"
+    r"|^ *\*?\d{1,12} +\S.{0,2000}? \([^()\n]{1,300} \+ \d+\) \[0x[0-9a-f]",
+    re.MULTILINE,
+)
+_FRAME = re.compile(r"( *\*?)(\d{1,12}) +(\S.*)")
+_THREAD = re.compile(r" *Thread (?P<tids>0x[0-9a-f]{1,16}(?:,0x[0-9a-f]{1,16})*)(?P<head>\s.*|$)")
+_QUEUE = re.compile(r"\bDispatchQueue (?:\"(?P<name>.*?)\"\(\d+\)|(?P<number>\d+))(?= |$)")
+_NAME = re.compile(r"\bThread name \"(?P<name>.*?)\"(?= {2}|$)")
+_SAMPLES = re.compile(r" (?P<count>\d{1,12}) samples?\b")
+_COUNT = re.compile(r"(\d{1,12})\b")
+_STATE = re.compile(r"\((?:suspended, )?(running|runnable|blocked|suspended)\b")
+_STATES = {"running": "Running", "runnable": "Runnable", "blocked": "Blocked", "suspended": "Blocked"}
+_CUT = re.compile(r"\W*(?:\[?(?:…|\.\.\.).*)$")
+_PROCESSES = ("Process:", "Powerstats for:")
+
+
+class _Report:
+    """One report while it is read."""
+
+    def __init__(self, first: dict[str, str]) -> None:
+        self.issues = IssueCounter()
+        self.threads = 0
+        self.headings = first
+        self._counts = StackCounts()
+        self._tree = CallTree(self._counts, self.issues)
+        self._images = BinaryImages()
+        self._parsed: dict[str, FrameText] = {}
+        self._process, self._pid = "", -1
+        self._is_shared = False
+        """True in the tree of microstackshots, which all threads of the process share."""
+        self._samples: int | None = None
+        self._is_repetition = False
+
+    def frame(self, marks: str, count: str, text: str) -> bool:
+        """Read a line of a tree; False for one that only looks like it."""
+        end = text.find("]", text.find(" [0")) + 1
+        if not end:
+            return self._tree.is_open and self._annotation(text)
+        if not self._tree.is_open:
+            if self._is_repetition or not text[:end].rpartition(" [")[0]:
+                return self._is_repetition
+            self._begin_headless(len(marks))
+        state = ""
+        if len(text) > end and (match := _STATE.match(text, end + 1)):
+            state = _STATES[match[1]]
+        self._tree.line(len(marks), int(count), text[:end], state)
+        return True
+
+    def other(self, line: str) -> None:
+        """Read a line that is not of a tree."""
+        stripped = line.strip()
+        thread = _THREAD.match(line)
+        if thread is not None:
+            self._begin_thread(line, thread)
+        elif not stripped:
+            self._is_repetition = False
+        elif line.startswith(_PROCESSES):
+            key, _, value = line.partition(":")
+            self._begin_process(value.strip(), is_shared=key == "Powerstats for")
+        elif self._images.add(line) or stripped == "Binary Images:":
+            self._tree.end()
+        elif pair := headings.heading(line):
+            self._tree.end()
+            self._heading(*pair)
+        elif line.startswith("Heaviest stack"):
+            self._tree.end()
+            self._is_repetition = True
+        elif self._tree.is_open and not stripped.startswith("<"):
+            self._unread(line)
+
+    def finish(self, name: str) -> TextRecording | None:
+        """Return what was read; None without a thread."""
+        if self._tree.is_open and self.headings:
+            self.issues.add("warning", "document-incomplete", "the text ends within the stacks of a thread")
+        self._end_process()
+        if not self.threads:
+            return None
+        text = "waiting threads are counted as well as running ones: counts are elapsed time, not CPU time"
+        if self.headings.get("Data Source", "") != "Microstackshots":
+            self.issues.add("info", "waiting-threads", text)
+        platform, os = headings.system(self.headings)
+        pid = self.headings.get("PID", "")
+        info = TraceInfo(
+            name,
+            SPINDUMP.name,
+            model=self.headings.get("Hardware model", ""),
+            platform=platform,
+            os=os,
+            start=headings.moment(self.headings, "Date/Time"),
+            end=headings.moment(self.headings, "End time"),
+            duration_ns=headings.duration_ns(self.headings),
+            process=self.headings.get("Command", ""),
+            pid=int(pid) if re.fullmatch(r"\d{1,9}", pid) else None,
+        )
+        return TextRecording(info, (self._counts.table(),), self.issues.issues())
+
+    def _begin_process(self, text: str, *, is_shared: bool) -> None:
+        self._end_process()
+        self._process, self._pid = headings.process(text)
+        self._is_shared, self._samples, self._is_repetition = is_shared, None, False
+
+    def _end_process(self) -> None:
+        self._tree.flush(frame_rows(self._counts, spindump_frame, self._images, self._parsed))
+        self._images = BinaryImages()
+
+    def _heading(self, key: str, value: str) -> None:
+        if not self._process:
+            self.headings.setdefault(key, value)
+        elif key in ("Num samples", "Microstackshots") and (match := _COUNT.match(value)):
+            self._samples = int(match[1])
+
+    def _begin_thread(self, line: str, match: re.Match[str]) -> None:
+        head = match["head"]
+        name, queue, samples = _NAME.search(head), _QUEUE.search(head), _SAMPLES.search(_unquoted(head))
+        shown = name["name"] if name else ""
+        if not shown and queue:
+            shown = queue["name"] if queue["name"] is not None else f"DispatchQueue {queue['number']}"
+        # Threads that shared one queue have one tree.
+        tids = match["tids"].split(",")
+        tid = int(tids[0], 16) if len(tids) == 1 else -1
+        thread = self._counts.thread(tid if tid < 1 << 63 else -1, shown, self._pid, self._process)
+        self._tree.begin(
+            thread, len(line) - len(line.lstrip()) - 2, int(samples["count"]) if samples else None
+        )
+        self.threads += 1
+
+    def _begin_headless(self, indent: int) -> None:
+        """Begin the tree of a process as a whole, or of a thread in an excerpt that lacks its head."""
+        thread = self._counts.thread(-1, "", self._pid, self._process)
+        self._tree.begin(thread, indent - 2, self._samples if self._is_shared else None)
+        self.threads += 1
+
+    def _annotation(self, text: str) -> bool:
+        if not text.startswith("<"):
+            self._unread(text)
+        return True
+
+    def _unread(self, text: str) -> None:
+        if _CUT.match(text):
+            self._tree.cut()
+            text = "places where lines of the text were cut out: {n} (what was called there is unknown)"
+            self.issues.add("warning", "lines-cut", text)
+        else:
+            self.issues.add("warning", "lines-unreadable", "lines of a call tree that cannot be read: {n}")
+
+
+def _unquoted(text: str) -> str:
+    """Return a thread's head behind its last name: a name may contain "12 samples"."""
+    return text.rpartition('"')[2]
+
+
+def _recognises(head: str) -> bool:
+    return head[:1] != "<" and _MARKS.search(head) is not None
+
+
+def _read(file: TextFile) -> Iterator[TextRecording]:
+    """Yield the reports. Raises ``InputError`` where none has a stack."""
+    report, reports = _Report({}), 0
+    # The head of a further report is known as such when its first process follows: other tools' output at the
+    # end of a report (heap, kextstat) has dates and processes, too.
+    later: dict[str, str] | None = None
+    for line in file.lines():
+        frame = _FRAME.match(line)
+        if frame is not None and report.frame(frame[1], frame[2], frame[3]):
+            continue
+        if report.threads and line.startswith("Date/Time:"):
+            later = {}
+        if later is not None:
+            if line.startswith("Analysis Tool:"):
+                later = None
+            elif pair := headings.heading(line):
+                if pair[0] + ":" in _PROCESSES:
+                    if recording := report.finish(file.name):
+                        reports += 1
+                        yield recording
+                    report, later = _Report(later), None
+                else:
+                    later.setdefault(*pair)
+        report.other(line)
+    if recording := report.finish(file.name):
+        yield recording
+    elif not reports:
+        problem = "is a report of spindump without a single stack."
+        raise InputError(file.name, problem, "Take another one: sudo spindump APP 10 -o FILE.")
+
+
+SPINDUMP = TextKind("spindump", _recognises, _read)
