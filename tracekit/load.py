@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,15 +13,17 @@ from tracekit.detect import EXPORT_ADVICE, Input, Via, open_source
 from tracekit.errors import InputError, UsageError
 from tracekit.model.schemas import NON_SAMPLE_TABLES, SAMPLE_TABLES, STANDALONE_TABLES, TIME_PROFILE
 from tracekit.model.tables import Table
-from tracekit.model.trace import Issue, RunInfo, Trace
+from tracekit.model.trace import Issue, IssueCounter, RunInfo, Trace
 from tracekit.parsers.in_memory import origin_of
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.tables.non_samples import SLACK_NS, NonSampleRows, load_non_samples, with_new_threads
+from tracekit.parsers.tables.row_times import OPEN_NS, read_times
 from tracekit.parsers.tables.samples import Samples, load_samples
 from tracekit.text import first_of, format_seconds
 
 _LISTED_TABLES = 200
+_MOST_ROWS_FOR_LENGTH = 1_000_000
 
 
 def open_trace(
@@ -73,6 +77,8 @@ def trace_of(
         is_analyzable = _analyzable_without_samples(chosen, evidence) or (any_table and _has_rows(chosen))
         if samples is not None or not is_analyzable:
             raise _no_samples(source, chosen, samples, evidence)
+        if any_table and not chosen.info.duration_ns:
+            chosen = replace(chosen, info=replace(chosen.info, duration_ns=_length_of_tables(source, chosen)))
     issues = [
         *source.issues(chosen.info.run),
         *loaded.issues,
@@ -116,6 +122,24 @@ def _analyzable_without_samples(run: RunInfo, evidence: NonSampleRows) -> bool:
 def _has_rows(run: RunInfo) -> bool:
     """Return True if a table has rows, or, in a bundle, rows that were not counted."""
     return any(table.row_count not in (None, 0) for table in run.tables)
+
+
+def _length_of_tables(source: Source, run: RunInfo) -> int | None:
+    """Return the end of the last row of a run for which no length is stated; None if no row has a time.
+
+    The shortest tables are read first, the clock's ticks among them, and further ones up to a number of rows.
+    """
+    last_ns = rows = 0
+    for listed in sorted(run.tables, key=lambda listed: listed.row_count or 0):
+        if listed.row_count in (None, 0) or rows > _MOST_ROWS_FOR_LENGTH:
+            continue
+        with suppress(InputError):
+            for table in source.tables(listed.schema, run.info.run):
+                rows += len(table.rows)
+                spans = read_times(table, IssueCounter())
+                ends = np.where(spans.end_ns < OPEN_NS, spans.end_ns, spans.start_ns)
+                last_ns = max(last_ns, int(ends.max(initial=0)))
+    return last_ns or None
 
 
 def _without_samples(run: RunInfo) -> Issue:

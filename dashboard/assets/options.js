@@ -92,12 +92,15 @@ export function showOptions(container, { analysis, awaited, store = null }) {
     choicesBar.replaceChildren(...parts, ...rangeButton(), ...others());
   }
 
+  /** It is there without a selection too: the bar, and all that is below it, keeps its place. */
   function rangeButton() {
-    const range = store?.state.range;
-    if (!range || range.isDone === false) return [];
-    const text = `${Math.floor(range.from)}ns-${Math.ceil(range.to)}ns`;
+    if (!store) return [];
+    const { range } = store.state;
+    const isChosen = range !== null && range.isDone !== false;
+    const text = isChosen ? `${Math.floor(range.from)}ns-${Math.ceil(range.to)}ns` : "";
     const onclick = attempt(() => start({ ...withoutCalls(options()), window: [text] }));
-    return [make("button", { type: "button", onclick }, `Analyze ${formatDuration(range.to - range.from)} as one call`)];
+    const title = isChosen ? `Analyze ${formatDuration(range.to - range.from)} as one call` : "Select a range in the timeline first";
+    return [make("button", { type: "button", onclick, disabled: !isChosen, title }, "Analyze selection as one call")];
   }
 
   /** The list of the recording's analyses, if there are several. */

@@ -17,9 +17,9 @@ export function isNumber(column) {
   return NUMBER_SHAPES.includes(column.shape);
 }
 
-/** A heading: the title, and the unit in brackets. */
+/** A heading: the title, and the unit in brackets unless the title ends with it. */
 export function headingOf({ title, unit }) {
-  return cleanText(unit ? `${title} (${unit})` : title, 60);
+  return cleanText(unit && !title.endsWith(unit) ? `${title} (${unit})` : title, 60);
 }
 
 /** A cell's text; null is empty. Numbers beyond 2^53 come as texts of digits, NaN and infinity as words. */

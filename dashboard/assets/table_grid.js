@@ -12,6 +12,8 @@ const MOST_BLOCKS = 60;
 const WIDTHS = { time: 136, duration: 112, size: 112, number: 104, hex: 130, boolean: 72 };
 const KIND_WIDTHS = { stack: 260, thread: 220, process: 180, parts: 260 };
 const TEXT_WIDTH = 170;
+const LETTER_PX = 7.2; // of a heading, which is bold; the sign of an order has room too
+const MOST_OF_HEADING = 260;
 
 /**
  * `handlers`: load(first, count) promises { rows, cells }; choose(row); sort(column); filter(column, text).
@@ -149,7 +151,7 @@ export function createGrid(handlers) {
     /** Shows columns, each with its `number` in the table, as `state` sorts and filters them. */
     show(shownColumns, state) {
       columns = shownColumns;
-      const widths = columns.map((column) => KIND_WIDTHS[column.kind] ?? WIDTHS[column.shape] ?? TEXT_WIDTH);
+      const widths = columns.map((column) => Math.max(KIND_WIDTHS[column.kind] ?? WIDTHS[column.shape] ?? TEXT_WIDTH, headingWidth(column)));
       table.style.width = `${widths.reduce((sum, width) => sum + width, 0)}px`;
       table.querySelector("colgroup")?.remove();
       table.prepend(make("colgroup", {}, ...widths.map((width) => make("col", { style: `width: ${width}px` }))));
@@ -174,6 +176,10 @@ export function createGrid(handlers) {
     },
     describe: () => `${formatCount(count)} rows`,
   };
+}
+
+function headingWidth(column) {
+  return Math.min(MOST_OF_HEADING, Math.ceil(headingOf(column).length * LETTER_PX) + 30);
 }
 
 function headCell(column, { sort }, onSort) {

@@ -33,6 +33,7 @@ export async function showRecording(element) {
     status.textContent = "";
     const arrange = (newStore, page) => {
       page.kinds = { row: rowDetails(address) };
+      page.nothingDrawn = "This recording has no samples, calls, intervals or signposts to draw. Tables with times can be drawn here: open one under Tables.";
       bench.arrange(newStore, page);
     };
     let options = null; // of the bar in the header, once the page stands

@@ -90,8 +90,8 @@ FORMATS = {
         ),
         DownloadFormat(
             "windows",
-            "Windows (CSV)",
-            "one row per inference, for a spreadsheet",
+            "Calls (CSV)",
+            "one row per call, for a spreadsheet",
             ".windows.csv",
             "text/csv",
             _table("windows"),

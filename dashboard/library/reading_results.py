@@ -118,6 +118,7 @@ def _summary(analysis: Analysis) -> Iterable[bytes]:
     from tracekit.report.viewmodel.view import duration_of
 
     info = analysis.trace.info
+    length_ns = info.duration_ns or duration_of(analysis)
     facts = {
         "results": RESULTS_VERSION,
         "verdict": one_line(wording.headline(analysis.answer)),
@@ -128,7 +129,7 @@ def _summary(analysis: Analysis) -> Iterable[bytes]:
         "engines": json.dumps(analysis.summary.verdicts, sort_keys=True) if len(analysis.window_rows) else "",
         "p50_ns": analysis.summary.p50_ns or 0,
         "digest": _digest(analysis),
-        "duration_ns": info.duration_ns or duration_of(analysis),
+        "duration_ns": length_ns if length_ns > 1 else 0,  # an axis of 1 ns is that of a run without times
         "samples": analysis.trace.count_samples(),
         "windows": len(analysis.window_rows),
     }

@@ -38,8 +38,8 @@ def how_page() -> Node:
     """Return the page without recordings, which explains how to choose two."""
     how = "Tick two recordings in the library, in the column Compare, and press Compare below the list."
     limits = (
-        "Two recordings show how they differ. How much runs of the same program differ, only several runs per"
-        " side show: tracekit compare takes them."
+        "Two recordings show a difference, but not whether it is noise: for that, give tracekit compare"
+        " several runs of each side."
     )
     return html.Div(
         [

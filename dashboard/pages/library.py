@@ -257,7 +257,9 @@ def row(recording: Recording, deleted: bool, is_recorded: bool, original: str = 
             html.Td(printable(recording.app), className="app-name"),
             html.Td(_state(recording)),
             html.Td(device),
-            _number("Length", format_duration(recording.duration_ns) if is_ready else ""),
+            _number(
+                "Length", format_duration(recording.duration_ns) if is_ready and recording.duration_ns else ""
+            ),
             _number("Calls", f"{recording.windows:,}" if is_ready else ""),
             _number("Recorded", minute_text(recording.recorded) if recording.recorded else ""),
             _number("Added", minute_text(recording.added)),

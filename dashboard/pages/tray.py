@@ -25,12 +25,14 @@ def tray(chosen: Sequence[Recording]) -> Node:
         return html.Div([html.Span([heading, line]), clear], className="notice chosen")
     base = ordered[0]
     rows = [_chosen_row(recording, base) for recording in ordered]
-    names = ("Recording", "Recorded", "Calls", "p50", "Engines")
+    names = {"Recording": "", "Recorded": "", "Calls": "number", "p50": "number", "Engines": ""}
     ways = html.Td(html.Span("Ways to compare", className="unseen"))
-    head = html.Thead(html.Tr([*(html.Th(name, scope="col") for name in names), ways]))
+    head = html.Thead(
+        html.Tr([*(html.Th(name, scope="col", className=kind) for name, kind in names.items()), ways])
+    )
     table_of_chosen = html.Table([html.Caption("Chosen recordings"), head, html.Tbody(rows)])
     about = html.Span(
-        [heading, " BASE is the oldest. How much runs of one program differ, several runs show."]
+        [heading, " BASE is the oldest. Several runs of each side show whether a difference is noise."]
     )
     region = aria(label="Chosen recordings, table")
     scroll = html.Div(table_of_chosen, className="table-scroll", tabIndex=0, role="region", **region)

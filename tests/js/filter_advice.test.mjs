@@ -22,12 +22,12 @@ test("an unknown engine, phase or thread", () => {
 });
 
 test("an unknown window", () => {
-  assert.deepEqual(advice("window:99"), ["There is no window “99”: windows are numbered 0 to 1."]);
-  assert.deepEqual(advice("window:2-3"), ["There is no window “2-3”: windows are numbered 0 to 1."]);
-  assert.deepEqual(advice("window:9-3"), ["Windows “9-3”: put the smaller number first."]);
-  assert.deepEqual(advice("window:Faces"), ["No window or model is called “Faces”."]);
+  assert.deepEqual(advice("window:99"), ["There is no call “99”: calls are numbered 0 to 1."]);
+  assert.deepEqual(advice("window:2-3"), ["There is no call “2-3”: calls are numbered 0 to 1."]);
+  assert.deepEqual(advice("window:9-3"), ["Calls “9-3”: put the smaller number first."]);
+  assert.deepEqual(advice("window:Faces"), ["No call or model is named “Faces”."]);
   const windows = { count: 0, start: [], end: [], label: [], model: [] };
-  assert.deepEqual(advice("window:0", { windows }), ["This recording has no windows."]);
+  assert.deepEqual(advice("window:0", { windows }), ["This recording has no calls."]);
 });
 
 test("an unknown key, unless a name contains it", () => {

@@ -56,6 +56,7 @@ def test_the_dashboard_opens_them_all_the_same(tmp_path: Path) -> None:
     assert (len(trace.samples), trace.samples_source) == (0, "")
     assert [issue.code for issue in trace.issues].count("no-samples") == 1
     assert [table.schema for table in trace.tables] == ["life-cycle-period"]
+    assert trace.info.duration_ns == 100  # nothing states a length: the tables' rows have one
     assert len(analyze(trace).window_rows) == 0
     with pytest.raises(UsageError, match="--samples"):  # a table of samples was named, and is not there
         trace_of(open_source(write(tmp_path, DOCUMENT)), samples="time-profile", any_table=True)

@@ -407,7 +407,7 @@ def test_many_windows_are_counted_and_not_all_listed() -> None:
     number = sections.MOST_WINDOWS + 5
     windows = [manual(index, index + 1) for index in range(number)]
     text = to_html(analyze(trace_of([(0, "main", ANE)]), windows=windows))
-    (table,) = re.findall(r"<caption>Windows</caption>.*?</table>", text, re.DOTALL)
+    (table,) = re.findall(r"<caption>List of calls</caption>.*?</table>", text, re.DOTALL)
     assert table.count("<tr>") == 1 + sections.MOST_WINDOWS
     assert "… and 5 more" in section_of(text, "windows")
     assert "more" not in section_of(to_html(literal()), "windows")
@@ -432,7 +432,7 @@ def test_the_report_of_an_incomplete_recording_names_the_gaps(missing_part: str)
     says = {
         "samples": ("stacks", "No sample has a stack."),
         "stacks": ("stacks", "No sample has a stack."),
-        "windows": ("windows", "No inference windows"),
+        "windows": ("windows", "No calls"),
         "anything": ("stacks", "No sample has a stack."),
         "time": ("counters", "This input has no hardware counters."),
     }[missing_part]

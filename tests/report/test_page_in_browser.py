@@ -186,9 +186,9 @@ def test_the_windows_table_sorts_filters_and_leads_to_the_timeline(opened: Opene
     assert head.get_attribute("aria-sort") == "descending"
     assert tab.locator("#windows-live tbody tr").first.locator("td").nth(3).inner_text() == "ANE"
     assert tab.locator("#windows-live tbody tr").last.locator("td").nth(4).inner_text() == "–"
-    tab.get_by_label("Filter windows by text").fill("cpu")
+    tab.get_by_label("Filter calls by text").fill("cpu")
     assert tab.locator("#windows-live tbody tr").count() == 5
-    tab.get_by_role("button", name="7: show this window in the timeline").press("Enter")
+    tab.get_by_role("button", name="7: show this call in the timeline").press("Enter")
     assert shown_range(tab) == pytest.approx((69.2, 78.8), abs=0.1)
     assert tab.locator("#windows-live tr.inside").inner_text().startswith("7")
 

@@ -45,7 +45,7 @@ def test_a_filter_that_can_find_nothing_gives_the_reason(opened: Opened) -> None
     assert note.inner_text() == "No engine is called “XYZ”: ANE, GPU, CPU, RUNTIME, GRAPHICS, OTHER, UNKNOWN."
     assert box.get_attribute("aria-invalid") == "true"
     box.fill("window:99")
-    tab.get_by_text("There is no window “99”: windows are numbered 0 to 9.").wait_for()
+    tab.get_by_text("There is no call “99”: calls are numbered 0 to 9.").wait_for()
     box.fill("engine:cpu")
     note.wait_for(state="hidden")
     assert box.get_attribute("aria-invalid") == "false"

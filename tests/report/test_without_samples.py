@@ -60,9 +60,9 @@ def test_the_interactive_table_has_no_column_of_samples(analysis: Analysis) -> N
     [
         (
             [Window(0, 10_000_000, "run", "run", Basis.GIVEN)],
-            "The window is the whole run: no call has a length.",
+            "The whole run counts as one call: no call has a length.",
         ),
-        ([], "No windows."),
+        ([], "No calls."),
     ],
 )
 def test_a_page_without_latency_gives_the_reason(windows: list[Window], sentence: str) -> None:

@@ -77,7 +77,7 @@ def test_from_two_ticks_to_the_verdict(both: Served, tab: Any) -> None:
 def test_what_is_shown_or_selected_in_one_is_in_the_other_and_in_the_link(both: Served, tab: Any) -> None:
     compared(tab, both)
     before = axes(tab)
-    tab.get_by_role("button", name="Aligned windows").click()
+    tab.get_by_role("button", name="Aligned calls").click()
     linked(tab, "t=-")
     near = axes(tab)
     assert near[0] != before[0] and near[1] != before[1]
@@ -108,7 +108,7 @@ def test_what_is_shown_or_selected_in_one_is_in_the_other_and_in_the_link(both: 
 def test_swapped_sides_show_the_same_time(both: Served, tab: Any) -> None:
     compared(tab, both)
     tab.locator("#timeline-new select").select_option("8")
-    tab.get_by_role("button", name="Aligned windows").click()
+    tab.get_by_role("button", name="Aligned calls").click()
     linked(tab, "new=8", "t=-")
     shown = axes(tab)
     tab.get_by_role("link", name="Swap BASE and NEW").click()
@@ -219,7 +219,7 @@ def test_the_strips_of_both_are_on_one_scale_and_a_side_without_windows_has_a_re
     tab.wait_for_timeout(500)
     pictures(tab, "compared-strips")
     assert (
-        tab.locator(".aligned-at").last.inner_text() == "This run has no windows. It is aligned at its start."
+        tab.locator(".aligned-at").last.inner_text() == "This run has no calls. It is aligned at its start."
     )
     assert tab.locator(".aligned-at select").count() == 1
     shares = [tab.locator("canvas.overview").nth(side).evaluate(DRAWN) for side in (0, 1)]

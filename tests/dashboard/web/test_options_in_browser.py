@@ -84,7 +84,7 @@ def test_failures_and_addresses_leave_the_page_usable(serve: Serve, tab: Any) ->
     assert tab.locator("#evidence button.advice").count() > 0
     # A selected range becomes the only call.
     opened(tab, f"{address}?variant=first#s=100000000-200000000")
-    tab.get_by_role("button", name="Analyze 100 ms as one call").click()
+    tab.get_by_role("button", name="Analyze selection as one call").click()
     variant_shown(tab, "100000000ns-200000000ns")
     eventually(tab, "document.querySelectorAll('#windows-live tbody tr').length === 1")
 

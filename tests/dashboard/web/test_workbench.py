@@ -65,10 +65,13 @@ def test_a_call_is_explained_beside_the_timeline(bench: Any) -> None:
     assert "CPU busy" in text and "measured" in text
     assert "longer than the median of its model's other calls" in text
     assert "Why:" in text
+    bench.locator("#inspector h3", has_text="Heaviest stack: 15 samples").wait_for()
     bench.locator("#tab-calls").click()
     assert bench.locator("#windows-live tr[aria-current=true]").count() == 1
     bench.keyboard.press("]")
     bench.locator("#inspector h2", has_text="Call 7").wait_for()
+    bench.keyboard.press("r")  # another selection: its heaviest stack is not the call's
+    bench.locator("#inspector h3", has_text="Heaviest stack").wait_for(state="detached")
     bench.locator("#inspector .close").click()
     assert "Click a call" in inspected(bench)
 
@@ -82,6 +85,7 @@ def test_the_calls_of_a_selection_are_listed_and_all_of_them_on_request(bench: A
     assert rows.count() == 12
     why = rows.first.locator("td:last-child .clip")
     assert why.evaluate("cell => cell.scrollWidth <= cell.clientWidth")  # nothing of it is cut off
+    assert bench.locator("#windows-live .table-scroll").evaluate("box => box.scrollWidth <= box.clientWidth")
     bench.get_by_role("button", name="Clear selection").click()
     assert rows.count() == 12
 

@@ -72,8 +72,8 @@ function showSide(name, source, link, { tooltip, help, both }) {
   const choice = windowChoice(view, link.windows[name]);
   live.append(
     windows.count > 0
-      ? make("label", { className: "aligned-at" }, "Aligned at window ", choice)
-      : make("p", { className: "aligned-at note" }, "This run has no windows. It is aligned at its start."),
+      ? make("label", { className: "aligned-at" }, "Aligned at call ", choice)
+      : make("p", { className: "aligned-at note" }, "This run has no calls. It is aligned at its start."),
   );
   const timeline = createTimeline(live.appendChild(make("div", { className: "timeline" })), source, store, page);
   live.append(createLegend(view));
@@ -152,7 +152,7 @@ function showControls(sides, joint, whole) {
     joint.set({ view: { from: range.from - margin, to: range.to + margin } });
   };
   const longest = () => Math.max(...sides.map((side) => side.length()));
-  const windows = button("Aligned windows", () => around({ from: 0, to: longest() }));
+  const windows = button("Aligned calls", () => around({ from: 0, to: longest() }));
   windows.disabled = longest() === 0;
   const zoom = button("Zoom to selection", () => around(joint.state.range));
   const clear = button("Clear selection", () => joint.set({ range: null }));

@@ -61,12 +61,12 @@ function advisePhase({ phases }, value, name) {
 
 function adviseWindow({ windows, strings }, value, name) {
   const count = windows.start.length;
-  if (count === 0) return "This recording has no windows.";
+  if (count === 0) return "This recording has no calls.";
   const names = new Set([...windows.label, ...windows.model]);
   if ([...names].some((number) => strings[number].toLowerCase().includes(value))) return null;
-  const numbers = count === 1 ? "the only window is 0" : `windows are numbered 0 to ${formatCount(count - 1)}`;
+  const numbers = count === 1 ? "the only call is 0" : `calls are numbered 0 to ${formatCount(count - 1)}`;
   const [, low, high] = /^(\d+)(?:-(\d+))?$/u.exec(value) ?? [];
-  if (low === undefined) return `No window or model is called ${name}.`;
-  if (Number(high ?? low) < Number(low)) return `Windows ${name}: put the smaller number first.`;
-  return Number(low) < count ? null : `There is no window ${name}: ${numbers}.`;
+  if (low === undefined) return `No call or model is named ${name}.`;
+  if (Number(high ?? low) < Number(low)) return `Calls ${name}: put the smaller number first.`;
+  return Number(low) < count ? null : `There is no call ${name}: ${numbers}.`;
 }

@@ -12,7 +12,7 @@ const DETAILS = {
 };
 const EMPTY_INSPECTOR = "Click a call, an interval, a sample in a thread's lane, or a finding: what is known about it appears here.";
 
-/** Shows `state.chosen` in the element; `kinds` are those of further kinds. */
+/** Shows `state.chosen` in the element; `kinds` are those of further kinds. Returns { refresh() }, for a new selection. */
 export function createInspector(element, { source, store, page, actions, kinds = {} }) {
   const all = { ...DETAILS, ...kinds };
   const heading = make("h2", { id: "inspector-heading" }, "Details");
@@ -22,6 +22,7 @@ export function createInspector(element, { source, store, page, actions, kinds =
   element.append(make("div", { className: "inspector-head" }, heading, close), content);
   const context = { source, view: source.view, store, page, actions };
   let latest = null;
+  let shown = null; // what the content describes: its place in it is kept while more of it becomes known
 
   async function follow() {
     const { chosen } = store.state;
@@ -43,9 +44,16 @@ export function createInspector(element, { source, store, page, actions, kinds =
     element.setAttribute("aria-busy", "false");
     heading.textContent = described?.title ?? "Details";
     content.replaceChildren(...(described?.nodes ?? [make("p", { className: "note" }, EMPTY_INSPECTOR)]));
-    content.scrollTop = 0;
+    if (shown !== latest) content.scrollTop = 0;
+    shown = latest;
   }
 
   store.on(["chosen", "cursor"], follow);
   follow();
+  return {
+    /** Of what can be chosen, only a call is described with what is selected. */
+    refresh() {
+      if (store.state.chosen?.kind === "call") follow();
+    },
+  };
 }

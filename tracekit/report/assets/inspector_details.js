@@ -29,7 +29,7 @@ export function callDetails({ index }, context) {
   ];
   const first = windows.first[index] ? make("p", {}, "The first call of its model: it may include loading and compiling.") : null;
   const why = text("why") ? make("p", {}, make("strong", {}, "Why: "), text("why")) : null;
-  const nodes = [factList(facts), why, first, placeButtons({ from: start, to: end }, context), ...heaviestStack(verdict, context)];
+  const nodes = [factList(facts), why, first, placeButtons({ from: start, to: end }, context), ...heaviestStack({ start, end, verdict }, context)];
   return { title: `Call ${index}`, nodes: nodes.filter(Boolean) };
 }
 
@@ -69,9 +69,10 @@ function sampleFacts(windows, index) {
 }
 
 /** The heaviest stack of the selection that an ML engine's work has, if what is selected is this call. */
-function heaviestStack(verdict, { page }) {
+function heaviestStack({ start, end, verdict }, { page }) {
   const { view, rows, range } = page.selection();
-  if (!range || !page.isCurrent()) return [];
+  const isThisCall = range && Math.abs(range.from - start) <= 1 && Math.abs(range.to - end) <= 1; // addresses have whole nanoseconds
+  if (!isThisCall || !page.isCurrent()) return [];
   const wanted = SERVING.includes(verdict) ? [verdict] : [...SERVING, "RUNTIME"];
   const working = rows.filter((row) => wanted.includes(view.engines[view.samples.engine[row]]));
   const [leaf] = heaviestLeaves(view, working, 1);

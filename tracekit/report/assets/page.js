@@ -128,7 +128,8 @@ function fillSections(source, store, page) {
     timeline.actions.zoomTo(range);
     section("timeline").scrollIntoView({ block: "nearest" });
   };
-  createInspector(section("inspector") ?? sectionAfter(section("timeline"), "inspector"), { source, store, page, actions: timeline.actions, kinds: page.kinds });
+  const inspected = section("inspector") ?? sectionAfter(section("timeline"), "inspector");
+  const inspector = createInspector(inspected, { source, store, page, actions: timeline.actions, kinds: page.kinds });
   linkFindings(section("findings"), view, store, choose);
   const windowsLive = make("div", { id: "windows-live" });
   section("windows").insertBefore(windowsLive, section("windows").querySelector(":scope > .limits")); // its notes stay below
@@ -150,6 +151,7 @@ function fillSections(source, store, page) {
         showBars(bars, view, sums, measuredTime(source, range), range ? range.to - range.from : view.duration_ns);
       },
     },
+    { section: inspected, show: () => inspector.refresh() },
     { section: section("windows"), show: () => windows.refresh() },
     { section: section("latency"), show: ({ range }) => latency.show(range) },
     { section: section("calltree"), show: () => callTree.weigh() },

@@ -17,9 +17,13 @@ import { timelineActions } from "./timeline_actions.js";
 
 const AXIS_HEIGHT = 22;
 const MOST_OF_THE_SCREEN = 0.7;
+const NOTHING_DRAWN = "This recording has no samples, calls, intervals or signposts to draw.";
 const TAKES_KEYS = "input, select, textarea, dialog, canvas, .timeline";
 
-/** `page` = { palette(), mask(), tooltip, help(), filter(), announce(text), extent() or none, timelineHeight(scroll) or none }. */
+/**
+ * `page` = { palette(), mask(), tooltip, help(), filter(), announce(text) }, and if it has them extent(), timelineHeight(scroll)
+ * and nothingDrawn, the text in place of lanes.
+ */
 export function createTimeline(container, source, store, page) {
   const actions = timelineActions(source, store, page);
   const overview = createOverview(source, (view, middle) => actions.show(view, middle), page.extent);
@@ -33,11 +37,13 @@ export function createTimeline(container, source, store, page) {
   const inner = make("div", { className: "timeline-rows" }, labels.element, namesWidth.element, pane);
   const scroll = make("div", { className: "timeline-scroll", tabIndex: 0, role: "group" }, inner);
   scroll.setAttribute("aria-label", "Timeline; press ? for its keys");
+  const nothing = make("p", { className: "note nothing-drawn" }, page.nothingDrawn ?? NOTHING_DRAWN);
   container.replaceChildren(
     labels.bar,
     make("div", { className: "timeline-head" }, make("span", { className: "corner" }, "whole run"), overview.element),
     make("div", { className: "timeline-head" }, make("span", { className: "corner" }, "time"), axis),
     scroll,
+    nothing,
   );
   const size = { width: 1, height: 1 };
   let layout = { rows: [], height: 0 };
@@ -48,6 +54,7 @@ export function createTimeline(container, source, store, page) {
     layout = timelineRows(source, store.state);
     namesWidth.apply();
     labels.show(layout.rows, labels.element.clientWidth);
+    nothing.hidden = layout.rows.length > 0 || store.state.shownLanes !== "";
     inner.style.height = `${layout.height}px`;
     const most = page.timelineHeight?.(scroll) ?? Math.max(240, Math.round(window.innerHeight * MOST_OF_THE_SCREEN));
     const height = Math.min(layout.height, most);

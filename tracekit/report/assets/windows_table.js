@@ -15,16 +15,16 @@ export function createWindowsTable(container, view, store, choose) {
   let inside = windowsInside(view, store.state.range);
   let selected = -1;
   const table = createTable({
-    caption: "Inference windows",
+    caption: "List of calls",
     columns: windowColumns(view),
     rowCount: () => windows.count,
     isIncluded: (row) => !isScoped() || inside[row] === 1,
     sort: { key: "number", descending: false },
     onChoose: (row) => choose(intervalRange(ordered, laneId("windows", 0), ordered.row.indexOf(row)), { kind: "call", index: row }),
-    chooseLabel: (row) => `${row}: show this window in the timeline`,
+    chooseLabel: (row) => `${row}: show this call in the timeline`,
     marked: (row) => inside[row] === 1,
     current: () => selected,
-    filterLabel: "Filter windows by text",
+    filterLabel: "Filter calls by text",
   });
   const note = make("span");
   const everything = make("input", { type: "checkbox", onchange: () => follow() });
@@ -35,7 +35,7 @@ export function createWindowsTable(container, view, store, choose) {
     inside = windowsInside(view, store.state.range);
     selected = selectedWindow(ordered, store.state.range);
     const count = inside.reduce((sum, flag) => sum + flag, 0);
-    const prefix = selected < 0 ? "" : `Window ${selected} is selected: `;
+    const prefix = selected < 0 ? "" : `Call ${selected} is selected: `;
     const summary = `${prefix}${formatCount(count)} of ${formatCount(windows.count)} in the selection.`;
     note.textContent = store.state.range ? summary : NOTE;
     scope.hidden = store.state.range === null || selected >= 0;
@@ -46,7 +46,7 @@ export function createWindowsTable(container, view, store, choose) {
   return { refresh: follow };
 }
 
-const NOTE = "* marks the first window of a model. Choose a row to see it in the timeline. – means not measured.";
+const NOTE = "* marks the first call of a model. Choose a row to see it in the timeline. – means not measured.";
 
 function windowColumns(view) {
   const { windows, strings } = view;

@@ -110,7 +110,7 @@ def _changes(changes: Sequence[ChangeResult]) -> Html:
 
 def _sides(comparison: Comparison) -> Html:
     rows = [*_runs("BASE", comparison.base), *_runs("NEW", comparison.new)]
-    header = ["side", "recording", "device", "system", "template", "windows", "verdict"]
+    header = ["side", "recording", "device", "system", "template", "calls", "verdict"]
     cautions = [tag("li", caution_text(caution)) for caution in comparison.cautions]
     return join(
         [
@@ -123,7 +123,7 @@ def _sides(comparison: Comparison) -> Html:
 def _one_sided(comparison: Comparison) -> Html | None:
     items = [tag("li", words.one_sided(group)) for group in comparison.one_sided]
     if comparison.groups_left_out:
-        items.append(tag("li", f"{comparison.groups_left_out:,} smaller kinds of windows are not compared"))
+        items.append(tag("li", f"{comparison.groups_left_out:,} smaller kinds of calls are not compared"))
     return tag("ul", *items) if items else None
 
 

@@ -126,7 +126,7 @@ def _pinned_notes(extras: Extras) -> Html | None:
 def _windows(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
     windows = numbered_windows(analysis.window_rows.head(MOST_WINDOWS))
     if not windows:
-        return tag("p", "No inference windows: this recording shows no separate inference calls.")
+        return tag("p", "No calls: this recording shows no separate calls of a model.")
     sums = window_sums(analysis)
     counted = [str(engine) for engine in SERVING if str(engine) in sums.samples]
     firsts = analysis.window_rows["first"].tolist()
@@ -153,7 +153,7 @@ def _windows(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
         )
     busy = [f"{engine} busy (measured){marks.busy[engine].head}" for engine in sums.busy]
     header = [
-        f"window{marks.number.head}",
+        f"call{marks.number.head}",
         "start",
         f"length{marks.length.head}",
         f"verdict{marks.verdict.head}",
@@ -166,8 +166,8 @@ def _windows(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
     sources = wording.window_sources(analysis.window_rows["source"].astype("str").unique().tolist())
     bases = ", ".join(analysis.window_rows["basis"].astype("str").unique())
     about = (
-        f"Windows from {sources}; their edges are {bases}."
-        f" {_SAMPLES_COUNTED if counted else _NO_SAMPLES} * marks the first window of a model."
+        f"Calls from {sources}; their edges are {bases}."
+        f" {_SAMPLES_COUNTED if counted else _NO_SAMPLES} * marks the first call of a model."
     )
     remaining = len(analysis.window_rows) - len(rows)
     more = (
@@ -175,7 +175,9 @@ def _windows(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
         if remaining
         else None
     )
-    return tag("div", tag("p", about), table(header, rows, numbers, "Windows"), more, id="windows-static")
+    return tag(
+        "div", tag("p", about), table(header, rows, numbers, "List of calls"), more, id="windows-static"
+    )
 
 
 def _engines(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
@@ -216,7 +218,7 @@ def _weight(weight: float, unit: str) -> str:
 
 def _latency(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
     summary = analysis.summary
-    models = {"all windows": summary, **(summary.models if len(summary.models) > 1 else {})}
+    models = {"all calls": summary, **(summary.models if len(summary.models) > 1 else {})}
     marks = notes.model_marks(CALLS, LENGTHS, models=summary.models)
     rows = [
         [
@@ -237,14 +239,12 @@ def _latency(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
         for name, times in models.items()
         if times.p50_ns is not None
     ]
-    header = ["of", f"windows{marks.head}", "first", "p50", "p90", "p99", "warm p50", "warm p90"]
+    header = ["of", f"calls{marks.head}", "first", "p50", "p90", "p99", "warm p50", "warm p90"]
     if not rows:
         return tag(
-            "p", "The window is the whole run: no call has a length." if summary.windows else "No windows."
+            "p", "The whole run counts as one call: no call has a length." if summary.windows else "No calls."
         )
-    about = (
-        "All windows of the run, independent of the selection. The column first is the first window alone."
-    )
+    about = "All calls of the run, independent of the selection. The column first is the first call alone."
     given = tag("p", GIVEN_LENGTHS) if lengths_are_given(analysis.window_rows) else None
     return join([tag("p", about), given, table(header, rows, [False, *([True] * 7)], "Latency")])
 
@@ -364,7 +364,7 @@ SECTIONS: tuple[tuple[str, str, Content], ...] = (
     ("verdict", "Summary", _verdict),
     ("findings", "Findings", _findings),
     ("timeline", "Timeline", _timeline),
-    ("windows", "Windows", _windows),
+    ("windows", "Calls", _windows),
     ("engines", "Engines", _engines),
     ("latency", "Latency", _latency),
     ("submissions", "Neural Engine submissions", _submissions),
