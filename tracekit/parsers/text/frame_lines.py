@@ -25,7 +25,7 @@ _OFFSET = re.compile(r" \+ (?:0x[0-9a-f]+|\d+)$")
 _IN_BINARY = re.compile(
     r"(?P<binary>.*?)\)(?: \((?P<place>[^()]*:\d+)\))?(?: +load address 0x[0-9a-f]+)?(?: \+ [0-9a-fx,.]+)?$"
 )
-_PLACE = re.compile(r"(?P<file>.+?)(?::(?P<line>\d{1,9}))?(?:,\d+)?$")
+_PLACE = re.compile(r"(?P<file>.+?)(?::(?P<line>\d+))?(?:,\d+)?$")
 _FILE_IN = re.compile(
     r"(?P<place>\S*\.\w+(?::\d+)?(?:,\d+)?|<compiler-generated>(?::\d+)?(?:,\d+)?) in (?P<binary>.+)"
 )
@@ -95,7 +95,8 @@ def _frame(symbol: str, binary: str, address: int, place: str) -> FrameText:
     match = _PLACE.match(place) if place else None
     if match is None:
         return FrameText(symbol, binary, address)
-    return FrameText(symbol, binary, address, match["file"], int(match["line"] or -1))
+    line = match["line"] or ""
+    return FrameText(symbol, binary, address, match["file"], int(line) if 0 < len(line) < 10 else -1)
 
 
 def _address(text: str) -> tuple[int, str]:

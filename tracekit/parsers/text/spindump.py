@@ -74,8 +74,10 @@ class _Report:
         if not end:
             return self._tree.is_open and self._annotation(text)
         if not self._tree.is_open:
-            if self._is_repetition or not text[:end].rpartition(" [")[0]:
-                return self._is_repetition
+            # Without a head, frames are of microstackshots, or of an excerpt that has nothing else.
+            is_excerpt = not (self.headings or self._process or self.threads)
+            if self._is_repetition or not (self._is_shared or is_excerpt):
+                return False
             self._begin_headless(len(marks))
         state = ""
         if len(text) > end and (match := _STATE.match(text, end + 1)):
