@@ -180,6 +180,13 @@ class ThreadWork(Content):
         """The number of threads that ``answers`` lists without a limit."""
         return int(((self.ml_samples > 0) | (self.idle_samples > 0)).sum())
 
+    @property
+    def outside(self) -> int:
+        """The number of threads with samples that ``answers`` never lists."""
+        matters = (self.ml_samples > 0) | (self.idle_samples > 0)
+        matters[self.faulting] = True
+        return int(((self.samples > 0) & ~matters).sum())
+
     @cached_property
     def faulting(self) -> list[int]:
         """The threads that crashed."""

@@ -75,6 +75,10 @@ def choose_windows(
     Raises ``UsageError`` when the recording lacks the chosen source, and for windows that end before they
     start.
     """
+    if not trace.has_timeline:
+        if requested != "auto" or signposts:
+            raise UsageError(f"{trace.info.name} has no times, so no call in it has a beginning or an end.")
+        return WindowSelection([], ())
     if not isinstance(requested, str):
         backwards = next((window for window in requested if window.end_ns < window.start_ns), None)
         if backwards:
@@ -84,10 +88,6 @@ def choose_windows(
         raise UsageError(
             f"'{requested}' is not a source of windows. Choose one of {', '.join(WINDOW_SOURCES)}."
         )
-    if not trace.has_timeline:
-        if requested != "auto" or signposts:
-            raise UsageError(f"{trace.info.name} has no times, so no call in it has a beginning or an end.")
-        return WindowSelection([], ())
     if signposts:
         return WindowSelection(_with_threads(trace, labels, signpost_windows(trace, signposts)), ())
     if requested == "run":

@@ -20,6 +20,7 @@ from tracekit.analysis.selection import Selection
 from tracekit.model.trace import Trace
 from tracekit.report import wording
 from tracekit.report.analysis.json_findings import findings_document
+from tracekit.report.analysis.json_threads import threads_document
 from tracekit.report.analysis.json_windows import window_texts
 from tracekit.report.json_layout import Layout
 from tracekit.report.viewmodel.limits import issue_documents
@@ -70,6 +71,7 @@ def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
         "selection": _selection(analysis.selection),
         "samples": _samples(analysis),
         "engines": _engines(analysis.engine_totals, bool(trace.samples_source)),
+        "threads": threads_document(analysis.thread_work),
         "evidence": [_evidence(row) for row in analysis.evidence],
         "log": _log(analysis),
     }
@@ -127,6 +129,7 @@ def _recording(trace: Trace) -> dict[str, Any]:
     return {
         **{name: text or None for name, text in texts.items()},
         "duration_ns": info.duration_ns,
+        "has_timeline": trace.has_timeline,
         "pid": info.pid,
         "thermal": _thermal(trace),
         "cores": {str(core): kind for core, kind in sorted(trace.core_types.items())},

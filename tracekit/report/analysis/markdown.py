@@ -21,6 +21,7 @@ from tracekit.report.viewmodel.view import Extras
 from tracekit.text import clip, format_ms, printable
 
 _MOST_STACKS = 5
+_MOST_THREADS = 20
 _MOST_FRAMES = 12
 _MOST_ISSUES = 10
 _WIDTH = 160
@@ -40,6 +41,7 @@ def to_markdown(analysis: Analysis, extras: Extras | None = None) -> str:
         f"<{extras.web_link}>" if extras.web_link else "",
         findings_markdown(analysis.findings, analysis.trace.info),
         _issues(notes.whole),
+        _threads(analysis),
         _engines(analysis, notes),
         _latency(analysis, notes),
         _submissions(analysis),
@@ -50,6 +52,20 @@ def to_markdown(analysis: Analysis, extras: Extras | None = None) -> str:
         _recording(analysis, extras),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _threads(analysis: Analysis) -> str:
+    """Return the threads of a trace without times, with what these can show."""
+    work = analysis.thread_work
+    if work is None or not work.count:
+        return ""
+    answers = work.answers(_MOST_THREADS)
+    names = [name for name in wording.THREADS_HEADER if name not in wording.left_out_columns(work)]
+    columns = [wording.THREADS_HEADER.index(name) for name in names]
+    rows = [[row[column] for column in columns] for row in wording.thread_rows(answers)]
+    numbers = [name in ("samples", "share") for name in names]
+    notes = "\n".join(f"- {_said(note)}" for note in wording.threads_notes(work, len(answers)))
+    return "\n\n".join(part for part in (_table(names, rows, numbers) if rows else "", notes) if part)
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[object]], numbers: Sequence[bool]) -> str:
@@ -82,7 +98,12 @@ def _engines(analysis: Analysis, notes: Footnotes) -> str:
         f"host samples{plain(samples_mark)}",
         "host time" if unit == "ns" else unit,
     ]
-    return _with_notes(_table(header, rows, [False, True, True, True]), notes)
+    numbers = [False, True, True, True]
+    if not analysis.trace.has_timeline:  # nothing is measured, and the weight is the number of samples
+        phases = [", ".join(f"{phase} {count:,}" for phase, count in row["phases"].items()) for row in seen]
+        header, numbers = [header[0], header[2], "phases"], [False, True, False]
+        rows = [[row[0], row[2], named] for row, named in zip(rows, phases, strict=True)]
+    return _with_notes(_table(header, rows, numbers), notes)
 
 
 def _latency(analysis: Analysis, notes: Footnotes) -> str:
@@ -155,7 +176,8 @@ def _stacks(analysis: Analysis) -> str:
 
 
 def _stack(stack: HeavyStack, unit: str) -> str:
-    weight = format_ms(stack.weight, 2) if unit == "ns" else f"{stack.weight:,.0f} {unit}"
+    weight = "" if unit == "samples" else f"{stack.weight:,.0f} {unit}, "
+    weight = f"{format_ms(stack.weight, 2)}, " if unit == "ns" else weight
     rule = f", rule {_said(stack.rule)}" if stack.rule else ""
     around = min(stack.deciding - _MOST_FRAMES // 2, len(stack.frames) - _MOST_FRAMES)
     first = max(0, around) if stack.deciding >= 0 else 0
@@ -169,7 +191,7 @@ def _stack(stack: HeavyStack, unit: str) -> str:
     lines += [f"    … {left} more below"] if left > 0 else []
     phase = f" {stack.phase}" if stack.phase else ""
     noun = "sample" if stack.samples == 1 else "samples"
-    return f"{stack.engine}{phase}, {weight}, {stack.samples:,} {noun}{rule}:\n\n" + "\n".join(lines) + "\n"
+    return f"{stack.engine}{phase}, {weight}{stack.samples:,} {noun}{rule}:\n\n" + "\n".join(lines) + "\n"
 
 
 def _issues(issues: Sequence[Issue]) -> str:

@@ -18,13 +18,10 @@ def threads_text(analysis: Analysis, layout: TextLayout) -> str:
     if work is None or not work.count:
         return ""
     answers = work.answers(_MANY_THREADS if layout.is_verbose else _FEW_THREADS)
-    several = len(work.processes) > 1
     rows = wording.thread_rows(answers)
-    left_out = {"process"} if not several else set()
+    left_out = wording.left_out_columns(work)
     # The engine and the phase name it in fewer characters.
     left_out |= {"doing"} if not layout.is_verbose else set()
-    if work.is_single_pause:
-        left_out |= {"samples", "share"}
     columns = [
         Column(name, cells, name in ("samples", "share"), _RANKS.get(name, 0), name == _CLIPPED)
         for name, cells in zip(wording.THREADS_HEADER, map(list, zip(*rows, strict=True)), strict=False)

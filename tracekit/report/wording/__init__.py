@@ -15,9 +15,12 @@ from tracekit.report.wording.symbols import SYMBOLS_HEADER, symbols_notes, symbo
 from tracekit.report.wording.threads import (
     PROCESSES_HEADER,
     THREADS_HEADER,
+    doing,
+    left_out_columns,
     process_rows,
     recording_step,
     thread_rows,
+    threads_limits,
     threads_notes,
 )
 from tracekit.report.wording.verdicts import verdict_reasons, verdict_sentences, verdict_whys
@@ -28,10 +31,12 @@ __all__ = [
     "SUBMISSION_HEADER",
     "SYMBOLS_HEADER",
     "THREADS_HEADER",
+    "doing",
     "evidence_document",
     "headline",
     "input_kind",
     "issues",
+    "left_out_columns",
     "log_lines",
     "process_rows",
     "recording_step",
@@ -42,6 +47,7 @@ __all__ = [
     "symbols_notes",
     "symbols_rows",
     "thread_rows",
+    "threads_limits",
     "threads_notes",
     "verdict_reasons",
     "verdict_sentences",

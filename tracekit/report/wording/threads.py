@@ -240,6 +240,12 @@ THREADS_HEADER = ("process", "thread", "samples", "share", "engine", "phase", "d
 """The columns of ``thread_rows``."""
 
 
+def left_out_columns(work: ThreadWork) -> set[str]:
+    """Return the columns that are equal in every row: of one process, and of one sample each."""
+    columns = {"process"} if len(work.processes) < 2 else set()
+    return columns | ({"samples", "share"} if work.is_single_pause else set())
+
+
 def thread_rows(answers: Sequence[ThreadAnswer]) -> list[list[str]]:
     """Return a row for each thread and what it did there; the thread is named in the first of its rows."""
     rows = []
@@ -304,16 +310,17 @@ def process_rows(processes: Sequence[ProcessAnswer]) -> list[list[str]]:
 def threads_notes(work: ThreadWork, shown: int) -> list[str]:
     """Return what the table of threads leaves out, and what such samples can and cannot show."""
     left = work.listed - shown
-    outside = work.count - work.listed
     counts = [f"{plural(left, 'more thread')} in ML code or idle" if left > 0 else ""]
-    if outside:
-        counts.append(f"{plural(outside, 'other thread')} without an ML frame" if work.listed else "")
+    if work.outside and shown:
+        counts.append(f"{plural(work.outside, 'other thread')} without an ML frame")
     listed = "; ".join(filter(None, counts))
-    notes = [f"Not listed: {listed}."] if listed else []
-    notes.append(SINGLE_PAUSE if work.is_single_pause else COUNTED)
-    if work.idle_samples.any():
-        notes.append(IDLE)
-    return notes
+    return [*([f"Not listed: {listed}."] if listed else []), *threads_limits(work)]
+
+
+def threads_limits(work: ThreadWork) -> list[str]:
+    """Return what such samples can and cannot show."""
+    limits = [SINGLE_PAUSE if work.is_single_pause else COUNTED]
+    return [*limits, IDLE] if work.idle_samples.any() else limits
 
 
 def recording_step(work: ThreadWork, info: TraceInfo) -> NextStep | None:
