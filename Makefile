@@ -80,6 +80,7 @@ bench: $(READY) ## how long things take, and how that grows with their size
 	$(BIN)/python benchmarks/fusion.py --out bench.json
 	$(BIN)/python benchmarks/findings.py --out bench-findings.json
 	$(BIN)/python benchmarks/engine_log.py --out bench-log.json
+	$(BIN)/python benchmarks/spindump.py --out bench-spindump.json
 	$(BIN)/python benchmarks/growth.py --out bench-growth.json
 	$(BIN)/python benchmarks/export_overlap.py --out bench-export.json
 	$(BIN)/python benchmarks/report_size.py --out bench-report.json

@@ -18,13 +18,16 @@ import pytest
 from browser_support import BROWSERS
 from click.testing import CliRunner
 from documents_support import python_calls
+from text_support import codes, per_thread, trace_of_text
 
 from tracekit.cli import main
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 FUSION = runpy.run_path(str(BENCHMARKS / "fusion.py"))
 sys.path.append(str(BENCHMARKS))
-growth, shapes, findings, browser = map(importlib.import_module, ("growth", "shapes", "findings", "browser"))
+growth, shapes, findings, browser, spindump = map(
+    importlib.import_module, ("growth", "shapes", "findings", "browser", "spindump")
+)
 
 
 def calls_of_fusion(samples: int, intervals: int, windows: int) -> int:
@@ -44,6 +47,13 @@ def test_the_work_of_python_does_not_grow_with_rows(larger: tuple[int, int, int]
 def test_every_shape_is_a_recording_that_can_be_read(shape: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(main, shapes.SHAPES[shape](tmp_path, 20))
     assert result.exit_code == 0, result.output
+
+
+def test_the_generated_spindump_is_a_report_of_so_many_threads(tmp_path: Path) -> None:
+    trace = trace_of_text(tmp_path, "".join(spindump.report(20)))
+    assert set(per_thread(trace).values()) == {101}
+    assert len(trace.threads) == 20
+    assert codes(trace) == set()
 
 
 def test_a_missed_target_is_named() -> None:

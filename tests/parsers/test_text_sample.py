@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.text_support import EVIDENCE, codes, counted, per_thread, stack_of, trace_of_text, traces_of
+from text_support import EVIDENCE, codes, counted, per_thread, stack_of, trace_of_text, traces_of
 
 import tracekit
 from tracekit.errors import InputError
