@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from contextlib import suppress
 from typing import Any
 
 from dashboard.errors import NotFound
 from dashboard.library.names import one_line
-from tracekit.errors import InputError
+from tracekit.errors import InputError, TracekitError
 from tracekit.model.tables import NOT_COUNTED, Table, TableInfo
 from tracekit.model.trace import RunInfo
 from tracekit.parsers.source import Source
@@ -64,7 +64,7 @@ def read_table(source: Source, run: int, number: int) -> Table:
         raise NotFound("There is no such table in this recording.")
     info = listed.tables[number - 1]
     place = _place(listed.tables, number)
-    table = None if place is None else next(islice(_tables(source, info.schema, run), place, None), None)
+    table = None if place is None else _nth(source.tables(info.schema, run), place)
     if table is None:
         raise InputError(
             source.name,
@@ -74,8 +74,12 @@ def read_table(source: Source, run: int, number: int) -> Table:
     return table
 
 
-def _tables(source: Source, schema: str, run: int) -> Iterator[Table]:
-    return source.tables(schema, run)
+def _nth(tables: Iterator[Table], place: int) -> Table | None:
+    """Return a table by its place; a damaged one before it takes its place as well."""
+    for _ in range(place):
+        with suppress(TracekitError):
+            next(tables, None)
+    return next(tables, None)
 
 
 def _place(tables: Sequence[TableInfo], number: int) -> int | None:

@@ -22,7 +22,7 @@ from tracekit.cli.output import (
     write_pieces,
 )
 from tracekit.cli.standard_error import write_message
-from tracekit.errors import InputError, UsageError
+from tracekit.errors import InputError, TracekitError, UsageError
 from tracekit.text import first_of
 
 if TYPE_CHECKING:
@@ -143,13 +143,18 @@ def _require_run(source: Source, run: int | None) -> None:
 
 def _read_table(source: Source, schema: str, run: int | None) -> Table:
     from tracekit.parsers.combine import concat_tables
+    from tracekit.parsers.source import left_out_issue, readable
 
     _require_run(source, run)
     runs = source.toc()
     number = run if run is not None else next((listed.info.run for listed in runs), 1)
-    tables = list(source.tables(schema, number))
-    if tables:
+    damage: list[TracekitError] = []
+    if tables := list(readable(source.tables(schema, number), damage.append)):
+        for error in damage:
+            write_message(f"warning: {left_out_issue(schema, error).message}")
         return concat_tables(tables)
+    if damage:
+        raise damage[0]
     infos = [table for listed in runs if listed.info.run == number for table in listed.tables]
     damaged = [issue.message for issue in source.issues(number) if f"'{schema}'" in issue.message]
     if damaged:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import pandas as pd
 
@@ -49,9 +50,8 @@ class OverlaidSource:
         listed = any(
             info.schema == schema for each in self._runs if each.info.run == run for info in each.tables
         )
-        if listed:
-            yield from self._source.tables(schema, run)
-        yield from (table for table in self._tables.get(run, ()) if table.schema == schema)
+        laid = (table for table in self._tables.get(run, ()) if table.schema == schema)
+        return chain(self._source.tables(schema, run), laid) if listed else laid
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:
         """See ``Source.issues``."""

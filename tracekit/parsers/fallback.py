@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tracekit.errors import InputError
+from tracekit.errors import InputError, TracekitError
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, RunInfo
 from tracekit.parsers.limits import LimitError
 from tracekit.parsers.source import Source
+
+
+def _next(tables: Iterator[Table]) -> Table | TracekitError | None:
+    """Return the next table, or the error that reading it raises; None at the end."""
+    try:
+        return next(tables, None)
+    except LimitError:
+        raise
+    except TracekitError as error:
+        return error
+
+
+def _table(outcome: Table | TracekitError) -> Table:
+    if isinstance(outcome, TracekitError):
+        raise outcome
+    return outcome
 
 
 class FallbackSource:
@@ -38,16 +54,19 @@ class FallbackSource:
 
     def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
         """See ``Source.tables``."""
-        try:
-            # Complete before the first table is yielded: a caller must not get half of each reading.
-            yield from list(self._first.tables(schema, run))
-        except LimitError:
-            raise
-        except InputError as error:
-            if self._first is self._second or not self._switch(error.problem.rstrip(".")):
-                raise
-            assert self._second is not None
-            yield from self._second.tables(schema, run)
+        # Complete before the first table is returned: a caller must not get half of each reading.
+        outcomes: list[Table | TracekitError] = []
+        tables = self._first.tables(schema, run)
+        while (outcome := _next(tables)) is not None:
+            if isinstance(outcome, InputError) and self._replaces(outcome):
+                assert self._second is not None
+                return self._second.tables(schema, run)
+            outcomes.append(outcome)
+        return map(_table, outcomes)
+
+    def _replaces(self, error: InputError) -> bool:
+        """Return whether there is a second way, which is noted with the error of the first."""
+        return self._first is not self._second and self._switch(error.problem.rstrip("."))
 
     def _switch(self, reason: str) -> bool:
         """Open the second way and note the reason; return False when there is none."""

@@ -14,7 +14,7 @@ from tracekit.errors import InputError, TracekitError
 from tracekit.model.schemas import READ_TABLES
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo
-from tracekit.parsers.source import Source
+from tracekit.parsers.source import Source, left_out_issue, readable
 
 TableKey: TypeAlias = tuple[int, str]
 """A run's number and a schema."""
@@ -50,7 +50,7 @@ class InMemorySource:
         key = (run, schema)
         if key in self.unreadable:
             raise InputError(self.name, self.unreadable[key].problem, self.unreadable[key].advice)
-        yield from self.contents.get(key, ())
+        return iter(self.contents.get(key, ()))
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:
         """See ``Source.issues``."""
@@ -71,23 +71,28 @@ def read_into_memory(source: Source) -> InMemorySource:
     """
     contents: dict[TableKey, tuple[Table, ...]] = {}
     errors: dict[TableKey, TracekitError] = {}
+    left_out: dict[int, list[Issue]] = {}
     for run in source.toc():
         listed = {table.schema for table in run.tables}
         for schema in (schema for schema in READ_TABLES if schema in listed):
             key = (run.info.run, schema)
+            damage: list[TracekitError] = []
             try:
-                tables = tuple(source.tables(schema, run.info.run))
+                tables = tuple(readable(source.tables(schema, run.info.run), damage.append))
             except TracekitError as error:
-                errors[key] = error
-            else:
-                contents.update({key: tables} if tables else {})
+                tables, damage = (), [error]
+            if tables:
+                contents[key] = tables
+                left_out.setdefault(run.info.run, []).extend(left_out_issue(schema, e) for e in damage)
+            elif damage:
+                errors[key] = damage[0]
     if not contents:
         raise next(
             iter(errors.values()), InputError(source.name, "holds no table that an analysis could use.")
         )
     runs = tuple(_without_others(run, contents.keys() | errors.keys()) for run in source.toc())
     unreadable = {key: _reason(key[1], error) for key, error in errors.items()}
-    issues = {run.info.run: source.issues(run.info.run) for run in runs}
+    issues = {run.info.run: (*source.issues(run.info.run), *left_out.get(run.info.run, ())) for run in runs}
     copy = InMemorySource(source.name, origin_of(source), source.has_toc, runs, contents, unreadable, issues)
     return recount(copy)
 

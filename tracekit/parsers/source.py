@@ -8,11 +8,41 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Protocol, TypeAlias
 
+from tracekit.errors import TracekitError
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, RunInfo
+from tracekit.parsers.limits import LimitError
 
 Progress: TypeAlias = Callable[[int, int | None], None]
 """Called with (bytes done, total bytes or None) while a long input is read."""
+
+
+def readable(tables: Iterator[Table], left_out: Callable[[TracekitError], None]) -> Iterator[Table]:
+    """Yield the tables that can be read, and call ``left_out`` with the error of each of the others.
+
+    Raises ``LimitError`` all the same: nothing behind a limit is read.
+    """
+    while True:
+        try:
+            table = next(tables, None)
+        except LimitError:
+            raise
+        except TracekitError as error:
+            left_out(error)
+        else:
+            if table is None:
+                return
+            yield table
+
+
+def left_out_issue(schema: str, error: TracekitError, others: bool = True) -> Issue:
+    """Return the issue of a table that cannot be read; ``others`` of its schema may have been read."""
+    problem = str(getattr(error, "problem", error)).rstrip(".")
+    unread = f"'{schema}' cannot be read"
+    text = problem if problem.startswith(unread) else f"{unread}: {problem}"
+    if others:
+        return Issue("warning", "table-damaged", f"a table {text}; the others of this schema are used")
+    return Issue("warning", "table-unreadable", f"{text}; it is left out")
 
 
 class Source(Protocol):
@@ -29,7 +59,11 @@ class Source(Protocol):
         """
 
     def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
-        """Yield each table of that schema in table-of-contents order; nothing when there is none."""
+        """Return the tables of that schema in table-of-contents order; nothing when there is none.
+
+        A table that cannot be read raises ``InputError``, and the iterator goes on behind it: ``readable``
+        reads the others. No generator can do that, so sources return a ``map`` of what reads one table.
+        """
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:
         """Return the issues of reading so far: of one run, or of all."""

@@ -34,9 +34,11 @@ class SymbolicatedSource:
 
     def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
         """See ``Source.tables``."""
-        for table in self._source.tables(schema, run):
-            stacks = self._namer.named(table.stacks)
-            yield table if stacks is table.stacks else replace(table, stacks=stacks)
+        return map(self._named, self._source.tables(schema, run))
+
+    def _named(self, table: Table) -> Table:
+        stacks = self._namer.named(table.stacks)
+        return table if stacks is table.stacks else replace(table, stacks=stacks)
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:
         """See ``Source.issues``."""

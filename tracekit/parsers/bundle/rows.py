@@ -138,7 +138,7 @@ class IndexedStore:
     def __init__(
         self, files: BundleFiles, folder: str, listed_schema: str, descriptions: Descriptions
     ) -> None:
-        self._folder = folder
+        self.folder = folder
         self._files = files
         self._descriptor = f"{folder}/bulkstore_descriptor"
         file = f"{folder}/schema.xml"
@@ -212,7 +212,7 @@ class IndexedStore:
                 pieces[name].append(values)
         if row_count != self.row_count:
             problem = f"holds {row_count} rows of the {self.row_count} that were recorded"
-            raise DamagedFileError(f"{self._folder}/bulkstore", problem)
+            raise DamagedFileError(f"{self.folder}/bulkstore", problem)
         # Popped one by one, so that only one field is in memory twice.
         return {name: np.concatenate(pieces.pop(name)) for name in list(pieces)}
 
@@ -232,7 +232,7 @@ class IndexedStore:
 
     def _row_blocks(self) -> Iterator[bytes]:
         """Yield whole rows as bytes, as many as the descriptor counts: zero padding follows them."""
-        file = f"{self._folder}/bulkstore"
+        file = f"{self.folder}/bulkstore"
         bytes_left = self.row_count * self._row_bytes
         buffer = b""
         started = False

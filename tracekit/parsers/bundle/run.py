@@ -100,19 +100,15 @@ class BundleRun:
         names = {*self._process_names().values(), info.process} - {""}
         return RunInfo(info, tables, frozenset(pids), frozenset(names))
 
-    def cells(self, schema: str, at_most: int) -> int:
-        """Return the number of cells in the readable tables of that schema; see ``IndexedStore.cells``."""
-        return sum(store.cells(at_most) for _, store in self._readable(schema))
-
-    def tables(self, schema: str) -> Iterator[Table]:
-        """Yield each readable table of that schema. Raises ``DamagedFileError``."""
-        for table, store in self._readable(schema):
-            yield build_table(store, self._context, table.spec.attributes)
-
-    def _readable(self, schema: str) -> Iterator[tuple[_RunTable, IndexedStore]]:
+    def stores(self, schema: str) -> Iterator[tuple[TableSpec, IndexedStore]]:
+        """Yield the store of each table of that schema that can be opened."""
         for table in self._tables:
             if table.spec.schema == schema and table.store is not None:
-                yield table, table.store
+                yield table.spec, table.store
+
+    def read(self, spec: TableSpec, store: IndexedStore) -> Table:
+        """Return the table of a store. Raises ``DamagedFileError``."""
+        return build_table(store, self._context, spec.attributes)
 
     @cached_property
     def _trace_info(self) -> TraceInfo:
@@ -275,7 +271,7 @@ class BundleRun:
         self, schema: str, mnemonics: tuple[str, ...], consequence: str
     ) -> dict[str, RawColumn] | None:
         """Return the raw columns of the first table of that schema that has rows and these columns."""
-        for _, store in self._readable(schema):
+        for _, store in self.stores(schema):
             if not store.row_count:
                 continue
             try:

@@ -19,7 +19,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection, Iterator
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import starmap
 
 from tracekit.errors import InputError
 from tracekit.model.tables import Table
@@ -29,8 +30,9 @@ from tracekit.parsers.bundle.images import DOCUMENT_FILE
 from tracekit.parsers.bundle.issues import IssueLog, read_run_issues
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
 from tracekit.parsers.bundle.plist import PlistError, read_plist
+from tracekit.parsers.bundle.rows import IndexedStore
 from tracekit.parsers.bundle.run import BundleRun
-from tracekit.parsers.bundle.table_list import stores_by_run
+from tracekit.parsers.bundle.table_list import TableSpec, stores_by_run
 from tracekit.parsers.bundle.types import default_tag
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
 
@@ -67,7 +69,7 @@ class BundleSource:
         self._path = path
         self._files = files
         self._limits = limits
-        self._cells: dict[tuple[int, str], int] = {}  # of the tables that were read
+        self._cells: dict[str, int] = {}  # of the tables that were read, by their folders
         self._issues = IssueLog()
         for warning in files.warnings:
             self._issues.add(0, "warning", "files-ignored", warning)
@@ -93,13 +95,16 @@ class BundleSource:
     def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
         """See ``Source.tables``."""
         if run not in self._runs:
-            return
+            return iter(())
+        return starmap(partial(self._read, self._runs[run]), self._runs[run].stores(schema))
+
+    def _read(self, run: BundleRun, spec: TableSpec, store: IndexedStore) -> Table:
         try:
-            self._cells[run, schema] = self._runs[run].cells(schema, self._max_cells)
+            self._cells[store.folder] = store.cells(self._max_cells)
             require_at_most(self._path, sum(self._cells.values()), self._max_cells, "cells in its tables")
-            yield from self._runs[run].tables(schema)
+            return run.read(spec, store)
         except DamagedFileError as error:
-            problem = f"'{schema}' cannot be read: {error.file} {error.problem}."
+            problem = f"'{spec.schema}' cannot be read: {error.file} {error.problem}."
             raise InputError(self._path, problem, _DAMAGED) from error
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:

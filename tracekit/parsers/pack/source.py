@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import cast, get_args
 
@@ -68,9 +69,14 @@ class PackSource:
             self._cells[key] = sum(
                 table.integer("rows", MAX_ROWS) * len(table.objects("columns")) for table in descriptions
             )
-            require_at_most(self._path, sum(self._cells.values()), self._max_cells, "cells in its tables")
-            for description in descriptions:
-                yield self._decoder.table(description, run)
+        except DamagedPackError as error:
+            raise self._input_error(error) from error
+        require_at_most(self._path, sum(self._cells.values()), self._max_cells, "cells in its tables")
+        return map(partial(self._read, run), descriptions)
+
+    def _read(self, run: int, description: ManifestObject) -> Table:
+        try:
+            return self._decoder.table(description, run)
         except DamagedPackError as error:
             raise self._input_error(error) from error
 

@@ -16,6 +16,7 @@ from tracekit.model.columns import SIGNPOSTS, THREADS, IntArray
 from tracekit.model.schemas import LIFE_CYCLE, OS_LOG, SIGNPOST_TABLES, THREAD_METRICS, THREAD_STATE
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, IssueCounter, TraceInfo
+from tracekit.parsers.source import left_out_issue, readable
 from tracekit.parsers.tables.app_states import read_app_states
 from tracekit.parsers.tables.column_values import concat_rows, in_order
 from tracekit.parsers.tables.engine_log import read_engine_log
@@ -132,17 +133,20 @@ class _Reader:
     def __call__(self, schema: str) -> Iterator[Table]:
         if schema not in self._filled:
             return
+        damage: list[TracekitError] = []
+        is_read = False
         try:
-            for table in self._tables(schema):
+            for table in readable(self._tables(schema), damage.append):
+                is_read = True
                 if schema in (*SIGNPOST_TABLES, THREAD_STATE, OS_LOG):
                     self._threads.append(table.threads)
                 yield table
         except TracekitError as error:
-            problem = str(getattr(error, "problem", error)).rstrip(".")
-            unread = f"'{schema}' cannot be read"
-            problem_text = problem if problem.startswith(unread) else f"{unread}: {problem}"
-            text = f"{problem_text}; it is left out"
-            self.findings.add("warning", "table-unreadable", text)
+            damage.append(error)
+        for problem in damage:
+            issue = left_out_issue(schema, problem, is_read)
+            self.findings.add(issue.severity, issue.code, issue.message)
+        if damage and not is_read:
             self.unreadable.add(schema)
 
     def threads_of(self, tids: set[int]) -> pd.DataFrame:

@@ -31,6 +31,7 @@ from tracekit.model.schemas import CUMULATIVE_COUNTERS, SAMPLE_TABLES, STACK_COU
 from tracekit.model.tables import CoreType, StackTable, Table, TableInfo
 from tracekit.model.trace import Issue, WeightUnit
 from tracekit.parsers.combine import concat_tables, stack_pairs
+from tracekit.parsers.source import left_out_issue, readable
 from tracekit.parsers.tables.column_values import read_numbers
 from tracekit.parsers.tables.counters import (
     attach_counters,
@@ -319,7 +320,7 @@ def load_samples(
     schema, unused = choose_schema(infos, requested)
     if schema is None:
         return empty_samples()
-    samples = build_samples(name, list(tables(schema)))
+    samples = _built(name, schema, tables)
     # Counts may be in a raw table beside the samples, which has no symbols in an export: the stacks come from
     # the chosen table, the counts from the raw one.
     counted = any(info.schema == CUMULATIVE_COUNTERS and info.row_count for info in infos)
@@ -328,15 +329,25 @@ def load_samples(
     return replace(samples, issues=(*samples.issues, *unused))
 
 
+def _built(name: str, schema: str, tables: Loader) -> Samples:
+    """Return the samples of the tables that can be read; raise the first one's error where none can."""
+    damage: list[TracekitError] = []
+    read = list(readable(tables(schema), damage.append))
+    if damage and not read:
+        raise damage[0]
+    samples = build_samples(name, read)
+    return replace(samples, issues=(*samples.issues, *(left_out_issue(schema, error) for error in damage)))
+
+
 def _with_counters(name: str, samples: Samples, tables: Loader) -> Samples:
     """Return the samples with the counters that the raw table has for the same time, thread and core."""
     try:
-        raw = build_samples(name, list(tables(CUMULATIVE_COUNTERS)))
+        raw = _built(name, CUMULATIVE_COUNTERS, tables)
     except TracekitError as error:
         problem = str(getattr(error, "problem", error)).rstrip(".")
         text = f"'{CUMULATIVE_COUNTERS}' cannot be read and is left out: {problem}"
         return replace(samples, issues=(*samples.issues, Issue("warning", "table-unreadable", text)))
-    counter_issues = [issue for issue in raw.issues if "counter" in issue.code]
+    counter_issues = [i for i in raw.issues if "counter" in i.code or i.code == "table-damaged"]
     counters, left = attach_counters(raw.counters, _sample_keys(raw), _sample_keys(samples))
     if left:
         text = (

@@ -75,6 +75,12 @@ class _Entry:
     node: int
 
 
+def _read(entry: _Entry) -> Table:
+    parsed = entry.file.documents()[entry.document]
+    assert isinstance(parsed, QueryResult)
+    return build_table(entry.file.path, parsed.nodes[entry.node], parsed.store, dict(entry.info.attributes))
+
+
 def _place(entry: _Entry) -> str:
     """Return ``folder/file.xml``: enough to distinguish two files; the whole path is private."""
     return "/".join(Path(entry.file.path).absolute().parts[-2:])
@@ -113,12 +119,7 @@ class XmlSource:
     def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
         """See ``Source.tables``."""
         entries = [entry for entry in self._entries.get(run, ()) if entry.info.schema == schema]
-        for entry in sorted(entries, key=lambda e: e.info.index):
-            parsed = entry.file.documents()[entry.document]
-            assert isinstance(parsed, QueryResult)
-            yield build_table(
-                entry.file.path, parsed.nodes[entry.node], parsed.store, dict(entry.info.attributes)
-            )
+        return map(_read, sorted(entries, key=lambda entry: entry.info.index))
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:  # noqa: ARG002
         """See ``Source.issues``; an export's issues are those of its files, not of one run."""
