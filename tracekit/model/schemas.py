@@ -36,6 +36,10 @@ GPU_COUNTER_NAMES = "gpu-counter-info"
 GPU_COUNTER_VALUES = "gpu-counter-value"
 """Samples of all counters of the GPU, up to a million in a second."""
 THERMAL_STATE = "device-thermal-state-intervals"
+POWER_RAILS = "power-rails"
+"""Samples of the power that a tool estimates for the whole system, by rail; of a text, not of Instruments."""
+ANE_POWER_STATE = "ane-power-state"
+"""When the kernel's log has the Neural Engine powered on or off; of a text as well."""
 LIFE_CYCLE = "life-cycle-period"
 """An app's launch, and whether it is in the foreground: circumstances, nothing to analyze by themselves."""
 
@@ -95,7 +99,7 @@ INTERVAL_TABLES = (
     MODEL_LOADING,
     CORE_AI,
 )
-TRACK_TABLES = (GPU_STATE, THERMAL_STATE)
+TRACK_TABLES = (GPU_STATE, THERMAL_STATE, POWER_RAILS, ANE_POWER_STATE)
 STANDALONE_TABLES = (
     *INTERVAL_TABLES,
     *SIGNPOST_TABLES,

@@ -1,4 +1,4 @@
-"""Values that hold for a while → ``Trace.tracks``: GPU activity, its Neural Accelerators, heat.
+"""Values that hold for a while → ``Trace.tracks``: GPU activity, its Neural Accelerators, heat, power.
 
 A row of the table sets a value at its start, and an unknown value at its end unless the next row follows at
 once.
@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 
 from tracekit.model.columns import TRACKS
-from tracekit.model.schemas import GPU_STATE, THERMAL_STATE
+from tracekit.model.power import POWER_UNIT, POWERED_TRACK, TRACK_OF_RAIL
+from tracekit.model.schemas import ANE_POWER_STATE, GPU_STATE, POWER_RAILS, THERMAL_STATE
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, IssueCounter
-from tracekit.parsers.tables.column_values import Texts, concat_rows, in_order, texts_of
+from tracekit.parsers.tables.column_values import Texts, concat_rows, in_order, numbers_of, texts_of
 from tracekit.parsers.tables.gpu_counters import read_gpu_counters
 from tracekit.parsers.tables.row_times import OPEN_NS, RowTimes, read_times
 
@@ -25,7 +26,12 @@ _THERMAL_LEVELS = {"Nominal": 0.0, "Fair": 1.0, "Serious": 2.0, "Critical": 3.0}
 def read_tracks(tables: Callable[[str], Iterable[Table]]) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
     """Return the tracks of every table of ``TRACK_TABLES``, and of the GPU's counters, sorted by time."""
     findings = IssueCounter()
-    readers = ((GPU_STATE, _gpu), (THERMAL_STATE, _thermal))
+    readers = (
+        (GPU_STATE, _gpu),
+        (THERMAL_STATE, _thermal),
+        (POWER_RAILS, _power),
+        (ANE_POWER_STATE, _powered),
+    )
     frames = [read(table, findings) for schema, read in readers for table in tables(schema)]
     frames.append(read_gpu_counters(tables, findings))
     tracks = in_order(concat_rows(frames, TRACKS), "time_ns")
@@ -46,6 +52,20 @@ def _thermal(table: Table, findings: IssueCounter) -> pd.DataFrame:
     findings.add("info", "thermal-state-unknown", text, int(strange.sum()))
     level = state.each(lambda word: _THERMAL_LEVELS.get(word, np.nan), np.float64)
     return _track(spans, level, texts_of(spans.table, "track-label").map(_thermal_name), "level")
+
+
+def _power(table: Table, findings: IssueCounter) -> pd.DataFrame:
+    """Return the power of each rail; a sample holds for its length, and what lies between two is unknown."""
+    spans = read_times(table, findings)
+    power = spans.table.rows["power"].to_numpy(np.float64)
+    names = texts_of(spans.table, "rail").map(lambda rail: TRACK_OF_RAIL.get(rail, f"{rail} power"))
+    return _track(spans, power, names, POWER_UNIT)
+
+
+def _powered(table: Table, findings: IssueCounter) -> pd.DataFrame:
+    spans = read_times(table, findings)
+    is_on, _ = numbers_of(spans.table, "state")
+    return _track(spans, is_on.astype(np.float64), Texts.same(POWERED_TRACK, len(spans.table)), "")
 
 
 def _thermal_name(label: str) -> str:

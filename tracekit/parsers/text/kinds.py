@@ -8,6 +8,9 @@ from tracekit.parsers.text.crash_text import CRASH_TEXT
 from tracekit.parsers.text.ips import IPS
 from tracekit.parsers.text.lines import TextFile, TextPlace, encoding_of
 from tracekit.parsers.text.lldb_text import LLDB_TEXT
+from tracekit.parsers.text.power_json import POWER_JSON
+from tracekit.parsers.text.powermetrics import POWERMETRICS
+from tracekit.parsers.text.powermetrics_plist import POWERMETRICS_PLIST
 from tracekit.parsers.text.recording import Recognised, TextKind, source_of
 from tracekit.parsers.text.sample import SAMPLE
 from tracekit.parsers.text.spindump import SPINDUMP
@@ -18,6 +21,9 @@ KINDS: tuple[TextKind, ...] = (
     IPS,
     LLDB_TEXT,
     CRASH_TEXT,
+    POWERMETRICS,
+    POWERMETRICS_PLIST,
+    POWER_JSON,
 )
 """In the order in which they are tried: the first that recognises a text reads it."""
 

@@ -90,6 +90,32 @@ class TextFile:
         """Return the file's bytes, unpacked; the caller closes it."""
         return self.place.open()
 
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the text as UTF-8 in blocks of about a megabyte. Raises as ``lines``."""
+        budget = self.place.most_bytes(self.limits)
+        with self.open() as file:
+            if self.encoding == "utf-8":
+                yield from _blocks(self, file, budget)
+                return
+            decoder = codecs.getincrementaldecoder(self.encoding)(errors="replace")
+            for block in _blocks(self, file, budget):
+                yield decoder.decode(block).encode(errors="replace")
+
+    def line_blocks(self) -> Iterator[bytes]:
+        """Yield the text as ``blocks`` that end with the end of a line. Raises as ``lines``."""
+        rest = b""
+        for block in self.blocks():
+            end = block.rfind(b"\n") + 1
+            if end:
+                yield rest + block[:end]
+                rest = block[end:]
+            else:
+                rest += block
+            if len(rest) > _MOST_LINE_BYTES:
+                raise LimitError(self.name, f"has a line of more than {_MOST_LINE_BYTES:,} characters")
+        if rest:
+            yield rest
+
     def lines(self) -> Iterator[str]:
         """Yield the lines without their ends (LF, CRLF); bytes outside the encoding become U+FFFD.
 

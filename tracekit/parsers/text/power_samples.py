@@ -84,7 +84,7 @@ class PowerSamples:
     def recording(
         self, file: TextFile, kind: str, origin: PowerOrigin, *, is_summed: bool = False
     ) -> TextRecording:
-        """Return the samples as a recording; ``is_summed`` marks a combined power that is the sum of others."""
+        """Return the samples as a recording; ``is_summed`` marks a combined power that is a sum made here."""
         ends, accuracy_ns, start_ns = _placed(self.samples, self.resolution_ns, self.issues)
         lengths = np.array([sample.length_ns for sample in self.samples], np.int64)
         starts = ends - lengths
@@ -101,7 +101,7 @@ class PowerSamples:
             model=origin.model,
             platform="macOS" if origin.build else "",
             os=system_of(origin.build),
-            start="" if start_ns is None else _iso(start_ns, origin.utc_offset_s),
+            start="" if start_ns is None else _iso(start_ns, origin.utc_offset_s, accuracy_ns or 0),
             duration_ns=int(ends[-1] - origin_ns) if len(ends) else 0,
         )
         return TextRecording(info, (table,), self.issues.issues())
@@ -192,10 +192,13 @@ def _placed(
     return np.array(ends, np.int64), accuracy_ns, ends[0] - lengths[0]
 
 
-def _iso(epoch_ns: int, utc_offset_s: int | None) -> str:
+def _iso(epoch_ns: int, utc_offset_s: int | None, accuracy_ns: int) -> str:
+    """Return ``2023-11-10T12:37:08.4+01:00``, with no more digits than the accuracy allows."""
     zone = UTC if utc_offset_s is None else timezone(timedelta(seconds=utc_offset_s))
+    digits = 6 if accuracy_ns < 1000 else max(10 - len(f"{accuracy_ns}"), 1)
     moment = datetime.fromtimestamp(epoch_ns // _SECOND_NS, zone)
-    return moment.replace(microsecond=epoch_ns % _SECOND_NS // 1000).isoformat()
+    fraction = f".{epoch_ns % _SECOND_NS:09d}"[: 1 + digits]
+    return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}{moment.isoformat()[19:]}"
 
 
 def system_of(build: str) -> str:

@@ -1,0 +1,174 @@
+"""Power as JSON objects, one per sample: what macmon and similar tools write.
+
+macmon (``macmon pipe``) writes ``{"timestamp": "2025-02-24T20:38:15.427569+00:00", "cpu_power": 0.2,
+"gpu_power": 0.0, "ane_power": 0.0, "all_power": 0.2, …}``, in watts, averages since the sample before (its
+documentation); with ``--soc-info`` also ``"soc": {"mac_model": …, "chip_name": …}``. Similar tools put the
+powers into an object of their own, or write the unit at the end of the name; a name without a unit is in
+watts, as macmon's are.
+
+No sample states its length: it is the time since the sample before, and for the first the usual one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import statistics
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from tracekit.errors import InputError
+from tracekit.model.power import ANE_RAIL, COMBINED, CPU_RAIL, GPU_RAIL, PACKAGE
+from tracekit.parsers.limits import LimitError
+from tracekit.parsers.text.lines import TextFile
+from tracekit.parsers.text.power_samples import PowerOrigin, PowerSample, PowerSamples
+from tracekit.parsers.text.recording import TextKind, TextRecording
+
+_NAME = re.compile(r"^(?P<rail>ane|gpu|cpu|all|combined|package)_power(?:_(?P<unit>mw|milliwatts|w|watts))?$")
+_RAIL_OF_NAME = {
+    "ane": ANE_RAIL,
+    "gpu": GPU_RAIL,
+    "cpu": CPU_RAIL,
+    "all": COMBINED,
+    "combined": COMBINED,
+    "package": PACKAGE,
+}
+_IN_HEAD = re.compile(r'"(?:ane|cpu|gpu)_power(?:_\w+)?"\s*:')
+_GROUPS = ("power", "soc_metrics", "consumption", "metrics")
+"""Names of objects in which tools put the powers."""
+_MOST_SAMPLE_CHARACTERS = 4 << 20
+_USUAL = 1.5
+"""A choice: a pause of more than so many usual lengths is a gap, not one long sample."""
+
+
+def _recognises(head: str) -> bool:
+    return head.lstrip("\ufeff \t\r\n[")[:1] == "{" and _IN_HEAD.search(head) is not None
+
+
+def _read(file: TextFile) -> Iterator[TextRecording]:
+    """Yield the samples as one recording. Raises ``InputError`` for a text without any."""
+    samples = PowerSamples(0)
+    origin = PowerOrigin("")
+    is_summed = True
+    for document in _documents(file, samples):
+        rails = _rails(document)
+        samples.add(_moment(document), _length_ns(document), rails)
+        is_summed &= COMBINED not in rails
+        origin = origin if origin.tool else _origin(document)
+    if not samples.samples:
+        raise InputError(
+            file.name,
+            "holds JSON objects, none with a number for ane_power, gpu_power or cpu_power.",
+            "Record with: macmon pipe --soc-info -i 100",
+        )
+    samples.samples = _with_lengths(samples.samples)
+    yield samples.recording(file, POWER_JSON.name, origin, is_summed=is_summed)
+
+
+def _documents(file: TextFile, samples: PowerSamples) -> Iterator[dict[str, Any]]:
+    """Yield the objects, one per line, on several lines each, or in an array."""
+    decoder = json.JSONDecoder()
+    waiting = ""
+    for line in file.lines():
+        waiting += line if not waiting else f"\n{line}"
+        waiting = waiting.lstrip("\ufeff \t\r\n[],")
+        # A line that ends an object ends with a brace; each such line is tried.
+        while waiting and waiting.rstrip().rstrip(",]").endswith("}"):
+            try:
+                document, end = decoder.raw_decode(waiting)
+            except (ValueError, RecursionError):
+                break
+            waiting = waiting[end:].lstrip(" \t\r\n],")
+            if isinstance(document, dict):
+                yield document
+        if waiting.startswith("{") and line != waiting and (document := _object(line)):
+            # The line before was cut off: this one is an object of its own.
+            samples.add(None, 0, {})
+            waiting = ""
+            yield document
+        if len(waiting) > _MOST_SAMPLE_CHARACTERS:
+            raise LimitError(file.name, f"has a sample of more than {_MOST_SAMPLE_CHARACTERS:,} characters")
+    if waiting.strip():
+        samples.add(None, 0, {})
+
+
+def _object(line: str) -> dict[str, Any]:
+    """Return the object that a line is; an empty one for any other line."""
+    if not line.startswith("{") or not line.rstrip().endswith("}"):
+        return {}
+    try:
+        document = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _rails(document: Mapping[str, Any]) -> dict[str, float | None]:
+    rails: dict[str, float | None] = {}
+    groups = [document, *(document[name] for name in _GROUPS if isinstance(document.get(name), dict))]
+    for group in groups:
+        for name, value in group.items():
+            match = _NAME.match(name)
+            is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15
+            if match and is_number:
+                is_milli = (match["unit"] or "").startswith("m")
+                rails.setdefault(_RAIL_OF_NAME[match["rail"]], float(value) * (1 if is_milli else 1000))
+    return rails
+
+
+def _moment(document: Mapping[str, Any]) -> int | None:
+    """Return the moment of a sample; its zone is that of the text, UTC where it has none."""
+    value = document.get("timestamp")
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 2**60:
+        # Seconds, milliseconds or nanoseconds since 1970, by the size of the number.
+        return int(value * (10**9 if value < 1e11 else 10**6 if value < 1e14 else 1))
+    if not isinstance(value, str):
+        number = document.get("unix_ms")
+        return number * 10**6 if isinstance(number, int) and 0 < number < 2**42 else None
+    try:
+        moment = datetime.fromisoformat(value)
+        return round(moment.timestamp() * 1e6) * 1000
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _length_ns(document: Mapping[str, Any]) -> int:
+    value = document.get("interval_ms")
+    return int(value * 1e6) if isinstance(value, int | float) and 0 < value < 1e8 else 0
+
+
+def _origin(document: Mapping[str, Any]) -> PowerOrigin:
+    soc = document.get("soc") or document.get("system_info")
+    facts = soc if isinstance(soc, dict) else {}
+    chip, model = (facts.get(name) for name in ("chip_name", "mac_model"))
+    return PowerOrigin(
+        "macmon" if "all_power" in document else "JSON",
+        model if isinstance(model, str) else "",
+        chip=chip if isinstance(chip, str) else "",
+    )
+
+
+def _with_lengths(samples: list[PowerSample]) -> list[PowerSample]:
+    """Return the samples with the time since the one before as their length, where none is stated."""
+    apart = [
+        later.end_ns - earlier.end_ns
+        for earlier, later in itertools.pairwise(samples)
+        if earlier.end_ns is not None and later.end_ns is not None and later.end_ns > earlier.end_ns
+    ]
+    if not apart:
+        return samples
+    usual = int(statistics.median(apart))
+    lengthened = []
+    before: int | None = None
+    for sample in samples:
+        since = None if before is None or sample.end_ns is None else sample.end_ns - before
+        length = since if since is not None and 0 < since <= usual * _USUAL else usual
+        lengthened.append(sample if sample.length_ns else replace(sample, length_ns=length))
+        before = sample.end_ns
+    return lengthened
+
+
+POWER_JSON = TextKind("power-json", _recognises, _read)

@@ -1,0 +1,130 @@
+"""Power that ``powermetrics -f plist`` writes: property lists, one per sample, with a NUL between them.
+
+Names of a sample: ``elapsed_ns``, ``timestamp`` (a date in UTC, to the second), ``hw_model``,
+``kern_osversion``; in ``processor`` (or beside it, in a quoted excerpt) ``ane_power``, ``cpu_power``, … in mW
+and ``ane_energy``, … in mJ over the interval. Programs that divide the energy by 1000 take it for W, which is
+right for 1 s only: it is divided by ``elapsed_ns`` here. No real stream with work on the Neural Engine was at
+hand.
+"""
+
+from __future__ import annotations
+
+import plistlib
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+from xml.parsers.expat import ExpatError
+
+from tracekit.errors import InputError
+from tracekit.model.power import ANE_RAIL, COMBINED, CPU_RAIL, GPU_RAIL, PACKAGE
+from tracekit.parsers.limits import LimitError
+from tracekit.parsers.text.lines import TextFile
+from tracekit.parsers.text.power_samples import PowerOrigin, PowerSamples
+from tracekit.parsers.text.powermetrics import ADVICE, TOOL
+from tracekit.parsers.text.recording import TextKind, TextRecording
+from tracekit.text import plural
+
+_NAMES = {ANE_RAIL: "ane", CPU_RAIL: "cpu", GPU_RAIL: "gpu", COMBINED: "combined", PACKAGE: "package"}
+_KEYS = (
+    "<key>elapsed_ns</key>",
+    "<key>cpu_energy</key>",
+    "<key>ane_energy</key>",
+    "<key>combined_power</key>",
+)
+_MOST_SAMPLE_BYTES = 16 << 20
+"""A choice: a sample with every process of the system takes a megabyte."""
+_SECOND_NS = 10**9
+
+
+def _recognises(head: str) -> bool:
+    return "<plist" in head and any(key in head for key in _KEYS)
+
+
+def _read(file: TextFile) -> Iterator[TextRecording]:
+    """Yield the stream as one recording. Raises ``InputError`` for one without any sample of power."""
+    samples = PowerSamples(_SECOND_NS)
+    origin = PowerOrigin(TOOL)
+    is_summed, read = True, 0
+    for document in _documents(file):
+        sample = _parsed(document)
+        read += 1
+        processor = sample.get("processor")
+        rails = _rails(sample, processor if isinstance(processor, Mapping) else {})
+        length_ns = _whole(sample.get("elapsed_ns"))
+        samples.add(_moment(sample.get("timestamp")), length_ns, rails)
+        is_summed &= rails.get(COMBINED) is None
+        model, build = (_text(sample.get(name)) for name in ("hw_model", "kern_osversion"))
+        origin = PowerOrigin(TOOL, origin.model or model, origin.build or build)
+    if not samples.samples:
+        raise InputError(
+            file.name,
+            f"holds {plural(read, 'property list')}, none with the power of CPU, GPU or ANE as powermetrics"
+            " writes it.",
+            f"{ADVICE} -f plist",
+        )
+    yield samples.recording(file, POWERMETRICS_PLIST.name, origin, is_summed=is_summed)
+
+
+def _documents(file: TextFile) -> Iterator[bytes]:
+    rest = b""
+    for block in file.blocks():
+        *whole, rest = (rest + block).split(b"\0")
+        yield from (document for document in whole if document.strip())
+        if len(rest) > _MOST_SAMPLE_BYTES:
+            raise LimitError(file.name, f"has a sample of more than {_MOST_SAMPLE_BYTES:,} bytes")
+    if rest.strip():
+        yield rest
+
+
+def _parsed(document: bytes) -> dict[str, Any]:
+    """Return a property list; an empty one where it is cut off or damaged, or no dictionary."""
+    try:
+        # Before it there is nothing of use; in a quoted excerpt it is a comment that XML does not allow.
+        sample = plistlib.loads(document[max(document.find(b"<plist"), 0) :], fmt=plistlib.FMT_XML)
+    except (
+        ExpatError,
+        ValueError,
+        OverflowError,
+        AttributeError,
+        IndexError,
+        KeyError,
+        TypeError,
+        RecursionError,
+    ):
+        return {}
+    return sample if isinstance(sample, dict) else {}
+
+
+def _rails(sample: Mapping[str, Any], processor: Mapping[str, Any]) -> dict[str, float | None]:
+    length_s = _whole(sample.get("elapsed_ns")) / 1e9
+    rails = {}
+    for rail, name in _NAMES.items():
+        power, energy = (
+            _number(processor.get(f"{name}_{what}", sample.get(f"{name}_{what}")))
+            for what in ("power", "energy")
+        )
+        rails[rail] = energy / length_s if power is None and energy is not None and length_s else power
+    return {rail: power for rail, power in rails.items() if power is not None}
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < 1e15 else None
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**62 else 0
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _moment(value: object) -> int | None:
+    if not isinstance(value, datetime):
+        return None
+    return int(value.replace(tzinfo=UTC).timestamp()) * _SECOND_NS
+
+
+POWERMETRICS_PLIST = TextKind("powermetrics-plist", _recognises, _read)
