@@ -84,6 +84,12 @@ _TABLES: tuple[tuple[tuple[str, ...], Scope], ...] = (
     ((schemas.CORE_AI,), "process"),
 )
 """Each table under its names in different Xcodes, and whether its rows are one process's or the system's."""
+_OF_TEXTS: tuple[tuple[tuple[str, ...], Scope], ...] = (
+    ((schemas.STACK_COUNTS,), "process"),
+    ((schemas.POWER_RAILS,), "system"),
+    ((schemas.ANE_POWER_STATE,), "system"),
+)
+"""Tables that Instruments does not record: listed where a text brought them."""
 _SAMPLES = frozenset(schemas.SAMPLE_TABLES)
 _UNREAD = ("table-damaged", "table-unreadable")
 
@@ -93,11 +99,10 @@ def gather_evidence(trace: Trace, measured: Measured) -> tuple[Evidence, ...]:
 
     A text of another tool has the tables that it has: none of the others was ever to be expected.
     """
-    if not trace.has_timeline:
-        chosen = (*_TABLES, ((schemas.STACK_COUNTS,), "process"))
-        every = (_evidence(names, scope, trace, measured) for names, scope in chosen)
-        return tuple(evidence for evidence in every if evidence.state != "absent")
-    return tuple(_evidence(names, scope, trace, measured) for names, scope in _TABLES)
+    present = {table.schema for table in trace.tables}
+    of_texts = [(names, scope) for names, scope in _OF_TEXTS if present.intersection(names)]
+    every = tuple(_evidence(names, scope, trace, measured) for names, scope in (*_TABLES, *of_texts))
+    return tuple(entry for entry in every if entry.state != "absent") if trace.is_of_text else every
 
 
 def _evidence(tables: tuple[str, ...], usual: Scope, trace: Trace, measured: Measured) -> Evidence:

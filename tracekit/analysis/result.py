@@ -14,6 +14,7 @@ from tracekit.analysis.call_tree import CallTree, build_tree
 from tracekit.analysis.classification.rules import Rule
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.diagnostics import Diagnostic
+from tracekit.analysis.energy import Power, power_of
 from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.joined import Joined, join_stacks
 from tracekit.analysis.engines.membership import Membership
@@ -159,6 +160,11 @@ class Analysis(Content):
         from tracekit.analysis.findings.answer import answer_of
 
         return answer_of(self._calls, self.findings)
+
+    @cached_property
+    def power(self) -> Power | None:
+        """Power of the rails and the energy of a call; None where nothing in the recording measures power."""
+        return power_of(self._calls)
 
     @cached_property
     def _calls(self) -> Calls:

@@ -89,6 +89,8 @@ class RunInfo:
     process_names: frozenset[str] = frozenset()
 
 
+_OF_INSTRUMENTS = ("xctrace-xml", "trace-bundle", "pack")
+"""Values of ``TraceInfo.kind``."""
 STANDARD_INPUT = "standard input"
 """The name of a recording that was piped."""
 FRAME_NAMES = (
@@ -169,6 +171,11 @@ class Trace(Content):
     def has_timeline(self) -> bool:
         """False for counted stacks: their samples have no time, so that nothing about time is known."""
         return self.weight_unit != "samples"
+
+    @property
+    def is_of_text(self) -> bool:
+        """True where another tool than Instruments wrote the input, so that no table of it was to be expected."""
+        return self.info.kind not in _OF_INSTRUMENTS or not self.has_timeline
 
     @cached_property
     def sample_counts(self) -> IntArray:

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from tracekit.analysis.energy import Power
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.placement import PLACEMENT_KINDS
@@ -71,7 +72,8 @@ class Answer:
     ``unsymbolicated`` no stack with symbols, and ``parked`` are idle service threads of the Neural
     Engine. ``is_prepared`` is True where compiling or loading a model was measured. ``requests`` to the
     Neural Engine are in the log, of which ``failed_requests`` in ``failed_calls`` of ``calls``.
-    ``without_length`` predictions were reported as moments, so that none of them is a call.
+    ``without_length`` predictions were reported as moments, so that none of them is a call. ``power`` is
+    that of the whole device, None where nothing measured it.
     """
 
     kind: AnswerKind
@@ -88,6 +90,7 @@ class Answer:
     failed_calls: int = 0
     without_length: int = 0
     threads: ThreadWork | None = None
+    power: Power | None = None
 
 
 def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
@@ -118,6 +121,7 @@ def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
         requests.failed_windows,
         calls.without_length,
         analysis.thread_work,
+        analysis.power,
     )
 
 

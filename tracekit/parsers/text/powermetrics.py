@@ -118,8 +118,8 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
     elif not yielded:
         raise InputError(
             file.name,
-            "is output of powermetrics without a line of CPU, GPU or ANE power: it was cut, or taken with other"
-            " samplers.",
+            "is output of powermetrics without a line of CPU, GPU or ANE power: it was cut, or taken with"
+            " other samplers.",
             ADVICE,
         )
 

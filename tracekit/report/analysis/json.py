@@ -13,11 +13,13 @@ import pandas as pd
 import tracekit
 from tracekit.analysis.availability import Evidence
 from tracekit.analysis.classification.frame_names import has_symbol
+from tracekit.analysis.energy import Power
 from tracekit.analysis.engines.submissions import ModelSubmissions
 from tracekit.analysis.engines.totals import EngineTotals
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.selection import Selection
 from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import Basis
 from tracekit.report import wording
 from tracekit.report.analysis.json_findings import findings_document
 from tracekit.report.analysis.json_threads import threads_document
@@ -74,6 +76,7 @@ def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
         "threads": threads_document(analysis.thread_work),
         "evidence": [_evidence(row) for row in analysis.evidence],
         "log": _log(analysis),
+        "power": _power(analysis.power),
     }
     foot = {
         "findings": findings_document(analysis.findings, trace.info),
@@ -212,6 +215,42 @@ def _log(analysis: Analysis) -> dict[str, Any] | None:
         ],
         "programs_not_loaded": [
             {"reason": refusal.reason, "count": refusal.count} for refusal in requests.not_loaded
+        ],
+    }
+
+
+def _power(power: Power | None) -> dict[str, Any] | None:
+    """Return the power of each rail and the energy of calls; null where nothing measured power."""
+    if power is None:
+        return None
+    return {
+        "tool": power.tool,
+        "chip": power.chip or None,
+        "build": power.build or None,
+        "interval_ns": power.interval_ns or None,
+        "accuracy_ns": power.accuracy_ns,
+        "rails": [
+            {
+                "rail": rail.rail,
+                "state": rail.state,
+                "meaning": wording.rail_state(rail),
+                "samples": rail.samples,
+                "mean_mw": rail.mean_mw,
+                "max_mw": rail.max_mw,
+                "energy_mj": rail.energy_mj,
+                "added_up": rail.is_sum,
+            }
+            for rail in power.rails
+        ],
+        "calls": [
+            {
+                **asdict(entry),
+                "model": entry.model or None,
+                "pid": entry.pid if entry.pid >= 0 else None,
+                "missing": wording.missing_energy(entry, power) or None,
+                "basis": str(Basis.INFERRED),
+            }
+            for entry in power.calls
         ],
     }
 

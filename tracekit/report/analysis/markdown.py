@@ -47,6 +47,7 @@ def to_markdown(analysis: Analysis, extras: Extras | None = None) -> str:
         _submissions(analysis),
         _evidence(analysis),
         _log(analysis),
+        _power(analysis),
         _stacks(analysis),
         _issues(notes.remaining()),
         _recording(analysis, extras),
@@ -165,6 +166,11 @@ def _evidence(analysis: Analysis) -> str:
 
 def _log(analysis: Analysis) -> str:
     return "\n".join(f"- {_said(line)}" for line in wording.log_lines(analysis.requests)[:_MOST_ISSUES])
+
+
+def _power(analysis: Analysis) -> str:
+    lines = wording.power_lines(analysis.power)
+    return "\n".join(["Power and energy:\n", *(f"- {_said(line)}" for line in lines)]) if lines else ""
 
 
 def _stacks(analysis: Analysis) -> str:

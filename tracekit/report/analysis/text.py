@@ -37,6 +37,7 @@ def to_text(analysis: Analysis, layout: TextLayout = LAYOUT) -> str:
         engines_text(analysis, layout, notes),
         preparing_text(analysis, layout),
         _log(analysis, layout, notes) if is_verbose else "",
+        _power(analysis, layout),
         counters_text(analysis, layout, notes) if is_verbose else "",
         _evidence(analysis, layout) if is_verbose else _short_evidence(analysis, layout),
     ]
@@ -101,6 +102,11 @@ def _log(analysis: Analysis, layout: TextLayout, notes: Footnotes) -> str:
     heading = f"Log{notes.marks(LOG).head}"
     shown = (layout.paragraph(printable(line), "  ") for line in lines)
     return "\n".join([heading, *shown, *note_lines(notes.notes(), layout)])
+
+
+def _power(analysis: Analysis, layout: TextLayout) -> str:
+    lines = [layout.paragraph(line, "  ") for line in wording.power_lines(analysis.power)]
+    return "\n".join(["Power and energy", *lines]) if lines else ""
 
 
 def _evidence(analysis: Analysis, layout: TextLayout) -> str:

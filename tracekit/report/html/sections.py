@@ -85,7 +85,8 @@ def _evidence(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
     header = ["table", "state", "rows", "scope", "can show", "in this recording"]
     note = "Zero rows never prove that an engine was not used; an absent table proves nothing at all."
     shown = table(header, rows, [False, False, True, False, False, False], "Evidence")
-    return join([shown, tag("p", note), _missing_symbols(analysis), _log(analysis, notes)])
+    log, power = _log(analysis, notes), _power(analysis)
+    return join([shown, tag("p", note), _missing_symbols(analysis), log, power])
 
 
 def _missing_symbols(analysis: Analysis) -> Html | None:
@@ -108,6 +109,11 @@ def _log(analysis: Analysis, notes: Footnotes) -> Html | None:
     more = tag("li", f"… and {left:,} more: see the JSON output") if left > 0 else None
     items = [tag("li", line) for line in lines[:_SHOWN_LOG_LINES]]
     return join([tag("h3", f"In the log{notes.marks(LOG).head}"), tag("ul", *items, more)])
+
+
+def _power(analysis: Analysis) -> Html | None:
+    lines = [tag("li", line) for line in wording.power_lines(analysis.power)]
+    return join([tag("h3", "Power and energy"), tag("ul", *lines)]) if lines else None
 
 
 def _timeline(analysis: Analysis, extras: Extras, _notes: Footnotes) -> Html:

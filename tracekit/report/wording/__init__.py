@@ -4,6 +4,7 @@ from tracekit.report.wording.availability import evidence_document, remark, show
 from tracekit.report.wording.diagnostics import issues
 from tracekit.report.wording.inputs import input_kind
 from tracekit.report.wording.log import log_lines
+from tracekit.report.wording.power import missing_energy, power_lines, rail_state
 from tracekit.report.wording.submissions import (
     SUBMISSION_HEADER,
     SUBMISSIONS_ABOUT,
@@ -38,6 +39,9 @@ __all__ = [
     "issues",
     "left_out_columns",
     "log_lines",
+    "missing_energy",
+    "power_lines",
+    "rail_state",
     "process_rows",
     "recording_step",
     "remark",

@@ -26,6 +26,8 @@ _SHOWS = {
     schemas.SIGNPOST_EVENTS: "events that apps and frameworks mark; begins and ends are separate rows",
     schemas.OS_LOG: "requests to the Neural Engine with their process and status, and operators that it"
     " refused, where the frameworks log them",
+    schemas.POWER_RAILS: "power of the Neural Engine, the GPU and the CPU, estimated for the whole system",
+    schemas.ANE_POWER_STATE: "when the kernel had the Neural Engine powered, not for which process",
     schemas.THREAD_STATE: "when threads ran and waited",
     schemas.THREAD_METRICS: "sums of hardware counters per thread",
     schemas.THERMAL_STATE: "the device's thermal state, which may explain slower calls",
@@ -44,6 +46,8 @@ _READ = {
     schemas.OS_LOG: "only lines of the frameworks below Core ML and Core AI are read",
     schemas.THREAD_STATE: "shows when threads waited",
     schemas.GPU_STATE: "shown as a track",
+    schemas.POWER_RAILS: "shown as tracks, and as the energy of calls",
+    schemas.ANE_POWER_STATE: "shown as a track",
     schemas.THERMAL_STATE: "shown under Recording",
     schemas.MODEL_INFERENCE: "defines windows",
     schemas.METAL_CALLS: "names the process of GPU work",

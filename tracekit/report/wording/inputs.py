@@ -7,6 +7,9 @@ _KINDS = {
     "trace-bundle": "a recording of Instruments",
     "pack": "a pack of tracekit",
     "sample": "a report of sample",
+    "powermetrics": "output of powermetrics",
+    "powermetrics-plist": "property lists of powermetrics",
+    "power-json": "samples of power as JSON",
 }
 
 

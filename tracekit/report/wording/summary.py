@@ -13,6 +13,7 @@ from tracekit.model.schemas import CORE_AI, MPS_INTERVALS
 from tracekit.model.vocabulary import Basis, Engine
 from tracekit.report.wording.findings import placement
 from tracekit.report.wording.names import engine_name, model_name
+from tracekit.report.wording.power import power_sentence
 from tracekit.report.wording.threads import threads_headline
 from tracekit.text import clip, format_duration, format_percent, plural, printable
 
@@ -49,6 +50,8 @@ def _engines(answer: Answer) -> str:
         case "no-evidence":
             if answer.is_prepared:
                 return "A model was compiled or loaded (measured), but nothing here shows it running."
+            if answer.power is not None:
+                return power_sentence(answer.power)
             return "This recording has no ML evidence: no sample, and no interval of inference on an engine."
         case "no-symbols":
             stacks = "The only sample has" if answer.samples == 1 else f"All {answer.samples:,} samples have"

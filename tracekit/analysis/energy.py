@@ -1,0 +1,248 @@
+"""Power of each rail, what it can show, and the energy of a call.
+
+A tool estimates the power of the whole system per sample of 0.1 s and more. A call that is shorter cannot be
+priced, a run of calls can: only samples that lie wholly inside of it count.
+
+    calls      |--|--|--|--|--|--|        |--|--|
+    samples  |-----|-----|-----|-----|-----|-----|
+    counted         ^^^^^ ^^^^^
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tracekit.analysis.chips import chip_of, macos_of, rail_fact
+from tracekit.model.columns import IntArray
+from tracekit.model.power import ANE_RAIL, COMBINED, RAILS, TRACK_OF_RAIL
+from tracekit.model.schemas import ANE_TABLES, POWER_RAILS
+from tracekit.model.trace import Trace
+
+if TYPE_CHECKING:
+    from tracekit.analysis.findings.calls import Calls
+
+RailState: TypeAlias = Literal["measured", "zero", "dead", "absent"]
+"""Above zero in some sample; zero in all; known to read zero or to be missing; without any sample."""
+Missing: TypeAlias = Literal[
+    "", "no-interval", "long-samples", "zero", "dead", "absent", "not-single", "several-tools"
+]
+_MOST_GAP = 0.2
+"""A choice: calls follow one another where the pause is at most this part of the usual call."""
+_MOST_MODELS = 20
+_NOT_SINGLE = frozenset({"stacks", "run", "manual", "csv", *ANE_TABLES})
+"""Windows that may hold several calls, or a part of one."""
+
+
+@dataclass(frozen=True)
+class Rail:
+    """One rail: mean (by time) and highest power, and energy where the samples have a length.
+
+    ``fact`` names what is known about the rail on this chip and system (``chips.RAIL_FACTS``); ``is_sum``
+    marks a combined power that tracekit added up, because the tool does not state it.
+    """
+
+    rail: str
+    state: RailState
+    samples: int
+    mean_mw: float | None = None
+    max_mw: float | None = None
+    energy_mj: float | None = None
+    fact: str = ""
+    is_sum: bool = False
+
+
+@dataclass(frozen=True)
+class CallEnergy:
+    """Energy of a call of one model on one rail: of ``samples`` in ``runs`` of calls, divided by the calls.
+
+    It is of the whole device while the calls ran, deduced (basis inferred) from an estimate. ``energy_mj`` is
+    None where ``missing`` has the reason. ``calls`` may be broken: samples do not begin with a call.
+    ``longest_run_ns`` is the length of the longest run.
+    """
+
+    model: str
+    pid: int
+    rail: str
+    energy_mj: float | None
+    calls: float
+    samples: int
+    runs: int
+    longest_run_ns: int
+    missing: Missing = ""
+
+
+@dataclass(frozen=True)
+class Power:
+    """Power in a recording: its tool and machine, the usual length of a sample, each rail, and the calls'."""
+
+    tool: str
+    chip: str
+    macos: int
+    build: str
+    interval_ns: int
+    accuracy_ns: int | None
+    rails: tuple[Rail, ...]
+    calls: tuple[CallEnergy, ...]
+
+    def rail(self, name: str) -> Rail:
+        """Return a rail; one without samples where the recording has none of it."""
+        return next((rail for rail in self.rails if rail.rail == name), Rail(name, "absent", 0))
+
+
+@dataclass(frozen=True)
+class _Samples:
+    """The samples of one rail, disjoint and in order of time."""
+
+    starts: IntArray
+    ends: IntArray
+    power: npt.NDArray[np.float64]
+
+    @property
+    def energy_mj(self) -> npt.NDArray[np.float64]:
+        """mW times seconds."""
+        joined: npt.NDArray[np.float64] = self.power * (self.ends - self.starts) / 1e9
+        return joined
+
+
+def power_of(calls: Calls) -> Power | None:
+    """Return the power in a recording; None without any sample of it."""
+    trace = calls.trace
+    tables = [table for table in trace.tables if table.schema == POWER_RAILS and table.row_count]
+    if not tables:
+        return None
+    facts = tables[0].attributes
+    chip = chip_of(facts.get("model", ""), facts.get("chip", ""))
+    macos = macos_of(facts.get("build", ""))
+    samples = {rail: _samples_of(trace, track) for rail, track in TRACK_OF_RAIL.items()}
+    is_summed = facts.get("combined") == "sum"
+    rails = tuple(
+        _rail(rail, samples[rail], chip, macos, is_sum=is_summed and rail == COMBINED)
+        for rail in RAILS
+        if len(samples[rail].power) or rail == ANE_RAIL
+    )
+    lengths = np.concatenate([part.ends - part.starts for part in samples.values()])
+    accuracy = facts.get("accuracy-ns", "")
+    power = Power(
+        facts.get("tool", ""),
+        chip,
+        macos,
+        facts.get("build", ""),
+        int(np.median(lengths)) if len(lengths) else 0,
+        int(accuracy) if accuracy.isdecimal() and len(accuracy) < 19 else None,
+        rails,
+        (),
+    )
+    priced = tuple(_priced(calls, power, samples, is_one_tool=len(tables) == 1))
+    return replace(power, calls=priced)
+
+
+def _samples_of(trace: Trace, track: str) -> _Samples:
+    """Return the samples of a track: a value holds until the next row, which is empty where none follows."""
+    rows = trace.tracks[(trace.tracks["name"] == track).to_numpy(bool)]
+    times, values = rows["time_ns"].to_numpy(np.int64), rows["value"].to_numpy(np.float64)
+    ends = np.append(times[1:], times[-1:])
+    has_value = ~np.isnan(values)
+    return _Samples(times[has_value], ends[has_value], values[has_value])
+
+
+def _rail(rail: str, samples: _Samples, chip: str, macos: int, *, is_sum: bool) -> Rail:
+    fact = rail_fact(rail, chip, macos)
+    name = fact.name if fact else ""
+    count = len(samples.power)
+    if not count:
+        return Rail(rail, "absent", 0, fact=name)
+    lengths = samples.ends - samples.starts
+    mean = float(np.average(samples.power, weights=lengths if lengths.any() else None))
+    highest = float(samples.power.max())
+    energy = float(samples.energy_mj.sum()) if lengths.any() else None
+    state: RailState = "measured" if highest > 0 else "dead" if fact else "zero"
+    return Rail(rail, state, count, mean, highest, energy, "" if state == "measured" else name, is_sum)
+
+
+def _priced(
+    calls: Calls, power: Power, samples: dict[str, _Samples], *, is_one_tool: bool
+) -> Iterator[CallEnergy]:
+    """Yield the energy of a call of each model on each rail that the recording has."""
+    sources = calls.analysis.window_rows["source"].astype(str).to_numpy(object)
+    for number, model in enumerate(calls.models[:_MOST_MODELS]):
+        runs = _runs(calls, number)
+        longest_ns = int((runs.ends - runs.starts).max(initial=0))
+        is_single = not {*sources[model.rows]} & _NOT_SINGLE
+        for rail in power.rails:
+            missing: Missing = "" if rail.state == "measured" else rail.state
+            if not missing and not is_single:
+                missing = "not-single"
+            elif not missing and not is_one_tool:
+                missing = "several-tools"
+            price = _Price() if missing else _price(runs, samples[rail.rail], power.accuracy_ns or 0)
+            if not missing and not price.samples:
+                missing = "long-samples" if power.interval_ns else "no-interval"
+            yield CallEnergy(
+                model.model or model.name,
+                model.pid,
+                rail.rail,
+                price.energy_mj / price.calls if price.samples else None,
+                price.calls,
+                price.samples,
+                price.runs,
+                longest_ns,
+                missing,
+            )
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Runs of calls of one model, as columns."""
+
+    starts: IntArray
+    ends: IntArray
+    calls: IntArray
+
+
+def _runs(calls: Calls, number: int) -> _Runs:
+    """Return the runs of calls of one model that share no time with a call of another."""
+    order = np.lexsort((calls.ends, calls.starts))
+    first, last, model = calls.starts[order], calls.ends[order], calls.model_of[order]
+    reach = np.maximum.accumulate(last)
+    pause = np.append(0, first[1:] - reach[:-1])
+    usual_ns = float(np.median(calls.lengths[calls.models[number].rows]))
+    begins = np.flatnonzero((np.diff(model, prepend=-2) != 0) | (pause > _MOST_GAP * usual_ns))
+    stops = np.append(begins[1:], len(order))
+    starts, ends = first[begins], np.maximum.reduceat(last, begins)
+    is_apart = (np.append(-1, reach)[begins] <= starts) | (begins == 0)
+    is_apart &= np.append(first, np.iinfo(np.int64).max)[stops] >= ends
+    chosen = is_apart & (model[begins] == number)
+    return _Runs(starts[chosen], ends[chosen], (stops - begins)[chosen])
+
+
+@dataclass(frozen=True)
+class _Price:
+    energy_mj: float = 0.0
+    calls: float = 0.0
+    samples: int = 0
+    runs: int = 0
+
+
+def _price(runs: _Runs, samples: _Samples, accuracy_ns: int) -> _Price:
+    """Return the energy of the samples that lie wholly inside of the runs, and their calls.
+
+    The calls of samples are their part of the run's time, times its calls.
+    """
+    first = np.searchsorted(samples.starts, runs.starts + accuracy_ns, "left")
+    stop = np.maximum(np.searchsorted(samples.ends, runs.ends - accuracy_ns, "right"), first)
+    energy = np.append(0.0, np.cumsum(samples.energy_mj))
+    passed = np.append(0, np.cumsum(samples.ends - samples.starts))
+    covered = passed[stop] - passed[first]
+    share = covered / np.maximum(runs.ends - runs.starts, 1)
+    is_priced = covered > 0
+    return _Price(
+        float((energy[stop] - energy[first])[is_priced].sum()),
+        float((runs.calls * share)[is_priced].sum()),
+        int((stop - first)[is_priced].sum()),
+        int(is_priced.sum()),
+    )

@@ -1,0 +1,160 @@
+"""Power and energy as English: what the rails show, what they cannot show, and the energy of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from tracekit.analysis.energy import CallEnergy, Missing, Power, Rail
+from tracekit.model.power import ANE_RAIL, COMBINED, CPU_RAIL, GPU_RAIL, PACKAGE
+from tracekit.report.wording.names import model_name
+from tracekit.text import format_rounded, plural, printable
+
+_RAILS = {
+    ANE_RAIL: "the Neural Engine",
+    GPU_RAIL: "the GPU",
+    CPU_RAIL: "the CPU",
+    COMBINED: "CPU, GPU and Neural Engine together",
+    PACKAGE: "the package",
+}
+_FACTS = {
+    "intel": "an Intel Mac has no Neural Engine",
+    "no-channel-m2-pro": "an M2 Pro was seen without a channel for the engine's power",
+    "frozen-m4": "on M4 this rail was seen frozen at zero while the engine worked, so a zero shows nothing",
+    "zero-m5": "on M5 with macOS 27 this rail was seen at zero while the engine worked, so it shows nothing",
+}
+_OF_CALLS = (
+    "per call (inferred: the device's energy in samples that lie wholly inside of runs of calls, divided by"
+    " the calls)"
+)
+
+
+def power_sentence(power: Power) -> str:
+    """Return the sentence about a recording that shows power and no model."""
+    rail = power.rail(ANE_RAIL)
+    alone = "power alone does not show which process or model used it."
+    samples = _samples(rail, power)
+    match rail.state:
+        case "measured":
+            return f"The Neural Engine drew {_watts(rail.mean_mw)} on average over {samples}; {alone}"
+        case "zero":
+            return (
+                f"The Neural Engine's power reads 0 mW in {samples}. That does not prove that it was idle:"
+                " nothing else here shows the engine."
+            )
+        case "dead":
+            return f"The Neural Engine's power reads 0 mW in {samples}: {_FACTS[rail.fact]}."
+    others = [other for other in power.rails if other.state == "measured" and other.rail != ANE_RAIL]
+    drew = ", ".join(f"{_RAILS[other.rail]} drew {_watts(other.mean_mw)}" for other in others[:2])
+    why = f": {_FACTS[rail.fact]}" if rail.fact else ""
+    shown = f" On average, {drew} over {_samples(others[0], power)}; {alone}" if others else ""
+    return f"No sample has the Neural Engine's power{why}.{shown}"
+
+
+def power_lines(power: Power | None) -> list[str]:
+    """Return a line about the source, one per rail, and one per model whose calls were to be priced."""
+    if power is None:
+        return []
+    return [
+        f"{power_source(power)}: an estimate for the whole device, of no process; {_interval(power)}",
+        *(_rail_line(rail) for rail in power.rails),
+        *_call_lines(power),
+    ]
+
+
+def power_source(power: Power) -> str:
+    """Return ``powermetrics, M1, macOS 12 (21G115)``."""
+    system = f"macOS {power.macos} ({power.build})" if power.macos else power.build
+    return ", ".join(printable(part) for part in (power.tool, power.chip, system) if part)
+
+
+def rail_state(rail: Rail) -> str:
+    """Return what the rail's state means."""
+    fact = f": {_FACTS[rail.fact]}" if rail.fact else ""
+    match rail.state:
+        case "measured":
+            return "measured above zero"
+        case "zero":
+            return f"0 mW in {_every(rail)}, which does not prove that nothing worked"
+        case "dead":
+            return f"0 mW in {_every(rail)}{fact}"
+        case "absent":
+            return f"no sample has it{fact}"
+
+
+def missing_energy(entry: CallEnergy, power: Power) -> str:
+    """Return why a call has no energy on a rail; "" where it has."""
+    longest = format_rounded(entry.longest_run_ns)
+    accuracy = f", whose times are known to ±{format_rounded(power.accuracy_ns)}" if power.accuracy_ns else ""
+    reasons: dict[Missing, str] = {
+        "": "",
+        "zero": "the rail reads zero",
+        "dead": "the rail shows nothing on this system",
+        "absent": "the rail is absent",
+        "no-interval": "the samples have no length",
+        "long-samples": f"no sample ({format_rounded(power.interval_ns)}{accuracy}) lies inside of a run of"
+        f" calls (the longest: {longest})",
+        "not-single": "the windows are no single calls: they are from stacks, chosen, or parts of calls",
+        "several-tools": "several files state the power",
+    }
+    return reasons[entry.missing]
+
+
+def _rail_line(rail: Rail) -> str:
+    name = _RAILS[rail.rail] + (" (added up here)" if rail.is_sum else "")
+    name = name[0].upper() + name[1:]
+    if rail.state != "measured":
+        return f"{name}: {rail_state(rail)}"
+    energy = "" if rail.energy_mj is None else f", {_joules(rail.energy_mj)}"
+    return f"{name}: {_watts(rail.mean_mw)} on average, {_watts(rail.max_mw)} at most{energy}"
+
+
+def _call_lines(power: Power) -> Iterator[str]:
+    for (model, _), entries in groupby(power.calls, lambda entry: (entry.model, entry.pid)):
+        listed = list(entries)
+        priced = [entry for entry in listed if entry.energy_mj is not None]
+        name = model_name(model, is_named=True)
+        if priced:
+            basis = max(priced, key=lambda entry: entry.samples)
+            amounts = ", ".join(f"{_joules(entry.energy_mj)} for {_RAILS[entry.rail]}" for entry in priced)
+            runs = (
+                f"{plural(basis.samples, 'sample')} in {plural(basis.runs, 'run')}, {basis.calls:,.1f} calls"
+            )
+            unknown = (
+                f"; not known for {_RAILS[entry.rail]}: {missing_energy(entry, power)}"
+                for entry in listed
+                if entry.missing not in ("", "absent")
+            )
+            yield f"{name}: {amounts} {_OF_CALLS}; {runs}{''.join(unknown)}"
+            continue
+        reasons = dict.fromkeys(missing_energy(entry, power) for entry in listed if entry.missing != "absent")
+        yield f"{name}: the energy of a call is not known: {'; '.join(reasons)}"
+
+
+def _every(rail: Rail) -> str:
+    return "the only sample" if rail.samples == 1 else f"all {plural(rail.samples, 'sample')}"
+
+
+def _samples(rail: Rail, power: Power) -> str:
+    """Return ``10 samples of 107 ms (powermetrics, M1, macOS 12 (21G115))``."""
+    count = _every(rail) if rail.state in ("zero", "dead") else plural(rail.samples, "sample")
+    length = f" of {format_rounded(power.interval_ns)}" if power.interval_ns else ""
+    source = power_source(power)
+    return f"{count}{length}{f' ({source})' if source else ''}"
+
+
+def _interval(power: Power) -> str:
+    if not power.interval_ns:
+        return "the length of its samples is not stated"
+    placed = f", placed in time to ±{format_rounded(power.accuracy_ns)}" if power.accuracy_ns else ""
+    return f"samples of {format_rounded(power.interval_ns)}{placed}"
+
+
+def _watts(milliwatts: float | None) -> str:
+    amount = milliwatts or 0.0
+    return f"{amount:.0f} mW" if amount < 1000 else f"{amount / 1000:.2f} W"
+
+
+def _joules(millijoules: float | None) -> str:
+    amount = millijoules or 0.0
+    return f"{amount:.3g} mJ" if amount < 1000 else f"{amount / 1000:,.2f} J"
