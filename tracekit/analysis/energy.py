@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.analysis.chips import chip_of, macos_of, rail_fact
-from tracekit.model.columns import IntArray
+from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.power import ANE_RAIL, COMBINED, RAILS, TRACK_OF_RAIL
 from tracekit.model.schemas import ANE_TABLES, POWER_RAILS
 from tracekit.model.trace import Trace
@@ -205,19 +205,28 @@ class _Runs:
 
 
 def _runs(calls: Calls, number: int) -> _Runs:
-    """Return the runs of calls of one model that share no time with a call of another."""
-    order = np.lexsort((calls.ends, calls.starts))
-    first, last, model = calls.starts[order], calls.ends[order], calls.model_of[order]
-    reach = np.maximum.accumulate(last)
-    pause = np.append(0, first[1:] - reach[:-1])
-    usual_ns = float(np.median(calls.lengths[calls.models[number].rows]))
-    begins = np.flatnonzero((np.diff(model, prepend=-2) != 0) | (pause > _MOST_GAP * usual_ns))
-    stops = np.append(begins[1:], len(order))
-    starts, ends = first[begins], np.maximum.reduceat(last, begins)
-    is_apart = (np.append(-1, reach)[begins] <= starts) | (begins == 0)
-    is_apart &= np.append(first, np.iinfo(np.int64).max)[stops] >= ends
-    chosen = is_apart & (model[begins] == number)
-    return _Runs(starts[chosen], ends[chosen], (stops - begins)[chosen])
+    """Return the runs of calls of one model; a call of another model during or between them ends a run."""
+    is_own = calls.model_of == number
+    order = np.argsort(calls.starts[is_own], kind="stable")
+    starts, ends = calls.starts[is_own][order], calls.ends[is_own][order]
+    other_starts, other_ends = np.sort(calls.starts[~is_own]), np.sort(calls.ends[~is_own])
+
+    def is_shared(begin: IntArray, end: IntArray) -> BoolArray:
+        begun = np.searchsorted(other_starts, end, "left")
+        ended = np.searchsorted(other_ends, begin, "right")
+        shared: BoolArray = begun > ended
+        return shared
+
+    alone = np.flatnonzero(~is_shared(starts, ends))
+    if not len(alone):
+        return _Runs(*[np.zeros(0, np.int64)] * 3)
+    starts, ends = starts[alone], ends[alone]
+    reach = np.maximum.accumulate(ends)
+    pause = starts[1:] - reach[:-1]
+    is_begin = pause > _MOST_GAP * float(np.median(ends - starts))
+    is_begin |= (np.diff(alone) > 1) | is_shared(np.minimum(reach[:-1], starts[1:]), starts[1:])
+    begins = np.append(0, np.flatnonzero(is_begin) + 1)
+    return _Runs(starts[begins], np.maximum.reduceat(ends, begins), np.diff(begins, append=len(starts)))
 
 
 @dataclass(frozen=True)

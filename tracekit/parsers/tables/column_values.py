@@ -153,6 +153,15 @@ def _numbers(values: pd.Series[Any]) -> tuple[IntArray, Mask]:
     return np.zeros(len(values), np.int64), np.zeros(len(values), bool)
 
 
+def floats_of(table: Table, *names: str) -> npt.NDArray[np.float64]:
+    """Return the first of these columns as float64; NaN where it does not hold a number."""
+    column = column_of(table, names)
+    if column is None or not pd.api.types.is_numeric_dtype(table.rows[column.mnemonic].dtype):
+        return np.full(len(table), np.nan)
+    values: npt.NDArray[np.float64] = table.rows[column.mnemonic].to_numpy(np.float64, na_value=np.nan)
+    return values
+
+
 def words_of(table: Table, *names: str) -> npt.NDArray[np.uint64]:
     """Return the first of these columns as 64-bit words, 2^64-1 for null: identifiers, not amounts."""
     column = column_of(table, names)

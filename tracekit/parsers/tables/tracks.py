@@ -16,7 +16,14 @@ from tracekit.model.power import POWER_UNIT, POWERED_TRACK, TRACK_OF_RAIL
 from tracekit.model.schemas import ANE_POWER_STATE, GPU_STATE, POWER_RAILS, THERMAL_STATE
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, IssueCounter
-from tracekit.parsers.tables.column_values import Texts, concat_rows, in_order, numbers_of, texts_of
+from tracekit.parsers.tables.column_values import (
+    Texts,
+    concat_rows,
+    floats_of,
+    in_order,
+    numbers_of,
+    texts_of,
+)
 from tracekit.parsers.tables.gpu_counters import read_gpu_counters
 from tracekit.parsers.tables.row_times import OPEN_NS, RowTimes, read_times
 
@@ -57,7 +64,7 @@ def _thermal(table: Table, findings: IssueCounter) -> pd.DataFrame:
 def _power(table: Table, findings: IssueCounter) -> pd.DataFrame:
     """Return the power of each rail; a sample holds for its length, and what lies between two is unknown."""
     spans = read_times(table, findings)
-    power = spans.table.rows["power"].to_numpy(np.float64)
+    power = floats_of(spans.table, "power")
     names = texts_of(spans.table, "rail").map(lambda rail: TRACK_OF_RAIL.get(rail, f"{rail} power"))
     return _track(spans, power, names, POWER_UNIT)
 

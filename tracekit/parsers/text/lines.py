@@ -47,9 +47,11 @@ class TextPlace:
             with zipfile.ZipFile(self.path) as archive:
                 return archive.open(self.member)
         file = Path(self.path).open("rb")  # noqa: SIM115 - closed by the caller
-        is_packed = file.read(2) == _GZIP
+        if file.read(2) == _GZIP:
+            file.close()  # a GzipFile closes the file that it opened itself, and no other
+            return cast("IO[bytes]", gzip.GzipFile(self.path, "rb"))
         file.seek(0)
-        return cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="rb")) if is_packed else file
+        return file
 
     def head(self) -> bytes:
         """Return the first bytes; standard input is peeked at. Damaged data is no text."""
@@ -103,18 +105,18 @@ class TextFile:
 
     def line_blocks(self) -> Iterator[bytes]:
         """Yield the text as ``blocks`` that end with the end of a line. Raises as ``lines``."""
-        rest = b""
+        remainder = b""
         for block in self.blocks():
             end = block.rfind(b"\n") + 1
             if end:
-                yield rest + block[:end]
-                rest = block[end:]
+                yield remainder + block[:end]
+                remainder = block[end:]
             else:
-                rest += block
-            if len(rest) > _MOST_LINE_BYTES:
+                remainder += block
+            if len(remainder) > _MOST_LINE_BYTES:
                 raise LimitError(self.name, f"has a line of more than {_MOST_LINE_BYTES:,} characters")
-        if rest:
-            yield rest
+        if remainder:
+            yield remainder
 
     def lines(self) -> Iterator[str]:
         """Yield the lines without their ends (LF, CRLF); bytes outside the encoding become U+FFFD.
@@ -124,18 +126,18 @@ class TextFile:
         """
         decoder = codecs.getincrementaldecoder(self.encoding)(errors="replace")
         budget = self.place.most_bytes(self.limits)
-        rest = ""
+        remainder = ""
         with self.open() as file:
             for block in _blocks(self, file, budget):
-                text = rest + decoder.decode(block)
-                *whole, rest = text.split("\n")
+                text = remainder + decoder.decode(block)
+                *whole, remainder = text.split("\n")
                 for line in whole:
                     yield line.removesuffix("\r")
-                if len(rest) > _MOST_LINE_BYTES:
+                if len(remainder) > _MOST_LINE_BYTES:
                     raise LimitError(self.name, f"has a line of more than {_MOST_LINE_BYTES:,} characters")
-        rest += decoder.decode(b"", final=True)
-        if rest:
-            yield rest.removesuffix("\r")
+        remainder += decoder.decode(b"", final=True)
+        if remainder:
+            yield remainder.removesuffix("\r")
 
 
 def encoding_of(head: bytes) -> str:

@@ -66,14 +66,14 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
 
 
 def _documents(file: TextFile) -> Iterator[bytes]:
-    rest = b""
+    remainder = b""
     for block in file.blocks():
-        *whole, rest = (rest + block).split(b"\0")
+        *whole, remainder = (remainder + block).split(b"\0")
         yield from (document for document in whole if document.strip())
-        if len(rest) > _MOST_SAMPLE_BYTES:
+        if len(remainder) > _MOST_SAMPLE_BYTES:
             raise LimitError(file.name, f"has a sample of more than {_MOST_SAMPLE_BYTES:,} bytes")
-    if rest.strip():
-        yield rest
+    if remainder.strip():
+        yield remainder
 
 
 def _parsed(document: bytes) -> dict[str, Any]:
