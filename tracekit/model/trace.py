@@ -174,7 +174,7 @@ class Trace(Content):
 
     @property
     def is_of_text(self) -> bool:
-        """True where another tool than Instruments wrote the input, so that no table of it was to be expected."""
+        """True where another tool than Instruments wrote the input, which has none of its tables."""
         return self.info.kind not in _OF_INSTRUMENTS or not self.has_timeline
 
     @cached_property

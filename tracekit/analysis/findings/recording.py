@@ -48,7 +48,7 @@ def missing_answers(calls: Calls) -> Iterator[Finding]:
     kind = answer_kind(calls)
     codes = {diagnostic.code for diagnostic in calls.analysis.diagnostics}
     yield from _no_symbols(calls)
-    if kind == "threads":
+    if kind == "threads" or calls.trace.is_of_text:
         return
     if kind in ("no-model", "no-evidence"):
         yield _no_model(calls)

@@ -20,7 +20,7 @@ def recording_facts(analysis: Analysis) -> list[tuple[str, str]]:
     system = f"{info.platform} {info.os}".strip()
     target = f"{info.process} ({info.pid})" if info.process and info.pid is not None else info.process
     facts = {
-        "Input": f"{info.name}, run {info.run}" if trace.has_timeline else _text_input(trace),
+        "Input": f"{info.name}, run {info.run}" if not trace.is_of_text else _text_input(trace),
         "Recorded": ", ".join(part for part in (info.device or info.model, system, info.start) if part),
         "Target": target,
         "Template": ", ".join(
