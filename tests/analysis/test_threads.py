@@ -94,7 +94,8 @@ def test_a_text_of_the_whole_system_names_the_process() -> None:
 
 def test_a_service_thread_of_the_neural_engine_is_idle_and_no_work() -> None:
     analysis = analysed(Thread("H11ANEServicesThread", SERVICE), Thread("Main", ELSEWHERE))
-    assert "service thread exists and is idle: the engine was opened, which is no work." in analysis.headline
+    idle = "In MyApp the Neural Engine's service thread is idle: the engine was opened, which is no work."
+    assert idle in analysis.headline
     work = work_of(analysis)
     assert int(work.ml_samples.sum()) == 0
     (answer,) = work.answers(10)
@@ -109,16 +110,37 @@ def test_a_service_thread_known_by_its_name_alone_has_no_deciding_frame() -> Non
 
 
 def test_the_thread_that_crashed_is_named_with_what_it_did() -> None:
-    outside = analysed(Thread("Main", ON_ANE), Thread("Reader", ELSEWHERE, state="crashed"))
+    outside = analysed(Thread("Main", ON_ANE), Thread("Reader", ELSEWHERE, state="Crashed"))
     assert "Thread Reader (0x2) crashed outside ML code, in __pthread_kill." in outside.headline
-    inside = analysed(Thread("Main", ON_CPU, state="crashed"))
+    inside = analysed(Thread("Main", ON_CPU, state="Crashed"))
     assert "crashed while running ML kernels on the CPU." in inside.headline
+
+
+def test_a_report_of_a_hang_is_not_called_a_crash() -> None:
+    headline = analysed(Thread("Main", ELSEWHERE, state="Triggered")).headline
+    assert (
+        "The report was written because of Main (0x1), which was outside ML code, in __pthread_kill."
+        in headline
+    )
+    assert "crash" not in headline
+
+
+def test_a_driver_thread_in_the_kernel_serves_no_request() -> None:
+    driver = (("H11ANEIn::MemoryPressureMonitorThread(void*)", "AppleH11ANEInterface"),)
+    headline = analysed(Thread("", driver, 11, process="kernel_task", pid=0)).headline
+    assert "In kernel_task the Neural Engine's driver thread is idle: it serves no request." in headline
+
+
+def test_lines_that_are_missing_in_the_text_are_not_called_missing_symbols() -> None:
+    analysis = analysed(Thread("a", (("(callers missing)", ""),), 30), Thread("b", ON_ANE, 10))
+    assert "no-symbols" not in {finding.kind for finding in analysis.findings}
+    assert "unsymbolicated-stacks" not in {entry.code for entry in analysis.diagnostics}
 
 
 def test_stacks_without_symbols_identify_no_engine() -> None:
     analysis = analysed(Thread("a", WITHOUT_SYMBOLS, 3), Thread("b", WITHOUT_SYMBOLS, 4))
     assert analysis.headline == (
-        "None of the 7 samples of MyApp has a stack with symbols, so engines cannot be identified."
+        "None of the 7 samples of MyApp has a function's name in its stack, so engines cannot be identified."
     )
 
 

@@ -32,7 +32,7 @@ def counted() -> Analysis:
 
 @pytest.fixture(scope="module")
 def paused() -> Analysis:
-    return tracekit.analyze(text_trace(Thread("Main", ON_ANE), Thread("Reader", ELSEWHERE, state="crashed")))
+    return tracekit.analyze(text_trace(Thread("Main", ON_ANE), Thread("Reader", ELSEWHERE, state="Crashed")))
 
 
 def test_the_text_lists_threads_and_no_time(counted: Analysis) -> None:
@@ -63,6 +63,13 @@ def test_a_pause_has_no_column_of_samples(paused: Analysis) -> None:
     header = next(line for line in text.splitlines() if line.startswith("  thread "))
     assert "samples" not in header
     assert "innermost: __pthread_kill" in text
+
+
+def test_every_table_fits_a_terminal() -> None:
+    names = ("com.apple.VN.detectorSyncTasksQueue.VNRemoveBackgroundProcessing", "y" * 200)
+    threads = [Thread(name, ON_ANE, 3, process="a" * 60, pid=number) for number, name in enumerate(names)]
+    text = tracekit.analyze(text_trace(*threads)).to_text()
+    assert max(len(line) for line in text.splitlines() if "tracekit record" not in line) <= 80
 
 
 def test_the_kind_of_the_text_is_named(counted: Analysis) -> None:

@@ -15,11 +15,11 @@ from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.codes import is_engine, is_phase
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.requests import LoggedRequests
-from tracekit.analysis.missing_symbols import binaries_without_symbols
+from tracekit.analysis.missing_symbols import binaries_without_symbols, without_symbols
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.schemas import CORE_AI, CORE_ML, MPS_INTERVALS
 from tracekit.model.trace import Severity, Trace
-from tracekit.model.vocabulary import ENGINE_CODE, Engine, Phase
+from tracekit.model.vocabulary import Engine, Phase
 
 _MOST_BINARIES = 3
 
@@ -207,10 +207,9 @@ def _dispatch_without_interval(
 
 
 def _unsymbolicated_stacks(trace: Trace, labels: SampleLabels) -> list[Diagnostic]:
-    unknown = trace.count_samples(labels.engine == ENGINE_CODE[Engine.UNKNOWN])
     with_stack = trace.count_samples((trace.samples["stack_id"] >= 0).to_numpy(bool))
     # UNKNOWN covers samples without a stack as well, which reading has reported already.
-    count = unknown - (trace.count_samples() - with_stack)
+    count = trace.count_samples(without_symbols(trace, labels.engine))
     if count <= 0 or not with_stack or any(issue.code == "no-symbols" for issue in trace.issues):
         return []
     return [Diagnostic("warning", "unsymbolicated-stacks", count, {"stacks": with_stack})]

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from tracekit.analysis.classification.frame_names import SYSTEM_FOLDER, has_symbol
 from tracekit.analysis.engines.codes import sums
+from tracekit.model.columns import BoolArray
 from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import ENGINE_CODE, INCOMPLETE, Engine
 
 _FOLDED = "<deduplicated_symbol>"
 """A function that the linker merged with others: its symbols were read, and leave its name open."""
@@ -32,6 +35,26 @@ class BinaryWithoutSymbols:
     def is_system(self) -> bool:
         """True for a library of the operating system, whose symbols come with the system."""
         return SYSTEM_FOLDER.match(self.path) is not None
+
+
+def without_symbols(trace: Trace, engine: npt.NDArray[np.int8]) -> BoolArray:
+    """Mark the samples of no known engine whose stack has addresses in the place of names.
+
+    Of a text whose lines were cut out, a stack may have no name at all and lack no symbol either.
+    """
+    unknown = engine == ENGINE_CODE[Engine.UNKNOWN]
+    stack_ids = trace.samples["stack_id"].to_numpy()
+    if trace.has_timeline or not unknown.any():
+        marked: BoolArray = unknown & (stack_ids >= 0)
+        return marked
+    stacks = trace.stacks
+    names = map(str, stacks.symbol_names)
+    is_bare_name = [not has_symbol(name) and name not in INCOMPLETE for name in names]
+    is_bare = np.append(np.array(is_bare_name, bool), True)[stacks.symbol_codes]
+    stack_of_place = np.repeat(np.arange(len(stacks)), np.diff(stacks.offsets))
+    bare = np.bincount(stack_of_place[is_bare[stacks.frame_ids]], minlength=len(stacks) + 1) > 0
+    of_text: BoolArray = unknown & bare[stack_ids]  # the last entry is for samples without a stack
+    return of_text
 
 
 def binaries_without_symbols(trace: Trace) -> tuple[BinaryWithoutSymbols, ...]:

@@ -36,8 +36,8 @@ THREAD_WORK = Columns(
         "frame": "int64",  # position in ThreadWork.frames, -1 = none
     }
 )
-_FAULT = re.compile(r"crash|fault|trigger|exception", re.IGNORECASE)
-"""The states that readers give the thread of a crash report that crashed."""
+_FAULT = re.compile(r"crashed|triggered", re.IGNORECASE)
+"""The states that readers give the thread because of which a report was written."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class ThreadAnswer:
 
     @property
     def is_faulting(self) -> bool:
-        """True for the thread that crashed."""
+        """True for the thread because of which the report was written."""
         return _FAULT.search(self.state) is not None
 
     @property

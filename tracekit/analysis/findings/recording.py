@@ -15,6 +15,7 @@ from tracekit.analysis.findings.answer import answer_kind
 from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.findings.finding import Action, Finding, Support
 from tracekit.analysis.findings.instruments import ENGINE_INSTRUMENTS, missing_instruments, obtain, record
+from tracekit.analysis.missing_symbols import without_symbols
 from tracekit.analysis.selection import selected_pids
 from tracekit.model.columns import BoolArray
 from tracekit.model.schemas import CUMULATIVE_COUNTERS, LIFE_CYCLE, MODEL_INFERENCE, TIME_SAMPLE
@@ -253,7 +254,9 @@ def _no_symbols(calls: Calls) -> Iterator[Finding]:
     has_stack = (trace.samples["stack_id"] >= 0).to_numpy(bool)
     is_unknown = engine == ENGINE_CODE[Engine.UNKNOWN]
     samples, stacks = trace.count_samples(), trace.count_samples(has_stack)
-    unknown = trace.count_samples(is_unknown & has_stack)
+    unknown = trace.count_samples(without_symbols(trace, engine))
+    if not trace.has_timeline and stacks and not unknown:
+        return  # lines of the text are missing, which its reader reports
     if not samples or 2 * unknown < stacks or not is_unknown.any():
         return
     source = calls.trace.samples_source
@@ -264,6 +267,7 @@ def _no_symbols(calls: Calls) -> Iterator[Finding]:
         "without_symbols": unknown,
         "table": source,
         "is_raw": is_raw,
+        "is_text": not trace.has_timeline,
     }
     named = [binary for binary in calls.analysis.binaries_without_symbols if binary.uuid]
     if named:

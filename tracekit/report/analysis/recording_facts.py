@@ -27,6 +27,7 @@ def recording_facts(analysis: Analysis) -> list[tuple[str, str]]:
             part for part in (info.template, info.instruments and f"Instruments {info.instruments}") if part
         ),
         "Duration": f"{info.duration_ns / 1e9:.3f} s" if info.duration_ns else "",
+        "Cause": "" if trace.has_timeline else info.end_reason,
         "Selected": _selected(analysis.selection),
         "Samples": _sample_fact(trace),
         "Cores": _core_fact(trace),

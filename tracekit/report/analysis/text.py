@@ -15,7 +15,7 @@ from tracekit.report.wording.findings import finding_texts
 from tracekit.text import align, plural, printable
 
 _MOST_LOG_LINES = 20
-_SHORT_FACTS = ("Input", "Recorded", "Target", "Duration", "Selected", "Samples", "Heat")
+_SHORT_FACTS = ("Input", "Recorded", "Target", "Duration", "Cause", "Selected", "Samples", "Heat")
 LAYOUT = TextLayout()
 
 

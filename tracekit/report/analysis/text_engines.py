@@ -63,6 +63,8 @@ def _busy(totals: EngineTotals, notes: Footnotes) -> str:
 
 def preparing_text(analysis: Analysis, layout: TextLayout) -> str:
     """Return the time of compiling and loading, which counts towards no inference."""
+    if analysis.thread_work is not None:  # its threads have a row for each phase
+        return ""
     parts = []
     for phase in (Phase.COMPILE, Phase.LOAD):
         shares = [share for totals in analysis.engine_totals for share in totals.phases]

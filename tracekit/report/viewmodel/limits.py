@@ -18,6 +18,8 @@ _MOST_QUOTED = 200
 """A finding quotes messages of this length in full."""
 _MOST_MARKED_ROWS = 1_000
 """A limit of more windows is marked once, at the head of their column."""
+_STATED = ("report-cause", "waiting-threads")
+"""Issues of texts that the headline and the notes below the threads state in full."""
 ENGINE_BUSY: Mapping[str, tuple[Reach, ...]] = {
     str(engine): (BUSY, Reach(Part.BUSY, engine)) for engine in SERVING
 }
@@ -136,6 +138,8 @@ class Footnotes:
 
     def __init__(self, analysis: Analysis, with_infos: bool = True, has_findings: bool = False) -> None:
         limits = limits_of(analysis)
+        if analysis.thread_work is not None:
+            limits = tuple(limit for limit in limits if limit.issue.code not in _STATED)
         if has_findings:
             limits = _without_findings(limits, analysis.findings)
         limits = tuple(limit for limit in limits if with_infos or limit.issue.severity != "info")

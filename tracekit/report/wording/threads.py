@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tracekit.analysis.classification.frame_names import has_symbol
 from tracekit.analysis.classification.leading_frames import DecidingFrame, shorten
 from tracekit.analysis.findings.finding import Action
 from tracekit.analysis.threads import ProcessAnswer, ThreadAnswer, ThreadWork, Work
@@ -16,6 +18,7 @@ from tracekit.text import clip, first_of, format_percent, format_thread, plural,
 
 _MOST_WORKS = 3
 _MOST_NAMES = 2
+_DRIVER = "ane.driver"
 _NAME_WIDTH = 60
 _SYMBOL_WIDTH = 60
 _DONE = {
@@ -38,11 +41,12 @@ _DOING = {
     Phase.IDLE: "parked in a service of {engine}: idle, no work",
     None: "in code of {engine}",
 }
+_CPU_CODE = "ML code of the CPU"
 _ON_CPU = ("ran ML kernels on the CPU", "running ML kernels on the CPU")
 _OUTSIDE = {
     Engine.GRAPHICS: "in Metal without an ML caller",
     Engine.OTHER: "outside ML code",
-    Engine.UNKNOWN: "without a stack that has symbols",
+    Engine.UNKNOWN: "without a function's name to go by",
 }
 SINGLE_PAUSE = (
     "A pause shows where each thread stood at one moment. An engine can be at work while no thread waits for"
@@ -73,8 +77,8 @@ def _unknown_only(work: ThreadWork) -> str:
     total = int(work.samples.sum())
     noun = "thread" if work.is_single_pause else "sample"
     if total == 1:
-        return f"The only {noun} has no stack with symbols"
-    return f"None of the {plural(total, noun)} of {_place(work)} has a stack with symbols"
+        return f"The only {noun} has no function's name in its stack"
+    return f"None of the {plural(total, noun)} of {_place(work)} has a function's name in its stack"
 
 
 def _paused(work: ThreadWork) -> str:
@@ -89,7 +93,7 @@ def _paused(work: ThreadWork) -> str:
         count = f"{entry.samples:,} " if work.count > 1 else "" if position else "the only thread "
         of = f"{threads} " if not position else ""
         parts.append(f"{count}{of}{'was' if entry.samples == 1 else 'were'} {doing(entry)}{_frame(entry)}")
-    return f"In this pause {_joined(parts)}{_others(works, 'thread')}{_where(work)}"
+    return f"In this pause {_joined([*parts, *_others(works, 'thread')])}{_where(work)}"
 
 
 def _counted(work: ThreadWork) -> str:
@@ -108,10 +112,8 @@ def _counted(work: ThreadWork) -> str:
     owner = _place(work)
     threads = "the only thread" if work.count == 1 else f"{work.count:,} threads"
     joint = "in" if len(work.processes) > 1 else "of"
-    return (
-        f"Of {plural(samples, 'sample')} of {threads} {joint} {owner}, {_joined(parts)}"
-        f"{_others(works, 'sample')}{_where(work)}"
-    )
+    listed = _joined([*parts, *_others(works, "sample")])
+    return f"Of {plural(samples, 'sample')} of {threads} {joint} {owner}, {listed}{_where(work)}"
 
 
 def _place(work: ThreadWork) -> str:
@@ -146,12 +148,13 @@ def _unknown(work: ThreadWork) -> str:
     total = int(work.samples.sum())
     noun = "thread" if work.is_single_pause else "sample"
     have = "has" if count == 1 else "have"
-    return f"; {count:,} of {plural(total, noun)} {have} no stack with symbols"
+    return f"; {count:,} of {plural(total, noun)} {have} no function's name to go by"
 
 
-def _others(works: Sequence[Work], noun: str) -> str:
+def _others(works: Sequence[Work], noun: str) -> list[str]:
     more = sum(entry.samples for entry in works[_MOST_WORKS:])
-    return f", and {plural(more, f'more {noun}')} in ML code" if more else ""
+    verb = "was" if more == 1 else "were"
+    return [f"{plural(more, f'more {noun}')} {verb} in ML code"] if more else []
 
 
 def _idle(work: ThreadWork) -> str:
@@ -159,20 +162,26 @@ def _idle(work: ThreadWork) -> str:
     if not idle:
         return ""
     count = sum(entry.idle_threads for entry in idle)
-    if len(idle) == 1:
-        name = process_name(idle[0].process, idle[0].pid, len(work.processes) > 1)
-        threads = (
-            "the Neural Engine's service thread"
-            if count == 1
-            else f"{count:,} service threads of the Neural Engine"
-        )
-        verb = "exists" if count == 1 else "exist"
-        idle_now = "is idle" if count == 1 else "are idle"
-        return f"In {name} {threads} {verb} and {idle_now}: the engine was opened, which is no work."
-    return (
-        f"{count:,} service threads of the Neural Engine in {len(idle):,} processes are idle: the engine was"
-        " opened, which is no work."
+    several = len(work.processes) > 1
+    name = (
+        process_name(idle[0].process, idle[0].pid, several) if len(idle) == 1 else f"{len(idle):,} processes"
     )
+    is_driver = _is_driver(work)
+    noun = "driver" if is_driver else "service"
+    threads = (
+        f"the Neural Engine's {noun} thread is"
+        if count == 1
+        else f"{count:,} {noun} threads of the Neural Engine are"
+    )
+    why = "they serve" if count > 1 else "it serves"
+    reason = f"{why} no request" if is_driver else "the engine was opened, which is no work"
+    return f"In {name} {threads} idle: {reason}."
+
+
+def _is_driver(work: ThreadWork) -> bool:
+    """Return whether the idle threads are those of the engine's driver in the kernel."""
+    entries = [entry for entry in work.works(ml_only=False) if entry.phase is Phase.IDLE]
+    return all(entry.frame is not None and entry.frame.rule.startswith(_DRIVER) for entry in entries)
 
 
 def _faulting(work: ThreadWork) -> str:
@@ -182,10 +191,15 @@ def _faulting(work: ThreadWork) -> str:
     answer = crashed[0]
     name = _capital(thread_name(answer))
     inside = next((entry for entry in answer.works if entry.is_ml), None)
+    is_crash = answer.state.lower().startswith("crash")
     if inside is None:
-        return f"{name} crashed outside ML code{f', in {_symbol(answer.leaf)}' if answer.leaf else ''}."
-    is_named = any(entry.frame == inside.frame for entry in work.works()[:_MOST_WORKS])
-    return f"{name} crashed while {doing(inside)}{'' if is_named else _frame(inside)}."
+        place = f"outside ML code{f', in {_symbol(answer.leaf)}' if answer.leaf else ''}"
+    else:
+        is_named = any(entry.frame == inside.frame for entry in work.works()[:_MOST_WORKS])
+        place = f"{doing(inside)}{'' if is_named else _frame(inside)}"
+    if not is_crash:
+        return f"The report was written because of {thread_name(answer)}, which was {place}."
+    return f"{name} crashed {'' if inside is None else 'while '}{place}."
 
 
 def _capital(text: str) -> str:
@@ -205,11 +219,9 @@ def doing(work: Work) -> str:
 
 def _done(work: Work, is_named: bool) -> str:
     sentence = _described(work, _DONE, _ON_CPU[0], "were in")
-    return (
-        sentence.replace(ENGINE_NAMES[work.engine], "it")
-        if is_named and work.engine in ENGINE_NAMES
-        else sentence
-    )
+    if is_named and work.engine in (Engine.ANE, Engine.GPU):
+        return sentence.replace(ENGINE_NAMES[work.engine], "it")
+    return sentence
 
 
 def _described(work: Work, phases: dict[Phase | None, str], on_cpu: str, inside: str) -> str:
@@ -217,10 +229,12 @@ def _described(work: Work, phases: dict[Phase | None, str], on_cpu: str, inside:
         return _OUTSIDE[work.engine]
     if work.engine is Engine.CPU and work.phase in (Phase.EXECUTE, None):
         return on_cpu
-    if work.engine is Engine.RUNTIME:
-        if work.phase is None:
-            return f"{inside} an ML runtime, engine not visible"
-        return f"{phases[work.phase].format(engine='an engine')} in an ML runtime, engine not visible"
+    if work.engine in (Engine.RUNTIME, Engine.CPU):
+        # The engine is not visible, or is the processor that waits: the verb without its object.
+        owner = "an ML runtime, engine not visible" if work.engine is Engine.RUNTIME else _CPU_CODE
+        verb = inside if work.phase is None else phases[work.phase].split(" {engine}")[0]
+        verb = re.sub(r" (?:for|to|of|work to|code of|service of)$", "", verb)
+        return f"{verb} {owner}" if work.phase is None else f"{verb} in {owner}"
     return phases[work.phase].format(engine=ENGINE_NAMES[work.engine])
 
 
@@ -229,6 +243,8 @@ def _frame(work: Work) -> str:
 
 
 def _symbol(frame: DecidingFrame) -> str:
+    if not has_symbol(frame.symbol):
+        return f"{printable(frame.binary) or 'an unknown binary'}, no symbol"
     return printable(shorten(frame.symbol, _SYMBOL_WIDTH))
 
 
@@ -250,7 +266,7 @@ def thread_rows(answers: Sequence[ThreadAnswer]) -> list[list[str]]:
     """Return a row for each thread and what it did there; the thread is named in the first of its rows."""
     rows = []
     for answer in answers:
-        state = " (crashed)" if answer.is_faulting else ""
+        state = f" ({answer.state.lower()})" if answer.is_faulting else ""
         for position, work in enumerate(answer.works):
             first = not position
             rows.append(
@@ -280,10 +296,12 @@ def _decided(work: Work, answer: ThreadAnswer) -> str:
 
 
 def _framed(frame: DecidingFrame) -> str:
+    if not has_symbol(frame.symbol):
+        return _symbol(frame)
     return f"{_symbol(frame)} in {printable(frame.binary) or 'an unknown binary'}"
 
 
-PROCESSES_HEADER = ("process", "threads", "samples", "threads in ML code", "samples in ML code", "idle")
+PROCESSES_HEADER = ("process", "threads", "samples", "ML threads", "ML samples", "idle threads")
 """The columns of ``process_rows``."""
 
 
@@ -320,7 +338,7 @@ def threads_notes(work: ThreadWork, shown: int) -> list[str]:
 def threads_limits(work: ThreadWork) -> list[str]:
     """Return what such samples can and cannot show."""
     limits = [SINGLE_PAUSE if work.is_single_pause else COUNTED]
-    return [*limits, IDLE] if work.idle_samples.any() else limits
+    return [*limits, IDLE] if work.idle_samples.any() and not _is_driver(work) else limits
 
 
 def recording_step(work: ThreadWork, info: TraceInfo) -> NextStep | None:

@@ -150,6 +150,8 @@ def _no_symbols(finding: Finding) -> Sentences:
             for name, uuid, samples in numbers["binaries"]
         )
         advice = f"Most of it is in {listed}."
+    elif numbers["is_text"]:
+        advice = "The text has addresses in the place of functions."
     else:
         advice = "Xcode 14.3.1 and later store the symbols of every frame with the recording."
     lack = "lacks" if without == 1 else "lack"
