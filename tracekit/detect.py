@@ -23,10 +23,11 @@ from tracekit.parsers.bundle.files import DamagedFileError
 from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits, require_at_most
 from tracekit.parsers.pack.format import MANIFEST
 from tracekit.parsers.pack.read import is_pack
+from tracekit.parsers.progress import SeveralFiles
 from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.xml.packed import ExportFile, PackedExport
 from tracekit.parsers.xml.source import XmlFile, XmlSource
-from tracekit.parsers.xml.stream import STDIN
+from tracekit.parsers.xml.stream import STDIN, size_of
 
 if TYPE_CHECKING:
     from tracekit.xctrace.tool import Xctrace
@@ -146,7 +147,12 @@ def _exports(
     """Return the exports of one recording."""
     require_at_most(name, len(exports), options.limits.documents, "documents")
     limits = options.limits.shared_by(len(exports))
-    files = [XmlFile(export, options.progress, limits=limits) for export in exports]
+    sizes = [size_of(export) for export in exports]
+    progress = SeveralFiles(options.progress, sizes) if options.progress else None
+    files = [
+        XmlFile(export, progress.of(number) if progress else None, limits=limits)
+        for number, export in enumerate(exports)
+    ]
     return XmlSource(name, files, parse_now=parse_now, limits=options.limits, issues=issues)
 
 

@@ -18,6 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
+from tracekit.parsers.progress import remaining
+
 _GRACE_SECONDS = 2.0
 _NICENESS = 5
 _OOM_SCORE = 500
@@ -66,8 +68,7 @@ class Channel:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._stage = ""
-        self._reported = 0.0
-        self._total_bytes = self._earlier_bytes = self._last = 0
+        self._began = self._reported = 0.0
 
     @classmethod
     def on_standard_output(cls) -> Channel:
@@ -78,22 +79,20 @@ class Channel:
         os.dup2(2, 1)
         return channel
 
-    def stage(self, name: str, total_bytes: int = 0) -> None:
-        """Report the stage that begins, and set the number of bytes that it goes through."""
-        self._stage, self._reported = name, time.monotonic()
-        self._total_bytes, self._earlier_bytes, self._last = total_bytes, 0, 0
+    def stage(self, name: str) -> None:
+        """Report the stage that begins."""
+        self._stage, self._began = name, time.monotonic()
+        self._reported = self._began
         self.send(stage=name, progress=None)
 
-    def __call__(self, done: int, _total: int | None) -> None:
-        """Report progress, see ``parsers.source.Progress``; each file of several begins at 0 again."""
-        # Progress counts within one file; a smaller number than before means that the next file has begun.
-        if done < self._last:
-            self._earlier_bytes += self._last
-        self._last = done
+    def __call__(self, done: int, total: int | None) -> None:
+        """Report progress, see ``parsers.source.Progress``, and how long the stage will take."""
         now = time.monotonic()
-        if self._total_bytes and now - self._reported >= _REPORT_SECONDS:
+        if total and now - self._reported >= _REPORT_SECONDS:
             self._reported = now
-            self.send(stage=self._stage, progress=min((self._earlier_bytes + done) / self._total_bytes, 1.0))
+            left = remaining(done, total, now - self._began)
+            stage = f"{self._stage} ({left})" if left else self._stage
+            self.send(stage=stage, progress=min(done / total, 1.0))
 
     def send(self, **message: Any) -> None:
         """Send one line."""

@@ -16,6 +16,7 @@ import click
 from tracekit.cli.standard_error import clear_progress, write_message, write_progress
 from tracekit.errors import UsageError
 from tracekit.parsers.limits import DEFAULT_LIMITS, RAISE_OPTION
+from tracekit.parsers.progress import remaining
 from tracekit.text import format_size, plural
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -240,7 +241,8 @@ class Progress:
 
     def __init__(self, subject: str) -> None:
         self._subject = subject
-        self._started = self._shown = time.monotonic()
+        self._started = self._began = self._shown = time.monotonic()
+        self._done = 0
         self._visible = False
 
     def __enter__(self) -> Self:
@@ -249,6 +251,9 @@ class Progress:
     def __call__(self, done: int, total: int | None) -> None:
         """See ``parsers.source.Progress``."""
         now = time.monotonic()
+        if done < self._done:  # the next recording
+            self._began = now
+        self._done = done
         if (
             sys.stderr is None
             or not sys.stderr.isatty()
@@ -258,7 +263,8 @@ class Progress:
             return
         self._shown, self._visible = now, True
         share = f"{100 * done // total} %" if total else f"{done / 1e6:.0f} MB"
-        write_progress(f"{self._subject}: {share} ")
+        left = remaining(done, total, now - self._began)
+        write_progress(f"{self._subject}: {share}{f', {left}' if left else ''} ")
 
     def __exit__(self, *exception: object) -> None:
         if self._visible:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from dashboard.jobs import worker_process
 from dashboard.jobs.worker_process import Channel
-from dashboard.library.inputs import left_out, openable, size_of
+from dashboard.library.inputs import left_out, openable
 from dashboard.library.names import one_line
 from dashboard.library.reading_results import write_results
 from dashboard.library.run_inventory import inventory, write_inventory
@@ -108,7 +108,7 @@ def read(
     path: Path, name: str, uploaded: bool, channel: Channel, options: AnalysisOptions, side: str = ""
 ) -> Opened:
     """Read the run and the table of samples that the options choose, of an upload or of a local file."""
-    channel.stage(f"opening{side}", size_of(path))
+    channel.stage(f"opening{side}")
     from tracekit.detect import open_source
     from tracekit.load import trace_of
     from tracekit.model.schemas import READ_TABLES

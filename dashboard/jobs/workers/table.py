@@ -16,7 +16,7 @@ from pathlib import Path
 from dashboard.errors import NotFound, TooLarge
 from dashboard.jobs import worker_process
 from dashboard.jobs.worker_process import Channel
-from dashboard.library.inputs import inputs_of, size_of
+from dashboard.library.inputs import inputs_of
 from tracekit.errors import TracekitError
 
 MADE = "made"
@@ -74,7 +74,7 @@ def work(folder: Path, task: TableTask, channel: Channel) -> int:
 
 
 def _store(draft: Path, path: Path, task: TableTask, channel: Channel) -> None:
-    channel.stage("opening", size_of(path))
+    channel.stage("opening")
     from dashboard.tables.contents import contents_document, read_table
     from dashboard.tables.storing import store_table
     from tracekit.detect import open_source

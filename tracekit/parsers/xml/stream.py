@@ -79,6 +79,17 @@ def _open_raw(path: str) -> Iterator[BinaryIO]:
         raise InputError(path, f"cannot be read: {error.strerror or error}.") from error
 
 
+def size_of(export: ExportFile) -> int | None:
+    """Return the number of bytes that reading a file goes through; None for a pipe and a missing file."""
+    if isinstance(export, PackedExport):
+        return export.size_bytes
+    try:
+        status = os.stat(0 if export == STDIN else export)  # noqa: PTH116 - 0 is standard input
+    except OSError:
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
 class FileBytes:
     """Iterates over the unpacked bytes of an open file; a pipe cannot be rewound."""
 

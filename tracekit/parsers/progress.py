@@ -1,0 +1,46 @@
+"""Progress of a long reading: several files as one, and the time that remains."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # commands import this module, and pandas comes with that one
+    from tracekit.parsers.source import Progress
+
+_LEAST_SECONDS = 3.0
+_LEAST_SHARE = 0.03
+_SHORTEST_SECONDS = 2.0
+_ROUNDED_TO_SECONDS = 5
+
+
+class SeveralFiles:
+    """The progress of files that are read one after another, as that of all of their bytes."""
+
+    def __init__(self, progress: Progress, sizes_bytes: Sequence[int | None]) -> None:
+        self._progress = progress
+        self._done_bytes = [0] * len(sizes_bytes)
+        known = [size for size in sizes_bytes if size is not None]
+        self._total_bytes = sum(known) if len(known) == len(sizes_bytes) else None
+
+    def of(self, number: int) -> Progress:
+        """Return what the file of that number, from 0, reports its progress to."""
+
+        def report(done: int, _total: int | None) -> None:
+            self._done_bytes[number] = done
+            self._progress(sum(self._done_bytes), self._total_bytes)
+
+        return report
+
+
+def remaining(done: int, total: int | None, elapsed_seconds: float) -> str:
+    """Return ``about 20 s left``, from the rate so far; "" while that shows nothing yet, or for a moment."""
+    if not total or elapsed_seconds < _LEAST_SECONDS or done < _LEAST_SHARE * total:
+        return ""
+    seconds = elapsed_seconds * (total - done) / done
+    if seconds < _SHORTEST_SECONDS:
+        return ""
+    if seconds < 60:
+        return f"about {_ROUNDED_TO_SECONDS * math.ceil(seconds / _ROUNDED_TO_SECONDS)} s left"
+    return f"about {math.ceil(seconds / 60)} min left"
