@@ -231,7 +231,10 @@ def test_microstackshots_are_one_tree_per_process_and_circumstances_are_no_frame
     assert sorted(counted(trace)) == expected
     assert trace.threads["process"].tolist() == ["App (Application)", "Helper"]
     assert (trace.info.platform, trace.info.process, trace.info.pid) == ("iOS", "App", 42)
+    assert trace.info.kind == "microstackshots"
     assert "waiting-threads" not in {issue.code for issue in trace.issues}
+    # Microstackshots are taken of threads that run.
+    assert "Only threads that ran were sampled" in tracekit.analyze(trace).to_text()
 
 
 def test_the_format_of_2015_has_no_offset_in_the_binary(tmp_path):
@@ -291,6 +294,11 @@ def test_numbers_that_no_report_has_are_bounded(tmp_path):
     assert int(trace.weights.sum()) == 16
     assert trace.stacks.frames["source_line"].max() == -1
     assert trace.threads["tid"].min() == -1
+
+
+def test_the_answer_states_that_waiting_threads_count(tmp_path):
+    text = tracekit.analyze(trace_of_text(tmp_path, HEAD + APP)).to_text()
+    assert "Waiting threads are counted like running ones" in text
 
 
 @real

@@ -24,7 +24,7 @@ from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import grouped, is_engine, sums
 from tracekit.model.columns import BoolArray, Columns, IntArray, categorical
 from tracekit.model.content import Content
-from tracekit.model.trace import Trace
+from tracekit.model.trace import RUNNING_ONLY, Trace
 from tracekit.model.vocabulary import ENGINES, ML_ENGINES, PHASE_CODE, PHASES, Engine, Phase
 
 THREAD_WORK = Columns(
@@ -101,7 +101,8 @@ class ThreadWork(Content):
     """The work of all threads, as columns: one row per thread × engine × phase that has samples.
 
     ``rows`` are sorted by thread. ``threads`` are those of the trace, ``states`` the state of each that has
-    one, ``leaves`` the innermost frame of those that crashed.
+    one, ``leaves`` the innermost frame of those that crashed. ``counts_waiting`` is False where only threads
+    that ran were sampled.
     """
 
     rows: pd.DataFrame
@@ -109,6 +110,7 @@ class ThreadWork(Content):
     threads: pd.DataFrame
     states: dict[int, str]
     leaves: dict[int, DecidingFrame]
+    counts_waiting: bool
 
     @cached_property
     def samples(self) -> IntArray:
@@ -277,7 +279,10 @@ def thread_work(trace: Trace, labels: SampleLabels, rule_set: RuleSet) -> Thread
     )
     states = _states(trace)
     leaves = _leaves(trace, [number for number, state in states.items() if _FAULT.search(state)])
-    return ThreadWork(THREAD_WORK.check(rows, "threads"), frames, trace.threads, states, leaves)
+    counts_waiting = trace.info.kind not in RUNNING_ONLY
+    return ThreadWork(
+        THREAD_WORK.check(rows, "threads"), frames, trace.threads, states, leaves, counts_waiting
+    )
 
 
 def _leaves(trace: Trace, threads: list[int]) -> dict[int, DecidingFrame]:

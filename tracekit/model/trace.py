@@ -91,6 +91,8 @@ class RunInfo:
 
 _OF_INSTRUMENTS = ("xctrace-xml", "trace-bundle", "pack")
 """Values of ``TraceInfo.kind``."""
+RUNNING_ONLY = frozenset({"deep-copy", "microstackshots"})
+"""Kinds of texts that sample threads while they run; the others count waiting threads as well."""
 STANDARD_INPUT = "standard input"
 """The name of a recording that was piped."""
 FRAME_NAMES = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.text.crash_text import CRASH_TEXT
+from tracekit.parsers.text.deep_copy import DEEP_COPY
 from tracekit.parsers.text.ips import IPS
 from tracekit.parsers.text.lines import TextFile, TextPlace, encoding_of
 from tracekit.parsers.text.lldb_text import LLDB_TEXT
@@ -18,6 +19,7 @@ from tracekit.parsers.text.spindump import SPINDUMP
 KINDS: tuple[TextKind, ...] = (
     SPINDUMP,
     SAMPLE,
+    DEEP_COPY,
     IPS,
     LLDB_TEXT,
     CRASH_TEXT,

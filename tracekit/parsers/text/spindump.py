@@ -115,13 +115,13 @@ class _Report:
         if not self.threads:
             return None
         text = "waiting threads are counted as well as running ones: counts are elapsed time, not CPU time"
-        if self.headings.get("Data Source", "") != "Microstackshots":
+        if not self._is_shared:
             self.issues.add("info", "waiting-threads", text)
         platform, os = headings.system(self.headings)
         pid = self.headings.get("PID", "")
         info = TraceInfo(
             name,
-            SPINDUMP.name,
+            "microstackshots" if self._is_shared else SPINDUMP.name,
             model=self.headings.get("Hardware model", ""),
             platform=platform,
             os=os,

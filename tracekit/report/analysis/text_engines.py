@@ -48,7 +48,7 @@ def engines_text(analysis: Analysis, layout: TextLayout, notes: Footnotes) -> st
 def _about(analysis: Analysis, is_measured: bool, is_sampled: bool) -> str:
     about = "host samples: who called or ran an engine on the CPU, not how long it worked"
     about = about if is_sampled else "no host samples in this input"
-    if analysis.thread_work is not None:
+    if analysis.thread_work is not None and analysis.thread_work.counts_waiting:
         about = "samples of all threads, waiting ones as well; not how long an engine worked"
     scope = "" if analysis.selection.thread is None else " and all threads"
     return f"busy is measured by tables over the whole run{scope}; {about}" if is_measured else about

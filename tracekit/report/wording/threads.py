@@ -56,6 +56,10 @@ COUNTED = (
     "Waiting threads are counted like running ones: a count is elapsed time of a thread, neither CPU time nor"
     " the time of an engine. Calls are not separated, so there is no rate and no latency."
 )
+COUNTED_RUNNING = (
+    "Only threads that ran were sampled: a thread that waits for an engine has no samples. Calls are not"
+    " separated, so there is no rate and no latency."
+)
 IDLE = "An idle service thread shows that its process opened the Neural Engine. It is no work of the engine."
 
 
@@ -337,7 +341,8 @@ def threads_notes(work: ThreadWork, shown: int) -> list[str]:
 
 def threads_limits(work: ThreadWork) -> list[str]:
     """Return what such samples can and cannot show."""
-    limits = [SINGLE_PAUSE if work.is_single_pause else COUNTED]
+    counted = COUNTED if work.counts_waiting else COUNTED_RUNNING
+    limits = [SINGLE_PAUSE if work.is_single_pause else counted]
     return [*limits, IDLE] if work.idle_samples.any() and not _is_driver(work) else limits
 
 
