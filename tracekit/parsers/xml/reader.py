@@ -239,9 +239,12 @@ class DocumentReader:
         elif root:
             problem = f"is XML with the root <{root[:40]}>, not an export of xctrace."
         else:
-            problem = "is not XML, so it is not an export of xctrace."
+            problem = "is not XML, so it is no export of xctrace, and no text of a kind that tracekit reads."
         return NotAnExportError(
-            self._name, problem, "Create one with 'xctrace export --input X.trace --xpath …'."
+            self._name,
+            problem,
+            "It reads .trace bundles, exports ('xctrace export --input X.trace --xpath …'), packs, and what"
+            " sample, spindump, lldb, log and powermetrics print.",
         )
 
     def _not_well_formed(self, error: etree.XMLSyntaxError) -> InputError:
