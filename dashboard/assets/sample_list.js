@@ -37,19 +37,27 @@ export function showSampleList(container, { address, view, store }) {
   followSelection(container, store, { wait: list.wait, request: feed.request });
 }
 
-/** Requests samples once the selection no longer changes, and only while the section is on the screen or close to it. */
+/**
+ * Requests samples of a selection at once, of several in quick succession the first and the last, and only while the section
+ * is on the screen or close to it.
+ */
 function followSelection(container, store, { wait, request }) {
   let isNear = false;
   let pause = 0;
+  let latest = -Infinity;
   const askNow = () => {
     const { filter, range } = store.state;
     if (!isNear) wait(false); // an invisible list requests nothing
-    else if (range?.isDone !== false) request(selectionQuery(store.state, filterQuery(filter)));
+    else request(selectionQuery(store.state, filterQuery(filter)));
   };
-  store.on(["range", "lanes", "filter"], () => {
+  store.on(["range", "lanes", "filter"], ({ range }) => {
     if (isNear) wait(true);
     clearTimeout(pause);
-    pause = setTimeout(askNow, QUERY_PAUSE_MS);
+    if (range?.isDone === false) return; // the release follows
+    const isFirst = performance.now() - latest > QUERY_PAUSE_MS;
+    latest = performance.now();
+    if (isFirst) askNow();
+    else pause = setTimeout(askNow, QUERY_PAUSE_MS);
   });
   const look = (entries) => {
     isNear = entries.at(-1).isIntersecting;

@@ -42,7 +42,16 @@ export function createSums(view, { load, arrived, failed }) {
     const { samples } = answer;
     const rows = new Uint32Array(samples.node.length);
     for (let row = 0; row < rows.length; row += 1) rows[row] = row;
-    return { view: { ...view, samples, nodes: nodesOf(answer), steps: stepsOf(answer, chain) }, rows, range, lanes, total };
+    let nodes = null; // made for the parts that show stacks: while the reader drags, none of them does
+    const summed = {
+      ...view,
+      samples,
+      steps: stepsOf(answer, chain),
+      get nodes() {
+        return (nodes ??= nodesOf(answer));
+      },
+    };
+    return { view: summed, rows, range, lanes, total };
   };
   const whole = { ...selectionOf({ samples: view.samples }, { range: null, lanes: [] }), isWhole: true };
   let latest = { query: "", selection: whole };

@@ -1,6 +1,7 @@
 // The section of tables: the list, or the table that is open, scoped to the selected time.
 import { make } from "/report-assets/dom.js";
 import { cleanText, countOf, formatCount } from "/report-assets/numbers.js";
+import { isShown } from "/report-assets/stack_model.js";
 import { createDrawForm } from "./draw_form.js";
 import { loadTables, rowsQuery } from "./table_client.js";
 import { createGrid } from "./table_grid.js";
@@ -28,7 +29,7 @@ export function showTables(section, { address, store, drawn }) {
 
   async function refresh(isAgain = false) {
     const { openTable: id } = store.state;
-    if (!section.checkVisibility() || (shown === id && !isAgain)) return view?.follow();
+    if (!isShown(section) || (shown === id && !isAgain)) return view?.follow();
     running?.abort();
     const controller = new AbortController();
     running = controller;

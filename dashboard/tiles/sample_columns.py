@@ -121,6 +121,12 @@ class SampleColumns:
             groups[group.lane].append(group)
         return tuple(tuple(groups_of_lane) for groups_of_lane in groups)
 
+    @property
+    def same_weight(self) -> int | None:
+        """The weight of every sample; None if they differ."""
+        is_same = isinstance(self.weight, Coded) and len(self.weight.values) == 1
+        return int(self.weight[0]) if is_same and self.total else None
+
     def group_of(self, row: int) -> SampleGroup:
         """Return the group of a row."""
         return self.groups[bisect_right(self.groups, row, key=lambda group: group.first) - 1]
@@ -128,8 +134,8 @@ class SampleColumns:
     def rows(self, group: SampleGroup, start_ns: int, end_ns: int) -> tuple[int, int]:
         """Return the first and the end of the group's rows whose time lies in [start, end)."""
         # Within a group, rows are sorted by time: two binary searches, whatever the size.
-        first, end = self.time.count_before(group.first, group.end, np.array([start_ns, end_ns]))
-        return group.first + int(first), group.first + max(int(first), int(end))
+        first, end = (self.time.rows_before(group.first, group.end, edge) for edge in (start_ns, end_ns))
+        return group.first + first, group.first + max(first, end)
 
     def covered_before(self, group: SampleGroup, edges: Ints) -> Ints:
         """Return the time that the group's samples cover before each edge, and a constant."""
@@ -154,6 +160,11 @@ class SampleColumns:
     def call_joined_node(self) -> Ints:
         """The call-tree node of each call's joined stack; that of its stack where there is none."""
         return np.append(self["stack_node"].astype(np.int64), -1)[self["call_joined"]]
+
+    @cached_property
+    def has_joined(self) -> bool:
+        """True if the joined stack of any call is not its own."""
+        return bool((self["call_joined"] != self["call_stack"]).any())
 
     def function_of(self, node: int) -> tuple[str, str]:
         """Return symbol and binary of a node of the call tree."""

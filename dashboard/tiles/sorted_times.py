@@ -56,6 +56,18 @@ class SortedTimes:
         """Return the number of rows of the run [first, end) that are before each of the edges."""
         return self._before(first, end, edges)[0]
 
+    def rows_before(self, first: int, end: int, edge: int) -> int:
+        """Return the number of rows of the run [first, end) that are before one edge."""
+        if first >= end:
+            return 0
+        run, stop = int(self._block(first)), int(np.searchsorted(self.first, end))
+        block = run + int(np.searchsorted(self.start[run:stop], edge)) - 1
+        if block < run:
+            return 0
+        begin = int(self.first[block])
+        times = self.offset[begin : int(self.first[block + 1])]
+        return begin - first + int(np.searchsorted(times, edge - int(self.start[block])))
+
     def distance_before(self, first: int, end: int, edges: Ints) -> Ints:
         """Return, for each edge, the sum of its distances to all times of the run [first, end) before it.
 

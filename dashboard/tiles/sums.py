@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.tiles.branches import Branches, NodeColumns, branches_of, recorded_nodes
-from dashboard.tiles.sample_columns import SampleColumns
+from dashboard.tiles.branches import Branches, Floats, NodeColumns, branches_of, recorded_nodes
+from dashboard.tiles.sample_columns import Ints, SampleColumns
 from dashboard.tiles.sample_selection import SampleSelection
 from dashboard.tiles.transformed import LESS, TransformedTree
 from tracekit.analysis.call_tree import ROOT
@@ -25,25 +25,22 @@ def sums_block(
     With a transformed tree, nodes are its own, and the block contains all that the selection needs.
     """
     calls = calls_in(samples)
-    count = len(calls)
-    weight, number = np.zeros(count), np.zeros(count, np.int64)
     # Rows are added up per call (stack, engine, phase), of which there are far fewer; nodes are looked up
     # once per call.
-    for call, weights in selection.pieces(samples, samples["call"], samples.weight):
-        rows = call.astype(np.intp)
-        weight += np.bincount(rows, weights, count)
-        number += np.bincount(rows, minlength=count)
+    weight, number = _call_sums(samples, selection, len(calls))
     # Nodes that the page's tree lacks are sent along, the heaviest of them, with the names that the page does
     # not have.
-    leaves = np.append(samples.call_node, samples.call_joined_node)
+    times = 2 if samples.has_joined else 1
+    leaves = np.append(samples.call_node, samples.call_joined_node)[: times * len(calls)]
     nodes = recorded_nodes(samples)
     if tree is not None:
         leaves = np.where(leaves >= 0, np.append(tree.place, ROOT)[leaves], leaves)
         nodes = _nodes_of(tree)
-    branches = branches_of(nodes, leaves, np.tile(weight, 2), np.tile(number, 2))
-    node, joined = np.split(branches.node, 2)
+    branches = branches_of(nodes, leaves, np.tile(weight, times), np.tile(number, times))
+    node, *others = np.split(branches.node, times)
+    joined = others[0] if others else node
     sums = node_sums(calls, node, joined, weight, number)
-    arrays = Arrays()
+    arrays = Arrays(is_packed=False)
     header = {
         "samples": sums_document(arrays, sums),
         "selected": int(number.sum()),
@@ -53,6 +50,20 @@ def sums_block(
     if tree is not None:
         header["steps"] = list(tree.names)
     return arrays.block({"format": FORMAT, **header})
+
+
+def _call_sums(samples: SampleColumns, selection: SampleSelection, count: int) -> tuple[Floats, Ints]:
+    """Return the weight and the number of the selected samples of each call."""
+    weight, number = np.zeros(count), np.zeros(count, np.int64)
+    if (same := samples.same_weight) is not None:
+        for (call,) in selection.pieces(samples, samples["call"]):
+            number += np.bincount(call, minlength=count)
+        return number * float(same), number
+    for call, weights in selection.pieces(samples, samples["call"], samples.weight):
+        rows = call.astype(np.intp)
+        weight += np.bincount(rows, weights, count)
+        number += np.bincount(rows, minlength=count)
+    return weight, number
 
 
 def calls_in(samples: SampleColumns) -> Calls:

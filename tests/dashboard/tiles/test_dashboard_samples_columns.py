@@ -71,6 +71,7 @@ def test_columns_are_small(tmp_path: Path) -> None:
     assert columns["call"].nbytes == 6_400
     assert "weight" not in columns.arrays
     assert columns.weight[:].tolist() == [MS] * 6_400
+    assert columns.same_weight == MS
 
 
 def test_files_hold_no_objects(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from samples_support import (
     FAR,
     MS,
     analyze,
+    decoded,
     exact,
     exact_many,
     exact_sums,
@@ -22,6 +23,7 @@ from samples_support import (
     terms_in,
     trace_of,
 )
+from trace_support import CALL, E5_WORKER, UI
 
 from dashboard.tiles import sample_selection as module
 from dashboard.tiles.sample_selection import SampleSelection
@@ -109,6 +111,19 @@ def test_weights_beyond_32_bits_are_exact(unit: str, tmp_path: Path) -> None:
     analysis = analyze(trace_of(rows, unit=unit))  # type: ignore[arg-type]
     sums, _ = sums_of(sums_block(opened(tmp_path, analysis), SampleSelection(-FAR, FAR)))
     assert list(sums.values()) == [(15_000_000_006.0, 3)]
+
+
+def test_a_workers_sums_have_its_joined_node(tmp_path: Path) -> None:
+    rows = [(1, "main", CALL), (2, "queue", E5_WORKER), (3, "main", CALL), (9, "main", UI)]
+    samples = opened(tmp_path, analyze(trace_of(rows)))
+    header, arrays = (view := decoded(sums_block(samples, SampleSelection(-FAR, FAR)))).header, view.arrays
+    node, joined, number = (arrays[header["samples"][name]].tolist() for name in ("node", "joined", "number"))
+    assert sum(number) == 4
+    worker = int(samples["stack_node"][1])  # the stacks are those of the rows, in their order
+    inside = samples.call_joined_node[samples.call_node == worker].tolist()
+    moved = [(sampled, place - 1) for sampled, place in zip(node, joined, strict=True) if place]
+    assert moved == [(worker, *inside)]
+    assert inside != [worker]
 
 
 def test_nothing_recorded_nothing_summed(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ def test_no_times() -> None:
     times = stored([], [])
     assert times[:].tolist() == []
     assert times.count_before(0, 0, np.array([-FAR, 0, FAR])).tolist() == [0, 0, 0]
+    assert times.rows_before(0, 0, FAR) == 0
 
 
 @pytest.mark.parametrize("step", [1, 1_000_000, SPAN // 3, 3 * SPAN])
@@ -48,6 +49,7 @@ def test_rows_counts_and_sums(step: int, edge_count: int) -> None:
         edges = sorted([-FAR, FAR, *inner, *(edge + 1 for edge in inner)])
         before = [[int(time) for time in part if time < edge] for edge in edges]
         assert times.count_before(first, end, np.array(edges)).tolist() == [len(some) for some in before]
+        assert [times.rows_before(first, end, edge) for edge in edges] == [len(some) for some in before]
         distance = times.distance_before(first, end, np.array(edges))
         expected = [sum(edge - time for time in some) for edge, some in zip(edges, before, strict=True)]
         assert [int(value) % (1 << 64) for value in distance] == [value % (1 << 64) for value in expected]

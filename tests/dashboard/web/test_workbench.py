@@ -49,8 +49,11 @@ def test_the_page_fits_the_window_and_the_timeline_stays_in_sight(bench: Any) ->
 def test_a_click_in_a_thread_shows_the_stack_and_the_frame_that_decided(bench: Any) -> None:
     bench.mouse.move(*point_in_lane(bench, WORKER, 285))
     bench.locator(".tooltip", has_text="in APL_sgemm (libBLAS.dylib)").wait_for()
+    requests: list[str] = []
+    bench.on("request", lambda request: requests.append(request.url))
     bench.mouse.click(*point_in_lane(bench, WORKER, 285))
     bench.locator("#inspector .deciding", has_text="libBNNS.dylib").wait_for()
+    assert sum("/sample?" in url for url in requests) == 1
     assert WORKER in inspected(bench)
     assert "rule cpu.bnns" in inspected(bench)
     eventually(bench, "location.hash.includes('pick=sample')")

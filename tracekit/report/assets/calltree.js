@@ -52,13 +52,18 @@ export function nodesWith(view, extra, functions, isAll = false) {
     binaries[number] = functions.binary[index];
   });
   const both = (first, second) => (isAll ? second : joined(first, second));
+  const func = both(base.func, extra.function);
+  const textsOf = (texts) => func.map((number) => texts[number]);
   const nodes = {
     parent: both(base.parent, extra.parent),
-    name: both(view.nodes.name, extra.function.map((func) => names[func])),
-    binary: both(view.nodes.binary, extra.function.map((func) => binaries[func])),
     flags: both(base.flags, extra.flags),
+    get name() {
+      return textsOf(names); // seldom needed, and there are 100,000 of them
+    },
+    get binary() {
+      return textsOf(binaries);
+    },
   };
-  const func = both(base.func, extra.function);
   const cut = nodes.flags.findIndex((flag) => flag & CUT_OFF);
   const less = cut < 0 ? -1 : func[cut];
   treeOfNodes.set(nodes, { parent: nodes.parent, func, flags: nodes.flags, names, binaries, less });

@@ -15,7 +15,7 @@ import { readPalette } from "./palette.js";
 import { createStaleMarks, createProblems } from "./problems.js";
 import { haveEdges, measuredTime, sumSamples } from "./selection.js";
 import { memorySource } from "./source.js";
-import { createStackModel } from "./stack_model.js";
+import { createStackModel, isShown } from "./stack_model.js";
 import { createStackChart } from "./stack_chart.js";
 import { showStacks } from "./stacks.js";
 import { createStore, oncePerFrame } from "./store.js";
@@ -94,7 +94,7 @@ function createParts(parts) {
   const pending = new Map(parts.map((part) => [part, null]));
   let latest = null;
   const update = (part) => {
-    if (!part.section.checkVisibility()) return;
+    if (!isShown(part.section)) return;
     pending.delete(part);
     part.show(...latest);
   };
@@ -179,25 +179,37 @@ function fillSections(source, store, page) {
   }
 
   let shown = page.selection();
-  const follow = oncePerFrame(() => {
+  let isSelected = false;
+  function followNow() {
     const isDragged = store.state.range?.isDone === false;
-    page.reselect();
+    if (!isSelected) page.reselect();
+    isSelected = false;
     markBusy();
     if (!page.isCurrent() && page.selection() === shown) return; // new sums are on their way
     shown = page.selection();
     const text = showSelection(isDragged);
     if (!isDragged) page.announce(text);
-  });
+  }
+  const follow = oncePerFrame(followNow);
   store.on(["filter"], () => {
     page.refilter();
     timeline.redraw();
   });
-  store.on(["range", "lanes", "filter", "transforms"], follow);
+  store.on(["range", "lanes", "filter", "transforms"], ({ range }) => {
+    // A request is sent now, not with the next frame; while the reader drags, one per frame is enough.
+    isSelected = range?.isDone !== false;
+    if (isSelected) page.reselect();
+    follow();
+  });
   store.on(["tab", "beside"], parts.appear);
   source.listen({
-    sums: follow,
+    sums() {
+      isSelected = false;
+      followNow();
+    },
     problem(text, topic) {
       problems.show(topic, text);
+      isSelected = false;
       if (topic === "sums") follow();
     },
     resolved: (topic) => problems.clear(topic),

@@ -52,7 +52,7 @@ export function matchingFunctions(view, tree, text) {
   return Uint8Array.from(tree.names, (name, func) => (isMatch(name) || isMatch(tree.binaries[func]) ? 1 : 0));
 }
 
-/** True if the element is laid out: a hidden tab's parts are made when it is opened. */
+/** False in a closed tab, whose parts are made when it is opened. Asking for sizes instead would force a layout of the page. */
 export function isShown(element) {
-  return element.clientWidth > 0;
+  return element.isConnected && element.closest("[hidden]") === null;
 }

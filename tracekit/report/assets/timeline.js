@@ -50,6 +50,15 @@ export function createTimeline(container, source, store, page) {
   let pointer = null;
   const layers = [];
 
+  /** Rows follow the cursor where its lane would be hidden; mostly they stay as they are. */
+  function followCursor() {
+    const { rows, height } = timelineRows(source, store.state);
+    const isSame = height === layout.height && rows.length === layout.rows.length && rows.every(({ id }, index) => id === layout.rows[index].id);
+    if (!isSame) return arrange();
+    labels.mark();
+    return redrawOverlays();
+  }
+
   function arrange() {
     layout = timelineRows(source, store.state);
     namesWidth.apply();
@@ -68,7 +77,7 @@ export function createTimeline(container, source, store, page) {
   }
 
   function drawAll() {
-    const { view, range, lanes: selected, scale } = store.state;
+    const { view, lanes: selected, scale } = store.state;
     const palette = page.palette();
     const top = scroll.scrollTop; // read before anything changes, else it forces a layout of the page
     const { context, ratio } = fitCanvas(lanes, size.width, size.height);
@@ -80,7 +89,13 @@ export function createTimeline(container, source, store, page) {
     drawNoteLines({ ...frame, ...size }, store.state.notes);
     const head = fitCanvas(axis, size.width, AXIS_HEIGHT);
     drawAxis({ context: head.context, view, width: size.width, height: AXIS_HEIGHT, palette });
-    overview.draw(view, range, palette);
+    drawSelection();
+  }
+
+  /** Draws what a selection changes: the lanes stay as they are. */
+  function drawSelection() {
+    const { view, range } = store.state;
+    overview.draw(view, range, page.palette());
     drawOverlays();
   }
 
@@ -108,6 +123,7 @@ export function createTimeline(container, source, store, page) {
 
   const redraw = oncePerFrame(drawAll);
   const redrawOverlays = oncePerFrame(drawOverlays);
+  const redrawSelection = oncePerFrame(drawSelection);
   const timeAt = (x) => store.state.view.from + (x / size.width) * (store.state.view.to - store.state.view.from);
 
   function describePoint(x, y) {
@@ -173,7 +189,7 @@ export function createTimeline(container, source, store, page) {
   addEventListener("scroll", unpoint, { passive: true });
   new ResizeObserver(oncePerFrame(arrange)).observe(container);
   store.on(["view", "lanes", "scale", "drawnData"], redraw);
-  store.on(["range"], redraw);
+  store.on(["range"], redrawSelection);
   source.listen({
     picture: redraw,
     problem(text) {
@@ -184,7 +200,7 @@ export function createTimeline(container, source, store, page) {
   });
   store.on(["closed", "allThreads", "pinned", "order", "shownLanes", "namesWidth", "unfolded", "notes", "drawnLanes"], arrange);
   store.on(["cursor"], ({ cursor }) => {
-    arrange();
+    followCursor();
     if (cursor?.isSought) labels.reveal(laneId("thread", cursor.lane));
   });
   store.on(["lanes"], () => labels.mark());

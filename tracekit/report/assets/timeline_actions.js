@@ -50,7 +50,7 @@ export function timelineActions(source, store, page) {
     /** Shows the sample nearest to a time in a thread's lane: { lane, time, within }. The selection stays. */
     async chooseSample(place) {
       const sample = await source.sampleAt(place, page.mask(), store.state.filter).catch((error) => actions.announce(error.message));
-      if (sample) store.set({ cursor: { time: sample.time_ns, lane: place.lane }, chosen: { kind: "sample" } });
+      if (sample) store.set({ cursor: { time: sample.time_ns, lane: place.lane }, chosen: { kind: "sample", load: async () => sample } });
     },
     zoomTo(range) {
       const target = range ?? store.state.range;

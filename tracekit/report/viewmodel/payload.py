@@ -28,9 +28,13 @@ _TYPES = {"u1": "u8", "i1": "i8", "u2": "u16", "u4": "u32", "i4": "i32", "f4": "
 
 
 class Arrays:
-    """The arrays of a block by name; small equal ones are stored once."""
+    """The arrays of a block by name; small equal ones are stored once.
 
-    def __init__(self) -> None:
+    ``is_packed`` is False for a block that is sent as it is: then encodings would only cost time.
+    """
+
+    def __init__(self, is_packed: bool = True) -> None:
+        self._is_packed = is_packed
         self._index: dict[str, list[Any]] = {}
         self._parts: list[bytes] = []
         self._size = 0
@@ -43,7 +47,7 @@ class Arrays:
         # ones, and so on, because neighbouring values mostly share their upper bytes:
         #   01 00 02 00 03 00  →  01 02 03 00 00 00
         encodings = []
-        if rising and values.nbytes >= _LARGE_BYTES:
+        if self._is_packed and rising and values.nbytes >= _LARGE_BYTES:
             # Only where every step is a whole number that 32 bits hold: the page adds the steps up again,
             # exactly.
             steps = np.diff(values, prepend=0)
@@ -52,7 +56,7 @@ class Arrays:
                 encodings.append("delta")
         stored = np.ascontiguousarray(values, dtype=f"<{dtype}")
         data = stored.tobytes()
-        if len(data) >= _LARGE_BYTES and stored.itemsize in (2, 4):
+        if self._is_packed and len(data) >= _LARGE_BYTES and stored.itemsize in (2, 4):
             data = np.ascontiguousarray(stored.view(np.uint8).reshape(-1, stored.itemsize).T).tobytes()
             encodings.append("planes")
         key = (" ".join([dtype, *encodings]), data)

@@ -152,12 +152,16 @@ def calls_of(analysis: Analysis) -> Calls:
 
 
 def node_sums(calls: Calls, node: Ints, joined: Ints, weight: Floats, number: Ints) -> NodeSums:
-    """Return the sums of the calls that have samples; the other arguments have an entry per call."""
+    """Return the sums of the calls that have samples; the other arguments have an entry per call.
+
+    Where no stack is joined, ``joined`` is ``node`` itself.
+    """
     rows = np.flatnonzero(number)
     # Node, engine and phase as one number; -1 (no stack, no phase) becomes digit 0.
     key = ((node + 1) * (len(ENGINES) + 1) + calls.engine) * (len(PHASES) + 1) + calls.phase + 1
-    places = pd.factorize(joined)[0]
-    key = key * (int(places.max(initial=0)) + 1) + places
+    if joined is not node:
+        places = pd.factorize(joined)[0]
+        key = key * (int(places.max(initial=0)) + 1) + places
     _, first, inverse = np.unique(key[rows], return_index=True, return_inverse=True)
     representative = rows[first]
     return NodeSums(
