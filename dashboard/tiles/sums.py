@@ -54,11 +54,13 @@ def sums_block(
 
 def _call_sums(samples: SampleColumns, selection: SampleSelection, count: int) -> tuple[Floats, Ints]:
     """Return the weight and the number of the selected samples of each call."""
-    weight, number = np.zeros(count), np.zeros(count, np.int64)
+    weight: Floats = np.zeros(count)
+    number: Ints = np.zeros(count, np.int64)
     if (same := samples.same_weight) is not None:
         for (call,) in selection.pieces(samples, samples["call"]):
             number += np.bincount(call, minlength=count)
-        return number * float(same), number
+        np.multiply(number, float(same), out=weight)
+        return weight, number
     for call, weights in selection.pieces(samples, samples["call"], samples.weight):
         rows = call.astype(np.intp)
         weight += np.bincount(rows, weights, count)
