@@ -209,7 +209,7 @@ def test_a_key_of_registers_is_no_symbol(tmp_path: Path) -> None:
 
 def test_the_thread_that_caused_a_hang_is_not_called_crashed(tmp_path: Path) -> None:
     text = ips(threads=[{"frames": []}, {"frames": [], "triggered": True}]).replace('"309"', '"298"')
-    assert [thread.state for thread in threads_of(read_text(tmp_path, text))] == ["", "Triggered"]
+    assert [thread.state for thread in threads_of(read_text(tmp_path, text))] == ["", "Reported"]
 
 
 def test_an_exception_backtrace_of_json_is_shown_and_not_counted(tmp_path: Path) -> None:

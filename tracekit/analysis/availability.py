@@ -85,7 +85,7 @@ _TABLES: tuple[tuple[tuple[str, ...], Scope], ...] = (
 )
 """Each table under its names in different Xcodes, and whether its rows are one process's or the system's."""
 _OF_TEXTS: tuple[tuple[tuple[str, ...], Scope], ...] = (
-    ((schemas.STACK_COUNTS,), "process"),
+    ((schemas.STACK_COUNTS, schemas.LLDB_HITS), "process"),
     ((schemas.POWER_RAILS,), "system"),
     ((schemas.ANE_POWER_STATE,), "system"),
 )

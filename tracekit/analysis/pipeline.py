@@ -148,7 +148,7 @@ def analyze(
         submissions=submissions_of(rows, measured),
         events=count_events(trace, labels, members),
         metrics=sum_metrics(trace, rows),
-        thread_work=None if trace.has_timeline else thread_work(trace, labels, rules),
+        thread_work=None if trace.has_durations else thread_work(trace, labels, rules),
     )
 
 

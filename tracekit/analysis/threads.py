@@ -1,7 +1,7 @@
 """What each thread of a trace without times did: its samples by engine and phase, and the deciding frames.
 
 One pause of a debugger, a crash or a hang is one sample of each thread. ``sample`` and spindumps count
-samples of every thread, waiting ones as well.
+samples of every thread, waiting ones as well. Breakpoints count hits, which are calls of functions.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -111,6 +112,7 @@ class ThreadWork(Content):
     states: dict[int, str]
     leaves: dict[int, DecidingFrame]
     counts_waiting: bool
+    noun: Literal["sample", "hit"] = "sample"
 
     @cached_property
     def samples(self) -> IntArray:
@@ -136,7 +138,7 @@ class ThreadWork(Content):
     @property
     def is_single_pause(self) -> bool:
         """True where no thread has more than one sample: one moment, which shows no rate."""
-        return bool(self.samples.max(initial=0) <= 1)
+        return self.noun == "sample" and bool(self.samples.max(initial=0) <= 1)
 
     @cached_property
     def processes(self) -> tuple[ProcessAnswer, ...]:
@@ -280,9 +282,9 @@ def thread_work(trace: Trace, labels: SampleLabels, rule_set: RuleSet) -> Thread
     states = _states(trace)
     leaves = _leaves(trace, [number for number, state in states.items() if _FAULT.search(state)])
     counts_waiting = trace.info.kind not in RUNNING_ONLY
-    return ThreadWork(
-        THREAD_WORK.check(rows, "threads"), frames, trace.threads, states, leaves, counts_waiting
-    )
+    noun: Literal["sample", "hit"] = "hit" if trace.weight_unit == "hits" else "sample"
+    checked = THREAD_WORK.check(rows, "threads")
+    return ThreadWork(checked, frames, trace.threads, states, leaves, counts_waiting, noun)
 
 
 def _leaves(trace: Trace, threads: list[int]) -> dict[int, DecidingFrame]:

@@ -36,6 +36,7 @@ _COMMANDS = (
     "pack",
     "doctor",
     "export",
+    "lldb",
     "record",
     "report",
     "tables",

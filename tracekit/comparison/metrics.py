@@ -111,7 +111,7 @@ def run_values(runs: Sequence[FloatArray], statistic: Statistic) -> FloatArray:
 
 def is_amount(unit: Unit) -> bool:
     """Return True for times and other weights, whose differences are factors."""
-    return unit in ("ns", "cycles", "events")
+    return unit in ("ns", "cycles", "events", "hits")
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from tracekit.model.vocabulary import SERVING, Basis, Engine, Phase
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 Names: TypeAlias = npt.NDArray[np.object_]
-Unit: TypeAlias = Literal["ns", "share", "count", "cycles", "events", "samples"]
+Unit: TypeAlias = Literal["ns", "share", "count", "cycles", "events", "samples", "hits"]
 
 _INFERENCE = [str(phase) for phase in Phase if phase.is_inference]
 _TABLES = {

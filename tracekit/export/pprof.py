@@ -19,7 +19,14 @@ from tracekit.export.export_view import NO_STACK, ExportView, clean
 from tracekit.export.pprof_message import profile_message
 from tracekit.model.vocabulary import ENGINES, PHASES
 
-_UNITS = {"ns": ("time", "nanoseconds"), "cycles": ("cycles", "count"), "events": ("events", "count")}
+_SAMPLES = ("samples", "count")
+_UNITS = {
+    "ns": ("time", "nanoseconds"),
+    "cycles": ("cycles", "count"),
+    "events": ("events", "count"),
+    "samples": _SAMPLES,
+    "hits": ("hits", "count"),
+}
 
 
 def write_pprof(analysis: Analysis, out: IO[bytes]) -> None:
@@ -43,7 +50,7 @@ class _Profile:
 
     def build(self) -> Any:
         message, unit = self._message, _UNITS[self._view.trace.weight_unit]
-        for kind, kind_unit in (("samples", "count"), unit):
+        for kind, kind_unit in dict.fromkeys((_SAMPLES, unit)):
             message.sample_type.add(type=self._string(kind), unit=self._string(kind_unit))
         message.default_sample_type = self._string(unit[0])
         if unit[0] == "time":
@@ -107,6 +114,8 @@ class _Profile:
         keys = [self._string(key) for key in ("process", "thread", "engine", "phase", "window")]
         columns = (groups.stack, groups.thread, groups.engine, groups.phase, groups.window)
         numbers = (groups.samples, groups.weight)
+        # Counted stacks weigh what they count: one number for each.
+        first = 1 if view.trace.weight_unit == "samples" else 0
         labels: dict[tuple[int, ...], list[Any]] = {}
         make_label = profile_message("Label")
         for stack, *key, samples, weight in zip(
@@ -128,7 +137,7 @@ class _Profile:
                     if value
                 ]
             self._message.sample.add(
-                location_id=locations[stack], value=(samples, weight), label=labels[group]
+                location_id=locations[stack], value=(samples, weight)[first:], label=labels[group]
             )
 
     def _location_ids(self, stack_id: int) -> list[int]:

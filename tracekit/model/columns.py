@@ -108,7 +108,7 @@ SAMPLES = Columns(
         "state": "category",
         "stack_id": "int32",  # row of Trace.stacks, -1 = none
     },
-    optional={"cycles": "int64", "events": "int64", "samples": "int64"},
+    optional={"cycles": "int64", "events": "int64", "samples": "int64", "hits": "int64"},
 )
 THREADS = Columns({"tid": "int64", "name": "str", "pid": "int64", "process": "str"})
 PROCESSES = Columns({"pid": "int64", "name": "str"})

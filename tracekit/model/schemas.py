@@ -13,6 +13,8 @@ CUMULATIVE_COUNTERS = "kdebug-counters-with-time-sample"
 """Hardware counters per core at each sampling tick, counted since the start."""
 STACK_COUNTS = "stack-counts"
 """Stacks of a text (``sample``, spindump, crash report) with the samples that each stands for; no times."""
+LLDB_HITS = "breakpoint-hits"
+"""Hits of the breakpoints that ``tracekit lldb`` sets, each with a time, a thread and a short stack."""
 SAMPLE_TABLES = (
     TIME_PROFILE,
     COUNTERS_PROFILE,
@@ -20,6 +22,7 @@ SAMPLE_TABLES = (
     TIME_SAMPLE,
     CUMULATIVE_COUNTERS,
     STACK_COUNTS,
+    LLDB_HITS,
 )
 """In the order of preference."""
 

@@ -17,7 +17,7 @@ from tracekit.model.tables import CoreType, StackTable, TableInfo
 from tracekit.text import plural, printable
 
 Severity: TypeAlias = Literal["info", "warning", "error"]
-WeightUnit: TypeAlias = Literal["ns", "cycles", "events", "samples"]
+WeightUnit: TypeAlias = Literal["ns", "cycles", "events", "samples", "hits"]
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,8 @@ class Trace(Content):
 
     ``weight_unit`` is what the recorder counted: "ns" fills ``samples.weight_ns``, otherwise the column
     named by the unit holds the weight and ``weight_ns`` is missing; with "samples", a row stands for so many
-    samples of one stack, and ``time_ns`` is 0 throughout. ``counters`` is row-aligned to
+    samples of one stack, and ``time_ns`` is 0 throughout; with "hits", a row is a call that a breakpoint saw,
+    in a program that breakpoints slow. ``counters`` is row-aligned to
     ``samples``, one int64 column per PMC event. ``tables`` lists every table that the input or its table of
     contents names.
     """
@@ -178,6 +179,11 @@ class Trace(Content):
     def is_of_text(self) -> bool:
         """True where another tool than Instruments wrote the input, which has none of its tables."""
         return self.info.kind not in _OF_INSTRUMENTS or not self.has_timeline
+
+    @property
+    def has_durations(self) -> bool:
+        """False where no time can be a latency: counted stacks have none, breakpoints stretch them."""
+        return self.weight_unit not in ("samples", "hits")
 
     @cached_property
     def sample_counts(self) -> IntArray:

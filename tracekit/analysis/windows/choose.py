@@ -75,9 +75,10 @@ def choose_windows(
     Raises ``UsageError`` when the recording lacks the chosen source, and for windows that end before they
     start.
     """
-    if not trace.has_timeline:
+    if not trace.has_durations:
         if requested != "auto" or signposts:
-            raise UsageError(f"{trace.info.name} has no times, so no call in it has a beginning or an end.")
+            reason = "is of breakpoints, which stretch all times" if trace.has_timeline else "has no times"
+            raise UsageError(f"{trace.info.name} {reason}, so no call in it has a beginning or an end.")
         return WindowSelection([], ())
     if not isinstance(requested, str):
         backwards = next((window for window in requested if window.end_ns < window.start_ns), None)

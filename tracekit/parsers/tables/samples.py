@@ -9,6 +9,7 @@ cpu-profile       CPU Profiler                           cycles
 time-sample       Time Profiler's raw rows (kperf)       none: a sample stands for one sampling interval
 kdebug-counters-… CPU Counters' raw rows                 none, as time-sample; the counters count up per core
 stack-counts      sample, spindump, crash reports, lldb  samples of one stack; there are no times
+breakpoint-hits   breakpoints of ``tracekit lldb``       hits, one for each row
 ================= ====================================== =====================================================
 
 A recording often holds several of them for the same moments, so one is chosen and an issue names the others:
@@ -193,6 +194,7 @@ def _weight(name: str, table: Table, issues: list[Issue]) -> tuple[WeightUnit, I
         "cycle-weight": "cycles",
         "pmc-event": "events",
         "sample-count": "samples",
+        "hit-count": "hits",
     }
     unit = units.get(column.engineering_type)
     if unit is None:

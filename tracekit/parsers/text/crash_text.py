@@ -44,6 +44,7 @@ _PROCESS = re.compile(r"^(.*?)\s*(?:\[(\d{1,9})\])?$")
 _NAME = re.compile(r"^Thread (\d{1,9}) name:[ \t]*(.*)$")
 _THREAD = re.compile(r"^Thread (\d{1,9})(?: ([A-Z]\w{0,20}))?:(?::[ \t]*(.*)|[ \t]*(.*))$")
 _QUEUE = re.compile(r"(?:^|\s+)Dispatch queue:[ \t]*(.*)$")
+_THROWS = re.compile(r"^_*(?:exceptionPreprocess|objc_exception_throw|cxa_throw)|\[NSException |_NSRaise")
 _STATE = re.compile(r"^Thread \d{1,9} crashed with ")
 _IMAGE = re.compile(r"^\s*0x([0-9a-fA-F]{1,16})\s*-\s*0x([0-9a-fA-F]{1,16})\s+(\S.*)$")
 _IMAGE_UUID = re.compile(r"<([0-9A-Fa-f-]{32,36})>")
@@ -151,15 +152,18 @@ class CrashText:
 
 def culprit_issues(pause: Pause, reason: str) -> tuple[Issue, ...]:
     """Return the thread because of which the report was written, and why, as an issue."""
-    culprits = [thread for thread in pause.threads if thread.state in ("Crashed", "Triggered")]
+    culprits = [thread for thread in pause.threads if thread.state in ("Crashed", "Reported")]
     if not culprits:
         return ()
     because = f": {reason}" if reason else ""
     text = f"the report was written because of '{culprits[0].name}'{because}"
     issues = [Issue("info", "report-cause", text)]
-    if any(not thread.is_sample for thread in pause.threads):
-        text = "the stack on which the exception was thrown is listed beside the threads and not counted"
-        issues.append(Issue("info", "exception-stack", text))
+    for thread in pause.threads:
+        if not thread.is_sample:
+            names = [frame.symbol for frame in thread.frames if frame.symbol]
+            thrower = next((name for name in names if not _THROWS.search(name)), "a function without a name")
+            text = f"the last exception was thrown in '{thrower}'; that stack is kept, and counts no sample"
+            issues.append(Issue("info", "exception-stack", text))
     return tuple(issues)
 
 

@@ -8,6 +8,7 @@ from tracekit.parsers.text.crash_text import CRASH_TEXT
 from tracekit.parsers.text.deep_copy import DEEP_COPY
 from tracekit.parsers.text.ips import IPS
 from tracekit.parsers.text.lines import TextFile, TextPlace, encoding_of
+from tracekit.parsers.text.lldb_hits import LLDB_HITS_TEXT
 from tracekit.parsers.text.lldb_text import LLDB_TEXT
 from tracekit.parsers.text.power_json import POWER_JSON
 from tracekit.parsers.text.powermetrics import POWERMETRICS
@@ -21,6 +22,7 @@ KINDS: tuple[TextKind, ...] = (
     SAMPLE,
     DEEP_COPY,
     IPS,
+    LLDB_HITS_TEXT,
     LLDB_TEXT,
     CRASH_TEXT,
     POWERMETRICS,

@@ -73,31 +73,40 @@ class Pause:
 
     def table(self) -> Table:
         """Return the threads as counted stacks."""
-        counts = StackCounts()
+        rows = PauseRows()
         images = _Images(self.images)
         for thread in self.threads:
-            row = counts.thread(thread.tid, thread.name, thread.pid, thread.process)
-            stack = [_frame(counts, images, frame, depth) for depth, frame in enumerate(thread.frames)]
-            counts.add(row, stack, int(thread.is_sample), thread.state)
-        return counts.table()
+            row = rows.thread(thread.tid, thread.name, thread.pid, thread.process)
+            frames = [(frame, images.of(frame)) for frame in thread.frames]
+            rows.add(row, rows.frames_of(frames), int(thread.is_sample), thread.state)
+        return rows.table()
 
 
-def _frame(counts: StackCounts, images: _Images, frame: PausedFrame, depth: int) -> int:
-    """Return the frame's row. ``depth`` is 0 for the leaf, whose address is the program counter itself."""
-    image = images.of(frame)
-    binary = -1
-    address = frame.address
-    if image is not None:
-        name = image.name if not frame.binary or frame.binary.startswith(_CUT_NAME) else frame.binary
-        binary = counts.binary(name, image.path, image.uuid, image.arch, image.start)
-        # Instruments records a leaf as its program counter + 1, and names are looked up one byte lower
-        # (symbols/naming.py, which recognises a program counter of arm by its multiple of four).
-        if depth == 0 and not image.arch.startswith("arm"):
-            address = min(address + 1, MOST_ADDRESS)
-    elif frame.binary:
-        binary = counts.binary(frame.binary)
-    symbol = frame.symbol or (f"0x{frame.address:x}" if frame.address else "???")
-    return counts.frame(symbol, binary, address, frame.file, frame.line, is_inlined=frame.is_inlined)
+class PauseRows(StackCounts):
+    """Threads and stacks of frames with the images that they lie in."""
+
+    def stack_of(self, frames: Sequence[tuple[PausedFrame, Image | None]]) -> int:
+        """Return the row of a stack, leaf first; -1 for an empty one."""
+        return self.stack(self.frames_of(frames))
+
+    def frames_of(self, frames: Sequence[tuple[PausedFrame, Image | None]]) -> list[int]:
+        """Return the rows of a stack's frames, leaf first."""
+        return [self._frame(frame, image, depth) for depth, (frame, image) in enumerate(frames)]
+
+    def _frame(self, frame: PausedFrame, image: Image | None, depth: int) -> int:
+        """Return the frame's row. ``depth`` is 0 for the leaf, whose address is the program counter."""
+        binary, address = -1, frame.address
+        if image is not None:
+            name = image.name if not frame.binary or frame.binary.startswith(_CUT_NAME) else frame.binary
+            binary = self.binary(name, image.path, image.uuid, image.arch, image.start)
+            # Instruments records a leaf as its program counter + 1, and names are looked up one byte lower
+            # (symbols/naming.py, which recognises a program counter of arm by its multiple of four).
+            if depth == 0 and not image.arch.startswith("arm"):
+                address = min(address + 1, MOST_ADDRESS)
+        elif frame.binary:
+            binary = self.binary(frame.binary)
+        symbol = frame.symbol or (f"0x{frame.address:x}" if frame.address else "???")
+        return self.frame(symbol, binary, address, frame.file, frame.line, is_inlined=frame.is_inlined)
 
 
 class _Images:

@@ -65,6 +65,11 @@ class StackCounts:
         self._processes.setdefault((pid, process), len(self._processes))
         return self._threads.setdefault((tid, name, pid, process), len(self._threads))
 
+    def stack(self, frames: Sequence[int]) -> int:
+        """Return the row of a stack, leaf first; -1 for an empty one."""
+        key = tuple(frames)
+        return self._stacks.setdefault(key, len(self._stacks)) if key else -1
+
     def add(self, thread: int, stack: Sequence[int], count: int = 1, state: str = "") -> None:
         """Count samples of a thread in a stack of frames, leaf first; an empty stack is none.
 
@@ -72,9 +77,7 @@ class StackCounts:
         """
         if not 0 <= count <= MOST_COUNT:
             raise ValueError(f"a count of {count}")
-        key = tuple(stack)
-        number = self._stacks.setdefault(key, len(self._stacks)) if key else -1
-        row = (thread, state, number)
+        row = (thread, state, self.stack(stack))
         self._rows[row] = self._rows.get(row, 0) + count
 
     def table(self, run: int = 1) -> Table:
@@ -90,15 +93,13 @@ class StackCounts:
                 "stack": np.array(stacks, np.int32),
             }
         )
-        return Table(
-            STACK_COUNTS,
-            _COLUMNS,
-            rows,
-            _frame_of(list(self._threads), THREADS),
-            _frame_of(list(self._processes), PROCESSES),
-            self._stack_table(),
-            run,
-        )
+        return self.table_of(STACK_COUNTS, _COLUMNS, rows, run)
+
+    def table_of(self, schema: str, columns: Sequence[Column], rows: pd.DataFrame, run: int = 1) -> Table:
+        """Return rows of another table with these threads, processes and stacks."""
+        threads = _frame_of(list(self._threads), THREADS)
+        processes = _frame_of(list(self._processes), PROCESSES)
+        return Table(schema, tuple(columns), rows, threads, processes, self._stack_table(), run)
 
     def _stack_table(self) -> StackTable:
         frames = list(zip(*self._frames, strict=True)) if self._frames else [()] * 6

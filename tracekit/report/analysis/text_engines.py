@@ -28,13 +28,13 @@ def engines_text(analysis: Analysis, layout: TextLayout, notes: Footnotes) -> st
         columns.append(Column("busy", [_busy(totals, notes) for totals in seen], True))
     if is_sampled:
         weights = [format_ms(totals.weight, 1) if unit == "ns" else f"{totals.weight:,}" for totals in seen]
-        head = notes.marks(SAMPLES).head
+        head, is_weighted = notes.marks(SAMPLES).head, unit not in ("samples", "hits")
         samples = [
             f"{totals.samples:,}{notes.marks(Reach(Part.SAMPLES, totals.engine)).head}" for totals in seen
         ]
         columns += [
-            Column(f"samples{head}", samples, True),
-            *([Column("host time" if unit == "ns" else unit, weights, True)] if unit != "samples" else []),
+            Column(f"{'hits' if unit == 'hits' else 'samples'}{head}", samples, True),
+            *([Column("host time" if unit == "ns" else unit, weights, True)] if is_weighted else []),
         ]
         phases = [_phases(totals) for totals in seen]
         columns += [Column("phases", phases, rank=2)] if any(phases) else []
@@ -50,6 +50,8 @@ def _about(analysis: Analysis, is_measured: bool, is_sampled: bool) -> str:
     about = about if is_sampled else "no host samples in this input"
     if analysis.thread_work is not None and analysis.thread_work.counts_waiting:
         about = "samples of all threads, waiting ones as well; not how long an engine worked"
+        if analysis.thread_work.noun == "hit":
+            about = "calls of functions with a breakpoint; not how long an engine worked"
     scope = "" if analysis.selection.thread is None else " and all threads"
     return f"busy is measured by tables over the whole run{scope}; {about}" if is_measured else about
 

@@ -34,11 +34,17 @@ def threads_text(analysis: Analysis, layout: TextLayout) -> str:
         rows = _narrow(rows, "process" not in left_out)
         left_out |= {"process"}
     columns = [
-        Column(name, cells, name in ("samples", "share"), _RANKS.get(name, 0), name == _CLIPPED)
+        Column(
+            "hits" if name == "samples" and work.noun == "hit" else name,
+            cells,
+            name in ("samples", "share"),
+            _RANKS.get(name, 0),
+            name == _CLIPPED,
+        )
         for name, cells in zip(wording.THREADS_HEADER, map(list, zip(*rows, strict=True)), strict=False)
         if name not in left_out and any(cells)
     ]
-    when = "at one moment" if work.is_single_pause else "by their samples"
+    when = "at one moment" if work.is_single_pause else f"by their {work.noun}s"
     title = f"Threads ({when})" if rows else "Threads: none in ML code"
     parts = [layout.paragraph(title)]
     if rows:

@@ -60,6 +60,10 @@ COUNTED_RUNNING = (
     "Only threads that ran were sampled: a thread that waits for an engine has no samples. Calls are not"
     " separated, so there is no rate and no latency."
 )
+HITS = (
+    "A hit is a call of a function with a breakpoint; one request passes several of them. Breakpoints slow the"
+    " program: their times order the hits, and are no rate and no latency."
+)
 IDLE = "An idle service thread shows that its process opened the Neural Engine. It is no work of the engine."
 
 
@@ -79,7 +83,7 @@ def threads_headline(work: ThreadWork) -> str:
 
 def _unknown_only(work: ThreadWork) -> str:
     total = int(work.samples.sum())
-    noun = "thread" if work.is_single_pause else "sample"
+    noun = "thread" if work.is_single_pause else work.noun
     if total == 1:
         return f"The only {noun} has no function's name in its stack"
     return f"None of the {plural(total, noun)} of {_place(work)} has a function's name in its stack"
@@ -116,8 +120,8 @@ def _counted(work: ThreadWork) -> str:
     owner = _place(work)
     threads = "the only thread" if work.count == 1 else f"{work.count:,} threads"
     joint = "in" if len(work.processes) > 1 else "of"
-    listed = _joined([*parts, *_others(works, "sample")])
-    return f"Of {plural(samples, 'sample')} of {threads} {joint} {owner}, {listed}{_where(work)}"
+    listed = _joined([*parts, *_others(works, work.noun)])
+    return f"Of {plural(samples, work.noun)} of {threads} {joint} {owner}, {listed}{_where(work)}"
 
 
 def _place(work: ThreadWork) -> str:
@@ -150,7 +154,7 @@ def _unknown(work: ThreadWork) -> str:
     if not count:
         return ""
     total = int(work.samples.sum())
-    noun = "thread" if work.is_single_pause else "sample"
+    noun = "thread" if work.is_single_pause else work.noun
     have = "has" if count == 1 else "have"
     return f"; {count:,} of {plural(total, noun)} {have} no function's name to go by"
 
@@ -341,7 +345,7 @@ def threads_notes(work: ThreadWork, shown: int) -> list[str]:
 
 def threads_limits(work: ThreadWork) -> list[str]:
     """Return what such samples can and cannot show."""
-    counted = COUNTED if work.counts_waiting else COUNTED_RUNNING
+    counted = HITS if work.noun == "hit" else COUNTED if work.counts_waiting else COUNTED_RUNNING
     limits = [SINGLE_PAUSE if work.is_single_pause else counted]
     return [*limits, IDLE] if work.idle_samples.any() and not _is_driver(work) else limits
 

@@ -1,0 +1,132 @@
+"""Rules → breakpoints, and the script that sets them in lldb.
+
+A rule can be a breakpoint if it matches functions by their names and decides on an engine by itself. Rules
+that match any function of a library, need a caller, or mark the driver's own threads cannot; the script lists
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from pprint import pformat
+from typing import Any
+
+from tracekit.analysis.classification.rule_set import RuleSet
+from tracekit.analysis.classification.rules import Rule
+from tracekit.errors import UsageError
+from tracekit.markers.expressions import for_lldb, for_older_python
+from tracekit.model.vocabulary import Engine
+from tracekit.text import plural, printable
+
+ENGINES_WITH_BREAKPOINTS = (Engine.ANE, Engine.GPU, Engine.CPU, Engine.RUNTIME)
+REQUEST_RULES = ("ane.submit", "ane.client-evaluate", "ane.program-request", "ane.services-request")
+"""Rules of functions that send a request to the Neural Engine, each on the way of any that is sent."""
+_PROGRAM = Path(__file__).with_name("lldb_program.py")
+_PLACE = "SETTINGS: dict[str, Any] = {}  # replaced by the settings of the script\n"
+
+
+@dataclass(frozen=True)
+class ScriptOptions:
+    """What the script records, and where."""
+
+    hits: str = "hits.jsonl"
+    most_hits: int = 10_000
+    frames: int = 16
+    most_functions: int = 2_000
+    stop_on_first_request: bool = False
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The rules that become breakpoints, and those of the same engines that cannot, with the reason."""
+
+    rules: tuple[Rule, ...]
+    left_out: tuple[tuple[Rule, str], ...]
+
+
+def choose_rules(rule_set: RuleSet, engines: Iterable[Engine], ids: Iterable[str] = ()) -> Chosen:
+    """Return the rules for the engines, and those named by their ids.
+
+    Raises ``UsageError`` for an id that is no rule or cannot be a breakpoint, and where none is left.
+    """
+    engines, wanted_ids = frozenset(engines), tuple(ids)
+    for rule_id in wanted_ids:
+        if rule_id not in rule_set.index:
+            raise UsageError(f"'{rule_id}' is not a rule. docs/markers.md lists the rules.")
+        reason = _obstacle(rule_set.rules[rule_set.index[rule_id]])
+        if reason:
+            raise UsageError(f"The rule {rule_id} cannot be a breakpoint: it {reason}.")
+    rules, left_out = [], []
+    for rule in rule_set.rules:
+        if rule.engine not in engines and rule.id not in wanted_ids:
+            continue
+        reason = "" if rule.id in wanted_ids else _obstacle(rule) or _too_broad(rule)
+        if reason:
+            left_out.append((rule, reason))
+        else:
+            rules.append(rule)
+    if not rules:
+        raise UsageError(
+            "No rule of these engines can be a breakpoint. Choose others with --engine or --rule."
+        )
+    return Chosen(tuple(rules), tuple(left_out))
+
+
+def _obstacle(rule: Rule) -> str:
+    if rule.strength == "thread":
+        return "matches names of threads"
+    if not rule.symbol or not for_lldb(rule.symbol):
+        return "matches any function of a library"
+    return ""
+
+
+def _too_broad(rule: Rule) -> str:
+    """Return why a rule's functions are no sign of the engine by themselves; "" where they are."""
+    if rule.strength == "driver":
+        return "matches functions of the kernel's driver"
+    if rule.strength in ("needs-ml", "presumed"):
+        return "decides only by its callers"
+    if rule.strength != "decisive" and rule.boundary != "call":
+        return "shows no engine"
+    return ""
+
+
+def script_of(chosen: Chosen, options: ScriptOptions) -> str:
+    """Return the text of the script for lldb. Raises ``UsageError`` if no rule is a request to stop at."""
+    if options.stop_on_first_request and not any(rule.id in REQUEST_RULES for rule in chosen.rules):
+        raise UsageError(
+            "--stop-on-first-request needs the breakpoints of the Neural Engine: add --engine ANE."
+        )
+    settings: dict[str, Any] = {
+        "hits": options.hits,
+        "most_hits": options.most_hits,
+        "frames": options.frames,
+        "most_functions": options.most_functions,
+        "stop_on_first_request": options.stop_on_first_request,
+        "rules": [_settings_of(rule) for rule in chosen.rules],
+    }
+    before, place, after = _PROGRAM.read_text(encoding="utf-8").partition(_PLACE)
+    assert place  # the program has its place for settings
+    comments = "".join(f"# {printable(line)}\n" for line in _listing(chosen))
+    shown = pformat(settings, width=110, sort_dicts=False)
+    return f"{before}{comments}SETTINGS: dict[str, Any] = {shown}\n{after}"
+
+
+def _settings_of(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "expression": for_lldb(rule.symbol),
+        "pattern": for_older_python(rule.symbol),
+        "binaries": list(rule.binary),
+        "request": rule.id in REQUEST_RULES,
+    }
+
+
+def _listing(chosen: Chosen) -> Sequence[str]:
+    """Return the rules that are no breakpoints, for the reader of the script."""
+    if not chosen.left_out:
+        return ()
+    lines = [f"Not here: {plural(len(chosen.left_out), 'rule')} of these engines."]
+    return [*lines, *(f"  {rule.id} {reason}" for rule, reason in chosen.left_out)]

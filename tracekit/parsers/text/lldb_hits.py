@@ -1,0 +1,215 @@
+"""Hits of the breakpoints that ``tracekit lldb`` sets (markers/lldb_program.py): lines of JSON.
+
+    {"tracekit": "lldb-hits", "version": 1, "start": …, "process": …, "pid": …, "rules": […]}
+    {"module": 0, "name": "Espresso", "path": …, "uuid": …, "address": …}
+    {"time": 81, "rule": "ane.submit", "tid": 7, "name": …, "queue": …, "stack": [[0, 4096, "f", false], …]}
+    {"time": 99, "counts": {"ane.submit": 12}, "kept": 10, "errors": 0}
+
+A hit is a row; the hits after the script's limit are in its counts only, and an issue states how many.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from tracekit.errors import InputError
+from tracekit.model.columns import texts_at
+from tracekit.model.schemas import LLDB_HITS
+from tracekit.model.tables import Column, Table
+from tracekit.model.trace import Issue, TraceInfo
+from tracekit.parsers.text.lines import TextFile
+from tracekit.parsers.text.pause import (
+    MOST_ADDRESS,
+    Image,
+    PausedFrame,
+    PauseRows,
+    iso_time,
+    uuid_of,
+)
+from tracekit.parsers.text.recording import TextKind, TextRecording
+from tracekit.text import plural
+
+_HEAD = re.compile(r'^\s*\{"tracekit": ?"lldb-hits"')
+_COLUMNS = (
+    Column("time", "Time", "sample-time", "int"),
+    Column("thread", "Thread", "thread", "thread"),
+    Column("weight", "Hits", "hit-count", "int"),
+    Column("rule", "Rule", "string", "text"),
+    Column("stack", "Backtrace", "backtrace", "stack"),
+)
+_MOST_NUMBER = 2**62
+
+
+@dataclass
+class _Hits:
+    """One file of hits while its lines are read."""
+
+    header: dict[str, Any] = field(default_factory=dict)
+    images: dict[int, Image] = field(default_factory=dict)
+    times: list[int] = field(default_factory=list)
+    threads: list[int] = field(default_factory=list)
+    stacks: list[int] = field(default_factory=list)
+    rules: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    """All hits by rule: those of the last line of counts, and those after it."""
+    errors: int = 0
+    damaged: int = 0
+    rows: PauseRows = field(default_factory=PauseRows)
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Read a line. Raises ``ValueError`` for one that is not of this format."""
+        if isinstance(counts := record.get("counts"), dict):
+            self.counts = Counter({str(rule): _number(count) for rule, count in counts.items()})
+            self.errors = _number(record.get("errors"))
+        elif "module" in record:
+            name, path = _text(record.get("name")), _text(record.get("path"))
+            uuid, start = (
+                uuid_of(_text(record.get("uuid"))),
+                _number(record.get("address"), MOST_ADDRESS),
+            )
+            image = Image(name, path, uuid, _text(record.get("arch")), start)
+            self.images[_number(record["module"])] = image
+        elif isinstance(stack := record.get("stack"), list):
+            self._add_hit(record, stack)
+        else:
+            raise ValueError("neither a hit nor a count")
+
+    def _add_hit(self, record: dict[str, Any], stack: list[Any]) -> None:
+        time_ns, rule = _number(record.get("time")), _text(record.get("rule"))
+        frames = [self._frame(frame) for frame in stack]
+        name = _text(record.get("name")) or _text(record.get("queue"))
+        tid = _number(record.get("tid"))
+        self.threads.append(self.rows.thread(tid, name, self.pid, self.process))
+        self.stacks.append(self.rows.stack_of(frames))
+        self.times.append(time_ns)
+        self.rules.append(rule)
+        self.counts[rule] += 1
+
+    def _frame(self, frame: Any) -> tuple[PausedFrame, Image | None]:
+        if not isinstance(frame, list) or len(frame) != 4:
+            raise ValueError("a frame of another form")
+        module, address, symbol, is_inlined = frame
+        image = self.images.get(module) if isinstance(module, int) else None
+        paused = PausedFrame(
+            _text(symbol), address=_number(address, MOST_ADDRESS), is_inlined=is_inlined is True
+        )
+        return paused, image
+
+    @property
+    def pid(self) -> int:
+        """The process, -1 where it was not running yet."""
+        pid = self.header.get("pid")
+        return pid if isinstance(pid, int) and 0 <= pid < 2**31 else -1
+
+    @property
+    def process(self) -> str:
+        """The name of the process."""
+        return _text(self.header.get("process"))
+
+    def table(self) -> Table:
+        """Return the hits that were kept."""
+        codes, names = pd.factorize(np.array(self.rules, object))
+        rows = pd.DataFrame(
+            {
+                "time": pd.array(self.times, dtype="Int64"),
+                "thread": np.array(self.threads, np.int32),
+                "weight": pd.array([1] * len(self.times), dtype="Int64"),
+                "rule": texts_at(codes, [str(name) for name in names]),
+                "stack": np.array(self.stacks, np.int32),
+            }
+        )
+        return self.rows.table_of(LLDB_HITS, _COLUMNS, rows)
+
+    def issues(self) -> Iterator[Issue]:
+        """Yield what limits the hits."""
+        text = "breakpoints stopped the program at every hit: the times order the hits and are no latency"
+        yield Issue("info", "breakpoints-slow", text)
+        kept = Counter(self.rules)
+        left = {rule: count - kept[rule] for rule, count in self.counts.items() if count > kept[rule]}
+        if left:
+            by_rule = ", ".join(f"{count:,} of {rule}" for rule, count in sorted(left.items())[:8])
+            total = sum(left.values())
+            kept_hits = f"{len(self.times):,}"
+            text = (
+                f"{plural(total, 'hit')} counted without thread, time and stack, after the first {kept_hits}"
+            )
+            yield Issue("warning", "hits-not-kept", f"{text}: {by_rule}", total)
+        if self.errors:
+            text = f"hits that the script could not record, because lldb failed: {self.errors:,}"
+            yield Issue("warning", "hits-not-recorded", text, self.errors)
+        if self.damaged:
+            text = f"lines of the file that are damaged or cut off, and not read: {self.damaged:,}"
+            yield Issue("warning", "document-damaged", text, self.damaged)
+
+
+def _object(line: str) -> dict[str, Any]:
+    """Return a line as an object. Raises ``ValueError`` for one that is none."""
+    record = json.loads(line)
+    if not isinstance(record, dict):
+        raise ValueError("no object")  # noqa: TRY004 - as for a line that is no JSON
+    return record
+
+
+def _number(value: Any, most: int = _MOST_NUMBER) -> int:
+    """Return a whole number. Raises ``ValueError`` for anything else, and for one that nothing has."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+        raise ValueError("no number")
+    return value
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _recognises(head: str) -> bool:
+    return _HEAD.match(head) is not None
+
+
+def _read(file: TextFile) -> Iterator[TextRecording]:
+    """Yield the hits of each run of the script in the file."""
+    hits = _Hits()
+    for line in file.lines():
+        if not line.strip():
+            continue
+        try:
+            record = _object(line)
+            if "tracekit" in record:
+                if hits.header:
+                    yield _recording(file.name, hits)
+                hits = _Hits(record)
+                continue
+            hits.add(record)
+        except (ValueError, RecursionError):
+            hits.damaged += 1
+    yield _recording(file.name, hits)
+
+
+def _recording(name: str, hits: _Hits) -> TextRecording:
+    if not hits.times and not hits.counts:
+        raise InputError(
+            name,
+            "has no hit: no function with a breakpoint was called.",
+            "Let the program predict while the breakpoints are set. tracekit-hits in lldb prints the counts.",
+        )
+    order = sorted(range(len(hits.times)), key=hits.times.__getitem__)
+    duration_ns = hits.times[order[-1]] if order else 0
+    info = TraceInfo(
+        name,
+        LLDB_HITS_TEXT.name,
+        start=iso_time(_text(hits.header.get("start"))),
+        duration_ns=duration_ns,
+        process=hits.process,
+        pid=None if hits.pid < 0 else hits.pid,
+    )
+    return TextRecording(info, (hits.table(),), tuple(hits.issues()))
+
+
+LLDB_HITS_TEXT = TextKind("lldb-hits", _recognises, _read)
