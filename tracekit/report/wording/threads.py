@@ -61,8 +61,8 @@ COUNTED_RUNNING = (
     " separated, so there is no rate and no latency."
 )
 HITS = (
-    "A hit is a call of a function with a breakpoint; one request passes several of them. Breakpoints slow the"
-    " program: their times order the hits, and are no rate and no latency."
+    "A hit is a call of a function with a breakpoint; one request passes several of them. Breakpoints slow"
+    " the program: their times order the hits, and are no rate and no latency."
 )
 IDLE = "An idle service thread shows that its process opened the Neural Engine. It is no work of the engine."
 
