@@ -6,10 +6,12 @@ import re
 from collections import Counter
 
 import pytest
+from macho_support import LOADED, UUID_OF_APP, dsym
 from text_support import EVIDENCE, codes, counted, per_thread, stack_of, trace_of_text, traces_of
 
 import tracekit
 from tracekit.errors import InputError
+from tracekit.load import open_trace
 
 DUMPS = EVIDENCE / "stack_dumps"
 real = pytest.mark.skipif(not DUMPS.is_dir(), reason="no collection of spindumps beside the checkout")
@@ -161,6 +163,15 @@ def test_binaries_have_uuid_path_and_load_address_of_their_process(tmp_path):
     assert (binaries.at["App", "load_address"], binaries.at["kernel", "load_address"]) == (0x2000, 0)
     main = stacks.frames[stacks.frames["symbol"] == "main"].iloc[0]
     assert (main["source_file"], main["source_line"], main["address"]) == ("App.swift", 31, 0x2010)
+
+
+def test_symbols_name_the_frames_of_a_report(tmp_path):
+    frames = "".join(f"  1  ??? (App + {at}) [{LOADED + at:#x}]\n" for at in range(0, 0x10000, 16))
+    image = f"  Binary Images:\n  {LOADED:#x} - ???  App <{UUID_OF_APP}>  /Apps/App\n"
+    path = tmp_path / "report.txt"
+    path.write_text(f"Process:          App [42]\n\n  Thread 0x1    4096 samples (1-4096)\n{frames}\n{image}")
+    names = set(open_trace(path, symbols=[dsym(tmp_path)]).stacks.frames["symbol"])
+    assert {"predict", "main"} <= names
 
 
 def test_the_timeline_format_has_the_same_counts_and_no_times(tmp_path):

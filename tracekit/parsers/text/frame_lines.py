@@ -96,7 +96,7 @@ def _frame(symbol: str, binary: str, address: int, place: str) -> FrameText:
     if match is None:
         return FrameText(symbol, binary, address)
     line = match["line"] or ""
-    return FrameText(symbol, binary, address, match["file"], int(line) if 0 < len(line) < 10 else -1)
+    return FrameText(symbol, binary, address, match["file"], (int(line) or -1) if 0 < len(line) < 10 else -1)
 
 
 def _address(text: str) -> tuple[int, str]:
@@ -111,9 +111,10 @@ def _parted(text: str) -> tuple[str, str]:
     """Return ``("f(int) + 4", "App + 9")`` of ``f(int) + 4 (App + 9)``; parentheses may be nested."""
     if not text.endswith(")"):
         return text, ""
-    depth = 0
-    for position in range(len(text) - 1, -1, -1):
-        depth += {")": 1, "(": -1}.get(text[position], 0)
-        if depth == 0:
-            return text[:position].rstrip(), text[position + 1 : -1]
-    return text, ""
+    position = text.rfind("(")
+    unclosed = text.count(")", position) - 1
+    while unclosed > 0 and position > 0:
+        before = position
+        position = text.rfind("(", 0, position)
+        unclosed += text.count(")", position, before) - 1
+    return (text[:position].rstrip(), text[position + 1 : -1]) if position >= 0 else (text, "")
