@@ -43,19 +43,6 @@ def interval_of_ratio(parts: FloatArray, totals: FloatArray, confidence: float) 
     return max(0.0, min(least, ratio + low)), min(1.0, max(most, ratio + high))
 
 
-def interval_of_several(
-    runs: Sequence[FloatArray], statistic: Statistic, is_amount: bool, confidence: float
-) -> Interval:
-    """Return the interval of a statistic of several runs, not narrower than that of all their calls together.
-
-    Few runs with few calls can lack the slow calls that the program has, and then agree by chance.
-    """
-    values = np.array([estimate(run, statistic) for run in runs])
-    low, high = interval_of_runs(values, is_amount, confidence)
-    least, most = interval_of(np.concatenate(runs), statistic, confidence)
-    return min(low, least), max(high, most)
-
-
 def interval_of_runs(
     values: FloatArray, is_amount: bool, confidence: float, noise: Sequence[FloatArray] = ()
 ) -> Interval:

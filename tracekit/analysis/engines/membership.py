@@ -53,10 +53,6 @@ class Membership:
         """The number of samples of each window."""
         return self.last - self.first
 
-    def samples_of(self, window: int) -> IntArray:
-        """Return the samples of one window in order of time."""
-        return self.samples[self.first[window] : self.last[window]]
-
     def pairs(self, windows: IntArray) -> tuple[IntArray, IntArray]:
         """Return the samples of these windows one after another, and the window of each."""
         positions = positions_of(self.first[windows], self.last[windows])
