@@ -85,7 +85,7 @@ def _evidence(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
     header = ["table", "state", "rows", "scope", "can show", "in this recording"]
     note = (
         "Zero rows never prove that an engine was not used; an absent table proves nothing at all. The"
-        " recording may have further tables: `tracekit tables` lists and writes all of them, and the dashboard"
+        " recording may have further tables: `tracekit tables` lists and writes all of them; the dashboard"
         " opens them."
     )
     shown = table(header, rows, [False, False, True, False, False, False], "Evidence")
