@@ -165,6 +165,8 @@ def _open_standard_input(path: str, options: _Options) -> Source:
             "is an archive, which cannot be read from a pipe.",
             "Save it to a file and name that.",
         )
+    if _is_text(path):
+        return _open_text(path, options)
     return _exports("standard input", [path], options, parse_now=True)
 
 
@@ -173,7 +175,7 @@ def _open_text(path: str, options: _Options) -> Source:
     from tracekit.parsers.text.lines import TextPlace
 
     _require_auto(path, options)
-    place = TextPlace(path, _shown(path))
+    place = TextPlace(path, "standard input" if path == STDIN else _shown(path))
     recognised = recognise(place)
     assert recognised is not None  # _is_text
     return open_text(place, recognised, options.limits, options.progress)
@@ -301,7 +303,7 @@ def _is_text(path: str) -> bool:
     from tracekit.parsers.text.kinds import recognise
     from tracekit.parsers.text.lines import TextPlace
 
-    return Path(path).is_file() and recognise(TextPlace(path, path)) is not None
+    return (path == STDIN or Path(path).is_file()) and recognise(TextPlace(path, path)) is not None
 
 
 def _is_folder(path: str) -> bool:

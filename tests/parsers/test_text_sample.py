@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import sys
+
 import pytest
 from text_support import EVIDENCE, codes, counted, per_thread, stack_of, trace_of_text, traces_of
 
 import tracekit
 from tracekit.errors import InputError
+from tracekit.load import open_trace
 
 DUMPS = EVIDENCE / "stack_dumps"
 real = pytest.mark.skipif(not DUMPS.is_dir(), reason="no collection of samples beside the checkout")
@@ -95,6 +100,16 @@ def test_the_graph_is_recognised_and_read_in_any_dress(tmp_path, text):
     trace = trace_of_text(tmp_path, text)
     assert sorted(counted(trace)) == sorted(STACKS)
     assert codes(trace) == set()
+
+
+def test_standard_input_and_compressed_files_are_texts_too(tmp_path, monkeypatch):
+    packed = gzip.compress((HEAD + GRAPH + REST).encode())
+    assert sorted(counted(trace_of_text(tmp_path, packed))) == sorted(STACKS)
+    piped = io.BufferedReader(io.BytesIO((HEAD + GRAPH + REST).encode()))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(piped))
+    trace = open_trace("-")
+    assert sorted(counted(trace)) == sorted(STACKS)
+    assert trace.info.name == "standard input"
 
 
 def test_two_reports_in_one_file_are_two_runs(tmp_path):
