@@ -31,6 +31,22 @@ def verdicts(result):
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
+def test_a_text_with_stacks_is_classified_row_by_row(tmp_path):
+    path = tmp_path / "sample.txt"
+    path.write_text(
+        "Call graph:\n    5 Thread_7: H11ANEServicesThread\n      5 mach_msg2_trap  (in libsystem_kernel.dylib) + 8  [0x10]\n"
+        "    9 Thread_8\n      9 BNNSFilterApplyBatch  (in libBNNS.dylib) + 4  [0x20]\n[… lines cut …]\n"
+    )
+    results = verdicts(run(path))
+    assert [(result["id"]["tid"], result["id"]["samples"], result["engine"]) for result in results] == [
+        (7, 5, "ANE"),
+        (8, 9, "CPU"),
+    ]
+    path.write_text("Call graph:\n    9 Thread_8\n      9 main  (in App) + 4  [0x20]\n[… lines cut …]\n")
+    (result,) = verdicts(run(path))
+    assert result["engine"] == "UNKNOWN" and "a part of the stack is missing" in result["why"]
+
+
 def test_one_line_out_per_line_in_in_order():
     results = verdicts(run(stacks=[BNNS | {"id": "a"}, ANE_THREAD, {"frames": []}]))
     assert results == [

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -34,6 +35,9 @@ def classify_command(source: str, markers: str | None, output: str, force: bool)
     line: engine, phase, rule, deciding frame, and why. Keys other than frames, thread_name and id are
     ignored.
 
+    FILE may also be a text with stacks (sample, spindump, a crash report, lldb): then there is a line for each
+    stack of a thread, with thread and samples as id.
+
     \b
     Example, stacks.jsonl:
       {"frames": [{"binary": "libBNNS.dylib", "symbol": "BNNSFilterApplyBatch"}], "thread_name": null}
@@ -46,9 +50,26 @@ def classify_command(source: str, markers: str | None, output: str, force: bool)
     from tracekit.cli.stack_records import classify_records
 
     rules = load_rules(Path(markers) if markers is not None else None)
-    with _reading(source) as lines, open_output(output) as results:
-        for verdict in classify_records(_records(lines, source), rules):
+    with _reading(source) as records, open_output(output) as results:
+        for verdict in classify_records(records, rules):
             results.write(f"{json.dumps(verdict)}\n".encode())
+
+
+@contextmanager
+def _reading(source: str) -> Iterator[Iterator[StackRecord]]:
+    """Open the input, JSON Lines or a text with stacks, as records."""
+    from tracekit.cli.stack_records import records_of
+    from tracekit.detect import open_source
+    from tracekit.load import trace_of
+    from tracekit.parsers.text.kinds import recognise
+    from tracekit.parsers.text.lines import TextPlace
+
+    if source != "-" and Path(source).is_file() and recognise(TextPlace(source, source)) is not None:
+        opened = open_source(source)
+        yield chain.from_iterable(records_of(trace_of(opened, run.info.run)) for run in opened.toc())
+        return
+    with _opened(source) as lines:
+        yield _records(lines, source)
 
 
 def _records(lines: IO[bytes], source: str) -> Iterator[StackRecord]:
@@ -79,7 +100,7 @@ def _records(lines: IO[bytes], source: str) -> Iterator[StackRecord]:
 
 
 @contextmanager
-def _reading(source: str) -> Iterator[IO[bytes]]:
+def _opened(source: str) -> Iterator[IO[bytes]]:
     """Open the input; ``-`` is standard input."""
     if source == "-":
         if sys.stdin is None:

@@ -17,7 +17,8 @@ import numpy as np
 from tracekit.analysis.classification.classify import Classification, apply_idle_threads, classify_stacks
 from tracekit.analysis.classification.rule_set import RuleSet
 from tracekit.analysis.classification.rules import Rule
-from tracekit.model.vocabulary import ENGINES, PHASES, Engine, Phase
+from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import ENGINES, INCOMPLETE, PHASES, Engine, Phase
 
 BATCH = 4096
 """Number of records that are classified together and are in memory at a time."""
@@ -48,6 +49,25 @@ class StackRecord:
                 (_text(frame, "binary", f"frame {index}"), _text(frame, "symbol", f"frame {index}"))
             )
         return cls(tuple(frames), _text(value, "thread_name", "a stack"), value.get("id"))
+
+
+def records_of(trace: Trace) -> Iterator[StackRecord]:
+    """Yield the stack of each row of a trace, with its process, thread and samples as id."""
+    stacks = trace.stacks
+    frames = list(zip(stacks.binary_names.tolist(), stacks.symbols.tolist(), strict=True))
+    threads = trace.threads[["process", "pid", "name", "tid"]].to_dict("records")
+    rows = zip(
+        trace.samples["thread_id"].tolist(),
+        trace.samples["stack_id"].tolist(),
+        trace.sample_counts.tolist(),
+        strict=True,
+    )
+    for thread, stack, count in rows:
+        named = threads[thread] if thread >= 0 else {}
+        numbers = stacks.stack(stack).tolist() if stack >= 0 else []
+        yield StackRecord(
+            tuple(frames[frame] for frame in numbers), named.get("name", ""), {**named, "samples": count}
+        )
 
 
 def _text(table: Mapping[str, Any], key: str, what: str) -> str:
@@ -115,6 +135,8 @@ def _by_frame(
 def _why_nothing(record: StackRecord, engine: Engine) -> str:
     if engine is Engine.OTHER:
         return "no frame matches a rule for an engine or an ML runtime"
+    if any(symbol in INCOMPLETE for _, symbol in record.frames):
+        return "no frame matches a rule, and a part of the stack is missing"
     return "no frame has a symbol" if record.frames else "the stack is empty"
 
 
