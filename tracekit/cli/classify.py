@@ -35,8 +35,8 @@ def classify_command(source: str, markers: str | None, output: str, force: bool)
     line: engine, phase, rule, deciding frame, and why. Keys other than frames, thread_name and id are
     ignored.
 
-    FILE may also be a text with stacks (sample, spindump, a crash report, lldb): then there is a line for each
-    stack of a thread, with thread and samples as id.
+    FILE may also be a text with stacks (sample, spindump, a crash report, lldb): then each stack of a thread
+    gives one line, with thread and samples as id.
 
     \b
     Example, stacks.jsonl:
