@@ -39,6 +39,7 @@ _COMMANDS = (
     "lldb",
     "record",
     "report",
+    "symbols",
     "tables",
     "verify-native",
 )
