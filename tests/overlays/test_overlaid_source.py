@@ -119,6 +119,12 @@ def test_a_text_of_another_time_is_refused(start: str, problem: str, advice: str
     assert refused.value.advice.endswith(advice)
 
 
+def test_what_a_mac_measured_is_not_laid_over_a_phone() -> None:
+    power = text("2026-01-01T12:00:00.000Z")  # of a Mac, as its recording is
+    with pytest.raises(InputError, match=r"is of a Mac, and .* is a recording of Synthetic iPhone \(iOS\)"):
+        laid(power, over=open_source(SAMPLE.with_name("fallback-midway-ios27")))
+
+
 def test_a_recording_without_a_start_takes_no_text() -> None:
     exports = open_source([SAMPLE / "time-profile.xml"])
     with pytest.raises(InputError, match="does not state when the recording began"):

@@ -14,6 +14,8 @@ from tracekit.text import format_rounded, format_seconds
 
 Refusal: TypeAlias = tuple[str, str]
 """A problem and an advice, as ``InputError`` takes them."""
+_PHONES = ("iOS", "iPadOS", "tvOS", "watchOS", "visionOS")
+"""The platforms of devices that are attached to a Mac; a simulator is the Mac itself."""
 _HOUR_NS = 3_600_000_000_000
 _NEAR_HOUR_NS = 120_000_000_000
 
@@ -67,6 +69,14 @@ def align(run: TraceInfo, text: TraceInfo, tables: Sequence[Table], offset_ns: i
     written = parse_moment(text.start)
     if written is None:
         return "states no date and time, so it has no place in a recording.", "Analyze it alone."
+    if run.platform in _PHONES and text.platform == "macOS":
+        problem = (
+            f"is of a Mac, and {run.name} is a recording of {run.device or 'a device'} ({run.platform})."
+        )
+        return (
+            problem,
+            "What a Mac measures about itself shows nothing about the device that is attached to it.",
+        )
     is_zone_assumed = written.zone_s is None and start.zone_s is not None
     begin = written.in_zone(start.zone_s or 0)
     shift_ns = begin.utc_ns - start.utc_ns + offset_ns
