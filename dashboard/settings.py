@@ -41,6 +41,10 @@ class Limits:
     """The time for reading one table."""
     table_bytes: int = 4 << 30
     """The largest table that is stored for a page."""
+    spare_seconds: float = 5 * 60
+    """The time for which the last worker waits for another analysis of its recording."""
+    spare_bytes: int = 1 << 30
+    """A worker that took more memory does not wait."""
     job_starts: int = 3
     """The number of starts after which a recording that was never read to its end is marked as failed."""
     deleted_seconds: float = 30 * 24 * 3600

@@ -1,7 +1,7 @@
 // Requests for further analyses of a recording, and where their pages are.
 import { errorMessage, fetchChecked, pause } from "./requests.js";
 
-const FOLLOW_MS = 200;
+const FOLLOW_MS = 100;
 const UNDER_WAY = ["waiting", "reading"];
 
 /** The analyses of a recording; `analysis` is the id of the shown one, `<recording>` or `<recording>.<variant>`. */
@@ -11,6 +11,8 @@ export function createAnalyses(analysis) {
   return {
     variant,
     choices: async () => (await fetchChecked(`/api/recordings/${encodeURIComponent(analysis)}/choices`)).json(),
+    /** Lets the server open the recording before options are chosen; without it, the analysis takes longer. */
+    prepare: () => sendJson("POST", `/api/recordings/${encodeURIComponent(analysis)}/choices`).catch(() => {}),
     list: async () => (await fetchChecked(`${address}/analyses`)).json(),
     request: (options, files = {}) => sendJson("POST", `${address}/analyses`, { options, files }),
     cancel: (id) => sendJson("POST", `${address}/analyses/${id}/cancel`, {}),

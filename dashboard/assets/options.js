@@ -25,6 +25,7 @@ export function showOptions(container, { analysis, awaited, store = null }) {
   const choicesBar = make("div", { className: "choices" });
   const work = make("div", { className: "analysis-work", role: "status" });
   container.replaceChildren(choicesBar, work);
+  for (const hint of ["pointerenter", "focusin"]) choicesBar.addEventListener(hint, analyses.prepare);
   let choices = {};
   let listed = { default: "", analyses: [] };
   let following = null;

@@ -78,6 +78,9 @@ class WorkerProcess:
 
     A worker that ``saves`` is never killed: ``stop`` closes its input, and it saves its work and ends by
     itself, after this process if need be.
+
+    A worker that sends ``{"done": true}`` waits for another task: the caller gives it one and calls ``run``
+    again, or calls ``end``.
     """
 
     def __init__(
@@ -117,12 +120,22 @@ class WorkerProcess:
                 start_new_session=True,
             )
         self.pid = self._process.pid
+        self._unfinished = 0
         if task is not None:
-            self.write_line(json.dumps(task))
+            self.give(task)
 
     def is_running(self) -> bool:
         """Return True until the process has ended."""
         return self._process.poll() is None
+
+    def is_stopping(self) -> bool:
+        """Return True once ``stop`` was called."""
+        return self._killer is not None
+
+    def give(self, task: dict[str, Any]) -> None:
+        """Write a task to the worker's input; ``run`` ends when all are done."""
+        self._unfinished += 1
+        self.write_line(json.dumps(task))
 
     def write_line(self, line: str) -> None:
         """Write a line to the worker's input; a worker that has ended ignores it."""
@@ -132,23 +145,36 @@ class WorkerProcess:
             self._process.stdin.flush()
 
     def run(self, on_message: Callable[[dict[str, Any]], None] = lambda _message: None) -> ProcessResult:
-        """Wait for the end, which comes after the given seconds at the latest; pass on the messages."""
+        """Wait for the end of the process, or of its tasks; pass on the messages.
+
+        The process ends after the given seconds at the latest.
+        """
         clock = threading.Timer(self._seconds or 0, self._expire)
         clock.daemon = True
         if self._seconds is not None:
             clock.start()
-        failure = ""
+        failure, is_done = "", False
         try:
             for message in self._messages():
+                if message.get("done"):
+                    self._unfinished -= 1
+                    is_done = self._unfinished == 0
+                if is_done:
+                    break
                 failure = str(message.get("failed", failure))
                 on_message(message)
         except BaseException:
             self.stop()
             raise
         finally:
-            code = self._wait()
+            code = 0 if is_done else self._wait()
             clock.cancel()
-        return ProcessResult(code, failure, self._timed_out, self._seconds, self._log)
+        return ProcessResult(code, failure, self._timed_out and not is_done, self._seconds, self._log)
+
+    def end(self) -> None:
+        """Stop the process and wait for its end."""
+        self.stop()
+        self._wait()
 
     def _messages(self) -> Iterator[dict[str, Any]]:
         """Yield the JSON objects that the worker prints, one per line, until it closes its output."""

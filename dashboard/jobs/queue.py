@@ -104,6 +104,11 @@ class Job:
 
         return process.run(note)
 
+    def release(self) -> None:
+        """Leave the process to other work: cancelling this job does not stop it any more."""
+        with self._lock:
+            self.process = None
+
     def cancel(self) -> None:
         """Stop the process, now or as soon as it is started; return at once."""
         with self._lock:

@@ -13,10 +13,11 @@ from typing import Any, TypeVar
 from dashboard.errors import Busy, NotFound
 from dashboard.jobs.process import ProcessResult, WorkerProcess, work_folder, worker_memory_bytes
 from dashboard.jobs.queue import Job, JobQueue, JobStatus, Key, Kind
+from dashboard.jobs.spare_worker import SpareWorker
 from dashboard.jobs.workers.read import Task
 from dashboard.library.catalog import UNFINISHED, Catalog, Recording
 from dashboard.library.reading_results import facts_of
-from dashboard.library.store import TEMPORARY, Store
+from dashboard.library.store import Store, split
 from dashboard.settings import Limits
 from tracekit.cli.analysis_options import Values
 
@@ -32,8 +33,11 @@ class ReadingJobs:
     the others.
     """
 
-    def __init__(self, store: Store, catalog: Catalog, queue: JobQueue, limits: Limits) -> None:
+    def __init__(
+        self, store: Store, catalog: Catalog, queue: JobQueue, spare: SpareWorker, limits: Limits
+    ) -> None:
         self._store, self._catalog, self._queue, self._limits = store, catalog, queue, limits
+        self._spare = spare
         self.kind = Kind("analysis", "Reading", limits.workers, priority=3)
 
     # The states of a recording. They live in the catalog, so that each survives a killed server:
@@ -114,20 +118,37 @@ class ReadingJobs:
 
     def _worked(self, job: Job, recording: Recording, options: Values) -> ProcessResult:
         folder = self._store.recording(recording.id)
-        path = os.fsencode(recording.path).hex() if recording.origin == "file" else ""
         folder.mkdir(mode=0o700, exist_ok=True)
         with work_folder(folder) as work:
-            process = WorkerProcess(
-                "dashboard.jobs.workers.read",
-                [str(self._store.folder), _analysis(job.key)],
-                log=folder / "worker.log",
-                task=asdict(Task(recording.name, path, work.name, options)),
-                temporary=work / TEMPORARY,
-                reports=True,
-                seconds=self._limits.job_seconds,
-                memory_bytes=worker_memory_bytes(self._limits),
-            )
-            return job.run(process, lambda status: self._note_progress(job.key, status))
+            task = self._task(job.key, recording, options, work.name)
+            process = self._waiting(job.key)
+            if process is None:
+                process = self._started(task)
+            else:
+                process.give(asdict(task))
+            result = job.run(process, lambda status: self._note_progress(job.key, status))
+            job.release()
+        self._spare.keep(recording.id, process)
+        return result
+
+    def _waiting(self, _key: Key) -> WorkerProcess | None:
+        """Return a worker that has the recording in memory: a recording that is read again is read anew."""
+        return None
+
+    def _task(self, key: Key, recording: Recording, options: Values, work: str = "") -> Task:
+        path = os.fsencode(recording.path).hex() if recording.origin == "file" else ""
+        return Task(_analysis(key), recording.name, path, work, options, self._limits.spare_bytes)
+
+    def _started(self, task: Task) -> WorkerProcess:
+        return WorkerProcess(
+            "dashboard.jobs.workers.read",
+            [str(self._store.folder)],
+            log=self._store.recording(split(task.analysis)[0]) / "worker.log",
+            task=asdict(task),
+            reports=True,
+            seconds=self._limits.job_seconds,
+            memory_bytes=worker_memory_bytes(self._limits),
+        )
 
     def _patiently(self, work: Callable[[], Result]) -> Result:
         """Return the result of work on the catalog, repeated while another program has locked it.

@@ -6,9 +6,11 @@ from collections.abc import Collection
 from typing import Any
 
 from dashboard.errors import NotFound
+from dashboard.jobs.process import WorkerProcess
 from dashboard.jobs.queue import JobQueue, Key, Kind
 from dashboard.jobs.reading import ReadingJobs
-from dashboard.library.catalog import UNFINISHED, Catalog
+from dashboard.jobs.spare_worker import SpareWorker
+from dashboard.library.catalog import UNFINISHED, Catalog, Recording
 from dashboard.library.reading_results import OF_VARIANT, facts_of
 from dashboard.library.store import Store
 from dashboard.settings import Limits
@@ -18,8 +20,10 @@ from tracekit.cli.analysis_options import Values
 class VariantJobs(ReadingJobs):
     """Makes the variants that wait in the catalog. Their states are those of a recording, and "dropped"."""
 
-    def __init__(self, store: Store, catalog: Catalog, queue: JobQueue, limits: Limits) -> None:
-        super().__init__(store, catalog, queue, limits)
+    def __init__(
+        self, store: Store, catalog: Catalog, queue: JobQueue, spare: SpareWorker, limits: Limits
+    ) -> None:
+        super().__init__(store, catalog, queue, spare, limits)
         self._variants = catalog.variants
         # Before the readings: a visitor waits for it at the page.
         self.kind = Kind("variant", "Analyzing", limits.workers, priority=1)
@@ -37,6 +41,17 @@ class VariantJobs(ReadingJobs):
     def stop(self, recording: str, variant: str) -> None:
         """End the job of a variant, and wait until nothing of it runs."""
         self._queue.cancel(lambda job: job.kind == self.kind and job.key == (recording, variant))
+
+    def prepare(self, recording: Recording, variant: str) -> None:
+        """Open a recording as its variant does, for a request that may come; return at once."""
+        if any(job.key[0] == recording.id for job in self._queue.unfinished(self.kind)):
+            return  # it has a worker already
+        key = (recording.id, variant)
+        task = self._task(key, recording, self._options(key) if variant else {})
+        self._spare.prepare(recording.id, lambda: self._started(task))
+
+    def _waiting(self, key: Key) -> WorkerProcess | None:
+        return self._spare.take(key[0])
 
     def _claim(self, running: Collection[Key]) -> Key | None:
         return self._variants.claim(running)

@@ -10,12 +10,14 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, NoReturn, TextIO
 
 from tracekit.parsers.progress import remaining
@@ -41,10 +43,40 @@ def run(main: Callable[[], int | None]) -> NoReturn:
     _end(code)
 
 
-def end_with_server() -> None:
-    """End when standard input does, from now on; the task must have been read from it before."""
+def end_with_server(on_line: Callable[[bytes], None] = lambda _line: None) -> None:
+    """End when standard input does, from now on; a task must have been read from it before.
+
+    ``on_line`` gets what the server writes further, in a thread of its own.
+    """
     signal.signal(signal.SIGTERM, _interrupt)
-    threading.Thread(target=_watch, daemon=True).start()
+    threading.Thread(target=_watch, args=(on_line,), daemon=True).start()
+
+
+def tasks() -> Iterator[dict[str, Any]]:
+    """Yield the tasks that the server writes, one after the other; sets up the process as others do."""
+    lines: SimpleQueue[bytes] = SimpleQueue()
+    lines.put(sys.stdin.buffer.readline())
+    end_with_server(lines.put)
+    limit_resources()
+    while True:
+        yield json.loads(lines.get())
+
+
+def use_temporary(folder: Path) -> None:
+    """Let libraries and tools put their temporary files into a folder, which is made."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    os.environ["TMPDIR"] = str(folder)
+    tempfile.tempdir = None  # it is looked up again
+
+
+def peak_bytes() -> int:
+    """Return the most memory that this process ever had; a great number where the system does not count."""
+    try:
+        import resource
+    except ImportError:
+        return sys.maxsize
+    unit_bytes = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit_bytes
 
 
 def limit_resources() -> None:
@@ -105,11 +137,11 @@ def _interrupt(_number: int, _frame: object) -> None:
     raise SystemExit(128 + signal.SIGTERM)
 
 
-def _watch() -> None:
-    # Nothing is expected on the input but its end, which comes when the server closes it or dies in whatever
-    # way: the kernel closes the pipes of a killed process, too.
-    while os.read(0, 1 << 12):
-        pass
+def _watch(on_line: Callable[[bytes], None]) -> None:
+    # The input ends when the server closes it or dies in whatever way: the kernel closes the pipes of a
+    # killed process, too.
+    while line := sys.stdin.buffer.readline():
+        on_line(line)
     _SERVER_ENDED.set()
     os.kill(os.getpid(), signal.SIGTERM)  # so that xctrace, if it was started, is ended in good order
     time.sleep(_GRACE_SECONDS)

@@ -7,18 +7,19 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dashboard.errors import Busy, Conflict, NotFound, TooLarge
+from dashboard.jobs.variants import VariantJobs
 from dashboard.library import packed_files
 from dashboard.library.catalog import UNFINISHED, Catalog
 from dashboard.library.names import shown_name
 from dashboard.library.reading_results import OF_VARIANT, facts_of
-from dashboard.library.store import Store
+from dashboard.library.store import Store, split
 from dashboard.library.variants import FILES, PACKED, Variant, new_variant
 from tracekit.cli.analysis_options import AnalysisOptions, Values, values_id
 from tracekit.errors import TracekitError, UsageError
@@ -38,17 +39,11 @@ class GivenFile:
 
 
 class Analyses:
-    """Requests, lists and removes variants; safe to use from several threads.
+    """Requests, lists and removes variants; safe to use from several threads."""
 
-    ``wake`` lets the jobs look for variants that wait; ``stop`` ends the job of a recording's variant and
-    returns when nothing of it runs.
-    """
-
-    def __init__(
-        self, store: Store, catalog: Catalog, wake: Callable[[], None], stop: Callable[[str, str], None]
-    ) -> None:
+    def __init__(self, store: Store, catalog: Catalog, jobs: VariantJobs) -> None:
         self._store, self._catalog, self._variants = store, catalog, catalog.variants
-        self._wake, self._stop = wake, stop
+        self._jobs = jobs
         self._lock = threading.Lock()
 
     def of(self, recording: str) -> list[Variant]:
@@ -58,6 +53,12 @@ class Analyses:
     def find(self, recording: str, variant: str) -> Variant:
         """Return a variant; raise ``NotFound``, also for one of another recording."""
         return self._variants.find(recording, variant)
+
+    def prepare(self, analysis: str) -> None:
+        """Open the recording for another analysis, which a visitor may request; return at once."""
+        recording = self._catalog.find(split(analysis)[0])
+        if recording.state == "ready" and recording.deleted is None:
+            self._jobs.prepare(recording, split(analysis)[1])
 
     def request(
         self, recording: str, values: Mapping[str, Any], files: Mapping[str, GivenFile] | None = None
@@ -106,7 +107,7 @@ class Analyses:
             else:
                 if existing.state in _AGAIN:
                     self._variants.change(recording, variant, states=_AGAIN, state="waiting", **_IDLE)
-        self._wake()
+        self._jobs.wake()
         return self._variants.find(recording, variant)
 
     def _keep_files(self, folder: Path, drafts: Path) -> None:
@@ -118,20 +119,20 @@ class Analyses:
     def opened(self, recording: str, variant: str) -> Variant:
         """Return a variant for its page; one whose results were dropped begins to be made again."""
         if self._variants.change(recording, variant, states=("dropped",), state="waiting", **_IDLE):
-            self._wake()
+            self._jobs.wake()
         return self._variants.find(recording, variant)
 
     def again(self, recording: str, variant: str) -> Variant:
         """Make a variant again that failed or was cancelled."""
         if self._variants.change(recording, variant, states=_AGAIN, state="waiting", **_IDLE):
-            self._wake()
+            self._jobs.wake()
         return self._variants.find(recording, variant)
 
     def cancel(self, recording: str, variant: str) -> None:
         """Stop making a variant; does nothing unless it waits or is being made."""
         self._variants.find(recording, variant)
         if self._variants.change(recording, variant, states=UNFINISHED, **{**_IDLE, "state": "cancelled"}):
-            self._stop(recording, variant)
+            self._jobs.stop(recording, variant)
 
     def remove(self, recording: str, variant: str) -> None:
         """Remove a variant with its results and files; if it was the default, the first analysis is again."""
@@ -139,7 +140,7 @@ class Analyses:
         if self._catalog.find(recording).default_variant == variant:
             self.set_default(recording, "")
         self._variants.remove(recording, variant)
-        self._stop(recording, variant)
+        self._jobs.stop(recording, variant)
         self._store.discard(self._store.variant(recording, variant))
         self.note_size(recording)
 
@@ -156,7 +157,7 @@ class Analyses:
         for variant in self._variants.of(recording):
             if variant.state in ("ready", *UNFINISHED):
                 self._variants.change(recording, variant.id, **{**_IDLE, "state": "dropped"})
-                self._stop(recording, variant.id)
+                self._jobs.stop(recording, variant.id)
             self._store.discard(self._store.results(variant.analysis))
 
     def note_size(self, recording: str) -> None:

@@ -17,6 +17,7 @@ from dashboard.jobs.comparisons import Comparisons
 from dashboard.jobs.downloads import Downloads
 from dashboard.jobs.queue import JobQueue, Kind
 from dashboard.jobs.reading import ReadingJobs
+from dashboard.jobs.spare_worker import SpareWorker
 from dashboard.jobs.tables import TableJobs
 from dashboard.jobs.variants import VariantJobs
 from dashboard.library.analyses import Analyses
@@ -62,13 +63,14 @@ class Library:
         # that were made meanwhile.
         self._dropping = threading.Lock()
         self.queue = JobQueue(limits.jobs)
-        self._jobs = ReadingJobs(self._store, self._catalog, self.queue, limits)
+        self.spare = SpareWorker(limits.spare_seconds)
+        self._jobs = ReadingJobs(self._store, self._catalog, self.queue, self.spare, limits)
         self.notes = PinnedNotes(lambda name: self._store.recording(split(name)[0]))
         self.downloads = Downloads(self, self.queue, limits)
         self.tables = TableJobs(self, self.queue, limits)
         self.comparisons = Comparisons(self, self._store, self.queue, limits)
-        self._variant_jobs = VariantJobs(self._store, self._catalog, self.queue, limits)
-        self.analyses = Analyses(self._store, self._catalog, self._variant_jobs.wake, self._variant_jobs.stop)
+        self._variant_jobs = VariantJobs(self._store, self._catalog, self.queue, self.spare, limits)
+        self.analyses = Analyses(self._store, self._catalog, self._variant_jobs)
         self.uploads = Uploads(self._store, self._catalog, limits, self._jobs.wake)
         try:
             self._tidy(limits)
@@ -88,6 +90,7 @@ class Library:
     def close(self) -> None:
         """Stop the workers, whose work the next start resumes, and release the lock."""
         self.queue.close()
+        self.spare.close()
         self._catalog.close()
         self._lock.release()
 
@@ -222,7 +225,7 @@ class Library:
     def purge(self, recording_id: str) -> None:
         """Remove a recording for good; a local file stays, unless it was recorded from the page."""
         self._forget(recording_id)
-        self.queue.end(recording_id)
+        self._end_work(recording_id)
         self.comparisons.forget(recording_id)
         self._store.discard(self._store.recording(recording_id))
 
@@ -240,7 +243,12 @@ class Library:
     def _end_reading(self, recording_id: str, state: str, *kinds: Kind) -> None:
         """End the reading of a recording and its jobs of these kinds, or all; it waits or is cancelled."""
         self._catalog.change(recording_id, states=UNFINISHED, state=state, stage="", progress=None, starts=0)
+        self._end_work(recording_id, *kinds)
+
+    def _end_work(self, recording_id: str, *kinds: Kind) -> None:
+        """End the jobs of a recording of these kinds, or all, and the worker that has it in memory."""
         self.queue.end(recording_id, *kinds)
+        self.spare.end(recording_id)
 
     def retry(self, recording_id: str) -> Recording:
         """Read a recording again from the start; does nothing while it waits or is being read.
@@ -250,7 +258,7 @@ class Library:
         recording = self._catalog.find(recording_id)
         if recording.state in UNFINISHED:
             return recording
-        self.queue.end(recording_id, self._jobs.kind)
+        self._end_work(recording_id, self._jobs.kind)
         self._note_file(recording)
         self.comparisons.forget(recording_id)
         self.analyses.drop(recording_id)
@@ -295,7 +303,7 @@ class Library:
                 raise Conflict(f"{recording.name} has no analysis to drop: it is not ready.")
             self._store.discard(self._store.results(recording_id))
             self.analyses.drop(recording_id)
-        self.queue.end(recording_id)
+        self._end_work(recording_id)
         self.comparisons.forget(recording_id)
         return recording.results_bytes or 0
 

@@ -1,6 +1,7 @@
 """Further analyses of a recording: what can be chosen, requests for them, and their states.
 
 GET    /api/recordings/<analysis>/choices              → the inventory of the run; {} if there is none
+POST   /api/recordings/<analysis>/choices              a visitor is about to choose → 204
 GET    /api/recordings/<id>/analyses                   → {"default", "analyses": […]}
 POST   /api/recordings/<id>/analyses                   {"options", "files": {option: {"name", "text"}}}
                                                        → 202 the analysis; {"id": ""} without options;
@@ -44,6 +45,11 @@ def register(server: Flask, library: Library) -> None:
         # Where nothing was read there is nothing to choose from: a page that waits for an analysis asks, too.
         is_read = shown.state == "ready" and not shown.is_dropped
         return _fresh(jsonify(read_inventory(library.results(recording) / INVENTORY) if is_read else {}))
+
+    @server.post("/api/recordings/<recording>/choices")
+    def prepared(recording: str) -> Response:
+        library.analyses.prepare(recording)
+        return Response(status=204)
 
     @server.get("/api/recordings/<recording>/analyses")
     def listed(recording: str) -> Response:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from dashboard.jobs import worker_process
 from dashboard.jobs.worker_process import Channel
-from dashboard.jobs.workers.read import analysed, sentence
+from dashboard.jobs.workers.failures import sentence
+from dashboard.jobs.workers.read import analysed
 from tracekit.errors import TracekitError
 
 if TYPE_CHECKING:

@@ -9,15 +9,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
-from dashboard.errors import NotFound, TooLarge
 from dashboard.jobs import worker_process
 from dashboard.jobs.worker_process import Channel
+from dashboard.jobs.workers.failures import exit_code
 from dashboard.library.inputs import inputs_of
-from tracekit.errors import TracekitError
 
 MADE = "made"
 _DRAFT = "draft"
@@ -51,26 +49,17 @@ def main(folder: str) -> int:
 
 def work(folder: Path, task: TableTask, channel: Channel) -> int:
     """Store the table, and return the exit code; a failure is sent to the server."""
-    from dashboard.jobs.workers.read import sentence
-
     path = Path(os.fsdecode(bytes.fromhex(task.path)))
-    try:
+
+    def store() -> None:
         _store(folder / _DRAFT, path, task, channel)
         (folder / _DRAFT).rename(folder / MADE)
-    except (TooLarge, NotFound) as error:
-        channel.send(failed=str(error))
-        return 1
-    except (TracekitError, MemoryError, OSError, RecursionError) as error:
-        channel.send(failed=sentence(error, task.name, path))
-        return 1
-    except Exception as error:  # noqa: BLE001 - the page shows a sentence, and the log has the traceback
-        traceback.print_exc()
-        channel.send(
-            failed=f"Reading this table of {task.name} failed because of an error in tracekit"
-            f" ({type(error).__name__}). The other tables can be opened."
-        )
-        return 1
-    return 0
+
+    def unforeseen(error: str) -> str:
+        begin = f"Reading this table of {task.name} failed because of an error in tracekit ({error})."
+        return f"{begin} The other tables can be opened."
+
+    return exit_code(store, channel, task.name, path, unforeseen)
 
 
 def _store(draft: Path, path: Path, task: TableTask, channel: Channel) -> None:

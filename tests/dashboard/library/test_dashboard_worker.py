@@ -23,7 +23,7 @@ from worker_support import EXPORT, ONE, RESULTS, Reading, Workers, left_of
 
 import tracekit
 from dashboard.errors import NotFound
-from dashboard.jobs.workers.read import sentence
+from dashboard.jobs.workers.failures import sentence
 from dashboard.library import reading_results
 from tracekit.parsers.limits import LimitError
 

@@ -232,13 +232,16 @@ class FullDisk:
     """A worker that finds no room for the rest of its results."""
 
     def __init__(self, _module: str, arguments: list[str], *, task: dict[str, Any], **_: Any) -> None:
-        folder, recording_id = arguments
-        work = Store(Path(folder)).recording(recording_id) / task["work"] / "results"
+        (folder,) = arguments
+        work = Store(Path(folder)).recording(task["analysis"]) / task["work"] / "results"
         work.mkdir(parents=True)
         (work / "view.bin.gz").write_bytes(b"half")
 
     def run(self, _on_message: object) -> ProcessResult:
         return ProcessResult(1, "x could not be read to its end: No space left on device.")
+
+    def is_running(self) -> bool:
+        return False
 
 
 def test_a_full_disk_while_making_again_leaves_nothing_half(

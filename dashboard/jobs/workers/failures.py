@@ -1,0 +1,59 @@
+"""Failures of a worker's task, as sentences for the page."""
+
+from __future__ import annotations
+
+import os
+import re
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from dashboard.jobs.worker_process import Channel
+from dashboard.library.names import one_line
+from dashboard.library.store import UPLOADED_FILE
+from tracekit.errors import InputError, TracekitError
+from tracekit.parsers.limits import RAISE_OPTION
+
+_MAX_SENTENCE_LENGTH = 1_000
+
+
+def exit_code(
+    work: Callable[[], None], channel: Channel, name: str, path: Path, unforeseen: Callable[[str], str]
+) -> int:
+    """Do a task on the recording ``name`` at ``path`` and return the exit code; send the reason of a failure.
+
+    ``unforeseen`` returns the sentence about an error in tracekit of that name.
+    """
+    try:
+        work()
+    except (TracekitError, MemoryError, OSError, RecursionError) as error:
+        channel.send(failed=sentence(error, name, path))
+        return 1
+    except Exception as error:  # noqa: BLE001 - the page shows a sentence, and the log has the traceback
+        traceback.print_exc()
+        channel.send(failed=unforeseen(type(error).__name__))
+        return 1
+    return 0
+
+
+def _for_the_page(advice: str) -> str:
+    """Return advice about command-line arguments, worded for people who add files to a page."""
+    advice = advice.replace(f"add {RAISE_OPTION}", f"analyze it on the command line with {RAISE_OPTION}")
+    return re.sub(r"\b([Nn])ame (?=the |one )", lambda match: "add " if match[1] == "n" else "Add ", advice)
+
+
+def sentence(error: BaseException, name: str, path: Path) -> str:
+    """Return the reason of a failure in words that name the recording and no folder of this machine."""
+    if isinstance(error, MemoryError):
+        return f"{name} needs more memory than a worker may use."
+    if isinstance(error, RecursionError):
+        return f"{name} is nested deeper than any recording."
+    if isinstance(error, OSError):
+        return f"{name} could not be read to its end: {error.strerror or error}."
+    text = str(error)
+    if isinstance(error, InputError) and Path(error.source).name in (path.name, UPLOADED_FILE):
+        text = f"{name}: {error.problem} {_for_the_page(error.advice)}".strip()
+    text = text.replace(f"{path / UPLOADED_FILE}/", f"{name}/")  # a file in an archive
+    for place in (f"{path}{os.sep}", str(path), f"{path.parent}{os.sep}"):
+        text = text.replace(place, "" if place.endswith(os.sep) else name)
+    return one_line(text)[:_MAX_SENTENCE_LENGTH]
