@@ -20,7 +20,8 @@ def open_source(path, progress, **_options):
         blocks = [bytes(64 << 20) for _ in range(64)]
         raise AssertionError(f"took {len(blocks)} blocks")
     time.sleep(0.25)  # progress is reported no more often
-    progress(Path(path).stat().st_size // 4, None)
+    size_bytes = Path(path).stat().st_size
+    progress(size_bytes // 4, size_bytes)
     child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(60)"])
     Path(os.environ["TMPDIR"], "scratch").write_bytes(b"x")
     (notes / f"{os.getpid()}.new").write_text(f"{os.getpid()} {child.pid}")
