@@ -28,6 +28,7 @@ from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.xml.packed import ExportFile, PackedExport
 from tracekit.parsers.xml.source import XmlFile, XmlSource
 from tracekit.parsers.xml.stream import STDIN, size_of
+from tracekit.text import shell_command
 
 if TYPE_CHECKING:
     from tracekit.xctrace.tool import Xctrace
@@ -205,6 +206,11 @@ def _open_folder(path: str, options: _Options) -> Source:
             path,
             "is an unpacked pack (browsers unpack downloads).",
             "Name the .tracekit.zip itself.",
+        )
+    if (folder / "timesync").is_dir() or folder.name.endswith(".logarchive"):
+        command = shell_command(["log", "show", "--archive", path, "--style", "ndjson", "--info", "--debug"])
+        raise InputError(
+            path, "is a log archive, which macOS alone reads.", f"Export it there: {command} > log.ndjson"
         )
     if not exports:
         raise InputError(

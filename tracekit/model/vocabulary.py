@@ -73,8 +73,14 @@ class LogKind(StrEnum):
     UNSUPPORTED = "unsupported operator"
     NOT_LOADED = "not loaded"
     """A program for the Neural Engine that could not be compiled or loaded."""
+    LOADED = "loaded"
+    """A program that the kernel's driver made for the engine: a model was loaded, which is no inference."""
 
 
+SUBSYSTEMS = frozenset(
+    ("com.apple.ane", "com.apple.coreai", "com.apple.espresso", "com.apple.metalperformanceshadersgraph")
+)
+"""Of the frameworks below Core ML and Core AI, whose lines and signposts are read."""
 LOG_KINDS: tuple[LogKind, ...] = tuple(LogKind)
 LOGGED_WITHIN_NS = 1_000_000
 """A choice: a client is woken by a request that is done and writes its line within this time."""

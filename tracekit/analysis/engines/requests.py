@@ -46,6 +46,7 @@ class LoggedRequests(Content):
 
     ``served`` and ``failed`` have one entry per window; a request without a status counts as served, because
     its signpost ended.
+    ``loaded`` counts programs that the kernel made for the engine: loads, no inferences.
     ``window_statuses`` has the statuses of a window's failures. ``processes`` are all that sent requests, the
     analysis' own first. ``refused`` and ``not_loaded`` are the analysis' own processes'.
     """
@@ -56,6 +57,7 @@ class LoggedRequests(Content):
     processes: tuple[ProcessRequests, ...]
     refused: tuple[Refusal, ...]
     not_loaded: tuple[Refusal, ...]
+    loaded: int = 0
 
     @property
     def requests(self) -> int:
@@ -100,6 +102,7 @@ def logged_requests(trace: Trace, windows: pd.DataFrame, pids: frozenset[int]) -
         _processes(trace, log[is_request], is_failed[is_request], is_target[is_request]),
         _refusals(log[(kind == LogKind.UNSUPPORTED).to_numpy(bool) & is_target]),
         _refusals(log[(kind == LogKind.NOT_LOADED).to_numpy(bool) & is_target]),
+        int((kind == LogKind.LOADED).sum()),
     )
 
 

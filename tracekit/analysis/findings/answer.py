@@ -8,12 +8,14 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from tracekit.analysis.energy import Power
+from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.placement import PLACEMENT_KINDS
 from tracekit.analysis.threads import ThreadWork
 from tracekit.model.columns import IntArray
-from tracekit.model.schemas import ANE_TABLES
+from tracekit.model.power import POWERED_TRACK
+from tracekit.model.schemas import ANE_TABLES, OS_LOG
 from tracekit.model.vocabulary import ENGINE_CODE, SERVING, Basis, Engine, Phase
 
 AnswerKind: TypeAlias = Literal[
@@ -61,6 +63,19 @@ class ModelAnswer:
 
 
 @dataclass(frozen=True)
+class LogAnswer:
+    """Content of a log that was read by itself: ``lines`` about the Neural Engine, and what they show.
+
+    ``powered_ns`` is the time in ``powered`` periods for which the kernel had the engine powered.
+    """
+
+    lines: int
+    requests: LoggedRequests
+    powered: int
+    powered_ns: int
+
+
+@dataclass(frozen=True)
 class Answer:
     """The content of the first sentences about a run.
 
@@ -73,7 +88,7 @@ class Answer:
     Engine. ``is_prepared`` is True where compiling or loading a model was measured. ``requests`` to the
     Neural Engine are in the log, of which ``failed_requests`` in ``failed_calls`` of ``calls``.
     ``without_length`` predictions were reported as moments, so that none of them is a call. ``power`` is
-    that of the whole device, None where nothing measured it.
+    that of the whole device, None where nothing measured it; ``log`` is of a log without a recording.
     """
 
     kind: AnswerKind
@@ -91,6 +106,7 @@ class Answer:
     without_length: int = 0
     threads: ThreadWork | None = None
     power: Power | None = None
+    log: LogAnswer | None = None
 
 
 def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
@@ -122,7 +138,23 @@ def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
         calls.without_length,
         analysis.thread_work,
         analysis.power,
+        _log_of(calls),
     )
+
+
+def _log_of(calls: Calls) -> LogAnswer | None:
+    trace = calls.trace
+    lines = [table.row_count or 0 for table in trace.tables if table.schema == OS_LOG]
+    if not trace.is_of_text or not lines:
+        return None
+    rows = trace.tracks[trace.tracks["name"].astype(str).str.startswith(POWERED_TRACK).to_numpy(bool)]
+    powered, powered_ns = 0, 0
+    for _, track in rows.groupby("name", observed=True):
+        times, values = track["time_ns"].to_numpy(np.int64), track["value"].to_numpy(np.float64)
+        is_on = values > 0
+        powered += int((is_on & ~np.append(False, is_on[:-1])).sum())
+        powered_ns += int(np.diff(times, append=times[-1:])[is_on].sum())
+    return LogAnswer(sum(lines), calls.analysis.requests, powered, powered_ns)
 
 
 def answer_kind(calls: Calls) -> AnswerKind:

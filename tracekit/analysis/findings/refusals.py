@@ -25,7 +25,7 @@ def failures_and_refusals(calls: Calls) -> Iterator[Finding]:
             in_calls += int(requests.failed[model.rows].sum())
             yield _failed_in_calls(calls, requests, model)
         if requests.failures > in_calls:
-            yield _failed_outside(requests, requests.failures - in_calls)
+            yield _failed_outside(calls, requests.failures - in_calls)
     if requests.refused:
         yield _refused("operators-refused", "operators-not-on-ane", requests.refused)
     if requests.not_loaded:
@@ -57,12 +57,14 @@ def _failed_in_calls(calls: Calls, requests: LoggedRequests, model: ModelCalls) 
     )
 
 
-def _failed_outside(requests: LoggedRequests, failed: int) -> Finding:
+def _failed_outside(calls: Calls, failed: int) -> Finding:
     """Return the failures that belong to no call for certain, such as those of calls at the same time."""
+    requests = calls.analysis.requests
     target = [process for process in requests.processes if process.is_target and process.failed]
     numbers = {
         "has_model": False,
         "failed": failed,
+        "has_calls": len(calls.starts) > 0,
         "calls": 0,
         "failed_calls": 0,
         "unserved_calls": 0,

@@ -19,7 +19,7 @@ from tracekit.model.composite_cells import PRIVATE
 from tracekit.model.schemas import OS_LOG, OVERLAID, SIGNPOST_EVENTS
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, IssueCounter
-from tracekit.model.vocabulary import LOG_KINDS, LogKind
+from tracekit.model.vocabulary import LOG_KINDS, SUBSYSTEMS, LogKind
 from tracekit.parsers.tables.column_values import (
     Texts,
     concat_rows,
@@ -31,11 +31,12 @@ from tracekit.parsers.tables.column_values import (
 )
 from tracekit.parsers.tables.log_messages import (
     EVALUATION,
-    SUBSYSTEMS,
     MessageForms,
 )
 from tracekit.parsers.tables.row_times import OPEN_NS, read_times
 
+PICKED = "picked"
+"""The attribute of a table whose reader has picked its lines: those without a subsystem are meant as well."""
 _TEXT_ARGUMENT = re.compile(r"%(?:\{[^}]*\})?[-+ #0]*[\d*]*(?:\.[\d*]+)?[@sS]")
 _REPEATS_NS = 5_000_000
 """The error of one request is reported by several layers within this time."""
@@ -85,7 +86,8 @@ def read_engine_log(
 
 def framework_lines(table: Table) -> Table:
     """Return the lines of the frameworks below Core ML and Core AI, the only ones that are read."""
-    is_framework = texts_of(table, "subsystem").each(lambda word: word.lower() in SUBSYSTEMS, np.bool_)
+    accepted = {*SUBSYSTEMS, ""} if PICKED in table.attributes else SUBSYSTEMS
+    is_framework = texts_of(table, "subsystem").each(lambda word: word.lower() in accepted, np.bool_)
     return replace(table, rows=table.rows[is_framework])
 
 

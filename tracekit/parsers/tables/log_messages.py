@@ -14,6 +14,9 @@ Facts and where they are from:
 * ``ANE model load has failed …`` (FluidInference/FluidAudio#121), ``ANECCompile() FAILED``
   (apple/coremltools#2758): no program for the engine, and the runtime goes on without it.
 
+* ``ANE_ProgramCreate_gated:, ZinComputeProgramMake``: the kernel's driver makes a program (dmesg, macOS 11,
+  tinygrad); ``loading error: <_ANEErrors: 0x…>``: a program prints what ``_ANEClient`` returned.
+
 A message of any other form shows nothing here; it is counted.
 """
 
@@ -27,9 +30,6 @@ import numpy.typing as npt
 from tracekit.model.composite_cells import PRIVATE
 from tracekit.model.vocabulary import LOG_KINDS, LogKind
 
-SUBSYSTEMS = frozenset(
-    ("com.apple.ane", "com.apple.coreai", "com.apple.espresso", "com.apple.metalperformanceshadersgraph")
-)
 NO_STATUS = -1
 EVALUATION = "_ANEF_MODEL_EVALUATE"
 """The signpost around one evaluation by the Neural Engine's client (sbryngelson/ane-guide)."""
@@ -43,12 +43,13 @@ _FORMS = {
     r"(?P<reason>.{1,500})"
     r'|Unsupported MIL operation "(?P<mil>[^"]{1,200})"',
     LogKind.NOT_LOADED: r"(?P<reason>ANE model load has failed|ANECCompile\(\) FAILED"
-    r"|failed to compile ANE model|ANE compilation failed)",
+    r"|failed to compile ANE model|ANE compilation failed|loading error: <_ANEErrors)",
+    LogKind.LOADED: r"ANE_ProgramCreate_gated:, ?ZinComputeProgramMake",
 }
 """Each is tried on messages that none before it fits; RE2 runs them in linear time."""
 _WITHOUT_CLAIM = (
     r"ANEProgramProcessRequestDirect\(\) for |\[CostModelFeature\]|BEGIN loadModel|END loadModel"
-    r"|Loading function '"
+    r"|Loading function '|setPowerStateGated|ANE_ProgramCreate_gated:"
 )
 """Forms that are understood, and show neither a request's end nor a refusal."""
 

@@ -72,7 +72,10 @@ def _power(table: Table, findings: IssueCounter) -> pd.DataFrame:
 def _powered(table: Table, findings: IssueCounter) -> pd.DataFrame:
     spans = read_times(table, findings)
     is_on, _ = numbers_of(spans.table, "state")
-    return _track(spans, is_on.astype(np.float64), Texts.same(POWERED_TRACK, len(spans.table)), "")
+    devices = texts_of(spans.table, "device")
+    is_single = len(devices.used()) < 2
+    names = devices.map(lambda device: POWERED_TRACK if is_single else f"{POWERED_TRACK} ({device})")
+    return _track(spans, is_on.astype(np.float64), names, "")
 
 
 def _thermal_name(label: str) -> str:

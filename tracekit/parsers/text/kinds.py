@@ -10,6 +10,7 @@ from tracekit.parsers.text.ips import IPS
 from tracekit.parsers.text.lines import TextFile, TextPlace, encoding_of
 from tracekit.parsers.text.lldb_hits import LLDB_HITS_TEXT
 from tracekit.parsers.text.lldb_text import LLDB_TEXT
+from tracekit.parsers.text.log import LOG
 from tracekit.parsers.text.power_json import POWER_JSON
 from tracekit.parsers.text.powermetrics import POWERMETRICS
 from tracekit.parsers.text.powermetrics_plist import POWERMETRICS_PLIST
@@ -28,6 +29,7 @@ KINDS: tuple[TextKind, ...] = (
     POWERMETRICS,
     POWERMETRICS_PLIST,
     POWER_JSON,
+    LOG,
 )
 """In the order in which they are tried: the first that recognises a text reads it."""
 

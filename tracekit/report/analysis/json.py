@@ -216,6 +216,7 @@ def _log(analysis: Analysis) -> dict[str, Any] | None:
         "programs_not_loaded": [
             {"reason": refusal.reason, "count": refusal.count} for refusal in requests.not_loaded
         ],
+        "programs_loaded": requests.loaded,
     }
 
 

@@ -36,7 +36,7 @@ def to_text(analysis: Analysis, layout: TextLayout = LAYOUT) -> str:
         _submissions(analysis, layout) if is_verbose else "",
         engines_text(analysis, layout, notes),
         preparing_text(analysis, layout),
-        _log(analysis, layout, notes) if is_verbose else "",
+        _log(analysis, layout, notes) if is_verbose or analysis.trace.is_of_text else "",
         _power(analysis, layout),
         counters_text(analysis, layout, notes) if is_verbose else "",
         _evidence(analysis, layout) if is_verbose else _short_evidence(analysis, layout),

@@ -114,6 +114,8 @@ def _requests_failed(diagnostic: Diagnostic) -> str:
         f" in {windows} of {plural(numbers['windows'], 'window')}"
         if windows
         else ", none of them in one window for certain"
+        if numbers["windows"]
+        else ""
     )
     return (
         f"{diagnostic.count} of {plural(numbers['requests'], 'request')} to the Neural Engine failed{where}"

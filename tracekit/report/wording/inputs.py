@@ -12,6 +12,7 @@ _KINDS = {
     "crash-text": "a crash report",
     "lldb": "a backtrace of lldb",
     "lldb-hits": "hits of breakpoints in lldb",
+    "log": "a log",
     "powermetrics": "output of powermetrics",
     "powermetrics-plist": "property lists of powermetrics",
     "power-json": "samples of power as JSON",

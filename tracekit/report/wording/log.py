@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from tracekit.analysis.engines.requests import LoggedRequests, ProcessRequests
+from tracekit.analysis.findings.answer import LogAnswer
+from tracekit.model.vocabulary import SUBSYSTEMS
 from tracekit.report.wording.diagnostics import process_text, refusal_text
 from tracekit.report.wording.verdicts import statuses_text
-from tracekit.text import plural
+from tracekit.text import format_rounded, plural
+
+_MOST_PROCESSES = 3
 
 
 def log_lines(requests: LoggedRequests) -> list[str]:
@@ -13,7 +17,46 @@ def log_lines(requests: LoggedRequests) -> list[str]:
     lines = [_process_line(process) for process in requests.processes]
     lines += [f"operator not on the Neural Engine: {refusal_text(refusal)}" for refusal in requests.refused]
     lines += [f"program not loaded: {refusal_text(refusal)}" for refusal in requests.not_loaded]
+    if requests.loaded:
+        lines.append(f"the kernel's driver made {plural(requests.loaded, 'program')}: loads, no inferences")
     return lines
+
+
+def log_sentence(log: LogAnswer) -> str:
+    """Return the sentences about a log that was read without a recording."""
+    requests = log.requests
+    parts = [_sent(process) for process in requests.processes[:_MOST_PROCESSES]]
+    left = len(requests.processes) - len(parts)
+    parts += [f"requests of {left:,} more"] if left else []
+    if requests.refused:
+        parts.append(f"{plural(sum(entry.count for entry in requests.refused), 'refusal')} of an operator")
+    if requests.not_loaded:
+        count = plural(sum(entry.count for entry in requests.not_loaded), "failure")
+        parts.append(f"{count} to compile or load a program")
+    if requests.loaded:
+        parts.append(f"{plural(requests.loaded, 'program')} made by the kernel's driver (a load)")
+    if log.powered:
+        total = format_rounded(log.powered_ns)
+        parts.append(f"power on in {plural(log.powered, 'period')}, {total} in total, of no known process")
+    if parts:
+        shown = "; ".join(parts)
+        return (
+            f"The log about the Neural Engine shows {shown}. It has no engine time, and by default not every"
+            " request."
+        )
+    if log.lines:
+        lines = f"{plural(log.lines, 'line')} about the Neural Engine"
+        return f"The log has {lines}, none of which shows a request, a load, a failure or its power."
+    names = ", ".join(sorted(SUBSYSTEMS))
+    return (
+        f"Nothing in the log is about the Neural Engine: looked for were lines of {names}, of the kernel's"
+        " H11ANEIn, and errors of ANE and E5RT."
+    )
+
+
+def _sent(process: ProcessRequests) -> str:
+    failed = f", of which {process.failed:,} failed" if process.failed else ""
+    return f"{plural(process.requests, 'request')} of {process_text(process)}{failed}"
 
 
 def _process_line(process: ProcessRequests) -> str:

@@ -12,6 +12,7 @@ from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.schemas import CORE_AI, MPS_INTERVALS
 from tracekit.model.vocabulary import Basis, Engine
 from tracekit.report.wording.findings import placement
+from tracekit.report.wording.log import log_sentence
 from tracekit.report.wording.names import engine_name, model_name
 from tracekit.report.wording.power import power_sentence
 from tracekit.report.wording.threads import threads_headline
@@ -23,6 +24,8 @@ _SHORT_NAME = 40
 
 def headline(answer: Answer) -> str:
     """Return the sentences that state first on which engine each model ran, and failures after them."""
+    if answer.log is not None and answer.kind == "no-evidence":
+        return log_sentence(answer.log)
     return f"{_engines(answer)}{_failures(answer)}"
 
 

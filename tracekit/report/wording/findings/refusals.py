@@ -20,7 +20,7 @@ def _failed(finding: Finding) -> Sentences:
     statuses = statuses_text(numbers["statuses"])
     requests = f"{plural(numbers['failed'], 'request')} to the Neural Engine failed ({statuses})"
     if not numbers["failed_calls"]:
-        title = f"{requests}, in no single call for certain."
+        title = f"{requests}, in no single call for certain." if numbers["has_calls"] else f"{requests}."
         return Sentences(title, "The runtime may return zeros without an error: check the results.")
     calls, failed_calls = numbers["calls"], numbers["failed_calls"]
     if numbers["has_model"]:

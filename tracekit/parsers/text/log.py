@@ -1,0 +1,305 @@
+"""Logs: ``log show``, ``log stream``, dmesg, and what a program printed → ``os-log`` and the engine's power.
+
+Of a million lines of a system, a few concern the Neural Engine. Markers are searched for in blocks of bytes,
+and only lines with one become text. Kept are lines of the frameworks below Core ML and Core AI by their
+subsystem, and, without a subsystem, lines of the kernel's driver and errors that frameworks print.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import chain
+
+import numpy as np
+import pandas as pd
+
+from tracekit.model.columns import PROCESSES, THREADS, categorical
+from tracekit.model.schemas import ANE_POWER_STATE, OS_LOG
+from tracekit.model.tables import Column, StackTable, Table
+from tracekit.model.trace import IssueCounter, TraceInfo
+from tracekit.model.vocabulary import SUBSYSTEMS
+from tracekit.parsers.limits import require_at_most
+from tracekit.parsers.tables.engine_log import PICKED
+from tracekit.parsers.text.lines import HEAD_BYTES, TextFile
+from tracekit.parsers.text.log_lines import LogEntry, is_json, is_log, parse_line, parse_object
+from tracekit.parsers.text.recording import TextKind, TextRecording
+
+_MARKERS = (
+    b"ANE",
+    b"E5RT",
+    b"Unsupported op ",
+    b"Unsupported MIL ",
+    *(name.removeprefix("com.").encode() for name in sorted(SUBSYSTEMS)),
+)
+_OF_ENGINE = re.compile(
+    r"H11ANE|\bANE\d: |ANE_Program|ANEProgramProcessRequestDirect|ANECCompile|_ANEErrors"
+    r"|com\.apple\.appleneuralengine|ANE model load|ANE compilation failed|failed to compile ANE model"
+    r"|ANE (?:Evaluation|Scheduling) Error|ANE inference operation|E5RT|Unsupported op (?:\d+|<private>) \("
+    r"|Unsupported MIL operation"
+)
+"""What a line without a subsystem must have to be kept."""
+_POWER = re.compile(
+    r"(?:\b(?P<device>ANE\d+): .{0,200})?setPowerStateGated(?:: (?P<state>[01])\b| - ANE sleep initiated)"
+)
+"""1 is on and 0 is off (a real log of macOS 14); "sleep initiated" is known from the driver's strings."""
+_KERNEL = "kernel"
+_MOST_LOOKED_AT = 2_000
+_MOST_ENDS = 20
+"""So many lines, or entries of JSON, are looked at for a time."""
+_ENTRIES = "lines about the Neural Engine"
+_BACKWARDS_NS = 10**9
+"""A choice: threads write their lines a little out of order."""
+_COLUMNS = (
+    Column("time", "Timestamp", "event-time", "int"),
+    Column("thread", "Thread", "thread", "thread"),
+    Column("process", "Process", "process", "process"),
+    Column("message-type", "Message Type", "event-type", "text"),
+    Column("subsystem", "Subsystem", "subsystem", "text"),
+    Column("category", "Category", "category", "text"),
+    Column("message", "Message", "string", "text"),
+)
+_STATE_COLUMNS = (
+    Column("start", "Start", "start-time", "int"),
+    Column("duration", "Duration", "duration", "int"),
+    Column("state", "State", "uint64", "int"),
+    Column("device", "Device", "string", "text"),
+)
+
+
+@dataclass
+class _Log:
+    """The entries that are kept, and what is needed of the others: the first and the last moment."""
+
+    entries: list[LogEntry] = field(default_factory=list)
+    first: LogEntry | None = None
+    last: LogEntry | None = None
+    lines: int = 0
+    damaged: int = 0
+
+    def add(self, entry: LogEntry) -> None:
+        """Keep an entry if it concerns the Neural Engine."""
+        if entry.subsystem:
+            if entry.subsystem.lower() not in SUBSYSTEMS:
+                return
+        elif _OF_ENGINE.search(entry.message) is None:
+            return
+        self.entries.append(entry)
+
+
+def _read(file: TextFile) -> Iterator[TextRecording]:
+    """Yield the log as one recording, which may hold no line about the Neural Engine."""
+    log = _Log()
+    blocks = file.line_blocks()
+    first = next(blocks, b"")
+    head = first[:HEAD_BYTES].decode(errors="replace").lstrip("\ufeff \t\r\n")
+    if is_json(head):
+        _read_objects(chain([first], blocks), log, file, is_array=head.startswith("["))
+    else:
+        _read_lines(chain([first], blocks), log, file)
+    yield _recording(file, log)
+
+
+def _marked(block: bytes, begin: bytes, end: bytes) -> list[tuple[int, int]]:
+    """Return the places of the pieces between ``begin`` and ``end`` that have a marker, in order."""
+    places: dict[int, int] = {}
+    for marker in _MARKERS:
+        position = block.find(marker)
+        while position >= 0:
+            start = block.rfind(begin, 0, position)
+            start = 0 if start < 0 else start + len(begin)
+            stop = block.find(end, position)
+            places[start] = stop = len(block) if stop < 0 else stop
+            position = block.find(marker, stop)
+    return sorted(places.items())
+
+
+def _read_lines(blocks: Iterator[bytes], log: _Log, file: TextFile) -> None:
+    # The entry that a further line of a message continues: the nearest before it.
+    head: LogEntry | None = None
+    for block in blocks:
+        log.lines += block.count(b"\n") + (not block.endswith(b"\n"))
+        log.first = log.first or _first_entry(block)
+        seen = 0
+        for start, stop in _marked(block, b"\n", b"\n"):
+            line = block[start:stop].decode(errors="replace")
+            entry = parse_line(line)
+            head = entry or _entry_before(block, start, seen) or head
+            seen = start
+            log.add(entry or (head.continued(line) if head else LogEntry(None, line.rstrip("\r"))))
+        require_at_most(file.name, len(log.entries), file.limits.cells // 40, _ENTRIES)
+        head = _entry_before(block, len(block), seen) or head
+    log.last = head
+
+
+def _first_entry(block: bytes) -> LogEntry | None:
+    lines = block[: 1 << 18].split(b"\n")[:_MOST_LOOKED_AT]
+    entries = (parse_line(line.decode(errors="replace")) for line in lines)
+    return next((entry for entry in entries if entry is not None), None)
+
+
+def _entry_before(block: bytes, stop: int, floor: int) -> LogEntry | None:
+    """Return the last entry that begins at ``floor`` or later, and before ``stop``."""
+    for _ in range(_MOST_LOOKED_AT):
+        if stop <= floor:
+            return None
+        start = block.rfind(b"\n", floor, stop - 1) + 1 or floor
+        entry = parse_line(block[start:stop].decode(errors="replace"))
+        if entry is not None:
+            return entry
+        stop = start
+    return None
+
+
+def _read_objects(blocks: Iterator[bytes], log: _Log, file: TextFile, *, is_array: bool) -> None:
+    """Read entries as JSON: one per line, or, in an array, each on lines of its own between ``},{``."""
+    begin, end = (b"\n},{", b"\n}") if is_array else (b"\n", b"\n")
+    waiting = b""
+    for block in blocks:
+        text = waiting + block.replace(b"\r\n", b"\n")
+        cut = text.rfind(begin) if is_array else len(text)
+        _read_pieces(text[: max(cut, 0)], log, begin, end)
+        waiting = text[max(cut, 0) :]
+        require_at_most(file.name, len(log.entries), file.limits.cells // 40, _ENTRIES)
+    _read_pieces(waiting, log, begin, end)
+
+
+def _read_pieces(text: bytes, log: _Log, begin: bytes, end: bytes) -> None:
+    log.lines += text.count(b'"eventMessage"')
+    for start, stop in _marked(text, begin, end):
+        entry = _piece(text[start:stop])
+        if entry is None:
+            log.damaged += 1
+        else:
+            log.add(entry)
+    ends = text[: 1 << 18].split(begin)[:_MOST_ENDS], text[-(1 << 18) :].split(begin)[-_MOST_ENDS:]
+    first, last = ([entry for piece in pieces if (entry := _piece(piece)) is not None] for pieces in ends)
+    log.first = log.first or next(iter(first), None)
+    log.last = last[-1] if last else log.last
+
+
+def _piece(text: bytes) -> LogEntry | None:
+    """Return the entry of a piece, which may lack the braces around it."""
+    content = text.decode(errors="replace").strip(" \t\r\n[]{},")
+    return parse_object(f"{{{content}}}")
+
+
+def _recording(file: TextFile, log: _Log) -> TextRecording:
+    issues = IssueCounter()
+    entries = log.entries
+    stamped = [entry for entry in (log.first, *entries, log.last) if entry and entry.time_ns is not None]
+    times = [entry.time_ns or 0 for entry in stamped if entry.is_uptime == stamped[0].is_uptime]
+    origin_ns, end_ns = (min(times), max(times)) if times else (0, 0)
+    text = "lines of the log that do not concern the Neural Engine, and were not read: {n}"
+    issues.add("info", "log-lines-unrelated", text, max(log.lines - len(entries), 0))
+    placed = [
+        entry.time_ns - origin_ns
+        if entry.time_ns is not None and origin_ns <= entry.time_ns <= end_ns
+        else None
+        for entry in entries
+    ]
+    text = "entries of the log that cannot be read: {n}"
+    issues.add("warning", "log-entries-damaged", text, log.damaged)
+    text = "lines of the log without a time; they count from the log's start: {n}"
+    issues.add("warning", "log-lines-without-time", text, placed.count(None))
+    moments = np.array([moment or 0 for moment in placed], np.int64)
+    known = np.array([moment for moment in placed if moment is not None], np.int64)
+    text = "places where the clock of the log goes backwards by more than a second: {n}"
+    issues.add("warning", "log-clock-backwards", text, int((np.diff(known) < -_BACKWARDS_NS).sum()))
+    tables = [_log_table(entries, moments)]
+    states = _state_table(entries, moments, end_ns - origin_ns)
+    tables += [states] if len(states) else []
+    is_wall_clock = bool(stamped) and not stamped[0].is_uptime
+    offset_s = next((entry.utc_offset_s for entry in stamped if entry.utc_offset_s is not None), None)
+    info = TraceInfo(
+        file.name,
+        LOG.name,
+        start=_iso(origin_ns, offset_s) if is_wall_clock else "",
+        duration_ns=end_ns - origin_ns,
+    )
+    return TextRecording(info, tuple(tables), issues.issues())
+
+
+def _log_table(entries: list[LogEntry], moments: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Table:
+    threads: dict[tuple[int, str, int, str], int] = {}
+    processes: dict[tuple[int, str], int] = {}
+    thread, process = np.full(len(entries), -1, np.int32), np.full(len(entries), -1, np.int32)
+    for row, entry in enumerate(entries):
+        if entry.pid >= 0 or entry.process:
+            process[row] = processes.setdefault((entry.pid, entry.process), len(processes))
+        if entry.tid >= 0:
+            key = (entry.tid, "", entry.pid, entry.process)
+            thread[row] = threads.setdefault(key, len(threads))
+    texts = {
+        "message-type": [entry.message_type for entry in entries],
+        "subsystem": [entry.subsystem for entry in entries],
+        "category": [entry.category for entry in entries],
+        "message": [entry.message for entry in entries],
+    }
+    rows = pd.DataFrame(
+        {
+            "time": pd.array(moments, "Int64"),
+            "thread": thread,
+            "process": process,
+            **{name: _category(values) for name, values in texts.items()},
+        }
+    )
+    return Table(
+        OS_LOG,
+        _COLUMNS,
+        rows,
+        pd.DataFrame(list(threads), columns=list(THREADS.required)).astype(dict(THREADS.required)),
+        pd.DataFrame(list(processes), columns=list(PROCESSES.required)).astype(dict(PROCESSES.required)),
+        StackTable.empty(),
+        attributes={PICKED: "yes"},
+    )
+
+
+def _category(values: list[str]) -> pd.Categorical:
+    names = {name: code for code, name in enumerate(dict.fromkeys(values))}
+    return categorical(np.array([names[value] for value in values], np.int32), list(names))
+
+
+def _state_table(
+    entries: list[LogEntry], moments: np.ndarray[tuple[int], np.dtype[np.int64]], end_ns: int
+) -> Table:
+    """Return when the kernel had each engine powered; a state holds to its device's next line, or the end."""
+    rows: dict[str, list[tuple[int, int]]] = {}
+    for entry, moment in zip(entries, moments.tolist(), strict=True):
+        match = _POWER.search(entry.message) if entry.process == _KERNEL else None
+        if match:
+            rows.setdefault(match["device"] or "", []).append((moment, int(match["state"] or 0)))
+    starts, durations, states, devices = [], [], [], []
+    for device, changes in rows.items():
+        changes.sort(key=lambda change: change[0])
+        following = [moment for moment, _ in changes[1:]] + [max(end_ns, changes[-1][0])]
+        for (moment, state), until in zip(changes, following, strict=True):
+            starts.append(moment)
+            durations.append(until - moment)
+            states.append(state)
+            devices.append(device)
+    frame = pd.DataFrame(
+        {
+            "start": pd.array(starts, "Int64"),
+            "duration": pd.array(durations, "Int64"),
+            "state": pd.array(states, "Int64"),
+            "device": _category(devices),
+        }
+    )
+    return Table(
+        ANE_POWER_STATE, _STATE_COLUMNS, frame, THREADS.empty(), PROCESSES.empty(), StackTable.empty()
+    )
+
+
+def _iso(epoch_ns: int, utc_offset_s: int | None) -> str:
+    """Return the wall clock with its zone; without one where the log states none."""
+    zone = UTC if utc_offset_s is None else timezone(timedelta(seconds=utc_offset_s))
+    seconds, fraction_ns = divmod(epoch_ns, 10**9)
+    moment = datetime.fromtimestamp(seconds, zone).replace(microsecond=fraction_ns // 1000)
+    text = moment.isoformat(timespec="microseconds")
+    return text if utc_offset_s is not None else text[:26]
+
+
+LOG = TextKind("log", is_log, _read)

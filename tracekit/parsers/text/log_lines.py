@@ -1,0 +1,185 @@
+"""Entries of a log: the forms in which ``log show``, ``log stream``, dmesg and NSLog begin a line.
+
+    default   2024-03-26 10:31:41.803180-0700 0x4a46a  Default  0x0  0  0  kernel: (Sender) [subsystem:…] …
+    compact   2024-03-26 10:31:41.803 Df kernel[0:4a46a] (Sender) [subsystem:…] …
+    syslog    2024-03-26 10:31:41.803180-0700  localhost kernel[0]: (Sender) [subsystem:…] …
+    NSLog     2023-09-27 17:10:08.236 Python[13813:192227] …
+    dmesg     [54476.282258]: …                                       seconds since the system was started
+    JSON      {"timestamp": "2024-03-26 10:31:41.803180-0700", "eventMessage": …, "processID": …}
+
+default, NSLog and dmesg are from real files; compact and syslog from published excerpts; the names in JSON
+from programs that read it. A line of none of these forms continues the message before it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+from pathlib import PurePosixPath
+from typing import Any
+
+_STAMP = (
+    r"(?P<second>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9}))?\d*"
+    r"(?P<zone>Z|[+-]\d\d:?\d\d)?"
+)
+_FORMS = tuple(
+    re.compile(form)
+    for form in (
+        _STAMP
+        + r"\s+0x(?P<tid>[0-9a-f]{1,16})\s+(?P<type>[A-Z]\w*)\s+0x[0-9a-f]+\s+(?P<pid>\d{1,9})\s+\d+\s+"
+        r"(?P<process>[^:]*(?::(?! )[^:]*)*): (?P<message>.*)",
+        _STAMP + r" (?P<type>Df|Db|De|In|Er|Ft|I|E|F|A|S|D) +(?P<process>[^\[]*)\[(?P<pid>\d{1,9}):"
+        r"(?P<tid>[0-9a-f]{1,16})\] (?P<message>.*)",
+        _STAMP + r" (?P<process>[^\[]*)\[(?P<pid>\d{1,9}):(?P<decimal_tid>\d{1,19})\] (?P<message>.*)",
+        _STAMP + r"\s+\S+ (?P<process>[^\[]*)\[(?P<pid>\d{1,9})\]: (?P<message>.*)",
+        r"\[ *(?P<uptime>\d{1,10}\.\d{1,9})\]: (?P<message>.*)",
+    )
+)
+_SENDER = re.compile(
+    r"(?:<\w+>:? )?(?:\((?P<sender>[^()]{1,200})\) )?(?:<\w+>:? )?"
+    r"(?:\[(?P<subsystem>[\w-]+(?:\.[\w-]+)+)(?::(?P<category>[^\]]{0,200}))?\] )?"
+)
+_HEADINGS = re.compile(
+    r"^(?:Filtering the log data using |Timestamp +(?:Thread +Type +Activity|Ty +Process\[|\(process\)\[))",
+    re.MULTILINE,
+)
+_STDERR = re.compile(
+    r"^(?:E5RT[: ]|ANE model load has failed|ANE (?:Evaluation|Scheduling) Error"
+    r"|Error Domain=com\.apple\.appleneuralengine )",
+    re.MULTILINE,
+)
+"""What frameworks print to a program's standard error, without a time."""
+_MOST_CHARACTERS = 4_000
+"""A choice: the known forms stand at the beginning of a message."""
+_SECOND_NS = 10**9
+_KERNEL = "kernel"
+
+
+@dataclass(frozen=True)
+class LogEntry:
+    """One entry. ``time_ns`` counts from 1970, or from the system's start (``is_uptime``); None is unknown.
+
+    Without a zone (``utc_offset_s`` is None), the time is that of the place, counted as if it were UTC.
+    """
+
+    time_ns: int | None
+    message: str
+    process: str = ""
+    pid: int = -1
+    tid: int = -1
+    subsystem: str = ""
+    category: str = ""
+    message_type: str = ""
+    utc_offset_s: int | None = None
+    is_uptime: bool = False
+
+    def continued(self, line: str) -> LogEntry:
+        """Return an entry of the same moment and process for a further line of a message."""
+        return replace(self, message=line[:_MOST_CHARACTERS])
+
+
+def is_log(head: str) -> bool:
+    """Recognise a log by its first characters."""
+    if is_json(head):
+        return True
+    if head.lstrip("\ufeff \t\r\n")[:1] in ("<", "{", "["):
+        return parse_line(head.lstrip("\ufeff \t\r\n").partition("\n")[0]) is not None
+    return (
+        _HEADINGS.search(head) is not None
+        or _STDERR.search(head) is not None
+        or any(parse_line(line) is not None for line in head.splitlines()[:200])
+    )
+
+
+def is_json(head: str) -> bool:
+    """Recognise the entries of ``log`` as JSON, one per line or in an array."""
+    return head.lstrip("\ufeff \t\r\n[")[:1] == "{" and ('"eventMessage"' in head or '"traceID"' in head)
+
+
+def parse_line(line: str) -> LogEntry | None:
+    """Return the entry that a line begins; None for one that continues a message."""
+    if not line[:1].isdigit() and line[:1] != "[":
+        return None
+    line = line.rstrip("\r\n")[: 2 * _MOST_CHARACTERS]
+    match = next((match for form in _FORMS if (match := form.match(line))), None)
+    if match is None:
+        return None
+    groups = match.groupdict()
+    message = groups["message"]
+    sender = _SENDER.match(message)
+    subsystem, category = (sender[name] or "" for name in ("subsystem", "category")) if sender else ("", "")
+    text = message[sender.end() :] if sender else message
+    if groups.get("uptime"):
+        time_ns = round(float(groups["uptime"]) * _SECOND_NS)
+        return LogEntry(time_ns, text[:_MOST_CHARACTERS], _KERNEL, 0, is_uptime=True)
+    moment = _moment(groups["second"], groups["zone"] or "")
+    if moment is None:
+        return None
+    time_ns, offset_s = moment
+    decimal = groups.get("decimal_tid")
+    tid = int(decimal) if decimal else int(groups.get("tid") or "-1", 16)
+    return LogEntry(
+        time_ns + int((groups["fraction"] or "0").ljust(9, "0")),
+        text[:_MOST_CHARACTERS],
+        groups["process"].strip(),
+        int(groups["pid"]),
+        tid if tid < 2**63 else -1,
+        subsystem,
+        category,
+        groups.get("type") or "",
+        offset_s,
+    )
+
+
+def parse_object(text: str) -> LogEntry | None:
+    """Return the entry that a JSON object is; None for any other text, or an object without a message."""
+    try:
+        entry = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    message = entry.get("eventMessage") if isinstance(entry, dict) else None
+    if not isinstance(message, str):
+        return None
+    stamp = re.match(_STAMP, _text(entry, "timestamp"))
+    moment = _moment(stamp["second"], stamp["zone"] or "") if stamp else None
+    fraction = int((stamp["fraction"] or "0").ljust(9, "0")) if stamp else 0
+    return LogEntry(
+        None if moment is None else moment[0] + fraction,
+        message[:_MOST_CHARACTERS],
+        PurePosixPath(_text(entry, "processImagePath")).name,
+        _number(entry, "processID"),
+        _number(entry, "threadID"),
+        _text(entry, "subsystem"),
+        _text(entry, "category"),
+        _text(entry, "messageType"),
+        moment[1] if moment else None,
+    )
+
+
+def _text(entry: Mapping[str, Any], name: str) -> str:
+    value = entry.get(name)
+    return value[:_MOST_CHARACTERS] if isinstance(value, str) else ""
+
+
+def _number(entry: Mapping[str, Any], name: str) -> int:
+    value = entry.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else -1
+
+
+@lru_cache(maxsize=4096)
+def _moment(second: str, zone: str) -> tuple[int, int | None] | None:
+    """Return nanoseconds since 1970 and the offset of the zone; None for a moment that no calendar has."""
+    offset_s = None
+    if zone:
+        digits = zone[1:].replace(":", "") or "0000"
+        offset_s = (int(digits[:2]) * 3600 + int(digits[2:]) * 60) * (-1 if zone[0] == "-" else 1)
+    try:
+        local = datetime.fromisoformat(f"{second}+00:00")
+    except ValueError:
+        return None
+    seconds = int(local.timestamp()) - (offset_s or 0)
+    return (seconds * _SECOND_NS, offset_s) if 0 <= seconds < 2**33 else None
