@@ -1,4 +1,4 @@
-"""Logs as text: every style says the same, lines of others are counted, and damage never becomes evidence."""
+"""Logs as text: every style gives the same, lines of others are counted, and damage never becomes evidence."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def issue_codes(trace: Trace) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_every_style_says_the_same(tmp_path: Path, style: str) -> None:
+def test_every_style_gives_the_same(tmp_path: Path, style: str) -> None:
     trace = opened(tmp_path, written(style, *ENTRIES))
     assert lines(trace) == [
         (750_000_000, "request", 0, "", 812),
