@@ -347,3 +347,14 @@ def test_a_system_without_work_on_the_neural_engine_or_the_gpu_shows_none():
     assert len(analysis.windows) == 0
     ml = trace.samples[analysis.labels.is_ml]
     assert set(trace.threads.iloc[ml["thread_id"]]["process"]) == {"mediaanalysisd"}
+
+
+@real
+def test_a_whole_system_without_ml_has_no_engine(tmp_path):
+    text = (DUMPS / "spindump_ventura_shutdownstall.txt").read_text(errors="replace")
+    begin = text.index("Process:          mediaanalysisd")
+    trace = trace_of_text(tmp_path, text[:begin] + text[text.index("Process:", begin + 8) :])
+    analysis = tracekit.analyze(trace)
+    assert {total.engine for total in analysis.engine_totals if total.weight} == {"OTHER", "UNKNOWN"}
+    assert not analysis.labels.is_ml.any()
+    assert len(set(trace.threads["pid"])) == 11

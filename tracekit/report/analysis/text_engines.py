@@ -138,5 +138,5 @@ def _meaning(engine: Engine) -> str:
         Engine.RUNTIME: "ML runtime, engine not visible",
         Engine.GRAPHICS: "Metal without an ML caller",
         Engine.OTHER: "no ML frame on the stack",
-        Engine.UNKNOWN: "no stack, or no symbols to go by",
+        Engine.UNKNOWN: "no whole stack with symbols",
     }.get(engine, "")
