@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,7 @@ def test_images_give_frames_uuid_and_load_address_and_are_no_evidence(tmp_path: 
 
 def test_symbols_name_the_frames_of_a_report(tmp_path: Path) -> None:
     image = {"base": LOADED, "size": 0x10000, "uuid": UUID_OF_APP.lower(), "name": "App", "arch": "arm64"}
-    frames = [{"imageOffset": offset, "imageIndex": 0} for offset in range(0, 0x10000, 4)]
+    frames = [{"imageOffset": offset, "imageIndex": 0} for offset in range(0, 0x10000, 16)]
     path = tmp_path / "report.ips"
     path.write_text(ips(threads=[{"frames": frames}], usedImages=[image]))
     names = set(open_trace(path, symbols=[dsym(tmp_path)]).stacks.frames["symbol"])
@@ -209,7 +210,7 @@ def test_a_key_of_registers_is_no_symbol(tmp_path: Path) -> None:
 
 def test_the_thread_that_caused_a_hang_is_not_called_crashed(tmp_path: Path) -> None:
     text = ips(threads=[{"frames": []}, {"frames": [], "triggered": True}]).replace('"309"', '"298"')
-    assert [thread.state for thread in threads_of(read_text(tmp_path, text))] == ["", "Reported"]
+    assert [thread.state for thread in threads_of(read_text(tmp_path, text))] == ["", "Triggered"]
 
 
 def test_an_exception_backtrace_of_json_is_shown_and_not_counted(tmp_path: Path) -> None:
@@ -310,6 +311,25 @@ def test_a_text_cut_in_a_frame_keeps_what_it_has(tmp_path: Path) -> None:
     cut = TEXT[: TEXT.index("[inlined]")]
     assert [thread.samples for thread in threads_of(read_text(tmp_path, cut))] == [0, 1, 1]
     assert [thread.samples for thread in threads_of(read_text(tmp_path, cut.encode("utf-16")))] == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Process: a" + " " * 30_000 + "b",
+        "Thread 1 name: " + " " * 30_000 + "Dispatch queue",
+        "0   A   0x0000000000001000 f" + " (" * 15_000,
+        "0   A   0x0000000000001000 f" + " + 1" * 8_000 + " x",
+        "0   A" + " " * 30_000 + "B",
+        "0x1 - 0x2 A" + " (" * 10_000,
+        "Thread 1" + " A" * 15_000 + ":",
+    ],
+)
+def test_long_lines_take_linear_time(tmp_path: Path, line: str) -> None:
+    text = f"Exception Type: E\nBinary Images:\n{line}\n" * 20 + "Thread 0:\n0  A  0x0000000000001000 f + 1\n"
+    began = time.process_time()
+    read_text(tmp_path, text)
+    assert time.process_time() - began < 1
 
 
 REAL_JSON = ("ips_SYM_AppleJson.ips", "ips_v2_hang_fixture.ips", "ips_v2_swift_forced_unwrap_fixture.ips")

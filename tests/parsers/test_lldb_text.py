@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,24 @@ def test_another_process_is_another_run(tmp_path: Path) -> None:
 def test_a_text_of_lldb_without_a_backtrace_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"is a text of lldb without a backtrace\. Pause the program"):
         read_text(tmp_path, "(lldb) image dump symtab Espresso\n[    0]  1 Code 0x1 f\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Thread 1" + " Queue : a" * 3_000 + "x(",
+        "#0  0x0000000184e8e3e8 in " + "a at b:" * 4_000,
+        "[  0] 42FD89F7-30BE-3AC5-A40A-4C1A99438DFB 0x0000000100000000 /a" + " " * 30_000 + "b",
+        "frame #0: 0x01 A`" + "f(a(" * 7_000,
+        "frame #0: 0x01 A`f" + " at x" * 6_000 + " [opt" * 10,
+        "thread #1: tid = 0x1, 0x01 " + "a, " * 10_000,
+        "thread #1, " + "name = '" * 4_000,
+    ],
+)
+def test_long_lines_take_linear_time(tmp_path: Path, line: str) -> None:
+    began = time.process_time()
+    read_text(tmp_path, "(lldb) bt\n" + f"{line}\n" * 20 + "frame #0: 0x01 A`f\n")
+    assert time.process_time() - began < 1
 
 
 def test_the_real_text(shared: Path) -> None:

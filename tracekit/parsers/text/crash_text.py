@@ -22,6 +22,7 @@ from tracekit.parsers.text.frame_text import crash_symbol
 from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.pause import (
     MOST_ADDRESS,
+    MOST_LINE,
     Image,
     Pause,
     PausedFrame,
@@ -40,10 +41,10 @@ _HEAD_TITLE = re.compile(
     r"^(?:Incident Identifier|Exception Type|Triggered by Thread|Crashed Thread): ", re.MULTILINE
 )
 _FIELD = re.compile(r"^([A-Za-z][A-Za-z/ ]{2,30}):[ \t]+(\S.*)$")
-_PROCESS = re.compile(r"^(.*?)\s*(?:\[(\d{1,9})\])?$")
+_PID = re.compile(r"\[(\d{1,9})\]$")
 _NAME = re.compile(r"^Thread (\d{1,9}) name:[ \t]*(.*)$")
 _THREAD = re.compile(r"^Thread (\d{1,9})(?: ([A-Z]\w{0,20}))?:(?::[ \t]*(.*)|[ \t]*(.*))$")
-_QUEUE = re.compile(r"(?:^|\s+)Dispatch queue:[ \t]*(.*)$")
+_QUEUE = re.compile(r"(?:^|\s)Dispatch queue:[ \t]*(.*)$")
 _THROWS = re.compile(r"^_*(?:exceptionPreprocess|objc_exception_throw|cxa_throw)|\[NSException |_NSRaise")
 _STATE = re.compile(r"^Thread \d{1,9} crashed with ")
 _IMAGE = re.compile(r"^\s*0x([0-9a-fA-F]{1,16})\s*-\s*0x([0-9a-fA-F]{1,16})\s+(\S.*)$")
@@ -67,6 +68,7 @@ class CrashText:
 
     def add(self, line: str) -> None:
         """Read a line; one of no known form is ignored."""
+        line = line[:MOST_LINE]
         if self._in_images and (match := _IMAGE.match(line)):
             self.pause.images.append(_image(match, _CODE_TYPES.get(self._code_type, "")))
         elif self._add_frame(line):
@@ -133,8 +135,10 @@ class CrashText:
                 "Get the whole report, with its threads.",
             )
         self.pause.images += _vendor_images(self.fields)
-        process = _PROCESS.match(self.fields.get("Process", ""))
-        process_name, pid = (process[1], int(process[2] or -1)) if process else ("", -1)
+        process = self.fields.get("Process", "")
+        number = _PID.search(process)
+        process_name = (process[: number.start()] if number else process).strip()
+        pid = int(number[1]) if number else -1
         for thread in self.pause.threads:
             thread.pid, thread.process = pid, process_name
         info = TraceInfo(
@@ -152,7 +156,7 @@ class CrashText:
 
 def culprit_issues(pause: Pause, reason: str) -> tuple[Issue, ...]:
     """Return the thread because of which the report was written, and why, as an issue."""
-    culprits = [thread for thread in pause.threads if thread.state in ("Crashed", "Reported")]
+    culprits = [thread for thread in pause.threads if thread.state in ("Crashed", "Triggered")]
     if not culprits:
         return ()
     because = f": {reason}" if reason else ""

@@ -52,7 +52,7 @@ def lldb_symbol(text: str) -> tuple[str, str, str, int, bool]:
     of arguments are cut off: they are the program's data, and no part of a name.
     """
     text, is_inlined = _without_flags(text.strip())
-    text, file, line = _without_lldb_place(text)
+    text, file, line = without_lldb_place(text)
     binary, backtick, symbol = text.partition("`")
     if not backtick:
         return _OFFSET.sub("", text), "", file, line, is_inlined
@@ -73,7 +73,7 @@ def _without_flags(text: str) -> tuple[str, bool]:
     return text, is_inlined
 
 
-def _without_lldb_place(text: str) -> tuple[str, str, int]:
+def without_lldb_place(text: str) -> tuple[str, str, int]:
     """Return the text without ``at file:line:column``, the file and the line."""
     before, separator, place = text.rpartition(" at ")
     match = _AT_PLACE.match(place) if separator else None

@@ -163,7 +163,7 @@ def _threads(
         yield PausedThread(
             _number(thread.get("id"), _MOST_THREAD_ID),
             thread_name(number, _text(thread.get("name")), _text(thread.get("queue"))),
-            ("Crashed" if is_crash else "Reported") if is_culprit else "",
+            ("Crashed" if is_crash else "Triggered") if is_culprit else "",
             [_frame(frame, images) for frame in thread.get("frames", [])],
             pid=pid,
             process=process,

@@ -20,9 +20,17 @@ from dataclasses import dataclass, field
 
 from tracekit.errors import InputError
 from tracekit.model.trace import TraceInfo
-from tracekit.parsers.text.frame_text import lldb_symbol
+from tracekit.parsers.text.frame_text import lldb_symbol, without_lldb_place
 from tracekit.parsers.text.lines import TextFile
-from tracekit.parsers.text.pause import Image, Pause, PausedFrame, PausedThread, thread_name, uuid_of
+from tracekit.parsers.text.pause import (
+    MOST_LINE,
+    Image,
+    Pause,
+    PausedFrame,
+    PausedThread,
+    thread_name,
+    uuid_of,
+)
 from tracekit.parsers.text.recording import TextKind, TextRecording
 
 _HEAD = re.compile(
@@ -31,12 +39,11 @@ _HEAD = re.compile(
     re.MULTILINE,
 )
 _THREAD = re.compile(r"^\s{0,16}(?:\* )?\s{0,16}thread #(\d{1,9})(?:[:,](.*)|\s*)$")
-_XCODE_THREAD = re.compile(
-    r"^Thread (\d{1,9})(?: (?!Queue)(.*?))?(?: Queue ?: (.*?))?(?: \((?:serial|concurrent|\d+)\))?:?\s*$"
-)
+_XCODE_THREAD = re.compile(r"^Thread (\d{1,9})(?:[: ](.*))?$")
+_XCODE_QUEUE = re.compile(r"(?:^| )Queue ?: ")
+_XCODE_KIND = re.compile(r" \((?:serial|concurrent|\d{1,9})\)$")
 _FRAME = re.compile(r"^\s{0,16}(?:\* )?\s{0,16}frame #(\d{1,9}): ?(?:0x([0-9a-fA-F]{1,16})(?:\s|$))?(.*)$")
 _XCODE_FRAME = re.compile(r"^#(\d{1,9})\s+0x([0-9a-fA-F]{1,16}) in (.*)$")
-_XCODE_SYMBOL = re.compile(r"^(.*?)(?: \(\))?(?: at (\S.*):(\d{1,9}))?$")
 _TID = re.compile(r"\btid = (?:0x([0-9a-fA-F]{1,15})|(\d{1,18}))")
 _NAME = re.compile(r"\bname = '([^']*)'")
 _QUEUE = re.compile(r"\bqueue = '([^']*)'")
@@ -44,7 +51,7 @@ _STOP = re.compile(r"\bstop reason = (.*)$")
 _LEAF = re.compile(
     r"(?:^|, )\s*0x([0-9a-fA-F]{1,16}) ([^`,]+`.*?)(?:, (?:name|queue|stop reason|activity) = .*)?$"
 )
-_IMAGE = re.compile(r"^\[\s*\d{1,9}\] ([0-9A-Fa-f-]{36}) 0x([0-9a-fA-F]{1,16}) (\S.*?)\s*$")
+_IMAGE = re.compile(r"^\[\s*\d{1,9}\] ([0-9A-Fa-f-]{36}) 0x([0-9a-fA-F]{1,16}) (\S.*)$")
 _PROCESS = re.compile(r"^Process (\d{1,9}) (?:stopped|launched|resuming)\b(?:: '([^']*)' \((\w+)\))?")
 
 
@@ -65,23 +72,25 @@ class _Session:
 
     def add(self, line: str) -> None:
         """Read a line; one of no known form (a prompt, a source line, a register) is ignored."""
+        line = line[:MOST_LINE]
         if match := _FRAME.match(line):
             self._add_frame(int(match[1]), int(match[2] or "0", 16), *lldb_symbol(match[3]))
         elif match := _XCODE_FRAME.match(line):
-            symbol = _XCODE_SYMBOL.match(match[3])
-            assert symbol is not None  # matches every text
-            self._add_frame(
-                int(match[1]), int(match[2], 16), "", symbol[1], symbol[2] or "", int(symbol[3] or -1), False
-            )
+            symbol, file, place = without_lldb_place(match[3].strip())
+            symbol = symbol.removesuffix(" ()")
+            self._add_frame(int(match[1]), int(match[2], 16), "", symbol, file, place, False)
         elif match := _THREAD.match(line):
             self._begin(match[1], match[2] or "")
         elif line.startswith("Thread ") and (match := _XCODE_THREAD.match(line)):
             self._end()
-            self._described = -1, thread_name(match[1], match[2] or "", match[3] or "")
+            described = _XCODE_KIND.sub("", (match[2] or "").rstrip(": "))
+            name, queue = [*_XCODE_QUEUE.split(described, maxsplit=1), ""][:2]
+            self._described = -1, thread_name(match[1], name.strip(), queue.strip())
             self._thread = PausedThread(*self._described)
         elif match := _IMAGE.match(line):
-            name = match[3].rpartition("/")[2]
-            self.pause.images.append(Image(name, match[3], uuid_of(match[1]), self.arch, int(match[2], 16)))
+            path = match[3].rstrip()
+            name = path.rpartition("/")[2]
+            self.pause.images.append(Image(name, path, uuid_of(match[1]), self.arch, int(match[2], 16)))
         elif match := _PROCESS.match(line):
             self.pid = int(match[1])
             self.process = (match[2] or self.process).rpartition("/")[2]

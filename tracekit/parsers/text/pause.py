@@ -17,6 +17,8 @@ from tracekit.model.tables import Table
 from tracekit.parsers.text.stack_counts import StackCounts
 
 MOST_ADDRESS = 2**64 - 1
+MOST_LINE = 32_000
+"""A choice: characters of a line that are read; C++ templates have names of some thousands."""
 _TIME = re.compile(
     r"(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?)(?: ?(Z)| ?([+-]\d{2}):?(\d{2}))?\s*$"
 )
