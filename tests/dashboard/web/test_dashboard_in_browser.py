@@ -32,7 +32,10 @@ def test_from_the_command_to_a_zoomed_timeline(running: Running, tab: Any) -> No
     assert tab.locator("h1").inner_text() == "fallback-midway-ios27"
     assert VERDICT in tab.locator("#verdict").inner_text()
     assert "384 of 384 samples" in tab.locator("#toolbar").inner_text()
+    assert tab.locator("#windows-live tbody tr").count() == 0  # made when its tab is opened
+    tab.locator("#tab-calls").click()
     assert tab.locator("#windows-live tbody tr").count() == 12
+    tab.locator("#tab-summary").click()
     tab.locator(".timeline-scroll").focus()
     for _ in range(3):
         tab.keyboard.press("w")

@@ -42,7 +42,6 @@ export function createWindowsTable(container, view, store, choose) {
     table.refresh();
     if (selected >= 0) table.reveal(selected);
   };
-  follow();
   return { refresh: follow };
 }
 
