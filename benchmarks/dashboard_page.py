@@ -166,13 +166,18 @@ def opened(browser: Browser, address: str) -> Iterator[Page]:
     tab = browser.new_page(viewport=_SIZE)  # type: ignore[arg-type]
     try:
         tab.goto(address)
-        first = tab.evaluate(_STANDS, [f"{_BLURRED}, {_UNSUMMED}", _PATIENCE_MS])
-        if isinstance(first, str):
-            raise SystemExit(f"The page of {address} does not stand after a minute; it has: {first}")
-        tab.evaluate("(first) => (window.first = first)", first)
+        tab.evaluate("(first) => (window.first = first)", until_it_stands(tab))
         yield tab
     finally:
         tab.close()
+
+
+def until_it_stands(tab: Page) -> float:
+    """Wait until a page is ready and waits for nothing; return that time since its navigation began."""
+    stood = tab.evaluate(_STANDS, [f"{_BLURRED}, {_UNSUMMED}", _PATIENCE_MS])
+    if isinstance(stood, str):
+        raise SystemExit(f"The page of {tab.url} does not stand after a minute; it has: {stood}")
+    return float(stood)
 
 
 def _first(browser: Browser, address: str, _steps: int) -> Figures:

@@ -152,6 +152,7 @@ export function showOptions(container, { analysis, awaited, store = null }) {
 
   return {
     ready,
+    prepare: analyses.prepare,
     /** Requests the present analysis with other options; a failure is shown in the bar. */
     analyseWith: (changed) => attempt(() => start({ ...withoutCalls(options()), ...changed }))(),
     /** Requests an analysis with these options alone. */
@@ -172,7 +173,8 @@ export function showOptions(container, { analysis, awaited, store = null }) {
 export function callsButton(row, optionsBar) {
   if (row.kind !== "signposts") return null;
   const onclick = () => optionsBar()?.useSignposts(row.label);
-  return make("button", { type: "button", className: "use-calls", onclick, "aria-label": `${row.label}: use as calls` }, "use as calls");
+  const onpointerenter = () => optionsBar()?.prepare();
+  return make("button", { type: "button", className: "use-calls", onclick, onpointerenter, "aria-label": `${row.label}: use as calls` }, "use as calls");
 }
 
 /** Where the first analysis failed there is no bar: follows the one that the address names. */

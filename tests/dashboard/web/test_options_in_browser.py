@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from browser_support import barriers
 from dashboard_support import PATIENCE_MS, SAMPLES, Running, Serve, eventually, opened
+from library_support import wait_for
 
 SIGNPOST = "org.example.SampleApp/PointsOfInterest/Inference"
 
@@ -35,11 +36,17 @@ def test_another_run_and_a_lane_as_the_calls(serve: Serve, tab: Any, two_runs: P
     served = serve(two_runs)
     opened(tab, served.address)
     first = tab.url
+    # The pointer on the options lets the server open the recording; the analysis is made by that worker.
+    assert served.library.spare.take(served.library.recordings()[0].id) is None
+    tab.get_by_role("button", name="Run 1").hover()
+    wait_for(lambda: served.library.spare._process is not None)
+    prepared = served.library.spare._process
     tab.get_by_role("button", name="Run 1").click()
     tab.get_by_label("Run", exact=True).select_option("2")
     assert barriers(tab, axe) == []
     tab.get_by_role("button", name="Analyze", exact=True).click()
     variant_shown(tab, "Run 2")
+    assert served.library.spare._process is prepared
     assert "run 2" not in tab.locator("#issues").inner_text()  # nothing warns of another run: it was chosen
     # The lane of signposts becomes the calls, of the same run.
     tab.get_by_role("button", name="use as calls").click()
