@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from trace_support import CALL, MS, trace_of
 from tracekit.analysis import Analysis, analyze
 from tracekit.analysis.chips import chip_of, macos_of
 from tracekit.analysis.energy import CallEnergy
+from tracekit.load import open_trace
 from tracekit.model.columns import TRACKS
 from tracekit.model.power import TRACK_OF_RAIL
 from tracekit.model.tables import TableInfo
@@ -51,17 +53,17 @@ def of_rail(analysis: Analysis, rail: str = "ANE", model: str = "Net") -> CallEn
 
 
 BACK_TO_BACK = [(20.0 * number, 20.0 * number + 19) for number in range(50)]
-"""50 calls of 19 ms, a millisecond apart: 1 s, of which the run ends 1 ms earlier."""
+"""50 calls of 19 ms, a millisecond apart. The first is cold: the run of the others is from 20 to 999 ms."""
 
 
 def test_the_energy_of_samples_inside_a_run_is_divided_by_its_calls() -> None:
-    # Samples of 100 ms from 50 ms: nine lie wholly inside of 0 to 999 ms, and the tenth does not.
+    # Samples of 100 ms from 50 ms: nine lie wholly inside of the run, and the tenth does not.
     analysis = priced(BACK_TO_BACK, [1000.0] * 12, begin=50)
     entry = of_rail(analysis)
     assert (entry.samples, entry.runs, entry.missing) == (9, 1, "")
-    assert entry.calls == pytest.approx(50 * 900 / 999)
+    assert entry.calls == pytest.approx(49 * 900 / 979)
     # 1 W for 900 ms are 900 mJ.
-    assert entry.energy_mj == pytest.approx(900 / (50 * 900 / 999))
+    assert entry.energy_mj == pytest.approx(900 / (49 * 900 / 979))
     text = analysis.to_text()
     assert (
         "Net: 20 mJ for the Neural Engine per call (inferred: the device's energy in samples that lie wholly inside"
@@ -77,8 +79,8 @@ def test_the_energy_of_samples_inside_a_run_is_divided_by_its_calls() -> None:
 def test_a_pause_ends_a_run() -> None:
     halves = [call for call in BACK_TO_BACK if not 480 <= call[0] < 560]
     entry = of_rail(priced(halves, [1000.0] * 10))
-    # 0-499 and 560-999 ms without 480-560: samples 0-100 … 300-400, and 600-700 … 800-900.
-    assert (entry.samples, entry.runs) == (7, 2)
+    # 20-479 and 560-999 ms: samples 100-200 … 300-400, and 600-700 … 800-900.
+    assert (entry.samples, entry.runs) == (6, 2)
 
 
 def test_the_accuracy_of_the_times_makes_the_runs_shorter() -> None:
@@ -89,10 +91,10 @@ def test_the_accuracy_of_the_times_makes_the_runs_shorter() -> None:
 def test_samples_longer_than_the_run_price_nothing() -> None:
     analysis = priced(BACK_TO_BACK, [1000.0, 1000.0], step=1000, begin=-500)
     entry = of_rail(analysis)
-    assert (entry.energy_mj, entry.missing, entry.longest_run_ns) == (None, "long-samples", 999 * MS)
+    assert (entry.energy_mj, entry.missing, entry.longest_run_ns) == (None, "long-samples", 979 * MS)
     assert (
         "Net: the energy of a call is not known: no sample (1.00 s) lies inside of a run of calls (the longest:"
-        " 999 ms)" in " ".join(analysis.to_text().split())
+        " 979 ms)" in " ".join(analysis.to_text().split())
     )
 
 
@@ -142,6 +144,24 @@ def test_windows_that_are_no_single_calls_have_no_energy() -> None:
     power = analyze(trace, windows="run").power
     assert power is not None
     assert power.calls == ()
+
+
+def test_power_laid_over_a_recording_prices_its_calls(tmp_path: Path) -> None:
+    # Samples of 10 ms and 1.5 W: a call takes 1.5 W for as long as passes from one to the next.
+    sample = Path(__file__).resolve().parents[2] / "sample_traces" / "coreai-thirteen-regions-macos27"
+    moments = [f"2026-01-01T12:00:00.{10 * number:03d}000+00:00" for number in range(1, 60)]
+    power = tmp_path / "power.json"
+    power.write_text("".join(f'{{"timestamp": "{moment}", "ane_power": 1.5}}\n' for moment in moments))
+    analysis = analyze(open_trace(sample, overlays=[power]))
+    windows = analysis.window_rows.iloc[1:]  # the first call is cold
+    pitch_s = (windows["end_ns"].max() - windows["start_ns"].min()) / len(windows) / 1e9
+    entry = of_rail(analysis, model="Scene")
+    assert entry.energy_mj == pytest.approx(1500 * pitch_s)
+    assert entry.runs == 1
+    assert {finding.kind for finding in analysis.findings} == {
+        finding.kind for finding in analyze(open_trace(sample)).findings
+    }, "power changes no other answer"
+    assert analysis.headline == analyze(open_trace(sample)).headline
 
 
 def test_two_files_of_power_price_nothing() -> None:

@@ -205,8 +205,9 @@ class _Runs:
 
 
 def _runs(calls: Calls, number: int) -> _Runs:
-    """Return the runs of calls of one model; a call of another model during or between them ends a run."""
+    """Return the runs of warm calls of one model; any other call during or between them ends a run."""
     is_own = calls.model_of == number
+    is_own &= ~calls.first | bool(calls.first[is_own].all())
     order = np.argsort(calls.starts[is_own], kind="stable")
     starts, ends = calls.starts[is_own][order], calls.ends[is_own][order]
     other_starts, other_ends = np.sort(calls.starts[~is_own]), np.sort(calls.ends[~is_own])

@@ -162,6 +162,8 @@ class Table(Content):
         return f"<Table {printable(self.schema)}, run {self.run}: {counts}>"
 
 
+PICKED = "picked"
+"""The attribute of a log whose reader picked its lines: those without a subsystem count too."""
 NOT_COUNTED = -1
 """As a number of rows: the input holds the table, which was not opened."""
 

@@ -13,7 +13,8 @@ import pandas as pd
 from tracekit.errors import UsageError
 from tracekit.model.columns import ENGINE_LOG, METRICS, THREAD_STATES, BoolArray, IntArray, with_missing
 from tracekit.model.content import Content
-from tracekit.model.tables import CoreType, StackTable, TableInfo
+from tracekit.model.schemas import TEXT_TABLES
+from tracekit.model.tables import PICKED, CoreType, StackTable, TableInfo
 from tracekit.text import plural, printable
 
 Severity: TypeAlias = Literal["info", "warning", "error"]
@@ -89,8 +90,6 @@ class RunInfo:
     process_names: frozenset[str] = frozenset()
 
 
-_OF_INSTRUMENTS = ("xctrace-xml", "trace-bundle", "pack")
-"""Values of ``TraceInfo.kind``."""
 RUNNING_ONLY = frozenset({"deep-copy", "microstackshots"})
 """Kinds of texts that sample threads while they run; the others count waiting threads as well."""
 STANDARD_INPUT = "standard input"
@@ -178,7 +177,8 @@ class Trace(Content):
     @property
     def is_of_text(self) -> bool:
         """True where another tool than Instruments wrote the input, which has none of its tables."""
-        return self.info.kind not in _OF_INSTRUMENTS or not self.has_timeline
+        of_text = (table.schema in TEXT_TABLES or PICKED in table.attributes for table in self.tables)
+        return not self.has_timeline or (bool(self.tables) and all(of_text))
 
     @property
     def has_durations(self) -> bool:

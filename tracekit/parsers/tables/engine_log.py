@@ -17,7 +17,7 @@ import pandas as pd
 from tracekit.model.columns import ENGINE_LOG, BoolArray, IntArray, categorical, texts_at
 from tracekit.model.composite_cells import PRIVATE
 from tracekit.model.schemas import OS_LOG, OVERLAID, SIGNPOST_EVENTS
-from tracekit.model.tables import Table
+from tracekit.model.tables import PICKED, Table
 from tracekit.model.trace import Issue, IssueCounter
 from tracekit.model.vocabulary import LOG_KINDS, SUBSYSTEMS, LogKind
 from tracekit.parsers.tables.column_values import (
@@ -35,8 +35,6 @@ from tracekit.parsers.tables.log_messages import (
 )
 from tracekit.parsers.tables.row_times import OPEN_NS, read_times
 
-PICKED = "picked"
-"""The attribute of a table whose reader has picked its lines: those without a subsystem are meant as well."""
 _TEXT_ARGUMENT = re.compile(r"%(?:\{[^}]*\})?[-+ #0]*[\d*]*(?:\.[\d*]+)?[@sS]")
 _REPEATS_NS = 5_000_000
 """The error of one request is reported by several layers within this time."""

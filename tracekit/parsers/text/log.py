@@ -18,11 +18,10 @@ import pandas as pd
 
 from tracekit.model.columns import PROCESSES, THREADS, categorical
 from tracekit.model.schemas import ANE_POWER_STATE, OS_LOG
-from tracekit.model.tables import Column, StackTable, Table
+from tracekit.model.tables import PICKED, Column, StackTable, Table
 from tracekit.model.trace import IssueCounter, TraceInfo
 from tracekit.model.vocabulary import SUBSYSTEMS
 from tracekit.parsers.limits import require_at_most
-from tracekit.parsers.tables.engine_log import PICKED
 from tracekit.parsers.text.lines import HEAD_BYTES, TextFile
 from tracekit.parsers.text.log_lines import LogEntry, is_json, is_log, parse_line, parse_object
 from tracekit.parsers.text.recording import TextKind, TextRecording
