@@ -5,13 +5,15 @@ import { formatDuration } from "/report-assets/numbers.js";
 import { createAnalyses } from "./analysis_requests.js";
 import { createOptionsDialog, SOURCE_NAMES } from "./options_dialog.js";
 
+/** Counted stacks of a text have no times, so that nothing can begin or end a call. */
+const hasTimes = (choices) => choices.samples_source !== "stack-counts";
 /** The choices of the bar: name, text where nothing is chosen, the options that it stands for, and when it is of use. */
 const OPTION_CHOICES = [
   ["Run", (choices) => `${choices.run ?? 1}`, ["run"], (choices) => choices.runs?.length > 1],
   ["Process", () => "all", ["process"], (choices) => choices.processes?.length > 1],
   ["Thread", () => "all", ["thread"], (choices) => choices.threads?.length > 1],
   ["Samples", (choices) => choices.samples_source || "none", ["samples"], (choices) => choices.samples?.length > 1],
-  ["Calls from", () => "automatic", ["windows", "window-signpost", "window", "windows-csv"], () => true],
+  ["Calls from", () => "automatic", ["windows", "window-signpost", "window", "windows-csv"], hasTimes],
   ["Symbols", () => "", ["symbols"], () => false],
   ["Laid over", () => "", ["with"], () => false],
   ["Moved by", () => "", ["offset"], () => false],
@@ -95,7 +97,7 @@ export function showOptions(container, { analysis, awaited, store = null }) {
 
   /** It is there without a selection too: the bar, and all that is below it, keeps its place. */
   function rangeButton() {
-    if (!store) return [];
+    if (!store || !hasTimes(choices)) return [];
     const { range } = store.state;
     const isChosen = range !== null && range.isDone !== false;
     const text = isChosen ? `${Math.floor(range.from)}ns-${Math.ceil(range.to)}ns` : "";

@@ -26,7 +26,9 @@ export async function showRecording(element) {
     const view = fetchResult(`${address}/view`, (response) => response.arrayBuffer());
     view.catch(() => {}); // reported below, once the sections are shown
     const report = await fetchSections(`${address}/sections`);
-    const own = [sectionOf("timeline", "Timeline", make("p", { className: "note no-script" }, "Loading …")), sectionOf("samples", "Samples"), sectionOf("tables", "Tables"), sectionOf("symbols", "Symbols"), sectionOf("overlays", "Laid over"), make("section", { id: "notes", "aria-labelledby": "notes-heading" })];
+    const isTimeless = report.some(({ id }) => id === "threads"); // samples without times: nothing is drawn over time
+    const timed = [sectionOf("timeline", "Timeline", make("p", { className: "note no-script" }, "Loading …")), sectionOf("samples", "Samples"), make("section", { id: "notes", "aria-labelledby": "notes-heading" })];
+    const own = [...(isTimeless ? [] : timed), sectionOf("tables", "Tables"), sectionOf("symbols", "Symbols"), sectionOf("overlays", "Laid over")];
     const bench = createWorkbench(document.getElementById("bench"), [...report, ...own]);
     showHeadline(document.getElementById("headline"), report);
     const read = readView(await view);
@@ -44,10 +46,10 @@ export async function showRecording(element) {
     showFileSection(document.getElementById("symbols"), "symbols", options.analyseWithFile);
     showFileSection(document.getElementById("overlays"), "with", options.analyseWithFile);
     addEventListener(SERVER_IS_BACK, () => source.retry());
-    showSampleList(document.getElementById("samples"), { address, view: read, store });
+    if (!isTimeless) showSampleList(document.getElementById("samples"), { address, view: read, store });
     const drawn = createDrawnLanes({ address, source, store, announce: (text) => (status.textContent = text) });
     showTables(document.getElementById("tables"), { address, store, drawn });
-    showCounters(document.getElementById("counters"), address);
+    if (!isTimeless) showCounters(document.getElementById("counters"), address);
   } catch (error) {
     showProblem(error);
   }

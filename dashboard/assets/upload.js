@@ -6,7 +6,7 @@ import { Refused, sendItems, totalBytes, uploadKey } from "./slices.js";
 import { storedUploads, showUnfinished } from "./unfinished.js";
 
 const HINT =
-  "A .trace, zipped (right-click, Compress) or as a folder; an xctrace export (.xml, .xml.gz) or a folder of them; a tracekit pack.";
+  "A .trace, zipped (right-click, Compress) or as a folder; an xctrace export (.xml, .xml.gz) or a folder of them; a tracekit pack; a crash report, a spindump or another text.";
 
 const UPLOAD_POLL_MS = 2000;
 

@@ -4,7 +4,7 @@ import { createSplitter } from "./splitter.js";
 
 /** Tabs from left to right: the id, the name, and the ids of their sections in order. */
 const TABS = [
-  ["summary", "Summary", ["verdict", "findings", "notes", "engines", "latency", "submissions", "counters"]],
+  ["summary", "Summary", ["verdict", "findings", "notes", "threads", "engines", "latency", "submissions", "counters"]],
   ["calls", "Calls", ["windows"]],
   ["calltree", "Call tree", ["calltree"]],
   ["flame", "Flame graph", ["flame"]],
@@ -29,8 +29,8 @@ export function createWorkbench(container, sections) {
   const body = make("div", { className: "panels" }, ...tabs.map(({ element }) => element));
   const lower = make("div", { className: "bench-lower" }, bar, body);
   const splitter = createSplitter();
-  const upper = make("div", { className: "bench-upper" }, timeline);
-  container.append(make("div", { className: "bench-main" }, upper, splitter.element, lower), inspector);
+  const upper = timeline ? [make("div", { className: "bench-upper" }, timeline), splitter.element] : [];
+  container.append(make("div", { className: "bench-main" }, ...upper, lower), inspector);
 
   function connect(store, page) {
     page.timelineHeight = roomFor;
@@ -52,7 +52,7 @@ export function createWorkbench(container, sections) {
     });
     matchMedia(WIDE).addEventListener("change", show);
     beside.value = store.state.beside;
-    splitter.connect(store);
+    if (timeline) splitter.connect(store);
     show();
   }
 

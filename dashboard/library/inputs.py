@@ -14,12 +14,14 @@ from tracekit.errors import InputError
 from tracekit.parsers.bundle.container import is_archive, is_bundle_folder
 
 HEAD_BYTES = 512
+TEXT_HEAD_BYTES = 64 << 10
+"""The beginning of a file by which its kind is decided; that of an archive or an export takes 512 bytes."""
 _TAR_MAGIC_OFFSET = 257
 _MAGIC = ((b"PK\x03\x04", "zip"), (b"\x1f\x8b", "gzip"), (b"BZh", "bzip2"), (b"\xfd7zXZ\x00", "xz"))
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _READABLE_INPUTS = (
-    "Add a .trace (a folder, a zip or a tar), a pack (.tracekit.zip), or what xctrace exported (XML, gzip, or"
-    " a zip of these)."
+    "Add a .trace (a folder, a zip or a tar), a pack (.tracekit.zip), what xctrace exported (XML, gzip, or"
+    " a zip of these), or a text such as a crash report, a spindump or an output of sample."
 )
 _MAX_FILES = 200_000
 
@@ -36,16 +38,27 @@ def kind_of(head: bytes) -> str:
     return "xml" if head.replace(b"\0", b"").lstrip().startswith(b"<") else ""
 
 
-def refuse_unknown(name: str, head: bytes) -> None:
-    """Raise ``InputError`` for a file that begins like none of the formats that tracekit reads."""
+def refuse_unknown(name: str, head: bytes, path: Path | None = None) -> None:
+    """Raise ``InputError`` for a file that begins like none of the formats that tracekit reads.
+
+    A text of another tool is recognised by more of it, for which the file at ``path`` is read.
+    """
     if not head:
         raise InputError(
             name,
             "is empty. Some browsers send a .trace as an empty file, because it is a folder.",
             "Zip it (in the Finder: right-click, Compress) and upload the zip.",
         )
-    if not kind_of(head):
+    if not kind_of(head) and not (path is not None and _is_text(path)):
         raise InputError(name, "is no recording, whatever its name says.", _READABLE_INPUTS)
+
+
+def _is_text(path: Path) -> bool:
+    # Readers of texts take half a second to import: the server needs them for such a file only.
+    from tracekit.parsers.text.kinds import recognise
+    from tracekit.parsers.text.lines import TextPlace
+
+    return recognise(TextPlace(str(path), path.name)) is not None
 
 
 def head_of(path: Path) -> bytes:

@@ -385,7 +385,7 @@ def _resolved(path: Path) -> Path:
         place = path.expanduser().resolve(strict=True)
         mode = place.stat().st_mode
         if stat.S_ISREG(mode):
-            refuse_unknown(shown, head_of(place))
+            refuse_unknown(shown, head_of(place), place)
         elif not stat.S_ISDIR(mode):
             raise InputError(shown, "is neither a file nor a folder.", "Name a .trace or an export.")
     except FileNotFoundError:

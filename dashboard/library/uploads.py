@@ -24,7 +24,7 @@ from io import BytesIO
 from dashboard.errors import Conflict, NoSpace, NotFound, TooLarge
 from dashboard.library import slices
 from dashboard.library.catalog import Catalog, Recording, new_recording
-from dashboard.library.inputs import HEAD_BYTES, head_of, refuse_unknown
+from dashboard.library.inputs import TEXT_HEAD_BYTES, head_of, refuse_unknown
 from dashboard.library.names import check_paths, shown_name
 from dashboard.library.slices import Plan, Readable
 from dashboard.library.store import UPLOADED_FILE, Store, new_id
@@ -172,7 +172,7 @@ class Uploads:
             if self._store.free_bytes() < length + self._limits.free_disk_bytes:
                 raise self._disk_full()
             reached = self._write(upload_id, plan, current, stream, length)
-            if current < min(HEAD_BYTES, plan.size_bytes) <= reached:
+            if current < min(TEXT_HEAD_BYTES, plan.size_bytes) <= reached:
                 self._check_kind(upload_id, plan)
         return reached
 
@@ -190,7 +190,8 @@ class Uploads:
         if plan.folder:
             return
         try:
-            refuse_unknown(plan.name, head_of(self._store.upload(upload_id) / "input" / UPLOADED_FILE))
+            path = self._store.upload(upload_id) / "input" / UPLOADED_FILE
+            refuse_unknown(plan.name, head_of(path), path)
         except InputError:
             self._forget(upload_id)
             raise

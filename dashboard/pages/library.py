@@ -260,7 +260,7 @@ def row(recording: Recording, deleted: bool, is_recorded: bool, original: str = 
             _number(
                 "Length", format_duration(recording.duration_ns) if is_ready and recording.duration_ns else ""
             ),
-            _number("Calls", f"{recording.windows:,}" if is_ready else ""),
+            _number("Calls", f"{recording.windows:,}" if is_ready and recording.windows else ""),
             _number("Recorded", minute_text(recording.recorded) if recording.recorded else ""),
             _number("Added", minute_text(recording.added)),
             html.Td(html.Div(_actions(recording, deleted, is_recorded), className="actions")),

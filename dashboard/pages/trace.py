@@ -114,7 +114,7 @@ def facts(recording: Recording) -> str:
         printable(recording.device),
         printable(recording.system),
         format_duration(recording.duration_ns) if recording.duration_ns else "",
-        *(f"{count:,} {name if count != 1 else name[:-1]}" for count, name in counts),
+        *(f"{count:,} {name if count != 1 else name[:-1]}" for count, name in counts if count),
     ]
     return " · ".join(part for part in parts if part)
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 from thread_support import ELSEWHERE, ON_ANE, ON_CPU, SERVICE, Thread, text_trace
+from trace_support import trace_of
+from view_support import view_of
 
 import tracekit
 from tracekit.analysis import Analysis
@@ -115,3 +117,35 @@ def test_markdown_has_the_threads_and_no_measured_column(counted: Analysis) -> N
     assert "| Main (0x1) | 413 | 100 % | ANE | wait |" in text
     assert "| engine | host samples | phases |" in text
     assert not TIMES.search(text)
+
+
+def test_the_report_has_threads_in_the_place_of_what_needs_times(counted: Analysis) -> None:
+    text = counted.to_html()
+    sections = re.findall(r'<section id="([^"]*)"', text)
+    assert sections == [
+        *("verdict", "findings", "threads", "engines", "calltree", "flame", "stacks"),
+        *("evidence", "recording", "issues"),
+    ]
+    markup = re.sub(r"<(script|style)\b.*?</\1>", "", text, flags=re.DOTALL)
+    assert "E5RT::Ops::AneInferenceOperation::ExecuteSync() in Espresso" in markup
+    assert not TIMES.search(markup)
+    assert "busy (measured)" not in markup
+
+
+def test_a_name_in_the_threads_of_the_report_is_escaped() -> None:
+    text = tracekit.analyze(text_trace(Thread("<script>alert(1)</script>", ON_ANE))).to_html()
+    assert "<script>alert(1)" not in text
+    assert "&lt;script&gt;alert(1)" in text
+
+
+def test_the_view_of_a_page_counts_samples_per_row_and_has_no_axis(counted: Analysis) -> None:
+    view = view_of(counted)
+    assert view.header["timeless"] is True
+    assert view.header["duration_ns"] == 1
+    assert view.header["windows"]["count"] == 0
+    assert sorted(view.arrays[view.header["samples"]["number"]].tolist()) == [87, 413, 500, 1000]
+    assert [lane["samples"] for lane in view.header["lanes"]] == [413, 87, 1000, 500]
+
+
+def test_a_recording_has_no_section_of_threads() -> None:
+    assert 'id="threads"' not in tracekit.analyze(trace_of([(0, "main", None)])).to_html()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from browser_support import barriers
 from page_support import settled
+from thread_support import ELSEWHERE, ON_ANE, Thread, text_trace
 
 import tracekit
 from tracekit.analysis.result import Analysis
@@ -144,3 +145,17 @@ def test_written_pages_are_accessible(opened: Any, axe: str) -> None:
         compare_page.to_html(compare([base], [new]), base, new),
     ):
         assert barriers(shown(opened, text), axe) == []
+
+
+def test_a_page_without_times_has_threads_a_call_tree_and_a_filter(opened: Any, axe: str) -> None:
+    analysis = tracekit.analyze(
+        text_trace(Thread("Main", ON_ANE, 413), Thread("Other", ELSEWHERE, 1000), kind="sample")
+    )
+    tab = shown(opened, page.to_html(analysis), viewport={"width": 390, "height": 844})
+    assert tab.locator("#timeline, #windows, #latency, #inspector, #notes").count() == 0
+    assert tab.locator("#toolbar .controls button").all_inner_texts() == ["?"]
+    assert "1,413 of 1,413 samples" in tab.locator("#toolbar").inner_text()
+    tab.locator("#toolbar input").fill("engine:ane")
+    tab.locator("#toolbar", has_text="413 of 1,413 samples").wait_for()
+    assert "413 samples" in tab.locator("#calltree").inner_text()
+    assert barriers(tab, axe) == []

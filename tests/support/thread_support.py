@@ -53,3 +53,27 @@ def text_trace(*threads: Thread, name: str = "dump.txt", kind: str = "lldb") -> 
         process, pid = processes.pop()
         info = TraceInfo(name, kind, process=process, pid=pid)
     return trace_of(source_of(name, kind, [TextRecording(info, (counts.table(),))]), None)
+
+
+SAMPLE_TEXT = """Analysis of sampling MyApp (pid 412) every 1 millisecond
+Process:         MyApp [412]
+Date/Time:       2026-10-03 03:46:21.144 -0500
+OS Version:      macOS 26.6.2 (25G83)
+Report Version:  7
+----
+
+Call graph:
+    500 Thread_101   DispatchQueue_1: com.apple.main-thread  (serial)
+    + 500 main  (in MyApp) + 96  [0x103faa8bc]
+    +   413 -[MLModel predictionFromFeatures:error:]  (in CoreML) + 8  [0x1a0000008]
+    +   ! 413 E5RT::Ops::AneInferenceOperation::ExecuteSync()  (in Espresso) + 16  [0x1b0000010]
+    +   !   413 semaphore_wait_trap  (in libsystem_kernel.dylib) + 8  [0x191000008]
+    +   87 draw()  (in MyApp) + 12  [0x103faa900]
+    500 Thread_102: worker
+    + 500 __workq_kernreturn  (in libsystem_kernel.dylib) + 8  [0x191000108]
+
+Total number in stack (recursive counted multiple, when >=5):
+
+Sort by top of stack, same collapsed (when >= 5):
+        __workq_kernreturn  (in libsystem_kernel.dylib)        500
+"""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from browser_support import barriers
 from dashboard_support import FALLBACK, Serve, Served, eventually, opened
+from thread_support import SAMPLE_TEXT
 
 WORKER = "SampleApp (0x5a3a)"
 
@@ -202,3 +204,20 @@ def test_hostile_names_in_the_inspector_are_text(serve: Serve, tab: Any) -> None
     tab.locator("#inspector", has_text="‹202e›").wait_for()
     assert tab.locator("#inspector img").count() == 0
     assert "This sample has no stack." in inspected(tab)
+
+
+def test_a_text_without_times_fills_the_window_with_its_tabs(serve: Serve, tab: Any, tmp_path: Path) -> None:
+    text = tmp_path / "MyApp.sample.txt"
+    text.write_text(SAMPLE_TEXT)
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    opened(tab, serve(text).address)
+    tabs = tab.locator("[role=tab]").all_inner_texts()
+    assert tabs == ["Summary", "Call tree", "Flame graph", "Samples", "Tables", "Evidence"]
+    assert tab.locator("#timeline, .splitter, #inspector:visible").count() == 0
+    panel = tab.locator("#panel-summary").bounding_box()
+    assert panel["x"] + panel["width"] == pytest.approx(1440, abs=20)
+    assert panel["y"] + panel["height"] == pytest.approx(900, abs=1)
+    assert "E5RT::Ops::AneInferenceOperation" in tab.locator("#threads").inner_text()
+    assert tab.locator("#options button", has_text="Calls from").count() == 0
+    tab.locator("#tab-flame").click()
+    tab.locator("#flame canvas").first.wait_for()

@@ -10,7 +10,8 @@ export function showBars(container, view, sums, measured, length) {
     .filter(({ samples }) => samples > 0)
     .map(({ name, samples, weight }) => {
       const share = weight / sums.weight;
-      const text = `${formatPercent(share)} · ${formatWeight(weight, view.unit)} · ${countOf(samples, "sample")}`;
+      const amount = view.unit === "samples" ? "" : `${formatWeight(weight, view.unit)} · `;
+      const text = `${formatPercent(share)} · ${amount}${countOf(samples, "sample")}`;
       return { name, label: name, share, text };
     });
   const busy = measured.map(({ span, length: time, isRough }) => {
@@ -19,7 +20,7 @@ export function showBars(container, view, sums, measured, length) {
     return { name, label: cleanText(view.strings[span.label], 60), share: time / length, text };
   });
   container.replaceChildren(
-    make("h3", {}, "Host samples of the selection (sampled)"),
+    make("h3", {}, view.timeless ? "Samples of the selection" : "Host samples of the selection (sampled)"),
     sampled.length > 0 ? barList(sampled) : make("p", { className: "note" }, "No samples in the selection."),
   );
   if (busy.length > 0) container.append(make("h3", {}, "Covered by intervals in the selected time (measured; includes loading, ignores the filter)"), barList(busy));

@@ -21,6 +21,7 @@ import { showStacks } from "./stacks.js";
 import { createStore, oncePerFrame } from "./store.js";
 import { rememberedTheme, rememberTheme, setTheme } from "./theme.js";
 import { createTimeline } from "./timeline.js";
+import { timelineActions } from "./timeline_actions.js";
 import { createToolbar } from "./toolbar.js";
 import { createTooltip } from "./tooltip.js";
 import { createCallTree } from "./tree_section.js";
@@ -43,8 +44,10 @@ export function startPage(view, source = memorySource(view), arrange = () => {},
   document.documentElement.classList.add("live");
   arrange(store, page);
   const timeline = fillSections(source, store, page);
-  const notes = document.getElementById("notes") ?? sectionAfter(document.getElementById("timeline"), "notes");
-  createNotes(notes, { store, view, page, actions: timeline.actions, bar: timeline.bar, keeper: keeper ?? addressKeeper(store) });
+  if (!view.timeless) {
+    const notes = document.getElementById("notes") ?? sectionAfter(document.getElementById("timeline"), "notes");
+    createNotes(notes, { store, view, page, actions: timeline.actions, bar: timeline.bar, keeper: keeper ?? addressKeeper(store) });
+  }
   followTheme(store, page);
   keepHistory(store, duration, view.lanes.length);
   document.documentElement.dataset.ready = "true";
@@ -115,11 +118,7 @@ function createParts(parts) {
 function fillSections(source, store, page) {
   const { view } = source;
   const section = (id) => document.getElementById(id);
-  const live = section("timeline").appendChild(make("div", { id: "timeline-live" }));
-  const timeline = createTimeline(live.appendChild(make("div", { className: "timeline" })), source, store, page);
-  live.append(createLegend(view));
-  timeline.addLayer(createArrows(source, store));
-  store.on(["chosen"], timeline.redraw);
+  const timeline = view.timeless ? noTimeline(source, store, page) : fillTimeline(section("timeline"), source, store, page);
   const toolbar = createToolbar(section("toolbar"), view, store, timeline.actions);
   page.help = toolbar.showHelp;
   page.filter = toolbar.focusFilter;
@@ -128,18 +127,15 @@ function fillSections(source, store, page) {
     timeline.actions.zoomTo(range);
     section("timeline").scrollIntoView({ block: "nearest" });
   };
-  const inspected = section("inspector") ?? sectionAfter(section("timeline"), "inspector");
+  const inspected = section("inspector") ?? (view.timeless ? make("section") : sectionAfter(section("timeline"), "inspector"));
   const inspector = createInspector(inspected, { source, store, page, actions: timeline.actions, kinds: page.kinds });
   linkFindings(section("findings"), view, store, choose);
-  const windowsLive = make("div", { id: "windows-live" });
-  section("windows").insertBefore(windowsLive, section("windows").querySelector(":scope > .limits")); // its notes stay below
-  const windows = createWindowsTable(windowsLive, view, store, choose);
+  const timed = view.timeless ? [] : timedParts(section, view, store, choose);
   const bars = section("engines").appendChild(make("div", { className: "live-only" }));
-  const latency = createLatency(section("latency"), view);
   const callTree = createCallTree(section("calltree"), view, store, page);
   const flame = createFlame(section("flame"), view, store, page);
   const stacks = livePlace(section("stacks"));
-  const stackChart = createStackChart(section("flame"), source, store, page);
+  const stackChart = view.timeless ? { redraw() {} } : createStackChart(section("flame"), source, store, page);
   const problems = createProblems(section("toolbar"), () => source.retry());
   const drawn = [section("calltree").querySelector(".calltree"), section("flame").querySelector(".flame")];
   const markStale = createStaleMarks([bars, ...drawn, stacks]);
@@ -152,8 +148,7 @@ function fillSections(source, store, page) {
       },
     },
     { section: inspected, show: () => inspector.refresh() },
-    { section: section("windows"), show: () => windows.refresh() },
-    { section: section("latency"), show: ({ range }) => latency.show(range) },
+    ...timed,
     { section: section("calltree"), show: () => callTree.weigh() },
     { section: section("flame"), show: () => flame.weigh() },
     { section: section("stacks"), show: (selection, sums) => showStacks(stacks, selection, store.state.transforms, sums.weight) },
@@ -222,6 +217,33 @@ function fillSections(source, store, page) {
   showSelection(false);
   markBusy();
   return timeline;
+}
+
+function fillTimeline(section, source, store, page) {
+  const live = section.appendChild(make("div", { id: "timeline-live" }));
+  const timeline = createTimeline(live.appendChild(make("div", { className: "timeline" })), source, store, page);
+  live.append(createLegend(source.view));
+  timeline.addLayer(createArrows(source, store));
+  store.on(["chosen"], timeline.redraw);
+  return timeline;
+}
+
+/** What the page needs of a timeline where samples have no times: nothing is drawn, and nothing selects a time. */
+function noTimeline(source, store, page) {
+  document.documentElement.classList.add("timeless");
+  return { actions: timelineActions(source, store, page), redraw() {}, recolour() {} };
+}
+
+/** The parts that need times: the table of calls, and the histogram of their lengths. */
+function timedParts(section, view, store, choose) {
+  const windowsLive = make("div", { id: "windows-live" });
+  section("windows").insertBefore(windowsLive, section("windows").querySelector(":scope > .limits")); // its notes stay below
+  const windows = createWindowsTable(windowsLive, view, store, choose);
+  const latency = createLatency(section("latency"), view);
+  return [
+    { section: section("windows"), show: () => windows.refresh() },
+    { section: section("latency"), show: ({ range }) => latency.show(range) },
+  ];
 }
 
 function selectionText(source, { range, lanes, total }, samples) {

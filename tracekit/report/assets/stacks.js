@@ -73,7 +73,8 @@ function stackItem(view, tree, leaf, weight, analysed, isOpen) {
   const name = functions.length === 0 ? "no stack" : functionName(view, tree, functions[0], 120);
   const head = [
     ...(deciding > 0 ? [`in ${functionName(view, tree, functions[deciding], 120)}`] : []),
-    `${formatPercent(leaf.weight / weight)} · ${formatWeight(leaf.weight, view.unit)}`,
+    formatPercent(leaf.weight / weight),
+    ...(view.unit === "samples" ? [] : [formatWeight(leaf.weight, view.unit)]),
     countOf(leaf.samples, "sample"),
     view.engines[leaf.engine],
     ...(stack?.rule ? [`rule ${stack.rule}`] : []),

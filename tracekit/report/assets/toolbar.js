@@ -41,7 +41,7 @@ export function createToolbar(container, view, store, actions) {
   question.setAttribute("aria-label", "Keys and filter: help");
   container.setAttribute("role", "region");
   container.setAttribute("aria-label", "Selection and view");
-  container.append(make("div", { className: "controls" }, filter, question, wholeRun, zoomIn, shown, clear, theme, summary));
+  container.append(make("div", { className: "controls" }, filter, question, ...(view.timeless ? [] : [wholeRun, zoomIn, shown, clear]), theme, summary));
   container.firstChild.append(createFilterNote(filter, store, view));
   const mark = () => {
     const { range, lanes, cursor } = store.state;

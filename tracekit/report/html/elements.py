@@ -70,3 +70,8 @@ def table(
         role="region",
         aria_label=f"{caption}, table",
     )
+
+
+def badge(engine: str) -> Html:
+    """Return an engine's name in its colour."""
+    return tag("span", engine, class_=f"engine engine-{engine.lower()}")

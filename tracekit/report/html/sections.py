@@ -12,31 +12,34 @@ from tracekit.model.trace import Issue
 from tracekit.model.vocabulary import SERVING, Engine
 from tracekit.report import wording
 from tracekit.report.analysis.recording_facts import recording_facts
-from tracekit.report.html.elements import Html, join, table, tag
+from tracekit.report.html.elements import Html, badge, join, table, tag
 from tracekit.report.html.findings import findings_html
+from tracekit.report.html.stacks import stacks_html
+from tracekit.report.html.threads import threads_html
 from tracekit.report.pictures.svg import to_svg
 from tracekit.report.pictures.timeline import timeline_picture
-from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
 from tracekit.report.viewmodel.limits import Footnotes, window_marks
 from tracekit.report.viewmodel.run_tables import counter_table, engine_rows
 from tracekit.report.viewmodel.view import Extras
 from tracekit.report.viewmodel.window_sums import window_sums
-from tracekit.text import clip, format_ms, format_percent, format_rounded, plural
+from tracekit.text import clip, format_ms, format_percent, format_rounded
 
 MOST_WINDOWS = 60
 _LABEL_WIDTH = 60
-_SHOWN_STACKS = 8
 _SHOWN_LOG_LINES = 40
 _SAMPLES_COUNTED = "The columns ANE, GPU and CPU count host samples."
 _NO_SAMPLES = "This input has no host samples."
 
 
 def sections(analysis: Analysis, extras: Extras, left_out: Container[str] = ()) -> dict[str, Html]:
-    """Return the sections of ``SECTIONS`` by id; each limit stands in one of them."""
+    """Return the sections of ``SECTIONS`` by id; each limit stands in one of them.
+
+    A trace without times has its threads in the place of what needs times.
+    """
     notes = Footnotes(analysis)
-    return {
-        entry[0]: section(entry, analysis, extras, notes) for entry in SECTIONS if entry[0] not in left_out
-    }
+    absent = {"threads"} if analysis.thread_work is None else _TIMED
+    shown = [entry for entry in SECTIONS if entry[0] not in absent and entry[0] not in left_out]
+    return {entry[0]: section(entry, analysis, extras, notes) for entry in shown}
 
 
 def section(
@@ -66,6 +69,10 @@ def _verdict(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
 
 def _findings(analysis: Analysis, _extras: Extras, _notes: Footnotes) -> Html:
     return findings_html(analysis.findings, analysis.trace.info)
+
+
+def _threads(analysis: Analysis, _extras: Extras, _notes: Footnotes) -> Html:
+    return threads_html(analysis)
 
 
 def _evidence(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
@@ -151,7 +158,7 @@ def _windows(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
                 f"{number}{'*' if firsts[index] else ''}{marks.number.of(number)}",
                 format_ms(window.start_ns),
                 f"{format_rounded(length)}{marks.length.of(number)}",
-                join([_badge(verdict), marks.verdict.of(number)]),
+                join([badge(verdict), marks.verdict.of(number)]),
                 *(
                     f"{_busy(float(busy[index]), length)}{marks.busy[engine].of(number)}"
                     for engine, busy in sums.busy.items()
@@ -195,7 +202,7 @@ def _engines(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
     samples_mark = notes.marks(SAMPLES).head
     rows = [
         [
-            _badge(row["engine"]),
+            badge(row["engine"]),
             ("not measured" if row["busy_ns"] is None else format_rounded(row["busy_ns"]))
             + notes.marks(Reach(Part.BUSY, Engine(row["engine"]))).head,
             f"{row['samples']:,}{notes.marks(Reach(Part.SAMPLES, Engine(row['engine']))).head}"
@@ -215,11 +222,15 @@ def _engines(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
         "phases",
         "meaning",
     ]
+    numbers = [False, True, True, True, False, False]
+    if not analysis.trace.has_timeline:  # nothing is measured, and the weight is the number of samples
+        header, numbers = [header[0], header[2], *header[4:]], [False, True, False, False]
+        rows = [[row[0], row[2], *row[4:]] for row in rows]
     note = (
         "The whole run, independent of the selection. Host samples show which code called an engine, or ran"
         " one on the CPU, not how long the engine worked."
     )
-    return join([table(header, rows, [False, True, True, True, False, False], "Engines"), tag("p", note)])
+    return join([table(header, rows, numbers, "Engines"), tag("p", note)])
 
 
 def _weight(weight: float, unit: str) -> str:
@@ -280,33 +291,7 @@ def _flame(_analysis: Analysis, _extras: Extras, _notes: Footnotes) -> Html:
 
 
 def _stacks(analysis: Analysis, _extras: Extras, _notes: Footnotes) -> Html:
-    unit = analysis.trace.weight_unit
-    stacks = heaviest_stacks(analysis)[:_SHOWN_STACKS]
-    if not stacks:
-        return tag("p", "No sample has a stack.")
-    return tag("ol", *(tag("li", _stack(stack, unit)) for stack in stacks), class_="stacks")
-
-
-def _stack(stack: HeavyStack, unit: str) -> Html:
-    weight = _weight(stack.weight, unit) if unit == "ns" else f"{stack.weight:,.0f} {unit}"
-    phase = f", {stack.phase}" if stack.phase else ""
-    rule = f"; rule {stack.rule}" if stack.rule else ""
-    samples = plural(stack.samples, "sample")
-    frames = [
-        tag(
-            "li",
-            tag("mark", symbol) if index == stack.deciding else symbol,
-            tag("small", f" {binary}") if binary else None,
-            tag("small", " ← decides") if index == stack.deciding else None,
-        )
-        for index, (symbol, binary) in enumerate(stack.frames)
-    ]
-    if stack.above:
-        frames.insert(0, tag("li", f"… {stack.above:,} more"))
-    if stack.below:
-        frames.append(tag("li", f"… {stack.below:,} more"))
-    head = tag("summary", _badge(stack.engine), f" {weight}, {samples}{phase}{rule}")
-    return tag("details", head, tag("ol", *frames, class_="frames"))
+    return stacks_html(analysis)
 
 
 def _counters(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
@@ -360,10 +345,6 @@ def _contains_count(issue: Issue) -> bool:
     return re.search(rf"(?<![\d,.])({issue.count:,}|{issue.count})(?![\d,]|\.\d)", issue.message) is not None
 
 
-def _badge(engine: str) -> Html:
-    return tag("span", engine, class_=f"engine engine-{engine.lower()}")
-
-
 def _busy(busy_ns: float, length_ns: int) -> str:
     if busy_ns != busy_ns:  # noqa: PLR0124 - NaN: not measured
         return ""
@@ -373,6 +354,7 @@ def _busy(busy_ns: float, length_ns: int) -> str:
 SECTIONS: tuple[tuple[str, str, Content], ...] = (
     ("verdict", "Summary", _verdict),
     ("findings", "Findings", _findings),
+    ("threads", "Threads", _threads),
     ("timeline", "Timeline", _timeline),
     ("windows", "Calls", _windows),
     ("engines", "Engines", _engines),
@@ -387,3 +369,5 @@ SECTIONS: tuple[tuple[str, str, Content], ...] = (
     ("issues", "Limits of this recording", _issues),
 )
 """Id, heading and content, in the order of the page."""
+_TIMED = frozenset({"timeline", "windows", "latency", "submissions", "counters"})
+"""Sections that need times."""

@@ -52,6 +52,7 @@ _MOST_BINS = 8_192
 _FEWEST_BINS = 256
 _MOST_LINKS, _MOST_LINKS_WITH_SERVER = 10_000, 200_000
 """The most pairs of a call and a thread that worked for it: a report must stay small."""
+_MOST_NARROW = 1 << 16
 _WEB = re.compile(r"https?://[^\s<>]+", re.IGNORECASE)
 _PLANE_BYTES = 6_000_000
 """The most that occupancy may weigh before compression; a recording with many threads gets longer bins."""
@@ -91,7 +92,7 @@ def duration_of(analysis: Analysis) -> int:
     """Return the length of the time axis: the run, and any sample or interval that ends after it."""
     trace = analysis.trace
     ends = [trace.info.duration_ns or 0]
-    if len(trace.samples):
+    if len(trace.samples) and trace.has_timeline:
         ends.append(int(trace.samples["time_ns"].max()) + sampling_period_ns(trace))
     ends += [
         int(frame["end_ns"].max())
@@ -122,6 +123,7 @@ class _Builder:
             "note": extras.note,
             "link": extras.web_link,
             **({"notes": [asdict(note) for note in extras.notes]} if extras.notes else {}),
+            **({} if trace.has_timeline else {"timeless": True}),
             "verdict": wording.headline(analysis.answer),
             "findings": finding_places(analysis),
             "duration_ns": self._duration_ns,
@@ -170,7 +172,7 @@ class _Builder:
             "count": len(samples.time),
             "time": self._arrays.add(samples.time, "f8", rising=True),
             **({} if samples.bin_ns == 0 else {"edges": self._arrays.add(samples.edges, "f8")}),
-            "lane": self._arrays.add(samples.lane, "u2"),
+            "lane": self._arrays.add(samples.lane, "u2" if len(lane_of_thread) <= _MOST_NARROW else "u4"),
             **sums_document(self._arrays, samples),
         }
         return {"exact": samples.bin_ns == 0, "bin_ns": samples.bin_ns, "samples": document}, tree
@@ -182,6 +184,8 @@ class _Builder:
         page.
         """
         trace = self._analysis.trace
+        if not trace.has_timeline:
+            return 1  # no lane is drawn
         threads = int(trace.samples["thread_id"].nunique()) + 1
         bins = _MOST_BINS
         while bins > _FEWEST_BINS and (
