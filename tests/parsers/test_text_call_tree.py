@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 
 import pytest
-from text_support import codes, counted, trace_of_text
+from text_support import codes, counted, trace_of_text, traces_of
+
+from tracekit.errors import InputError
 
 Stack = tuple[str, ...]
 Node = tuple[str, int, list["Node"]]
@@ -102,3 +105,43 @@ def test_random_trees_come_back(tmp_path, written: Callable[[list[Node]], Iterat
         assert read == expected
         assert codes(trace) <= {"weight-assumed"}
         assert len(trace.threads[trace.threads["tid"] >= 0]) == len(trees)
+
+
+def damaged(text: str, rng: random.Random) -> str:
+    """Return a text with characters, lines and numbers replaced, removed, repeated and moved."""
+    parts = list(text) if rng.random() < 0.5 else text.splitlines(keepends=True)
+    for _ in range(rng.choice([1, 5, 40])):
+        place, other = rng.randrange(len(parts)), rng.randrange(len(parts))
+        choice = rng.randrange(5)
+        if choice == 0:
+            parts[place] = rng.choice('+!:|*()[]<> \t\n\r"0x9…\0') * rng.choice([1, 30])
+        elif choice == 1:
+            del parts[place : place + rng.choice([1, 5, 100])]
+        elif choice == 2:
+            parts[place:place] = parts[other : other + rng.choice([1, 50])]
+        elif choice == 3:
+            parts[place] = str(rng.choice([0, -1, 2**31, 2**63, 10**12, 10**13, 10**30]))
+        else:
+            parts[place], parts[other] = parts[other], parts[place]
+        parts = parts or [""]
+    return "".join(parts)
+
+
+def read_damaged(folder, seeds: range) -> None:
+    for seed in seeds:
+        rng = random.Random(seed)
+        written = rng.choice([sample, spindump, deep_copy])
+        text = damaged("\n".join(written([random_tree(rng, 5) for _ in range(3)])), rng)
+        path = folder / "damaged.txt"
+        path.write_text(text)
+        with contextlib.suppress(InputError):
+            assert all((trace.weights >= 0).all() for trace in traces_of(path))
+
+
+def test_damaged_trees_are_read_or_refused(tmp_path):
+    read_damaged(tmp_path, range(40))
+
+
+@pytest.mark.fuzz
+def test_thousands_of_damaged_trees_are_read_or_refused(tmp_path):
+    read_damaged(tmp_path, range(40, 5000))
