@@ -307,6 +307,13 @@ def test_a_report_without_stacks_is_refused_with_a_sentence(tmp_path: Path, text
     assert problem in str(raised.value)
 
 
+def test_half_of_a_surrogate_pair_is_a_question_mark(tmp_path: Path) -> None:
+    text = ips(threads=[{"name": "\ud800", "frames": [{"symbol": "f\udfff"}]}], procName="A\ud800")
+    trace = read_text(tmp_path, text)
+    assert threads_of(trace) == [Paused("Thread 0: ?", "", 1, [("", "f?")])]
+    assert trace.info.process == "A?"
+
+
 def test_a_text_cut_in_a_frame_keeps_what_it_has(tmp_path: Path) -> None:
     cut = TEXT[: TEXT.index("[inlined]")]
     assert [thread.samples for thread in threads_of(read_text(tmp_path, cut))] == [0, 1, 1]

@@ -28,6 +28,7 @@ from tracekit.parsers.text.pause import (
     PausedFrame,
     PausedThread,
     iso_time,
+    json_text,
     thread_name,
     uuid_of,
 )
@@ -121,7 +122,7 @@ def _damaged(name: str, text: str, error: Exception) -> InputError:
 
 
 def _without_stacks(name: str, header: Mapping[str, Any]) -> InputError:
-    kind = _text(header.get("bug_type"))
+    kind = json_text(header.get("bug_type"))
     problem = f"is a report of type {kind or 'unknown'} without stacks of threads."
     return InputError(name, problem, "Reports of crashes, hangs and stackshots have them.")
 
@@ -129,16 +130,18 @@ def _without_stacks(name: str, header: Mapping[str, Any]) -> InputError:
 def _recording(name: str, pause: Pause, facts: Mapping[str, Any], issues: IssueCounter) -> TextRecording:
     """Return the report, with the facts of both its documents."""
     exception, version = facts.get("exception"), facts.get("osVersion")
-    parts = [_text(exception.get(key)) for key in ("type", "signal")] if isinstance(exception, dict) else []
+    parts = (
+        [json_text(exception.get(key)) for key in ("type", "signal")] if isinstance(exception, dict) else []
+    )
     system = ""
     if isinstance(version, dict):
-        system = f"{_text(version.get('train'))} ({_text(version.get('build'))})"
+        system = f"{json_text(version.get('train'))} ({json_text(version.get('build'))})"
     pid = _number(facts.get("pid"), _MOST_THREAD_ID)
     info = TraceInfo(
         name,
         IPS.name,
-        model=_text(facts.get("modelCode")) or _text(facts.get("product")),
-        os=_text(facts.get("os_version")) or system or _text(facts.get("build")),
+        model=json_text(facts.get("modelCode")) or json_text(facts.get("product")),
+        os=json_text(facts.get("os_version")) or system or json_text(facts.get("build")),
         start=iso_time(_first(facts, "captureTime", "date", "timestamp")),
         end_reason=" ".join([parts[0], f"({parts[1]})"] if len(parts) > 1 and parts[1] else parts[:1]),
         process=_first(facts, "procName", "app_name", "name"),
@@ -154,7 +157,7 @@ def _threads(
     process = _first(facts, "procName", "app_name", "name")
     pid = _number(facts.get("pid"), _MOST_THREAD_ID)
     culprit = _number(facts.get("faultingThread"), len(threads))
-    is_crash = _text(facts.get("bug_type")) in ("", *_CRASHES)
+    is_crash = json_text(facts.get("bug_type")) in ("", *_CRASHES)
     for number, thread in enumerate(threads):
         if not isinstance(thread, dict) or not isinstance(thread.get("frames", []), list):
             _count_damaged(issues)
@@ -162,7 +165,7 @@ def _threads(
         is_culprit = thread.get("triggered") is True or number == culprit
         yield PausedThread(
             _number(thread.get("id"), _MOST_THREAD_ID),
-            thread_name(number, _text(thread.get("name")), _text(thread.get("queue"))),
+            thread_name(number, json_text(thread.get("name")), json_text(thread.get("queue"))),
             ("Crashed" if is_crash else "Triggered") if is_culprit else "",
             [_frame(frame, images) for frame in thread.get("frames", [])],
             pid=pid,
@@ -177,7 +180,7 @@ def _exception_stack(
     if isinstance(frames, list) and frames:
         stack = [_frame(frame, images) for frame in frames]
         pid = _number(document.get("pid"), _MOST_THREAD_ID)
-        process = _text(document.get("procName"))
+        process = json_text(document.get("procName"))
         yield PausedThread(-1, EXCEPTION_STACK, "", stack, is_sample=False, pid=pid, process=process)
     elif frames is not None and not isinstance(frames, list):
         _count_damaged(issues)
@@ -192,9 +195,9 @@ def _frame(frame: Any, images: Sequence[Image]) -> PausedFrame:
     number, offset = (_number(frame.get(key), MOST_ADDRESS) for key in ("imageIndex", "imageOffset"))
     address = images[number].start + offset if 0 <= number < len(images) and offset >= 0 else 0
     return PausedFrame(
-        _text(frame.get("symbol")),
+        json_text(frame.get("symbol")),
         address=address if address <= MOST_ADDRESS else 0,
-        file=_text(frame.get("sourceFile")),
+        file=json_text(frame.get("sourceFile")),
         line=_number(frame.get("sourceLine"), 2**31 - 1),
         is_inlined=frame.get("inline") is True,
         image=number,
@@ -240,18 +243,22 @@ def _images(images: Any) -> Iterator[Image]:
         if isinstance(image, list):
             uuid, start = [*image, None, None][:2]
             yield Image(
-                uuid_of(_text(uuid)), "", uuid_of(_text(uuid)), "", max(_number(start, MOST_ADDRESS), 0)
+                uuid_of(json_text(uuid)),
+                "",
+                uuid_of(json_text(uuid)),
+                "",
+                max(_number(start, MOST_ADDRESS), 0),
             )
         elif isinstance(image, dict):
-            path, uuid = _text(image.get("path")), uuid_of(_text(image.get("uuid")))
+            path, uuid = json_text(image.get("path")), uuid_of(json_text(image.get("uuid")))
             start, size = (max(_number(image.get(key), MOST_ADDRESS), 0) for key in ("base", "size"))
-            name = _text(image.get("name")) or path.rpartition("/")[2]
+            name = json_text(image.get("name")) or path.rpartition("/")[2]
             # Kind "A" is memory that no image covers: offsets into it are addresses.
             yield Image(
                 "" if image.get("source") == "A" else name,
                 path,
                 uuid,
-                _text(image.get("arch")),
+                json_text(image.get("arch")),
                 start,
                 start + size,
             )
@@ -267,13 +274,9 @@ def _count_damaged(issues: IssueCounter) -> None:
     issues.add("warning", "document-damaged", "threads and processes that are no list of frames: {n}")
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def _first(facts: Mapping[str, Any], *keys: str) -> str:
     """Return the first of these that is a text."""
-    return next((text.strip() for key in keys if (text := _text(facts.get(key)))), "")
+    return next((text.strip() for key in keys if (text := json_text(facts.get(key)))), "")
 
 
 def _number(value: Any, most: int) -> int:

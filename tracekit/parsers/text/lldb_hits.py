@@ -32,6 +32,7 @@ from tracekit.parsers.text.pause import (
     PausedFrame,
     PauseRows,
     iso_time,
+    json_text,
     uuid_of,
 )
 from tracekit.parsers.text.recording import TextKind, TextRecording
@@ -67,15 +68,15 @@ class _Hits:
     def add(self, record: dict[str, Any]) -> None:
         """Read a line. Raises ``ValueError`` for one that is not of this format."""
         if isinstance(counts := record.get("counts"), dict):
-            self.counts = Counter({str(rule): _number(count) for rule, count in counts.items()})
+            self.counts = Counter({json_text(rule): _number(count) for rule, count in counts.items()})
             self.errors = _number(record.get("errors"))
         elif "module" in record:
-            name, path = _text(record.get("name")), _text(record.get("path"))
+            name, path = json_text(record.get("name")), json_text(record.get("path"))
             uuid, start = (
-                uuid_of(_text(record.get("uuid"))),
+                uuid_of(json_text(record.get("uuid"))),
                 _number(record.get("address"), MOST_ADDRESS),
             )
-            image = Image(name, path, uuid, _text(record.get("arch")), start)
+            image = Image(name, path, uuid, json_text(record.get("arch")), start)
             self.images[_number(record["module"])] = image
         elif isinstance(stack := record.get("stack"), list):
             self._add_hit(record, stack)
@@ -83,9 +84,9 @@ class _Hits:
             raise ValueError("neither a hit nor a count")
 
     def _add_hit(self, record: dict[str, Any], stack: list[Any]) -> None:
-        time_ns, rule = _number(record.get("time")), _text(record.get("rule"))
+        time_ns, rule = _number(record.get("time")), json_text(record.get("rule"))
         frames = [self._frame(frame) for frame in stack]
-        name = _text(record.get("name")) or _text(record.get("queue"))
+        name = json_text(record.get("name")) or json_text(record.get("queue"))
         tid = _number(record.get("tid"))
         self.threads.append(self.rows.thread(tid, name, self.pid, self.process))
         self.stacks.append(self.rows.stack_of(frames))
@@ -99,7 +100,7 @@ class _Hits:
         module, address, symbol, is_inlined = frame
         image = self.images.get(module) if isinstance(module, int) else None
         paused = PausedFrame(
-            _text(symbol), address=_number(address, MOST_ADDRESS), is_inlined=is_inlined is True
+            json_text(symbol), address=_number(address, MOST_ADDRESS), is_inlined=is_inlined is True
         )
         return paused, image
 
@@ -112,7 +113,7 @@ class _Hits:
     @property
     def process(self) -> str:
         """The name of the process."""
-        return _text(self.header.get("process"))
+        return json_text(self.header.get("process"))
 
     def table(self) -> Table:
         """Return the hits that were kept."""
@@ -165,10 +166,6 @@ def _number(value: Any, most: int = _MOST_NUMBER) -> int:
     return value
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def _recognises(head: str) -> bool:
     return _HEAD.match(head) is not None
 
@@ -204,7 +201,7 @@ def _recording(name: str, hits: _Hits) -> TextRecording:
     info = TraceInfo(
         name,
         LLDB_HITS_TEXT.name,
-        start=iso_time(_text(hits.header.get("start"))),
+        start=iso_time(json_text(hits.header.get("start"))),
         duration_ns=duration_ns,
         process=hits.process,
         pid=None if hits.pid < 0 else hits.pid,

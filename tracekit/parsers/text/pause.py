@@ -154,6 +154,13 @@ def thread_name(number: int | str, name: str = "", queue: str = "") -> str:
     return f"Thread {number}: {facts}" if facts else f"Thread {number}"
 
 
+def json_text(value: object) -> str:
+    """Return a text of JSON; "" for anything else. Half of a surrogate pair, which UTF-8 lacks, is "?"."""
+    if not isinstance(value, str):
+        return ""
+    return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+
+
 def uuid_of(text: str) -> str:
     """Return a UUID as recordings write it; "" for any other text."""
     try:
