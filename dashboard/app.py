@@ -17,10 +17,11 @@ from dashboard.callbacks import compare as compare_callbacks
 from dashboard.callbacks import library as library_callbacks
 from dashboard.callbacks import record as record_callbacks
 from dashboard.callbacks import trace as trace_callbacks
+from dashboard.callbacks import trend as trend_callbacks
 from dashboard.callbacks.values import check_values
 from dashboard.errors import Busy, NotFound
 from dashboard.library.library import Library
-from dashboard.pages import compare
+from dashboard.pages import compare, trend
 from dashboard.pages.frame import frame, not_found, problem
 from dashboard.routes import analyses, bundle, downloads, notes, samples, tables, uploads, views
 from dashboard.routes import compare as compare_routes
@@ -98,6 +99,8 @@ def _route(app: dash.Dash, settings: Settings, library: Library) -> None:
                 return compare.how_page()
             case ["compare", base, new]:
                 return compare_callbacks.page(library, base, new)
+            case ["trend", *analyses] if analyses:
+                return trend_callbacks.page(library, analyses)
             case ["record"]:
                 return record_callbacks.page(settings)
         return not_found("There is nothing at this address.")
@@ -141,6 +144,8 @@ def _has_page(library: Library) -> bool:
             return _has_recording(library, recording)
         case ["compare", base, new]:
             return _has_recording(library, base) and _has_recording(library, new)
+        case ["trend", *analyses] if analyses:
+            return all(_has_recording(library, analysis) for analysis in analyses[: trend.MOST])
     return False
 
 

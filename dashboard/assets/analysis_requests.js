@@ -9,6 +9,7 @@ export function createAnalyses(analysis) {
   const [recording, variant = ""] = analysis.split(".");
   const address = `/api/recordings/${encodeURIComponent(recording)}`;
   return {
+    recording,
     variant,
     choices: async () => (await fetchChecked(`/api/recordings/${encodeURIComponent(analysis)}/choices`)).json(),
     /** Lets the server open the recording before options are chosen; without it, the analysis takes longer. */

@@ -112,7 +112,14 @@ export function showOptions(container, { analysis, awaited, store = null }) {
     const rows = [{ id: "", described: [], state: "ready" }, ...listed.analyses].map(analysisRow);
     const summary = make("summary", {}, `${rows.length} analyses`);
     const open = choicesBar.querySelector(".analyses")?.open ?? false; // it stays open when it is drawn again
-    return [make("details", { className: "downloads analyses", open }, summary, make("ul", {}, ...rows))];
+    return [make("details", { className: "downloads analyses", open }, summary, make("ul", {}, ...rows, sideBySide()))];
+  }
+
+  /** A link to the numbers of all analyses that are ready, one beside the other. */
+  function sideBySide() {
+    const ready = listed.analyses.filter(({ state }) => state === "ready").map(({ id }) => `${analyses.recording}.${id}`);
+    const href = `/trend/${[analyses.recording, ...ready].join("/")}`;
+    return make("li", {}, make("a", { href }, "Numbers side by side"));
   }
 
   function analysisRow({ id, described, state }) {

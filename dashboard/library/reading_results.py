@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dashboard.library.measures import MEASURES, measures_document
 from dashboard.library.names import one_line
 
 if TYPE_CHECKING:
@@ -165,6 +166,7 @@ _CONTENTS: dict[str, Callable[[Analysis], Iterable[bytes]]] = {
     SECTIONS_FILE: _sections,
     COUNTERS: _counters,
     PROCESSES: _processes,
+    MEASURES: measures_document,
     SUMMARY: _summary,
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dash import html
 
 from dashboard.library.catalog import Recording
-from dashboard.pages import compare
+from dashboard.pages import compare, trend
 from dashboard.pages.components import Node, aria, minute_text
 from dashboard.pages.engine_bar import engine_bar
 from tracekit.text import format_duration, plural, printable
@@ -34,9 +34,10 @@ def tray(chosen: Sequence[Recording]) -> Node:
     about = html.Span(
         [heading, " BASE is the oldest. Several runs of each side show whether a difference is noise."]
     )
+    every = html.A("Side by side", href=trend.address([r.id for r in ordered]), className="button")
     region = aria(label="Chosen recordings, table")
     scroll = html.Div(table_of_chosen, className="table-scroll", tabIndex=0, role="region", **region)
-    return html.Div([html.Div([about, clear], className="chosen"), scroll], className="notice tray")
+    return html.Div([html.Div([about, every, clear], className="chosen"), scroll], className="notice tray")
 
 
 def _chosen_row(recording: Recording, base: Recording) -> Node:

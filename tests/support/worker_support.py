@@ -33,6 +33,7 @@ TWO = Limits(workers=2, free_disk_bytes=0)
 RESULTS = [
     "counters.json.gz",
     "inventory.json",
+    "measures.json",
     "processes.json",
     "sections.json.gz",
     "summary.json",

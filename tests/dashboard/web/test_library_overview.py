@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from browser_support import barriers
-from dashboard_support import FALLBACK, SAMPLES, Serve, opened
+from dashboard_support import FALLBACK, SAMPLES, Serve, opened, pictures
 from fake_library import recording as literal
 from library_support import add_many, settled
 from library_support import opened as opened_library
@@ -169,3 +169,13 @@ def test_sorting_grouping_and_the_tray_in_the_browser(serve: Serve, tab: Any, ax
     table = tab.locator(".recordings")
     assert table.evaluate("element => element.scrollWidth <= element.clientWidth"), "cut off at 1,024 pixels"
     assert barriers(tab, axe) == []
+    tray.get_by_role("link", name="Side by side").click()
+    tab.wait_for_url("**/trend/**")
+    tab.locator("#trend caption", has_text="Model SpeechEncoder").wait_for()
+    assert tab.locator("#trend h1").inner_text() == "3 analyses side by side"
+    assert tab.locator("#trend table").first.locator("thead th").count() == 4
+    first = tab.locator("#trend tr", has=tab.get_by_role("rowheader", name="p50", exact=True)).first
+    assert first.locator(".trend-bar").count() >= 2
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert barriers(tab, axe) == []
+    pictures(tab, "trend")

@@ -64,6 +64,10 @@ def test_another_run_and_a_lane_as_the_calls(serve: Serve, tab: Any, two_runs: P
     opened(tab, first)
     tab.locator("#options .chip", has_text=SIGNPOST).wait_for()
     assert served.library.recordings()[0].default_variant != ""
+    tab.locator(".analyses summary").click()
+    tab.get_by_role("link", name="Numbers side by side").click()
+    tab.locator("#trend th .note", has_text=SIGNPOST).wait_for()
+    opened(tab, first)
     tab.get_by_role("button", name="Calls from: back to the default").click()
     tab.locator("#options .chip", has_text="Run 2").wait_for()
     eventually(tab, "document.querySelectorAll('#options .chip').length === 1")
