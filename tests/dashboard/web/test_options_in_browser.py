@@ -97,6 +97,7 @@ def test_failures_and_addresses_leave_the_page_usable(serve: Serve, tab: Any) ->
     opened(tab, f"{address}?variant=first#s=100000000-200000000")
     tab.get_by_role("button", name="Analyze selection as one call").click()
     variant_shown(tab, "100000000ns-200000000ns")
+    tab.locator("#tab-calls").click()
     eventually(tab, "document.querySelectorAll('#windows-live tbody tr').length === 1")
 
 
