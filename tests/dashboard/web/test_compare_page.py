@@ -212,13 +212,13 @@ def test_the_tray_compares_each_with_the_oldest() -> None:
     page = tray([AFTER, BASE])
     assert "2 recordings chosen" in text_of(page)
     assert text_of(page).index("Before") < text_of(page).index("After")
-    assert links(page) == {"Compare": f"/compare/{READY}/{NEW}"}
+    assert links(page) == {"Compare": f"/compare/{READY}/{NEW}", "Side by side": f"/trend/{READY}/{NEW}"}
 
 
 def test_the_tray_orders_by_the_time_of_recording_where_it_is_known() -> None:
     early = replace(AFTER, recorded=datetime(2026, 1, 1, tzinfo=UTC))
     late = replace(BASE, recorded=datetime(2026, 2, 1, tzinfo=UTC))
-    assert links(tray([late, early])) == {"Compare": f"/compare/{NEW}/{READY}"}
+    assert links(tray([late, early]))["Compare"] == f"/compare/{NEW}/{READY}"
 
 
 def test_several_show_a_trend_and_one_is_not_enough() -> None:
