@@ -40,7 +40,7 @@ _WEIGHT = re.compile(r" *(?P<number>\d[\d.,]{0,20}) ?(?P<unit>[a-zA-Zµμ]+)?(?:
 _UNITS = {"min": 60 * 10**9, "s": 10**9, "ms": 10**6, "µs": 1000, "μs": 1000, "us": 1000, "ns": 1}
 _CYCLES = {"c": 1, "cycles": 1, "Kc": 10**3, "Mc": 10**6, "Gc": 10**9, "Tc": 10**12}
 _PROCESS = re.compile(r"(?P<name>.+) \((?P<pid>\d{1,9})\)$")
-_THREAD = re.compile(r"(?P<name>.+?)\s+\(?0x(?P<tid>[0-9a-f]{1,15})\)?$")
+_THREAD_NUMBER = re.compile(r"\(?0x(?P<tid>[0-9a-f]{1,15})\)?$")
 _MEGACYCLE = 10**6
 """CPU Profiler takes a sample about every million cycles: most weights of a copy are multiples of 1.00 Mc."""
 _SHORTEST_INTERVAL_NS = 10_000
@@ -176,12 +176,13 @@ class _Copy:
                 caller.callees += row.weight.amount
                 caller.error += row.weight.error
             match = _PROCESS.match(row.name) if caller is None else None
-            thread = _THREAD.match(row.name) if caller is None or caller.is_process else None
+            title, _, number = row.name.rpartition(" ")
+            thread = _THREAD_NUMBER.match(number) if caller is None or caller.is_process else None
             if match is not None:
                 pid, process, row.is_process = int(match["pid"]), match["name"], True
                 row.thread = counts.thread(-1, "", pid, process)
-            elif thread is not None:
-                row.thread = counts.thread(int(thread["tid"], 16), thread["name"], pid, process)
+            elif thread is not None and title:
+                row.thread = counts.thread(int(thread["tid"], 16), title.rstrip(), pid, process)
             else:
                 row.thread = caller.thread if caller else counts.thread(-1, "", pid, process)
                 row.path = (counts.frame(row.name), *(caller.path if caller else ()))

@@ -12,6 +12,7 @@ whereas frames name the file; so images are found by the last part of the path.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass, field
 
 _MOST_CHARACTERS = 10_000
@@ -41,6 +42,7 @@ class BinaryImages:
     """
 
     _by_name: dict[str, list[Image]] = field(default_factory=dict)
+    _starts: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, line: str) -> bool:
         """Add the image of a line; False if the line has none."""
@@ -62,11 +64,16 @@ class BinaryImages:
         )
         for name in {*names, f"<{uuid}>"}:
             self._by_name.setdefault(name, []).append(image)
+            self._starts.pop(name, None)
         return True
 
     def find(self, name: str, address: int) -> Image | None:
         """Return the image that a frame names, by its address where several have that name."""
         images = self._by_name.get(name, [])
-        if len(images) == 1:
-            return images[0]
-        return next((image for image in images if image.start <= address <= image.end), None)
+        if len(images) < 2:
+            return images[0] if images else None
+        if name not in self._starts:
+            images.sort(key=lambda image: image.start)
+            self._starts[name] = [image.start for image in images]
+        nearest = images[bisect_right(self._starts[name], address) - 1]
+        return nearest if nearest.start <= address <= nearest.end else None

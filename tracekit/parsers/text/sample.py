@@ -27,15 +27,10 @@ from tracekit.parsers.text.recording import TextKind, TextRecording
 from tracekit.parsers.text.stack_counts import StackCounts
 
 _TITLE = re.compile(r"^Analysis of sampling (?P<process>.+) \(pid (?P<pid>\d{1,9})\) every ", re.MULTILINE)
-_EXCERPT = re.compile(
-    r"^[ +!:|]*\d{1,12} (?:Thread_[0-9a-f]|\S[^\n]{0,2000}?\(in [^\n]{1,300}\)[^\n]{0,60} \[0x[0-9a-f])",
-    re.MULTILINE,
-)
 _LINE = re.compile(r"([ +!:|\t]*)(\d{1,12}) (\S.*)")
-_THREAD = re.compile(
-    r"Thread_?(?P<tid>\d{1,18}\b|[0-9a-f]{1,15}\b)?(?:: (?P<name>.+?))?(?: +(?P<queue>DispatchQueue_.+))?$"
-)
-_QUEUE = re.compile(r"DispatchQueue_\w+: (?P<name>.+?)(?:  \(\w+\))?$")
+_THREAD = re.compile(r"Thread_?(?P<tid>\d{1,18}\b|[0-9a-f]{1,15}\b)")
+_QUEUE_FOLLOWS = "   DispatchQueue_"
+_KIND_OF_QUEUE = re.compile(r"  \(\w+\)$")
 _CUT = re.compile(r"\W*(?:\[?(?:…|\.\.\.).*)$")
 _ENDS = ("Total number in stack", "Sort by top of stack", "Binary Images:")
 
@@ -116,9 +111,11 @@ class _Report:
         match = _THREAD.match(text)
         tid, name = -1, text
         if match is not None:
-            tid = int(match["tid"], 10 if match["tid"].isdecimal() else 16) if match["tid"] else -1
-            queue = _QUEUE.match(match["queue"] or "")
-            name = match["name"] or (queue["name"] if queue else match["queue"]) or ("" if tid >= 0 else text)
+            tid = int(match["tid"], 10 if match["tid"].isdecimal() else 16)
+            title, _, queue = text.partition(_QUEUE_FOLLOWS)
+            number, _, label = queue.partition(": ")
+            shown = _KIND_OF_QUEUE.sub("", label) if label else f"DispatchQueue_{number}" if number else ""
+            name = title.partition(": ")[2] or shown
         self._base = indent
         self.threads += 1
         self._tree.begin(self._counts.thread(tid, name, self._pid, self._process), indent, count)
@@ -141,7 +138,14 @@ class _Report:
 
 
 def _recognises(head: str) -> bool:
-    return _TITLE.search(head) is not None or (head[:1] not in "<{" and _EXCERPT.search(head) is not None)
+    if _TITLE.search(head):
+        return True
+    lines = (_LINE.match(line) for line in head.split("\n"))
+    return head[:1] not in "<{" and any(_is_graph(match[3]) for match in lines if match)
+
+
+def _is_graph(text: str) -> bool:
+    return text.startswith("Thread_") or (" (in " in text and " [0x" in text)
 
 
 def _read(file: TextFile) -> Iterator[TextRecording]:

@@ -40,9 +40,11 @@ _MARKS = re.compile(
     re.MULTILINE,
 )
 _FRAME = re.compile(r"( *\*?)(\d{1,12}) +(\S.*)")
-_THREAD = re.compile(r" *Thread (?P<tids>0x[0-9a-f]{1,16}(?:,0x[0-9a-f]{1,16})*)(?P<head>\s.*|$)")
-_QUEUE = re.compile(r"\bDispatchQueue (?:\"(?P<name>.*?)\"\(\d+\)|(?P<number>\d+))(?= |$)")
-_NAME = re.compile(r"\bThread name \"(?P<name>.*?)\"(?= {2}|$)")
+_THREAD = re.compile(
+    r" *Thread (?P<tids>0x[0-9a-f]{1,16}(?:,0x[0-9a-f]{1,16})*)(?=\s|$)"
+    r"(?: +DispatchQueue (?:\"(?P<queue>.*?)\"\(\d+\)|(?P<number>\d+)))?"
+    r"(?: +Thread name \"(?P<name>.*?)\"(?= {2}|$))?"
+)
 _SAMPLES = re.compile(r" (?P<count>\d{1,12}) samples?\b")
 _COUNT = re.compile(r"(\d{1,12})\b")
 _STATE = re.compile(r"\((?:suspended, )?(running|runnable|blocked|suspended)\b")
@@ -149,11 +151,9 @@ class _Report:
             self._samples = int(match[1])
 
     def _begin_thread(self, line: str, match: re.Match[str]) -> None:
-        head = match["head"]
-        name, queue, samples = _NAME.search(head), _QUEUE.search(head), _SAMPLES.search(_unquoted(head))
-        shown = name["name"] if name else ""
-        if not shown and queue:
-            shown = queue["name"] if queue["name"] is not None else f"DispatchQueue {queue['number']}"
+        samples = _SAMPLES.search(line, match.end())
+        number = match["number"]
+        shown = match["name"] or match["queue"] or (f"DispatchQueue {number}" if number else "")
         # Threads that shared one queue have one tree.
         tids = match["tids"].split(",")
         tid = int(tids[0], 16) if len(tids) == 1 else -1
@@ -181,11 +181,6 @@ class _Report:
             self.issues.add("warning", "lines-cut", text)
         else:
             self.issues.add("warning", "lines-unreadable", "lines of a call tree that cannot be read: {n}")
-
-
-def _unquoted(text: str) -> str:
-    """Return a thread's head behind its last name: a name may contain "12 samples"."""
-    return text.rpartition('"')[2]
 
 
 def _recognises(head: str) -> bool:
