@@ -57,12 +57,16 @@ _KINDS: Mapping[Need, tuple[str, ...]] = {
 NEEDS: Mapping[str, Need] = {kind: need for need, kinds in _KINDS.items() for kind in kinds}
 """For each kind of finding, what shows it; a kind that is not here cannot be required."""
 
+_WITHOUT_TIMES = ("no-symbols", "rows-lost")
+"""The findings about samples without times."""
 _ACCELERATORS = (Engine.ANE, Engine.GPU)
 
 
 def unseen(observations: Observations, kind: str, rows: BoolArray) -> str:
     """Return the reason why some windows cannot show a kind of finding; "" where they can."""
     need = NEEDS[kind]
+    if not observations.analysis.trace.has_timeline and kind not in _WITHOUT_TIMES:
+        return "the samples have no times, so no call is seen"
     if need is Need.NOTHING:
         return ""
     if need in (Need.REQUESTS, Need.LOG):

@@ -209,6 +209,15 @@ class ExportView:
         return [names[root] for root in roots if names[root]]
 
 
+def require_times(trace: Trace, consumer: str) -> None:
+    """Raise ``UsageError`` for samples without times, which a format that draws over time cannot hold."""
+    if not trace.has_timeline:
+        raise UsageError(
+            f"{trace.info.name} has samples without times, and {consumer} draws samples over time."
+            " Choose folded, speedscope, pprof, csv or parquet."
+        )
+
+
 def parse_roots(text: str) -> tuple[str, ...]:
     """Return the names of ``engine,window,…``; empty for "none". Raises ``UsageError`` for an unknown one."""
     names = tuple(name.strip() for name in text.split(",")) if text.strip() != "none" else ()

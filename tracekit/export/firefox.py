@@ -20,7 +20,7 @@ import tracekit
 from tracekit.analysis.classification.sample_labels import per_sample
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
-from tracekit.export.export_view import ExportView, clean
+from tracekit.export.export_view import ExportView, clean, require_times
 from tracekit.export.firefox_tables import Tables
 from tracekit.export.spans import Span, interval_spans, signpost_spans, window_spans
 from tracekit.model.columns import IntArray
@@ -59,6 +59,7 @@ def write_firefox(analysis: Analysis, out: IO[bytes]) -> None:
     Windows, signposts, measured intervals and values of tracks are markers: on the thread that they name,
     else on separate threads of a process "Recording".
     """
+    require_times(analysis.trace, "the Firefox Profiler")
     for piece in _Profile(ExportView(analysis)).pieces():
         out.write(piece.encode())
 

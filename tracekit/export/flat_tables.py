@@ -84,7 +84,8 @@ def samples_table(analysis: Analysis) -> FlatTable:
         block = samples.iloc[first:last].reset_index(drop=True)
         thread_ids, stack_ids = block["thread_id"].to_numpy(np.int64), block["stack_id"].to_numpy()
         columns = {
-            "time_ns": block["time_ns"],
+            # Missing, not 0, where samples have no times.
+            "time_ns": block["time_ns"] if trace.has_timeline else block["weight_ns"],
             unit: block[unit],
             "process": processes.at(thread_ids),
             "pid": pids[thread_ids],

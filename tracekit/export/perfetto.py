@@ -10,7 +10,7 @@ import numpy as np
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tracekit.analysis.result import Analysis
-from tracekit.export.export_view import ExportView, clean
+from tracekit.export.export_view import ExportView, clean, require_times
 from tracekit.export.perfetto_columns import run_packets, sample_packets
 from tracekit.export.runs import Runs, engine_runs
 from tracekit.export.spans import (
@@ -33,6 +33,7 @@ def write_perfetto(analysis: Analysis, out: IO[bytes]) -> None:
     Samples are perf samples, whose timebase counts the weights; and, on a track of their thread, slices of
     one engine and phase each, because Perfetto's flame graph counts samples and has no engines.
     """
+    require_times(analysis.trace, "Perfetto")
     for piece in _Writer(ExportView(analysis)).pieces():
         out.write(piece)
 

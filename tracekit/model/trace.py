@@ -146,7 +146,7 @@ class Trace(Content):
     def __repr__(self) -> str:
         source = f" of {self.samples_source}" if self.samples_source else ""
         counts = [
-            f"{plural(len(self.samples), 'sample')}{source}",
+            f"{plural(self.count_samples(), 'sample')}{source}",
             plural(len(self.threads), "thread"),
             plural(len(self.intervals), "interval"),
             plural(len(self.signposts), "signpost"),

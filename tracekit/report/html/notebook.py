@@ -19,6 +19,7 @@ from tracekit.report.comparison.findings import finding_changes
 from tracekit.report.comparison.headline import mark, sentence
 from tracekit.report.html.elements import Html, join, table, tag
 from tracekit.report.html.findings import severity_mark
+from tracekit.report.html.threads import threads_html
 from tracekit.report.viewmodel.limits import Footnotes, WindowMarks, window_marks
 from tracekit.report.wording.findings import finding_text
 from tracekit.text import clip, format_ms, plural
@@ -101,13 +102,14 @@ def analysis_html(analysis: Analysis) -> str:
         tag("ul", *_items(notes.whole)) if notes.whole else None,
         _findings(analysis),
         table(header, cells, numbers, "Windows"),
+        threads_html(analysis, _MOST_ROWS) if analysis.thread_work is not None else None,
         tag("p", f"… and {plural(left_out, 'window')} more: see .windows") if left_out else None,
         tag("ul", *noted) if noted else None,
         _limits(notes.remaining()),
     ]
-    return _frame(
-        parts, len(cells) + len(analysis.diagnostics) + 3 * min(len(analysis.findings), _MOST_FINDINGS)
-    )
+    threads = 0 if analysis.thread_work is None else len(analysis.thread_work.answers(_MOST_ROWS)) + 6
+    shown_findings = min(len(analysis.findings), _MOST_FINDINGS)
+    return _frame(parts, len(cells) + threads + len(analysis.diagnostics) + 3 * shown_findings)
 
 
 def _findings(analysis: Analysis) -> Html | None:

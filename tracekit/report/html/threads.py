@@ -12,12 +12,12 @@ _MOST_PROCESSES = 100
 NUMBERS = frozenset({"samples", "share", "threads", "ML threads", "ML samples", "idle threads"})
 
 
-def threads_html(analysis: Analysis) -> Html:
+def threads_html(analysis: Analysis, most: int = _MOST_THREADS) -> Html:
     """Return the table of threads, that of processes, and what such samples can and cannot show."""
     work = analysis.thread_work
     if work is None or not work.count:
         return tag("p", "This text has no thread with a stack.")
-    answers = work.answers(_MOST_THREADS)
+    answers = work.answers(most)
     left_out = wording.left_out_columns(work)
     positions = [position for position, name in enumerate(wording.THREADS_HEADER) if name not in left_out]
     header = [wording.THREADS_HEADER[position] for position in positions]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tracekit.analysis.result import Analysis
+from tracekit.errors import UsageError
 from tracekit.model.columns import IntArray
 from tracekit.model.vocabulary import SERVING, Phase
 from tracekit.report.pictures.shapes import COLOURS
@@ -25,8 +26,11 @@ _NAME_WIDTH = 60
 def timeline_figure(analysis: Analysis) -> Figure:
     """Return the figure; of lanes with more than ``MOST_MARKS`` bars the longest are drawn.
 
-    Names from the recording are escaped: Plotly reads a few HTML tags in text.
+    Names from the recording are escaped: Plotly reads a few HTML tags in text. Raises ``UsageError`` for a
+    trace without times.
     """
+    if not analysis.trace.has_timeline:
+        raise UsageError(f"{analysis.trace.info.name} has samples without times, so there is no timeline.")
     from plotly import graph_objects
 
     figure = graph_objects.Figure()

@@ -111,8 +111,8 @@ def _each_sample(analysis: Analysis, lane_of_thread: Ints, tree: CallTree) -> Vi
 
 
 def has_many_samples(analysis: Analysis) -> bool:
-    """Return True if a page cannot list every sample."""
-    return len(analysis.trace.samples) > MOST_EXACT
+    """Return True if a page cannot list every sample; rows without times are few, and have no bins."""
+    return analysis.trace.has_timeline and len(analysis.trace.samples) > MOST_EXACT
 
 
 def page_tree(analysis: Analysis) -> CallTree:
