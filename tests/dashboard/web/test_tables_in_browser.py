@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import zipfile
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
 from browser_support import barriers
-from dashboard_support import READY, Served, drawn, eventually, opened, pictures
+from dashboard_support import READY, Serve, Served, drawn, eventually, opened, pictures
+from documents_support import one_table
 
 ROWS = ".grid-table tbody tr"
 SCHEMA = "coreml-os-signpost"
@@ -163,6 +166,19 @@ def test_ten_million_rows_scroll_to_their_end(listed: Any) -> None:
     tab.locator(".grid-scroll").hover()
     tab.mouse.wheel(0, 220)  # a step of the wheel is rows, not thousands of them
     eventually(tab, f"document.querySelector('{ROWS}').dataset.place === '10'")
+
+
+def test_a_zip_of_exports_without_anything_to_analyze_opens_with_its_tables(
+    serve: Serve, tab: Any, tmp_path: Path
+) -> None:
+    rows = [f"<start-time>{number}</start-time><string>call {number}</string>" for number in (1, 2, 3)]
+    columns = [("time", "start-time"), ("call", "string")]
+    with zipfile.ZipFile(tmp_path / "calls.zip", "w") as archive:
+        archive.writestr("export/fs-syscalls.xml", one_table("fs-syscalls", columns, *rows))
+    opened(tab, f"{serve(tmp_path / 'calls.zip').address}#tab=tables")
+    tab.get_by_role("button", name="fs-syscalls", exact=True).click()
+    tab.locator(ROWS, has_text="call 3").wait_for(timeout=30_000)
+    count(tab, "3 rows")
 
 
 def test_twenty_thousand_tables_are_a_list_in_which_one_is_found(fallback: Served, tab: Any) -> None:

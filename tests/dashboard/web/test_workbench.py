@@ -144,6 +144,11 @@ def test_a_wide_window_shows_two_tabs(bench: Any) -> None:
     calls, flame = (bench.locator(f"#panel-{name}").bounding_box() for name in ("calls", "flame"))
     assert calls["y"] == flame["y"]
     assert calls["x"] + calls["width"] <= flame["x"]
+    timeline, inspector = (bench.locator(f"#{name}").bounding_box() for name in ("timeline", "inspector"))
+    assert timeline["x"] + inspector["x"] + inspector["width"] == pytest.approx(
+        2560, abs=24
+    )  # no margin is left
+    assert timeline["width"] > 1700
     assert bench.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
