@@ -11,7 +11,7 @@ TRACK_OF_RAIL: Mapping[str, str] = {
     ANE_RAIL: "Neural Engine power",
     GPU_RAIL: "GPU power",
     CPU_RAIL: "CPU power",
-    COMBINED: "CPU + GPU + Neural Engine power",
+    COMBINED: "CPU + GPU + ANE power",
     PACKAGE: "Package power",
 }
 RAILS: tuple[str, ...] = tuple(TRACK_OF_RAIL)

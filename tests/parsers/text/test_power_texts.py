@@ -20,7 +20,7 @@ from tracekit.model.trace import Trace
 
 REAL = SHARED / "evidence" / "powermetrics"
 ANE, GPU, CPU = "Neural Engine power", "GPU power", "CPU power"
-COMBINED, PACKAGE = "CPU + GPU + Neural Engine power", "Package power"
+COMBINED, PACKAGE = "CPU + GPU + ANE power", "Package power"
 real_files = pytest.mark.skipif(not REAL.is_dir(), reason="the shared recordings are not here")
 
 
