@@ -171,14 +171,18 @@ class Trace(Content):
 
     @property
     def has_timeline(self) -> bool:
-        """False for counted stacks: their samples have no time, so that nothing about time is known."""
-        return self.weight_unit != "samples"
+        """False for counted stacks, and for a text without any time: nothing about time is known."""
+        return self.weight_unit != "samples" and not (self._has_text_only and not self.info.duration_ns)
 
     @property
     def is_of_text(self) -> bool:
         """True where another tool than Instruments wrote the input, which has none of its tables."""
+        return self.weight_unit == "samples" or self._has_text_only
+
+    @property
+    def _has_text_only(self) -> bool:
         of_text = (table.schema in TEXT_TABLES or PICKED in table.attributes for table in self.tables)
-        return not self.has_timeline or (bool(self.tables) and all(of_text))
+        return bool(self.tables) and all(of_text)
 
     @property
     def has_durations(self) -> bool:

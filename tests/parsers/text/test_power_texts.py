@@ -190,7 +190,8 @@ def test_lines_without_headings_are_samples_without_time(tmp_path: Path) -> None
     assert "drew 6 mW on average over 2 samples (powermetrics); power alone" in analysis.headline
     assert " mJ" not in analysis.to_text()
     assert json.loads(analysis.to_json())["power"]["rails"][0]["energy_mj"] is None
-    assert analysis.to_html()
+    assert not trace.has_timeline
+    assert not re.search(r'id="(timeline|windows|latency|submissions|threads)"', analysis.to_html())
     assert analysis.to_markdown()
 
 

@@ -37,7 +37,9 @@ def sections(analysis: Analysis, extras: Extras, left_out: Container[str] = ()) 
     A trace without times has its threads in the place of what needs times.
     """
     notes = Footnotes(analysis)
-    absent = {"threads"} if analysis.thread_work is None else _TIMED
+    absent = set() if analysis.thread_work is not None else {"threads"}
+    if analysis.thread_work is not None or not analysis.trace.has_timeline:
+        absent |= _TIMED
     shown = [entry for entry in SECTIONS if entry[0] not in absent and entry[0] not in left_out]
     return {entry[0]: section(entry, analysis, extras, notes) for entry in shown}
 
