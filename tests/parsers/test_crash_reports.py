@@ -126,7 +126,8 @@ def test_the_leaf_of_another_processor_is_looked_up_where_it_stopped(tmp_path: P
         ),
         ("Thread 2 Attributed:", "Thread 2", "Attributed"),
         ("Thread 3 Crashed: Dispatch queue: q", "Thread 3: queue q", "Crashed"),
-        ("Faden 3 abgestürzt:", "Stack 1", ""),
+        ("Faden 3 abgestürzt:", "Stack 1: Faden 3 abgestürzt", ""),
+        ("Crashed: com.apple.main-thread", "Stack 1: Crashed: com.apple.main-thread", "Crashed"),
     ],
 )
 def test_headings_of_threads(tmp_path: Path, heading: str, name: str, state: str) -> None:
@@ -155,7 +156,7 @@ def test_headings_of_threads(tmp_path: Path, heading: str, name: str, state: str
 )
 def test_forms_of_frames(tmp_path: Path, line: str, binary: str, symbol: str) -> None:
     text = f"Exception Type: EXC_CRASH\n{line}\n"
-    assert [thread.frames for thread in threads_of(read_text(tmp_path, text))] == [[(binary, symbol)]]
+    assert [thread.frames[-1] for thread in threads_of(read_text(tmp_path, text))] == [(binary, symbol)]
 
 
 def test_a_vendors_form_without_headings_begins_a_stack_with_each_frame_0(tmp_path: Path) -> None:
@@ -166,6 +167,33 @@ def test_a_vendors_form_without_headings_begins_a_stack_with_each_frame_0(tmp_pa
     assert trace.stacks.binaries[["uuid", "load_address"]].to_numpy().tolist() == [
         ["42FD89F7-30BE-3AC5-A40A-4C1A99438DFB", 0x100000000]
     ]
+
+
+def test_an_excerpt_has_a_frame_for_those_that_it_leaves_out(tmp_path: Path) -> None:
+    text = "8   ANEServices  0x0000000100001000 f + 1\n9   A  0x0000000100002000 g + 1\n12  A  0x0000000100003000 h\n"
+    trace = read_text(tmp_path, text)
+    names = [symbol for _, symbol in threads_of(trace)[0].frames]
+    assert names == ["(callees missing)", "f", "g", "(callers missing)", "h"]
+    missing = issue("callers-missing", trace.issues)
+    assert missing is not None
+    assert missing.count == 2
+
+
+def test_a_report_that_console_translated_counts_once(tmp_path: Path) -> None:
+    frame = "0   A   \t0x0000000100001000 f + 1\n"
+    text = (
+        "Translated Report (Full Report Below)\nProcess: App [7]\nCrashed Thread:  0  Dispatch queue: q\n\n"
+        f"Application Specific Backtrace 0:\n{frame}\nThread 0 Crashed::  Dispatch queue: q\n{frame}\n"
+        "Binary Images:\n 0x0 - 0xffffffffffffffff ??? (*) <00000000-0000-0000-0000-000000000000> ???\n"
+        "Model: Mac14,2, BootROM 8419, proc 8\n\nFull Report\n"
+    )
+    trace = read_text(tmp_path, text + ips(threads=[{"frames": [{"symbol": "f"}]}], usedImages=[]))
+    assert threads_of(trace) == [
+        Paused("Application Specific Backtrace 0", "", 0, [("A", "f")]),
+        Paused("Thread 0: queue q", "Crashed", 1, [("A", "f")]),
+    ]
+    assert (trace.info.kind, trace.info.model) == ("crash-text", "Mac14,2")
+    assert trace.stacks.binaries["uuid"].tolist() == [""]
 
 
 def test_threads_without_frames_and_of_equal_names_are_counted_each(tmp_path: Path) -> None:

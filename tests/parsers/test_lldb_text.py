@@ -74,7 +74,7 @@ def test_the_new_form(tmp_path: Path) -> None:
 )
 def test_forms_of_frames(tmp_path: Path, line: str, binary: str, symbol: str) -> None:
     trace = read_text(tmp_path, f"{line}\n")
-    assert [thread.frames for thread in threads_of(trace)] == [[(binary, symbol)]]
+    assert [thread.frames[-1] for thread in threads_of(trace)] == [(binary, symbol)]
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,19 @@ def test_excerpts_without_a_threads_line(tmp_path: Path) -> None:
     text = "frame #4: 0x01 B`f\nframe #5: 0x02 B`g\n\nframe #0: 0x01 B`h\n"
     threads = threads_of(read_text(tmp_path, text))
     assert [(thread.name, len(thread.frames)) for thread in threads] == [
-        ("Backtrace 1", 2),
+        ("Backtrace 1", 3),
         ("Backtrace 2", 1),
+    ]
+    assert threads[0].frames[0] == ("", "(callees missing)")
+
+
+def test_frames_that_were_cut_out_are_one_frame(tmp_path: Path) -> None:
+    text = "thread #1\n  frame #0: 0x01 B`f\n  frame #1: 0x02 B`g\n  ...\n  frame #9: 0x03 B`main\n"
+    trace = read_text(tmp_path, text)
+    names = [symbol for _, symbol in threads_of(trace)[0].frames]
+    assert names == ["f", "g", "(callers missing)", "main"]
+    assert [issue.message for issue in trace.issues if issue.code == "callers-missing"] == [
+        "places in stacks where the text leaves frames out: 1"
     ]
 
 

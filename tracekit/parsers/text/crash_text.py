@@ -5,8 +5,8 @@
     0   libsystem_kernel.dylib        	0x000000023dddf1d0 __pthread_kill + 8
     1   App                           	0x0000000104130e78 0x1040d4000 + 380536
 
-Stacks are read by their frames: a frame with number 0, or one that does not follow the last number, begins a
-stack. Headings name it where they are English; without any, or in another language, it is read all the same.
+Stacks are read by their frames: one with a number that was there before begins a stack. Headings name it
+where they are English; without any, or in another language, it is read all the same.
 Format: Apple, "Examining the fields in a crash report"; reports of iOS 10 and 26 (real files).
 """
 
@@ -34,6 +34,11 @@ from tracekit.parsers.text.pause import (
 from tracekit.parsers.text.recording import TextKind, TextRecording
 
 EXCEPTION_STACK = "Last Exception Backtrace"
+_EARLIER_STACKS = (EXCEPTION_STACK, "Application Specific Backtrace")
+"""Stacks on which exceptions were thrown: of a thread that is listed where it ended."""
+_NO_IMAGE = "???"
+"""The entry of macOS for memory without an image: it spans all addresses."""
+_WORD = re.compile(r"[^\W\d_]{2}")
 _FRAME = re.compile(r"^\s{0,8}(\d{1,4})\s+(\S.*)$")
 _ADDRESS = re.compile(r"(?:^|\s)0x([0-9a-fA-F]{1,16})(?=\s|$)")
 _HEAD_FRAME = re.compile(r"^ {0,8}\d{1,4} +\S[^\n]{0,200}?\s0x[0-9a-fA-F]{6,16} ", re.MULTILINE)
@@ -65,18 +70,23 @@ class CrashText:
     _names: dict[str, str] = field(default_factory=dict)
     _next: int = 0
     _in_images: bool = False
+    _heading: str = ""
+    """The line before, if it has a word: it may name a stack in another language, or a vendor's."""
 
     def add(self, line: str) -> None:
         """Read a line; one of no known form is ignored."""
-        line = line[:MOST_LINE]
+        line, heading = line[:MOST_LINE], self._heading
+        self._heading = line.strip().rstrip(":") if _WORD.search(line) else ""
         if self._in_images and (match := _IMAGE.match(line)):
-            self.pause.images.append(_image(match, _CODE_TYPES.get(self._code_type, "")))
-        elif self._add_frame(line):
+            image = _image(match, _CODE_TYPES.get(self._code_type, ""))
+            if image.name != _NO_IMAGE:
+                self.pause.images.append(image)
+        elif self._add_frame(line, heading):
             return
         elif line.startswith("Thread "):
             self._add_heading(line)
-        elif line.startswith(EXCEPTION_STACK):
-            self._begin(PausedThread(name=EXCEPTION_STACK, is_sample=False))
+        elif line.startswith(_EARLIER_STACKS):
+            self._begin(PausedThread(name=line.strip().rstrip(":"), is_sample=False))
         elif line.startswith("Binary Images"):
             self._in_images, self._thread = True, None
         elif line.strip() and (match := _FIELD.match(line)):
@@ -103,21 +113,23 @@ class CrashText:
             label = thread_name(number, name, queue[1].strip() if queue else "")
             self._begin(PausedThread(name=label, state=state or ""))
 
-    def _add_frame(self, line: str) -> bool:
-        """Add a line that is a frame; return False for any other."""
+    def _add_frame(self, line: str, heading: str) -> bool:
+        """Add a line that is a frame; return False for any other. ``heading`` is the line before it."""
         match = _FRAME.match(line)
         address = _ADDRESS.search(match[2]) if match else None
         if match is None or address is None:
             return False
         number = int(match[1])
         thread = self._thread
-        if thread is None or (thread.frames and number != self._next):
-            # Not the number that follows: another stack, and no heading of a known form names it.
-            thread = PausedThread(name=f"Stack {len(self.pause.threads) + 1}")
+        if thread is None or (thread.frames and number < self._next):
+            # A number that was before: another stack, and no heading of a known form names it.
+            name = f"Stack {len(self.pause.threads) + 1}{f': {heading}' if heading else ''}"
+            thread = PausedThread(name=name, state="Crashed" if heading.startswith("Crashed") else "")
             self._begin(thread)
         symbol, file, place, is_inlined = crash_symbol(match[2][address.end() :])
         binary = match[2][: address.start()].strip()
-        thread.frames.append(PausedFrame(symbol, binary, int(address[1], 16), file, place, is_inlined))
+        frame = PausedFrame(symbol, binary, int(address[1], 16), file, place, is_inlined)
+        self.pause.holes += thread.add(frame, number - self._next)
         self._next = number + 1
         return True
 
@@ -144,14 +156,15 @@ class CrashText:
         info = TraceInfo(
             name,
             kind,
-            model=self.fields.get("Hardware Model", self.fields.get("Model", "")),
+            model=self.fields.get("Hardware Model", self.fields.get("Model", "").partition(", BootROM")[0]),
             os=self.fields.get("OS Version", ""),
             start=iso_time(self.fields.get("Date/Time", "")),
             end_reason=self.fields.get("Exception Type", ""),
             process=process_name,
             pid=None if pid < 0 else pid,
         )
-        return TextRecording(info, (self.pause.table(),), culprit_issues(self.pause, info.end_reason))
+        issues = (*culprit_issues(self.pause, info.end_reason), *self.pause.issues())
+        return TextRecording(info, (self.pause.table(),), issues)
 
 
 def culprit_issues(pause: Pause, reason: str) -> tuple[Issue, ...]:

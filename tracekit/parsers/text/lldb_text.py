@@ -86,7 +86,7 @@ class _Session:
             described = _XCODE_KIND.sub("", (match[2] or "").rstrip(": "))
             name, queue = [*_XCODE_QUEUE.split(described, maxsplit=1), ""][:2]
             self._described = -1, thread_name(match[1], name.strip(), queue.strip())
-            self._thread = PausedThread(*self._described)
+            self._thread, self._last = PausedThread(*self._described), -1
         elif match := _IMAGE.match(line):
             path = match[3].rstrip()
             name = path.rpartition("/")[2]
@@ -101,7 +101,7 @@ class _Session:
         tid, name, queue, stop = (pattern.search(facts) for pattern in (_TID, _NAME, _QUEUE, _STOP))
         label = thread_name(number, name[1] if name else "", queue[1] if queue else "")
         value = -1 if tid is None else int(tid[1], 16) if tid[1] else int(tid[2])
-        self._thread, self._described = PausedThread(value, label), (value, label)
+        self._thread, self._described, self._last = PausedThread(value, label), (value, label), -1
         self.stop_reason = self.stop_reason or (stop[1].strip() if stop else "")
         # The old form repeats frame 0 in the thread's line; ``thread list`` has no other.
         leaf = _LEAF.search(facts)
@@ -118,12 +118,15 @@ class _Session:
     def _add_frame(
         self, number: int, address: int, binary: str, symbol: str, file: str, line: int, is_inlined: bool
     ) -> None:
-        if self._thread is None or (self._thread.frames and number <= self._last):
+        missing = number - self._last - 1
+        if self._thread is None or (self._thread.frames and missing < 0):
             # A second backtrace of the same thread, or an excerpt without the thread's line.
             tid, name = self._described
             self._end()
             self._thread = PausedThread(tid, name or f"Backtrace {len(self.pause.threads) + 1}")
-        self._thread.frames.append(_frame(address, binary, symbol, file, line, is_inlined))
+            missing = number
+        frame = _frame(address, binary, symbol, file, line, is_inlined)
+        self.pause.holes += self._thread.add(frame, missing)
         self._last = number
 
     def recording(self, name: str) -> TextRecording | None:
@@ -140,7 +143,7 @@ class _Session:
             process=self.process,
             pid=None if self.pid < 0 else self.pid,
         )
-        return TextRecording(info, (self.pause.table(),))
+        return TextRecording(info, (self.pause.table(),), self.pause.issues())
 
 
 def _frame(address: int, binary: str, symbol: str, file: str, line: int, is_inlined: bool) -> PausedFrame:

@@ -14,6 +14,8 @@ from typing import NamedTuple
 from uuid import UUID
 
 from tracekit.model.tables import Table
+from tracekit.model.trace import Issue
+from tracekit.model.vocabulary import CALLEES_MISSING, CALLERS_MISSING
 from tracekit.parsers.text.stack_counts import StackCounts
 
 MOST_ADDRESS = 2**64 - 1
@@ -65,6 +67,13 @@ class PausedThread:
     pid: int = -1
     process: str = ""
 
+    def add(self, frame: PausedFrame, missing: int = 0) -> bool:
+        """Add the next frame; return True if so many before it are missing, for which one frame stands."""
+        if missing > 0:
+            self.frames.append(PausedFrame(CALLERS_MISSING if self.frames else CALLEES_MISSING))
+        self.frames.append(frame)
+        return missing > 0
+
 
 @dataclass
 class Pause:
@@ -72,6 +81,13 @@ class Pause:
 
     threads: list[PausedThread] = field(default_factory=list)
     images: list[Image] = field(default_factory=list)
+    holes: int = 0
+    """Places in stacks where the text leaves frames out."""
+
+    def issues(self) -> tuple[Issue, ...]:
+        """Return what is missing."""
+        text = f"places in stacks where the text leaves frames out: {self.holes:,}"
+        return (Issue("warning", "callers-missing", text, self.holes),) if self.holes else ()
 
     def table(self) -> Table:
         """Return the threads as counted stacks."""
