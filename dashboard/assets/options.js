@@ -123,7 +123,7 @@ export function showOptions(container, { analysis, awaited, store = null }) {
   }
 
   function analysisRow({ id, described, state }) {
-    const name = described.map(([option, value]) => `${option} ${value}`).join(", ") || "First analysis";
+    const name = described.map(([option, value]) => `${optionLabel(option)} ${option === "windows" ? (SOURCE_NAMES[value] ?? value) : value}`).join(", ") || "First analysis";
     const isShown = id === analyses.variant;
     const link = make("a", { href: `?variant=${id || "first"}` }, name);
     if (isShown) link.setAttribute("aria-current", "page");
@@ -189,6 +189,11 @@ export function callsButton(row, optionsBar) {
 /** Where the first analysis failed there is no bar: follows the one that the address names. */
 export function awaitAnalysis(element) {
   showOptions(element, { analysis: element.dataset.recording, awaited: element.dataset.awaited });
+}
+
+/** The bar's name of an option. */
+function optionLabel(option) {
+  return OPTION_CHOICES.find(([, , keys]) => keys.includes(option))?.[0] ?? option;
 }
 
 const withoutCalls = (options) => withoutOptions(options, ["windows", "window-signpost", "window", "windows-csv"]);

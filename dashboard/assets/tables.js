@@ -110,7 +110,10 @@ function createOpenTable({ address, id, about, contents, store, drawn, isOfThisR
   });
   search.addEventListener("input", () => later(() => ({ tableText: search.value, tableWhere: Object.keys(where).length > 0 ? where : null })));
 
-  const visible = () => store.state.tableColumns?.filter((number) => number < columns.length) ?? columns.slice(0, MOST_SHOWN_AT_FIRST).map(({ number }) => number);
+  const visible = () => {
+    const chosen = store.state.tableColumns?.filter((number) => number < columns.length) ?? [];
+    return chosen.length > 0 ? chosen : columns.slice(0, MOST_SHOWN_AT_FIRST).map(({ number }) => number);
+  };
   const range = () => (isLinked && store.state.tableScope !== "whole" && store.state.range?.isDone !== false ? store.state.range : null);
   const query = () => rowsQuery({ text: store.state.tableText, where: store.state.tableWhere ?? {}, sort: store.state.tableSort, columns: visible(), range: range() });
 

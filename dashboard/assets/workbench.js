@@ -35,7 +35,11 @@ export function createWorkbench(container, sections) {
   function connect(store, page) {
     page.timelineHeight = roomFor;
     const open = (id) => store.set({ tab: id, ...(store.state.beside === id ? { beside: "" } : {}) });
-    const show = () => showTabs(tabs, store.state);
+    const show = () => {
+      showTabs(tabs, store.state);
+      const { button } = tabs.find((entry) => entry.button.tabIndex === 0);
+      list.scrollLeft = Math.min(button.offsetLeft, Math.max(list.scrollLeft, button.offsetLeft + button.offsetWidth - list.clientWidth));
+    };
     for (const { id, button } of tabs) button.addEventListener("click", () => open(id));
     list.addEventListener("keydown", (event) => moveFocus(event, tabs));
     beside.addEventListener("change", () => store.set({ beside: beside.value === store.state.tab ? "" : beside.value }));

@@ -27,6 +27,7 @@ test("nonsense in a link is ignored", () => {
   assert.deepEqual(readHash(text, 100, 4), { lanes: [0], theme: "auto" });
   assert.deepEqual(readHash("#s=10-900", 100, 4), {});
   for (const cursor of ["5", "5.4", "101.0", "5.0.0", "x.0", "5.-1"]) assert.deepEqual(readHash(`#at=${cursor}`, 100, 4), {});
+  for (const chosen of ["constructor.1", "__proto__.1", "call.x", "row.1.2"]) assert.deepEqual(readHash(`#pick=${chosen}`, 100, 4), {});
   for (const width of ["", "9", "-50", "12345", "1e3"]) assert.deepEqual(readHash(`#width=${width}`, 100, 4), {});
 });
 

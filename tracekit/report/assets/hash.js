@@ -123,7 +123,7 @@ function writeChosen({ kind, ...parts }) {
 
 function readChosen(text) {
   const [kind, ...values] = text.split(".");
-  const names = CHOSEN_PARTS[kind];
+  const names = Object.hasOwn(CHOSEN_PARTS, kind) ? CHOSEN_PARTS[kind] : null; // "constructor" is a property of every object
   if (!names || names.length !== values.length) return null;
   const chosen = { kind };
   for (const [index, name] of names.entries()) {

@@ -10,6 +10,7 @@ const DETAILS = {
   sample: sampleDetails,
   finding: findingDetails,
 };
+const NOT_THERE = "The address names something that this recording does not have.";
 const EMPTY_INSPECTOR = "Click a call, an interval, a sample in a thread's lane, or a finding: what is known about it appears here.";
 
 /** Shows `state.chosen` in the element; `kinds` are those of further kinds. Returns { refresh() }, for a new selection. */
@@ -43,7 +44,7 @@ export function createInspector(element, { source, store, page, actions, kinds =
   function show(described) {
     element.setAttribute("aria-busy", "false");
     heading.textContent = described?.title ?? "Details";
-    content.replaceChildren(...(described?.nodes ?? [make("p", { className: "note" }, EMPTY_INSPECTOR)]));
+    content.replaceChildren(...(described?.nodes ?? [make("p", { className: "note" }, latest === null ? EMPTY_INSPECTOR : NOT_THERE)]));
     if (shown !== latest) content.scrollTop = 0;
     shown = latest;
   }

@@ -29,7 +29,7 @@ export function callDetails({ index }, context) {
   ];
   const first = windows.first[index] ? make("p", {}, "The first call of its model: it may include loading and compiling.") : null;
   const why = text("why") ? make("p", {}, make("strong", {}, "Why: "), text("why")) : null;
-  const nodes = [factList(facts), why, first, placeButtons({ from: start, to: end }, context), ...heaviestStack({ start, end, verdict }, context)];
+  const nodes = [factList(facts), why, first, placeButtons({ from: start, to: end }, context), ...heaviestStack({ index, start, end, verdict }, context)];
   return { title: `Call ${index}`, nodes: nodes.filter(Boolean) };
 }
 
@@ -68,8 +68,8 @@ function sampleFacts(windows, index) {
   return Object.keys(windows.samples).length === 0 ? [] : [["Host samples", counts.join(", ") || "none"]];
 }
 
-/** The heaviest stack of the selection that an ML engine's work has, if what is selected is this call. */
-function heaviestStack({ start, end, verdict }, { page }) {
+/** The heaviest stack of an ML engine's work during this call, if it is what is selected. */
+function heaviestStack({ index, start, end, verdict }, { page }) {
   const { view, rows, range } = page.selection();
   const isThisCall = range && Math.abs(range.from - start) <= 1 && Math.abs(range.to - end) <= 1; // addresses have whole nanoseconds
   if (!isThisCall || !page.isCurrent()) return [];
@@ -81,7 +81,10 @@ function heaviestStack({ start, end, verdict }, { page }) {
   const analysed = view.heaviest.find((stack) => sameFrames(view, stack.frames, frames));
   const engine = view.engines[leaf.engine];
   const stack = { frames, above: 0, below: 0, deciding: analysed?.deciding ?? -1, engine, phase: null, rule: analysed?.rule ?? "", why: "" };
-  return [make("h3", {}, `Heaviest stack: ${countOf(leaf.samples, "sample")}, ${formatWeight(leaf.weight, view.unit)}`), ...stackDetail(stack)];
+  const title = make("h3", {}, `Heaviest stack during this call: ${countOf(leaf.samples, "sample")}, ${formatWeight(leaf.weight, view.unit)}`);
+  const { windows } = view;
+  const isShared = windows.start.some((from, row) => row !== index && from < end && windows.end[row] > start);
+  return [title, isShared && make("p", { className: "note" }, "Other calls overlap this one: the stack may be of one of them."), ...stackDetail(stack)];
 }
 
 function sameFrames(view, numbers, frames) {

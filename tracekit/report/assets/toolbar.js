@@ -54,7 +54,10 @@ export function createToolbar(container, view, store, actions) {
   });
   mark();
   return {
-    setSummary: (text) => summary.replaceChildren(text),
+    setSummary(text) {
+      summary.replaceChildren(text);
+      summary.title = text;
+    },
     focusFilter: () => filter.focus(),
     showHelp,
   };
