@@ -15,6 +15,8 @@ from pause_support import Paused, read_text, threads_of
 from tracekit.errors import InputError
 from tracekit.load import open_trace
 from tracekit.model.trace import Issue
+from tracekit.parsers.text.kinds import recognise
+from tracekit.parsers.text.lines import TextPlace
 
 HEADER = '{"app_name":"App","bug_type":"309","os_version":"iPhone OS 17.5 (21F79)","name":"App"}'
 TEXT = """\
@@ -194,6 +196,14 @@ def test_a_report_that_console_translated_counts_once(tmp_path: Path) -> None:
     ]
     assert (trace.info.kind, trace.info.model) == ("crash-text", "Mac14,2")
     assert trace.stacks.binaries["uuid"].tolist() == [""]
+
+
+def test_the_stack_that_a_program_prints_with_its_exception(tmp_path: Path) -> None:
+    text = (
+        "2024-11-20 02:25:06 App[75906:957741] *** Terminating app due to uncaught exception 'E'\n"
+        "*** First throw call stack:\n(\n\t0   CoreML     0x00000001803f3d70 -[MLModel f] + 236\n)\n"
+    )
+    assert threads_of(read_text(tmp_path, text)) == [Paused("Stack 1", "", 1, [("CoreML", "-[MLModel f]")])]
 
 
 def test_threads_without_frames_and_of_equal_names_are_counted_each(tmp_path: Path) -> None:
@@ -418,6 +428,14 @@ def test_the_vendors_short_report_and_the_bare_thread(shared: Path) -> None:
     assert [(len(thread.frames), thread.frames[29]) for thread in umeng] == [(31, ("DemoApp", "main"))]
     bare = threads_of(open_trace(folder / "ips_excerpt_h11ane_thread.json"))
     assert bare[0].name == "Thread 0: H11ANEServicesThread"
+
+
+def test_each_text_of_the_collection_is_read_by_the_reader_of_its_kind(shared: Path) -> None:
+    kinds = {"ips": "ips", "crash": "crash-text", "apple": "crash-text", "lldb": "lldb", "symtab": None}
+    for path in (shared / "evidence" / "stack_dumps").iterdir():
+        recognised = recognise(TextPlace(str(path), path.name))
+        expected = kinds.get(path.name.partition("_")[0], path.name.partition("_")[0])
+        assert (recognised[0].name if recognised else None) == expected, path.name
 
 
 def test_stacks_of_the_collection_are_read_back_from_a_report(shared: Path, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ _NO_IMAGE = "???"
 _WORD = re.compile(r"[^\W\d_]{2}")
 _FRAME = re.compile(r"^\s{0,8}(\d{1,4})\s+(\S.*)$")
 _ADDRESS = re.compile(r"(?:^|\s)0x([0-9a-fA-F]{1,16})(?=\s|$)")
-_HEAD_FRAME = re.compile(r"^ {0,8}\d{1,4} +\S[^\n]{0,200}?\s0x[0-9a-fA-F]{6,16} ", re.MULTILINE)
+_HEAD_FRAME = re.compile(r"^[ \t]{0,8}\d{1,4}[ \t]+\S[^\n]{0,200}?\s0x[0-9a-fA-F]{6,16} ", re.MULTILINE)
 _HEAD_TITLE = re.compile(
     r"^(?:Incident Identifier|Exception Type|Triggered by Thread|Crashed Thread): ", re.MULTILINE
 )
