@@ -88,9 +88,6 @@ THREAD_STATE = "thread-state"
 THREAD_METRICS = "MetricAggregationForThread"
 """Sums of hardware counters per thread: CPU Counters' guided modes, Xcode 26."""
 
-OVERLAID = "overlaid"
-"""The attribute of a table that was laid over a recording by wall clock: the name of its text."""
-
 INTERVAL_TABLES = (
     *ANE_TABLES,
     MPS_INTERVALS,

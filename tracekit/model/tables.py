@@ -162,6 +162,8 @@ class Table(Content):
         return f"<Table {printable(self.schema)}, run {self.run}: {counts}>"
 
 
+OVERLAID = "overlaid"
+"""The attribute of a table that was laid over a recording by wall clock: the name of its text."""
 PICKED = "picked"
 """The attribute of a log whose reader picked its lines: those without a subsystem count too."""
 NOT_COUNTED = -1

@@ -10,8 +10,8 @@ import pandas as pd
 
 from tracekit.errors import InputError
 from tracekit.model.columns import PROCESSES, THREADS, BoolArray
-from tracekit.model.schemas import OVERLAID, REGIONS_OF_INTEREST, STACK_COUNTS
-from tracekit.model.tables import Column, ColumnKind, StackTable, Table, TableInfo
+from tracekit.model.schemas import REGIONS_OF_INTEREST, STACK_COUNTS
+from tracekit.model.tables import OVERLAID, Column, ColumnKind, StackTable, Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
 from tracekit.overlays.alignment import Alignment, align
 from tracekit.overlays.spans import spans_of

@@ -16,8 +16,8 @@ import pandas as pd
 
 from tracekit.model.columns import ENGINE_LOG, BoolArray, IntArray, categorical, texts_at
 from tracekit.model.composite_cells import PRIVATE
-from tracekit.model.schemas import OS_LOG, OVERLAID, SIGNPOST_EVENTS
-from tracekit.model.tables import PICKED, Table
+from tracekit.model.schemas import OS_LOG, SIGNPOST_EVENTS
+from tracekit.model.tables import OVERLAID, PICKED, Table
 from tracekit.model.trace import Issue, IssueCounter
 from tracekit.model.vocabulary import LOG_KINDS, SUBSYSTEMS, LogKind
 from tracekit.parsers.tables.column_values import (

@@ -64,7 +64,7 @@ def _thermal(table: Table, findings: IssueCounter) -> pd.DataFrame:
 def _power(table: Table, findings: IssueCounter) -> pd.DataFrame:
     """Return the power of each rail; a sample holds for its length, and what lies between two is unknown."""
     spans = read_times(table, findings)
-    power = floats_of(spans.table, "power")
+    power = floats_of(spans.table, "power-mw")
     names = texts_of(spans.table, "rail").map(lambda rail: TRACK_OF_RAIL.get(rail, f"{rail} power"))
     return _track(spans, power, names, POWER_UNIT)
 

@@ -27,8 +27,8 @@ _COLUMNS = (
     Column("start", "Start", "start-time", "int"),
     Column("duration", "Duration", "duration", "int"),
     Column("rail", "Rail", "string", "text"),
-    Column("power", "Power (mW)", "fixed-decimal", "float"),
-    Column("energy", "Energy (mJ)", "fixed-decimal", "float"),
+    Column("power-mw", "Power (mW)", "fixed-decimal", "float"),
+    Column("energy-mj", "Energy (mJ)", "fixed-decimal", "float"),
 )
 _MOST_MILLIWATTS = 1e9
 _LONGEST_NS = 86_400 * 10**9
@@ -125,8 +125,8 @@ class PowerSamples:
                 "start": pd.array(starts[row], "Int64"),
                 "duration": pd.array(lengths[row], "Int64"),
                 "rail": categorical(np.array([RAILS.index(rail) for rail in rails], np.int8), RAILS),
-                "power": power,
-                "energy": np.where(lengths[row] > 0, power * lengths[row] / 1e9, np.nan),
+                "power-mw": power,
+                "energy-mj": np.where(lengths[row] > 0, power * lengths[row] / 1e9, np.nan),
             }
         )
         attributes = {

@@ -117,10 +117,11 @@ def _requests_failed(diagnostic: Diagnostic) -> str:
         if numbers["windows"]
         else ""
     )
+    of_calls = " of these calls" if numbers["windows"] else ""
     return (
         f"{diagnostic.count} of {plural(numbers['requests'], 'request')} to the Neural Engine failed{where}"
         f" ({statuses_text(numbers['statuses'])}). The runtime may return zeros without an error: check the"
-        " results of these calls."
+        f" results{of_calls}."
     )
 
 
