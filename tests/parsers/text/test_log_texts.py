@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 from documents_support import SHARED
+from pack_support import packed
 
 from tracekit.analysis import analyze
+from tracekit.detect import open_source
 from tracekit.errors import InputError, TracekitError
 from tracekit.load import open_trace
 from tracekit.model.trace import Trace
+from tracekit.parsers.in_memory import read_into_memory
 from tracekit.parsers.text.kinds import recognise
 from tracekit.parsers.text.lines import TextPlace
 from tracekit.parsers.text.log import LOG
@@ -315,3 +318,10 @@ def test_a_text_that_quotes_messages_is_no_log(tmp_path: Path) -> None:
     assert not is_log(note)
     with pytest.raises(TracekitError):
         opened(tmp_path, note)
+
+
+def test_a_pack_of_a_log_gives_what_the_log_gives(tmp_path: Path) -> None:
+    text = tmp_path / "app.log"
+    text.write_text(written("default", *ENTRIES))
+    pack = packed(tmp_path, read_into_memory(open_source(str(text))))
+    assert analyze(open_trace(pack)).headline == analyze(open_trace(text)).headline
