@@ -154,9 +154,14 @@ def test_lines_that_were_cut_out_leave_their_samples_without_an_engine(tmp_path)
     stacks = {stack: count for count, stack in counted(trace)}
     call = "-[MLModel predictionFromFeatures:error:]"
     assert stacks["(callers missing)", "0x3010"] == 3
-    # The line behind the cut may be one of the call's callees or not: the call keeps what is left at last.
-    assert stacks["start", "main", call, "(callees missing)"] == 3
+    assert stacks["start", "main", call, "(callees missing)"] == 1
     assert sum(count for stack, count in stacks.items() if "(callers missing)" in stack) == 7
+
+
+def test_an_excerpt_without_a_head_counts_nothing_twice_where_lines_were_cut_out(tmp_path):
+    text = "+ 10 a  (in A) + 1  [0x1]\n[…]\n+     4 c  (in A) + 1  [0x3]\n+ 2 d  (in A) + 1  [0x4]\n"
+    stacks = {stack: count for count, stack in counted(trace_of_text(tmp_path, text))}
+    assert stacks == {("a", "(callees missing)"): 6, ("(callers missing)", "c"): 4, ("d",): 2}
 
 
 def test_a_text_that_ends_within_a_frame_is_read_up_to_there_and_marked(tmp_path):

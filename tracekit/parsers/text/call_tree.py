@@ -12,13 +12,26 @@ is indented by an odd number of columns, or by too many, has a caller, and nothi
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from tracekit.model.trace import IssueCounter
 from tracekit.model.vocabulary import CALLEES_MISSING, CALLERS_MISSING, INCOMPLETE
 from tracekit.parsers.text.stack_counts import MOST_COUNT, StackCounts
 
+_MOST_INTERRUPTED = 1000
+"""A bound: each line below a cut looks at these."""
 _EXCESS = "lines of a call tree with more samples than their caller has left: {n} (the excess is left out)"
+
+
+@dataclass
+class _Interrupted:
+    """A line behind which lines were cut out, with the samples that it still has."""
+
+    indent: int
+    left: int
+    stack: tuple[int, ...]
 
 
 class CallTree:
@@ -45,8 +58,7 @@ class CallTree:
         self._states: list[str] = []
         self._lengths: list[int] = []
         self._path: list[int] = []
-        self._interrupted: list[tuple[tuple[int, ...], int]] = []
-        """Stacks that a cut left without callees, and what they have left."""
+        self._interrupted: deque[_Interrupted] = deque()
 
     @property
     def is_open(self) -> bool:
@@ -63,13 +75,12 @@ class CallTree:
         """Add a frame with its count and the state of the samples that end in it."""
         if indent <= self._indents[-1]:
             self._close(indent)
-        if self._was_cut and len(self._indents) == 1:
+        if indent - self._indents[-1] >= 2 * self._step:
             self._path.append(self._number(CALLERS_MISSING))
-        elif indent - self._indents[-1] >= 2 * self._step:
-            self._path.append(self._number(CALLERS_MISSING))
-            text = "places in a call tree where callers are missing: {n}"
-            self._issues.add("warning", "callers-missing", text)
-        granted = self._take(count)
+            if not self._was_cut or len(self._indents) > 1:
+                text = "places in a call tree where callers are missing: {n}"
+                self._issues.add("warning", "callers-missing", text)
+        granted = self._take(count, indent)
         if granted < count:
             self._issues.add("warning", "counts-disagree", _EXCESS)
         self._path.append(self._number(frame))
@@ -78,8 +89,11 @@ class CallTree:
     def cut(self) -> None:
         """Note missing lines: the next ones have unknown callers, the open ones unknown callees."""
         missing = self._number(CALLEES_MISSING)
-        for length, left in zip(self._lengths[1:], self._left[1:], strict=True):
-            self._interrupted.append(((missing, *self._path[length - 1 :: -1]), left))
+        for indent, left, length in zip(self._indents[1:], self._left[1:], self._lengths[1:], strict=True):
+            stack = (missing, *self._path[length - 1 :: -1])
+            self._interrupted.append(_Interrupted(indent, left, stack))
+        while len(self._interrupted) > _MOST_INTERRUPTED:
+            self._keep(self._interrupted.popleft())
         del self._indents[1:], self._left[1:], self._states[1:], self._lengths[1:], self._path[:]
         self._was_cut = True
 
@@ -91,8 +105,9 @@ class CallTree:
         left = self._left.pop()
         if left and self._is_counted:
             self._rows.append((self._thread, "", (), left))
-        self._rows += ((self._thread, "", stack, count) for stack, count in self._interrupted if count)
-        for entries in (self._indents, self._states, self._lengths, self._path, self._interrupted):
+        while self._interrupted:
+            self._keep(self._interrupted.popleft())
+        for entries in (self._indents, self._states, self._lengths, self._path):
             entries.clear()
 
     def flush(self, frame_of: Callable[[str], int]) -> None:
@@ -106,17 +121,31 @@ class CallTree:
         self._numbers.clear()
         self._rows.clear()
 
-    def _take(self, count: int) -> int:
+    def _take(self, count: int, indent: int) -> int:
         """Take samples from what the caller has left, as many as there are; return their number."""
-        granted = min(count, self._left[-1])
-        self._left[-1] -= granted
-        if len(self._left) == 1:
-            # Any of the interrupted lines may have called this one. What says least is given up first.
-            for position, (stack, left) in enumerate(self._interrupted):
-                part = min(count - granted, left)
-                self._interrupted[position] = (stack, left - part)
+        granted = 0
+        if len(self._left) == 1 and not self._is_counted:
+            granted = self._take_interrupted(count, indent)
+        part = min(count - granted, self._left[-1])
+        self._left[-1] -= part
+        granted += part
+        if len(self._left) == 1 and granted < count:
+            granted += self._take_interrupted(count - granted, indent)
+        return granted
+
+    def _take_interrupted(self, count: int, indent: int) -> int:
+        """Take samples from lines that may have called this one, the nearest first."""
+        granted = 0
+        for line in reversed(self._interrupted):
+            if line.indent < indent:
+                part = min(count - granted, line.left)
+                line.left -= part
                 granted += part
         return granted
+
+    def _keep(self, line: _Interrupted) -> None:
+        if line.left:
+            self._rows.append((self._thread, "", line.stack, line.left))
 
     def _number(self, frame: str) -> int:
         return self._numbers.setdefault(frame, len(self._numbers))
