@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
 from macho_support import macho
@@ -17,6 +18,9 @@ from tracekit.errors import InputError
 from tracekit.markers.listings import Listing, read_listing
 from tracekit.markers.presence import presence
 
+SCHEMA = json.loads(
+    (Path(__file__).parents[2] / "docs" / "tracekit-symbols-1.schema.json").read_text("utf-8")
+)
 EVALUATE = "-[_ANEClient evaluateWithModel:options:request:qos:error:]"
 SYMTAB = f"""\
 (lldb) image dump symtab AppleNeuralEngine Espresso
@@ -157,12 +161,13 @@ def test_the_text_of_two_systems(tmp_path: Path) -> None:
     )
     assert "Rules about these libraries without a match\n" in ran.output
     assert "A rule without a match here can still match on that system" in ran.output
+    jsonschema.validate(json.loads(run(new, "--old", old, "--format", "json").output), SCHEMA)
 
 
 def test_the_json(tmp_path: Path) -> None:
     ran = run(written(tmp_path, SYMTAB), "--format", "json")
     document = json.loads(ran.output)
-    assert document["schema"] == "tracekit-symbols/1"
+    jsonschema.validate(document, SCHEMA)
     assert document["libraries"] == [
         {"name": "AppleNeuralEngine", "functions": 1},
         {"name": "Espresso", "functions": 1},
@@ -206,4 +211,5 @@ def test_the_real_difference(shared: Path) -> None:
     assert (result.added, result.removed) == ({"AppleNeuralEngine": expected}, {})
     ran = run(str(path), "--library", "AppleNeuralEngine", "-v")
     assert "ane.framework: 0 gone, 4 new" in ran.output
+    jsonschema.validate(json.loads(run(str(path), "--format", "json").output), SCHEMA)
     assert "A difference lists what changed and nothing that stayed" in ran.output
