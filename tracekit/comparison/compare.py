@@ -29,12 +29,14 @@ from tracekit.comparison.result import (
     Value,
 )
 from tracekit.comparison.rows import Sides, refused, rows_of, tested_row
+from tracekit.comparison.samples import sample_shares
 from tracekit.errors import UsageError
 from tracekit.model.columns import BoolArray
 from tracekit.model.vocabulary import Phase
 
 _MOST_GROUPS = 20
 _FIRST_METRIC = "p50"
+_ABOUT_CALLS = ("one-run", "two-runs", "given-noise", "noise-recordings")
 _UNTESTED = "within these recordings"
 _MOST_MODELS = 4
 """The first sentence has a length for each of so many models."""
@@ -81,12 +83,22 @@ def compare(
     base_side, new_side = describe_side(sides[0]), describe_side(sides[1])
     groups, one_sided, left_out = _groups(sides, run_noise)
     changed, largest, count, missing = _functions(sides[0], sides[1], sides[2:])
+    without_times = tuple(
+        name
+        for name, side in (("BASE", base), ("NEW", new))
+        if any(not analysis.trace.has_timeline for analysis in side)
+    )
     return Comparison(
         base=base_side,
         new=new_side,
         cautions=(
             *repeated(given[0], given[1], [run for group in given[2:] for run in group]),
-            *cautions(base_side, new_side, one_sided, run_noise, noise_count, builds),
+            *(
+                caution
+                for caution in cautions(base_side, new_side, one_sided, run_noise, noise_count, builds)
+                # Those are about how much calls vary.
+                if not without_times or not caution.code.startswith(_ABOUT_CALLS)
+            ),
             *other_verdict_bases(*sides[:2]),
         ),
         groups=groups,
@@ -103,6 +115,8 @@ def compare(
         noise_runs=noise_count,
         noise_builds=builds,
         min_change=min_change,
+        without_times=without_times,
+        samples=sample_shares(base, new) if len(without_times) > 1 else (),
         base_analysis=base[0],
         new_analysis=new[0],
     )

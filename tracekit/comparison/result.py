@@ -11,6 +11,7 @@ from tracekit.analysis.findings.answer import Answer
 from tracekit.analysis.findings.finding import Finding
 from tracekit.comparison.estimates import POWER, Estimate, Tested
 from tracekit.comparison.observations import Unit
+from tracekit.comparison.samples import SampleShare
 from tracekit.model.trace import TraceInfo
 from tracekit.text import plural, printable
 
@@ -265,6 +266,8 @@ class Comparison:
     number of recordings that show it, ``noise_builds`` the number of their builds (0 where these were not
     given), ``min_change`` the smallest change of the p50 that the first sentence reports as one.
     ``findings`` are those of either side, what appeared first.
+    ``without_times`` names the sides, BASE or NEW, whose samples have no times; where both have none,
+    ``samples`` are the shares of samples.
     ``groups_left_out`` counts the smallest groups, beyond the number that is compared. ``base_analysis`` and
     ``new_analysis`` are each side's first recording.
     """
@@ -286,6 +289,8 @@ class Comparison:
     noise_runs: int = 0
     noise_builds: int = 0
     min_change: float = MIN_CHANGE
+    without_times: tuple[str, ...] = ()
+    samples: tuple[SampleShare, ...] = ()
     base_analysis: Analysis | None = field(default=None, compare=False)
     new_analysis: Analysis | None = field(default=None, compare=False)
 

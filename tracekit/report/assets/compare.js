@@ -19,6 +19,7 @@ const MARGIN_PART = 0.5;
 
 /** Starts both timelines; `sources` are those of BASE and NEW (source.js), `difference` the data of difference_tree.js or null. */
 export function startComparison(sources, difference = null) {
+  if (!document.getElementById("timeline-base")) return startWithoutTimes(sources, difference);
   const counts = SIDES.map((name, index) => [name, Math.min(sources[index].view.windows.count, MOST_CHOICES)]);
   const link = readAligned(location.hash, Object.fromEntries(counts));
   document.documentElement.classList.add("live");
@@ -38,6 +39,14 @@ export function startComparison(sources, difference = null) {
   addCopyButtons(document.getElementById("findings"));
   keepLink(sides, joint, whole);
   if (difference) showDifference(difference, sources[0].view.engines, tooltip);
+  document.documentElement.dataset.ready = "true";
+}
+
+/** Texts without times have no timelines; a text and a recording have no samples to compare either. */
+function startWithoutTimes(sources, difference) {
+  document.documentElement.classList.add("live");
+  addCopyButtons(document.getElementById("findings"));
+  if (document.getElementById("difference")) showDifference(difference, sources[0].view.engines, createTooltip());
   document.documentElement.dataset.ready = "true";
 }
 

@@ -10,6 +10,7 @@ from tracekit.comparison.cautions import MIXED_WINDOWS
 from tracekit.comparison.result import Comparison, Difference
 from tracekit.model.vocabulary import SERVING
 from tracekit.report.comparison.findings import findings_sentence, is_grave
+from tracekit.report.comparison.samples import sample_sentence
 from tracekit.report.comparison.wording import could_show, missing, pair, percent, span, value_text
 from tracekit.report.wording.names import engine_name
 from tracekit.text import clip, format_duration, plural, printable
@@ -41,6 +42,8 @@ _Verdict: TypeAlias = Literal["slower", "faster", "same", "not shown"]
 
 def sentence(comparison: Comparison) -> str:
     """Return the first sentences: lengths, engines, findings, and what was tested on what."""
+    if comparison.without_times:
+        return sample_sentence(comparison)
     base, new = comparison.base.windows, comparison.new.windows
     if not base or not new:
         empty = "NEW has" if base else "BASE has" if new else "BASE and NEW have"

@@ -51,6 +51,18 @@ def to_dict(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> dic
         "noise_runs": comparison.noise_runs,
         "noise_builds": comparison.noise_builds,
         "min_change": comparison.min_change,
+        "without_times": list(comparison.without_times),
+        "samples": [
+            {
+                **asdict(row),
+                "thread": row.thread or None,
+                "phase": row.phase or None,
+                "base_share": row.base_share,
+                "new_share": row.new_share,
+                "difference": row.difference,
+            }
+            for row in comparison.samples
+        ],
         "fail_on": [_change(result) for result in changes],
     }
 

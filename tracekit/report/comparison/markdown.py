@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, FunctionChange, Group, Side
 from tracekit.report.analysis.markdown_findings import markdown_step
+from tracekit.report.comparison import samples
 from tracekit.report.comparison import wording as words
 from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.comparison.findings import FINDINGS, finding_changes
@@ -26,14 +27,30 @@ def to_markdown(comparison: Comparison, changes: Sequence[ChangeResult] = ()) ->
         f"{mark(comparison)[0]} **{plain(mark(comparison)[1])}.** {plain(sentence(comparison))}",
         _changes(changes),
         _findings(comparison),
-        "\n".join([_side("BASE", comparison.base), _side("NEW", comparison.new)]),
+        "\n".join([_side(comparison, "BASE", comparison.base), _side(comparison, "NEW", comparison.new)]),
         "\n".join(f"> {plain(caution_text(caution))}  " for caution in comparison.cautions),
+        *(_samples(comparison) if comparison.without_times else _calls(comparison)),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _calls(comparison: Comparison) -> list[str]:
+    return [
         *(_group(comparison, group) for group in comparison.groups),
         "\n".join(f"- {plain(words.one_sided(group))}" for group in comparison.one_sided),
         _functions(comparison),
         plain(words.footnote(comparison)),
     ]
-    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _samples(comparison: Comparison) -> list[str]:
+    """Return the shares of samples where no side has times."""
+    if not comparison.samples:
+        return []
+    rows = [[plain(cell) for cell in samples.sample_cells(row)] for row in comparison.samples]
+    lines = [f"| {' | '.join(samples.HEADER)} |", "|---|---|---|---:|---:|---:|"]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    return [f"### {samples.TITLE}", "\n".join(lines), plain(samples.NOTE)]
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]], right: int) -> str:
@@ -64,12 +81,13 @@ def _findings(comparison: Comparison) -> str:
     return "\n".join(lines)
 
 
-def _side(name: str, side: Side) -> str:
+def _side(comparison: Comparison, name: str, side: Side) -> str:
     runs = "; ".join(
         ", ".join(filter(None, (f"{run.name}, run {run.run}", run.device, run.os, run.template)))
         for run in side.runs
     )
-    return f"- **{name}** {plain(words.verdicts(side))} – {plain(runs)}"
+    amount = samples.side_text(comparison, name) or words.verdicts(side)
+    return f"- **{name}** {plain(amount)} – {plain(runs)}"
 
 
 def _group(comparison: Comparison, group: Group) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, FunctionChange, Group, Side
+from tracekit.report import wording
+from tracekit.report.comparison import samples
 from tracekit.report.comparison import wording as words
 from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.comparison.findings import FINDINGS, finding_changes
@@ -25,15 +27,30 @@ def to_text(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> str
         _changes(changes),
         _findings(comparison),
         "\n".join(
-            [*_side("BASE", comparison.base), *_side("NEW", comparison.new)],
+            [*_side(comparison, "BASE", comparison.base), *_side(comparison, "NEW", comparison.new)],
         ),
         _cautions(comparison),
+        *(_samples(comparison) if comparison.without_times else _calls(comparison)),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _calls(comparison: Comparison) -> list[str]:
+    return [
         *(_group(comparison, group) for group in comparison.groups),
         _one_sided(comparison),
         _functions(comparison),
         wrap(words.footnote(comparison), ""),
     ]
-    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _samples(comparison: Comparison) -> list[str]:
+    """List the shares of samples where no side has times."""
+    if not comparison.samples:
+        return []
+    rows = [samples.sample_cells(row) for row in comparison.samples]
+    right = (False, False, False, True, True, True)
+    return [f"{samples.TITLE}\n{align(samples.HEADER, rows, right, '  ')}\n{wrap(samples.NOTE, '  ')}"]
 
 
 def _changes(changes: Sequence[ChangeResult]) -> str:
@@ -60,14 +77,16 @@ def _findings(comparison: Comparison) -> str:
     return "\n".join(lines)
 
 
-def _side(name: str, side: Side) -> list[str]:
-    lines = [f"{name:<4}  {words.verdicts(side)}"]
+def _side(comparison: Comparison, name: str, side: Side) -> list[str]:
+    lines = [f"{name:<4}  {samples.side_text(comparison, name) or words.verdicts(side)}"]
     for run in side.runs:
         facts = (run.device, run.os, run.template, run.instruments and f"Instruments {run.instruments}")
         listed = ", ".join(fact for fact in facts if fact)
         details = f"; {listed}" if listed else ""
         count = f", {run.windows:,} windows" if len(side.runs) > 1 else ""
         lines.append(wrap(printable(f"{run.name}, run {run.run}{count}{details}"), "      "))
+        if comparison.without_times:
+            lines.append(wrap(wording.headline(run.answer), "      "))
     return lines
 
 

@@ -247,10 +247,12 @@ def flame_note(comparison: Comparison) -> str:
     runs = " and ".join(f"{side.runs[0].name}, run {side.runs[0].run}" for side in sides)
     are_several = any(len(side.runs) > 1 for side in sides)
     several = f"Of several runs, the first of each side: {runs}. " if are_several else ""
+    tested = " What is tested are functions, by the frame that decided the engine."
+    tested = "" if comparison.without_times else tested
     return (
         f"{several}Host samples by path of functions, from the root down. A + is more in NEW, a − less; the"
         " colour is stronger the larger the change is, relative to the larger side. Paths are not tested: a"
-        " difference here may be chance. What is tested are functions, by the frame that decided the engine."
+        f" difference here may be chance.{tested}"
     )
 
 

@@ -8,6 +8,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, FunctionChange, Group, Side
 from tracekit.report import wording
+from tracekit.report.comparison import samples
 from tracekit.report.comparison import wording as words
 from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.comparison.findings import FINDINGS, FindingChangeText, finding_changes
@@ -52,13 +53,30 @@ def sections(
         ("changes", "Required", _changes(changes) if changes else None),
         ("findings", FINDINGS, _findings(comparison)),
         ("sides", "Compared", _sides(comparison)),
-        (TIMELINES, "Timelines", timelines),
-        ("differences", "Differences", _differences(comparison, changes)),
-        ("one-sided", "On one side only, or left out", _one_sided(comparison)),
-        ("functions", words.CHANGED_FUNCTIONS, _functions(comparison)),
-        ("difference", words.FLAME, tag("p", words.flame_note(comparison), class_="note")),
     ]
+    flame = ("difference", words.FLAME, tag("p", words.flame_note(comparison), class_="note"))
+    if comparison.without_times:
+        candidates += [("samples", samples.TITLE, _samples(comparison))]
+        # Samples of a recording do not count waiting threads: shares of both have no common whole.
+        candidates += [flame] if comparison.samples else []
+    else:
+        candidates += [
+            (TIMELINES, "Timelines", timelines),
+            ("differences", "Differences", _differences(comparison, changes)),
+            ("one-sided", "On one side only, or left out", _one_sided(comparison)),
+            ("functions", words.CHANGED_FUNCTIONS, _functions(comparison)),
+            flame,
+        ]
     return {name: _section(name, heading, content) for name, heading, content in candidates if content}
+
+
+def _samples(comparison: Comparison) -> Html | None:
+    """Return the shares of samples where no side has times."""
+    rows = [samples.sample_cells(row) for row in comparison.samples]
+    if not rows:
+        return None
+    shown = table(samples.HEADER, rows, [False, False, False, True, True, True], "Shares of samples")
+    return join([shown, tag("p", samples.NOTE)])
 
 
 def _section(name: str, heading: str, content: Html) -> Html:
@@ -135,7 +153,7 @@ def _runs(name: str, side: Side) -> list[list[object]]:
             run.device,
             run.os,
             run.template,
-            f"{run.windows:,}",
+            "" if run.answer.kind == "threads" else f"{run.windows:,}",
             wording.headline(run.answer),
         ]
         for run in side.runs
