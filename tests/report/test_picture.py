@@ -166,19 +166,49 @@ def at_time(x: float, duration_ms: float) -> float:
 
 def test_windows_lanes_and_tracks_have_their_names() -> None:
     texts = words(timeline_picture(literal()))
-    for name in ("main", "Windows", "ANE (ane-hw-intervals)", "main (0x2)", "ui (0x1)", "Power"):
+    for name in ("main", "Net", "ANE (ane-hw-intervals)", "main (0x2)", "ui (0x1)", "Power"):
         assert name in texts, name
 
 
-def test_windows_stand_at_their_time_in_the_colour_of_their_verdict() -> None:
+def boxes_of(picture: Picture, name: str) -> list[Rect]:
+    """The calls of the lane with that name: from its label down to the next one."""
+    (label,) = [s for s in picture.shapes if isinstance(s, Words) and (s.text, s.size) == (name, 12)]
+    labels = [s.y for s in picture.shapes if isinstance(s, Words) and s.x == label.x and s.size == label.size]
+    below = min((y for y in labels if y > label.y), default=1e9)
+    return [s for s in picture.shapes if isinstance(s, Rect) and label.y - 15 <= s.y < below - 15]
+
+
+def test_calls_stand_at_their_time_in_the_lane_of_their_model_and_the_colour_of_their_verdict() -> None:
     analysis = literal()
     assert analysis.verdicts.names == ["ANE", "CPU"]
-    boxes = [
-        s for s in timeline_picture(analysis).shapes if isinstance(s, Rect) and s.y == 48 and s.height == 18
-    ]
-    assert [box.fill for box in boxes] == ["ANE", "CPU"]
+    models = analysis.window_rows["model"].tolist()
+    picture = timeline_picture(analysis)
+    boxes = [box for model in models for box in boxes_of(picture, model)]
+    assert [(box.fill, box.height) for box in boxes] == [("ANE", 18), ("CPU", 18)]
     edges = [at_time(edge, 40) for box in boxes for edge in (box.x, box.x + box.width)]
     assert edges == pytest.approx([10, 20, 30, 40], abs=0.1)
+
+
+def test_calls_at_the_same_time_have_lines_of_their_own_and_others_are_counted() -> None:
+    windows = [manual(start, 30) for start in (0, 1, 2, 3, 4)] + [manual(31, 40)]
+    picture = timeline_picture(analyze(trace_of([(0, "main", ANE)]), windows=windows))
+    boxes = boxes_of(picture, "all calls")
+    assert [box.y - boxes[0].y for box in boxes] == [0, 16, 32, 48, 0]
+    assert "1 more at once" in words(picture)
+
+
+def test_many_models_have_a_lane_each_and_the_rarest_share_one() -> None:
+    predictions = [prediction(number, number + 1, model=f"model {number % 14}") for number in range(27)]
+    picture = timeline_picture(analyze(with_evidence(trace_of([(0, "main", ANE)]), predictions)))
+    texts = words(picture)
+    names = [text for text in texts if text.startswith("model ")]
+    assert names == [f"model {number}" for number in range(11)] and "3 other models" in texts
+
+
+def test_a_lane_of_little_work_has_a_scale_of_its_own() -> None:
+    rows = [(0, "main", ANE, 30_000), (40, "other", ANE, MS)]
+    picture = timeline_picture(analyze(trace_of(rows), windows=[manual(0, 100)]))
+    assert "max 50 %" in words(picture) or "max 20 %" in words(picture)
 
 
 def test_a_measured_interval_is_drawn_where_it_lies() -> None:
@@ -217,7 +247,7 @@ def test_many_windows_are_drawn_once_per_point() -> None:
 
 
 def test_a_whole_run_is_no_window() -> None:
-    assert "Windows" not in words(timeline_picture(analyze(trace_of([(0, "main", UI)]))))
+    assert "all calls" not in words(timeline_picture(analyze(trace_of([(0, "main", UI)]))))
 
 
 def test_the_legend_names_what_is_drawn() -> None:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tracekit.analysis.result import Analysis
 from tracekit.model.vocabulary import ENGINES
 from tracekit.report import wording
+from tracekit.report.pictures.call_lanes import CallLane, call_lanes
 from tracekit.report.pictures.shapes import Line, Picture, Rect, Words
 from tracekit.report.viewmodel.lanes import Track, span_lanes, thread_lanes, tracks
 from tracekit.report.viewmodel.notes import Note
@@ -27,6 +28,8 @@ _LANE = 22
 _GAP = 5
 _MOST_THREADS = 12
 _MOST_TRACKS = 4
+_CALL = 14
+"""The height of a call in a lane with several lines."""
 _STEP = 2
 """Points of width of one bin of occupancy."""
 _NICE = (1, 2, 5)
@@ -35,6 +38,7 @@ _LETTER = 6.2
 """The mean width of a letter of a flag."""
 _SHORTEST_FLAG, _LONGEST_FLAG = 6, 40
 _LETTERS = {"MIXED": "M", "UNKNOWN": "?"}
+_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns"))
 
 
@@ -84,7 +88,7 @@ class _Drawing:
     def _lanes(self) -> Sequence[Rect | Line | Words]:
         drawn: list[Rect | Line | Words] = []
         drawn += self._flags()
-        drawn += self._windows()
+        drawn += self._calls()
         for lane in span_lanes(self._analysis, self._bins, self._duration_ns):
             drawn += self._lane(lane.title, "measured", [(str(lane.engine), lane.plane)], lane.other_plane)
         threads = thread_lanes(self._analysis, self._bins, self._duration_ns)
@@ -95,7 +99,7 @@ class _Drawing:
             planes = [
                 (str(ENGINES[code]), plane) for code, plane in zip(thread.engines, thread.planes, strict=True)
             ]
-            drawn += self._lane(name, process, planes)
+            drawn += self._lane(name, process, planes, is_scaled=True)
         if len(threads) > _MOST_THREADS:
             text = f"and {len(threads) - _MOST_THREADS} more threads"
             drawn.append(Words(_MARGIN, self._y + 14, text, 11, "muted"))
@@ -127,34 +131,51 @@ class _Drawing:
         self._y += _LANE + _GAP
         return drawn
 
-    def _windows(self) -> list[Rect | Line | Words]:
+    def _calls(self) -> list[Rect | Line | Words]:
         windows = self._analysis.window_rows
         if not len(windows) or (windows["source"] == "run").all():
             return []
-        drawn = self._label("Windows", ", ".join(windows["source"].astype("str").unique()))
-        starts, ends = windows["start_ns"].to_numpy(np.int64), windows["end_ns"].to_numpy(np.int64)
-        # Windows are in order of time, so one bound suffices: a window within pixels that are drawn already
-        # adds a shape and no picture.
-        right = -1.0
-        verdicts = self._analysis.verdicts.names
-        for start, end, verdict in zip(starts.tolist(), ends.tolist(), verdicts, strict=True):
+        return [shape for lane in call_lanes(windows) for shape in self._call_lane(lane)]
+
+    def _call_lane(self, lane: CallLane) -> list[Rect | Line | Words]:
+        windows, verdicts = self._analysis.window_rows, self._analysis.verdicts.names
+        drawn = self._label(lane.name, f"{lane.folded:,} more at once" if lane.folded else "calls")
+        starts, ends = (windows[name].to_numpy(np.int64)[lane.rows] for name in ("start_ns", "end_ns"))
+        height = _LANE - 4 if lane.lines == 1 else _CALL
+        # Calls are in order of time, so one bound per line suffices: a call within pixels that are drawn
+        # already adds a shape and no picture.
+        right = [-1.0] * lane.lines
+        calls = zip(lane.rows.tolist(), lane.line.tolist(), starts.tolist(), ends.tolist(), strict=True)
+        for row, line, start, end in calls:
             x, width = self._x(start), max(1.0, self._x(end) - self._x(start))
-            if x + width <= right or (width <= 1 and x < right):  # lies in a pixel that is drawn already
+            if line < 0 or x + width <= right[line] or (width <= 1 and x < right[line]):
                 continue
-            right = x + width
+            right[line] = x + width
+            verdict = verdicts[row]
             self._seen.add(verdict)
-            drawn.append(Rect(x, self._y + 2, max(0.6, width - 0.6), _LANE - 4, verdict))
+            y = self._y + 2 + line * (_CALL + 2)
+            drawn.append(Rect(x, y, max(0.6, width - 0.6), height, verdict))
             if width > 10:
                 letter = _LETTERS.get(verdict, verdict[:1])
-                drawn.append(Words(x + width / 2, self._y + 16, letter, 10, "surface", "middle", bold=True))
-        self._y += _LANE + _GAP
+                middle = y + height / 2 + 5
+                drawn.append(Words(x + width / 2, middle, letter, 10, "surface", "middle", bold=True))
+        self._y += (_LANE if lane.lines == 1 else 2 + lane.lines * (_CALL + 2)) + _GAP
         return drawn
 
     def _lane(
-        self, name: str, detail: str, planes: Sequence[tuple[str, Plane]], other_plane: Plane | None = None
+        self,
+        name: str,
+        detail: str,
+        planes: Sequence[tuple[str, Plane]],
+        other_plane: Plane | None = None,
+        is_scaled: bool = False,
     ) -> list[Rect | Line | Words]:
-        """Return a lane with stacked engines, and other processes' work (``other_plane``) faint behind."""
-        drawn = self._label(name, detail)
+        """Return a lane with stacked engines, and other processes' work (``other_plane``) faint behind.
+
+        With ``is_scaled``, the lane's height stands for a round share of time that holds its highest bin.
+        """
+        full = _scale([plane for _, plane in planes]) if is_scaled else 1.0
+        drawn = self._label(name, detail if full == 1 else f"max {100 * full:g} %")
         base = self._y + _LANE
         if other_plane is not None:
             share = other_plane.astype(np.float64) / FULL
@@ -164,7 +185,7 @@ class _Drawing:
         # rounded-up bin.
         stacked = np.zeros(self._bins)
         for engine, plane in planes:
-            share = plane.astype(np.float64) / FULL
+            share = plane.astype(np.float64) / FULL / full
             share = np.minimum(share, 1 - stacked)
             drawn += self._pieces(engine, stacked, share, base)
             stacked += share
@@ -235,3 +256,11 @@ class _Drawing:
             "samples show which code called an engine, measured lanes when it worked (faint: for other apps)"
         )
         self._picture.add(Words(_WIDTH - _MARGIN, y, note, 11, "muted", "end"))
+
+
+def _scale(planes: Sequence[Plane]) -> float:
+    """Return the share of time that a lane's height stands for, as ``scale.js`` chooses it."""
+    highest = (
+        np.sum([plane.astype(np.float64) for plane in planes], axis=0).max(initial=0.0) if planes else 0.0
+    )
+    return next((share for share in _SHARES if highest <= share * FULL), 1.0)
