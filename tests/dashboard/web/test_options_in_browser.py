@@ -69,7 +69,7 @@ def test_another_run_and_a_lane_as_the_calls(serve: Serve, tab: Any, two_runs: P
     tab.locator("#trend th .note", has_text=SIGNPOST).wait_for()
     opened(tab, first)
     tab.get_by_role("button", name="Calls from: back to the default").click()
-    tab.locator("#options .chip", has_text="Run 2").wait_for()
+    variant_shown(tab, "Run 2")
     eventually(tab, "document.querySelectorAll('#options .chip').length === 1")
 
 
