@@ -42,7 +42,7 @@ def page(settings: Settings) -> Node:
 def register(app: dash.Dash, settings: Settings, library: Library) -> None:
     """Fill the form, start recordings, follow them, and handle the buttons."""
     attempts = Attempts(settings.folder, library, settings.limits.free_disk_bytes)
-    probe = HostProbe()
+    probe = HostProbe(library.queue)
     # Resumed even where nothing may be recorded: an earlier server, with other settings, may have left
     # recordings.
     attempts.resume()

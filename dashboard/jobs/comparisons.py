@@ -20,12 +20,12 @@ from typing import TypeAlias
 
 import tracekit
 from dashboard.errors import Conflict, NotFound
-from dashboard.jobs.process import WorkerProcess, work_folder, worker_memory_bytes
+from dashboard.jobs.process import task_process, work_folder
 from dashboard.jobs.queue import Job, JobQueue, JobStatus, Kind
 from dashboard.jobs.ready_recordings import ReadyRecordings, revision, unchanged
 from dashboard.jobs.workers.compare import SECTIONS, Pair
 from dashboard.library.catalog import Recording
-from dashboard.library.store import TEMPORARY, Store
+from dashboard.library.store import Store
 from dashboard.settings import Limits
 from tracekit.errors import TracekitError, UsageError
 
@@ -122,15 +122,13 @@ class Comparisons:
                 (base.origin != "file", new.origin != "file"),
                 str(result),
             )
-            process = WorkerProcess(
+            process = task_process(
                 "dashboard.jobs.workers.compare",
                 [],
-                log=work / "log",
-                task=asdict(pair),
-                temporary=work / TEMPORARY,
-                reports=True,
-                seconds=self._limits.job_seconds,
-                memory_bytes=worker_memory_bytes(self._limits),
+                asdict(pair),
+                work,
+                self._limits.job_seconds,
+                self._limits,
             )
             made = job.run(process)
             if job.cancelled.is_set():

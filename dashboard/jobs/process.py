@@ -22,7 +22,7 @@ from typing import Any
 
 from dashboard.errors import NoSpace
 from dashboard.jobs.worker_process import MEMORY_VARIABLE
-from dashboard.library.store import WORK
+from dashboard.library.store import TEMPORARY, WORK
 from dashboard.settings import Limits
 
 _LOG = logging.getLogger(__name__)
@@ -241,6 +241,22 @@ class WorkerProcess:
                 os.killpg(self.pid, signal.SIGKILL)  # the worker leads a process group of its own
             else:
                 self._process.kill()
+
+
+def task_process(
+    module: str, arguments: Sequence[str], task: dict[str, Any], work: Path, seconds: float, limits: Limits
+) -> WorkerProcess:
+    """Start a worker that reports, on a task whose files are in the folder ``work``."""
+    return WorkerProcess(
+        module,
+        arguments,
+        log=work / "log",
+        task=task,
+        temporary=work / TEMPORARY,
+        reports=True,
+        seconds=seconds,
+        memory_bytes=worker_memory_bytes(limits),
+    )
 
 
 def worker_memory_bytes(limits: Limits) -> int:

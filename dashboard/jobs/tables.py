@@ -16,11 +16,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from dashboard.errors import Busy, Conflict, NotFound
-from dashboard.jobs.process import WorkerProcess, work_folder, worker_memory_bytes
+from dashboard.jobs.process import task_process, work_folder
 from dashboard.jobs.queue import Job, JobQueue, JobStatus, Kind
 from dashboard.jobs.ready_recordings import ReadyRecordings, revision, unchanged
 from dashboard.jobs.workers.table import MADE, TableTask
-from dashboard.library.store import TEMPORARY, split
+from dashboard.library.store import split
 from dashboard.settings import Limits
 from dashboard.tables.files import CONTENTS, FOLDER
 from tracekit.errors import TracekitError
@@ -124,15 +124,13 @@ class TableJobs:
                 _schema(output.parent / CONTENTS, place),
                 self._limits.table_bytes,
             )
-            process = WorkerProcess(
+            process = task_process(
                 "dashboard.jobs.workers.table",
                 [str(work)],
-                log=work / "log",
-                task=asdict(task),
-                temporary=work / TEMPORARY,
-                reports=True,
-                seconds=self._limits.table_seconds,
-                memory_bytes=worker_memory_bytes(self._limits),
+                asdict(task),
+                work,
+                self._limits.table_seconds,
+                self._limits,
             )
             result = job.run(process)
             if not (work / MADE).exists():

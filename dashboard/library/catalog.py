@@ -33,6 +33,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import DatabaseError
 
 from dashboard.errors import CatalogLocked, LibraryFailed, NoSpace, NotFound
+from dashboard.library.analysis_state import AnalysisState
 from dashboard.library.catalog_orders import NEWEST, order_by
 from dashboard.library.catalog_tables import RECORDINGS, TAGS, make_tables, prepare
 from dashboard.library.variant_table import VariantTable
@@ -45,9 +46,9 @@ FINISHED = ("ready", "failed", "cancelled")
 
 
 @dataclass(frozen=True)
-class Recording:
+class Recording(AnalysisState):
     """A recording as a page shows it. ``path`` is for the server alone; ``name``, ``note``, ``tags``,
-    ``verdict``, ``device``, ``app`` and ``message`` hold other people's text.
+    ``device`` and ``app`` hold other people's text.
     """
 
     id: str
@@ -57,19 +58,8 @@ class Recording:
     path: str
     size_bytes: int
     added: datetime
-    state: str
-    """ "waiting", "reading", "ready", "failed" or "cancelled"."""
-    stage: str = ""
-    progress: float | None = None
-    """0 to 1 of this stage; None where it is not known."""
-    message: str = ""
-    """Why it failed; of a ready one, a note about its file."""
-    verdict: str = ""
     device: str = ""
     system: str = ""
-    duration_ns: int = 0
-    samples: int = 0
-    windows: int = 0
     tags: tuple[str, ...] = ()
     note: str = ""
     deleted: datetime | None = None
@@ -79,9 +69,6 @@ class Recording:
     """The id of the variant that its page shows; "" is the analysis without options."""
     app: str = ""
     recorded: datetime | None = None
-    engines: str = ""
-    """The number of calls by verdict, as a JSON object; "" without calls."""
-    p50_ns: int = 0
     digest: str = ""
     """Alike for copies of one recording; "" where that cannot be told."""
 
@@ -367,7 +354,7 @@ def now() -> datetime:
 
 def new_recording(recording_id: str, name: str, origin: str, size_bytes: int) -> Recording:
     """Return a recording that was added just now and waits to be read."""
-    return Recording(recording_id, name, origin, "", size_bytes, now(), "waiting")
+    return Recording(recording_id, name, origin, "", size_bytes, now(), state="waiting")
 
 
 def _conditions(words: str, tag: str, deleted: bool) -> list[ColumnElement[bool]]:

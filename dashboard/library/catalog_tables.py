@@ -19,6 +19,25 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateColumn
 
 _METADATA = MetaData()
+
+
+def _of_analysis() -> list[Column[Any]]:
+    """Return the columns of ``AnalysisState``, and the number of starts since the last one that ended."""
+    return [
+        Column("state", String, nullable=False, index=True),
+        Column("stage", String, nullable=False, default=""),
+        Column("progress", Float),
+        Column("message", String, nullable=False, default=""),
+        Column("verdict", String, nullable=False, default=""),
+        Column("duration_ns", Integer, nullable=False, default=0),
+        Column("samples", Integer, nullable=False, default=0),
+        Column("windows", Integer, nullable=False, default=0),
+        Column("engines", String, nullable=False, server_default=""),
+        Column("p50_ns", Integer, nullable=False, server_default="0"),
+        Column("starts", Integer, nullable=False, default=0),
+    ]
+
+
 RECORDINGS = Table(
     "recordings",
     _METADATA,
@@ -29,25 +48,15 @@ RECORDINGS = Table(
     Column("fingerprint", String, nullable=False, default=""),
     Column("size_bytes", Integer, nullable=False),
     Column("added_us", Integer, nullable=False),
-    Column("state", String, nullable=False, index=True),
-    Column("stage", String, nullable=False, default=""),
-    Column("progress", Float),
-    Column("message", String, nullable=False, default=""),
-    Column("verdict", String, nullable=False, default=""),
+    *_of_analysis(),
     Column("device", String, nullable=False, default=""),
     Column("system", String, nullable=False, default=""),
-    Column("duration_ns", Integer, nullable=False, default=0),
-    Column("samples", Integer, nullable=False, default=0),
-    Column("windows", Integer, nullable=False, default=0),
     Column("note", String, nullable=False, default=""),
     Column("deleted_us", Integer),
-    Column("starts", Integer, nullable=False, default=0),
     Column("results_bytes", Integer),
     Column("default_variant", String, nullable=False, server_default=""),
     Column("app", String, nullable=False, server_default=""),
     Column("recorded_us", Integer, nullable=False, server_default="0"),  # 0: not known
-    Column("engines", String, nullable=False, server_default=""),  # calls by verdict, as JSON
-    Column("p50_ns", Integer, nullable=False, server_default="0"),
     Column("digest", String, nullable=False, server_default=""),  # alike for copies of one recording
 )
 VARIANTS = Table(
@@ -57,17 +66,7 @@ VARIANTS = Table(
     Column("id", String, primary_key=True),
     Column("options", String, nullable=False),  # the canonical JSON of Variant.options
     Column("added_us", Integer, nullable=False),
-    Column("state", String, nullable=False, index=True),
-    Column("stage", String, nullable=False, default=""),
-    Column("progress", Float),
-    Column("message", String, nullable=False, default=""),
-    Column("verdict", String, nullable=False, default=""),
-    Column("duration_ns", Integer, nullable=False, default=0),
-    Column("samples", Integer, nullable=False, default=0),
-    Column("windows", Integer, nullable=False, default=0),
-    Column("starts", Integer, nullable=False, default=0),
-    Column("engines", String, nullable=False, server_default=""),
-    Column("p50_ns", Integer, nullable=False, server_default="0"),
+    *_of_analysis(),
 )
 TAGS = Table(
     "tags",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from dashboard.library.analysis_state import AnalysisState
 from tracekit.cli.analysis_options import AnalysisOptions, Values
 
 FILES = {
@@ -24,25 +25,14 @@ PACKED = ("symbols", "with")
 
 
 @dataclass(frozen=True)
-class Variant:
-    """A further analysis. ``options``, ``message`` and ``verdict`` hold other people's text."""
+class Variant(AnalysisState):
+    """A further analysis. ``options`` hold other people's text."""
 
     recording: str
     id: str
     options: Values
     """Those of ``AnalysisOptions.values``; a file as {"name", "sha256"}."""
     added_us: int
-    state: str
-    """ "waiting", "reading", "ready", "failed", "cancelled", or "dropped": made again when it is opened."""
-    stage: str = ""
-    progress: float | None = None
-    message: str = ""
-    verdict: str = ""
-    duration_ns: int = 0
-    samples: int = 0
-    windows: int = 0
-    engines: str = ""
-    p50_ns: int = 0
 
     @property
     def analysis(self) -> str:
@@ -52,7 +42,8 @@ class Variant:
 
 def new_variant(recording: str, variant: str, options: Values) -> Variant:
     """Return a variant that was requested just now and waits."""
-    return Variant(recording, variant, options, round(datetime.now(UTC).timestamp() * 1e6), "waiting")
+    added_us = round(datetime.now(UTC).timestamp() * 1e6)
+    return Variant(recording, variant, options, added_us, state="waiting")
 
 
 def described(options: Values) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import tracekit
+from dashboard.jobs.queue import Job, JobQueue, Kind
 from tracekit.errors import TracekitError
 from tracekit.record.doctor import Check, examine
 from tracekit.xctrace.host import Mac, Process
@@ -17,6 +18,7 @@ from tracekit.xctrace.version import read_version
 from tracekit.xctrace.xctrace_list import Device, list_devices, list_templates
 
 _FRESH_SECONDS = 60.0
+_INVENTORY = Kind("inventory", "Examining this machine", at_once=1, priority=0, is_live=True)
 _NO_MAC = "Recording needs a Mac with Xcode. Reading, reports and the library work here."
 
 
@@ -56,31 +58,28 @@ def take_inventory() -> HostInventory:
 class HostProbe:
     """Takes the inventory on request if the last one is old; one at a time."""
 
-    def __init__(self, take: Callable[[], HostInventory] = take_inventory) -> None:
-        self._take = take
+    def __init__(self, queue: JobQueue, take: Callable[[], HostInventory] = take_inventory) -> None:
+        self._queue, self._take = queue, take
         self._mutex = threading.Lock()
         self._inventory: HostInventory | None = None
         self._taken_at = 0.0
-        self._is_taking = False
 
     def inventory(self, refresh: bool = False) -> HostInventory | None:
         """Return the last inventory, None if there is none yet; return at once."""
         with self._mutex:
-            # Pages poll for it: None means "being taken", and the thread that takes it is started once.
             if refresh or time.monotonic() - self._taken_at > _FRESH_SECONDS:
                 self._inventory = None  # devices come and go
-            if self._inventory is None and not self._is_taking:
-                self._is_taking = True
-                threading.Thread(target=self._refresh, daemon=True).start()
+            if self._inventory is None:  # pages poll until it is there: all of them join one job
+                self._queue.submit(_INVENTORY, ("host",), self._refresh)
             return self._inventory
 
-    def _refresh(self) -> None:
+    def _refresh(self, _job: Job) -> None:
         try:
             inventory = self._take()
         except Exception as error:  # noqa: BLE001 - the page says so and can ask again
             inventory = HostInventory(problem=f"This machine could not be examined: {error}")
         with self._mutex:
-            self._inventory, self._taken_at, self._is_taking = inventory, time.monotonic(), False
+            self._inventory, self._taken_at = inventory, time.monotonic()
 
 
 def processes() -> tuple[Process, ...]:

@@ -11,6 +11,8 @@ from flask import Flask, Response, jsonify, request
 
 from dashboard.errors import NotFound
 from dashboard.library.library import Library
+from dashboard.routes.caching import private
+from dashboard.routes.parameters import WHOLE, whole
 from dashboard.tiles.cache import OpenRecording, RecordingCache, SampleCache
 from dashboard.tiles.chain import parse_chain
 from dashboard.tiles.filters import Term, terms_of
@@ -26,7 +28,6 @@ from tracekit.report.viewmodel.occupancy import TILE_LANES, level_count
 _BYTES = "application/octet-stream"
 _TILE_BYTES = 32 << 20
 _MAX_LANES = 50_000
-_WHOLE = re.compile(r"[0-9]{1,18}")
 _LANES = re.compile(r"[0-9]{1,6}(?:\.[0-9]{1,6})*")
 _FAR_NS = 1 << 62
 
@@ -64,7 +65,7 @@ def register(server: Flask, library: Library) -> None:
     @server.get("/api/recordings/<recording>/stack-chart")
     def stack_chart(recording: str) -> Response:
         opened = cache.get(recording)
-        lane, columns = _whole("lane"), _whole("columns", 1_000)
+        lane, columns = whole("lane"), whole("columns", 1_000)
         if lane >= len(opened.samples.lanes):
             raise UsageError("There are no such lanes in this recording.")
         if not 1 <= columns <= MOST_COLUMNS:
@@ -77,30 +78,30 @@ def register(server: Flask, library: Library) -> None:
     @server.get("/api/recordings/<recording>/samples")
     def samples(recording: str) -> Response:
         opened = cache.get(recording)
-        count = _whole("count", 100)
+        count = whole("count", 100)
         if not 1 <= count <= MOST_ROWS:
             raise UsageError(f"count is from 1 to {MOST_ROWS}.")
         after = request.args.get("after", "")
-        return _private(jsonify(listed(opened.samples, _selection(cache, opened), after, count)))
+        return private(jsonify(listed(opened.samples, _selection(cache, opened), after, count)))
 
     @server.get("/api/recordings/<recording>/sample")
     def sample(recording: str) -> Response:
         """Return the sample nearest to a time in a lane, with its stack; null for none."""
         opened = cache.get(recording)
-        lane = _whole("lane")
+        lane = whole("lane")
         if lane >= len(opened.samples.lanes):
             raise UsageError("There are no such lanes in this recording.")
         time_ns = max(0, _time("time", 0))
         within_ns = min(_time("within", 0), opened.samples.duration_ns)
         mask = cache.mask(opened, _filter())
-        return _private(jsonify(nearest(opened.samples, lane, time_ns, within_ns, mask)))
+        return private(jsonify(nearest(opened.samples, lane, time_ns, within_ns, mask)))
 
     @server.get("/api/recordings/<recording>/stacks/<number>")
     def stack(recording: str, number: str) -> Response:
         opened = cache.get(recording)
-        if not _WHOLE.fullmatch(number):
+        if not WHOLE.fullmatch(number):
             raise NotFound("There is no such stack in this recording.")
-        return _private(jsonify(stack_document(opened.samples, int(number))))
+        return private(jsonify(stack_document(opened.samples, int(number))))
 
 
 def _cached_response(opened: OpenRecording, make: Callable[[], bytes]) -> Response:
@@ -112,16 +113,11 @@ def _cached_response(opened: OpenRecording, make: Callable[[], bytes]) -> Respon
     else:
         response = Response(make(), mimetype=_BYTES)
     response.set_etag(tag)
-    return _private(response)
-
-
-def _private(response: Response) -> Response:
-    response.headers["Cache-Control"] = "private, no-cache"
-    return response
+    return private(response)
 
 
 def _tile_place(samples: SampleColumns) -> tuple[int, int]:
-    level, index = _whole("level"), _whole("index")
+    level, index = whole("level"), whole("index")
     if level >= level_count(samples.duration_ns):
         raise UsageError(f"level is below {level_count(samples.duration_ns)} in this recording.")
     if index >= 1 << level:
@@ -133,7 +129,7 @@ def _block(samples: SampleColumns) -> int | None:
     """Return the requested block of lanes; None for the measured intervals."""
     if request.args.get("block") == "spans":
         return None
-    block = _whole("block")
+    block = whole("block")
     if block and block * TILE_LANES >= len(samples.lanes):
         raise UsageError("There are no such lanes in this recording.")
     return block
@@ -173,12 +169,3 @@ def _time(name: str, default: int) -> int:
     if not math.isfinite(value):
         raise UsageError(f"{name} is a number of nanoseconds.")
     return math.ceil(max(-_FAR_NS, min(value, _FAR_NS)))
-
-
-def _whole(name: str, default: int | None = None) -> int:
-    text = request.args.get(name, "")
-    if not text and default is not None:
-        return default
-    if not _WHOLE.fullmatch(text):
-        raise UsageError(f"{name} is a whole number.")
-    return int(text)

@@ -16,8 +16,9 @@ from dashboard.jobs.queue import JobStatus
 from dashboard.jobs.tables import TablePlace
 from dashboard.library.library import Library
 from dashboard.library.run_inventory import INVENTORY, read_inventory
-from dashboard.routes.caching import cacheable
+from dashboard.routes.caching import cacheable, private
 from dashboard.routes.downloads import file_stem
+from dashboard.routes.parameters import WHOLE, whole
 from dashboard.tables.cache import TableCache
 from dashboard.tables.lanes import MOST_PIXELS, LaneChoice, lane_document, members
 from dashboard.tables.pages import (
@@ -32,7 +33,6 @@ from dashboard.tables.selection import RowQuery
 from dashboard.tables.stored import StoredTable
 from tracekit.errors import UsageError
 
-_WHOLE = re.compile(r"[0-9]{1,18}")
 _TIME = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,20})?")
 _TABLE = re.compile(r"([1-9][0-9]{0,8})-([1-9][0-9]{0,8})")
 _COLUMNS = re.compile(r"[0-9]{1,4}(?:\.[0-9]{1,4})*")
@@ -66,7 +66,7 @@ class _OpenTables:
     def respond(self, recording: str, name: str, answer: Callable[[StoredTable], Any]) -> Response:
         """Return what a function makes of a table as JSON; with 202, the status of its reading."""
         table = self.opened(recording, name)
-        return _progress(table) if isinstance(table, JobStatus) else _private(jsonify(answer(table)))
+        return _progress(table) if isinstance(table, JobStatus) else private(jsonify(answer(table)))
 
 
 def register(server: Flask, library: Library) -> None:
@@ -98,7 +98,7 @@ def _register_pages(server: Flask, library: Library, tables: _OpenTables) -> Non
         _check_parameters("page")
 
         def answer(stored: StoredTable) -> dict[str, Any]:
-            first, count = _whole("first", 0), _whole("count", 100)
+            first, count = whole("first", 0), whole("count", 100)
             if count > MOST_ROWS:
                 raise UsageError(f"count is at most {MOST_ROWS}.")
             selected = tables.cache.selected(stored, _query(stored))
@@ -112,7 +112,7 @@ def _register_pages(server: Flask, library: Library, tables: _OpenTables) -> Non
                 "cells": page_cells(stored, rows, _columns(stored)),
             }
             if request.args.get("row"):
-                place = np.flatnonzero(selected.rows == _row(stored, _whole("row")))
+                place = np.flatnonzero(selected.rows == _row(stored, whole("row")))
                 document["place"] = int(place[0]) if len(place) else None
             return document
 
@@ -121,7 +121,7 @@ def _register_pages(server: Flask, library: Library, tables: _OpenTables) -> Non
     @server.get(f"{_ADDRESS}/<table>/rows/<row>")
     def one_row(recording: str, table: str, row: str) -> Response:
         _check_parameters("row")
-        if not _WHOLE.fullmatch(row):
+        if not WHOLE.fullmatch(row):
             raise NotFound("There is no such row in this table.")
         return tables.respond(recording, table, lambda stored: row_document(stored, _row(stored, int(row))))
 
@@ -130,14 +130,14 @@ def _register_lanes(server: Flask, library: Library, tables: _OpenTables) -> Non
     @server.get(f"{_ADDRESS}/<table>/members/<column>")
     def column_members(recording: str, table: str, column: str) -> Response:
         _check_parameters("members")
-        if not _WHOLE.fullmatch(column):
+        if not WHOLE.fullmatch(column):
             raise NotFound("There is no such column in this table.")
         return tables.respond(recording, table, lambda stored: members(stored, _column(stored, int(column))))
 
     @server.get(f"{_ADDRESS}/<table>/lane")
     def lane(recording: str, table: str) -> Response:
         _check_parameters("lane")
-        pixels = _whole("pixels", 1_000)
+        pixels = whole("pixels", 1_000)
         if not 1 <= pixels <= MOST_PIXELS:
             raise UsageError(f"pixels is from 1 to {MOST_PIXELS:,}.")
         start, end = _time("from"), _time("to")
@@ -182,7 +182,7 @@ def _register_files(server: Flask, library: Library, tables: _OpenTables) -> Non
             )
         response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
         response.headers["X-Content-Type-Options"] = "nosniff"
-        return _private(response)
+        return private(response)
 
 
 def _shown_run(library: Library, analysis_id: str) -> int | None:
@@ -194,12 +194,7 @@ def _shown_run(library: Library, analysis_id: str) -> int | None:
 def _progress(state: JobStatus) -> Response:
     response = jsonify({"stage": state.stage, "progress": state.progress})
     response.status_code = 202
-    return _private(response)
-
-
-def _private(response: Response) -> Response:
-    response.headers["Cache-Control"] = "private, no-cache"
-    return response
+    return private(response)
 
 
 def _ascii(name: str) -> str:
@@ -278,9 +273,9 @@ def _row(table: StoredTable, row: int) -> int:
 
 
 def _lane_choice(table: StoredTable) -> LaneChoice:
-    value = _column(table, _whole("value")) if request.args.get("value") else None
-    group = _column(table, _whole("group")) if request.args.get("group") else None
-    member = _whole("member") if request.args.get("member") else None
+    value = _column(table, whole("value")) if request.args.get("value") else None
+    group = _column(table, whole("group")) if request.args.get("group") else None
+    member = whole("member") if request.args.get("member") else None
     if value is not None and table.is_text(value):
         raise UsageError("Only a column of numbers can be drawn as values.")
     if group is not None and not table.is_text(group):
@@ -297,12 +292,3 @@ def _time(name: str) -> int | None:
     whole, _, fraction = text.partition(".")
     # Rows have whole nanoseconds: the first one at or after the time.
     return int(whole) + (1 if fraction.strip("0") and not whole.startswith("-") else 0)
-
-
-def _whole(name: str, default: int | None = None) -> int:
-    text = request.args.get(name, "")
-    if not text and default is not None:
-        return default
-    if not _WHOLE.fullmatch(text):
-        raise UsageError(f"{name} is a whole number.")
-    return int(text)

@@ -48,7 +48,7 @@ def write_library(folder: Path, recordings: Sequence[tuple[str, str]], state: st
         for number, (path, device) in enumerate(recordings):
             added = datetime(2026, 1, 1, second=number, tzinfo=UTC)
             recording = Recording(
-                f"{number:032x}", path, "file", path, 1, added, state, device=device, windows=1
+                f"{number:032x}", path, "file", path, 1, added, state=state, device=device, windows=1
             )
             catalog.add(recording, os.fsencode(path))
     return folder

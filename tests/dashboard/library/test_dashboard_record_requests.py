@@ -10,6 +10,7 @@ from library_support import wait_for
 from recording_support import until_opened
 from xctrace_support import FakeXctrace
 
+from dashboard.library.library import Library
 from dashboard.recording import inventory
 from dashboard.recording.attempts import Attempts
 from dashboard.recording.request import RecordingRequest, on_the_page
@@ -63,7 +64,7 @@ def test_a_name_with_a_shells_signs_is_a_name(desk: Attempts, xctrace: FakeXctra
 # What there is --------------------------------------------------------------------------------------------
 
 
-def test_the_machine_is_examined_once_and_in_the_background() -> None:
+def test_the_machine_is_examined_once_and_in_the_background(library: Library) -> None:
     looks: list[int] = []
     may_end = threading.Event()
 
@@ -72,7 +73,7 @@ def test_the_machine_is_examined_once_and_in_the_background() -> None:
         assert may_end.wait(60)
         return inventory.HostInventory(version="26.0")
 
-    probe = inventory.HostProbe(take)
+    probe = inventory.HostProbe(library.queue, take)
     assert [probe.inventory() for _ in range(5)] == [None] * 5
     may_end.set()
     wait_for(lambda: probe.inventory() == inventory.HostInventory(version="26.0"))
