@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from pause_support import Paused, read_text, threads_of
 from tracekit.errors import InputError
 from tracekit.load import open_trace
 from tracekit.model.trace import Issue
+from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError
 from tracekit.parsers.text.kinds import recognise
 from tracekit.parsers.text.lines import TextPlace
 
@@ -350,6 +352,14 @@ def test_half_of_a_surrogate_pair_is_a_question_mark(tmp_path: Path) -> None:
     trace = read_text(tmp_path, text)
     assert threads_of(trace) == [Paused("Thread 0: ?", "", 1, [("", "f?")])]
     assert trace.info.process == "A?"
+
+
+def test_a_report_that_is_too_large_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
+    path = tmp_path / "large.ips"
+    path.write_text(ips(threads=[{"frames": [], "name": "x" * 2_000}]))
+    small = replace(DEFAULT_LIMITS, unusual_bytes=4 * 1_000)
+    with pytest.raises(LimitError, match="is a report of more than 1,000 characters"):
+        open_trace(path, limits=small)
 
 
 def test_a_text_cut_in_a_frame_keeps_what_it_has(tmp_path: Path) -> None:
