@@ -20,6 +20,7 @@ HEAD = """\
 Analysis of sampling App (pid 42) every 1 millisecond
 Process:         App [42]
 Path:            /Applications/App.app/Contents/MacOS/App
+Code Type:       ARM64
 
 Date/Time:       2026-10-03 03:46:21.144 -0500
 OS Version:      macOS 26.6.2 (25G83)
@@ -80,7 +81,7 @@ def test_frames_have_their_source_and_their_binary_as_the_list_of_images_has_it(
     assert binaries.at["Espresso", "load_address"] == 0x3000
     assert binaries.at["Espresso", "path"].endswith("Espresso.framework/Versions/A/Espresso")
     assert binaries.at["CoreML", "uuid"] == ""
-    assert binaries.at["App", "load_address"] == 0x1000
+    assert (binaries.at["App", "load_address"], binaries.at["App", "arch"]) == (0x1000, "arm64")
 
 
 @pytest.mark.parametrize(

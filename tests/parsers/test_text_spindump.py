@@ -174,6 +174,14 @@ def test_symbols_name_the_frames_of_a_report(tmp_path):
     assert {"predict", "main"} <= names
 
 
+@pytest.mark.parametrize(("arch", "more"), [("arm64e", 0), ("x86_64", 1), ("", 1)])
+def test_a_leaf_is_a_program_counter_which_is_looked_up_where_it_is(tmp_path, arch, more):
+    heading = f"Architecture:     {arch}\nFootprint:"
+    frames = trace_of_text(tmp_path, HEAD + APP.replace("Footprint:", heading)).stacks.frames
+    addresses = {symbol: set(rows["address"]) for symbol, rows in frames.groupby("symbol", observed=True)}
+    assert (addresses["main"], addresses["work"]) == ({0x2010}, {0x2040 + more})
+
+
 def test_the_timeline_format_has_the_same_counts_and_no_times(tmp_path):
     timeline = re.sub(r"^( +\*?(\d+) .*\[0.*)$", r"\1 1-\2", HEAD + APP + OTHER, flags=re.MULTILINE)
     trace = trace_of_text(tmp_path, timeline.replace("Heavy format", "Timeline format"))

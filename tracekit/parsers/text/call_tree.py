@@ -110,14 +110,25 @@ class CallTree:
         for entries in (self._indents, self._states, self._lengths, self._path):
             entries.clear()
 
-    def flush(self, frame_of: Callable[[str], int]) -> None:
-        """End the process: give its samples to the counts, with the row of each frame's text."""
+    def flush(self, frame_of: Callable[[str, bool], int]) -> None:
+        """End the process: give its samples to the counts, with the row of each frame's text.
+
+        ``frame_of`` gets a frame's text, and True for a leaf.
+        """
         self.end()
-        frames = [
-            self._counts.frame(text) if text in INCOMPLETE else frame_of(text) for text in self._numbers
-        ]
+        texts = list(self._numbers)
+
+        def row(number: int, is_leaf: bool) -> int:
+            text = texts[number]
+            return self._counts.frame(text) if text in INCOMPLETE else frame_of(text, is_leaf)
+
+        ends = {stack[0] for _, _, stack, _ in self._rows if stack}
+        leaves = {number: row(number, True) for number in sorted(ends)}
+        inner = {number for _, _, stack, _ in self._rows for number in stack[1:]}
+        callers = {number: row(number, False) for number in sorted(inner)}
         for thread, state, stack, count in self._rows:
-            self._counts.add(thread, [frames[number] for number in stack], count, state)
+            rows = [leaves[stack[0]], *(callers[number] for number in stack[1:])] if stack else []
+            self._counts.add(thread, rows, count, state)
         self._numbers.clear()
         self._rows.clear()
 

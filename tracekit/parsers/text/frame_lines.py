@@ -18,6 +18,7 @@ from typing import NamedTuple
 from tracekit.parsers.text.images import BinaryImages
 from tracekit.parsers.text.stack_counts import StackCounts
 
+_MOST_ADDRESS = 2**64 - 1
 _UNKNOWN = ("???", "? ? ?", "")
 _UNKNOWN_BINARIES = ("<unknown binary>", "???")
 _ADDRESS = re.compile(r"\[(?:0x(?P<hex>[0-9a-f]{1,16})|0)\b[^\]]*\]")
@@ -67,11 +68,16 @@ def spindump_frame(text: str) -> FrameText:
 
 def frame_rows(
     counts: StackCounts, parse: Callable[[str], FrameText], images: BinaryImages, parsed: dict[str, FrameText]
-) -> Callable[[str], int]:
-    """Return a function from a frame's text to its row; ``parsed`` remembers frames of other processes."""
-    binaries: dict[tuple[object, ...], int] = {}
+) -> Callable[[str, bool], int]:
+    """Return a function from a frame's text to its row; ``parsed`` remembers frames of other processes.
 
-    def row(text: str) -> int:
+    Names are looked up one byte below an address (``symbols/naming.py``), as it is right for a caller's. So a
+    leaf's, which is the program counter, becomes one more, unless the processor's alignment shows it.
+    """
+    binaries: dict[tuple[object, ...], int] = {}
+    leaf_offset = 0 if images.arch.startswith("arm") else 1
+
+    def row(text: str, is_leaf: bool) -> int:
         frame = parsed.get(text)
         if frame is None:
             frame = parsed[text] = parse(text)
@@ -82,9 +88,12 @@ def frame_rows(
             binary = binaries[key] = (
                 counts.binary(frame.binary)
                 if image is None
-                else counts.binary(frame.binary, image.path, image.uuid, "", image.load_address)
+                else counts.binary(frame.binary, image.path, image.uuid, images.arch, image.load_address)
             )
-        return counts.frame(frame.symbol, binary, frame.address, frame.file, frame.line)
+        address = frame.address
+        if is_leaf and image is not None and address < _MOST_ADDRESS:
+            address += leaf_offset
+        return counts.frame(frame.symbol, binary, address, frame.file, frame.line)
 
     return row
 

@@ -10,6 +10,8 @@ _SYSTEM = re.compile(
     r"(?P<platform>[A-Za-z][A-Za-z ]*?)? ?(?P<version>\d[\d.]*)(?: \((?:Build )?(?P<build>\w+)\))?$"
 )
 _PLATFORMS = {"Mac OS X": "macOS", "OS X": "macOS", "": "macOS", "iPhone OS": "iOS", "Apple TVOS": "tvOS"}
+_CODE_TYPES = {"ARM64": "arm64", "ARM-64": "arm64", "X86-64": "x86_64", "X86": "i386"}
+_ARCH = re.compile(r"arm\w{2,6}|x86_64h?|i386")
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,9})?)(?: ([+-]\d\d):?(\d\d))?$")
 _SECONDS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?s\b")
 _PROCESS = re.compile(r"(?P<name>.*?) \[(?P<pid>\d{1,9})\]")
@@ -49,6 +51,13 @@ def duration_ns(headings: Mapping[str, str]) -> int | None:
         return None
     whole, _, fraction = match[1].partition(".")
     return int(whole) * 1_000_000_000 + int(fraction.ljust(9, "0"))
+
+
+def arch(text: str) -> str:
+    """Return the architecture of "Architecture" or "Code Type"; "" for one that is not known."""
+    word = text.split(" ", maxsplit=1)[0]
+    name = _CODE_TYPES.get(word, word)
+    return name if _ARCH.fullmatch(name) else ""
 
 
 def process(text: str) -> tuple[str, int]:

@@ -41,6 +41,7 @@ class BinaryImages:
     Frames name a binary without a name by its UUID: ``??? (<B87012E0-…> + 2879)``.
     """
 
+    arch: str = ""
     _by_name: dict[str, list[Image]] = field(default_factory=dict)
     _starts: dict[str, list[int]] = field(default_factory=dict)
 

@@ -127,6 +127,8 @@ class _Report:
             pass
         elif not self.threads and (pair := headings.heading(line)):
             self._headings.setdefault(*pair)
+            if pair[0] == "Code Type":
+                self._images.arch = headings.arch(pair[1])
             if pair[0] == "Process" and self._pid < 0:
                 self._process, self._pid = headings.process(pair[1])
 

@@ -147,6 +147,8 @@ class _Report:
     def _heading(self, key: str, value: str) -> None:
         if not self._process:
             self.headings.setdefault(key, value)
+        elif key == "Architecture":
+            self._images.arch = headings.arch(value)
         elif key in ("Num samples", "Microstackshots") and (match := _COUNT.match(value)):
             self._samples = int(match[1])
 
