@@ -17,6 +17,7 @@ from tracekit.analysis import analyze
 from tracekit.errors import InputError
 from tracekit.load import open_trace
 from tracekit.model.trace import Trace
+from tracekit.parsers.limits import LimitError
 
 REAL = SHARED / "evidence" / "powermetrics"
 ANE, GPU, CPU = "Neural Engine power", "GPU power", "CPU power"
@@ -290,6 +291,11 @@ def test_units_and_groups_of_other_tools(tmp_path: Path) -> None:
     trace = opened(tmp_path, json.dumps(line))
     assert track(trace, ANE) == [(0, 250.0), (200, None)]
     assert track(trace, GPU) == [(0, 1500.0), (200, None)]
+
+
+def test_a_sample_that_does_not_end_is_refused_early(tmp_path: Path) -> None:
+    with pytest.raises(LimitError, match="does not end"):
+        opened(tmp_path, '{"ane_power": 1,\n' + "x }\n" * 1_200)
 
 
 @pytest.mark.parametrize(

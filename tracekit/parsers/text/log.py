@@ -21,7 +21,7 @@ from tracekit.model.schemas import ANE_POWER_STATE, OS_LOG
 from tracekit.model.tables import PICKED, Column, StackTable, Table
 from tracekit.model.trace import IssueCounter, TraceInfo
 from tracekit.model.vocabulary import SUBSYSTEMS
-from tracekit.parsers.limits import require_at_most
+from tracekit.parsers.limits import LimitError, require_at_most
 from tracekit.parsers.text.lines import HEAD_BYTES, TextFile
 from tracekit.parsers.text.log_lines import LogEntry, is_json, is_log, parse_line, parse_object
 from tracekit.parsers.text.recording import TextKind, TextRecording
@@ -46,6 +46,7 @@ _POWER = re.compile(
 """1 is on and 0 is off (a real log of macOS 14); "sleep initiated" is known from the driver's strings."""
 _KERNEL = "kernel"
 _MOST_LOOKED_AT = 2_000
+_MOST_ENTRY_BYTES = 16 << 20
 _MOST_ENDS = 20
 """So many lines, or entries of JSON, are looked at for a time."""
 _ENTRIES = "lines about the Neural Engine"
@@ -105,13 +106,13 @@ def _marked(block: bytes, begin: bytes, end: bytes) -> list[tuple[int, int]]:
     """Return the places of the pieces between ``begin`` and ``end`` that have a marker, in order."""
     places: dict[int, int] = {}
     for marker in _MARKERS:
-        position = block.find(marker)
+        position, floor = block.find(marker), 0
         while position >= 0:
-            start = block.rfind(begin, 0, position)
-            start = 0 if start < 0 else start + len(begin)
+            start = block.rfind(begin, floor, position)
+            start = floor if start < 0 else start + len(begin)
             stop = block.find(end, position)
-            places[start] = stop = len(block) if stop < 0 else stop
-            position = block.find(marker, stop)
+            places[start] = floor = len(block) if stop < 0 else stop
+            position = block.find(marker, floor)
     return sorted(places.items())
 
 
@@ -161,6 +162,8 @@ def _read_objects(blocks: Iterator[bytes], log: _Log, file: TextFile, *, is_arra
         cut = text.rfind(begin) if is_array else len(text)
         _read_pieces(text[: max(cut, 0)], log, begin, end)
         waiting = text[max(cut, 0) :]
+        if len(waiting) > _MOST_ENTRY_BYTES:
+            raise LimitError(file.name, f"has an entry of more than {_MOST_ENTRY_BYTES:,} bytes")
         require_at_most(file.name, len(log.entries), file.limits.cells // 40, _ENTRIES)
     _read_pieces(waiting, log, begin, end)
 

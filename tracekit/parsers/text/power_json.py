@@ -40,6 +40,11 @@ _IN_HEAD = re.compile(r'"(?:ane|cpu|gpu)_power(?:_\w+)?"\s*:')
 _GROUPS = ("power", "soc_metrics", "consumption", "metrics")
 """Names of objects in which tools put the powers."""
 _MOST_SAMPLE_CHARACTERS = 4 << 20
+_BETWEEN = "\ufeff \t\r\n[],"
+_SEPARATOR = re.compile(f"[{re.escape(_BETWEEN)}]*")
+_DECODER = json.JSONDecoder()
+_MOST_ATTEMPTS = 1_000
+"""A choice: a sample of macmon has 40 lines that end with a brace."""
 _USUAL = 1.5
 """A choice: a pause of more than so many usual lengths is a gap, not one long sample."""
 
@@ -70,29 +75,44 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
 
 def _documents(file: TextFile, samples: PowerSamples) -> Iterator[dict[str, Any]]:
     """Yield the objects, one per line, on several lines each, or in an array."""
-    decoder = json.JSONDecoder()
-    waiting = ""
+    parts: list[str] = []
+    length, attempts = 0, 0
     for line in file.lines():
-        waiting += line if not waiting else f"\n{line}"
-        waiting = waiting.lstrip("\ufeff \t\r\n[],")
+        if not parts and not line.strip(_BETWEEN):
+            continue
+        parts.append(line)
+        length += len(line) + 1
         # A line that ends an object ends with a brace; each such line is tried.
-        while waiting and waiting.rstrip().rstrip(",]").endswith("}"):
-            try:
-                document, end = decoder.raw_decode(waiting)
-            except (ValueError, RecursionError):
-                break
-            waiting = waiting[end:].lstrip(" \t\r\n],")
-            if isinstance(document, dict):
-                yield document
-        if waiting.startswith("{") and line != waiting and (document := _object(line)):
-            # The line before was cut off: this one is an object of its own.
-            samples.add(None, 0, {})
-            waiting = ""
-            yield document
-        if len(waiting) > _MOST_SAMPLE_CHARACTERS:
-            raise LimitError(file.name, f"has a sample of more than {_MOST_SAMPLE_CHARACTERS:,} characters")
-    if waiting.strip():
+        if line.rstrip(" \t,]").endswith("}"):
+            waiting = "\n".join(parts)
+            documents, unread = _decoded(waiting)
+            waiting, attempts = waiting[unread:], 0 if documents else attempts + 1
+            if waiting and waiting != line and (document := _object(line)):
+                # The line before was cut off: this one is an object of its own.
+                samples.add(None, 0, {})
+                documents.append(document)
+                waiting = ""
+            yield from documents
+            parts, length = [waiting] if waiting else [], len(waiting)
+        if length > _MOST_SAMPLE_CHARACTERS or attempts > _MOST_ATTEMPTS:
+            raise LimitError(file.name, "has a sample of power that does not end")
+    if parts:
         samples.add(None, 0, {})
+
+
+def _decoded(text: str) -> tuple[list[dict[str, Any]], int]:
+    """Return the objects at the beginning of a text, and the place behind them and what separates them."""
+    documents: list[dict[str, Any]] = []
+    place = _SEPARATOR.match(text).end()  # type: ignore[union-attr] # it matches nothing, too
+    while place < len(text):
+        try:
+            document, end = _DECODER.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            break
+        place = _SEPARATOR.match(text, end).end()  # type: ignore[union-attr]
+        if isinstance(document, dict):
+            documents.append(document)
+    return documents, place
 
 
 def _object(line: str) -> dict[str, Any]:
