@@ -12,6 +12,8 @@ from text_support import EVIDENCE, codes, counted, per_thread, stack_of, trace_o
 import tracekit
 from tracekit.errors import InputError
 from tracekit.load import open_trace
+from tracekit.parsers.text.kinds import recognise
+from tracekit.parsers.text.lines import TextPlace
 
 DUMPS = EVIDENCE / "stack_dumps"
 real = pytest.mark.skipif(not DUMPS.is_dir(), reason="no collection of samples beside the checkout")
@@ -111,6 +113,22 @@ def test_standard_input_and_compressed_files_are_texts_too(tmp_path, monkeypatch
     trace = open_trace("-")
     assert sorted(counted(trace)) == sorted(STACKS)
     assert trace.info.name == "standard input"
+
+
+def test_other_texts_are_no_call_graphs(tmp_path):
+    others = [
+        "# Notes\n\n1 Start the app (in Xcode)\n2 Steps: 3\nProcess: it takes 5 samples\n",
+        '<?xml version="1.0"?>\n<trace-query-result>\n    5 Thread_1\n</trace-query-result>\n',
+        '{"frames": [{"binary": "A", "symbol": "5 f  (in A) + 1  [0x1]"}]}\n',
+        "0   CoreFoundation  0x00007ff813cb27b3 __exceptionPreprocess + 242\n",
+        "2026-10-03 03:46:21.144 App[42:1] 12 rows (in table) at [0x10]\n",
+        "Weight\tHeight\n5 kg\t3 m\n",
+    ]
+    for text in others:
+        path = tmp_path / "other.txt"
+        path.write_text(text)
+        recognised = recognise(TextPlace(str(path), "other.txt"))
+        assert recognised is None or recognised[0].name not in ("sample", "spindump", "deep-copy"), text
 
 
 def test_two_reports_in_one_file_are_two_runs(tmp_path):

@@ -34,7 +34,7 @@ from tracekit.parsers.text.recording import TextKind, TextRecording
 from tracekit.parsers.text.stack_counts import StackCounts
 
 _MARKS = re.compile(
-    r"^(?:Data Source: +(?:Micros|S)tackshots|Powerstats for: |Heaviest stack for |Steps: +\d)"
+    r"^(?:Data Source: +(?:Microstackshots|Stackshots|KPerf)|Powerstats for: |Heaviest stack for )"
     r"|^ *Thread 0x[0-9a-f]+ .{0,2000}\d samples?\b"
     r"|^ *\*?\d{1,12} +\S.{0,2000}? \([^()\n]{1,300} \+ \d+\) \[0x[0-9a-f]",
     re.MULTILINE,
