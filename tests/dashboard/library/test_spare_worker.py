@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from library_support import EXPORTS, ONE_READER, is_alive, opened, settled, wait_for
+from library_support import EXPORTS, ONE_READER, XML, is_alive, opened, ready, settled, upload, wait_for
 
+from dashboard.errors import NotFound
 from dashboard.jobs import process as process_module
 from dashboard.jobs import worker_process
 from dashboard.jobs.process import WorkerProcess
@@ -104,6 +105,17 @@ def test_a_worker_that_took_much_memory_does_not_wait(monkeypatch: pytest.Monkey
     monkeypatch.setattr(read._Reader, "do", lambda _self, task: done.append(task.stay_bytes) or 0)
     assert read.main("library") == 0
     assert (done, sent) == ([1 << 60, 1], [{"done": True}])
+
+
+def test_only_a_recording_that_is_ready_is_opened_for_a_visitor(library: Library) -> None:
+    waiting = upload(library, "x", XML)
+    deleted = ready(library, upload(library, "y", XML))
+    library.delete(deleted)
+    for recording in (waiting.id, deleted):
+        library.analyses.prepare(recording)
+    assert library.spare._process is None
+    with pytest.raises(NotFound):
+        library.analyses.prepare("0" * 32)
 
 
 # Real workers --------------------------------------------------------------------------------------------------
