@@ -55,6 +55,15 @@ test("with a column's length, each sample fills its column", () => {
   ]);
 });
 
+test("transforms hide frames, and drop stacks", () => {
+  const tree = { parent: Int32Array.of(-1, 0), newNode: Int32Array.of(0, 0, 1, -2) }; // predict is hidden, draw dropped
+  assert.deepEqual(layout([[0, 2, 10], [10, 3, 10], [20, 1, 10], [30, -1, 10]], { tree }).map(short), [
+    [0, 0, 0, 10, 0],
+    [1, 1, 0, 10, 10],
+    [0, 0, 20, 30, 10],
+  ]);
+});
+
 test("boxes and samples are found by time", () => {
   const boxes = layout([[0, 2, 10], [10, 1, 10]]);
   assert.equal(boxOfTime(boxes, 15, 1).node, 1);

@@ -44,6 +44,11 @@ def test_workers_are_joined_and_stacks_are_shown_in_order_of_time(opened: Any, a
     first = chosen(tab)
     canvas.press("ArrowRight")
     assert chosen(tab) != first
+    hidden = canvas.evaluate("canvas => [canvas.height, canvas.toDataURL()]")
+    tab.locator("#calltree").get_by_role("button", name="Hide system libraries").click()
+    settled(tab)
+    assert canvas.evaluate("canvas => [canvas.height, canvas.toDataURL()]") != hidden
+    canvas.focus()
     canvas.press("w")
     assert "&t=" in chosen(tab).replace("#t=", "&t=")
     assert barriers(tab, axe) == []

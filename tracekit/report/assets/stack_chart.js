@@ -1,5 +1,4 @@
 // The time-ordered chart: the stacks of threads from left to right, over the timeline's visible time.
-import { baseTree } from "./calltree.js";
 import { fitCanvas, make } from "./dom.js";
 import { drawAxis } from "./draw.js";
 import { listenToGestures } from "./gestures.js";
@@ -8,9 +7,10 @@ import { pannedView, zoomedView } from "./keys.js";
 import { cleanText, formatCount, formatDuration, formatTime } from "./numbers.js";
 import { panRange } from "./scale.js";
 import { boxName, drawStackChart, ROW_HEIGHT } from "./stack_chart_draw.js";
-import { boxOfTime, layoutStacks, sampleAtTime } from "./stack_chart_layout.js";
+import { boxOfTime, layoutStacks, nodeIn, sampleAtTime } from "./stack_chart_layout.js";
 import { PER_COLUMN } from "./stack_rows.js";
 import { oncePerFrame } from "./store.js";
+import { transformedTree } from "./transform_tree.js";
 
 const MOST_LANES = 3;
 const CHART_AXIS_HEIGHT = 20;
@@ -57,7 +57,7 @@ export function createStackChart(section, source, store, page) {
   });
 
   store.on(["stackOrder", "lanes"], arrange);
-  store.on(["view", "joined", "cursor", "search"], draw);
+  store.on(["view", "joined", "transforms", "cursor", "search"], draw);
   source.listen({
     stacks(text = "") {
       problem = text;
@@ -102,7 +102,7 @@ function createLane(lane, source, store, page, showText) {
     canvas.hidden = !answer;
     if (!answer) return SUMMED_UP;
     const stacks = store.state.joined ? joinedView(answer.view) : answer.view;
-    const tree = baseTree(stacks);
+    const tree = transformedTree(stacks, store.state.transforms);
     const isThinned = answer.inRange > PER_COLUMN * columns;
     const columnNs = isThinned ? (shown.to - shown.from) / columns : 0;
     const gap = Math.max(GAP_PERIODS * (view.period_ns || 0) - usualLength(answer.lengths), 1);
@@ -129,7 +129,7 @@ function createLane(lane, source, store, page, showText) {
     const row = drawn.rows[position];
     const time = drawn.samples.time[row];
     const { tree } = drawn;
-    const node = drawn.samples.node[row];
+    const node = nodeIn(tree.newNode, drawn.samples.node[row]);
     const leaf = node < 0 ? "no stack" : cleanText(view.strings[tree.names[tree.func[node]]], 200);
     store.set({ cursor: { time, lane }, chosen: { kind: "sample" } });
     const text = `${name}, ${formatTime(time, 1000)}: ${leaf}`;

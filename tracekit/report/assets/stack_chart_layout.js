@@ -6,9 +6,10 @@ export const MOST_CHART_DEPTH = 200;
 /**
  * Boxes { depth, node, from, to, self, engine, rest, row }, in order of their start. `rows` are rows of `samples` in order of
  * time that last `lengths`; with `columnNs` each stands for that length. Neighbours less than `gap` apart share their
- * boxes from the root down to where their stacks part. `rest` is the number of frames in a box for deeper ones.
+ * boxes from the root down to where their stacks part. `rest` is the number of frames in a box for deeper ones. The tree's
+ * `newNode` maps the nodes of the samples to its own, -1 or less for a stack that is dropped.
  */
-export function layoutStacks({ parent }, samples, rows, lengths, { gap, columnNs = 0, from = 0 }) {
+export function layoutStacks({ parent, newNode = null }, samples, rows, lengths, { gap, columnNs = 0, from = 0 }) {
   const pathOf = createPaths(parent);
   const boxes = [];
   let open = [];
@@ -16,7 +17,7 @@ export function layoutStacks({ parent }, samples, rows, lengths, { gap, columnNs
   for (let index = 0; index < rows.length; index += 1) {
     const row = rows[index];
     const start = columnNs > 0 ? from + Math.floor((samples.time[row] - from) / columnNs) * columnNs : samples.time[row];
-    const { path, rest } = pathOf(samples.node[row]);
+    const { path, rest } = pathOf(nodeIn(newNode, samples.node[row]));
     const next = rows[index + 1];
     const length = columnNs > 0 ? columnNs : lengths[index];
     // A sample that overlaps the next one ends there: at any time the chart has one stack.
@@ -39,6 +40,11 @@ export function layoutStacks({ parent }, samples, rows, lengths, { gap, columnNs
     lastEnd = end;
   }
   return boxes;
+}
+
+/** The node of a transformed tree that stands for a node. */
+export function nodeIn(newNode, node) {
+  return newNode !== null && node >= 0 ? newNode[node] : node;
 }
 
 /** Lengthens a box; its engine is the one that leads over all others together, as far as one does. */
