@@ -66,6 +66,7 @@ test("the callers and callees of a function count each of its samples once, howe
     main: 5, "main/predict": 3, "main/predict/main": 2, "main/predict/main/draw": 2, "main/draw": 1,
   });
   assert.deepEqual(totals(callersOf(tree, main)), { main: 5 });
+  assert.deepEqual([...callersOf(tree, main).self], [1e6]); // its own, not its total
   assert.deepEqual(totals(calleesOf(tree, draw)), { draw: 3 });
   assert.deepEqual(totals(callersOf(tree, draw)), { draw: 3, "draw/main": 3, "draw/main/predict": 2, "draw/main/predict/main": 2 });
   assert.deepEqual([...outermostNodes(tree)], [1, 1, 0, 1, 1, 1]);

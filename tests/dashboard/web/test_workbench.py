@@ -72,7 +72,9 @@ def test_a_call_is_explained_beside_the_timeline(bench: Any) -> None:
     assert "Why:" in text
     bench.locator("#inspector h3", has_text="Heaviest stack during this call: 15 samples").wait_for()
     bench.locator("#tab-calls").click()
-    assert bench.locator("#windows-live tr[aria-current=true]").count() == 1
+    row = bench.locator("#windows-live tr[aria-current=true]")
+    assert row.count() == 1
+    assert row.bounding_box()["y"] < 890  # it is in sight, though six tall rows stand above it
     bench.keyboard.press("]")
     bench.locator("#inspector h2", has_text="Call 7").wait_for()
     bench.keyboard.press("r")  # another selection: its heaviest stack is not the call's

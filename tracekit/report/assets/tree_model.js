@@ -43,14 +43,19 @@ export function bottomUp(tree) {
   return inverted(tree, leaves, tree.self, tree.selfByEngine);
 }
 
-/** The callers of a function: bottom up, from each of its calls that is in no other call of it. */
+/** The callers of a function: bottom up, from each of its calls that is in no other call of it. Its row has its own self. */
 export function callersOf(tree, func) {
   const isOutermost = outermostNodes(tree);
   const starts = [];
+  let self = 0;
   for (let node = 0; node < tree.func.length; node += 1) {
-    if (tree.func[node] === func && isOutermost[node] && tree.total[node] > 0) starts.push(node);
+    if (tree.func[node] !== func) continue;
+    self += tree.self[node];
+    if (isOutermost[node] && tree.total[node] > 0) starts.push(node);
   }
-  return inverted(tree, starts, tree.total, tree.engines);
+  const model = inverted(tree, starts, tree.total, tree.engines);
+  for (const root of model.roots) model.self[root] = self;
+  return model;
 }
 
 /** The callees of a function: top down, all its calls as one root. */

@@ -40,9 +40,19 @@ export function createWindowsTable(container, view, store, choose) {
     note.textContent = store.state.range ? summary : NOTE;
     scope.hidden = store.state.range === null || selected >= 0;
     table.refresh();
-    if (selected >= 0) table.reveal(selected);
+    if (selected < 0) return;
+    table.reveal(selected);
+    const pane = container.closest(".panel"); // the dashboard's; a report's page keeps its place
+    const row = container.querySelector("[aria-current]");
+    if (pane && row) pane.scrollTop += overhang(row.getBoundingClientRect(), pane.getBoundingClientRect());
   };
   return { refresh: follow };
+}
+
+/** The way that a box must go up to be within another. */
+function overhang(box, outer) {
+  if (box.top < outer.top) return box.top - outer.top;
+  return Math.max(0, Math.min(box.bottom - outer.bottom, box.top - outer.top));
 }
 
 const NOTE = "* marks the first call of a model. Choose a row to see it in the timeline. – means not measured.";
