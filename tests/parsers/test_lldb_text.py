@@ -106,14 +106,33 @@ def test_lines_of_threads(tmp_path: Path, line: str, name: str, tid: int) -> Non
     assert [(thread.samples, thread.frames) for thread in threads_of(trace)] == [(1, leaf)]
 
 
-def test_a_thread_counts_once_for_each_pause(tmp_path: Path) -> None:
-    pause = "thread #1, name = 'a'\n  frame #0: 0x01 B`f\n  frame #1: 0x02 B`g\n"
-    again = "(lldb) bt\n  frame #0: 0x01 B`f\n"
-    threads = threads_of(read_text(tmp_path, pause + pause + again))
-    assert threads == [
-        Paused("Thread 1: a", "", 2, [("B", "f"), ("B", "g")]),
-        Paused("Thread 1: a", "", 1, [("B", "f")]),
-    ]
+PAUSE = (
+    "thread #1, name = 'a'\n  frame #0: 0x01 B`f\n  frame #1: 0x02 B`g\nthread #2\n  frame #0: 0x05 B`idle\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "counts"),
+    [
+        (PAUSE, [1, 1]),
+        (
+            PAUSE + "(lldb) bt\n* thread #1\n  frame #0: 0x01 B`f\n  frame #1: 0x02 B`g\n" + PAUSE,
+            [1, 1],
+        ),  # printed again
+        ("thread #1: tid = 9, 0x01 B`f\n" + PAUSE, [1, 1]),  # thread list
+        (PAUSE + "(lldb) continue\n" + PAUSE, [2, 2]),
+        (PAUSE + "Process 7 resuming\n" + PAUSE, [2, 2]),
+        (PAUSE + PAUSE.replace("0x01", "0x03"), [1, 2, 1]),  # it moved on, so it ran
+    ],
+)
+def test_a_thread_counts_once_in_each_pause(tmp_path: Path, text: str, counts: list[int]) -> None:
+    assert [thread.samples for thread in threads_of(read_text(tmp_path, text))] == counts
+
+
+def test_a_number_is_the_same_thread_whatever_its_lines_state(tmp_path: Path) -> None:
+    text = "thread #1: tid = 9, 0x01 B`f\n(lldb) c\n" + PAUSE
+    trace = read_text(tmp_path, text)
+    assert trace.threads[["tid", "name"]].to_numpy().tolist() == [[9, "Thread 1: a"], [-1, "Thread 2"]]
 
 
 def test_excerpts_without_a_threads_line(tmp_path: Path) -> None:

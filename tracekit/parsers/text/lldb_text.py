@@ -7,8 +7,8 @@
     Thread 3 Queue : com.apple.root.default-qos (concurrent)
     #0	0x0000000184e8e3e8 in mach_msg2_trap ()
 
-A text may hold several pauses of one process: a thread counts once for each of its backtraces. lldb numbers
-the threads of a process for as long as it lives, so that a number is the same thread in each of them.
+A text may hold several pauses of one process: a thread counts once in each, whatever was printed of it. lldb
+numbers the threads of a process for as long as it lives, so that a number is the same thread in each of them.
 Format: lldb's default settings thread-format and frame-format, from Xcode 7 to 26 (real texts).
 """
 
@@ -52,12 +52,25 @@ _LEAF = re.compile(
     r"(?:^|, )\s*0x([0-9a-fA-F]{1,16}) ([^`,]+`.*?)(?:, (?:name|queue|stop reason|activity) = .*)?$"
 )
 _IMAGE = re.compile(r"^\[\s*\d{1,9}\] ([0-9A-Fa-f-]{36}) 0x([0-9a-fA-F]{1,16}) (\S.*)$")
+_RESUMES = re.compile(
+    r"^Process \d{1,9} resuming\b|^\(lldb\) (?:c|continue|r|run|n|next|s|step|si|ni|finish"
+    r"|process (?:continue|launch)|thread (?:step|continue).*)\b"
+)
 _PROCESS = re.compile(r"^Process (\d{1,9}) (?:stopped|launched|resuming)\b(?:: '([^']*)' \((\w+)\))?")
 
 
 @dataclass
+class _Named:
+    """What the lines of a thread state about it, in any of its backtraces."""
+
+    tid: int = -1
+    name: str = ""
+    queue: str = ""
+
+
+@dataclass
 class _Session:
-    """The pauses of one process."""
+    """The pauses of one process, each thread once in each."""
 
     pause: Pause = field(default_factory=Pause)
     pid: int = -1
@@ -66,9 +79,13 @@ class _Session:
     arch: str = ""
     _thread: PausedThread | None = None
     _leaf: PausedFrame | None = None
-    _described: tuple[int, str] = (-1, "")
-    """Number and name of the last thread that had a line of its own."""
     _last: int = -1
+    _excerpts: int = 0
+    _named: dict[str, _Named] = field(default_factory=dict)
+    _printed: dict[str, PausedThread] = field(default_factory=dict)
+    """The threads that one command printed."""
+    _paused: dict[str, PausedThread] = field(default_factory=dict)
+    _is_resumed: bool = False
 
     def add(self, line: str) -> None:
         """Read a line; one of no known form (a prompt, a source line, a register) is ignored."""
@@ -82,48 +99,78 @@ class _Session:
         elif match := _THREAD.match(line):
             self._begin(match[1], match[2] or "")
         elif line.startswith("Thread ") and (match := _XCODE_THREAD.match(line)):
-            self._end()
             described = _XCODE_KIND.sub("", (match[2] or "").rstrip(": "))
             name, queue = [*_XCODE_QUEUE.split(described, maxsplit=1), ""][:2]
-            self._described = -1, thread_name(match[1], name.strip(), queue.strip())
-            self._thread, self._last = PausedThread(*self._described), -1
+            self._describe(match[1], name=name.strip(), queue=queue.strip())
         elif match := _IMAGE.match(line):
             path = match[3].rstrip()
             name = path.rpartition("/")[2]
             self.pause.images.append(Image(name, path, uuid_of(match[1]), self.arch, int(match[2], 16)))
-        elif match := _PROCESS.match(line):
+        elif _RESUMES.match(line):
+            self._end()
+            self._close()
+            self._is_resumed = True
+        if match := _PROCESS.match(line):
             self.pid = int(match[1])
             self.process = (match[2] or self.process).rpartition("/")[2]
             self.arch = match[3] or self.arch
 
     def _begin(self, number: str, facts: str) -> None:
-        self._end()
         tid, name, queue, stop = (pattern.search(facts) for pattern in (_TID, _NAME, _QUEUE, _STOP))
-        label = thread_name(number, name[1] if name else "", queue[1] if queue else "")
         value = -1 if tid is None else int(tid[1], 16) if tid[1] else int(tid[2])
-        self._thread, self._described, self._last = PausedThread(value, label), (value, label), -1
+        self._describe(number, value, name[1] if name else "", queue[1] if queue else "")
         self.stop_reason = self.stop_reason or (stop[1].strip() if stop else "")
         # The old form repeats frame 0 in the thread's line; ``thread list`` has no other.
         leaf = _LEAF.search(facts)
         self._leaf = _frame(int(leaf[1], 16), *lldb_symbol(leaf[2])) if leaf else None
 
+    def _describe(self, number: str, tid: int = -1, name: str = "", queue: str = "") -> None:
+        """Begin a thread that has a line of its own."""
+        self._end()
+        named = self._named.setdefault(number, _Named())
+        named.tid = tid if tid >= 0 else named.tid
+        named.name, named.queue = name or named.name, queue or named.queue
+        self._thread, self._last = PausedThread(name=number), -1
+
     def _end(self) -> None:
         """Keep the thread before the next one begins, with at least the frame of its own line."""
-        if self._thread is not None:
-            if not self._thread.frames and self._leaf is not None:
-                self._thread.frames.append(self._leaf)
-            self.pause.threads.append(self._thread)
+        thread, leaf = self._thread, self._leaf
         self._thread = self._leaf = None
+        if thread is None:
+            return
+        if not thread.frames and leaf is not None:
+            thread.frames.append(leaf)
+        if thread.name in self._printed:
+            self._close()
+        self._printed[thread.name] = thread
+
+    def _close(self) -> None:
+        """Add what one command printed to the pause, or to a new one where the program ran in between.
+
+        It ran if a command resumed it, or if a thread has another stack; what is printed twice counts once.
+        """
+        shared = self._printed.keys() & self._paused.keys()
+        if self._is_resumed or not all(_agree(self._printed[key], self._paused[key]) for key in shared):
+            self._keep_pause()
+        for key, thread in self._printed.items():
+            before = self._paused.get(key)
+            if before is None or len(thread.frames) > len(before.frames):
+                self._paused[key] = thread
+        self._printed, self._is_resumed = {}, False
+
+    def _keep_pause(self) -> None:
+        self.pause.threads += self._paused.values()
+        self._paused = {}
 
     def _add_frame(
         self, number: int, address: int, binary: str, symbol: str, file: str, line: int, is_inlined: bool
     ) -> None:
         missing = number - self._last - 1
         if self._thread is None or (self._thread.frames and missing < 0):
-            # A second backtrace of the same thread, or an excerpt without the thread's line.
-            tid, name = self._described
+            # An excerpt without the thread's line: which thread it is, is not known.
             self._end()
-            self._thread = PausedThread(tid, name or f"Backtrace {len(self.pause.threads) + 1}")
+            self._excerpts += 1
+            self._thread = PausedThread(name=f"Backtrace {self._excerpts}")
             missing = number
         frame = _frame(address, binary, symbol, file, line, is_inlined)
         self.pause.holes += self._thread.add(frame, missing)
@@ -132,10 +179,15 @@ class _Session:
     def recording(self, name: str) -> TextRecording | None:
         """Return what was read; None without a thread."""
         self._end()
+        self._close()
+        self._keep_pause()
         if not self.pause.threads:
             return None
         for thread in self.pause.threads:
             thread.pid, thread.process = self.pid, self.process
+            if (named := self._named.get(thread.name)) is not None:
+                thread.tid = named.tid
+                thread.name = thread_name(thread.name, named.name, named.queue)
         info = TraceInfo(
             name,
             LLDB_TEXT.name,
@@ -144,6 +196,12 @@ class _Session:
             pid=None if self.pid < 0 else self.pid,
         )
         return TextRecording(info, (self.pause.table(),), self.pause.issues())
+
+
+def _agree(thread: PausedThread, before: PausedThread) -> bool:
+    """Return True if both can be of one moment: the shorter backtrace is the beginning of the longer."""
+    pairs = zip(thread.frames, before.frames, strict=False)
+    return all((new.address, new.symbol) == (old.address, old.symbol) for new, old in pairs)
 
 
 def _frame(address: int, binary: str, symbol: str, file: str, line: int, is_inlined: bool) -> PausedFrame:
