@@ -42,11 +42,16 @@ export function createWindowsTable(container, view, store, choose) {
     table.refresh();
     if (selected < 0) return;
     table.reveal(selected);
-    const pane = container.closest(".panel"); // the dashboard's; a report's page keeps its place
-    const row = container.querySelector("[aria-current]");
-    if (pane && row) pane.scrollTop += overhang(row.getBoundingClientRect(), pane.getBoundingClientRect());
+    requestAnimationFrame(() => setTimeout(() => scrollToRow(container))); // once the page is laid out, which is not forced here
   };
   return { refresh: follow };
+}
+
+/** Brings the chosen row into sight in a pane of the dashboard; a report's page keeps its place. */
+function scrollToRow(container) {
+  const pane = container.closest(".panel");
+  const row = container.querySelector("[aria-current]");
+  if (pane && row) pane.scrollTop += overhang(row.getBoundingClientRect(), pane.getBoundingClientRect());
 }
 
 /** The way that a box must go up to be within another. */
