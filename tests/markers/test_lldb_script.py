@@ -182,12 +182,13 @@ def test_a_failure_of_lldb_is_counted_and_the_program_goes_on(
     assert issues["hits-not-recorded"] >= 1
 
 
-@pytest.mark.parametrize(
-    "rule", [rule for rule in load_rules().rules if rule.symbol and rule.example], ids=lambda rule: rule.id
-)
-def test_lldbs_expression_matches_what_the_rule_matches(rule: Any) -> None:
-    symbol = plain_frame(rule.example.binary, rule.example.symbol)[1]
-    assert PosixPattern(for_lldb(rule.symbol)).search(symbol)
+def test_lldbs_expressions_match_what_the_rules_match() -> None:
+    rules = [rule for rule in load_rules().rules if rule.symbol and rule.example is not None]
+    assert len(rules) > 100
+    for rule in rules:
+        assert rule.example is not None
+        symbol = plain_frame(rule.example.binary, rule.example.symbol)[1]
+        assert PosixPattern(for_lldb(rule.symbol)).search(symbol), rule.id
 
 
 @pytest.mark.parametrize(

@@ -384,7 +384,7 @@ def test_long_lines_take_linear_time(tmp_path: Path, line: str) -> None:
     text = f"Exception Type: E\nBinary Images:\n{line}\n" * 20 + "Thread 0:\n0  A  0x0000000000001000 f + 1\n"
     began = time.process_time()
     read_text(tmp_path, text)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 3  # a quadratic search takes minutes
 
 
 REAL_JSON = ("ips_SYM_AppleJson.ips", "ips_v2_hang_fixture.ips", "ips_v2_swift_forced_unwrap_fixture.ips")

@@ -180,7 +180,7 @@ def test_a_text_of_lldb_without_a_backtrace_is_refused(tmp_path: Path) -> None:
 def test_long_lines_take_linear_time(tmp_path: Path, line: str) -> None:
     began = time.process_time()
     read_text(tmp_path, "(lldb) bt\n" + f"{line}\n" * 20 + "frame #0: 0x01 A`f\n")
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 3  # a quadratic search takes minutes
 
 
 def test_the_real_text(shared: Path) -> None:
