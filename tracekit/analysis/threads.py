@@ -226,27 +226,46 @@ class ThreadWork(Content):
         return sums(thread, samples, len(self.threads) + 1)
 
     def _answer(self, thread: int) -> ThreadAnswer:
-        row = self.threads.iloc[thread] if thread < len(self.threads) else None
-        number = -1 if row is None else thread
-        first, last = np.searchsorted(self.rows["thread_id"].to_numpy(), [number, number + 1]).tolist()
-        part = self.rows.iloc[first:last]
-        phases = self._phases.iloc[first:last]
+        is_thread = thread < len(self.threads)
+        number = thread if is_thread else -1
+        ids, engines, phases, samples, frames = self._columns
+        first, last = np.searchsorted(ids, [number, number + 1]).tolist()
         works = [
-            self._work(str(engine), phase, int(samples), part.iloc[position : position + 1])
-            for position, (engine, phase, samples) in enumerate(
-                zip(part["engine"], phases, part["samples"], strict=True)
+            Work(
+                Engine(engines[row]),
+                Phase(phases[row]) if phases[row] else None,
+                samples[row],
+                self.frames[frames[row]] if frames[row] >= 0 else None,
             )
+            for row in range(first, last)
         ]
+        process, pid, name, tid = self._names[thread] if is_thread else ("", -1, "", -1)
         return ThreadAnswer(
-            "" if row is None else str(row["process"]),
-            -1 if row is None else int(row["pid"]),
-            "" if row is None else str(row["name"]),
-            -1 if row is None else int(row["tid"]),
+            process,
+            pid,
+            name,
+            tid,
             self.states.get(number, ""),
             sum(work.samples for work in works),
             tuple(sorted(works, key=lambda work: (not work.is_ml, -work.samples))),
             self.leaves.get(number),
         )
+
+    @cached_property
+    def _columns(self) -> tuple[IntArray, list[str], list[str], list[int], list[int]]:
+        """The columns of ``rows``, as lists: threads are looked at one by one."""
+        return (
+            self.rows["thread_id"].to_numpy(np.int64),
+            self.rows["engine"].astype("str").tolist(),
+            self._phases.tolist(),
+            self.rows["samples"].tolist(),
+            self.rows["frame"].tolist(),
+        )
+
+    @cached_property
+    def _names(self) -> list[tuple[str, int, str, int]]:
+        columns = [self.threads[name].tolist() for name in ("process", "pid", "name", "tid")]
+        return list(zip(*columns, strict=True))
 
     def _work(self, engine: str, phase: str, samples: int, rows: pd.DataFrame) -> Work:
         decided = rows[(rows["frame"] >= 0).to_numpy(bool)]
