@@ -56,13 +56,13 @@ def test_formats_that_draw_over_time_are_refused_in_a_sentence(
     write: Callable[[Analysis, IO[bytes]], None], analysis: Analysis
 ) -> None:
     out = io.BytesIO()
-    with pytest.raises(UsageError, match=r"dump\.txt has samples without times, and .*Choose folded"):
+    with pytest.raises(UsageError, match=r"dump\.txt has no times, and .*Choose folded"):
         write(analysis, out)
     assert out.getvalue() == b""
 
 
 def test_there_is_no_timeline_to_draw(analysis: Analysis) -> None:
-    with pytest.raises(UsageError, match="has samples without times, so there is no timeline"):
+    with pytest.raises(UsageError, match="has no times, so there is no timeline"):
         analysis.timeline()
 
 

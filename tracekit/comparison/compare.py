@@ -86,7 +86,7 @@ def compare(
     without_times = tuple(
         name
         for name, side in (("BASE", base), ("NEW", new))
-        if any(not analysis.trace.has_timeline for analysis in side)
+        if any(analysis.trace.weight_unit == "samples" for analysis in side)
     )
     return Comparison(
         base=base_side,

@@ -65,7 +65,8 @@ _ACCELERATORS = (Engine.ANE, Engine.GPU)
 def unseen(observations: Observations, kind: str, rows: BoolArray) -> str:
     """Return the reason why some windows cannot show a kind of finding; "" where they can."""
     need = NEEDS[kind]
-    if not observations.analysis.trace.has_timeline and kind not in _WITHOUT_TIMES:
+    is_counted = observations.analysis.trace.weight_unit == "samples"
+    if is_counted and need not in (Need.REQUESTS, Need.LOG) and kind not in _WITHOUT_TIMES:
         return "the samples have no times, so no call is seen"
     if need is Need.NOTHING:
         return ""

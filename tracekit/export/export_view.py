@@ -210,10 +210,10 @@ class ExportView:
 
 
 def require_times(trace: Trace, consumer: str) -> None:
-    """Raise ``UsageError`` for samples without times, which a format that draws over time cannot hold."""
+    """Raise ``UsageError`` for a text without times, which a format that draws over time cannot hold."""
     if not trace.has_timeline:
         raise UsageError(
-            f"{trace.info.name} has samples without times, and {consumer} draws samples over time."
+            f"{trace.info.name} has no times, and {consumer} draws over time."
             " Choose folded, speedscope, pprof, csv or parquet."
         )
 

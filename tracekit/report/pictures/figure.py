@@ -30,7 +30,7 @@ def timeline_figure(analysis: Analysis) -> Figure:
     trace without times.
     """
     if not analysis.trace.has_timeline:
-        raise UsageError(f"{analysis.trace.info.name} has samples without times, so there is no timeline.")
+        raise UsageError(f"{analysis.trace.info.name} has no times, so there is no timeline.")
     from plotly import graph_objects
 
     figure = graph_objects.Figure()
