@@ -57,7 +57,16 @@ def test_the_report_s_sections_are_the_tabs(fallback: Served, tab: Any) -> None:
     names = (
         "timeline verdict findings notes engines latency submissions counters windows calltree flame samples"
     )
-    assert ids == [*names.split(), "stacks", "tables", "evidence", "symbols", "recording", "issues"]
+    assert ids == [
+        *names.split(),
+        "stacks",
+        "tables",
+        "evidence",
+        "symbols",
+        "overlays",
+        "recording",
+        "issues",
+    ]
     assert not tab.locator("#windows-static").is_visible()
     tab.get_by_role("link", name="Show in the timeline: SpeechEncoder left").click()
     assert "left the Neural Engine" in tab.locator("#inspector h2").inner_text()
