@@ -140,7 +140,7 @@ def test_lines_that_are_missing_in_the_text_are_not_called_missing_symbols() -> 
 def test_stacks_without_symbols_identify_no_engine() -> None:
     analysis = analysed(Thread("a", WITHOUT_SYMBOLS, 3), Thread("b", WITHOUT_SYMBOLS, 4))
     assert analysis.headline == (
-        "None of the 7 samples of MyApp has a function's name in its stack, so engines cannot be identified."
+        "None of the 7 samples of MyApp has a whole stack with names of functions, so engines cannot be identified."
     )
 
 

@@ -94,10 +94,11 @@ def test_frames_have_their_source_and_their_binary_as_the_list_of_images_has_it(
         (HEAD + GRAPH + REST).encode("utf-16"),
         # An issue's quotation, and a system whose headings are translated.
         "".join(f"    {line}\n" for line in GRAPH.splitlines()),
+        "".join(f"    {line}\n" for line in (HEAD + GRAPH + REST).splitlines()),
         (HEAD + GRAPH + REST).replace("Call graph:", "Graphe des appels :").replace("Total number", "Nombre"),
         GRAPH.replace("    5 Thread_2", "\n    5 Thread_2"),
     ],
-    ids=["without a head", "CRLF", "UTF-16", "quoted", "translated", "with blank lines"],
+    ids=["without a head", "CRLF", "UTF-16", "quoted", "quoted as a whole", "translated", "with blank lines"],
 )
 def test_the_graph_is_recognised_and_read_in_any_dress(tmp_path, text):
     trace = trace_of_text(tmp_path, text)

@@ -196,6 +196,15 @@ def test_a_quotation_of_a_report_is_read_as_far_as_it_goes(tmp_path, text):
     assert sorted(counted(trace)) == sorted(STACKS[:-1])
 
 
+def test_a_report_that_is_quoted_as_a_whole_keeps_its_facts(tmp_path):
+    trace = trace_of_text(
+        tmp_path, "".join(f"    {line}\n" for line in (HEAD + APP + OTHER + TAIL).splitlines())
+    )
+    assert sorted(counted(trace)) == sorted(STACKS)
+    assert (trace.info.process, trace.info.os) == ("App", "26.2 (25C56)")
+    assert codes(trace) == set()
+
+
 def test_two_reports_in_one_file_are_two_runs(tmp_path):
     path = tmp_path / "both.txt"
     path.write_text(HEAD + APP + TAIL + HEAD.replace("26.2", "26.3") + OTHER)

@@ -26,7 +26,7 @@ from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.recording import TextKind, TextRecording
 from tracekit.parsers.text.stack_counts import StackCounts
 
-_TITLE = re.compile(r"^Analysis of sampling (?P<process>.+) \(pid (?P<pid>\d{1,9})\) every ", re.MULTILINE)
+_TITLE = re.compile(r"^ *Analysis of sampling (?P<process>.+) \(pid (?P<pid>\d{1,9})\) every ", re.MULTILINE)
 _LINE = re.compile(r"([ +!:|\t]*)(\d{1,12}) (\S.*)")
 _THREAD = re.compile(r"Thread_?(?P<tid>\d{1,18}\b|[0-9a-f]{1,15}\b)")
 _QUEUE_FOLLOWS = "   DispatchQueue_"
@@ -58,7 +58,7 @@ class _Report:
             self._is_after_blank = True
         elif not self._is_in_graph:
             self._line_outside(line)
-        elif line.startswith(_ENDS) or self._is_after_blank:
+        elif line.strip().startswith(_ENDS) or self._is_after_blank:
             self._is_in_graph = self._is_titled = False
             self._line_outside(line)
         elif _CUT.match(line):
@@ -121,11 +121,11 @@ class _Report:
         self._tree.begin(self._counts.thread(tid, name, self._pid, self._process), indent, count)
 
     def _line_outside(self, line: str) -> None:
-        if line.startswith("Call graph:"):
+        if line.strip().startswith("Call graph:"):
             self._is_titled = True
         elif self._images.add(line):
             pass
-        elif not self.threads and (pair := headings.heading(line)):
+        elif not self.threads and (pair := headings.heading(line.strip())):
             self._headings.setdefault(*pair)
             if pair[0] == "Code Type":
                 self._images.arch = headings.arch(pair[1])
@@ -136,7 +136,7 @@ class _Report:
         """Return True where the next report begins."""
         if self._is_in_graph and not self._is_after_blank:
             return False
-        return bool(self.threads) and line.startswith(("Analysis of sampling ", "Process: "))
+        return bool(self.threads) and line.strip().startswith(("Analysis of sampling ", "Process: "))
 
 
 def _recognises(head: str) -> bool:

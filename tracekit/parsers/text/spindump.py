@@ -95,15 +95,15 @@ class _Report:
             self._begin_thread(line, thread)
         elif not stripped:
             self._is_repetition = False
-        elif line.startswith(_PROCESSES):
-            key, _, value = line.partition(":")
+        elif stripped.startswith(_PROCESSES):
+            key, _, value = stripped.partition(":")
             self._begin_process(value.strip(), is_shared=key == "Powerstats for")
         elif self._images.add(line) or stripped == "Binary Images:":
             self._tree.end()
-        elif pair := headings.heading(line):
+        elif pair := headings.heading(stripped):
             self._tree.end()
             self._heading(*pair)
-        elif line.startswith("Heaviest stack"):
+        elif stripped.startswith("Heaviest stack"):
             self._tree.end()
             self._is_repetition = True
         elif self._tree.is_open and not stripped.startswith("<"):
@@ -199,12 +199,13 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
         frame = _FRAME.match(line)
         if frame is not None and report.frame(frame[1], frame[2], frame[3]):
             continue
-        if report.threads and line.startswith("Date/Time:"):
+        heading = line.strip() if ":" in line else ""
+        if report.threads and heading.startswith("Date/Time:"):
             later = {}
         if later is not None:
-            if line.startswith("Analysis Tool:"):
+            if heading.startswith("Analysis Tool:"):
                 later = None
-            elif pair := headings.heading(line):
+            elif pair := headings.heading(heading):
                 if pair[0] + ":" in _PROCESSES:
                     if recording := report.finish(file.name):
                         reports += 1

@@ -85,8 +85,8 @@ def _unknown_only(work: ThreadWork) -> str:
     total = int(work.samples.sum())
     noun = "thread" if work.is_single_pause else work.noun
     if total == 1:
-        return f"The only {noun} has no function's name in its stack"
-    return f"None of the {plural(total, noun)} of {_place(work)} has a function's name in its stack"
+        return f"The only {noun} has no whole stack with names of functions"
+    return f"None of the {plural(total, noun)} of {_place(work)} has a whole stack with names of functions"
 
 
 def _paused(work: ThreadWork) -> str:
