@@ -35,12 +35,15 @@ export function createDrawnLanes({ address, source, store, announce }) {
     let problem = "";
     let refused = "";
 
+    function queryOf(fields) {
+      const query = new URLSearchParams(fields);
+      for (const [name, number] of Object.entries({ value, group, member })) if (number !== null) query.set(name, number);
+      return query;
+    }
+
     async function request(wanted) {
       requested = wanted;
-      const query = new URLSearchParams({ from: wholeNs(wanted.from), to: wholeNs(wanted.to), pixels: String(wanted.pixels) });
-      if (value !== null) query.set("value", value);
-      if (group !== null) query.set("group", group);
-      if (member !== null) query.set("member", member);
+      const query = queryOf({ from: wholeNs(wanted.from), to: wholeNs(wanted.to), pixels: String(wanted.pixels) });
       try {
         const document = await loadTables(address, `/${table}/lane?${query}`);
         if (requested !== wanted) return;
@@ -82,6 +85,14 @@ export function createDrawnLanes({ address, source, store, announce }) {
       draw(frame, row) {
         prepare(frame.view, frame.width);
         if (loaded) drawLane(frame, row, loaded.document);
+      },
+      /** The row after (1) or before (-1) the chosen one, else the next from the selection or the visible time on. */
+      async next({ chosen, range, view }, direction) {
+        const from = range?.from ?? (direction > 0 ? view.from : view.to);
+        const query = queryOf({ from: wholeNs(from), direction: String(direction) });
+        if (chosen?.kind === "row" && chosen.table === table) query.set("row", chosen.row);
+        const { row, start, end } = await loadTables(address, `/${table}/step?${query}`);
+        return row === null ? null : { table, row, from: start, to: Math.max(end ?? source.view.duration_ns, start + 1) };
       },
       describe({ row, time, y, pixelNs }) {
         if (problem) return { lines: [row.label, problem] };

@@ -20,7 +20,7 @@ from dashboard.routes.caching import cacheable, private
 from dashboard.routes.downloads import file_stem
 from dashboard.routes.parameters import WHOLE, whole
 from dashboard.tables.cache import TableCache
-from dashboard.tables.lanes import MOST_PIXELS, LaneChoice, lane_document, members
+from dashboard.tables.lanes import MOST_PIXELS, LaneChoice, lane_document, members, next_row
 from dashboard.tables.pages import (
     MOST_ROWS,
     csv_pieces,
@@ -45,6 +45,7 @@ _PARAMETERS = {
     "page": "again columns count first from sort text to where row",
     "file": "columns from sort text to where",
     "lane": "again from group member pixels to value",
+    "step": "again direction from group member row value",
     "": "again",
     "row": "",
     "members": "",
@@ -151,6 +152,19 @@ def _register_lanes(server: Flask, library: Library, tables: _OpenTables) -> Non
         def answer(stored: StoredTable) -> dict[str, Any]:
             choice = _lane_choice(stored)
             return lane_document(stored, choice, tables.cache.lane(stored, choice), start, end, pixels)
+
+        return tables.respond(recording, table, answer)
+
+    @server.get(f"{_ADDRESS}/<table>/step")
+    def step(recording: str, table: str) -> Response:
+        _check_parameters("step")
+        time_ns, direction = _time("from"), request.args.get("direction")
+        if time_ns is None or direction not in ("-1", "1"):
+            raise UsageError("from is in nanoseconds, and direction is 1 or -1.")
+
+        def answer(stored: StoredTable) -> dict[str, Any]:
+            row = _row(stored, whole("row")) if request.args.get("row") else None
+            return next_row(tables.cache.lane(stored, _lane_choice(stored)), row, time_ns, int(direction))
 
         return tables.respond(recording, table, answer)
 

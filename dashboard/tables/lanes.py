@@ -100,6 +100,23 @@ def _lines(start: Ints, end: Ints) -> npt.NDArray[np.uint8]:
     return np.frombuffer(bytes(lines), np.uint8)
 
 
+def next_row(lane: LaneRows, row: int | None, time_ns: int, direction: int) -> dict[str, Any]:
+    """Return the row of a lane after (1) or before (-1) another one or a time; the row None for none."""
+    places = np.flatnonzero(lane.row == (-1 if row is None else row))
+    if len(places):
+        place = int(places[0]) + direction
+    else:
+        place = int(np.searchsorted(lane.start, time_ns, "left")) - (0 if direction > 0 else 1)
+    if not 0 <= place < len(lane.row):
+        return {"row": None}
+    end = int(lane.end[place])
+    return {
+        "row": int(lane.row[place]),
+        "start": int(lane.start[place]),
+        "end": None if end >= OPEN_NS else end,
+    }
+
+
 def lane_document(
     table: StoredTable, choice: LaneChoice, lane: LaneRows, from_ns: int, to_ns: int, pixels: int
 ) -> dict[str, Any]:

@@ -77,6 +77,15 @@ def test_a_page_is_sorted_filtered_and_scoped(ask: Ask) -> None:
     assert ask("1-1/rows/1").get_json()["start_ns"] == 10 * MS
     assert ask("1-1/lane", from_=0, to=25 * MS).get_json()["row"] == [1, 0]
     assert ask("1-1/members/2").get_json()["count"] == 3
+    steps = [ask("1-1/step", from_=time, direction=way) for time, way in ((0, 1), (25 * MS, -1))]
+    assert [step.get_json()["row"] for step in steps] == [1, 0]
+    assert ask("1-1/step", from_=0, direction=1, row=1).get_json() == {
+        "row": 0,
+        "start": 20 * MS,
+        "end": 22 * MS,
+    }
+    assert ask("1-1/step", from_=0, direction=-1, row=1).get_json() == {"row": None}
+    assert ask("1-1/step", from_=0, direction=2).status_code == 400
 
 
 def test_a_table_that_is_being_read_is_asked_for_again(ask: Ask) -> None:

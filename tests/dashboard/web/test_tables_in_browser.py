@@ -124,7 +124,14 @@ def test_a_mark_of_a_drawn_lane_opens_its_row(fallback: Served, tab: Any) -> Non
         tab.wait_for_timeout(100)
         if SCHEMA in tab.locator("#inspector h2").inner_text():
             break
-    tab.locator("#inspector h2", has_text=f"{SCHEMA}, row").wait_for(timeout=10_000)
+    heading = tab.locator("#inspector h2", has_text=f"{SCHEMA}, row")
+    heading.wait_for(timeout=10_000)
+    first = heading.inner_text()
+    lane.locator(".remove").focus()  # keys step in the lane that has the focus, from row to row
+    tab.keyboard.press(".")
+    eventually(tab, f"document.querySelector('#inspector h2').textContent !== {first!r}")
+    tab.keyboard.press(",")
+    eventually(tab, f"document.querySelector('#inspector h2').textContent === {first!r}")
     tab.get_by_role("button", name="Open the table").click()
     tab.locator(f"{ROWS}[aria-current=true]").wait_for(timeout=10_000)
 

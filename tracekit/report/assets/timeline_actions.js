@@ -1,5 +1,6 @@
 // The actions of the timeline's gestures and keys: changes of the page's state.
 import { pannedView, zoomedView } from "./keys.js";
+import { readLaneId } from "./lanes.js";
 import { clampRange } from "./scale.js";
 import { chosenInterval, firstLaneOfIntervals, intervalRange, intervalWords, laneIntervals, nextCall, nextPosition, placeOfCall } from "./steps.js";
 
@@ -64,11 +65,24 @@ export function timelineActions(source, store, page) {
     },
     /** Selects the next (1) or previous (-1) interval of a lane. */
     stepIn(id, direction) {
+      const { kind, index } = readLaneId(id);
+      if (kind === "table") return actions.stepRow(id, source.view.drawn[index], direction);
       const intervals = laneIntervals(source, id);
       if (!intervals) return actions.announce("This lane has no intervals to step through.");
       const position = nextPosition(intervals, id, store.state, direction);
       if (position < 0) return actions.announce(direction > 0 ? "There is no later interval." : "There is no earlier interval.");
       return actions.goTo(intervals, id, position);
+    },
+    /** Selects the next or previous row of a table that is drawn as a lane: the server has all, also those that share a mark. */
+    async stepRow(id, lane, direction) {
+      const next = await lane.next(store.state, direction).catch((error) => actions.announce(error.message));
+      if (next === undefined) return;
+      if (next === null) return actions.announce(direction > 0 ? "There is no later row." : "There is no earlier row.");
+      const { table, row, from, to } = next;
+      store.set({ range: { from, to, isDone: true, lane: id }, chosen: { kind: "row", table, row } });
+      const { view } = store.state;
+      if (from < view.from || to > view.to) actions.show(null, (from + to) / 2);
+      actions.announce(`${lane.label}, row ${row}`);
     },
     /** Selects an interval of a lane, brings it into view and announces it. */
     goTo(intervals, id, position) {
