@@ -7,6 +7,7 @@ import { boxAt, flameHeight, neighbourBox } from "../../tracekit/report/assets/f
 import { layoutFlame } from "../../tracekit/report/assets/flame_layout.js";
 import { framesOf } from "../../tracekit/report/assets/stacks.js";
 import { transformedTree } from "../../tracekit/report/assets/transform_tree.js";
+import { innermostFrames } from "../../tracekit/report/assets/stacks.js";
 import { bottomUp, calleesOf, callersOf, nodeOfPath, pathOfNode, topDown } from "../../tracekit/report/assets/tree_model.js";
 import { smallView, STRINGS } from "./small_view.mjs";
 
@@ -208,4 +209,9 @@ test("pointer and arrow keys find boxes, also those of what is too narrow", () =
   const rest = neighbourBox(narrow, 0, "ArrowRight");
   assert.deepEqual([rest.node, rest.count, rest.weight], [-1, 2, 2e6]);
   assert.equal(neighbourBox(narrow, null, "ArrowDown").id, 0);
+});
+
+test("of a stack of 10,000 frames the innermost are shown and the others counted", () => {
+  const { frames, above, below } = innermostFrames(Array.from({ length: 10_000 }, (_, index) => [`f${index}`, "App"]));
+  assert.deepEqual([frames.length, frames[0][0], above, below], [60, "f0", 0, 9_940]);
 });

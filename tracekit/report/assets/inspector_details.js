@@ -2,7 +2,7 @@
 import { make } from "./dom.js";
 import { cleanText, countOf, formatDuration, formatPercent, formatTime, formatWeight } from "./numbers.js";
 import { readLaneId } from "./lanes.js";
-import { framesOf, heaviestLeaves } from "./stacks.js";
+import { framesOf, heaviestLeaves, innermostFrames } from "./stacks.js";
 import { stackDetail } from "./stack_detail.js";
 
 const DETAIL_STEP_NS = 1000;
@@ -80,7 +80,7 @@ function heaviestStack({ index, start, end, verdict }, { page }) {
   const frames = framesOf(view, leaf.node).map((frame) => frame.map((text) => view.strings[text]));
   const analysed = view.heaviest.find((stack) => sameFrames(view, stack.frames, frames));
   const engine = view.engines[leaf.engine];
-  const stack = { frames, above: 0, below: 0, deciding: analysed?.deciding ?? -1, engine, phase: null, rule: analysed?.rule ?? "", why: "" };
+  const stack = { ...innermostFrames(frames), deciding: analysed?.deciding ?? -1, engine, phase: null, rule: analysed?.rule ?? "", why: "" };
   const title = make("h3", {}, `Heaviest stack during this call: ${countOf(leaf.samples, "sample")}, ${formatWeight(leaf.weight, view.unit)}`);
   const { windows } = view;
   const isShared = windows.start.some((from, row) => row !== index && from < end && windows.end[row] > start);

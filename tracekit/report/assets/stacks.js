@@ -33,6 +33,11 @@ export function framesOf(view, leaf) {
   return frames;
 }
 
+/** The frames that are shown of a stack, and how many are left out; a recursion has thousands. */
+export function innermostFrames(names) {
+  return { frames: names.slice(0, MOST_FRAMES), above: 0, below: Math.max(0, names.length - MOST_FRAMES) };
+}
+
 /** A row of `view.samples` as the sample of a source's sampleAt. */
 export function describeSample(view, row) {
   const { time, lane, engine, weight, number, node } = view.samples;
@@ -42,7 +47,7 @@ export function describeSample(view, row) {
   const names = frames.map((frame) => frame.map((text) => view.strings[text]));
   const name = view.engines[engine[row]];
   const { rule = "", phase = null, deciding = -1 } = analysed ?? {};
-  const stack = { frames: names.slice(0, MOST_FRAMES), above: 0, below: Math.max(0, names.length - MOST_FRAMES), deciding, engine: name, phase, rule, why: "" };
+  const stack = { ...innermostFrames(names), deciding, engine: name, phase, rule, why: "" };
   const [leaf, binary] = names[0] ?? [null, null];
   const about = { time_ns: time[row], lane: lane[row], engine: name, phase, weight: weight[row], number: number[row], leaf, binary };
   return { ...about, stack: names.length > 0 ? stack : null };
