@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from library_support import CONTENT, append, opened, received, send, tree, upload
+from thread_support import SAMPLE_TEXT
 
 from dashboard.errors import Conflict, NotFound, TooLarge
 from dashboard.library import slices
@@ -352,3 +353,11 @@ def test_linux_syncs_a_file_system(tmp_path: Path) -> None:
     sync(tmp_path)
     with pytest.raises(FileNotFoundError):
         sync(tmp_path / "none")
+
+
+def test_a_text_of_another_tool_is_a_recording(library: Library) -> None:
+    """A text is recognised by its content, whatever its name, also where it comes in small slices."""
+    content = SAMPLE_TEXT.encode()
+    recording = upload(library, "dump", content, 200)
+    assert (recording.name, recording.state) == ("dump", "waiting")
+    assert received(library, recording.id) == content
