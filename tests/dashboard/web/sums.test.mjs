@@ -174,3 +174,17 @@ test("transforms are applied by the server, whose answer has the whole tree and 
   assert.deepEqual(selection.view.steps.map(({ text, name }) => [text, name]), [["drop:1", null], ["flat", ""]]);
   assert.equal(sums.select({ range: null, lanes: [] }, null).selection.view.steps, undefined);
 });
+
+test("the nodes of a selection are made when a part asks for them, and once", async () => {
+  const view = smallView();
+  view.strings = [...view.strings];
+  const before = view.strings.length;
+  const sums = stubbed(view);
+  sums.select(state(0, 5), null);
+  const more = { extra: { count: 1, parent: "n", function: "n", flags: "n" }, functions: { number: "n", name: "n", binary: "n" }, strings: ["new"] };
+  await sums.come("from=0&to=5", block([0], "tracekit-sums/1", more));
+  const { selection } = sums.select(state(0, 5), null);
+  assert.equal(view.strings.length, before);
+  assert.equal(selection.view.nodes, selection.view.nodes);
+  assert.equal(view.strings.length, before + 1);
+});
