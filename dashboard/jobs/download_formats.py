@@ -99,7 +99,7 @@ FORMATS = {
         DownloadFormat(
             "samples",
             "Samples (CSV)",
-            "one row per sample, with its engine and window",
+            "one row per sample, with its engine and call",
             ".samples.csv",
             "text/csv",
             _table("samples"),

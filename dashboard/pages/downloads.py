@@ -24,9 +24,19 @@ def menu(recording: Recording, processes: Sequence[Process] = ()) -> Node:
     return html.Details(
         [
             html.Summary("Download"),
-            html.Ul([html.Li(_links(recording, file_format, not processes)) for file_format in available()]),
-            _redacting(recording, processes) if processes else None,
-            html.P("A file of a large recording takes some seconds.", className="note"),
+            html.Div(
+                [
+                    html.Ul(
+                        [
+                            html.Li(_links(recording, file_format, not processes))
+                            for file_format in available()
+                        ]
+                    ),
+                    _redacting(recording, processes) if processes else None,
+                    html.P("A file of a large recording takes some seconds.", className="note"),
+                ],
+                className="downloads-body",
+            ),
         ],
         className="downloads",
     )

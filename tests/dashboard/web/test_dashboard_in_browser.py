@@ -74,7 +74,9 @@ def test_the_report_s_sections_are_the_tabs(fallback: Served, tab: Any) -> None:
     eventually(
         tab, "document.querySelectorAll('#windows-live tr.inside').length === 6"
     )  # the finding's calls
+    timeline = tab.locator("#timeline").bounding_box()
     tab.get_by_text("Download", exact=True).click()
+    assert tab.locator("#timeline").bounding_box() == timeline  # the list lies over the page
     pictures(tab, "downloads")
     with tab.expect_download(timeout=PATIENCE_MS) as download:
         tab.get_by_role("link", name="Analysis (JSON)", exact=True).click()
