@@ -59,7 +59,7 @@ def test_another_run_and_a_lane_as_the_calls(serve: Serve, tab: Any, two_runs: P
     tab.go_back()
     eventually(tab, f"location.href === {first!r}")
     tab.locator(".analyses summary").click()
-    tab.get_by_role("button", name=f"Make default: run 2, window-signpost {SIGNPOST}").click()
+    tab.get_by_role("button", name=f"Make default: Run 2, Calls from {SIGNPOST}").click()
     tab.locator(".analyses li", has_text=SIGNPOST).get_by_text("default").wait_for()
     opened(tab, first)
     tab.locator("#options .chip", has_text=SIGNPOST).wait_for()
