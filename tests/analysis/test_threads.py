@@ -15,6 +15,7 @@ from tracekit.analysis import Analysis
 from tracekit.analysis.threads import ThreadAnswer, ThreadWork
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import Engine, Phase
+from tracekit.report.wording.threads import threads_limits
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 STACKS = SHARED / "stacks" / "stacks.jsonl"
@@ -142,6 +143,21 @@ def test_stacks_without_symbols_identify_no_engine() -> None:
     assert analysis.headline == (
         "None of the 7 samples of MyApp has a whole stack with names of functions, so engines cannot be identified."
     )
+
+
+def test_stacks_with_missing_lines_do_have_names() -> None:
+    cut = Thread("a", (("__ulock_wait", "libsystem_kernel.dylib"), ("(callers missing)", "")), 5)
+    assert "has a whole stack with names of functions" in analysed(cut).headline
+
+
+def test_the_count_of_a_debuggers_pauses_is_no_time() -> None:
+    pauses, counted = (
+        " ".join(threads_limits(work_of(tracekit.analyze(text_trace(Thread("a", ON_ANE, 2), kind=kind)))))
+        for kind in ("lldb", "sample")
+    )
+    assert pauses.startswith("A count is the number of pauses in which a thread stood there")
+    assert "elapsed time" not in pauses
+    assert "a count is elapsed time of a thread" in counted
 
 
 def test_nothing_about_calls_time_or_other_tables_is_found() -> None:

@@ -160,6 +160,8 @@ def test_samples_without_times_become_one_interval(tmp_path: Path) -> None:
     assert marks[["start_ns", "subsystem"]].to_numpy().tolist() == [[100 * MS, "sample"]]
     assert "tracekit analyze other.txt shows its threads" in statement(trace)
     assert len(trace.samples) == len(open_trace(SAMPLE).samples), "its samples count nowhere"
+    added = {issue.code for issue in trace.issues} - {issue.code for issue in open_trace(SAMPLE).issues}
+    assert added == {"laid-over"}, "what limits its samples limits none of the recording's"
 
 
 def test_a_zip_of_texts_is_its_texts(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import grouped, is_engine, sums
 from tracekit.model.columns import BoolArray, Columns, IntArray, categorical
 from tracekit.model.content import Content
-from tracekit.model.trace import RUNNING_ONLY, Trace
+from tracekit.model.trace import PAUSES, RUNNING_ONLY, Trace
 from tracekit.model.vocabulary import ENGINES, ML_ENGINES, PHASE_CODE, PHASES, Engine, Phase
 
 THREAD_WORK = Columns(
@@ -103,7 +103,7 @@ class ThreadWork(Content):
 
     ``rows`` are sorted by thread. ``threads`` are those of the trace, ``states`` the state of each that has
     one, ``leaves`` the innermost frame of those that crashed. ``counts_waiting`` is False where only threads
-    that ran were sampled.
+    that ran were sampled; ``is_of_pauses`` is True where a sample is a pause of a debugger.
     """
 
     rows: pd.DataFrame
@@ -113,6 +113,7 @@ class ThreadWork(Content):
     leaves: dict[int, DecidingFrame]
     counts_waiting: bool
     noun: Literal["sample", "hit"] = "sample"
+    is_of_pauses: bool = False
 
     @cached_property
     def samples(self) -> IntArray:
@@ -303,7 +304,8 @@ def thread_work(trace: Trace, labels: SampleLabels, rule_set: RuleSet) -> Thread
     counts_waiting = trace.info.kind not in RUNNING_ONLY
     noun: Literal["sample", "hit"] = "hit" if trace.weight_unit == "hits" else "sample"
     checked = THREAD_WORK.check(rows, "threads")
-    return ThreadWork(checked, frames, trace.threads, states, leaves, counts_waiting, noun)
+    is_of_pauses = trace.info.kind in PAUSES
+    return ThreadWork(checked, frames, trace.threads, states, leaves, counts_waiting, noun, is_of_pauses)
 
 
 def _leaves(trace: Trace, threads: list[int]) -> dict[int, DecidingFrame]:

@@ -92,6 +92,8 @@ class RunInfo:
 
 RUNNING_ONLY = frozenset({"deep-copy", "microstackshots"})
 """Kinds of texts that sample threads while they run; the others count waiting threads as well."""
+PAUSES = frozenset({"lldb"})
+"""Kinds of texts whose samples are pauses of a debugger, at moments that somebody chose."""
 STANDARD_INPUT = "standard input"
 """The name of a recording that was piped."""
 FRAME_NAMES = (

@@ -76,14 +76,22 @@ class OverlaidSource:
             for run in self._runs:
                 alignment = align(run.info, report.info, tables, offset_ns)
                 if isinstance(alignment, Alignment):
-                    self._add(run, text, tables, alignment, is_marked)
+                    # What limits samples that count nowhere limits none of the recording's numbers.
+                    issues = () if is_marked else text.issues(report.info.run)
+                    self._add(run, text.name, tables, alignment, issues, is_marked)
                 else:
                     refusals.append(alignment)
             if len(refusals) == len(self._runs):
                 raise InputError(text.name, *refusals[0])
 
     def _add(
-        self, run: RunInfo, text: Source, tables: Sequence[Table], alignment: Alignment, is_marked: bool
+        self,
+        run: RunInfo,
+        text_name: str,
+        tables: Sequence[Table],
+        alignment: Alignment,
+        issues: Sequence[Issue],
+        is_marked: bool,
     ) -> None:
         number = run.info.run
         left_out = 0
@@ -91,15 +99,15 @@ class OverlaidSource:
             shifted = _shifted(table, alignment.shift_ns)
             is_inside = _inside(shifted, alignment.duration_ns)
             left_out += int((~is_inside).sum())
-            attributes = {**table.attributes, OVERLAID: text.name}
+            attributes = {**table.attributes, OVERLAID: text_name}
             kept = shifted.rows[is_inside].reset_index(drop=True)
             self._tables.setdefault(number, []).append(
                 replace(shifted, rows=kept, run=number, attributes=attributes)
             )
-        message = alignment.message(text.name, left_out)
+        message = alignment.message(text_name, left_out)
         if is_marked:
-            message += f". Its samples have no times: tracekit analyze {text.name} shows its threads"
-        self._issues.setdefault(number, []).extend((Issue("info", "laid-over", message), *text.issues()))
+            message += f". Its samples have no times: tracekit analyze {text_name} shows its threads"
+        self._issues.setdefault(number, []).extend((Issue("info", "laid-over", message), *issues))
 
 
 def _mark(info: TraceInfo) -> Table:

@@ -46,7 +46,7 @@ _ON_CPU = ("ran ML kernels on the CPU", "running ML kernels on the CPU")
 _OUTSIDE = {
     Engine.GRAPHICS: "in Metal without an ML caller",
     Engine.OTHER: "outside ML code",
-    Engine.UNKNOWN: "without a function's name to go by",
+    Engine.UNKNOWN: "without a whole stack with names of functions",
 }
 SINGLE_PAUSE = (
     "A pause shows where each thread stood at one moment. An engine can be at work while no thread waits for"
@@ -55,6 +55,10 @@ SINGLE_PAUSE = (
 COUNTED = (
     "Waiting threads are counted like running ones: a count is elapsed time of a thread, neither CPU time nor"
     " the time of an engine. Calls are not separated, so there is no rate and no latency."
+)
+PAUSES = (
+    "A count is the number of pauses in which a thread stood there: no time of a thread or an engine, no rate"
+    " and no latency."
 )
 COUNTED_RUNNING = (
     "Only threads that ran were sampled: a thread that waits for an engine has no samples. Calls are not"
@@ -156,7 +160,7 @@ def _unknown(work: ThreadWork) -> str:
     total = int(work.samples.sum())
     noun = "thread" if work.is_single_pause else work.noun
     have = "has" if count == 1 else "have"
-    return f"; {count:,} of {plural(total, noun)} {have} no function's name to go by"
+    return f"; {count:,} of {plural(total, noun)} {have} no whole stack with names of functions"
 
 
 def _others(works: Sequence[Work], noun: str) -> list[str]:
@@ -345,7 +349,8 @@ def threads_notes(work: ThreadWork, shown: int) -> list[str]:
 
 def threads_limits(work: ThreadWork) -> list[str]:
     """Return what such samples can and cannot show."""
-    counted = HITS if work.noun == "hit" else COUNTED if work.counts_waiting else COUNTED_RUNNING
+    counted = COUNTED if work.counts_waiting else COUNTED_RUNNING
+    counted = HITS if work.noun == "hit" else PAUSES if work.is_of_pauses else counted
     limits = [SINGLE_PAUSE if work.is_single_pause else counted]
     return [*limits, IDLE] if work.idle_samples.any() and not _is_driver(work) else limits
 
