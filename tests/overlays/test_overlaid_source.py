@@ -164,6 +164,17 @@ def test_samples_without_times_become_one_interval(tmp_path: Path) -> None:
     assert added == {"laid-over"}, "what limits its samples limits none of the recording's"
 
 
+def test_what_is_damaged_in_a_text_names_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "power.json"
+    first = '{"timestamp":"2026-01-01T12:00:00.500000+00:00","cpu_power":0.2,"gpu_power":0.1,"ane_power":0.5}'
+    path.write_text(
+        f'{first}\n{first.replace("0.500000", "1.500000")}\n{{"timestamp":"x","cpu_power":"y"}}\n'
+    )
+    trace = open_trace(SAMPLE, overlays=[path])
+    (damaged,) = (issue for issue in trace.issues if issue.code == "power-samples-damaged")
+    assert damaged.message.startswith("power.json: samples of power")
+
+
 def test_a_zip_of_texts_is_its_texts(tmp_path: Path) -> None:
     path = tmp_path / "texts.zip"
     with zipfile.ZipFile(path, "w") as archive:

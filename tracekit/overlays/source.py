@@ -107,7 +107,9 @@ class OverlaidSource:
         message = alignment.message(text_name, left_out)
         if is_marked:
             message += f". Its samples have no times: tracekit analyze {text_name} shows its threads"
-        self._issues.setdefault(number, []).extend((Issue("info", "laid-over", message), *issues))
+        self._issues.setdefault(number, []).append(Issue("info", "laid-over", message))
+        named = (replace(issue, message=f"{text_name}: {issue.message}") for issue in issues)
+        self._issues[number].extend(named)
 
 
 def _mark(info: TraceInfo) -> Table:
