@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -112,7 +113,7 @@ def test_a_killed_tracekit_leaves_no_tool_behind(tools: Path, tmp_path: Path) ->
         "import time; from pathlib import Path; from tracekit.record.companions import Companions\n"
         "with Companions(('power',), Path('x.trace'), 1, is_root=True): time.sleep(60)"
     )
-    with subprocess.Popen(["python", "-c", program]) as child:
+    with subprocess.Popen([sys.executable, "-c", program]) as child:
         waits_for(lambda: Path("pid").exists() and Path("pid").read_text().strip())
         child.kill()
     pid = int(Path("pid").read_text())
