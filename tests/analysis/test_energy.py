@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -122,6 +123,8 @@ def test_a_rail_that_reads_zero_prices_nothing(facts: dict[str, str], state: str
     assert analysis.power is not None
     assert analysis.power.rail("ANE").state == state
     assert (of_rail(analysis).energy_mj, of_rail(analysis).missing) == (None, missing)
+    text = " ".join(analysis.to_text().split())
+    assert re.search(r"is not known: the rail [a-z ]+ \(the Neural Engine\)", text)
 
 
 def test_a_rail_that_measures_something_is_not_dead() -> None:

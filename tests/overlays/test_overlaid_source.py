@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import zipfile
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from tracekit.analysis import Analysis, analyze
+from tracekit.analysis.energy import Power
 from tracekit.detect import open_source
 from tracekit.errors import InputError
 from tracekit.load import open_trace, trace_of
@@ -202,3 +204,58 @@ def test_a_text_is_joined_with_the_run_of_its_time() -> None:
     two = InMemorySource("X.trace", "xctrace-xml", True, (run, second), {})
     source = OverlaidSource(two, [text("2026-01-01T12:00:10.000Z")])
     assert [len(list(source.tables(OS_LOG, number))) for number in (1, 2)] == [0, 1]
+
+
+def macmon(path: Path, begin_s: float, samples: int, step_s: float = 0.1, ane: float = 2.0) -> Path:
+    """Write samples of macmon from a moment relative to the recording's start, 2026-01-01T12:00:00Z."""
+    start = datetime(2026, 1, 1, 12, tzinfo=UTC) + timedelta(seconds=begin_s)
+    moments = [start + timedelta(seconds=step_s * number) for number in range(1, samples + 1)]
+    lines = (
+        f'{{"timestamp": "{moment:%Y-%m-%dT%H:%M:%S.%f}+00:00", "ane_power": {ane}, "all_power": {ane}}}\n'
+        for moment in moments
+    )
+    path.write_text("".join(lines))
+    return path
+
+
+def power_of(*paths: Path) -> Power:
+    power = analyze(open_trace(SAMPLE, overlays=paths)).power
+    assert power is not None
+    return power
+
+
+def test_energy_is_of_the_recorded_time(tmp_path: Path) -> None:
+    """Samples before and after it are drawn and not added up; those across its ends count their part."""
+    rail = power_of(macmon(tmp_path / "power.json", -1.05, 30)).rail("ANE")
+    assert rail.energy_mj == pytest.approx(2000 * 0.398255)
+    assert (rail.samples, rail.mean_mw) == (5, 2000)
+
+
+def test_power_of_macmon_is_of_a_mac(tmp_path: Path) -> None:
+    power = macmon(tmp_path / "power.json", 0, 3)
+    with pytest.raises(InputError, match="is of a Mac, and"):
+        open_trace(SAMPLE.with_name("fallback-midway-ios27"), overlays=[power])
+
+
+def test_power_given_twice_counts_once(tmp_path: Path) -> None:
+    once = macmon(tmp_path / "once.json", 0, 4)
+    again = macmon(tmp_path / "again.json", 0, 4)
+    other = macmon(tmp_path / "other.json", 0.05, 3, ane=1.5)
+    for second in (again, other):
+        assert power_of(once, second) == power_of(once)
+    later = power_of(macmon(tmp_path / "first.json", 0, 2), macmon(tmp_path / "second.json", 0.2, 2))
+    assert (later.rail("ANE").samples, later.interval_ns) == (4, 100 * MS)
+    (issue,) = (
+        issue
+        for issue in open_trace(SAMPLE, overlays=[once, again]).issues
+        if issue.code == "laid-over-repeated"
+    )
+    assert issue.message.startswith("again.json repeats what a text before it has")
+
+
+def test_a_log_given_twice_counts_once() -> None:
+    log = text("2026-01-01T12:00:00.000Z")
+    assert columns(laid(log, log).engine_log) == columns(laid(log).engine_log)
+    assert [issue.count for issue in laid(log, log).issues if issue.code == "laid-over-repeated"] == [
+        len(recorded_times())
+    ]

@@ -21,6 +21,7 @@ from tracekit.analysis.chips import chip_of, macos_of, rail_fact
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.power import ANE_RAIL, COMBINED, RAILS, TRACK_OF_RAIL
 from tracekit.model.schemas import ANE_TABLES, POWER_RAILS
+from tracekit.model.tables import OVERLAID
 from tracekit.model.trace import Trace
 
 if TYPE_CHECKING:
@@ -108,6 +109,14 @@ class _Samples:
         joined: npt.NDArray[np.float64] = self.power * (self.ends - self.starts) / 1e9
         return joined
 
+    def recorded(self, trace: Trace) -> _Samples:
+        """Return what lies in the recorded time; a sample across an end of it keeps its part inside."""
+        last_ns = trace.info.duration_ns
+        starts = np.maximum(self.starts, 0)
+        ends = self.ends if last_ns is None else np.minimum(self.ends, last_ns)
+        is_inside = (ends > starts) | ((self.starts == self.ends) & (starts == ends))
+        return _Samples(starts[is_inside], ends[is_inside], self.power[is_inside])
+
 
 def power_of(calls: Calls) -> Power | None:
     """Return the power in a recording; None without any sample of it."""
@@ -120,10 +129,13 @@ def power_of(calls: Calls) -> Power | None:
     macos = macos_of(facts.get("build", ""))
     samples = {rail: _samples_of(trace, track) for rail, track in TRACK_OF_RAIL.items()}
     is_summed = facts.get("combined") == "sum"
+    # A text laid over a recording begins before it and ends after it: what is added up is what was recorded.
+    is_laid_over = any(OVERLAID in table.attributes for table in tables)
+    counted = {rail: part.recorded(trace) if is_laid_over else part for rail, part in samples.items()}
     rails = tuple(
-        _rail(rail, samples[rail], chip, macos, is_sum=is_summed and rail == COMBINED)
+        _rail(rail, counted[rail], chip, macos, is_sum=is_summed and rail == COMBINED)
         for rail in RAILS
-        if len(samples[rail].power) or rail == ANE_RAIL
+        if len(counted[rail].power) or rail == ANE_RAIL
     )
     lengths = np.concatenate([part.ends - part.starts for part in samples.values()])
     accuracy = facts.get("accuracy-ns", "")

@@ -95,6 +95,7 @@ REACH_OF_CODE: Mapping[str, Reach | None] = {
     "interval-without-duration": BY_TABLE,
     "interval-without-start": BY_TABLE,
     "laid-over": RECORDING,
+    "laid-over-repeated": RECORDING,
     "lines-cut": SAMPLES,
     "lines-unreadable": SAMPLES,
     "log-clock-backwards": LOG,

@@ -14,10 +14,12 @@ from tracekit.model.schemas import REGIONS_OF_INTEREST, STACK_COUNTS
 from tracekit.model.tables import OVERLAID, Column, ColumnKind, StackTable, Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
 from tracekit.overlays.alignment import Alignment, align
+from tracekit.overlays.repeats import repeated_rows
 from tracekit.overlays.spans import spans_of
 from tracekit.parsers.in_memory import origin_of
 from tracekit.parsers.source import Source
 from tracekit.parsers.tables.row_times import is_time
+from tracekit.text import plural
 
 _SLACK_NS = 1_000_000_000
 """Rows so far outside of the recording stay: clocks may disagree by a little, and a fallback has a before."""
@@ -94,13 +96,16 @@ class OverlaidSource:
         is_marked: bool,
     ) -> None:
         number = run.info.run
-        left_out = 0
+        left_out, repeated = 0, 0
         for table in tables:
             shifted = _shifted(table, alignment.shift_ns)
             is_inside = _inside(shifted, alignment.duration_ns)
             left_out += int((~is_inside).sum())
             attributes = {**table.attributes, OVERLAID: text_name}
-            kept = shifted.rows[is_inside].reset_index(drop=True)
+            shifted = replace(shifted, rows=shifted.rows[is_inside].reset_index(drop=True))
+            is_repeated = repeated_rows(shifted, self._tables.get(number, ()))
+            repeated += int(is_repeated.sum())
+            kept = shifted.rows[~is_repeated].reset_index(drop=True)
             self._tables.setdefault(number, []).append(
                 replace(shifted, rows=kept, run=number, attributes=attributes)
             )
@@ -108,6 +113,12 @@ class OverlaidSource:
         if is_marked:
             message += f". Its samples have no times: tracekit analyze {text_name} shows its threads"
         self._issues.setdefault(number, []).append(Issue("info", "laid-over", message))
+        if repeated:
+            text = (
+                f"{text_name} repeats what a text before it has, or states the power of the same time:"
+                f" {plural(repeated, 'row')} left out"
+            )
+            self._issues[number].append(Issue("info", "laid-over-repeated", text, repeated))
         named = (replace(issue, message=f"{text_name}: {issue.message}") for issue in issues)
         self._issues[number].extend(named)
 

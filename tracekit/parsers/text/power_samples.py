@@ -31,6 +31,8 @@ _COLUMNS = (
     Column("energy-mj", "Energy (mJ)", "fixed-decimal", "float"),
 )
 _MOST_MILLIWATTS = 1e9
+_OF_MACS = ("powermetrics", "macmon")
+"""Tools that run on Macs only, and measure the Mac that they run on."""
 _LONGEST_NS = 86_400 * 10**9
 """A choice: no sample of power takes longer than a day."""
 _SECOND_NS = 10**9
@@ -99,7 +101,7 @@ class PowerSamples:
             file.name,
             kind,
             model=origin.model,
-            platform="macOS" if origin.build else "",
+            platform="macOS" if origin.build or origin.tool in _OF_MACS else "",
             os=system_of(origin.build),
             start="" if start_ns is None else _iso(start_ns, origin.utc_offset_s, accuracy_ns or 0),
             duration_ns=int(ends[-1] - origin_ns) if len(ends) else 0,

@@ -127,8 +127,14 @@ def _call_lines(power: Power) -> Iterator[str]:
             )
             yield f"{name}: {amounts} {_OF_CALLS}; {runs}{''.join(unknown)}"
             continue
-        reasons = dict.fromkeys(missing_energy(entry, power) for entry in listed if entry.missing != "absent")
+        reasons = dict.fromkeys(_reason(entry, power) for entry in listed if entry.missing != "absent")
         yield f"{name}: the energy of a call is not known: {'; '.join(reasons)}"
+
+
+def _reason(entry: CallEnergy, power: Power) -> str:
+    """Return why a call has no energy on a rail, naming the rail where the reason is the rail's own."""
+    reason = missing_energy(entry, power)
+    return f"{reason} ({_RAILS[entry.rail]})" if entry.missing in ("zero", "dead") else reason
 
 
 def _every(rail: Rail) -> str:
