@@ -262,7 +262,9 @@ def test_microstackshots_are_one_tree_per_process_and_circumstances_are_no_frame
     assert trace.info.kind == "microstackshots"
     assert "waiting-threads" not in {issue.code for issue in trace.issues}
     # Microstackshots are taken of threads that run.
-    assert "Only threads that ran were sampled" in tracekit.analyze(trace).to_text()
+    answer = tracekit.analyze(trace).to_text()
+    assert "Only threads that ran were sampled" in answer
+    assert "(threads are not separated)" in answer and "only thread" not in answer
 
 
 def test_the_format_of_2015_has_no_offset_in_the_binary(tmp_path):
@@ -329,6 +331,31 @@ def test_the_answer_states_that_waiting_threads_count(tmp_path):
     assert "Waiting threads are counted like running ones" in text
 
 
+def test_a_thread_with_several_queues_is_one_thread(tmp_path):
+    more = APP.replace("0xa2    Thread", "0xa1    Thread").replace("0xa3,0xa4", "0xa1,0xa4")
+    analysis = tracekit.analyze(trace_of_text(tmp_path, HEAD + more + OTHER))
+    work = analysis.thread_work
+    assert work.count == 3  # 0xa1, the queue that two threads served, and that of the other process
+    assert [entry.threads for entry in work.processes] == [2, 1]
+    assert "None of 3 threads in 2 processes" in analysis.to_text().replace("\n ", "")
+    assert "17 of 3 threads, without times" in analysis.to_text()
+
+
+def test_queues_of_one_name_that_other_threads_served_are_apart(tmp_path):
+    queue = APP[APP.index("  Thread 0xa3") : APP.index("  Binary Images")]
+    trace = trace_of_text(
+        tmp_path, HEAD + APP.replace(queue, queue + queue.replace("0xa3,0xa4", "0xa5,0xa6"))
+    )
+    per_queue = {name: count for (tid, name), count in per_thread(trace).items() if tid < 0}
+    assert per_queue == {"work": 2, "work (0xa5, 0xa6)": 2}
+
+
+def test_one_sample_of_each_thread_is_no_pause(tmp_path):
+    text = "  Thread 0x1    1 sample (3)\n  1  -[_ANEClient evaluateWithModel:] + 4 (AppleNeuralEngine + 8) [0x1004]\n"
+    answer = tracekit.analyze(trace_of_text(tmp_path, text)).to_text()
+    assert answer.startswith("Of 1 sample of the only thread") and "pause" not in answer
+
+
 @real
 def test_threads_and_samples_of_a_whole_system_are_those_that_its_heads_state():
     text = (DUMPS / "spindump_ventura_shutdownstall.txt").read_text(errors="replace")
@@ -346,6 +373,10 @@ def test_threads_and_samples_of_a_whole_system_are_those_that_its_heads_state():
         thread = trace.threads.iloc[row.thread_id]
         read[f"{thread['process']} [{thread['pid']}]", int(thread["tid"])] += int(row.samples)
     assert read == stated
+    # A thread is an id, or the one queue that several served; 226 headings are of a thread and a queue.
+    work = tracekit.analyze(trace).thread_work
+    assert work.count == sum(entry.threads for entry in work.processes) == len(stated) == 215
+    assert work.outside + work.listed == work.count
     running = sum(int(count) for count in re.findall(r"^ +\*?(\d+) .*\] \(running\)$", text, re.MULTILINE))
     assert int(trace.samples.loc[trace.samples["state"] == "Running", "samples"].sum()) == running
     assert codes(trace) == set()

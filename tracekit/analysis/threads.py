@@ -7,6 +7,7 @@ samples of every thread, waiting ones as well. Breakpoints count hits, which are
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -23,9 +24,10 @@ from tracekit.analysis.classification.leading_frames import (
 from tracekit.analysis.classification.rule_set import RuleSet
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import grouped, is_engine, sums
+from tracekit.analysis.whole_threads import WholeThreads
 from tracekit.model.columns import BoolArray, Columns, IntArray, categorical
 from tracekit.model.content import Content
-from tracekit.model.trace import PAUSES, RUNNING_ONLY, Trace
+from tracekit.model.trace import MICROSTACKSHOTS, PAUSES, RUNNING_ONLY, Trace
 from tracekit.model.vocabulary import ENGINES, ML_ENGINES, PHASE_CODE, PHASES, Engine, Phase
 
 THREAD_WORK = Columns(
@@ -103,7 +105,8 @@ class ThreadWork(Content):
 
     ``rows`` are sorted by thread. ``threads`` are those of the trace, ``states`` the state of each that has
     one, ``leaves`` the innermost frame of those that crashed. ``counts_waiting`` is False where only threads
-    that ran were sampled; ``is_of_pauses`` is True where a sample is a pause of a debugger.
+    that ran were sampled; ``is_of_pauses`` is True where a sample is a pause of a debugger,
+    ``is_of_intervals`` where even one sample of each thread is no pause.
     """
 
     rows: pd.DataFrame
@@ -114,6 +117,12 @@ class ThreadWork(Content):
     counts_waiting: bool
     noun: Literal["sample", "hit"] = "sample"
     is_of_pauses: bool = False
+    is_of_intervals: bool = False
+    has_separate_threads: bool = True
+
+    @cached_property
+    def _whole(self) -> WholeThreads:
+        return WholeThreads(self.threads)
 
     @cached_property
     def samples(self) -> IntArray:
@@ -133,13 +142,15 @@ class ThreadWork(Content):
 
     @property
     def count(self) -> int:
-        """The number of threads with samples."""
-        return int((self.samples > 0).sum())
+        """The number of threads with samples; a queue that several threads served counts as one."""
+        return int(self._whole.first_rows(self.samples > 0).sum())
 
     @property
     def is_single_pause(self) -> bool:
         """True where no thread has more than one sample: one moment, which shows no rate."""
-        return self.noun == "sample" and bool(self.samples.max(initial=0) <= 1)
+        if self.noun != "sample" or self.is_of_intervals:
+            return False
+        return bool(self._whole.sums(self.samples).max(initial=0) <= 1)
 
     @cached_property
     def processes(self) -> tuple[ProcessAnswer, ...]:
@@ -150,11 +161,11 @@ class ThreadWork(Content):
         columns = (
             sums(number, amounts, count).tolist()
             for amounts in (
-                (self.samples > 0).astype(np.int64),
+                self._whole.first_rows(self.samples > 0).astype(np.int64),
                 self.samples,
-                (self.ml_samples > 0).astype(np.int64),
+                self._whole.first_rows(self.ml_samples > 0).astype(np.int64),
                 self.ml_samples,
-                (self._is_idle_thread).astype(np.int64),
+                self._whole.first_rows(self._is_idle_thread).astype(np.int64),
             )
         )
         answers = [
@@ -183,14 +194,24 @@ class ThreadWork(Content):
     @property
     def listed(self) -> int:
         """The number of threads that ``answers`` lists without a limit."""
-        return int(((self.ml_samples > 0) | (self.idle_samples > 0)).sum())
+        return int(self._whole.first_rows((self.ml_samples > 0) | (self.idle_samples > 0)).sum())
+
+    def left_out(self, answers: Sequence[ThreadAnswer]) -> int:
+        """Return the number of threads in ML code or parked in a service that have no answer among these."""
+        shown = {
+            (answer.pid, answer.process, answer.tid if answer.tid >= 0 else -2 - position)
+            for position, answer in enumerate(answers)
+            if any(work.is_ml or work.phase is Phase.IDLE for work in answer.works)
+        }
+        return max(self.listed - len(shown), 0)
 
     @property
     def outside(self) -> int:
         """The number of threads with samples that ``answers`` never lists."""
         matters = (self.ml_samples > 0) | (self.idle_samples > 0)
         matters[self.faulting] = True
-        return int(((self.samples > 0) & ~matters).sum())
+        is_other = (self.samples > 0) & (self._whole.sums(matters.astype(np.int64)) == 0)
+        return int(self._whole.first_rows(is_other).sum())
 
     @cached_property
     def faulting(self) -> list[int]:
@@ -217,7 +238,7 @@ class ThreadWork(Content):
 
     @property
     def _is_idle_thread(self) -> BoolArray:
-        idle: BoolArray = (self.idle_samples > 0) & (self.ml_samples == 0)
+        idle: BoolArray = (self.idle_samples > 0) & (self._whole.sums(self.ml_samples) == 0)
         return idle
 
     def _per_thread(self, marked: BoolArray) -> IntArray:
@@ -240,12 +261,8 @@ class ThreadWork(Content):
             )
             for row in range(first, last)
         ]
-        process, pid, name, tid = self._names[thread] if is_thread else ("", -1, "", -1)
         return ThreadAnswer(
-            process,
-            pid,
-            name,
-            tid,
+            *(self._names[thread] if is_thread else ("", -1, "", -1)),
             self.states.get(number, ""),
             sum(work.samples for work in works),
             tuple(sorted(works, key=lambda work: (not work.is_ml, -work.samples))),
@@ -265,8 +282,8 @@ class ThreadWork(Content):
 
     @cached_property
     def _names(self) -> list[tuple[str, int, str, int]]:
-        columns = [self.threads[name].tolist() for name in ("process", "pid", "name", "tid")]
-        return list(zip(*columns, strict=True))
+        names = self.threads[["process", "pid", "name", "tid"]]
+        return list(names.itertuples(index=False, name=None))
 
     def _work(self, engine: str, phase: str, samples: int, rows: pd.DataFrame) -> Work:
         decided = rows[(rows["frame"] >= 0).to_numpy(bool)]
@@ -304,8 +321,18 @@ def thread_work(trace: Trace, labels: SampleLabels, rule_set: RuleSet) -> Thread
     counts_waiting = trace.info.kind not in RUNNING_ONLY
     noun: Literal["sample", "hit"] = "hit" if trace.weight_unit == "hits" else "sample"
     checked = THREAD_WORK.check(rows, "threads")
-    is_of_pauses = trace.info.kind in PAUSES
-    return ThreadWork(checked, frames, trace.threads, states, leaves, counts_waiting, noun, is_of_pauses)
+    return ThreadWork(
+        checked,
+        frames,
+        trace.threads,
+        states,
+        leaves,
+        counts_waiting,
+        noun,
+        is_of_pauses=trace.info.kind in PAUSES,
+        is_of_intervals=trace.info.kind in (MICROSTACKSHOTS, "spindump"),
+        has_separate_threads=trace.info.kind != MICROSTACKSHOTS,
+    )
 
 
 def _leaves(trace: Trace, threads: list[int]) -> dict[int, DecidingFrame]:

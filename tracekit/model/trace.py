@@ -90,7 +90,9 @@ class RunInfo:
     process_names: frozenset[str] = frozenset()
 
 
-RUNNING_ONLY = frozenset({"deep-copy", "microstackshots"})
+MICROSTACKSHOTS = "microstackshots"
+"""The kind of texts that sample a process as a whole: its threads are not separated."""
+RUNNING_ONLY = frozenset({"deep-copy", MICROSTACKSHOTS})
 """Kinds of texts that sample threads while they run; the others count waiting threads as well."""
 PAUSES = frozenset({"lldb"})
 """Kinds of texts whose samples are pauses of a debugger, at moments that somebody chose."""

@@ -24,7 +24,7 @@ import re
 from collections.abc import Iterator
 
 from tracekit.errors import InputError
-from tracekit.model.trace import IssueCounter, TraceInfo
+from tracekit.model.trace import MICROSTACKSHOTS, IssueCounter, TraceInfo
 from tracekit.parsers.text import headings
 from tracekit.parsers.text.call_tree import CallTree
 from tracekit.parsers.text.frame_lines import FrameText, frame_rows, spindump_frame
@@ -67,6 +67,8 @@ class _Report:
         self._process, self._pid = "", -1
         self._is_shared = False
         """True in the tree of microstackshots, which all threads of the process share."""
+        self._shared: dict[tuple[str, int, str], list[str]] = {}
+        """The threads of each queue that several served, by process, pid and name."""
         self._samples: int | None = None
         self._is_repetition = False
 
@@ -123,7 +125,7 @@ class _Report:
         pid = self.headings.get("PID", "")
         info = TraceInfo(
             name,
-            "microstackshots" if self._is_shared else SPINDUMP.name,
+            MICROSTACKSHOTS if self._is_shared else SPINDUMP.name,
             model=self.headings.get("Hardware model", ""),
             platform=platform,
             os=os,
@@ -156,10 +158,13 @@ class _Report:
         samples = _SAMPLES.search(line, match.end())
         number = match["number"]
         shown = match["name"] or match["queue"] or (f"DispatchQueue {number}" if number else "")
-        # Threads that shared one queue have one tree.
+        # Threads that shared one queue have one tree. Two such trees of one name differ by their threads.
         tids = match["tids"].split(",")
         tid = int(tids[0], 16) if len(tids) == 1 else -1
-        thread = self._counts.thread(tid if tid < 1 << 63 else -1, shown, self._pid, self._process)
+        tid = tid if tid < 1 << 63 else -1
+        if tid < 0 and self._shared.setdefault((self._process, self._pid, shown), tids) != tids:
+            shown = f"{shown} ({', '.join(tids)})"
+        thread = self._counts.thread(tid, shown, self._pid, self._process)
         self._tree.begin(
             thread, len(line) - len(line.lstrip()) - 2, int(samples["count"]) if samples else None
         )
@@ -167,7 +172,8 @@ class _Report:
 
     def _begin_headless(self, indent: int) -> None:
         """Begin the tree of a process as a whole, or of a thread in an excerpt that lacks its head."""
-        thread = self._counts.thread(-1, "", self._pid, self._process)
+        name = "all threads" if self._is_shared else ""
+        thread = self._counts.thread(-1, name, self._pid, self._process)
         self._tree.begin(thread, indent - 2, self._samples if self._is_shared else None)
         self.threads += 1
 

@@ -17,7 +17,6 @@ def threads_document(work: ThreadWork | None) -> dict[str, Any] | None:
     if work is None:
         return None
     answers = work.answers(_MOST_THREADS)
-    listed = sum(not answer.is_faulting or _matters(answer) for answer in answers)
     return {
         "count": work.count,
         "single_pause": work.is_single_pause,
@@ -26,13 +25,9 @@ def threads_document(work: ThreadWork | None) -> dict[str, Any] | None:
             for entry in work.processes[:_MOST_THREADS]
         ],
         "listed": [_thread(answer) for answer in answers],
-        "left_out": max(work.listed - listed, 0),
+        "left_out": work.left_out(answers),
         "limits": wording.threads_limits(work),
     }
-
-
-def _matters(answer: ThreadAnswer) -> bool:
-    return any(work.is_ml for work in answer.works) or answer.is_idle
 
 
 def _thread(answer: ThreadAnswer) -> dict[str, Any]:

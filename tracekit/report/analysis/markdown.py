@@ -65,7 +65,7 @@ def _threads(analysis: Analysis) -> str:
     columns = [wording.THREADS_HEADER.index(name) for name in names]
     rows = [[row[column] for column in columns] for row in wording.thread_rows(answers)]
     numbers = [name in ("samples", "share") for name in names]
-    notes = "\n".join(f"- {_said(note)}" for note in wording.threads_notes(work, len(answers)))
+    notes = "\n".join(f"- {_said(note)}" for note in wording.threads_notes(work, answers))
     return "\n\n".join(part for part in (_table(names, rows, numbers) if rows else "", notes) if part)
 
 

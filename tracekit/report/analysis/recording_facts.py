@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.selection import Selection
-from tracekit.model.trace import Trace
+from tracekit.analysis.whole_threads import WholeThreads
+from tracekit.model.trace import MICROSTACKSHOTS, Trace
 from tracekit.report import wording
 from tracekit.text import format_weight, plural
 
@@ -91,10 +94,18 @@ def _sample_fact(trace: Trace) -> str:
     null = trace.count_samples((stacks < 0).to_numpy(bool))
     unique = stacks[stacks >= 0].nunique()
     if not trace.has_timeline:
-        threads = trace.samples["thread_id"][trace.sample_counts > 0].nunique()
-        owners, stacks_shown = plural(threads, "thread"), plural(unique, "stack")
-        fact = f"{trace.count_samples():,} of {owners}, without times, {stacks_shown}"
+        stacks_shown = plural(unique, "stack")
+        fact = f"{trace.count_samples():,} of {_sampled_threads(trace)}, without times, {stacks_shown}"
     else:
         weight = format_weight(int(trace.weights.sum()), trace.weight_unit)
-        fact = f"{trace.count_samples():,} from {trace.samples_source}, {weight}, {unique:,} stacks"
+        fact = f"{trace.count_samples():,} from {trace.samples_source}, {weight}, {plural(unique, 'stack')}"
     return f"{fact}, {null:,} without a stack" if null else fact
+
+
+def _sampled_threads(trace: Trace) -> str:
+    if trace.info.kind == MICROSTACKSHOTS:
+        return "threads that are not separated"
+    has_samples = np.zeros(len(trace.threads) + 1, bool)
+    has_samples[trace.samples["thread_id"].to_numpy(np.int64)[trace.sample_counts > 0]] = True
+    has_samples[-1] = False
+    return plural(int(WholeThreads(trace.threads).first_rows(has_samples).sum()), "thread")

@@ -49,7 +49,7 @@ def threads_text(analysis: Analysis, layout: TextLayout) -> str:
     parts = [layout.paragraph(title)]
     if rows:
         parts.append(table_text(columns, "  ", None if layout.is_verbose else layout.width))
-    parts += [layout.paragraph(note, "  ") for note in wording.threads_notes(work, len(answers))]
+    parts += [layout.paragraph(note, "  ") for note in wording.threads_notes(work, answers)]
     step = wording.recording_step(work, analysis.trace.info)
     if step is not None:
         parts += [layout.paragraph(f"→ {step.text}", "  "), f"      {step.command}"]

@@ -27,7 +27,7 @@ def threads_html(analysis: Analysis, most: int = _MOST_THREADS) -> Html:
     ]
     shown = table(header, rows, [name in NUMBERS for name in header], "Threads") if rows else None
     none = tag("p", "No thread is in ML code.") if not rows else None
-    notes = [tag("p", note) for note in wording.threads_notes(work, len(answers))]
+    notes = [tag("p", note) for note in wording.threads_notes(work, answers)]
     step = wording.recording_step(work, analysis.trace.info)
     record = None if step is None else join([tag("p", step.text), tag("pre", step.command)])
     return join([shown, none, *notes, record, _processes(work)])

@@ -18,6 +18,7 @@ from tracekit.text import clip, first_of, format_percent, format_thread, plural,
 
 _MOST_WORKS = 3
 _MOST_NAMES = 2
+_UNSEPARATED = "threads are not separated"
 _DRIVER = "ane.driver"
 _NAME_WIDTH = 60
 _SYMBOL_WIDTH = 60
@@ -111,6 +112,9 @@ def _paused(work: ThreadWork) -> str:
 def _counted(work: ThreadWork) -> str:
     works = work.works()
     samples = int(work.samples.sum())
+    if not works and not work.has_separate_threads:
+        total = f"{plural(samples, work.noun)} of {_place(work)} ({_UNSEPARATED})"
+        return f"None of {total} is in ML code{_unknown(work)}"
     if not works:
         threads = f"None of {work.count:,} threads" if work.count != 1 else "The only thread"
         place = f"of {_place(work)}" if len(work.processes) == 1 else f"in {_place(work)}"
@@ -122,10 +126,12 @@ def _counted(work: ThreadWork) -> str:
         parts.append(f"{entry.samples:,} {_done(entry, is_named=entry.engine is engine)}")
         engine = entry.engine
     owner = _place(work)
-    threads = "the only thread" if work.count == 1 else f"{work.count:,} threads"
     joint = "in" if len(work.processes) > 1 else "of"
+    threads = f"{'the only thread' if work.count == 1 else f'{work.count:,} threads'} {joint} {owner}"
+    if not work.has_separate_threads:
+        threads = f"{owner} ({_UNSEPARATED})"
     listed = _joined([*parts, *_others(works, work.noun)])
-    return f"Of {plural(samples, work.noun)} of {threads} {joint} {owner}, {listed}{_where(work)}"
+    return f"Of {plural(samples, work.noun)} of {threads}, {listed}{_where(work)}"
 
 
 def _place(work: ThreadWork) -> str:
@@ -337,9 +343,9 @@ def process_rows(processes: Sequence[ProcessAnswer]) -> list[list[str]]:
     ]
 
 
-def threads_notes(work: ThreadWork, shown: int) -> list[str]:
+def threads_notes(work: ThreadWork, shown: Sequence[ThreadAnswer]) -> list[str]:
     """Return what the table of threads leaves out, and what such samples can and cannot show."""
-    left = work.listed - shown
+    left = work.left_out(shown)
     counts = [f"{plural(left, 'more thread')} in ML code or idle" if left > 0 else ""]
     if work.outside and shown:
         counts.append(f"{plural(work.outside, 'other thread')} without an ML frame")
