@@ -166,7 +166,8 @@ def test_every_file_of_the_collection_is_read_or_refused_with_a_sentence() -> No
         "dtrace_ane_method_counts.txt": "refused",
         "h11ane_real_lines.txt": f"{shows} 1 program made by the kernel's driver (a load)",
         "log_ane_client_run_hwx.txt": f"{shows} 1 failure to compile or load a program",
-        "log_ane_kernel_powerstate.txt": f"{shows} power on in 2 periods, 48.1 ms in total, of no known process",
+        "log_ane_kernel_powerstate.txt": f"{shows} power on in 2 periods, on at the end of the log, at least"
+        " 48.1 ms in total, of no known process",
         "user_ane_messages_real.txt": f"{shows} 1 request of Python (13813), of which 1 failed; 3 failures to compile"
         " or load a program",
     }
@@ -325,3 +326,37 @@ def test_a_pack_of_a_log_gives_what_the_log_gives(tmp_path: Path) -> None:
     text.write_text(written("default", *ENTRIES))
     pack = packed(tmp_path, read_into_memory(open_source(str(text))))
     assert analyze(open_trace(pack)).headline == analyze(open_trace(text)).headline
+
+
+@pytest.mark.parametrize(
+    ("sender", "subsystem"),
+    [("Lib", "com.apple.coreml"), ("Lib", "com.apple.appleneuralengine"), ("Espresso", "com.apple.other")],
+)
+def test_an_error_of_the_engine_that_core_ml_passes_on_is_read(
+    tmp_path: Path, sender: str, subsystem: str
+) -> None:
+    failure = "E5RT: ANE model load has failed for on-device compiled macho."
+    entries = [("10:31:42.0", "App", 8, 3, subsystem, text) for text in (failure, "E5 bundle opened")]
+    trace = opened(tmp_path, written("default", *entries).replace("(Lib)", f"({sender})"))
+    assert [row[1] for row in lines(trace)] == ["not loaded"]
+    other = written("default", ("10:31:42.0", "App", 8, 3, "org.example", failure))
+    assert lines(opened(tmp_path, other.replace("(Lib)", f"({sender})"))) == []
+
+
+@pytest.mark.parametrize(
+    ("states", "sentence"),
+    [
+        (
+            (0, 1),
+            "power off at the first line about it, after a period that began before; power on in 1 period,",
+        ),
+        ((1,), "shows power on in 1 period, on at the end of the log, of no known process."),
+        ((1, 0, 1), "power on in 2 periods, on at the end of the log, at least 1.00 s in total, of no"),
+        ((1, 0), "shows power on in 1 period, 1.00 s in total, of no known process."),
+    ],
+)
+def test_periods_of_power_that_the_log_cuts(tmp_path: Path, states: tuple[int, ...], sentence: str) -> None:
+    entries = [
+        (f"10:31:4{number}.0", "kernel", 0, 3, "", POWER.format(state)) for number, state in enumerate(states)
+    ]
+    assert sentence in analyze(opened(tmp_path, written("default", *entries))).headline

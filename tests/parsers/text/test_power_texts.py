@@ -312,3 +312,25 @@ def test_a_sample_that_does_not_end_is_refused_early(tmp_path: Path) -> None:
 def test_a_text_without_a_number_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError, match=r"power"):
         opened(tmp_path, text)
+
+
+@pytest.mark.parametrize("value", ["-5", "nan", "1" + 26 * "0", "1e400"])
+def test_an_impossible_value_is_counted_and_the_others_are_read(tmp_path: Path, value: str) -> None:
+    text = heading(1) + rails(10) + heading(1) + rails(20).replace("ANE Power: 20", f"ANE Power: {value}")
+    trace = opened(tmp_path, text)
+    assert track(trace, ANE) == [(0, 10.0), (250, None)]
+    assert [power for _, power in track(trace, CPU)] == [100.0, 100.0, None]
+    assert issue_codes(trace) == {"power-samples-damaged": 1}
+    samples = [macmon("15.1", 0.1), macmon("15.2", 0.1), macmon("15.3", float("nan"))]
+    assert issue_codes(opened(tmp_path, "\n".join(map(json.dumps, samples)))) == {"power-samples-damaged": 2}
+
+
+@pytest.mark.parametrize(
+    "damage", [("250.00ms", "1e400ms"), ("Nov 28", "Nov 99"), ("Sampled system", "Sampled")]
+)
+def test_a_damaged_heading_costs_its_sample_alone(tmp_path: Path, damage: tuple[str, str]) -> None:
+    parts = [heading(1) + rails(10), (heading(1) + rails(20)).replace(*damage), heading(1) + rails(30)]
+    trace = opened(tmp_path, "".join(parts))
+    assert [power for _, power in track(trace, ANE) if power is not None] == [10.0, 30.0]
+    assert issue_codes(trace) == {"power-samples-damaged": 1}
+    assert trace.info.start

@@ -66,13 +66,16 @@ class ModelAnswer:
 class LogAnswer:
     """Content of a log that was read by itself: ``lines`` about the Neural Engine, and what they show.
 
-    ``powered_ns`` is the time in ``powered`` periods for which the kernel had the engine powered.
+    ``powered_ns`` is the time in ``powered`` periods for which the kernel had the engine powered: at least,
+    where it ``is_on_at_end``. Where it ``is_off_first``, a period that is not counted began before the log.
     """
 
     lines: int
     requests: LoggedRequests
     powered: int
     powered_ns: int
+    is_on_at_end: bool = False
+    is_off_first: bool = False
 
 
 @dataclass(frozen=True)
@@ -149,12 +152,16 @@ def _log_of(calls: Calls) -> LogAnswer | None:
         return None
     rows = trace.tracks[trace.tracks["name"].astype(str).str.startswith(POWERED_TRACK).to_numpy(bool)]
     powered, powered_ns = 0, 0
+    is_on_at_end = is_off_first = False
     for _, track in rows.groupby("name", observed=True):
         times, values = track["time_ns"].to_numpy(np.int64), track["value"].to_numpy(np.float64)
         is_on = values > 0
         powered += int((is_on & ~np.append(False, is_on[:-1])).sum())
         powered_ns += int(np.diff(times, append=times[-1:])[is_on].sum())
-    return LogAnswer(sum(lines), calls.analysis.requests, powered, powered_ns)
+        states = values[~np.isnan(values)]
+        is_on_at_end |= bool(len(states) and states[-1] > 0)
+        is_off_first |= bool(len(states) and states[0] == 0)
+    return LogAnswer(sum(lines), calls.analysis.requests, powered, powered_ns, is_on_at_end, is_off_first)
 
 
 def answer_kind(calls: Calls) -> AnswerKind:

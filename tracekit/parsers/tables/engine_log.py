@@ -84,8 +84,9 @@ def read_engine_log(
 
 def framework_lines(table: Table) -> Table:
     """Return the lines of the frameworks below Core ML and Core AI, the only ones that are read."""
-    accepted = {*SUBSYSTEMS, ""} if PICKED in table.attributes else SUBSYSTEMS
-    is_framework = texts_of(table, "subsystem").each(lambda word: word.lower() in accepted, np.bool_)
+    if PICKED in table.attributes:
+        return table
+    is_framework = texts_of(table, "subsystem").each(lambda word: word.lower() in SUBSYSTEMS, np.bool_)
     return replace(table, rows=table.rows[is_framework])
 
 

@@ -2,7 +2,8 @@
 
 Of a million lines of a system, a few concern the Neural Engine. Markers are searched for in blocks of bytes,
 and only lines with one become text. Kept are lines of the frameworks below Core ML and Core AI by their
-subsystem, and, without a subsystem, lines of the kernel's driver and errors that frameworks print.
+subsystem, and, without a subsystem or with one of Core ML's own, lines of the kernel's driver and errors that
+frameworks print.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ _OF_ENGINE = re.compile(
     r"|ANE (?:Evaluation|Scheduling) Error|ANE inference operation|E5RT|Unsupported op (?:\d+|<private>) \("
     r"|Unsupported MIL operation"
 )
-"""What a line without a subsystem must have to be kept."""
+"""What a line without a subsystem, or of ``_REPORTING``, must have to be kept."""
+_REPORTING = frozenset(("com.apple.coreml", "com.apple.appleneuralengine"))
+_REPORTING_SENDERS = frozenset(("CoreML", "Espresso", "AppleNeuralEngine"))
+"""Frameworks that log much else and pass on errors of the engine: a choice of subsystems and libraries."""
 _POWER = re.compile(
     r"(?:\b(?P<device>ANE\d+): .{0,200})?setPowerStateGated(?:: (?P<state>[01])\b| - ANE sleep initiated)"
 )
@@ -81,12 +85,11 @@ class _Log:
 
     def add(self, entry: LogEntry) -> None:
         """Keep an entry if it concerns the Neural Engine."""
-        if entry.subsystem:
-            if entry.subsystem.lower() not in SUBSYSTEMS:
-                return
-        elif _OF_ENGINE.search(entry.message) is None:
-            return
-        self.entries.append(entry)
+        subsystem = entry.subsystem.lower()
+        is_passed_on = subsystem.startswith("com.apple.") and entry.sender in _REPORTING_SENDERS
+        may_report = not subsystem or subsystem in _REPORTING or is_passed_on
+        if subsystem in SUBSYSTEMS or (may_report and _OF_ENGINE.search(entry.message) is not None):
+            self.entries.append(entry)
 
 
 def _read(file: TextFile) -> Iterator[TextRecording]:

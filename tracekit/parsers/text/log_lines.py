@@ -76,6 +76,8 @@ class LogEntry:
     message_type: str = ""
     utc_offset_s: int | None = None
     is_uptime: bool = False
+    sender: str = ""
+    """The library that wrote it; "" is unknown."""
 
     def continued(self, line: str) -> LogEntry:
         """Return an entry of the same moment and process for a further line of a message."""
@@ -132,6 +134,7 @@ def parse_line(line: str) -> LogEntry | None:
         category,
         groups.get("type") or "",
         offset_s,
+        sender=(sender["sender"] or "") if sender else "",
     )
 
 
@@ -157,6 +160,7 @@ def parse_object(text: str) -> LogEntry | None:
         _text(entry, "category"),
         _text(entry, "messageType"),
         moment[1] if moment else None,
+        sender=PurePosixPath(_text(entry, "senderImagePath")).name,
     )
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 import statistics
 from collections.abc import Iterator, Mapping
@@ -132,10 +133,11 @@ def _rails(document: Mapping[str, Any]) -> dict[str, float | None]:
     for group in groups:
         for name, value in group.items():
             match = _NAME.match(name)
-            is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15
-            if match and is_number:
+            if match and isinstance(value, int | float) and not isinstance(value, bool):
                 is_milli = (match["unit"] or "").startswith("m")
-                rails.setdefault(_RAIL_OF_NAME[match["rail"]], float(value) * (1 if is_milli else 1000))
+                # A number that no float holds is impossible as a power too, and is counted as that.
+                power = float(value) if abs(value) < 1e15 else math.inf
+                rails.setdefault(_RAIL_OF_NAME[match["rail"]], power * (1 if is_milli else 1000))
     return rails
 
 

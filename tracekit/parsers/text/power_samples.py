@@ -79,7 +79,10 @@ class PowerSamples:
             text = "samples of power that are cut off or damaged, and left out: {n}"
             self.issues.add("warning", "power-samples-damaged", text)
             return
-        if COMBINED not in valid and {*SUMMED} <= {*valid}:
+        text = "values of power that are below zero, too large or no number, and left out: {n}"
+        stated = sum(value is not None for value in milliwatts.values())
+        self.issues.add("warning", "power-samples-damaged", text, stated - len(valid))
+        if milliwatts.get(COMBINED) is None and {*SUMMED} <= {*valid}:
             valid = {**valid, COMBINED: sum(valid[rail] for rail in SUMMED)}
         self.samples.append(PowerSample(end_ns, length_ns, valid))
 
@@ -87,6 +90,7 @@ class PowerSamples:
         self, file: TextFile, kind: str, origin: PowerOrigin, *, is_summed: bool = False
     ) -> TextRecording:
         """Return the samples as a recording; ``is_summed`` marks a combined power that is a sum made here."""
+        self._leave_out_untimed()
         ends, accuracy_ns, start_ns = _placed(self.samples, self.resolution_ns, self.issues)
         lengths = np.array([sample.length_ns for sample in self.samples], np.int64)
         starts = ends - lengths
@@ -107,6 +111,14 @@ class PowerSamples:
             duration_ns=int(ends[-1] - origin_ns) if len(ends) else 0,
         )
         return TextRecording(info, (table,), self.issues.issues())
+
+    def _leave_out_untimed(self) -> None:
+        """Leave out the samples without a moment where most have one: else all would lose theirs."""
+        timed = [sample for sample in self.samples if sample.end_ns is not None]
+        if 2 * len(timed) > len(self.samples):
+            text = "samples of power without a readable time, and left out: {n}"
+            self.issues.add("warning", "power-samples-damaged", text, len(self.samples) - len(timed))
+            self.samples = timed
 
     def _table(
         self,

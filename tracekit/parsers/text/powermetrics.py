@@ -31,20 +31,22 @@ from tracekit.parsers.text.recording import TextKind, TextRecording
 TOOL = "powermetrics"
 ADVICE = "Record with: sudo powermetrics --samplers cpu_power,gpu_power,ane_power -i 100"
 _SECOND_NS = 10**9
+_NUMBER = r"[-+]?(?:\d{1,400}(?:\.\d{1,400})?(?:[eE][-+]?\d{1,6})?|[nN]a[nN]|[iI]nf(?:inity)?)"
+"""Impossible values as well: they are counted."""
 _HEADING = re.compile(
     r"^\*\*\* Sampled system activity \((?P<day>\w{3}) (?P<month>\w{3}) +(?P<date>\d{1,2})"
     r" (?P<hour>\d{2}):(?P<minute>\d{2}):(?P<second>\d{2}) (?P<year>\d{4})(?: (?P<zone>[+-]\d{4}))?\)"
-    r" \((?P<elapsed>\d{1,12}(?:\.\d{1,6})?)ms elapsed\)",
+    rf" \((?P<elapsed>{_NUMBER})ms elapsed\)",
     re.MULTILINE,
 )
 _RAIL = re.compile(
     r"^(?P<rail>CPU|GPU|ANE|Combined|Package) Power(?: \(CPU \+ GPU \+ ANE\))?:"
-    r" +(?P<value>\d{1,9}(?:\.\d{1,9})?) ?(?P<unit>mW|W)\s*$",
+    rf" +(?P<value>{_NUMBER}) ?(?P<unit>mW|W)\s*$",
     re.MULTILINE,
 )
 _INTEL = re.compile(
     r"^(?:Intel energy model derived package power|Package power) \([^)]*\):"
-    r" +(?P<value>\d{1,9}(?:\.\d{1,9})?) ?(?P<unit>mW|W)\s*$",
+    rf" +(?P<value>{_NUMBER}) ?(?P<unit>mW|W)\s*$",
     re.MULTILINE,
 )
 _PROCESSOR = re.compile(r"^\*{4} Processor usage \*{4}$", re.MULTILINE)
@@ -131,7 +133,9 @@ def _recording(file: TextFile, report: _Report) -> TextRecording:
 
 def _moment(heading: re.Match[str], report: _Report) -> tuple[int | None, int]:
     """Return the moment of a heading, None for one that no calendar has, and the sample's length."""
-    length_ns = round(float(heading["elapsed"]) * 1e6)
+    length_ms = float(heading["elapsed"])
+    # An impossible length is passed on as one below zero, which damages its sample alone.
+    length_ns = round(length_ms * 1e6) if abs(length_ms) < 1e12 else -1
     zone = heading["zone"]
     offset_s = (int(zone[1:3]) * 3600 + int(zone[3:]) * 60) * (-1 if zone[0] == "-" else 1) if zone else 0
     try:

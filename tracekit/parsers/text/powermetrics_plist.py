@@ -9,6 +9,7 @@ hand.
 
 from __future__ import annotations
 
+import math
 import plistlib
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -110,7 +111,7 @@ def _rails(sample: Mapping[str, Any], processor: Mapping[str, Any]) -> dict[str,
 def _number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if abs(value) < 1e15 else None
+    return float(value) if abs(value) < 1e15 else math.inf
 
 
 def _whole(value: object) -> int:

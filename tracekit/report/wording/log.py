@@ -35,9 +35,7 @@ def log_sentence(log: LogAnswer) -> str:
         parts.append(f"{count} to compile or load a program")
     if requests.loaded:
         parts.append(f"{plural(requests.loaded, 'program')} made by the kernel's driver (a load)")
-    if log.powered:
-        total = format_rounded(log.powered_ns)
-        parts.append(f"power on in {plural(log.powered, 'period')}, {total} in total, of no known process")
+    parts += _powered(log)
     if parts:
         shown = "; ".join(parts)
         return (
@@ -52,6 +50,20 @@ def log_sentence(log: LogAnswer) -> str:
         f"Nothing in the log is about the Neural Engine: looked for were lines of {names}, of the kernel's"
         " H11ANEIn, and errors of ANE and E5RT."
     )
+
+
+def _powered(log: LogAnswer) -> list[str]:
+    """Return the engine's power by the kernel's lines; a period that the log cuts counts in part."""
+    parts = []
+    if log.is_off_first:
+        parts.append("power off at the first line about it, after a period that began before")
+    if log.powered:
+        least = "at least " if log.is_on_at_end else ""
+        total = [f"{least}{format_rounded(log.powered_ns)} in total"] if log.powered_ns else []
+        still = ["on at the end of the log"] if log.is_on_at_end else []
+        periods = [f"power on in {plural(log.powered, 'period')}"]
+        parts.append(", ".join([*periods, *still, *total, "of no known process"]))
+    return parts
 
 
 def _sent(process: ProcessRequests) -> str:
