@@ -8,10 +8,16 @@ from typing import Any
 
 import pytest
 from browser_support import barriers
-from dashboard_support import FALLBACK, Serve, Served, eventually, opened
+from dashboard_support import FALLBACK, PATIENCE_MS, Serve, Served, eventually, opened
 from thread_support import SAMPLE_TEXT
 
 WORKER = "SampleApp (0x5a3a)"
+
+_MIDDLE = """(name) => {
+  const labels = [...document.querySelectorAll(".timeline-labels .label")];
+  const box = labels.find((label) => label.textContent.includes(name))?.getBoundingClientRect();
+  return box?.height ? box.y + box.height / 2 : null;
+}"""
 
 
 @pytest.fixture
@@ -23,10 +29,11 @@ def bench(fallback: Served, tab: Any) -> Any:
 
 def point_in_lane(tab: Any, name: str, time_ms: float) -> tuple[float, float]:
     """Return where a lane shows a time of the whole run."""
-    label = tab.locator(".timeline-labels .label", has_text=name).first.bounding_box()
+    # In one step, because labels are made anew while data arrives.
+    middle = tab.wait_for_function(_MIDDLE, arg=name, timeout=PATIENCE_MS).json_value()
     box = tab.locator(".timeline-pane").bounding_box()
     length_ms = tab.evaluate("document.querySelector('.timeline-pane').clientWidth") / 568
-    return box["x"] + time_ms * length_ms, label["y"] + label["height"] / 2
+    return box["x"] + time_ms * length_ms, middle
 
 
 def inspected(tab: Any) -> str:
