@@ -42,6 +42,11 @@ EXPORT_ADVICE = (
     """ --xpath '/trace-toc/run/data/table[@schema="time-profile"]' --output time-profile.xml"""
 )
 
+_TEXTS_ADVICE = (
+    "Texts are analyzed one at a time; compare takes two of them, and --with lays them over a recording."
+)
+_MOST_LOOKED_AT = 20
+"""Files of a folder without a recording that are opened to see whether they are texts."""
 _BUNDLE_ARCHIVES = tuple(f".trace.{end}" for end in ("zip", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"))
 _FOREIGN_ARCHIVES = {
     b"\x28\xb5\x2f\xfd": "Zstandard",
@@ -133,6 +138,8 @@ def _open_several(paths: list[str], options: _Options) -> Source:
             raise UsageError(
                 f"{name} is a {kind}: name it alone, because it holds all tables of its recording."
             )
+        if _is_text(name):
+            raise UsageError(f"{name} is a text, not an export of xctrace. {_TEXTS_ADVICE}")
     common = os.path.commonpath([Path(name).absolute() for name in paths])
     return _exports(_shown(common), paths, options, parse_now=False)
 
@@ -212,6 +219,9 @@ def _open_folder(path: str, options: _Options) -> Source:
         raise InputError(
             path, "is a log archive, which macOS alone reads.", f"Export it there: {command} > log.ndjson"
         )
+    texts = [entry.name for entry in named[:_MOST_LOOKED_AT] if not exports and _is_text(str(entry))]
+    if texts:
+        raise InputError(path, f"is a folder of texts ({', '.join(texts[:3])}).", _TEXTS_ADVICE)
     if not exports:
         raise InputError(
             path, "is a folder without a .trace and without exports (*.xml or *.xml.gz).", EXPORT_ADVICE

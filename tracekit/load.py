@@ -89,9 +89,8 @@ def trace_of(
         issues.append(_without_samples(chosen))
     if run is None and len(runs) > 1:
         numbers = ", ".join(str(listed.info.run) for listed in runs)
-        issues.append(
-            Issue("info", "several-runs", f"the recording has runs {numbers}; this is run {chosen.info.run}")
-        )
+        text = f"the recording has runs {numbers}; this is run {chosen.info.run} (--run chooses another)"
+        issues.append(Issue("info", "several-runs", text))
     return Trace(
         info=chosen.info,
         samples=loaded.rows,

@@ -126,6 +126,22 @@ def test_hits_after_the_limit_are_counted_without_a_stack(tmp_path: Path, target
     left = next(issue for issue in trace.issues if issue.code == "hits-not-kept")
     assert (len(trace.samples), left.count) == (3, 7)
     assert left.message.endswith("after the first 3: 7 of ane.client-evaluate")
+    answer = analyze(trace).to_text()
+    assert "10 hits were counted; 7 of them have no thread and no stack" in answer.replace("\n ", "")
+    assert "hits.jsonl, hits of breakpoints in lldb" in answer
+
+
+def test_a_damaged_count_leaves_the_others_of_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "hits.jsonl"
+    hit = '{"time": 1, "rule": "ane.client-load", "tid": 7, "stack": []}'
+    counts = '{"time": 9, "counts": {"ane.client-load": -3, "ane.client-evaluate": 12}, "errors": 0}'
+    path.write_text(f'{{"tracekit": "lldb-hits", "version": 1, "process": "Foo"}}\n{hit}\n{counts}\n')
+    trace = open_trace(path)
+    issues = {issue.code: issue.count for issue in trace.issues}
+    assert (issues["hits-not-kept"], issues["document-damaged"]) == (12, 1)
+    # Nothing that a recording of Instruments would need is advised for a text.
+    answer = analyze(trace).to_text()
+    assert "Record again" not in answer and "Record with Xcode" not in answer
 
 
 def test_the_file_stays_small_after_the_limit(tmp_path: Path, target: Target) -> None:

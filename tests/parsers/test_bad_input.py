@@ -13,6 +13,8 @@ from click.testing import CliRunner
 from documents_support import TIME_PROFILE, document, node, one_table, schema, write
 
 from tracekit.cli import main
+from tracekit.errors import TracekitError
+from tracekit.load import open_trace
 
 pytestmark = pytest.mark.usefixtures("each_reader")
 
@@ -246,3 +248,14 @@ def test_a_gigabyte_without_a_row_does_not_fill_memory(head: str, piece: str) ->
     assert result.stderr.startswith("Error: standard input: "), result.stderr
     peak_mb = int(result.stderr.rsplit("PEAK ", 1)[1])
     assert peak_mb < 800, result.stderr
+
+
+def test_texts_are_named_as_texts_where_exports_were_meant(tmp_path):
+    names = [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
+    for name in names:
+        Path(name).write_text(
+            "Process:          App [42]\n\n  Thread 0x1    1 sample (1)\n  1  f + 4 (App + 8) [0x10]\n"
+        )
+    for several in (names, str(tmp_path)):
+        with pytest.raises(TracekitError, match="Texts are analyzed one at a time; compare takes two"):
+            open_trace(several)

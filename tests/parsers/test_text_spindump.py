@@ -136,6 +136,7 @@ def test_the_facts_of_the_report_are_those_of_the_recording(tmp_path):
     assert (info.platform, info.os) == ("macOS", "26.2 (25C56)")
     assert (info.start, info.end) == ("2025-12-17T19:00:41.615-05:00", "2025-12-17T19:00:48.846-05:00")
     assert info.duration_ns == 7_230_000_000
+    assert trace_of_text(tmp_path, HEAD.replace("PID:              42\n", "") + APP).info.pid == 42
     system_wide = HEAD.replace("Command:          App\nPID:              42\n", "")
     info = trace_of_text(tmp_path, system_wide + APP + OTHER).info
     assert (info.process, info.pid) == ("", None)

@@ -119,6 +119,7 @@ class ThreadWork(Content):
     is_of_pauses: bool = False
     is_of_intervals: bool = False
     has_separate_threads: bool = True
+    hits_not_kept: int = 0
 
     @cached_property
     def _whole(self) -> WholeThreads:
@@ -332,6 +333,7 @@ def thread_work(trace: Trace, labels: SampleLabels, rule_set: RuleSet) -> Thread
         is_of_pauses=trace.info.kind in PAUSES,
         is_of_intervals=trace.info.kind in (MICROSTACKSHOTS, "spindump"),
         has_separate_threads=trace.info.kind != MICROSTACKSHOTS,
+        hits_not_kept=sum(issue.count for issue in trace.issues if issue.code == "hits-not-kept"),
     )
 
 

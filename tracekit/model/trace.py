@@ -181,7 +181,7 @@ class Trace(Content):
     @property
     def is_of_text(self) -> bool:
         """True where another tool than Instruments wrote the input, which has none of its tables."""
-        return self.weight_unit == "samples" or self._has_text_only
+        return not self.has_durations or self._has_text_only
 
     @property
     def _has_text_only(self) -> bool:

@@ -281,5 +281,5 @@ def _no_symbols(calls: Calls) -> Iterator[Finding]:
         Basis.SAMPLED,
         numbers=numbers,
         support=(Support("table", source, "", samples),),
-        actions=(*add, *again, *((record(calls, "symbols"),) if trace.has_timeline else ())),
+        actions=(*add, *again, *((record(calls, "symbols"),) if not trace.is_of_text else ())),
     )

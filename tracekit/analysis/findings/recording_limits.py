@@ -50,7 +50,7 @@ def _rows_lost(calls: Calls) -> Iterator[Finding]:
     is_reported = bool(codes & {"recording-issue", "recording-issues-cut"})
     actions = (Action("read-with-xctrace"),) if is_bundle and codes - {"recording-issue"} else ()
     again: tuple[Action, ...] = ()
-    if calls.trace.has_timeline:
+    if not calls.trace.is_of_text:
         again = (record(calls, "less" if is_reported else "again", **_SHORT if is_reported else {}),)
     yield Finding(
         "rows-lost",

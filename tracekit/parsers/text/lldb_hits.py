@@ -68,7 +68,7 @@ class _Hits:
     def add(self, record: dict[str, Any]) -> None:
         """Read a line. Raises ``ValueError`` for one that is not of this format."""
         if isinstance(counts := record.get("counts"), dict):
-            self.counts = Counter({json_text(rule): _number(count) for rule, count in counts.items()})
+            self._add_counts(counts)
             self.errors = _number(record.get("errors"))
         elif "module" in record:
             name, path = json_text(record.get("name")), json_text(record.get("path"))
@@ -82,6 +82,16 @@ class _Hits:
             self._add_hit(record, stack)
         else:
             raise ValueError("neither a hit nor a count")
+
+    def _add_counts(self, counts: dict[str, Any]) -> None:
+        """Take the counts of a line; one that is damaged leaves the others, and its rule as it was."""
+        damaged = 0
+        for rule, count in counts.items():
+            try:
+                self.counts[json_text(rule)] = _number(count)
+            except ValueError:
+                damaged = 1
+        self.damaged += damaged
 
     def _add_hit(self, record: dict[str, Any], stack: list[Any]) -> None:
         time_ns, rule = _number(record.get("time")), json_text(record.get("rule"))
@@ -147,7 +157,7 @@ class _Hits:
             text = f"hits that the script could not record, because lldb failed: {self.errors:,}"
             yield Issue("warning", "hits-not-recorded", text, self.errors)
         if self.damaged:
-            text = f"lines of the file that are damaged or cut off, and not read: {self.damaged:,}"
+            text = f"lines of the file that are damaged or cut off, and not read as a whole: {self.damaged:,}"
             yield Issue("warning", "document-damaged", text, self.damaged)
 
 

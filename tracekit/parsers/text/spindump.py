@@ -65,6 +65,7 @@ class _Report:
         self._images = BinaryImages()
         self._parsed: dict[str, FrameText] = {}
         self._process, self._pid = "", -1
+        self._pids: dict[str, int] = {}
         self._is_shared = False
         """True in the tree of microstackshots, which all threads of the process share."""
         self._shared: dict[tuple[str, int, str], list[str]] = {}
@@ -122,7 +123,8 @@ class _Report:
         if not self._is_shared:
             self.issues.add("info", "waiting-threads", text)
         platform, os = headings.system(self.headings)
-        pid = self.headings.get("PID", "")
+        process = self.headings.get("Command", "")
+        pid = self.headings.get("PID", str(self._pids.get(process, "")))
         info = TraceInfo(
             name,
             MICROSTACKSHOTS if self._is_shared else SPINDUMP.name,
@@ -132,7 +134,7 @@ class _Report:
             start=headings.moment(self.headings, "Date/Time"),
             end=headings.moment(self.headings, "End time"),
             duration_ns=headings.duration_ns(self.headings),
-            process=self.headings.get("Command", ""),
+            process=process,
             pid=int(pid) if re.fullmatch(r"\d{1,9}", pid) else None,
         )
         return TextRecording(info, (self._counts.table(),), self.issues.issues())
@@ -140,6 +142,8 @@ class _Report:
     def _begin_process(self, text: str, *, is_shared: bool) -> None:
         self._end_process()
         self._process, self._pid = headings.process(text)
+        if self._pid >= 0:
+            self._pids.setdefault(self._process, self._pid)
         self._is_shared, self._samples, self._is_repetition = is_shared, None, False
 
     def _end_process(self) -> None:

@@ -78,7 +78,7 @@ class Documents:
                 documents.append(document)
                 require_at_most(self._name, len(documents), self._limits.documents, "documents")
         if not documents:
-            raise NotAnExportError(self._name, "is empty.", "Export the table again.")
+            raise NotAnExportError(self._name, "is empty.", "Export the table, or save the text, again.")
         return documents
 
     def _accelerated(self, stream: DocumentStream) -> QueryResult | None:

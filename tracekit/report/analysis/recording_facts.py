@@ -23,7 +23,7 @@ def recording_facts(analysis: Analysis) -> list[tuple[str, str]]:
     system = f"{info.platform} {info.os}".strip()
     target = f"{info.process} ({info.pid})" if info.process and info.pid is not None else info.process
     facts = {
-        "Input": f"{info.name}, run {info.run}" if not trace.is_of_text else _text_input(trace),
+        "Input": _input(trace),
         "Recorded": ", ".join(part for part in (info.device or info.model, system, info.start) if part),
         "Target": target,
         "Template": ", ".join(
@@ -40,10 +40,13 @@ def recording_facts(analysis: Analysis) -> list[tuple[str, str]]:
     return [(name, text) for name, text in facts.items() if text]
 
 
-def _text_input(trace: Trace) -> str:
+def _input(trace: Trace) -> str:
     """Return ``dump.txt, a report of sample``; a file may hold several reports."""
-    report = f", report {trace.info.run}" if trace.info.run > 1 else ""
-    return f"{trace.info.name}, {wording.input_kind(trace.info.kind)}{report}"
+    info = trace.info
+    if not trace.is_of_text:
+        return f"{info.name}, run {info.run}"
+    report = f", report {info.run}" if info.run > 1 else ""
+    return f"{info.name}, {wording.input_kind(info.kind)}{report}"
 
 
 def _selected(selection: Selection) -> str:

@@ -83,7 +83,14 @@ def threads_headline(work: ThreadWork) -> str:
         first = f"{_paused(work)}; a single pause shows no rate and no latency."
     else:
         first = f"{_counted(work)}."
-    return " ".join(filter(None, [first, _idle(work), _faulting(work)]))
+    return " ".join(filter(None, [first, _not_kept(work), _idle(work), _faulting(work)]))
+
+
+def _not_kept(work: ThreadWork) -> str:
+    if not work.hits_not_kept:
+        return ""
+    total = int(work.samples.sum()) + work.hits_not_kept
+    return f"{plural(total, 'hit')} were counted; {work.hits_not_kept:,} of them have no thread and no stack."
 
 
 def _unknown_only(work: ThreadWork) -> str:
