@@ -187,7 +187,16 @@ def test_differences_are_not_mixed_with_listings(tmp_path: Path) -> None:
     assert "lists changes already" in run(change, "--old", change).stderr
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", '"a string"\n', "                 U _objc_msgSend\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\n\n",
+        '"a string"\n',
+        "                 U _objc_msgSend\n",
+        "Once upon a time\nthere was prose.\n",
+    ],
+)
 def test_a_file_without_functions_is_refused(tmp_path: Path, text: str) -> None:
     ran = run(written(tmp_path, text))
     assert (ran.exit_code, "lists no function. Save what" in ran.stderr) == (3, True)

@@ -39,6 +39,11 @@ _MANGLED = ("_Z", "__Z", "___Z", "_$s", "$s", "_$S", "$S", "_R", "__R", "_T0", "
 _NO_FUNCTION = re.compile(
     r"^_*(?:OBJC_|l?_?OBJC_|GCC_except_table|l_\.|\.L|ltmp)|^(?:vtable|typeinfo|guard variable) "
 )
+_PROSE = re.compile(
+    r"(?!.*\b(?:metadata|witness|outlined|accessor|thunk|descriptor|closure|getter|setter)\b)"
+    r"[A-Z\"'(]?[a-z]*(?:[ ,;:'’-]+[A-Za-z]+){2,}[.,;:!?)]*$"
+)
+"""Words as in a sentence: of a list of names, few lines are so. Swift's own functions have names of words."""
 _SECTION = "__TEXT,__text"
 _MOST_NAME = 4096
 
@@ -123,6 +128,8 @@ class _Reader:
             self._add_changes(changes)
         else:
             names = [*self._plain, *changes]
+            if 2 * sum(_PROSE.match(name) is not None for name in names) > len(names):
+                return self._listing
             self._keep(self._listing.functions, self._functions(names))
             self._listing.left_out += len(names) - len(set(self._functions(names)))
         return self._listing
