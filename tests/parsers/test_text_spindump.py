@@ -266,6 +266,7 @@ def test_microstackshots_are_one_tree_per_process_and_circumstances_are_no_frame
     answer = tracekit.analyze(trace).to_text()
     assert "Only threads that ran were sampled" in answer
     assert "(threads are not separated)" in answer and "only thread" not in answer
+    assert ", a report of microstackshots" in answer
 
 
 def test_the_format_of_2015_has_no_offset_in_the_binary(tmp_path):

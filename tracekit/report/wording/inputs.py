@@ -8,6 +8,8 @@ _KINDS = {
     "pack": "a pack of tracekit",
     "sample": "a report of sample",
     "spindump": "a report of spindump",
+    "microstackshots": "a report of microstackshots",
+    "deep-copy": "a call tree copied from Instruments",
     "ips": "a report of a crash or a hang (.ips)",
     "crash-text": "a crash report",
     "lldb": "a backtrace of lldb",
