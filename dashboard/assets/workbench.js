@@ -21,7 +21,7 @@ export function createWorkbench(container, sections) {
   const timeline = byId.get("timeline");
   const inspector = make("aside", { id: "inspector", "aria-labelledby": "inspector-heading" });
   const panels = TABS.map(([id, name, ids]) => createPanel(id, name, ids.map((section) => byId.get(section)).filter(Boolean)));
-  const tabs = panels.filter(({ element }) => element.childElementCount > 0);
+  const tabs = panels.filter(({ element }) => [...element.children].some((part) => !part.hidden));
   const list = make("div", { className: "tabs", role: "tablist", "aria-label": "Parts of the analysis" }, ...tabs.map(({ button }) => button));
   const beside = make("select", { "aria-label": "Tab beside this one" }, make("option", { value: "" }, "one tab"));
   for (const { id, name } of tabs) beside.append(make("option", { value: id }, `beside: ${name}`));

@@ -49,7 +49,9 @@ def section(
 ) -> Html:
     """Return a section of ``SECTIONS`` with its heading; the page's script finds it by its id."""
     name, heading, content = entry
-    notes = notes or Footnotes(analysis)
+    is_hidden = name in _OF_SAMPLES and analysis.trace.is_of_text and not len(analysis.trace.samples)
+    # A note stands where a number first has its mark: a hidden section takes none from the others.
+    notes = Footnotes(analysis) if is_hidden or notes is None else notes
     return tag(
         "section",
         tag("h2", heading, id=f"{name}-heading"),
@@ -57,6 +59,7 @@ def section(
         _note_list(notes),
         id=name,
         aria_labelledby=f"{name}-heading",
+        hidden=is_hidden,
     )
 
 
@@ -92,10 +95,13 @@ def _evidence(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
         for evidence in (*present, *absent)
     ]
     header = ["table", "state", "rows", "scope", "can show", "in this recording"]
-    note = (
-        "Zero rows never prove that an engine was not used; an absent table proves nothing at all. The"
-        " recording may have further tables: `tracekit tables` lists and writes all of them; the dashboard"
-        " opens them."
+    note = join(
+        [
+            "Zero rows never prove that an engine was not used; an absent table proves nothing at all. The"
+            " recording may have further tables: ",
+            tag("code", "tracekit tables"),
+            " lists and writes all of them; the dashboard opens them.",
+        ]
     )
     shown = table(header, rows, [False, False, True, False, False, False], "Evidence")
     log, power = _log(analysis, notes), _power(analysis)
@@ -373,3 +379,7 @@ SECTIONS: tuple[tuple[str, str, Content], ...] = (
 """Id, heading and content, in the order of the page."""
 _TIMED = frozenset({"timeline", "windows", "latency", "submissions", "counters"})
 """Sections that need times."""
+_OF_SAMPLES = frozenset(
+    {"windows", "engines", "latency", "submissions", "calltree", "flame", "stacks", "counters"}
+)
+"""Sections of which a log or samples of power have nothing: hidden there, as the page's script fills them."""
