@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -14,6 +15,7 @@ from view_support import view_of
 
 import tracekit
 from tracekit.analysis import Analysis
+from tracekit.model.trace import Issue
 
 SCHEMA = json.loads(
     (Path(__file__).parents[2] / "docs" / "tracekit-analysis-1.schema.json").read_text("utf-8")
@@ -149,3 +151,12 @@ def test_the_view_of_a_page_counts_samples_per_row_and_has_no_axis(counted: Anal
 
 def test_a_recording_has_no_section_of_threads() -> None:
     assert 'id="threads"' not in tracekit.analyze(trace_of([(0, "main", None)])).to_html()
+
+
+def test_a_text_that_is_cut_off_asks_for_the_whole_text() -> None:
+    trace = text_trace(Thread("Worker", ON_ANE))
+    cut = replace(trace, issues=(Issue("warning", "document-incomplete", "the text ends within a thread"),))
+    shown = " ".join(tracekit.analyze(cut).to_text().split())
+    assert "Part of this text could not be read; numbers may be too small. (rows-lost)" in shown
+    assert "→ Save the text again, as a whole, and analyze that." in shown
+    assert "Record again" not in shown

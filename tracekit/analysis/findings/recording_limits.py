@@ -49,9 +49,10 @@ def _rows_lost(calls: Calls) -> Iterator[Finding]:
     is_bundle = calls.trace.info.kind == "trace-bundle"
     is_reported = bool(codes & {"recording-issue", "recording-issues-cut"})
     actions = (Action("read-with-xctrace"),) if is_bundle and codes - {"recording-issue"} else ()
-    again: tuple[Action, ...] = ()
-    if not calls.trace.is_of_text:
-        again = (record(calls, "less" if is_reported else "again", **_SHORT if is_reported else {}),)
+    if calls.trace.is_of_text:
+        again = Action("get-whole-text")
+    else:
+        again = record(calls, "less" if is_reported else "again", **_SHORT if is_reported else {})
     yield Finding(
         "rows-lost",
         "warning",
@@ -61,8 +62,9 @@ def _rows_lost(calls: Calls) -> Iterator[Finding]:
             "issues": tuple((issue.code, issue.message) for issue in issues[:_MOST_ISSUES]),
             "issue_count": len(issues),
             "is_reported": is_reported,
+            "input": "text" if calls.trace.is_of_text else "recording",
         },
-        actions=(*actions, *again),
+        actions=(*actions, again),
     )
 
 

@@ -258,6 +258,7 @@ _STEPS: Mapping[str, Callable[[Mapping[str, Any], TraceInfo], NextStep]] = {
     "check-segments": _check_segments,
     "compute-units": _compute_units,
     "flame-graph": _flame_graph,
+    "get-whole-text": _advice("Save the text again, as a whole, and analyze that."),
     "load-once": _advice("Load the model once, keep it, and call it from there."),
     "model-format": _advice(
         "Produce images in the size and pixel format that the model declares, and arrays in its type, so that"

@@ -181,7 +181,7 @@ def _rows_lost(finding: Finding) -> Sentences:
     title = (
         "Instruments reported that data was lost while recording; numbers may be too small."
         if numbers["is_reported"]
-        else "Part of this recording could not be read; numbers may be too small."
+        else f"Part of this {numbers['input']} could not be read; numbers may be too small."
     )
     listed = " · ".join(clip(printable(message), _MESSAGE_WIDTH) for _, message in issues)
     more = (
