@@ -109,7 +109,8 @@ def test_rows_outside_of_the_recording_are_left_out_and_counted() -> None:
     ("start", "problem", "advice"),
     [
         ("2026-01-01T12:00:05.000Z", "4.61 s after the recording", "correct the text's times with --offset."),
-        ("2026-01-01T09:00:00.000Z", "before the recording", "with --offset=3h."),
+        ("2026-01-01T09:00:00.000Z", "3.0 hours before the recording", "with --offset=3h."),
+        ("2026-03-05T12:00:00.000Z", "63.0 days after the recording", "with --offset=-1512h."),
         ("2026-01-01T14:00:00.000Z", "after the recording", "with --offset=-2h."),
         ("boot", "states no date and time", "Analyze it alone."),
     ],

@@ -95,6 +95,18 @@ def align(run: TraceInfo, text: TraceInfo, tables: Sequence[Table], offset_ns: i
     )
 
 
+def _long(time_ns: int) -> str:
+    """Return ``63.2 days`` or ``3.4 hours``; below that, the time as elsewhere."""
+    hours = time_ns / _HOUR_NS
+    return (
+        f"{hours / 24:,.1f} days"
+        if hours > 48
+        else f"{hours:.1f} hours"
+        if hours > 2
+        else format_rounded(time_ns)
+    )
+
+
 def _apart(
     run: TraceInfo, start: Moment, first_ns: int, last_ns: int, duration_ns: int | None, is_zone_assumed: bool
 ) -> Refusal:
@@ -108,7 +120,7 @@ def _apart(
     way = "before" if is_before else "after"
     zone = " It states no time zone, so the recording's was assumed." if is_zone_assumed else ""
     problem = (
-        f"is of another time than {run.name}: it covers {first} to {last}, {format_rounded(gap_ns)} {way} the"
+        f"is of another time than {run.name}: it covers {first} to {last}, {_long(gap_ns)} {way} the"
         f" recording ({began} to {ended}).{zone}"
     )
     hours = round(gap_ns / _HOUR_NS)
