@@ -382,8 +382,10 @@ class _RecordAndAnalyze:
     def _analyze(self, recording: RecordingAttempt) -> Analysis:
         from tracekit.analysis import analyze
         from tracekit.detect import open_source
-        from tracekit.load import open_trace
-        from tracekit.overlays.files import readable_texts
+        from tracekit.load import trace_of
+        from tracekit.model.schemas import READ_TABLES
+        from tracekit.overlays.files import open_readable_texts
+        from tracekit.overlays.source import OverlaidSource
         from tracekit.record.journal import compute_units_in
 
         path = str(recording.bundle)
@@ -391,9 +393,10 @@ class _RecordAndAnalyze:
         if recording.settings.append:
             run = max(recorded.info.run for recorded in open_source(path, via=self._via).toc())
         units = compute_units_in(recording.settings.environment)
-        texts, problems = readable_texts(self._overlays)
+        texts, problems = open_readable_texts(self._overlays)
         for problem in problems:
             write_message(f"note: {problem}")
         with Progress("Reading") as progress:
-            trace = open_trace(path, run, None, progress, self._via, overlays=texts)
+            source = open_source(path, progress, self._via, READ_TABLES)
+            trace = trace_of(OverlaidSource(source, texts) if texts else source, run)
             return analyze(trace, compute_units=units)

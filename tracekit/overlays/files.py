@@ -34,17 +34,16 @@ def open_texts(
     return texts
 
 
-def readable_texts(paths: Sequence[Path]) -> tuple[list[Path], list[str]]:
-    """Return the files that can be laid over a recording, and a sentence for each of the others."""
-    readable, problems = [], []
+def open_readable_texts(paths: Sequence[Path]) -> tuple[list[Source], list[str]]:
+    """Read the texts that can be laid over a recording; the others are a sentence each."""
+    texts: list[Source] = []
+    problems = []
     for path in paths:
         try:
-            open_texts([path], DEFAULT_LIMITS)
+            texts += open_texts([path], DEFAULT_LIMITS)
         except InputError as error:
             problems.append(str(error))
-        else:
-            readable.append(path)
-    return readable, problems
+    return texts, problems
 
 
 def places_of(path: str) -> Iterator[TextPlace]:
