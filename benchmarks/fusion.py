@@ -24,6 +24,7 @@ from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.counters import count_events
 from tracekit.analysis.engines.segments import Timeline
 from tracekit.analysis.engines.waiting import Waiting
+from tracekit.analysis.ownership.submitters import Submitters
 from tracekit.analysis.windows.table_windows import core_ml_windows
 from tracekit.analysis.windows.window import window_frame
 from tracekit.model.columns import BINARIES, INTERVALS, SIGNPOSTS, THREADS, TRACKS
@@ -85,7 +86,9 @@ def fuse(trace: Trace, labels: SampleLabels) -> float:
     windows = window_frame(core_ml_windows(trace, pids))
     begun = time.perf_counter()
     members = assign_samples(trace, labels, windows)
-    measured, waiting = Measured(trace, pids), Waiting(trace, labels)
+    submitters = Submitters(trace, labels, members)
+    measured = Measured(trace, pids, windows, submitters, np.zeros(len(windows), np.int64))
+    waiting = Waiting(trace, labels)
     attribute(trace, labels, members, windows, measured, waiting)
     timeline = Timeline(trace, labels, members, windows, measured, waiting)
     timeline.times()

@@ -19,6 +19,7 @@ from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.tables.non_samples import SLACK_NS, NonSampleRows, load_non_samples, with_new_threads
 from tracekit.parsers.tables.row_times import OPEN_NS, read_times
+from tracekit.parsers.tables.run_clock import from_start
 from tracekit.parsers.tables.samples import Samples, load_samples
 from tracekit.text import first_of, format_seconds
 
@@ -91,7 +92,7 @@ def trace_of(
         numbers = ", ".join(str(listed.info.run) for listed in runs)
         text = f"the recording has runs {numbers}; this is run {chosen.info.run} (--run chooses another)"
         issues.append(Issue("info", "several-runs", text))
-    return Trace(
+    trace = Trace(
         info=chosen.info,
         samples=loaded.rows,
         stacks=loaded.stacks,
@@ -110,6 +111,7 @@ def trace_of(
         metrics=evidence.metrics,
         engine_log=evidence.engine_log,
     )
+    return from_start(trace)
 
 
 def _analyzable_without_samples(run: RunInfo, evidence: NonSampleRows) -> bool:
@@ -155,7 +157,10 @@ def _without_samples(run: RunInfo) -> Issue:
 def _toc_mismatches(run: RunInfo, samples: Samples) -> list[Issue]:
     """Return warnings where the table of contents does not fit the samples."""
     pids = set(samples.threads["pid"]) - {-1}
-    last_ns = int(samples.rows["time_ns"].max()) if len(samples.rows) else 0
+    times = samples.rows["time_ns"]
+    last_ns = int(times.max()) if len(times) else 0
+    if run.info.duration_ns is not None and len(times) and int(times.min()) > run.info.duration_ns:
+        last_ns -= int(times.min())  # the times do not count from the start, see ``from_start``
     mismatches = []
     if run.pids and pids and not pids & run.pids:
         mismatches.append("it lists none of the sampled processes")

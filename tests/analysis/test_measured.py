@@ -277,8 +277,11 @@ def test_a_functions_name_alone_needs_the_time_of_that_function() -> None:
 def test_a_function_of_two_models_is_of_the_one_at_work() -> None:
     rows = [core_ai(10, 20, model="A"), core_ai(30, 40, model="B"), core_ai(35, 50, model="A")]
     rows += [ane(11, 12, REGION), ane(31, 33, REGION), ane(36, 39, REGION)]
-    # At 36 both models run their main: the row counts in both windows.
-    assert by_model(*rows) == {"A": 1 + 3, "B": 2 + 3}
+    # At 36 both models run their main: the row counts in neither call.
+    assert by_model(*rows) == {"A": 1, "B": 2}
+    analysis = analyze(with_evidence(trace_of(QUIET), rows))
+    assert analysis.times["contested_ns"].tolist() == [0, 3 * MS, 3 * MS]
+    assert codes(analysis)["intervals-contested"] == 1
 
 
 @pytest.mark.parametrize(

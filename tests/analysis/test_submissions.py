@@ -16,6 +16,7 @@ from trace_support import MS, UI, Sample, trace_of
 
 from tracekit.analysis import Analysis, analyze
 from tracekit.analysis.engines.submissions import SEPARATOR, ModelSubmissions, summarize_submissions
+from tracekit.analysis.ownership.owners import Owner
 from tracekit.report import wording
 from tracekit.report.html.sections import SECTIONS, section
 from tracekit.report.viewmodel.view import Extras
@@ -57,9 +58,16 @@ def test_submissions_of_an_inference() -> None:
     ]
 
 
-def test_a_submission_is_of_the_window_that_holds_its_middle() -> None:
-    analysis = analysis_of(prediction(10, 20), prediction(20, 30), op(9, 12), op(18, 23), op(29, 31.5))
-    assert counted(analysis, "submissions", "covered_ns") == [(1, 2 * MS), (1, 3 * MS)]
+def test_a_submission_is_of_the_call_that_it_is_work_of() -> None:
+    analysis = analysis_of(prediction(10, 20), prediction(20, 30), op(9, 12), op(17, 21), op(29, 31.5))
+    assert counted(analysis, "submissions", "covered_ns") == [(2, 5 * MS), (1, MS)]
+
+
+def test_a_call_has_no_number_where_a_submission_is_contested() -> None:
+    # It begins in one call, and most of it lies in the next.
+    analysis = analysis_of(prediction(10, 20), prediction(20, 30), op(18, 23), op(25, 27), prediction(40, 50))
+    assert counted(analysis, "submissions", "covered_ns") == [(None, None), (None, None), (0, 0)]
+    assert analysis.times["contested_ns"].tolist() == [2 * MS, 3 * MS, 0]
 
 
 def test_a_row_that_is_there_twice_is_one_submission() -> None:
@@ -172,15 +180,17 @@ def test_regions_that_differ_in_both_numbers_show_no_jump() -> None:
 def test_windows_side_by_side_share_out_the_submissions(
     rows: list[tuple[int, int, int]], edges: list[int]
 ) -> None:
-    """Each row counts in the one window that holds its middle, and amounts fit the window."""
+    """Each row counts in one call at most, none is lost, and amounts fit the call."""
     edges = sorted(edges)
     calls = [prediction(start, end) for start, end in pairwise(edges)]
     ops = [op(start, start + length, number) for start, length, number in rows]
     analysis = analysis_of(*calls, *ops, op(200, 201))
-    middles = [start * MS + length * MS // 2 for start, length, _ in rows]
-    inside = sum(edges[0] * MS <= middle < edges[-1] * MS for middle in middles)
     frame = analysis.submissions
-    assert int(frame["submissions"].sum()) == inside
+    owners = analysis.measured.assignment
+    works = owners.owner >= 0
+    assert sum(owners.is_owner(owner).sum() for owner in Owner) == works.sum()
+    assert sorted(owners.owned_row.tolist()) == np.flatnonzero(owners.is_owner(Owner.CALL)).tolist()
+    assert int(frame["submissions"].sum()) <= len(set(rows)) + 1
     lengths = (analysis.window_rows["end_ns"] - analysis.window_rows["start_ns"]).to_numpy(np.int64)
     assert (frame["covered_ns"].to_numpy(np.int64) <= lengths).all()
     assert (frame["longest_gap_ns"] <= frame["gaps_ns"]).all()

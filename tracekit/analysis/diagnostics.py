@@ -10,16 +10,16 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.attribution import scopes_of
 from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.codes import is_engine, is_phase
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.missing_symbols import binaries_without_symbols, without_symbols
+from tracekit.analysis.ownership.owners import Owner
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.schemas import CORE_AI, CORE_ML, MPS_INTERVALS
 from tracekit.model.trace import Severity, Trace
-from tracekit.model.vocabulary import Engine, Phase
+from tracekit.model.vocabulary import SERVING, Engine, Phase
 
 _MOST_BINARIES = 3
 
@@ -54,7 +54,7 @@ def diagnose(
         *_ane_ownership(measured),
         *_mps_without_ane(trace, measured),
         *_gpu_rows_without_process(measured),
-        *_overlapping_calls(windows, measured),
+        *_contested_intervals(windows, measured),
         *_zero_length_predictions(trace),
         *_dispatch_without_interval(labels, members, windows, measured, requests),
         *_unsymbolicated_stacks(trace, labels),
@@ -137,13 +137,23 @@ def _ane_ownership(measured: Measured) -> list[Diagnostic]:
     return [diagnostic for diagnostic in diagnostics if diagnostic.count]
 
 
-def _overlapping_calls(windows: pd.DataFrame, measured: Measured) -> list[Diagnostic]:
-    """Return the calls that overlap in time, so that each of them counts the same intervals."""
-    is_call = ~windows["source"].isin(GIVEN_SOURCES)
-    rows = np.flatnonzero((is_call & ~windows["alone"]).to_numpy(bool))
-    if not len(rows) or not measured.engines:
-        return []
-    return [Diagnostic("warning", "windows-overlap", len(rows), windows=tuple(rows.tolist()))]
+def _contested_intervals(windows: pd.DataFrame, measured: Measured) -> list[Diagnostic]:
+    """Return what of the engines' work has no owner that the recording shows."""
+    diagnostics = []
+    if shared := measured.models_of_others:
+        numbers = {"models": tuple(shared)}
+        diagnostics.append(Diagnostic("warning", "model-name-shared", sum(shared.values()), numbers))
+    rows = np.flatnonzero(measured.assignment.is_owner(Owner.CONTESTED))
+    if not len(rows):
+        return diagnostics
+    amounts = [measured.contested_ns((engine, Phase.EXECUTE)) for engine in SERVING]
+    limited = np.flatnonzero(np.max(amounts, axis=0)[: len(windows)])
+    amount = {"busy_ns": measured.contested.total_ns, "calls": len(limited)}
+    windows_limited = tuple(limited.tolist()) or None
+    return [
+        *diagnostics,
+        Diagnostic("warning", "intervals-contested", len(rows), amount, windows_limited),
+    ]
 
 
 def _mps_without_ane(trace: Trace, measured: Measured) -> list[Diagnostic]:
@@ -195,10 +205,9 @@ def _dispatch_without_interval(
     submitting = np.flatnonzero(members.count(on_ane))
     submitting = submitting[requests.failed[submitting] == 0]
     starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
-    busy = np.zeros(len(windows), np.int64)
-    for rows, scope in scopes_of(windows):
-        spans = measured.spans(measured.scope(*scope), (Engine.ANE, Phase.EXECUTE))
-        busy[rows] = spans.within(starts[rows], ends[rows])
+    busy = measured.contested_ns((Engine.ANE, Phase.EXECUTE))
+    for rows, spans in measured.of_windows((Engine.ANE, Phase.EXECUTE), np.arange(len(windows))):
+        busy[rows] += spans.within(starts[rows], ends[rows])
     rows = submitting[busy[submitting] == 0]
     if not len(rows):
         return []

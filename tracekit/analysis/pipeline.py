@@ -29,6 +29,7 @@ from tracekit.analysis.engines.segments import Timeline
 from tracekit.analysis.engines.submissions import submissions_of
 from tracekit.analysis.engines.totals import EngineTotals, engine_totals
 from tracekit.analysis.engines.waiting import Waiting
+from tracekit.analysis.ownership.submitters import Submitters
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.selection import (
     Selection,
@@ -45,7 +46,7 @@ from tracekit.analysis.windows.window import Window, parse_window, window_frame
 from tracekit.errors import UsageError
 from tracekit.model.columns import WINDOWS, IntArray
 from tracekit.model.trace import Trace
-from tracekit.model.vocabulary import COMPUTE_UNITS, ENGINES, Engine
+from tracekit.model.vocabulary import COMPUTE_UNITS, ENGINES, SERVING, Engine, Phase
 
 
 def analyze(
@@ -95,8 +96,10 @@ def analyze(
     left_out = [] if thread is None else calls_without_thread(rows)
     trace, labels, rows, members = select_thread(trace, selection, labels, rows, members)
 
-    # Engine times: measured by tables, and waiting of host threads.
-    measured = Measured(trace, pids, rows["pid"].unique(), ane_is_target)
+    # Engine times: the owner of each interval that tables measured, and waiting of host threads.
+    requests = logged_requests(trace, rows, pids)
+    submitters = Submitters(trace, labels, members)
+    measured = Measured(trace, pids, rows, submitters, requests.served, ane_is_target)
     waiting = Waiting(trace, labels)
 
     # Attribution: samples, busy and waiting time per window × engine × phase, and over the whole run.
@@ -106,14 +109,14 @@ def analyze(
     times, segments = timeline.times(), timeline.segments()
 
     # Verdicts: the engines that served each window, and the frames that show them.
+    contested = {engine: measured.contested_ns((engine, Phase.EXECUTE)) for engine in SERVING}
     requested = frozenset(engine for engine in Engine if measured.requests(engine))
-    requests = logged_requests(trace, rows, pids)
     verdicts = Verdicts(
         rows,
         attribution,
         leading_frames(trace, labels, rules, members),
         _column(times, "foreign_ns"),
-        RunFacts(measured.reported, trace.weight_unit, requested),
+        RunFacts(measured.reported, trace.weight_unit, requested, contested),
         requests,
         segments,
         timeline.engines(),

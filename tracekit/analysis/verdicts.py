@@ -9,7 +9,7 @@ engine is MIXED, none is UNKNOWN: a verdict names no majority, the numbers do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Self
 
 import numpy as np
@@ -48,7 +48,7 @@ class _Rows(Content):
 
     def rows(self, first: int, after: int) -> Self:
         """Return the columns of the windows from ``first`` up to ``after``."""
-        columns = ((field.name, getattr(self, field.name)) for field in fields(self))
+        columns = ((column.name, getattr(self, column.name)) for column in fields(self))
         return type(self)(
             **{
                 name: value[first:after] if isinstance(value, np.ndarray) else value
@@ -66,7 +66,8 @@ class EngineWork(_Rows):
     attempt. ``requested_ns`` is the time of requests that Core ML reported. ``reach_ns`` is how long it was
     engaged, by the best that is known. ``phases`` are those with samples, the most first (``phases_of``).
     ``frame`` is the deciding frame with most samples, a position in ``VerdictBlock.frames`` or -1. ``logged``
-    counts the requests that it served by the log.
+    counts the requests that it served by the log. ``contested_ns`` was measured in the window's time, for
+    this window or for another owner: it proves nothing.
     """
 
     engine: Engine
@@ -80,6 +81,7 @@ class EngineWork(_Rows):
     phases: IntArray
     frame: IntArray
     logged: IntArray
+    contested_ns: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,12 +134,13 @@ class RunFacts:
     """The evidence that all windows of a run share.
 
     ``tables`` names the tables that measured each engine; ``requested`` are the engines of which Core ML
-    reports requests.
+    reports requests. ``contested`` is each engine's work in each window whose owner is not known.
     """
 
     tables: Mapping[Engine, str]
     unit: WeightUnit
     requested: frozenset[Engine] = frozenset()
+    contested: Mapping[Engine, IntArray] = field(default_factory=dict)
 
 
 class Verdicts:
@@ -294,6 +297,7 @@ def _work(
         shares.phase_orders(rows),
         frames.codes[:, ENGINE_CODE[engine]],
         logged,
+        run.contested.get(engine, np.zeros_like(waiting)),
     )
 
 

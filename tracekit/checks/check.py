@@ -138,7 +138,9 @@ def _outcome(actual: MetricValue, operator: Operator, limit: float) -> Outcome:
     all_hold, any_holds = _holds(actual.low, actual.high, operator, limit)
     if all_hold:
         return "passed"
-    return "not measurable" if any_holds else "failed"
+    if any_holds:
+        return "open" if actual.is_contested else "not measurable"
+    return "failed"
 
 
 def _holds(low: float, high: float, operator: Operator, limit: float) -> tuple[bool, bool]:

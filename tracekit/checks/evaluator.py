@@ -155,17 +155,22 @@ class MetricEvaluator:
         count = int(rows.sum())
         served = quantity.values > 0
         unknown = rows & np.isnan(quantity.values)
-        if not (rows & ~unknown).any():
+        contested = rows & unknown & self._observations.contested_for(metric.quantity, metric.engine)
+        if not (rows & ~unknown).any() and not contested.any():
             return MetricValue("share", missing=quantity.if_unknown, windows=count)
         low = int((rows & served).sum()) / count
         high = int((rows & (served | unknown)).sum()) / count
         against = np.flatnonzero(rows & (served if highest_is_worst else ~served))
         worst = self._worst(int(against[0])) if len(against) else None
         basis = " and ".join(quantity.bases(rows & served) or quantity.bases(rows))
-        note = _unknown_engine(int(unknown.sum()))
+        note = _join_notes(
+            _unknown_engine(int((unknown & ~contested).sum())), _contested(int(contested.sum()))
+        )
         if not low and metric.engine in ENGINE_NAMES:
             note = _join_notes(note, self._unmeasured(Engine(metric.engine)))
-        value = MetricValue("share", low, high, basis, count, worst, note=note)
+        value = MetricValue(
+            "share", low, high, basis, count, worst, note=note, is_contested=bool(contested.any())
+        )
         least, most = (marks[rows].astype(np.float64) for marks in (served, served | unknown))
         return self._with_interval(
             value, lambda level: (interval_of_share(least, level)[0], interval_of_share(most, level)[1])
@@ -215,6 +220,10 @@ class MetricEvaluator:
             self._worst(worst, float(quantity.values[worst])),
         )
         result = self._with_sample_interval(result, quantity, rows, metric)
+        if metric.quantity in ("busy", "busy share"):
+            contested = int((rows & self._observations.contested(metric.engine)).sum())
+            if contested:
+                return replace(result, note=_contested(contested), is_contested=True)
         if unknown := count - len(with_value):
             verb = "does" if unknown == 1 else "do"
             return replace(result, note=f"{plural(unknown, 'window')} {verb} not show it")
@@ -266,14 +275,25 @@ class MetricEvaluator:
         windows, count = int(rows.sum()), int(shown.sum())
         if not count and (missing := self._absence_unproven(rule, rows)):
             return MetricValue("count", missing=missing, windows=windows)
-        unknown = int((rows & self._observations.undecided & ~shown).sum())
+        contested = rows & ~shown & self._observations.contested(rule.engine)
+        doubtful = rows & ~shown & ~contested & self._observations.undecided
+        unknown = int((doubtful | contested).sum())
         is_measured = bool(measured[shown].any()) or self._is_measured(rule)
-        note = _unknown_engine(unknown)
+        note = _join_notes(_unknown_engine(int(doubtful.sum())), _contested(int(contested.sum())))
         if not is_measured and not note and (without := int((rows & ~self._has_samples()).sum())):
             note = f"{plural(without, 'window')} without a host sample"
         basis = Basis.MEASURED if is_measured else Basis.SAMPLED
         worst = self._worst(int(np.flatnonzero(shown)[0])) if count else None
-        return MetricValue("count", count, count + unknown, str(basis), windows, worst, note=note)
+        return MetricValue(
+            "count",
+            count,
+            count + unknown,
+            str(basis),
+            windows,
+            worst,
+            note=note,
+            is_contested=bool(contested.any()),
+        )
 
     def _at_work(self, rule: Presence) -> tuple[BoolArray, BoolArray]:
         """Mark the windows that show the engine in the phase, and those where it was measured."""
@@ -317,6 +337,13 @@ def _join_notes(*notes: str) -> str:
 
 def _unknown_engine(count: int) -> str:
     return f"the engine of {plural(count, 'window')} is unknown" if count else ""
+
+
+def _contested(count: int) -> str:
+    """Return the note about windows in whose time an engine worked, for them or for another owner."""
+    return (
+        f"in {plural(count, 'call')} the engine worked, for this call or for another owner" if count else ""
+    )
 
 
 def _range(quantity: Quantity, rows: BoolArray, metric: Metric) -> tuple[float, float]:

@@ -52,6 +52,8 @@ class MetricValue:
     interval: tuple[float, float] | None = None
     confidence: float = 0.0
     runs: int = 1
+    is_contested: bool = False
+    """Whether the value depends on work of an engine whose owner the recording does not show."""
     findings: tuple[Finding, ...] = ()
     recording: TraceInfo | None = None
     """The findings that a requirement excludes, and the recording that has them."""

@@ -150,10 +150,13 @@ class Observations:
         if name in SUBMISSION_COUNTS:
             return self._submissions(SUBMISSION_COUNTS[name])
         if name == "share":
-            return self._window_share(self.verdict == engine, engine)
+            matches = self.verdict == engine
+            return self._window_share(matches, engine, (self.undecided & ~matches) | self.is_open)
         engine = Engine(engine)
         if name == "used share":
-            return self._window_share(self._uses(engine), engine)
+            matches = self._uses(engine)
+            unknown = (self.undecided | self.contested(engine)) & ~matches
+            return self._window_share(matches, engine, unknown)
         if name == "waiting":
             return self._waiting(engine)
         if name == "samples":
@@ -204,6 +207,7 @@ class Observations:
             return Quantity(values * np.nan, "ns", self._same_basis(""), self.unmeasured(engine))
         else:  # Core ML reports the CPU's part only sometimes: a missing row does not mean 0
             values[~(values > 0)] = np.nan
+        values[self.contested(engine)] = np.nan  # it may be more
         return Quantity(values, "ns", self._same_basis(Basis.MEASURED))
 
     def _per_length(self, busy: Quantity) -> Quantity:
@@ -273,18 +277,17 @@ class Observations:
         marks: BoolArray = np.bincount(window, minlength=self.count) > 0
         return marks
 
-    def _window_share(self, matches: BoolArray, engine: str) -> Quantity:
-        """Return 1 where a window ``matches``, 0 where it does not, NaN where its engine is unknown.
+    def _window_share(self, matches: BoolArray, engine: str, unknown: BoolArray) -> Quantity:
+        """Return 1 where a window ``matches``, 0 where it does not, NaN where that is ``unknown``.
 
         A window's basis is its verdict's: measured where a table shows any engine at work. For a matching
         window, that engine's own table counts.
         """
-        unknown = self.undecided
         if_unknown = "no window has a known engine"
         if engine == Engine.ANE and self._may_be_passed_on.any():
-            unknown = unknown | self._may_be_passed_on
+            unknown = unknown | (self._may_be_passed_on & ~matches)
             if_unknown = "MPSGraph may have passed the work to the Neural Engine"
-        values = np.where(unknown & ~matches, np.nan, matches.astype(np.float64))
+        values = np.where(unknown, np.nan, matches.astype(np.float64))
         measured = np.any([self.at_work(serving) for serving in SERVING], axis=0)
         if engine in [str(serving) for serving in SERVING]:
             measured = np.where(matches, self.at_work(Engine(engine)), measured)
@@ -296,6 +299,23 @@ class Observations:
         marks: BoolArray = np.nan_to_num(self._busy(engine).values) > 0
         if self.analysis.measured.requests(engine):
             marks = marks | (np.nan_to_num(self._per_window(self._inference_rows(engine), "waiting_ns")) > 0)
+        return marks
+
+    def contested(self, engine: str) -> BoolArray:
+        """Mark the windows in whose time an engine worked for them or for another owner."""
+        work = next(work for work in self.analysis.verdicts.works if work.engine == engine)
+        marks: BoolArray = work.contested_ns > 0
+        return marks
+
+    def contested_for(self, quantity: str, engine: str) -> BoolArray:
+        """Mark the windows in which a share depends on work whose owner is not known."""
+        return self.is_open if quantity == "share" else self.contested(engine)
+
+    @cached_property
+    def is_open(self) -> BoolArray:
+        """Windows that an engine may have served besides those of their verdict."""
+        works = self.analysis.verdicts.works
+        marks: BoolArray = np.any([(work.contested_ns > 0) & ~work.is_serving for work in works], axis=0)
         return marks
 
     @cached_property

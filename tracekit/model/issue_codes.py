@@ -108,6 +108,8 @@ REACH_OF_CODE: Mapping[str, Reach | None] = {
     "metrics-imprecise": COUNTERS,
     "metrics-without-value": COUNTERS,
     "model-numbers-merged": LENGTHS,
+    "intervals-contested": BUSY,
+    "model-name-shared": ANE_BUSY,
     "mps-engine-unknown": GPU_BUSY,
     "mps-on-ane": GPU_BUSY,
     "names-damaged": RECORDING,
@@ -150,6 +152,7 @@ REACH_OF_CODE: Mapping[str, Reach | None] = {
     "table-unreadable": BY_TABLE,
     "tables-share-no-process": RUN,
     "thermal-state-unknown": RECORDING,
+    "times-from-boot": RECORDING,
     "toc-mismatch": RECORDING,
     "types-unconfirmed": RUN,
     "types-unknown": TABLES,
@@ -162,7 +165,6 @@ REACH_OF_CODE: Mapping[str, Reach | None] = {
     "windows-from-stacks-too": LENGTHS,
     "windows-inferred": CALLS,
     "windows-of-unknown-thread": CALLS,
-    "windows-overlap": BUSY,
     "worker-samples-shared": VERDICTS,
 }
 """The reach of each code; a test compares the codes with the code that raises issues."""

@@ -17,6 +17,7 @@ from tracekit.analysis.engines.codes import BASES, INFERENCE, grouped, rows_by, 
 from tracekit.analysis.engines.interval_sets import IntervalSet, union
 from tracekit.analysis.engines.membership import UNASSIGNED, Membership
 from tracekit.analysis.engines.waiting import AWAITED, Waiting
+from tracekit.analysis.ownership.call_spans import Spans
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import ATTRIBUTION, IntArray, categorical
 from tracekit.model.trace import Trace
@@ -180,12 +181,6 @@ def _sample_totals(
     )
 
 
-def scopes_of(windows: pd.DataFrame) -> Iterator[tuple[IntArray, tuple[int, str]]]:
-    """Yield windows that count the same work: their rows, and their pid and model."""
-    for (pid, model), rows in rows_by(windows, "pid", "model"):
-        yield rows, (int(pid), str(model))
-
-
 def _busy(windows: pd.DataFrame, measured: Measured) -> Iterator[Amounts]:
     """Yield the measured time per engine and phase; requests that Core ML reports are waiting, not work."""
     starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
@@ -194,11 +189,10 @@ def _busy(windows: pd.DataFrame, measured: Measured) -> Iterator[Amounts]:
             continue
         amounts = np.zeros(len(windows) + 1, np.int64)
         counted = []
-        for rows, scope in scopes_of(windows):
-            spans = measured.spans(measured.scope(*scope), key)
+        for rows, spans in measured.of_windows(key, np.arange(len(windows))):
             amounts[rows] = spans.within(starts[rows], ends[rows])
             counted.append(spans & IntervalSet.of(starts[rows], ends[rows]))
-        # Overlapping windows count the same work each; outside of all windows lies what no window counted, so
+        # Ranges that overlap count the same work each; outside of all windows lies what no window counted, so
         # it is the total less the union of the counted pieces, not less the sum of the amounts.
         amounts[-1] = measured.everything(key).total_ns - (measured.everything(key) & union(counted)).total_ns
         yield Amounts(*key, amounts)
@@ -218,7 +212,7 @@ def _waits(windows: pd.DataFrame, waiting: Waiting, measured: Measured) -> Itera
             continue
         amounts = np.zeros(len(windows) + 1, np.int64)
         counted = []
-        for rows, spans in waits_of(windows, engine, waiting, measured):
+        for rows, spans in waits_of(windows, np.arange(len(windows)), engine, waiting, measured):
             amounts[rows] = spans.within(starts[rows], ends[rows])
             counted.append(spans & IntervalSet.of(starts[rows], ends[rows]))
         every = waiting.spans(engine, -1, -1, True)
@@ -229,21 +223,22 @@ def _waits(windows: pd.DataFrame, waiting: Waiting, measured: Measured) -> Itera
 
 
 def waits_of(
-    windows: pd.DataFrame, engine: Engine, waiting: Waiting, measured: Measured
-) -> Iterator[tuple[IntArray, IntervalSet]]:
-    """Yield windows that count the same waiting for an engine: their rows, and when it was.
+    windows: pd.DataFrame, rows: IntArray, engine: Engine, waiting: Waiting, measured: Measured
+) -> Iterator[tuple[IntArray, Spans]]:
+    """Yield those of some rows of windows that count the same waiting for an engine, and when it was.
 
     It is the calling thread's, and the workers' where no other call overlaps in time.
     """
-    owned = windows.assign(is_call=~windows["source"].isin(GIVEN_SOURCES))
-    names = ("thread_id", "pid", "model", "alone", "is_call")
-    for (thread, pid, model, alone, call), rows in rows_by(owned, *names):
-        if call and thread < 0 and not alone and not measured.requests(engine):
+    if measured.requests(engine):
+        yield from measured.of_windows((engine, Phase.WAIT), rows)
+        return
+    chosen = windows.iloc[rows]
+    owned = chosen.assign(is_call=~chosen["source"].isin(GIVEN_SOURCES))
+    names = ("thread_id", "pid", "alone", "is_call")
+    for (thread, pid, alone, call), members in rows_by(owned, *names):
+        if call and thread < 0 and not alone:
             continue  # any of the overlapping calls may have waited
-        if measured.requests(engine):
-            yield rows, measured.spans(measured.scope(int(pid), str(model)), (engine, Phase.WAIT))
-        else:
-            yield rows, waiting.spans(engine, int(thread), int(pid), bool(alone))
+        yield rows[members], waiting.spans(engine, int(thread), int(pid), bool(alone))
 
 
 def _amounts(

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.engines.codes import rows_by
 from tracekit.analysis.engines.interval_sets import IntervalSet, union
 from tracekit.analysis.engines.ownership import Ownership
-from tracekit.model.columns import IntArray
+from tracekit.analysis.ownership.assign import Calls, assign
+from tracekit.analysis.ownership.call_spans import CallSpans, Spans, together
+from tracekit.analysis.ownership.owners import Owner, Reason
+from tracekit.analysis.ownership.submitters import Submitters
+from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES, CORE_ML, GPU_INTERVALS, GPU_TABLES
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Engine, Phase
@@ -21,7 +27,7 @@ _WORK = (Phase.EXECUTE, Phase.LOAD, Phase.COMPILE)
 
 Key = tuple[Engine, Phase | None]
 _Lane = tuple[int, str]  # process, model
-_NO_ROWS = np.zeros(0, np.int64)
+_MAY_BE_OTHERS = (Reason.SECOND_USER, Reason.NO_SUBMITTER)
 
 
 def is_work(key: Key) -> bool:
@@ -42,18 +48,22 @@ class Scope:
 
 
 class Measured:
-    """The intervals of a trace as disjoint intervals by engine, phase, process and model.
+    """The intervals of a trace as disjoint intervals by engine, phase, process and model, and of each call.
 
     ``pids`` are the processes that the analysis is about; none is any. Windows may be of further processes.
     ``ane_is_target`` is False where the target's stacks show that the Neural Engine worked for another
-    process, see ``ownership.ane_may_be_target``.
+    process, see ``ownership.ane_may_be_target``. ``logged`` counts the requests of each window that the log
+    shows as served. ``assignment`` has the owner of each interval; a call's work is what it owns, and that
+    of a range which the user gave is all work of its process in its time.
     """
 
     def __init__(
         self,
         trace: Trace,
         pids: frozenset[int],
-        window_pids: Iterable[int] = (),
+        windows: pd.DataFrame,
+        submitters: Submitters,
+        logged: IntArray,
         ane_is_target: bool = True,
     ) -> None:
         frame = trace.intervals
@@ -65,9 +75,104 @@ class Measured:
         nested = (frame["depth"] > 0).to_numpy(bool) & frame["source"].isin(outer).to_numpy(bool)
         self._frame = frame[~(hardware & ~marked & nested)]
         self._pids = pids
-        self._all_pids = pids | {int(pid) for pid in window_pids if pid >= 0} if pids else pids
+        window_pids = {int(pid) for pid in windows["pid"].unique() if pid >= 0}
+        self._all_pids = pids | window_pids if pids else pids
         self.owner = Ownership(self._frame, ane_is_target, self._all_pids)
+        self._windows = windows
+        calls = Calls.of(windows, self.owner.models, logged)
+        self.assignment = assign(self._frame, self.owner, calls, pids, self._all_pids, submitters)
+        self._is_call = np.zeros(len(windows), bool)
+        self._is_call[calls.window] = True
+        self._model, self._pid = self._owners(calls)
         self._unions: dict[tuple[Key, tuple[_Lane, ...]], IntervalSet] = {}
+        self._of_calls: dict[Key, CallSpans] = {}
+
+    def _owners(self, calls: Calls) -> tuple[npt.NDArray[Any], IntArray]:
+        """Return the model and the process of each interval: those of its call where it has one."""
+        model, pid = self.owner.model.copy(), self._frame["pid"].to_numpy(np.int64).copy()
+        rows, windows = self.assignment.owned_row, self.assignment.owned_call
+        position = np.searchsorted(calls.window, windows)
+        nameless = model[rows] == ""
+        model[rows[nameless]] = calls.model[position[nameless]]
+        unknown = pid[rows] < 0
+        pid[rows[unknown]] = calls.pid[position[unknown]]
+        return model, pid
+
+    def of_windows(self, key: Key, windows: IntArray) -> Iterator[tuple[IntArray, Spans]]:
+        """Yield some windows, and when that engine was in that phase for them.
+
+        A call has its own work; a range that the user gave has all work of its process and model.
+        """
+        of_calls = windows[self._is_call[windows]]
+        if len(of_calls):
+            yield of_calls, self.of_calls(key).of_windows(of_calls)
+        for rows, (spans,) in self.of_given([key], windows):
+            yield rows, spans
+
+    def of_given(
+        self, keys: Sequence[Key], windows: IntArray | None = None
+    ) -> Iterator[tuple[IntArray, list[IntervalSet]]]:
+        """Yield the ranges that the user gave, and when the engines were in these phases for them."""
+        chosen = np.arange(len(self._windows)) if windows is None else windows
+        given = chosen[~self._is_call[chosen]]
+        if len(given):
+            for rows, scope in scopes_of(self._windows.iloc[given]):
+                yield given[rows], [self.spans(self.scope(*scope), key) for key in keys]
+
+    def of_calls(self, key: Key) -> CallSpans:
+        """Return when that engine was in that phase for each call, cut to the call."""
+        if key not in self._of_calls:
+            rows, windows = self.assignment.owned_row, self.assignment.owned_call
+            self._of_calls[key] = self._cut(key, rows, windows)
+        return self._of_calls[key]
+
+    def _cut(self, key: Key, rows: IntArray, windows: IntArray) -> CallSpans:
+        chosen = self._rows_of.get(key, np.zeros(len(self._frame), bool))[rows]
+        rows, windows = rows[chosen], windows[chosen]
+        starts, ends = (
+            limit(self._edges[side][rows], self._window_edges[side][windows])
+            for side, limit in enumerate((np.maximum, np.minimum))
+        )
+        return CallSpans.of(windows, starts, ends)
+
+    @cached_property
+    def _edges(self) -> tuple[IntArray, IntArray]:
+        return edges_in(self._frame)
+
+    @cached_property
+    def _window_edges(self) -> tuple[IntArray, IntArray]:
+        return edges_in(self._windows)
+
+    @cached_property
+    def _rows_of(self) -> dict[Key, BoolArray]:
+        """The rows of each engine and phase, as masks: there are a few dozen."""
+        marks = {}
+        for (engine, phase), rows in rows_by(self._frame, "engine", "phase"):
+            mark = np.zeros(len(self._frame), bool)
+            mark[rows] = True
+            marks[Engine(engine), None if pd.isna(phase) else Phase(phase)] = mark
+        return marks
+
+    def contested_ns(self, key: Key) -> IntArray:
+        """Return for how long that engine was in that phase in each window for an owner that is not known."""
+        count = len(self._windows)
+        crowded = self._rows_of.get(key, np.zeros(len(self._frame), bool)) & self.assignment.crowded
+        rows, windows = self.assignment.contested_row, self.assignment.contested_call
+        pieces = self._cut(key, rows, windows)
+        if not len(pieces) and not crowded.any():
+            return np.zeros(count, np.int64)
+        own = self.of_calls(key)
+        contested = together([pieces, own]).totals(count) - own.totals(count)
+        starts, ends = self._window_edges
+        several = IntervalSet.of(*(edges[crowded] for edges in self._edges))
+        contested += np.where(self._is_call, several.within(starts, ends), 0)
+        most: IntArray = np.minimum(contested, ends - starts - own.totals(count))
+        return most
+
+    @cached_property
+    def contested(self) -> IntervalSet:
+        """When any engine worked for an owner that is not known."""
+        return IntervalSet.of(*(edges[self.assignment.is_owner(Owner.CONTESTED)] for edges in self._edges))
 
     @cached_property
     def sources(self) -> dict[Engine, str]:
@@ -131,38 +236,41 @@ class Measured:
             self._unions[key, counted] = union([by_process[pid][model] for pid, model in counted])
         return self._unions[key, counted]
 
-    def submissions(self, scope: Scope) -> pd.DataFrame:
-        """Return the Neural Engine's rows of execution for that scope; the same row twice is one."""
-        rows = self._submissions
-        if scope.model:
-            chosen = [self._submissions_by_model.get(model, _NO_ROWS) for model in ("", scope.model)]
-            rows = rows.iloc[np.sort(np.concatenate(chosen))]
-        return rows[rows["pid"].isin([-1, *scope.pids]).to_numpy(bool)] if scope.pids else rows
+    @cached_property
+    def submissions(self) -> pd.DataFrame:
+        """The Neural Engine's rows of execution that calls own, each with ``window`` and once."""
+        rows, windows = self.assignment.owned_row, self.assignment.owned_call
+        chosen = self._is_submission[rows]
+        frame = self._frame.iloc[rows[chosen]].assign(window=windows[chosen])
+        frame = frame.assign(label=frame["label"].astype("str"))
+        return frame.drop_duplicates(["window", "start_ns", "end_ns", "label"])
 
     @cached_property
-    def _submissions_by_model(self) -> dict[str, IntArray]:
-        """The positions of each model's rows of execution; there may be 100,000 models."""
-        return {str(model): rows for (model,), rows in rows_by(self._submissions, "owner_model")}
+    def contested_submissions(self) -> BoolArray:
+        """Marks the windows with a row of the Neural Engine's execution whose owner is not known."""
+        rows, windows = self.assignment.contested_row, self.assignment.contested_call
+        marked = np.bincount(windows[self._is_submission[rows]], minlength=len(self._windows)) > 0
+        crowded = IntervalSet.of(
+            *(edges[self._is_submission & self.assignment.crowded] for edges in self._edges)
+        )
+        touched: BoolArray = marked | (self._is_call & crowded.touches(*self._window_edges))
+        return touched
 
     @cached_property
-    def _submissions(self) -> pd.DataFrame:
-        frame = self._frame.assign(owner_model=self.owner.model)
+    def _is_submission(self) -> BoolArray:
+        frame = self._frame
         is_work = (frame["phase"] == Phase.EXECUTE) & frame["source"].isin(ANE_TABLES)
-        rows = frame[is_work.to_numpy(bool) & ~self.owner.other_process]
-        rows = rows[(rows["end_ns"] > rows["start_ns"]).to_numpy(bool)]
-        rows = rows.assign(label=rows["label"].astype("str"))
-        keys = ["start_ns", "end_ns", "label"]
-        return rows.drop_duplicates(keys).sort_values(keys, kind="stable")
+        return is_work.to_numpy(bool) & (frame["end_ns"] > frame["start_ns"]).to_numpy(bool)
 
     @cached_property
     def preparations(self) -> pd.DataFrame:
         """The target's outermost rows of load or compile, with ``owner_model``; the same row twice is one."""
         frame = self._frame
         is_outermost = frame["phase"].isin([Phase.LOAD, Phase.COMPILE]) & (frame["depth"] <= 0)
-        chosen = is_outermost.to_numpy(bool) & ~self.owner.other_process
+        chosen = is_outermost.to_numpy(bool) & ~self._is_other_ane
         if self._all_pids:
             chosen = chosen & frame["pid"].isin([-1, *self._all_pids]).to_numpy(bool)
-        rows = frame[chosen].assign(owner_model=self.owner.model[chosen])
+        rows = frame[chosen].assign(owner_model=self._model[chosen])
         rows = rows.assign(label=rows["label"].astype("str"))
         return rows.drop_duplicates(["start_ns", "end_ns", "label", "source", "channel"])
 
@@ -174,7 +282,19 @@ class Measured:
     def other_process_rows(self) -> pd.DataFrame:
         """The ANE's rows of execution for models that are none of the target's."""
         is_execution = (self._frame["phase"] == Phase.EXECUTE).to_numpy(bool)
-        return self._frame[self.owner.other_process & is_execution]
+        return self._frame[self._is_other_ane & is_execution]
+
+    @cached_property
+    def _is_other_ane(self) -> BoolArray:
+        """Marks the Neural Engine's rows of other processes, those without a length too."""
+        is_ane = self._frame["source"].isin(ANE_TABLES).to_numpy(bool)
+        return self.owner.other_process | (is_ane & self.assignment.is_owner(Owner.OTHER))
+
+    @cached_property
+    def models_of_others(self) -> Mapping[str, int]:
+        """The target's models whose name another process has as well, each with the rows that name it."""
+        names, counts = np.unique(self.owner.model[self.assignment.doubted].astype(str), return_counts=True)
+        return dict(zip(names.tolist(), counts.tolist(), strict=True))
 
     @cached_property
     def other_process(self) -> IntervalSet:
@@ -206,7 +326,9 @@ class Measured:
     @cached_property
     def _lanes(self) -> dict[Key, dict[int, dict[str, IntervalSet]]]:
         """The intervals of the target and of processes that name themselves, by key, process and model."""
-        frame = self._frame.assign(owner_model=self.owner.model)[~self.owner.other_process]
+        # What may be another process's is in no lane: ``contested_ns`` has it.
+        counted = ~self._is_other_ane & ~self.assignment.has_reason(*_MAY_BE_OTHERS)
+        frame = self._frame.assign(owner_model=self._model, pid=self._pid)[counted]
         starts, ends = (frame[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
         lanes: dict[Key, dict[int, dict[str, IntervalSet]]] = {}
         for (engine, phase, pid, model), rows in rows_by(frame, "engine", "phase", "pid", "owner_model"):
@@ -216,5 +338,16 @@ class Measured:
         return lanes
 
 
+def scopes_of(windows: pd.DataFrame) -> Iterator[tuple[IntArray, tuple[int, str]]]:
+    """Yield windows that count the same work: their rows, and their pid and model."""
+    for (pid, model), rows in rows_by(windows, "pid", "model"):
+        yield rows, (int(pid), str(model))
+
+
+def edges_in(frame: pd.DataFrame) -> tuple[IntArray, IntArray]:
+    """Return the starts and the ends of the rows of a frame."""
+    return frame["start_ns"].to_numpy(np.int64), frame["end_ns"].to_numpy(np.int64)
+
+
 def _intervals(rows: pd.DataFrame) -> IntervalSet:
-    return IntervalSet.of(rows["start_ns"].to_numpy(np.int64), rows["end_ns"].to_numpy(np.int64))
+    return IntervalSet.of(*edges_in(rows))

@@ -11,13 +11,14 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.attribution import scopes_of, waits_of
-from tracekit.analysis.engines.busy import Measured, is_work
+from tracekit.analysis.engines.attribution import waits_of
+from tracekit.analysis.engines.busy import Key, Measured, is_work, scopes_of
 from tracekit.analysis.engines.codes import BASES, INFERENCE, is_engine, is_phase
 from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet, covered_twice, union, union_by_group
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.ranges import blocks_of, covered_per_range, positions_of
 from tracekit.analysis.engines.waiting import Waiting
+from tracekit.analysis.ownership.call_spans import together, twice
 from tracekit.model.columns import BoolArray, Columns, IntArray, categorical
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASES, SERVING, Basis, Engine, Phase
@@ -46,6 +47,7 @@ TIMES = Columns(
         "preparing_ns": "int64",  # compile and load
         "preparing_basis": "category",
         "foreign_ns": "int64",  # the ANE's work for models of other processes
+        "contested_ns": "int64",  # work of an engine that may be the window's, or another's
     }
 )
 
@@ -163,12 +165,12 @@ class Timeline:
         every = np.arange(len(self._windows))
         for engine in SERVING:
             if engine in self._measured.reported:
-                for rows, spans in self._by_scope(engine, every):
+                for rows, spans in self._measured.of_windows((engine, Phase.EXECUTE), every):
                     sizes[rows] += spans.count(self._starts[rows], self._ends[rows])
             if self._is_sampled(engine):
                 sizes += self._members.count(self._matching([engine], INFERENCE))
             if engine in self._waiting.basis:
-                for rows, spans in waits_of(self._windows, engine, self._waiting, self._measured):
+                for rows, spans in waits_of(self._windows, every, engine, self._waiting, self._measured):
                     sizes[rows] += spans.count(self._starts[rows], self._ends[rows])
         return Segments(list(blocks_of(sizes)) or [(0, 0)], self._segments)
 
@@ -179,7 +181,7 @@ class Timeline:
         for number, engine in enumerate(SERVING):
             seen = np.zeros(len(self._windows), bool)
             if engine in self._measured.reported:
-                for rows, spans in self._by_scope(engine, every):
+                for rows, spans in self._measured.of_windows((engine, Phase.EXECUTE), every):
                     seen[rows] = spans.within(self._starts[rows], self._ends[rows]) > 0
             if self._is_sampled(engine):
                 matches = self._matching([engine], INFERENCE)
@@ -187,7 +189,7 @@ class Timeline:
                 # Waiting shows an engine only where a sample does; the sample may stand for no time.
                 if engine in self._waiting.basis:
                     is_sampled = self._members.count(matches) > 0
-                    for rows, spans in waits_of(self._windows, engine, self._waiting, self._measured):
+                    for rows, spans in waits_of(self._windows, every, engine, self._waiting, self._measured):
                         waits = spans.within(self._starts[rows], self._ends[rows]) > 0
                         seen[rows] |= is_sampled[rows] & waits
             bits[seen] |= 1 << number
@@ -206,7 +208,7 @@ class Timeline:
         # that no window has an engine from two sources.
         seen = np.zeros(len(self._windows), bool)
         if engine in self._measured.reported:
-            for rows, spans in self._by_scope(engine, windows):
+            for rows, spans in self._measured.of_windows((engine, Phase.EXECUTE), windows):
                 window, starts, ends = spans.pieces(self._starts[rows], self._ends[rows])
                 seen[rows[window]] = True
                 yield _Pieces(rows[window], starts, ends, engine, Basis.MEASURED)
@@ -227,11 +229,6 @@ class Timeline:
         keep = ~seen[window]
         yield _Pieces(*union_by_group(window[keep], starts[keep], ends[keep]), engine, basis)
 
-    def _by_scope(self, engine: Engine, windows: IntArray) -> Iterator[tuple[IntArray, IntervalSet]]:
-        for rows, scope in scopes_of(self._windows.iloc[windows]):
-            spans = self._measured.spans(self._measured.scope(*scope), (engine, Phase.EXECUTE))
-            yield windows[rows], spans
-
     def _matching(self, engines: Iterable[Engine], phases: Iterable[Phase | None]) -> BoolArray:
         """Mark the samples of these engines and phases that stand for time."""
         # A sample stands for the time from its moment on; weights in cycles or events have no length in time.
@@ -248,10 +245,9 @@ class Timeline:
         return window, starts, np.minimum(starts + self._trace.weights[sample], self._ends[window])
 
     def _waits(self, engine: Engine, windows: IntArray) -> Edges:
-        chosen = self._windows.iloc[windows]
         pieces = [
-            (windows[rows], *spans.pieces(self._starts[windows[rows]], self._ends[windows[rows]]))
-            for rows, spans in waits_of(chosen, engine, self._waiting, self._measured)
+            (rows, *spans.pieces(self._starts[rows], self._ends[rows]))
+            for rows, spans in waits_of(self._windows, windows, engine, self._waiting, self._measured)
         ]
         return _joined([(rows[window], starts, ends) for rows, window, starts, ends in pieces])
 
@@ -282,16 +278,22 @@ class Timeline:
         elsewhere = not {Engine.ANE, Engine.GPU}.isdisjoint(self._measured.engines)
         is_idle_known = elsewhere and self._trace.weight_unit == "ns" and len(self._trace.samples) > 0
         every = self._matching(ENGINES, (*PHASES, None))
-        for rows, window_scope in scopes_of(self._windows):
-            scope = self._measured.scope(*window_scope)
-            sets = [self._measured.spans(scope, (engine, Phase.EXECUTE)) for engine in serving]
+        executions: list[Key] = [(engine, Phase.EXECUTE) for engine in serving]
+        of_calls = [self._measured.of_calls(key) for key in executions]
+        busy += together(of_calls).totals(count)
+        overlap += twice(of_calls, count)
+        for rows, sets in self._measured.of_given(executions):
             starts, ends = self._starts[rows], self._ends[rows]
             busy[rows] = union(sets).within(starts, ends)
             overlap[rows] = covered_twice(sets).within(starts, ends)
-            if is_idle_known:
-                keys = [key for key in self._measured.keys if is_work(key)]
-                working = union([self._measured.spans(scope, key) for key in keys])
-                covered[rows] = working.within(starts, ends) + self._sampled_ns(rows, every, working)
+        for rows, window_scope in scopes_of(self._windows) if is_idle_known else ():
+            scope = self._measured.scope(*window_scope)
+            starts, ends = self._starts[rows], self._ends[rows]
+            keys = [key for key in self._measured.keys if is_work(key)]
+            # Work of an owner that is not known may be this call's: it is no idle time.
+            of_scope = [self._measured.spans(scope, key) for key in keys]
+            working = union([*of_scope, self._measured.contested])
+            covered[rows] = working.within(starts, ends) + self._sampled_ns(rows, every, working)
         idle = self._ends - self._starts - covered
         preparing, basis = self._preparing()
         return TIMES.check(
@@ -304,19 +306,25 @@ class Timeline:
                     "preparing_ns": preparing,
                     "preparing_basis": categorical(np.where(preparing > 0, basis, -1), BASES),
                     "foreign_ns": self._measured.other_process.within(self._starts, self._ends),
+                    "contested_ns": self._contested(),
                 }
             ),
             "times",
         )
 
+    def _contested(self) -> IntArray:
+        """Return the most that any engine worked in each window for an owner that is not known."""
+        amounts = [self._measured.contested_ns((engine, Phase.EXECUTE)) for engine in SERVING]
+        most: IntArray = np.max(amounts, axis=0)[: len(self._windows)]
+        return most
+
     def _preparing(self) -> tuple[IntArray, IntArray]:
         """Return compile and load per window, and its basis: measured where a table has it, else sampled."""
         amounts = np.zeros(len(self._windows), np.int64)
         keys = [key for key in self._measured.keys if key[1] in _PREPARING]
-        for rows, window_scope in scopes_of(self._windows):
-            scope = self._measured.scope(*window_scope)
-            spans = union([self._measured.spans(scope, key) for key in keys]) if keys else EMPTY
-            amounts[rows] = spans.within(self._starts[rows], self._ends[rows])
+        amounts += together([self._measured.of_calls(key) for key in keys]).totals(len(self._windows))
+        for rows, sets in self._measured.of_given(keys):
+            amounts[rows] = union(sets).within(self._starts[rows], self._ends[rows])
         # Per window either all of it is measured or all of it sampled: the two are never added.
         basis = np.where(amounts > 0, BASES.index(Basis.MEASURED), BASES.index(Basis.SAMPLED))
         sampled = self._sampled_ns(np.arange(len(self._windows)), self._matching(ENGINES, _PREPARING), EMPTY)

@@ -15,11 +15,10 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.engines.attribution import scopes_of
 from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.codes import sums
 from tracekit.analysis.engines.interval_sets import union_by_group
-from tracekit.analysis.windows.window import GIVEN_SOURCES, overlapping
+from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import BoolArray, Columns, IntArray, texts_at
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import Engine
@@ -75,22 +74,16 @@ class ModelSubmissions:
 def submissions_of(windows: pd.DataFrame, measured: Measured) -> pd.DataFrame:
     """Return the submissions of each window (``SUBMISSIONS``).
 
-    A submission is of the window in which its middle lies. Inferences of one model at once cannot be told
-    apart, nor those of several models where a label names none.
+    A submission is of the call that owns its interval; a call in whose time a contested one lies has no
+    number.
     """
-    count = len(windows)
-    numbers = {name: np.zeros(count, np.int64) for name in _NUMBERS}
-    known, named = np.zeros(count, bool), np.zeros(count, bool)
-    patterns = np.zeros(count, np.int64)
-    texts: dict[str, int] = {"": 0}
     single = _single_inferences(windows) & (Engine.ANE in measured.engines)
-    for rows, scope in scopes_of(windows):
-        of_scope = _OfScope(windows.iloc[rows], measured.submissions(measured.scope(*scope)))
-        for name, values in of_scope.numbers().items():
-            numbers[name][rows] = values
-        known[rows] = single[rows] & of_scope.known
-        named[rows] = of_scope.named
-        patterns[rows] = [texts.setdefault(text, len(texts)) for text in of_scope.names()]
+    of_calls = _OfCalls(windows, measured.submissions)
+    numbers = of_calls.numbers()
+    known = single & ~measured.contested_submissions
+    named = of_calls.named
+    texts: dict[str, int] = {"": 0}
+    patterns = np.array([texts.setdefault(text, len(texts)) for text in of_calls.names()], np.int64)
     # Windows that are the engine's own rows begin where a label repeats: without names, each row is a window.
     of_engine = windows["source"].isin(ANE_TABLES).to_numpy(bool)
     named = known & (named | ((numbers["submissions"] <= 1) & ~of_engine))
@@ -116,33 +109,21 @@ def _known(values: IntArray, is_known: BoolArray) -> pd.arrays.IntegerArray:
     return pd.arrays.IntegerArray(values, ~is_known)
 
 
-class _OfScope:
-    """The submissions of windows that count the same work, as parallel arrays in order of window and time."""
+class _OfCalls:
+    """The submissions that calls own, as parallel arrays in order of window and time."""
 
     def __init__(self, windows: pd.DataFrame, rows: pd.DataFrame) -> None:
+        count = len(windows)
         self._starts, self._ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
-        alone = ~overlapping(self._starts, self._ends)
-        starts, ends = (rows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
-        middle = starts + (ends - starts) // 2
-        order = np.argsort(middle, kind="stable")
-        first, last = (np.searchsorted(middle[order], edge) for edge in (self._starts, self._ends))
-        counts = np.where(alone, last - first, 0)
-        self._window = np.repeat(np.arange(len(windows)), counts)
-        position = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
-        chosen = order[position]
-        # Rows in order of their middles need not begin in that order.
-        by_start = np.lexsort((ends[chosen], starts[chosen], self._window))
-        self._rows = chosen[by_start]
-        self._row_starts, self._row_ends = starts[self._rows], ends[self._rows]
-        self._counts = counts
+        window, starts, ends = (rows[name].to_numpy(np.int64) for name in ("window", "start_ns", "end_ns"))
+        order = np.lexsort((ends, starts, window))
+        self._window, self._row_starts, self._row_ends = window[order], starts[order], ends[order]
+        self._counts = np.bincount(window, minlength=count)
         segments = rows["segment"].astype("category")
         self._words = [str(word) for word in segments.cat.categories]
-        self._segment = segments.cat.codes.to_numpy(np.int64)[self._rows]
+        self._segment = segments.cat.codes.to_numpy(np.int64)[order]
         is_named = np.array([bool(word) for word in self._words] + [False])[self._segment]
-        self.named = np.bincount(self._window[~is_named], minlength=len(windows)) == 0
-        unclaimed = (rows["owner_model"] == "").to_numpy(bool)[self._rows]
-        shared = np.bincount(self._window[unclaimed], minlength=len(windows)) > 0
-        self.known = alone & ~(shared & ~windows["alone"].to_numpy(bool))
+        self.named = np.bincount(self._window[~is_named], minlength=count) == 0
 
     def numbers(self) -> dict[str, IntArray]:
         """Return the amounts of each window."""

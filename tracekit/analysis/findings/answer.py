@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -11,6 +12,7 @@ from tracekit.analysis.energy import Power
 from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.lengths import two_lengths, typical_length, warm_lengths
 from tracekit.analysis.findings.placement import PLACEMENT_KINDS
 from tracekit.analysis.threads import ThreadWork
 from tracekit.model.columns import IntArray
@@ -31,6 +33,7 @@ class EngineUse:
 
     ``busy_share`` is the median part of these calls in which it worked, 0 where the engine was seen on stacks
     only (``basis`` "sampled") or in the log ("inferred"). ``table`` names the tables that measured it.
+    ``most_share`` adds the work that may be these calls' or another owner's.
     """
 
     engine: Engine
@@ -38,6 +41,7 @@ class EngineUse:
     busy_share: float
     basis: Basis
     table: str
+    most_share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -45,9 +49,12 @@ class ModelAnswer:
     """Where one model's calls ran.
 
     ``length_ns`` is the median length of the calls, without the first; None where the user gave the windows.
+    ``lengths_ns`` is the range of most of them where they are of two kinds.
     ``unknown`` calls have no visible engine. ``source`` is the table of the calls, or "stacks" where they are
     deduced from samples: then calls without a sample between them count as one.
-    ``placement`` is the finding about a change of engine.
+    ``placement`` is the finding about a change of engine. ``contested`` has the engines that worked in the
+    time of
+    calls which nothing shows on them, for these calls or for another owner, and the number of such calls.
     """
 
     model: str
@@ -60,6 +67,8 @@ class ModelAnswer:
     source: str
     is_engine_time: bool
     placement: Finding | None = None
+    contested: tuple[tuple[Engine, int], ...] = ()
+    lengths_ns: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -199,21 +208,27 @@ def _model(calls: Calls, model: ModelCalls, placement: Finding | None) -> ModelA
             for engine in SERVING
             if calls.serves(engine)[rows].any()
         ),
-        calls.median(calls.lengths[_warm(calls, rows)]) if calls.is_timed else None,
+        typical_length(calls, rows) if calls.is_timed else None,
         source,
         source in ANE_TABLES,
         placement,
+        tuple(_contested(calls, rows)),
+        two_lengths(warm_lengths(calls, rows)) if calls.is_timed else None,
     )
+
+
+def _contested(calls: Calls, rows: IntArray) -> Iterator[tuple[Engine, int]]:
+    for engine in SERVING:
+        count = int((calls.is_contested(engine) & ~calls.serves(engine))[rows].sum())
+        if count:
+            yield engine, count
 
 
 def _use(calls: Calls, engine: Engine, rows: IntArray) -> EngineUse:
     work = calls.work[engine]
-    share = float(np.median(work.busy_ns[rows] / np.maximum(calls.lengths[rows], 1)))
+    lengths = np.maximum(calls.lengths[rows], 1)
+    share = float(np.median(work.busy_ns[rows] / lengths))
+    most = float(np.median((work.busy_ns + work.contested_ns)[rows] / lengths))
     is_sampled = bool((work.samples[rows] > 0).any())
     basis = Basis.MEASURED if share else Basis.SAMPLED if is_sampled else Basis.INFERRED
-    return EngineUse(engine, len(rows), share, basis, calls.analysis.measured.reported.get(engine, ""))
-
-
-def _warm(calls: Calls, rows: IntArray) -> IntArray:
-    warm = rows[~calls.first[rows]]
-    return warm if len(warm) else rows
+    return EngineUse(engine, len(rows), share, basis, calls.analysis.measured.reported.get(engine, ""), most)

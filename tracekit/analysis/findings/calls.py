@@ -42,11 +42,15 @@ class ModelCalls:
 
 @dataclass(frozen=True)
 class CallWork:
-    """Inference work of one engine: one entry per window; ``busy_ns`` is 0 where no table measured it."""
+    """Inference work of one engine: one entry per window; ``busy_ns`` is 0 where no table measured it.
+
+    ``contested_ns`` was measured for the window or for another owner.
+    """
 
     samples: IntArray
     sampled_ns: IntArray
     busy_ns: IntArray
+    contested_ns: IntArray
 
 
 class Calls:
@@ -148,7 +152,7 @@ class Calls:
         """The inference work of each engine that a verdict can name."""
         in_time = self.trace.weight_unit == "ns"
         return {
-            work.engine: CallWork(work.samples, work.weight * in_time, work.busy_ns)
+            work.engine: CallWork(work.samples, work.weight * in_time, work.busy_ns, work.contested_ns)
             for work in self.analysis.verdicts.works
         }
 
@@ -164,7 +168,8 @@ class Calls:
         columns = (
             rows[name].fillna(0).to_numpy(np.int64)[chosen] for name in ("samples", "sampled_ns", "busy_ns")
         )
-        return CallWork(*(sums(window[chosen], amounts, len(self.starts)) for amounts in columns))
+        samples, sampled, busy = (sums(window[chosen], amounts, len(self.starts)) for amounts in columns)
+        return CallWork(samples, sampled, busy, np.zeros(len(self.starts), np.int64))
 
     @cached_property
     def served(self) -> IntArray:
@@ -176,6 +181,12 @@ class Calls:
     def serves(self, engine: Engine) -> BoolArray:
         """Mark the windows that an engine served, alone or with others."""
         return self._serving[engine]
+
+    def is_contested(self, engine: Engine) -> BoolArray:
+        """Mark the windows in whose time an engine worked, for them or for another owner."""
+        work = self.analysis.verdicts.works[SERVING.index(engine)]
+        marked: BoolArray = work.contested_ns > 0
+        return marked
 
     @cached_property
     def _serving(self) -> dict[Engine, BoolArray]:

@@ -16,6 +16,8 @@ _CHANCE = 20
 CALLS_FOR_MEDIAN, CALLS_FOR_P90, CALLS_FOR_P99 = 6, 36, 368
 """So many calls have an interval of 95 % for the percentile: the largest of fewer may lie below it
 (1 - q^n < 97.5 %; docs/statistics.md)."""
+_FEWEST_OF_KIND, _APART = 2, 1.15
+"""Choices: fewer calls of a length, or lengths less apart, are no two kinds."""
 _MANY = 3
 """Three and three calls can be ordered in ``_CHANCE`` ways."""
 
@@ -45,9 +47,37 @@ def clearly_longer(lengths: IntArray, others: IntArray) -> bool:
 
 
 def typical_length(calls: Calls, rows: IntArray) -> int:
-    """Return the median length of some calls, without first ones where there are others: the headline's."""
+    """Return the median length of some calls, without first ones where there are others: the headline's.
+
+    Of an even number of calls, it is the mean of the two in the middle.
+    """
+    lengths = warm_lengths(calls, rows)
+    return round(float(np.median(lengths))) if len(lengths) else 0
+
+
+def warm_lengths(calls: Calls, rows: IntArray) -> IntArray:
+    """Return the lengths of some calls, without first ones where there are others."""
     warm = rows[~calls.first[rows]]
-    return calls.median(calls.lengths[warm if len(warm) else rows])
+    return calls.lengths[warm if len(warm) else rows]
+
+
+def two_lengths(lengths: IntArray) -> tuple[int, int] | None:
+    """Return the range of most lengths where they are of two kinds, so that a median is no typical one.
+
+    A quarter of them or more lie on each side of a gap that is wider than either side.
+    """
+    ordered = np.sort(lengths)
+    fewest = max(_FEWEST_OF_KIND, -(-len(ordered) // 4))
+    cuts = np.arange(fewest, len(ordered) - fewest + 1)
+    if not len(cuts):
+        return None
+    first, last = (int(edge) for edge in np.percentile(ordered, [10, 90], method="inverted_cdf"))
+    # A few lengths far out are of no kind, and widen neither side.
+    gaps = ordered[cuts] - ordered[cuts - 1]
+    cut = int(cuts[gaps.argmax()])
+    low, high = int(ordered[cut - 1]), int(ordered[cut])
+    is_apart = high - low > max(low - first, last - high) and high >= _APART * low
+    return (first, last) if is_apart else None
 
 
 def share_of(amount_ns: IntArray, lengths: IntArray) -> float:

@@ -198,19 +198,18 @@ def _shared(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding | None:
     if len(rows) < _FEWEST_PARTS or 2 * len(rows) < len(used):
         return None
     others = [other for other in SERVING if other is not engine]
-    times = {
-        other: np.maximum(calls.work[other].busy_ns[rows], calls.work[other].sampled_ns[rows])
-        for other in others
-    }
-    other = max(others, key=lambda name: (int(times[name].sum()), int(calls.serves(name)[rows].sum())))
-    is_measured = bool(calls.work[other].busy_ns[rows].any())
+    # What a table measured and what stacks show are two numbers: the larger of them would have no basis.
+    busy = {other: int(calls.work[other].busy_ns[rows].sum()) for other in others}
+    sampled = {other: int(calls.work[other].sampled_ns[rows].sum()) for other in others}
+    other = max(others, key=lambda name: (busy[name] or sampled[name], int(calls.serves(name)[rows].sum())))
+    is_measured = busy[other] > 0
     labels = calls.analysis.labels
     sample, _ = calls.analysis.members.pairs(_some(rows))
     is_part = is_engine(labels.engine[sample], other) & is_phase(
         labels.phase[sample], *(phase for phase in Phase if phase.is_inference)
     )
     frame = leading_frame(calls, sample[is_part])
-    total, length = int(times[other].sum()), int(calls.lengths[rows].sum())
+    total, length = busy[other] or sampled[other], int(calls.lengths[rows].sum())
     numbers: dict[str, Any] = {
         "is_named": model.is_named,
         "engine": engine,
@@ -219,6 +218,7 @@ def _shared(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding | None:
         "pieces": None,
         "between": other,
         "between_ns": total // len(rows),
+        "sampled_ns": sampled[other] // len(rows),
         "share": total / length if length else 0.0,
         "frame": frame,
         "part_basis": Basis.MEASURED if is_measured else Basis.SAMPLED,

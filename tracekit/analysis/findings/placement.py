@@ -66,6 +66,7 @@ def _placement(calls: Calls, model: ModelCalls) -> _Placement | None:
         is_served = calls.serves(engine)
         is_measured = calls.is_measured(engine)
         is_absent = calls.served > 0 if is_measured else calls.is_elsewhere(engine)
+        is_absent &= ~calls.is_contested(engine)
         rows = model.rows[(is_served | is_absent)[model.rows]]
         edges = np.flatnonzero(np.diff(is_served[rows])) + 1
         if not len(edges):
@@ -115,7 +116,7 @@ def _finding(calls: Calls, placement: _Placement) -> Finding:
     is_loss = numbers["is_slower"] and kind != "moved-to-engine"
     return Finding(
         kind,
-        "info" if is_late else "warning",
+        "info" if is_late or numbers["is_faster"] else "warning",
         placement.confidence,
         Basis.MEASURED if calls.is_measured(placement.engine) else Basis.SAMPLED,
         model.name,
@@ -128,9 +129,14 @@ def _finding(calls: Calls, placement: _Placement) -> Finding:
         _support(calls, placement, away),
         (
             Action("compute-units", {"model": model.name}),
-            Action("check-engine", {"engine": placement.engine, "model": model.model}),
+            # Nothing has to be fixed where calls are faster without the engine.
+            *(() if numbers["is_faster"] else (_hold(placement.engine, model),)),
         ),
     )
+
+
+def _hold(engine: Engine, model: ModelCalls) -> Action:
+    return Action("check-engine", {"engine": engine, "model": model.model})
 
 
 def _kind(calls: Calls, placement: _Placement) -> str:
@@ -161,23 +167,28 @@ def _elsewhere(calls: Calls, away: IntArray) -> dict[str, Any]:
         "verdict_calls": count,
         "engine_work_ns": None,
         "work_basis": None,
+        "host_work_ns": None,
     }
     if verdict in (Engine.GPU, Engine.CPU):
         work = calls.work[Engine(verdict)]
         rows = [row for row in away.tolist() if names[row] == verdict]
         busy, sampled = calls.median(work.busy_ns[rows]), calls.median(work.sampled_ns[rows])
-        if busy or sampled:
-            basis = Basis.MEASURED if busy else Basis.SAMPLED
-            numbers |= {"engine_work_ns": busy or sampled, "work_basis": basis}
+        if busy:
+            numbers |= {"engine_work_ns": busy, "work_basis": Basis.MEASURED}
+        elif sampled and verdict == Engine.CPU:
+            numbers |= {"engine_work_ns": sampled, "work_basis": Basis.SAMPLED}
+        elif verdict == Engine.GPU:  # samples show the host, which encodes for the GPU
+            numbers |= {"host_work_ns": sampled}
     return numbers
 
 
 def _lengths(calls: Calls, with_engine: IntArray, without: IntArray) -> dict[str, Any]:
-    """Return the median length of the calls with and without the engine, and whether those are slower."""
+    """Return the median length of the calls with and without the engine, and whether these differ clearly."""
     return {
         "before_ns": typical_length(calls, with_engine),
         "after_ns": typical_length(calls, without),
         "is_slower": extra_length(calls, without, with_engine) > 0,
+        "is_faster": extra_length(calls, with_engine, without) > 0,
     }
 
 

@@ -34,6 +34,9 @@ RECORDING_KINDS = frozenset(
     }
 )
 """The kinds about the recording itself; the others are about what happened in it."""
+LIMIT_KINDS = frozenset({"instruments-missing", "too-few-calls"})
+"""Kinds that limit what a recording can show, and find nothing in it: a person reads them among its
+limits."""
 _CALL_TABLES = (*RUNTIMES, MODEL_INFERENCE)
 _WITHOUT_SYMBOLS = (TIME_SAMPLE, CUMULATIVE_COUNTERS)
 """Exports of these tables hold addresses only."""

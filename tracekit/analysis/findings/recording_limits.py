@@ -103,7 +103,7 @@ def _too_few_calls(calls: Calls) -> Iterator[Finding]:
         *calls.place(rows, only)[:3],
         numbers={
             "models": tuple((model.name, model.is_named, len(model.rows)) for model, _ in few),
-            "percentile": 50 if fewest < CALLS_FOR_MEDIAN else 90,
+            "without_median": tuple(warm < CALLS_FOR_MEDIAN for _, warm in few),
             "needed": {50: CALLS_FOR_MEDIAN, 90: CALLS_FOR_P90, 99: CALLS_FOR_P99},
         },
         actions=(record(calls, "longer", time_limit_ns=max(seconds_ns, 2 * _STEP_NS)),),

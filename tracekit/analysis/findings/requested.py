@@ -57,6 +57,7 @@ def _never(calls: Calls, engine: Engine) -> Iterator[Finding]:
     measured = calls.analysis.measured
     is_measured = calls.is_measured(engine) and not measured.owner.unattributed
     is_absent = calls.served > 0 if is_measured else calls.is_elsewhere(engine)
+    is_absent = is_absent & ~calls.is_contested(engine)
     for model in _without(calls, calls.serves(engine)):
         rows = model.rows[is_absent[model.rows]]
         if len(rows) >= (1 if is_measured else FEWEST_SAMPLED):

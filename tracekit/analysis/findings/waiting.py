@@ -77,7 +77,7 @@ def _waited(calls: Calls, model: ModelCalls, rows: IntArray, computing: Interval
     scope = measured.scope(model.pid, model.model)
     working = union([measured.spans(scope, key) for key in measured.keys if is_work(key)])
     starts, ends = calls.starts[rows], calls.ends[rows]
-    busy = union([working, computing, measured.other_process]).within(starts, ends)
+    busy = union([working, computing, measured.other_process, measured.contested]).within(starts, ends)
     unresolved = (working.count(starts, ends) + 1) * sampling_period_ns(calls.trace)
     waited: IntArray = np.maximum(ends - starts - busy - unresolved, 0)
     return waited

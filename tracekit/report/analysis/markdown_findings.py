@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.recording import LIMIT_KINDS
 from tracekit.model.trace import TraceInfo
 from tracekit.report.markdown_text import code, plain
 from tracekit.report.wording.findings import NextStep, finding_text
@@ -31,7 +32,8 @@ def findings_markdown(findings: Sequence[Finding], info: TraceInfo) -> str:
 
 
 def _title(finding: Finding, info: TraceInfo) -> str:
-    return f"- {_WORDS[finding.severity]}: **{_short(finding_text(finding, info).title)}**"
+    word = "Limit" if finding.kind in LIMIT_KINDS else _WORDS[finding.severity]
+    return f"- {word}: **{_short(finding_text(finding, info).title)}**"
 
 
 def _entry(finding: Finding, info: TraceInfo) -> str:

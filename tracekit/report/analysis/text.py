@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.recording import LIMIT_KINDS
 from tracekit.analysis.result import Analysis
 from tracekit.model.issue_codes import LOG, RECORDING, SAMPLES
 from tracekit.report import wording
@@ -42,7 +46,7 @@ def to_text(analysis: Analysis, layout: TextLayout = LAYOUT) -> str:
         _evidence(analysis, layout) if is_verbose else _short_evidence(analysis, layout),
     ]
     recording = _recording(analysis, layout, notes)
-    sections += [_limits(notes, layout), recording, "" if is_verbose else _more(analysis, layout)]
+    sections += [_limits(analysis, notes, layout), recording, "" if is_verbose else _more(analysis, layout)]
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
@@ -51,10 +55,15 @@ def _findings(analysis: Analysis, layout: TextLayout) -> str:
 
     The cost is left out where the headline has it.
     """
-    texts = finding_texts(analysis.findings, analysis.trace.info)
+    findings = [finding for finding in analysis.findings if finding.kind not in LIMIT_KINDS]
+    lines = ["Findings (what costs most comes first)"] if findings else []
+    return "\n".join([*lines, *_finding_lines(analysis, findings, layout)])
+
+
+def _finding_lines(analysis: Analysis, findings: Sequence[Finding], layout: TextLayout) -> list[str]:
     headline = wording.headline(analysis.answer)
-    lines = ["Findings (what costs most comes first)"] if texts else []
-    for finding, text in zip(analysis.findings, texts, strict=True):
+    lines = []
+    for finding, text in zip(findings, finding_texts(findings, analysis.trace.info), strict=True):
         lines.append(layout.paragraph(f"{SEVERITY[finding.severity]}{text.title} ({finding.kind})", "  "))
         is_short = finding.severity == "info" and not layout.is_verbose
         parts = (text.cost,) if is_short else (text.cost, text.detail, text.basis)
@@ -63,7 +72,7 @@ def _findings(analysis: Analysis, layout: TextLayout) -> str:
             lines.append(layout.paragraph(f"→ {step.text}", "    "))
             # A command is pasted: it stays on one line, however long.
             lines += [f"        {step.command}"] if step.command else []
-    return "\n".join(lines)
+    return lines
 
 
 def _submissions(analysis: Analysis, layout: TextLayout) -> str:
@@ -136,9 +145,10 @@ def _short_evidence(analysis: Analysis, layout: TextLayout) -> str:
     return layout.paragraph(f"Evidence: {', '.join(tables) or 'none'}{more}")
 
 
-def _limits(notes: Footnotes, layout: TextLayout) -> str:
-    """List the limits that are neither below the headline nor at a number."""
-    lines = issue_lines(notes.remaining(), layout, "- ", "  ")
+def _limits(analysis: Analysis, notes: Footnotes, layout: TextLayout) -> str:
+    """List the limits that are neither below the headline nor at a number, and what would lift them."""
+    limits = [finding for finding in analysis.findings if finding.kind in LIMIT_KINDS]
+    lines = _finding_lines(analysis, limits, layout) + issue_lines(notes.remaining(), layout, "- ", "  ")
     return "\n".join(["Limits of this recording", *lines]) if lines else ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tracekit.analysis.engines.attribution import Share, SharesByWindow
@@ -37,6 +37,8 @@ class _Rows:
     """The engines that have a measured busy time in any window."""
     zeros: frozenset[Engine]
     """The engines whose table shows that they did nothing, where it has no row."""
+    contested: Sequence[Mapping[Engine, int]]
+    """For each window, the work of engines that may be its own or another owner's."""
 
 
 def windows_text(analysis: Analysis, layout: TextLayout, notes: Footnotes) -> str:
@@ -80,6 +82,10 @@ def _rows(analysis: Analysis, most: int, reasons: dict[str, str]) -> _Rows:
         letters,
         [engine for engine in SERVING if engine in worked],
         analysis.measured.engines,
+        [
+            {work.engine: int(work.contested_ns[row]) for work in verdicts.works if work.contested_ns[row]}
+            for row in range(len(windows))
+        ],
     )
 
 
@@ -130,8 +136,10 @@ def _few_columns(analysis: Analysis, rows: _Rows, notes: Footnotes) -> list[Colu
     if rows.measured:
         mark = marks.busy[""]
         cells = [
-            f"{_busy_shares(shares, window, rows)}{mark.of(number)}"
-            for shares, (number, window) in zip(rows.shares, rows.windows, strict=True)
+            f"{_busy_shares(shares, contested, window, rows)}{mark.of(number)}"
+            for shares, contested, (number, window) in zip(
+                rows.shares, rows.contested, rows.windows, strict=True
+            )
         ]
         columns.append(Column(f"busy{mark.head}", cells))
     elif analysis.trace.samples_source:
@@ -196,10 +204,20 @@ def _percent(busy_ns: int, window: Window) -> str:
     return f"{percent:.0f}" if percent >= 1 else "<1"
 
 
-def _busy_shares(shares: Sequence[Share], window: Window, rows: _Rows) -> str:
-    """Return ``ANE 61 %, CPU 12 %``; ``ANE 0`` where only tables without a row in the window measured."""
-    times = {engine: _busy_ns(shares, engine) for engine in rows.measured}
-    parts = [f"{engine} {_percent(busy_ns, window)} %" for engine, busy_ns in times.items() if busy_ns]
+def _busy_shares(
+    shares: Sequence[Share], contested: Mapping[Engine, int], window: Window, rows: _Rows
+) -> str:
+    """Return ``ANE 61 %, CPU 12 %``; ``ANE 0`` where only tables without a row in the window measured.
+
+    Work that may be another owner's makes a range: ``ANE 33-100 %``.
+    """
+    times = {engine: _busy_ns(shares, engine) for engine in SERVING if engine in {*rows.measured, *contested}}
+    parts = []
+    for engine, busy_ns in times.items():
+        most_ns = busy_ns + contested.get(engine, 0)
+        least, most = (_percent(amount, window) if amount else "0" for amount in (busy_ns, most_ns))
+        if most_ns:
+            parts.append(f"{engine} {least if least == most else f'{least}-{most}'} %")
     return ", ".join(parts or [f"{engine} 0" for engine in rows.measured if engine in rows.zeros])
 
 

@@ -10,9 +10,10 @@ from tracekit.model.schemas import GPU_INTERVALS, MPS_INTERVALS
 from tracekit.model.trace import Issue
 from tracekit.report.wording.symbols import binary_label
 from tracekit.report.wording.verdicts import statuses_text
-from tracekit.text import format_ms, plural
+from tracekit.text import clip, format_ms, plural, printable
 
 _MOST_LISTED = 6
+_NAME_WIDTH = 60
 
 
 def issues(diagnostics: Sequence[Issue | Diagnostic]) -> tuple[Issue, ...]:
@@ -94,6 +95,29 @@ def _holes_bridged(diagnostic: Diagnostic) -> str:
         f"In {plural(diagnostic.count, 'place')} a window continues over a gap without samples (the longest:"
         f" {format_ms(diagnostic.numbers['longest_ns'], 1)}), because the sample before it submits work to an"
         " engine or waits. The call may have ended there, and another begun."
+    )
+
+
+def _contested(diagnostic: Diagnostic) -> str:
+    numbers = diagnostic.numbers
+    one = diagnostic.count == 1
+    return (
+        f"{plural(diagnostic.count, 'hardware interval')} ({format_ms(numbers['busy_ns'], 1)})"
+        f" {'fits' if one else 'fit'} several owners, and nothing in the recording decides between them."
+        f" {'It counts' if one else 'They count'} in no call; the shares of"
+        f" {plural(numbers['calls'], 'call')} are ranges, with and without"
+        f" {'it' if one else 'them'}."
+    )
+
+
+def _name_shared(diagnostic: Diagnostic) -> str:
+    models = diagnostic.numbers["models"]
+    listed = ", ".join(clip(printable(name), _NAME_WIDTH) for name in models[:_MOST_LISTED])
+    more = f" and {len(models) - _MOST_LISTED} more" if len(models) > _MOST_LISTED else ""
+    return (
+        f"Another process has a model of the same name ({listed}{more}): the Neural Engine ran it outside of"
+        " this app's calls, or when another process submitted it. Only calls whose stacks show the engine own"
+        " such work."
     )
 
 
@@ -186,6 +210,8 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
         f"{plural(entry.count, 'sample')} of inference on the CPU or the GPU {_verb(entry.count, 'lie')} in"
         " prediction calls, but outside the Neural Engine's windows. --windows stacks includes them."
     ),
+    "intervals-contested": _contested,
+    "model-name-shared": _name_shared,
     "mps-engine-unknown": lambda entry: (
         f"{_are(entry.count, f'{MPS_INTERVALS} row')} counted for the GPU. MPSGraph may have passed work"
         " to the Neural Engine, whose own table would show it and has no rows here."
@@ -219,10 +245,6 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
     ),
     "windows-of-unknown-thread": lambda entry: (
         f"{_are(entry.count, 'window')} left out, because the calling thread is not known."
-    ),
-    "windows-overlap": lambda entry: (
-        f"{plural(entry.count, 'call')} overlap in time. Hardware intervals that name no model are"
-        " counted for each overlapping call."
     ),
     "worker-samples-shared": lambda entry: (
         f"{plural(entry.count, 'sample')} on worker threads {_verb(entry.count, 'overlap')} several calls"

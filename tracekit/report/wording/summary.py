@@ -95,6 +95,25 @@ def _of_process(model: ModelAnswer) -> ModelAnswer:
 
 
 def _model(model: ModelAnswer) -> str:
+    return f"{_of_model(model)}{_contested(model)}"
+
+
+def _contested(model: ModelAnswer) -> str:
+    """Return `` In 6 of its calls the Neural Engine worked as well, for them or for another owner.``"""
+    if not model.contested:
+        return ""
+    listed = " and ".join(
+        f"{engine_name(engine)} in {'each' if count == model.calls else f'{count:,}'}"
+        for engine, count in model.contested
+    )
+    calls = "its only call" if model.calls == 1 else f"its {_calls(model, model.calls)}"
+    if model.calls == 1:
+        listed = " and ".join(engine_name(engine) for engine, _ in model.contested)
+    beside = f"{listed[:1].upper()}{listed[1:]}"
+    return f" {beside} of {calls} worked for this model or for another owner, which nothing here decides."
+
+
+def _of_model(model: ModelAnswer) -> str:
     if model.placement is not None:
         sentences = placement.SENTENCES[model.placement.kind](model.placement)
         doubt = f" {placement.NO_NAME}" if model.placement.confidence == "possible" else ""
@@ -175,15 +194,30 @@ def _length(model: ModelAnswer) -> str:
     """Return ``: 25.9 ms per call, the Neural Engine busy 61 % of it``."""
     if not model.length_ns:
         return ""
-    length = format_duration(model.length_ns)
+    length = _range(*model.lengths_ns) if model.lengths_ns else format_duration(model.length_ns)
     if model.is_engine_time:
         return f": {length} on the engine{'' if model.calls == 1 else ' per call'}"
     busy = [
-        f"{engine_name(use.engine)} busy {format_percent(use.busy_share)} of it"
+        f"{engine_name(use.engine)} busy {_share(use)} of it"
         for use in model.engines
         if use.busy_share >= _LEAST_SHARE
     ]
     return f": {', '.join([length if model.calls == 1 else f'{length} per call', *busy])}"
+
+
+def _range(low_ns: int, high_ns: int) -> str:
+    """Return ``50.9 to 67.9 ms``; units that differ are given twice."""
+    low, high = format_duration(low_ns), format_duration(high_ns)
+    (number, _, unit), (_, _, high_unit) = low.rpartition(" "), high.rpartition(" ")
+    return f"{number if unit == high_unit else low} to {high}"
+
+
+def _share(use: EngineUse) -> str:
+    """Return ``61 %``, or ``33 to 100 %`` where some of the engine's work may be another owner's."""
+    least, most = format_percent(use.busy_share), format_percent(use.most_share)
+    if use.most_share <= use.busy_share or least == most:
+        return least
+    return f"{least.removesuffix(' %')} to {most}"
 
 
 def _whole_run(answer: Answer) -> str:

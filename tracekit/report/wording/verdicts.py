@@ -150,6 +150,11 @@ def _measured(block: VerdictBlock) -> Iterator[Texts]:
         if work.table and engine is not Engine.CPU:
             is_unseen = is_serving & (work.samples > 0) & (work.busy_ns == 0)
             yield where(is_unseen, f"{work.table} has no {engine} interval here")
+    for work in block.works:
+        if work.contested_ns.any():
+            contested = spelled(work.contested_ns, format_ms_or_us)
+            text = joined(f"{work.engine} ", contested, " for this call or for another owner (contested)")
+            yield where((work.contested_ns > 0) & (block.lead >= 0), text)
     yield where(block.transitions.counts > 1, transition_texts(block.transitions))
     for _, work in _serving(block):
         if work.engine is Engine.GPU:
@@ -221,7 +226,22 @@ def _what_is_missing(block: VerdictBlock) -> Texts:
     prepared = spelled(windows.preparing_ns, format_ms_or_us)
     samples = joined(" of ", spelled(total, _samples))
     none = spelled(total, lambda count: "the only sample" if count == 1 else f"none of the {count:,} samples")
+    contested = sum((work.contested_ns for work in block.works), np.zeros_like(total))
+    owners = [
+        where(
+            work.contested_ns > 0,
+            joined(f"the {work.engine} worked ", spelled(work.contested_ns, format_ms_or_us)),
+        )
+        for work in block.works
+        if work.contested_ns.any()
+    ]
     return first_of(
+        (
+            contested > 0,
+            joined(listed(owners, " and "), " in this time, for this call or for another owner (contested)")
+            if owners
+            else "",
+        ),
         (
             windows.preparing_ns > 0,
             joined(prepared, " of compile and load were measured here, but no inference on an engine"),

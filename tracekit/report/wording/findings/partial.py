@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from tracekit.analysis.findings.finding import Finding
-from tracekit.model.vocabulary import Engine
+from tracekit.model.vocabulary import Basis, Engine
 from tracekit.report.wording.findings.sentences import Sentences
 from tracekit.report.wording.names import engine_name, model_name
 from tracekit.text import clip, format_duration, plural, printable
@@ -62,13 +62,27 @@ def _parts(finding: Finding) -> Sentences:
     frame = numbers["frame"]
     name = f" in {clip(printable(frame.detail), _SYMBOL_WIDTH)}" if frame else ""
     work = numbers["between_ns"]
-    cost = (
-        f"{_capital(other)} worked {format_duration(work)} per call ({100 * numbers['share']:.0f} % of it,"
-        f" {numbers['part_basis']}){name}."
-        if work
-        else ""
+    if not work:
+        return Sentences(title, "")
+    share = f"{100 * numbers['share']:.0f} % of it"
+    if numbers["part_basis"] == Basis.SAMPLED and numbers["between"] != Engine.CPU:
+        # Samples are of the host, never of the engine.
+        host = (
+            f"The app's threads spent {format_duration(work)} per call ({share}, sampled) on work for {other}"
+        )
+        return Sentences(title, f"{host}{name}; the engine itself is not measured.")
+    if numbers["part_basis"] == Basis.SAMPLED:
+        return Sentences(
+            title, f"{_capital(other)} worked {format_duration(work)} per call ({share}, sampled){name}."
+        )
+    beside = ""
+    if numbers["sampled_ns"] > work:
+        sampled = format_duration(numbers["sampled_ns"])
+        beside = f" Samples show {sampled} per call{name}: not all of it is reported."
+        name = ""
+    return Sentences(
+        title, f"{_capital(other)} worked {format_duration(work)} per call ({share}, measured){name}.{beside}"
     )
-    return Sentences(title, cost)
 
 
 def _capital(text: str) -> str:

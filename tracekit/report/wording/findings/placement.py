@@ -21,7 +21,7 @@ def _fell_back(finding: Finding) -> Sentences:
         f"{_model(finding)} left {engine_name(numbers['engine'])} after its {after} call{_moment(finding)}."
     )
     subject = "The only call since" if numbers["without"] == 1 else _subject(finding, "calls since")
-    return Sentences(title, f"{subject} ran on {_cost(finding)}.", _detail(finding))
+    return Sentences(title, f"{subject} {_ran(finding)}.", _detail(finding))
 
 
 def _came_back(finding: Finding) -> Sentences:
@@ -31,7 +31,7 @@ def _came_back(finding: Finding) -> Sentences:
         f" call{_moment(finding)} and came back with its {ordinal(numbers['returned'] + 1)}."
     )
     subject = "The call between" if numbers["without"] == 1 else _subject(finding, "calls between")
-    return Sentences(title, f"{subject} ran on {_cost(finding)}.", _detail(finding))
+    return Sentences(title, f"{subject} {_ran(finding)}.", _detail(finding))
 
 
 def _moved(finding: Finding) -> Sentences:
@@ -39,7 +39,7 @@ def _moved(finding: Finding) -> Sentences:
     arrived = ordinal(numbers["arrived"] + 1)
     title = f"{_model(finding)} moved to {engine_name(numbers['engine'])} with its {arrived} call."
     subject = "The call before" if numbers["without"] == 1 else _subject(finding, "calls before")
-    return Sentences(title, f"{subject} ran on {_cost(finding)}.", _detail(finding))
+    return Sentences(title, f"{subject} {_ran(finding)}.", _detail(finding))
 
 
 def _alternates(finding: Finding) -> Sentences:
@@ -49,7 +49,7 @@ def _alternates(finding: Finding) -> Sentences:
         f" {engine_name(numbers['engine'])}, with {plural(numbers['changes'], 'change')} between engines."
     )
     subject = "The other call" if numbers["without"] == 1 else _subject(finding, "other calls")
-    return Sentences(title, f"{subject} ran on {_cost(finding)}.", _doubt(finding))
+    return Sentences(title, f"{subject} {_ran(finding)}.", _doubt(finding))
 
 
 def _differs(finding: Finding) -> Sentences:
@@ -62,7 +62,7 @@ def _differs(finding: Finding) -> Sentences:
         f"{_model(finding)} runs on {engine_name(numbers['engine'])} in some of its functions only: {listed}."
     )
     subject = "The call without it" if numbers["without"] == 1 else _subject(finding, "calls without it")
-    return Sentences(title, f"{subject} ran on {_cost(finding)}.", _doubt(finding))
+    return Sentences(title, f"{subject} {_ran(finding)}.", _doubt(finding))
 
 
 def _detail(finding: Finding) -> str:
@@ -87,8 +87,8 @@ def _moment(finding: Finding) -> str:
     return "" if finding.start_ns is None else f" (at {format_duration(finding.start_ns)})"
 
 
-def _cost(finding: Finding) -> str:
-    """Return ``the CPU: 22 ms of CPU work each, 8 % slower (28.4 ms against 26.2 ms)``."""
+def _ran(finding: Finding) -> str:
+    """Return ``ran on the CPU: 22 ms of CPU work each, 8 % slower (28.4 ms against 26.2 ms)``."""
     numbers = finding.numbers
     verdict = numbers["verdict"]
     parts = []
@@ -98,16 +98,26 @@ def _cost(finding: Finding) -> str:
         parts.append(
             f"{format_duration(numbers['engine_work_ns'])} of {engine} work{each} ({numbers['work_basis']})"
         )
+    if numbers["host_work_ns"]:
+        # Host samples inside an encoder are host time.
+        each = " in each" if numbers["verdict_calls"] > 1 else ""
+        parts.append(
+            f"the app's threads spent {format_duration(numbers['host_work_ns'])}{each} encoding (sampled)"
+        )
     before, after = numbers["before_ns"], numbers["after_ns"]
     if before and after:
         lengths = f"{format_duration(after)} against {format_duration(before)}"
-        percent = f"{100 * (after - before) / before:.0f} % slower ({lengths})"
-        length = percent if numbers["is_slower"] else f"{lengths} per call"
+        percent = f"{100 * abs(after - before) / before:.0f} %"
+        differs = numbers["is_slower"] or numbers["is_faster"]
+        length = f"{percent} {'slower' if numbers['is_slower'] else 'faster'} ({lengths})"
+        length = length if differs else f"{lengths} per call"
         if numbers["verdict_calls"] < numbers["away"]:
-            verb = "are" if numbers["is_slower"] else "take"
+            verb = "are" if differs else "take"
             length = f"calls without {engine_name(numbers['engine'])} {verb} {length}"
         parts.append(length)
-    where = engine_name(verdict)
+    where = f"ran on {engine_name(verdict)}"
+    if numbers["host_work_ns"] is not None:
+        where = f"submitted work to {engine_name(verdict)} (seen on stacks, not measured)"
     return f"{where}: {', '.join(parts)}" if parts else where
 
 

@@ -161,13 +161,19 @@ def _no_symbols(finding: Finding) -> Sentences:
 
 def _too_few(finding: Finding) -> Sentences:
     numbers = finding.numbers
-    listed = ", ".join(
-        f"{_name(name, is_named)} ({plural(count, 'call')})" for name, is_named, count in numbers["models"]
-    )
-    what = "stable median" if numbers["percentile"] == 50 else "p90"
     needed = numbers["needed"]
+    names = [
+        f"{_name(name, is_named)} ({plural(count, 'call')})" for name, is_named, count in numbers["models"]
+    ]
+    by_figure = {
+        figure: ", ".join(
+            name for name, is_short in zip(names, numbers["without_median"], strict=True) if is_short is lacks
+        )
+        for figure, lacks in (("a stable median", True), ("a p90", False))
+    }
+    listed = "; ".join(f"for {figure}: {models}" for figure, models in by_figure.items() if models)
     return Sentences(
-        f"Too few calls for a {what}: {listed}.",
+        f"Too few calls {listed}.",
         detail=(
             f"An interval of 95 % takes {needed[50]} calls for the median, {needed[90]} for the p90 and"
             f" {needed[99]} for the p99, without the first call."

@@ -1,0 +1,107 @@
+"""Submitters: the stacks that show which call, and which process, hands work to an engine."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from tracekit.analysis.classification.sample_labels import SampleLabels
+from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase
+from tracekit.analysis.engines.membership import Membership
+from tracekit.analysis.windows.window import sampling_period_ns
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import SERVING, Engine
+
+_NEAR = 1.5
+"""In sampling periods: a sample of the submission lies so near to the start of the engine's work."""
+
+
+class Submitters:
+    """The samples that show an engine at work, or work handed to it, by call and by process."""
+
+    def __init__(self, trace: Trace, labels: SampleLabels, members: Membership) -> None:
+        self._labels, self._members = labels, members
+        self._times = trace.samples["time_ns"].to_numpy(np.int64)
+        self.near_ns = int(_NEAR * sampling_period_ns(trace))
+        # Samples that are weighed in cycles have times as well.
+        self._is_inference = is_phase(labels.phase, *INFERENCE)
+        self._counts: dict[Engine, IntArray] = {}
+        self._before: dict[Engine, IntArray] = {}
+
+    def of_engine(self, engine: Engine) -> IntArray:
+        """Return how many samples of inference on an engine each call has."""
+        if engine not in self._counts:
+            self._counts[engine] = self._members.count(self._marked(engine))
+        return self._counts[engine]
+
+    def beside(self, engine: Engine) -> IntArray:
+        """Return how many samples of inference on other engines each call has."""
+        total = np.zeros(len(self._members.first), np.int64)
+        for other in SERVING:
+            if other is not engine:
+                total += self.of_engine(other)
+        return total
+
+    def near(self, engine: Engine, call: IntArray, moments: IntArray) -> BoolArray:
+        """Mark the pairs of a call and a moment near which a sample of the call is of the engine."""
+        if not len(self._times) or not len(call):
+            return np.zeros(len(call), bool)
+        if engine not in self._before:
+            marked = self._marked(engine)[self._members.samples]
+            self._before[engine] = np.append(0, np.cumsum(marked))
+        first, last = (self._position(call, moments + shift) for shift in (-self.near_ns, self.near_ns + 1))
+        before = self._before[engine]
+        found: BoolArray = before[last] > before[first]
+        return found
+
+    def elsewhere(self, engine: Engine, pid: IntArray, moments: IntArray) -> BoolArray:
+        """Mark the pairs of a process and a moment near which another process' sample is of the engine."""
+        return self._near_any(engine, moments) > self._near_process(engine, pid, moments)
+
+    def by_process(self, engine: Engine, pid: IntArray, moments: IntArray) -> BoolArray:
+        """Mark the pairs of a process and a moment near which a sample of it is of the engine."""
+        return self._near_process(engine, pid, moments) > 0
+
+    def _near_any(self, engine: Engine, moments: IntArray) -> IntArray:
+        times = self._times[np.flatnonzero(self._marked(engine) & (self._labels.pid >= 0))]
+        first, last = (np.searchsorted(times, moments + shift) for shift in (-self.near_ns, self.near_ns + 1))
+        return last - first
+
+    def _near_process(self, engine: Engine, pid: IntArray, moments: IntArray) -> IntArray:
+        marked = np.flatnonzero(self._marked(engine) & (self._labels.pid >= 0))
+        pids, code = np.unique(self._labels.pid[marked], return_inverse=True)
+        if not len(pids):
+            return np.zeros(len(pid), np.int64)
+        # Process and sample as one number, as in ``_position``.
+        width = len(self._times) + 1
+        keys = np.sort(code * width + marked)
+        number = np.minimum(np.searchsorted(pids, pid), len(pids) - 1)
+        first, last = (
+            np.searchsorted(keys, number * width + np.searchsorted(self._times, moments + shift))
+            for shift in (-self.near_ns, self.near_ns + 1)
+        )
+        count: IntArray = np.where(pids[number] == pid, last - first, 0)
+        return count
+
+    def _marked(self, engine: Engine) -> BoolArray:
+        return is_engine(self._labels.engine, engine) & self._is_inference
+
+    @cached_property
+    def _keys(self) -> tuple[IntArray, IntArray, int]:
+        """The samples of all lists with the number of their list, and the list of each call."""
+        members = self._members
+        width = len(self._times) + 1
+        size = len(members.samples)
+        marks = np.bincount(members.list_starts, minlength=size + 1)
+        number = np.cumsum(marks)
+        return number[:size] * width + members.samples, number[np.minimum(members.first, size)], width
+
+    def _position(self, call: IntArray, moments: IntArray) -> IntArray:
+        """Return the position in the list of each call at which the samples of a moment begin."""
+        keys, number, width = self._keys
+        sample = np.searchsorted(self._times, moments)
+        position = np.searchsorted(keys, number[call] * width + sample)
+        clipped: IntArray = np.clip(position, self._members.first[call], self._members.last[call])
+        return clipped
