@@ -12,9 +12,10 @@ import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.diagnostics import Diagnostic
-from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase, positions_by, rows_by
+from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase, rows_by
 from tracekit.analysis.engines.interval_sets import IntervalSet
-from tracekit.analysis.windows.stack_windows import Inferred, windows_from_stacks
+from tracekit.analysis.windows.matching import covering_threads, threads_of
+from tracekit.analysis.windows.stack_windows import Inferred, bursts_from_stacks, windows_from_stacks
 from tracekit.analysis.windows.table_windows import (
     ane_windows,
     core_ai_windows,
@@ -25,7 +26,8 @@ from tracekit.analysis.windows.table_windows import (
 )
 from tracekit.analysis.windows.window import Window, edges_of, sampling_period_ns, whole_run
 from tracekit.errors import UsageError
-from tracekit.model.schemas import CORE_AI
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.schemas import ANE_TABLES, CORE_AI
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Engine, Phase
 
@@ -128,7 +130,7 @@ def _from_table(
             f"{trace.info.name} has no {row_name}, so --windows {source} finds nothing. tracekit analyze"
             " lists the tables of the recording; without --windows it chooses the best source."
         )
-    windows = bind_threads(trace, windows, inferred)
+    windows = bind_threads(trace, labels, windows, inferred)
     untouched = _untouched(windows, inferred)
     diagnostics = _ane_diagnostics(trace, labels, windows) if source == "ane" else []
     if untouched:
@@ -137,14 +139,14 @@ def _from_table(
 
 
 def _with_threads(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Window]:
-    return bind_threads(trace, windows, windows_from_stacks(trace, labels))
+    return bind_threads(trace, labels, windows, windows_from_stacks(trace, labels))
 
 
 def _with_calls(
     trace: Trace, labels: SampleLabels, source: str, windows: list[Window], inferred: Inferred
 ) -> WindowSelection:
     """Return measured windows, and the calls on stacks that none of them touches, so that no call is lost."""
-    windows = bind_threads(trace, windows, inferred)
+    windows = bind_threads(trace, labels, windows, inferred)
     untouched = _untouched(windows, inferred)
     diagnostics = [Diagnostic("info", "windows-from-stacks-too", len(untouched))] if untouched else []
     if source == "ane":
@@ -188,55 +190,41 @@ def _ane_diagnostics(trace: Trace, labels: SampleLabels, windows: list[Window]) 
     return diagnostics
 
 
-def bind_threads(trace: Trace, windows: Sequence[Window], calls: Inferred) -> list[Window]:
-    """Assign a thread to windows without one: the thread whose prediction calls cover them.
+def bind_threads(
+    trace: Trace, labels: SampleLabels, windows: Sequence[Window], calls: Inferred
+) -> list[Window]:
+    """Assign a thread to windows without one: the thread whose prediction frames they lie around.
 
-    ``calls`` are windows from stacks. The thread must cover at least half of the window, and a sampling
-    period more than any other thread of the process. Otherwise the window stays without a thread. Where
-    Core AI and Core ML are at work at once, each one's windows are those of its own calls.
+    ``calls`` are windows from stacks. Where nothing decides, the window stays without a thread. Where Core AI
+    and Core ML are at work at once, each one's windows are those of its own calls.
     """
-    is_core_ai = [window.source == CORE_AI for window in windows]
-    if all(is_core_ai) or not any(is_core_ai):
-        return _bound(trace, windows, calls)
-    calls_core_ai = np.array([_CORE_AI_ENTRY in name for name in calls.names], bool)[calls.name]
-    by_runtime = [
-        _bound(
-            trace,
-            [window for window, matches in zip(windows, is_core_ai, strict=True) if matches is of_core_ai],
-            calls.part(calls_core_ai == of_core_ai),
+    if windows and windows[0].source in ANE_TABLES:
+        return _on_threads(windows, covering_threads(windows, calls, sampling_period_ns(trace)))
+    bursts = bursts_from_stacks(trace, labels)
+    is_core_ai = np.array([window.source == CORE_AI for window in windows], bool)
+    threads = np.full(len(windows), -1, np.int64)
+    is_mixed = bool(is_core_ai.any()) and not is_core_ai.all()
+    for of_core_ai in (True, False) if is_mixed else (bool(is_core_ai.any()),):
+        rows = np.flatnonzero(is_core_ai == of_core_ai)
+        own, runs = (
+            part.part(_is_core_ai(part) == of_core_ai) if is_mixed else part for part in (bursts, calls)
         )
-        for of_core_ai in (True, False)
-    ]
-    bound = {of_core_ai: iter(part) for of_core_ai, part in zip((True, False), by_runtime, strict=True)}
-    return [next(bound[of_core_ai]) for of_core_ai in is_core_ai]
+        chosen = [windows[row] for row in rows.tolist()]
+        threads[rows] = threads_of(chosen, own, runs, sampling_period_ns(trace))
+    return _on_threads(windows, threads)
 
 
-def _bound(trace: Trace, windows: Sequence[Window], calls: Inferred) -> list[Window]:
-    # For each window: the longest cover by a thread so far, its thread, and the second longest cover.
-    starts, ends = edges_of(windows)
-    pids = np.array([window.pid for window in windows], np.int64)
-    best, second = np.zeros(len(windows), np.int64), np.zeros(len(windows), np.int64)
-    owner = np.full(len(windows), -1, np.int64)
-    threads, thread_number = np.unique(calls.thread_id, return_inverse=True)
-    for thread, of_thread in zip(threads.tolist(), positions_by(thread_number, len(threads)), strict=True):
-        if thread < 0:
-            continue
-        spans = IntervalSet.of(calls.starts_ns[of_thread], calls.ends_ns[of_thread])
-        pid = int(calls.pid[of_thread[0]])
-        near = (starts < spans.ends[-1]) & (ends > spans.starts[0]) & ((pids < 0) | (pids == pid))
-        rows = np.flatnonzero(near)
-        covered = spans.within(starts[rows], ends[rows])
-        better = covered > best[rows]
-        second[rows] = np.where(better, best[rows], np.maximum(second[rows], covered))
-        owner[rows[better]] = thread
-        best[rows] = np.maximum(best[rows], covered)
-    covers_half = 2 * best >= ends - starts
-    only_candidate = (second == 0) & (best > 0)
-    is_certain = covers_half & (only_candidate | (best - second > sampling_period_ns(trace)))
+def _on_threads(windows: Sequence[Window], threads: IntArray) -> list[Window]:
     return [
-        window.on_thread(thread) if window.thread_id < 0 and certain else window
-        for window, thread, certain in zip(windows, owner.tolist(), is_certain.tolist(), strict=True)
+        window.on_thread(thread) if window.thread_id < 0 <= thread else window
+        for window, thread in zip(windows, threads.tolist(), strict=True)
     ]
+
+
+def _is_core_ai(calls: Inferred) -> BoolArray:
+    """Mark the calls whose prediction frame is Core AI's."""
+    marked: BoolArray = np.array([*(_CORE_AI_ENTRY in name for name in calls.names), False], bool)[calls.name]
+    return marked
 
 
 def _stack_diagnostics(inferred: Inferred, at_work: bool) -> list[Diagnostic]:

@@ -116,6 +116,14 @@ def windows_from_stacks(trace: Trace, labels: SampleLabels) -> Inferred:
     return _StackReader(trace, labels).inferred()
 
 
+def bursts_from_stacks(trace: Trace, labels: SampleLabels) -> Inferred:
+    """Return the stretches of samples of one thread inside one entry point's call, without any long hole.
+
+    A call that waits for an engine is several of them; no hole is taken for a wait.
+    """
+    return _StackReader(trace, labels).bursts()
+
+
 class _StackReader:
     """One pass over a trace; samples are referred to by position, and positions are in time order."""
 
@@ -148,6 +156,28 @@ class _StackReader:
             [self._entry_point(number) for number in stacks.tolist()],
             self._bridged,
             self._longest_bridged_ns,
+        )
+
+    def bursts(self) -> Inferred:
+        """Return the stretches of in-call samples; all threads at once, because nothing joins them."""
+        order = np.argsort(self._threads, kind="stable")  # samples are in order of time
+        order = order[self._threads[order] >= 0]
+        thread, time = self._threads[order], self._times[order]
+        inside, entry = self._labels.in_call[order], self._labels.boundary_rule[order]
+        joined = inside[1:] & inside[:-1] & (entry[1:] == entry[:-1]) & (thread[1:] == thread[:-1])
+        joined &= np.diff(time) <= SHORT_HOLE * self._period
+        first = np.flatnonzero(inside & ~np.append(False, joined)[: len(order)])
+        last = np.flatnonzero(inside & ~np.append(joined, False)[: len(order)])
+        name, stacks = pd.factorize(self._stacks[order[first]].astype(np.int64))
+        return Inferred(
+            time[first],
+            time[last] + self._tail,
+            thread[first].astype(np.int64),
+            self._labels.pid[order[first]],
+            name,
+            [self._entry_point(number) for number in stacks.tolist()],
+            0,
+            0,
         )
 
     def _runs(self) -> Iterator[tuple[int, _Runs]]:
