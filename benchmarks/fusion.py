@@ -162,6 +162,7 @@ def _rows(
             "pid": pid,
             "source": source,
             "depth": 0,
+            "copy": "",
             "segment": "",
             "command_buffer": -1,
         }

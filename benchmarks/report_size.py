@@ -121,7 +121,7 @@ def _intervals(windows: int, length_ns: int, dice: np.random.Generator) -> pd.Da
     starts = np.arange(windows) * room + dice.integers(0, room // 4, windows)
     ends = starts + dice.integers(room // 8, room // 2, windows)
     label = "Model_0a1b2c3d main Neural Engine Prediction"
-    shared = {"model": "Model", "segment": "", "depth": 0, "command_buffer": -1}
+    shared = {"model": "Model", "copy": "", "segment": "", "depth": 0, "command_buffer": -1}
     calls = {"engine": "RUNTIME", "phase": None, "label": "", "channel": "Prediction", "pid": _PID}
     work = {"engine": "ANE", "phase": "execute", "label": label, "channel": "Neural Engine", "pid": -1}
     parts = [

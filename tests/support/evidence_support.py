@@ -34,6 +34,7 @@ class Interval:
     pid: int = -1
     depth: int = 0
     segment: str = ""
+    copy: str = ""
 
 
 def ane(
@@ -169,7 +170,7 @@ def _intervals(rows: Sequence[Interval]) -> pd.DataFrame:
             "phase": [None if row.phase is None else str(row.phase) for row in rows],
             **{
                 name: [getattr(row, name) for row in rows]
-                for name in ("label", "model", "segment", "channel")
+                for name in ("label", "model", "copy", "segment", "channel")
             },
             **{name: [getattr(row, name) for row in rows] for name in ("pid", "source", "depth")},
             "command_buffer": [-1] * len(rows),

@@ -39,7 +39,14 @@ class Need(Enum):
 
 _KINDS: Mapping[Need, tuple[str, ...]] = {
     Need.NOTHING: tuple(sorted(RECORDING_KINDS)),
-    Need.ENGINES: ("alternates", "came-back", "differs-by-function", "fell-back", "moved-to-engine"),
+    Need.ENGINES: (
+        "alternates",
+        "came-back",
+        "differs-by-copy",
+        "differs-by-function",
+        "fell-back",
+        "moved-to-engine",
+    ),
     Need.SETTING: ("not-on-requested-engine",),
     Need.FEW_CALLS: ("cold-first-call",),
     Need.MANY_CALLS: ("latency-drift", "latency-outliers", "two-populations"),

@@ -120,6 +120,7 @@ INTERVALS = Columns(
         "phase": "category",  # missing: a call or a request as a whole, or GPU work with no ML mark
         "label": "category",  # in the table's own words, never a prompt or an answer
         "model": "category",  # "" = unknown
+        "copy": "category",  # the model as its runtime numbers the loaded copies: "Enc-2"; "" = unknown
         "segment": "category",  # the part of the model's program that an ANE row ran: "Op1"; "" = unknown
         "channel": "category",  # what the table calls the kind of work: "Compute", "Prediction", …
         "pid": "int64",  # -1 = no table names one
@@ -206,6 +207,7 @@ WINDOWS = Columns(
         "basis": "category",
         "pid": "int64",  # -1 = all processes
         "model": "str",  # "" = unknown
+        "copy": "str",  # the loaded copy of the model, "" = unknown
         "first": "bool",  # the first of its model (or entry point) and process: it may be cold
         "alone": "bool",  # no other window shares time with it
     }

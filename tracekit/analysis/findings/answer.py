@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -14,6 +14,7 @@ from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.lengths import two_lengths, typical_length, warm_lengths
 from tracekit.analysis.findings.placement import PLACEMENT_KINDS
+from tracekit.analysis.selection import selected_pids
 from tracekit.analysis.threads import ThreadWork
 from tracekit.model.columns import IntArray
 from tracekit.model.power import POWERED_TRACK
@@ -72,6 +73,16 @@ class ModelAnswer:
 
 
 @dataclass(frozen=True)
+class ProcessAnswer:
+    """The calls of another process: how many an engine served, and whether a table measured that."""
+
+    process: str
+    pid: int
+    calls: int
+    engines: tuple[tuple[Engine, int], ...]
+
+
+@dataclass(frozen=True)
 class LogAnswer:
     """Content of a log that was read by itself: ``lines`` about the Neural Engine, and what they show.
 
@@ -101,6 +112,7 @@ class Answer:
     Neural Engine are in the log, of which ``failed_requests`` in ``failed_calls`` of ``calls``.
     ``without_length`` predictions were reported as moments, so that none of them is a call. ``power`` is
     that of the whole device, None where nothing measured it; ``log`` is of a log without a recording.
+    ``models`` are the analysis' own, where it has any; ``others`` are the processes beside it.
     """
 
     kind: AnswerKind
@@ -119,6 +131,7 @@ class Answer:
     threads: ThreadWork | None = None
     power: Power | None = None
     log: LogAnswer | None = None
+    others: tuple[ProcessAnswer, ...] = ()
 
 
 def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
@@ -128,7 +141,8 @@ def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
     placements = {
         (finding.model, finding.pid): finding for finding in findings if finding.kind in PLACEMENT_KINDS
     }
-    listed = calls.models[:MOST_MODELS]
+    own, others = _by_process(calls)
+    listed = own[:MOST_MODELS]
     is_whole_run = calls.sources == ("run",)
     if is_whole_run:
         rows = np.arange(len(calls.starts))
@@ -137,7 +151,7 @@ def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
     return Answer(
         answer_kind(calls),
         tuple(_model(calls, model, placements.get((model.name, model.pid))) for model in listed),
-        len(calls.models),
+        len(own),
         len(calls.starts),
         calls.trace.count_samples(),
         calls.trace.count_samples(labels.is_ml),
@@ -151,7 +165,32 @@ def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
         analysis.thread_work,
         analysis.power,
         _log_of(calls),
+        tuple(others),
     )
+
+
+def _by_process(calls: Calls) -> tuple[Sequence[ModelCalls], list[ProcessAnswer]]:
+    """Return the models of the analysis' own processes, and the others, the one with most calls first.
+
+    Where no model is its own, all are listed as if they were.
+    """
+    pids = selected_pids(calls.trace, calls.analysis.selection)
+    own = [model for model in calls.models if not pids or model.pid < 0 or model.pid in pids]
+    if not own or len(own) == len(calls.models):
+        return calls.models, []
+    rows: dict[int, list[IntArray]] = {}
+    for model in calls.models:
+        if pids and model.pid >= 0 and model.pid not in pids:
+            rows.setdefault(model.pid, []).append(model.rows)
+    threads = calls.trace.threads
+    names = dict(zip(threads["pid"].tolist(), threads["process"].tolist(), strict=True))
+    others = []
+    for pid, parts in rows.items():
+        of_process = np.concatenate(parts)
+        served = ((engine, int(calls.serves(engine)[of_process].sum())) for engine in SERVING)
+        engines = tuple((engine, count) for engine, count in served if count)
+        others.append(ProcessAnswer(str(names.get(pid, "")), pid, len(of_process), engines))
+    return own, sorted(others, key=lambda other: (-other.calls, other.pid))
 
 
 def _log_of(calls: Calls) -> LogAnswer | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tracekit.analysis.findings.calls import FEWEST_SAMPLED, Calls, ModelCalls
 from tracekit.analysis.findings.coincidences import changes_between
@@ -16,7 +17,14 @@ from tracekit.analysis.findings.lengths import extra_length, typical_length
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import Basis, Engine
 
-PLACEMENT_KINDS = ("fell-back", "came-back", "moved-to-engine", "alternates", "differs-by-function")
+PLACEMENT_KINDS = (
+    "fell-back",
+    "came-back",
+    "moved-to-engine",
+    "alternates",
+    "differs-by-function",
+    "differs-by-copy",
+)
 _ACCELERATORS = (Engine.ANE, Engine.GPU)
 _MOST_FUNCTIONS = 6
 
@@ -111,6 +119,7 @@ def _finding(calls: Calls, placement: _Placement) -> Finding:
         **_elsewhere(calls, away),
         **_lengths(calls, rows[is_served], away),
         "functions": _functions(calls, placement)[:_MOST_FUNCTIONS] if model.is_named else (),
+        "copies": _copies(calls, placement)[:_MOST_FUNCTIONS],
         "coinciding": changes_between(calls, int(calls.starts[rows[edge - 1]]), int(calls.ends[rows[edge]])),
     }
     is_loss = numbers["is_slower"] and kind != "moved-to-engine"
@@ -140,6 +149,8 @@ def _hold(engine: Engine, model: ModelCalls) -> Action:
 
 
 def _kind(calls: Calls, placement: _Placement) -> str:
+    if _copies(calls, placement):
+        return "differs-by-copy"
     if placement.calls.is_named and len(_functions(calls, placement)) > 1:
         return "differs-by-function"
     if not placement.is_served[0]:
@@ -151,11 +162,22 @@ def _functions(calls: Calls, placement: _Placement) -> tuple[tuple[str, bool, in
     """Return the model's functions, whether the engine served them, and their calls; if one is served by both
     this and other engines, or there is one only, the function does not explain the difference: nothing.
     """
-    labels = calls.labels[placement.rows]
-    counts = Counter(zip(labels.tolist(), placement.is_served.tolist(), strict=True))
-    if len({label for label, _ in counts}) < max(2, len(counts)):
+    return _explained(calls.labels[placement.rows], placement)
+
+
+def _copies(calls: Calls, placement: _Placement) -> tuple[tuple[str, bool, int], ...]:
+    """Return the loaded copies of the model likewise, those of the lowest numbers first."""
+    copies = calls.analysis.window_rows["copy"].to_numpy(object)[placement.rows]
+    if not all(copies):
         return ()
-    return tuple((str(label), served, count) for (label, served), count in counts.most_common())
+    return tuple(sorted(_explained(copies, placement), key=lambda copy: (len(copy[0]), copy[0])))
+
+
+def _explained(names: npt.NDArray[np.object_], placement: _Placement) -> tuple[tuple[str, bool, int], ...]:
+    counts = Counter(zip(names.tolist(), placement.is_served.tolist(), strict=True))
+    if len({name for name, _ in counts}) < max(2, len(counts)):
+        return ()
+    return tuple((str(name), served, count) for (name, served), count in counts.most_common())
 
 
 def _elsewhere(calls: Calls, away: IntArray) -> dict[str, Any]:

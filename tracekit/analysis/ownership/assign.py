@@ -55,6 +55,8 @@ class Calls:
     pid: IntArray
     thread: IntArray
     model: npt.NDArray[np.object_]
+    copy: npt.NDArray[np.object_]
+    """The loaded copy of the model, "" where no table names it."""
     logged: IntArray
     """Requests to the Neural Engine that the log shows as served."""
 
@@ -74,6 +76,7 @@ class Calls:
             windows["pid"].to_numpy(np.int64)[rows],
             windows["thread_id"].to_numpy(np.int64)[rows],
             known[codes] if len(rows) else model,
+            windows["copy"].astype("str").to_numpy(object)[rows],
             logged[rows],
         )
 
@@ -164,6 +167,10 @@ class _Assigner:
         )
         # A label that names neither a model nor a part of one is the same for all models: -1.
         names_work = ((frame["model"] != "") | (frame["segment"] != "")).to_numpy(bool)
+        copies = np.append(frame["copy"].astype("str").to_numpy(object), calls.copy)
+        codes, distinct_copies = pd.factorize(copies)
+        self._copy, self._copy_of_call = codes[: self._count], codes[self._count :]
+        self._no_copy = _position(distinct_copies, "")
         self._label = np.where(names_work, frame["label"].cat.codes.to_numpy(np.int64), -1)
         self._group = group_codes(calls.model, calls.thread, calls.pid) if len(numbers) else numbers
         labels_count = len(frame["label"].cat.categories) + 1
@@ -237,6 +244,8 @@ class _Assigner:
         first = np.maximum(self._starts[row], calls.starts[call])
         shared = np.minimum(self._ends[row], calls.ends[call]) - first
         length, call_length = self._ends[row] - self._starts[row], calls.ends[call] - calls.starts[call]
+        row_copy, call_copy = self._copy[row], self._copy_of_call[call]
+        fits &= (row_copy == call_copy) | (row_copy == self._no_copy) | (call_copy == self._no_copy)
         fits &= (shared >= length // FLOOR) | (shared >= call_length // FLOOR)
         protrudes = length - shared
         is_contained = protrudes <= np.minimum(length // _PROTRUDES, _CLOCKS_NS)

@@ -14,6 +14,7 @@ from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.diagnostics import Diagnostic
 from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase, rows_by
 from tracekit.analysis.engines.interval_sets import IntervalSet
+from tracekit.analysis.windows.bracketing import bracketing_windows
 from tracekit.analysis.windows.matching import covering_threads, threads_of
 from tracekit.analysis.windows.stack_windows import Inferred, bursts_from_stacks, windows_from_stacks
 from tracekit.analysis.windows.table_windows import (
@@ -43,9 +44,10 @@ _FROM_TABLES: dict[str, tuple[_Finder, str]] = {
 }
 _CORE_AI_ENTRY = "InferenceFunction."
 """The prediction frame of Core AI begins with it; windows from stacks are labelled by that frame."""
-_AUTO: tuple[tuple[str, _Finder], ...] = (
+_AUTO: tuple[tuple[str, _Finder | None], ...] = (
     ("runtimes", runtime_windows),
     ("foundation-models", foundation_model_windows),
+    ("signposts", None),  # those that bracket the predictions on stacks
     ("ane", ane_windows),
 )
 """The sources of "auto", in the order in which they are tried."""
@@ -69,11 +71,11 @@ def choose_windows(
 ) -> WindowSelection:
     """Return the windows to which samples and intervals are attributed.
 
-    "auto" takes Core ML's predictions and Core AI's inferences, else Foundation Models' requests, else ANE
-    intervals, each with the calls on stacks that none of them touches; else the calls on stacks; else the
-    whole run. ``signposts`` are
-    patterns that select signpost intervals instead. ``pids`` are the processes of the analysis;
-    ``ane_is_target`` is False where their stacks show that the Neural Engine's work is another process's.
+    "auto" takes Core ML's predictions and Core AI's inferences, else Foundation Models' requests, else
+    signposts that hold one prediction each, else ANE intervals, each with the calls on stacks that none of
+    them touches; else the calls on stacks; else the whole run. ``signposts`` are patterns that select
+    signpost intervals instead. ``pids`` are the processes of the analysis; ``ane_is_target`` is False where their
+    stacks show that the Neural Engine's work is another process's.
     Raises ``UsageError`` when the recording lacks the chosen source, and for windows that end before they
     start.
     """
@@ -105,7 +107,7 @@ def choose_windows(
         for source, find in _AUTO:
             if source == "ane" and not ane_is_target:
                 continue
-            windows = find(trace, pids)
+            windows = bracketing_windows(trace, labels, pids) if find is None else find(trace, pids)
             if windows:
                 return _with_calls(trace, labels, source, windows, inferred)
     at_work = bool(labels.is_ml.any()) or _measured_work(trace)
@@ -149,6 +151,10 @@ def _with_calls(
     windows = bind_threads(trace, labels, windows, inferred)
     untouched = _untouched(windows, inferred)
     diagnostics = [Diagnostic("info", "windows-from-stacks-too", len(untouched))] if untouched else []
+    if source == "signposts":
+        diagnostics.append(
+            Diagnostic("info", "windows-from-signposts", len(windows), {"name": windows[0].label})
+        )
     if source == "ane":
         diagnostics += _ane_diagnostics(trace, labels, [*windows, *untouched])
     return WindowSelection([*windows, *untouched], tuple(diagnostics))

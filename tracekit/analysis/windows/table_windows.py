@@ -66,12 +66,15 @@ def foundation_model_windows(trace: Trace, pids: frozenset[int]) -> list[Window]
 
 
 def _windows(rows: pd.DataFrame, labels: pd.Series[str], target: int) -> list[Window]:
-    channels, sources, models = (rows[name].astype("str").tolist() for name in ("channel", "source", "model"))
+    texts = (rows[name].astype("str").tolist() for name in ("channel", "source", "model", "copy"))
+    channels, sources, models, copies = texts
     starts, ends, pids = (rows[name].tolist() for name in ("start_ns", "end_ns", "pid"))
-    columns = zip(starts, ends, labels.tolist(), channels, sources, pids, models, strict=True)
+    columns = zip(starts, ends, labels.tolist(), channels, sources, pids, models, copies, strict=True)
     return [
-        Window(start, end, label or channel, source, Basis.MEASURED, -1, pid if pid >= 0 else target, model)
-        for start, end, label, channel, source, pid, model in columns
+        Window(
+            start, end, label or channel, source, Basis.MEASURED, -1, pid if pid >= 0 else target, model, copy
+        )
+        for start, end, label, channel, source, pid, model, copy in columns
         if end > start
     ]
 

@@ -87,6 +87,7 @@ def _core_ml(table: Table, target: int, findings: IssueCounter) -> pd.DataFrame:
         phase=phase,
         label=texts_of(table, "graph-event-label"),
         model=model,
+        copy=numbered,
         channel=event,
         pid=pids_or_target(table, target),
         depth=(inner | has_parent).astype(np.int16),

@@ -234,6 +234,11 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
         "Windows are the Neural Engine's intervals, from the first to the last of a prediction, without the"
         " host's work before and after. Choose the calls with --windows stacks."
     ),
+    "windows-from-signposts": lambda entry: (
+        f"Calls are the intervals of the app's signpost"
+        f" {clip(printable(entry.numbers['name']), _NAME_WIDTH)}: each holds one prediction on its thread's"
+        " stacks."
+    ),
     "windows-from-stacks-too": lambda entry: (
         f"{plural(entry.count, 'prediction call')} on stacks {_verb(entry.count, 'lie')} outside every"
         f" measured window and {'is a window' if entry.count == 1 else 'are windows'} as well,"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tracekit.analysis.engines.ownership import RUNTIMES
-from tracekit.analysis.findings.answer import Answer, EngineUse, ModelAnswer
+from tracekit.analysis.findings.answer import Answer, EngineUse, ModelAnswer, ProcessAnswer
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.schemas import CORE_AI, MPS_INTERVALS
 from tracekit.model.vocabulary import Basis, Engine
@@ -20,6 +20,7 @@ from tracekit.text import clip, format_duration, format_percent, plural, printab
 
 _LEAST_SHARE = 0.01
 _SHORT_NAME = 40
+_MOST_OTHERS = 3
 
 
 def headline(answer: Answer) -> str:
@@ -76,7 +77,30 @@ def _engines(answer: Answer) -> str:
         case "models":
             more = answer.model_count - len(answer.models)
             sentences = [_model(model) for model in _distinguished(answer.models)]
-            return " ".join([*sentences, f"And {plural(more, 'more model')}."] if more > 0 else sentences)
+            sentences += [f"And {plural(more, 'more model')}."] if more > 0 else []
+            return " ".join([*sentences, *_others(answer.others)])
+
+
+def _others(others: Sequence[ProcessAnswer]) -> list[str]:
+    """Return ``Other processes ran models in this time: mediaanalysisd (99), 12 calls on the CPU.``"""
+    if not others:
+        return []
+    listed = [_of_other(other) for other in others[:_MOST_OTHERS]]
+    more = len(others) - len(listed)
+    listed += [f"{more:,} more"] if more else []
+    subject = "Another process" if len(others) == 1 else "Other processes"
+    return [f"{subject} ran models in this time: {'; '.join(listed)}."]
+
+
+def _of_other(other: ProcessAnswer) -> str:
+    name = clip(printable(other.process), _SHORT_NAME)
+    process = f"{name} ({other.pid})" if name else f"process {other.pid}"
+    engines = " and ".join(
+        f"{engine_name(engine)}{'' if count == other.calls else f' in {count:,}'}"
+        for engine, count in other.engines
+    )
+    calls = f"{plural(other.calls, 'call')} seen on stacks"
+    return f"{process}, {calls}, with work for {engines}" if engines else f"{process}, {calls}"
 
 
 def _distinguished(models: Sequence[ModelAnswer]) -> list[ModelAnswer]:

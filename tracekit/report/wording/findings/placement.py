@@ -65,6 +65,21 @@ def _differs(finding: Finding) -> Sentences:
     return Sentences(title, f"{subject} {_ran(finding)}.", _doubt(finding))
 
 
+def _by_copy(finding: Finding) -> Sentences:
+    numbers = finding.numbers
+    engine = engine_name(numbers["engine"])
+    copies = numbers["copies"]
+    listed = ", ".join(
+        f"copy {number} ({clip(printable(name), _NAME_WIDTH)}) {'on' if served else 'not on'} {engine}"
+        f" ({plural(count, 'call')})"
+        for number, (name, served, count) in enumerate(copies, 1)
+    )
+    times = "twice" if len(copies) == 2 else f"{len(copies)} times"
+    title = f"{_model(finding)} is loaded {times}: {listed}."
+    subject = "The call without it" if numbers["without"] == 1 else _subject(finding, "calls without it")
+    return Sentences(title, f"{subject} {_ran(finding)}.", _doubt(finding))
+
+
 def _detail(finding: Finding) -> str:
     return " ".join(filter(None, (_doubt(finding), just_then(finding.numbers["coinciding"]))))
 
@@ -124,6 +139,7 @@ def _ran(finding: Finding) -> str:
 SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
     "alternates": _alternates,
     "came-back": _came_back,
+    "differs-by-copy": _by_copy,
     "differs-by-function": _differs,
     "fell-back": _fell_back,
     "moved-to-engine": _moved,

@@ -1,0 +1,134 @@
+"""Signposts that bracket predictions: intervals of the app that hold one prediction each.
+
+An app that marks its inference itself has the exact edges of each call. Which of its signposts do that
+follows from the stacks: on the thread of the signposts, every sample inside a prediction lies in one of the
+intervals, and no interval has two predictions, that is a sample outside of any between samples inside, or an
+interval of the Neural Engine's table whose label comes twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from tracekit.analysis.classification.sample_labels import SampleLabels
+from tracekit.analysis.engines.codes import rows_by
+from tracekit.analysis.windows.table_windows import signpost_intervals
+from tracekit.analysis.windows.window import Window, overlapping, sampling_period_ns
+from tracekit.model.columns import IntArray
+from tracekit.model.schemas import ANE_TABLES
+from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import Basis, Phase
+
+_FEWEST = 3
+"""So many intervals of a name are no coincidence."""
+_MOST_KINDS = 64
+_SLACK = 4
+"""The clocks of signposts and samples may differ by a quarter of a sampling period: a choice."""
+
+
+def bracketing_windows(trace: Trace, labels: SampleLabels, pids: frozenset[int]) -> list[Window]:
+    """Return the intervals of the signpost that brackets the predictions best, none where no signpost does.
+
+    Of several that do, nested in each other, it is the one with the shortest intervals.
+    """
+    rows = signpost_intervals(trace)
+    if pids:
+        rows = rows[rows["pid"].isin(pids).to_numpy(bool)]
+    if not len(rows) or not labels.in_call.any():
+        return []
+    samples = _Samples(trace, labels)
+    kinds = sorted(rows_by(rows, "subsystem", "category", "name"), key=lambda kind: -len(kind[1]))
+    found = [rows.iloc[members] for _, members in kinds[:_MOST_KINDS] if len(members) >= _FEWEST]
+    fitting = [kind for kind in found if samples.are_bracketed(kind) and not _repeats(trace, kind)]
+    if not fitting:
+        return []
+    return _windows(trace, min(fitting, key=lambda kind: int((kind["end_ns"] - kind["start_ns"]).sum())))
+
+
+class _Samples:
+    """The samples of each thread, by its number of the system."""
+
+    def __init__(self, trace: Trace, labels: SampleLabels) -> None:
+        tids = np.append(trace.threads["tid"].to_numpy(np.int64), -1)
+        tid = tids[trace.samples["thread_id"].to_numpy()]
+        order = np.argsort(tid, kind="stable")
+        self._tid, self._in_call = tid[order], labels.in_call[order]
+        self._times = trace.samples["time_ns"].to_numpy(np.int64)[order]
+        self._slack_ns = sampling_period_ns(trace) // _SLACK
+
+    def are_bracketed(self, kind: pd.DataFrame) -> bool:
+        """Return whether each interval has one prediction, and no prediction lies outside of all of them."""
+        inside = seen = 0
+        for (tid,), rows in rows_by(kind, "tid"):
+            first, last = np.searchsorted(self._tid, [int(tid), int(tid) + 1])
+            times, in_call = self._times[first:last], self._in_call[first:last]
+            starts, ends = (kind[name].to_numpy(np.int64)[rows] for name in ("start_ns", "end_ns"))
+            order = np.argsort(starts, kind="stable")
+            starts, ends = starts[order] - self._slack_ns, ends[order] + self._slack_ns
+            if overlapping(starts + self._slack_ns, ends - self._slack_ns).any():
+                return False
+            position = np.searchsorted(starts, times[in_call], "right") - 1
+            is_inside = (position >= 0) & (times[in_call] < ends[np.maximum(position, 0)])
+            if not is_inside.all():
+                return False
+            opens = np.append(True, ~in_call[:-1])[: len(in_call)] & in_call
+            opened = np.searchsorted(starts, times[opens], "right") - 1
+            if len(opened) and np.bincount(opened, minlength=1).max() > 1:
+                return False
+            inside += len(np.unique(position))
+            seen += len(rows)
+        return 2 * inside >= seen > 0
+
+
+def _repeats(trace: Trace, kind: pd.DataFrame) -> bool:
+    """Return whether an interval has two executions of one label: it is more than one prediction."""
+    starts, ends = _edges(kind)
+    order = np.argsort(starts, kind="stable")
+    rows = _executions(trace)
+    row_starts, row_ends = _edges(rows)
+    position = np.searchsorted(starts[order], row_starts, "right") - 1
+    is_inside = (position >= 0) & (row_ends <= ends[order][np.maximum(position, 0)])
+    pairs = pd.DataFrame(
+        {"call": position, "label": rows["label"].astype("str"), "start": row_starts, "end": row_ends}
+    )
+    pairs = pairs[is_inside].drop_duplicates()
+    return bool(pairs.duplicated(["call", "label"]).any())
+
+
+def _windows(trace: Trace, kind: pd.DataFrame) -> list[Window]:
+    threads = {tid: row for row, tid in reversed(list(enumerate(trace.threads["tid"].tolist())))}
+    model = _model(trace, kind)
+    columns = (kind[name].tolist() for name in ("start_ns", "end_ns", "name", "tid", "pid"))
+    return [
+        Window(start, end, str(name), "signpost", Basis.MEASURED, threads.get(tid, -1), pid, model)
+        for start, end, name, tid, pid in zip(*columns, strict=True)
+    ]
+
+
+def _model(trace: Trace, kind: pd.DataFrame) -> str:
+    """Return the only model that the Neural Engine's rows name in half of the intervals, else ""."""
+    starts, ends = _edges(kind)
+    order = np.argsort(starts, kind="stable")
+    rows = _executions(trace)
+    row_starts, row_ends = _edges(rows)
+    position = np.searchsorted(starts[order], row_starts, "right") - 1
+    is_inside = (position >= 0) & (row_ends <= ends[order][np.maximum(position, 0)])
+    pairs = pd.DataFrame({"call": position, "model": rows["model"].astype("str")})[
+        is_inside
+    ].drop_duplicates()
+    calls = pairs["model"].value_counts()
+    models: Sequence[str] = calls[2 * calls >= len(kind)].index.tolist()
+    return models[0] if len(models) == 1 else ""
+
+
+def _executions(trace: Trace) -> pd.DataFrame:
+    rows = trace.intervals
+    is_work = (rows["phase"] == Phase.EXECUTE) & rows["source"].isin(ANE_TABLES) & (rows["depth"] <= 0)
+    return rows[is_work.to_numpy(bool)]
+
+
+def _edges(rows: pd.DataFrame) -> tuple[IntArray, IntArray]:
+    return rows["start_ns"].to_numpy(np.int64), rows["end_ns"].to_numpy(np.int64)
