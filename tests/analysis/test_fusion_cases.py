@@ -188,7 +188,7 @@ def test_nothing_is_lost_without_a_window(samples: list[Sample], options: dict[s
 
 
 def test_a_selected_thread_has_no_window_of_an_unknown_thread() -> None:
-    samples: list[Sample] = [(1, "a", ANE), (9, "a", ANE)]
+    samples: list[Sample] = [(1, "a", ANE), (1, "b", ANE), (9, "a", ANE), (9, "b", ANE)]
     analysis = run([prediction(0, 100)], samples, thread="a")
     assert (len(analysis.window_rows), analysis.totals["samples"].sum()) == (0, 2)
 

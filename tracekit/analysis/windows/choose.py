@@ -74,8 +74,8 @@ def choose_windows(
     "auto" takes Core ML's predictions and Core AI's inferences, else Foundation Models' requests, else
     signposts that hold one prediction each, else ANE intervals, each with the calls on stacks that none of
     them touches; else the calls on stacks; else the whole run. ``signposts`` are patterns that select
-    signpost intervals instead. ``pids`` are the processes of the analysis; ``ane_is_target`` is False where their
-    stacks show that the Neural Engine's work is another process's.
+    signpost intervals instead. ``pids`` are the processes of the analysis; ``ane_is_target`` is False where
+    their stacks show that the Neural Engine's work is another process's.
     Raises ``UsageError`` when the recording lacks the chosen source, and for windows that end before they
     start.
     """
