@@ -45,7 +45,10 @@ def plain_windows(analysis: Analysis) -> list[dict[str, Any]]:
                 "engines": {str(engine.engine): _engine(engine, trace) for engine in totals},
                 "times": {name: _none(value) for name, value in times.items() if name != "window_id"},
                 "segments": [
-                    {name: segment[name] for name in ("engine", "start_ns", "end_ns", "busy_ns", "basis")}
+                    {
+                        name: segment[name]
+                        for name in ("engine", "start_ns", "end_ns", "busy_ns", "host_ns", "basis")
+                    }
                     for segment in _rows(analysis.segments, number)
                 ],
                 "submissions": _submissions(_rows(analysis.submissions, number)[0]),

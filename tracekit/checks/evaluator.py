@@ -26,6 +26,7 @@ from tracekit.comparison.bootstrap import estimate
 from tracekit.comparison.cautions import THERMAL
 from tracekit.comparison.observations import SUBMISSION_COUNTS, FloatArray, Observations, Quantity
 from tracekit.model.columns import BoolArray
+from tracekit.model.schemas import ANE_INTERVALS
 from tracekit.model.vocabulary import PHASES, SERVING, Basis, Engine, Phase
 from tracekit.text import plural
 
@@ -153,6 +154,8 @@ class MetricEvaluator:
         """
         quantity = self._observations.quantity(metric.quantity, metric.engine)
         count = int(rows.sum())
+        if (self._observations.source[rows] == ANE_INTERVALS).all():
+            return MetricValue("share", missing=_OWN_TIME, windows=count)
         served = quantity.values > 0
         unknown = rows & np.isnan(quantity.values)
         contested = rows & unknown & self._observations.contested_for(metric.quantity, metric.engine)
@@ -329,6 +332,9 @@ class MetricEvaluator:
         if not problem and not (rows & self._has_samples()).any():
             problem = "no host sample lies in these windows"
         return f"{unmeasured}, and {problem}" if problem else ""
+
+
+_OWN_TIME = "the windows are the Neural Engine's own intervals: calls that did not use it are not among them"
 
 
 def _join_notes(*notes: str) -> str:

@@ -163,7 +163,27 @@ class _Assignment:
             count, total = (
                 np.where(labels.is_worker, *pair) for pair in zip((count, total), claims, strict=True)
             )
-        return np.where(at_work & (count == 1), total, -1), at_work & (count > 1)
+        served = np.where(at_work & (count == 1), total, -1)
+        others = self._of_other_calls(served)
+        return np.where(others, -1, served), (at_work & (count > 1)) | others
+
+    def _of_other_calls(self, served: IntArray) -> BoolArray:
+        """Mark the samples that would join a call, and are of calls that no table reports.
+
+        A thread inside a prediction works for its own call: not for the call of another thread, and of a call
+        whose thread is not known, for it or for another one where several threads are inside predictions.
+        """
+        labels, threads = self._labels, len(self._process_of_thread) - 1
+        inside = (served >= 0) & labels.in_call & ~labels.is_worker
+        if not inside.any():
+            return inside
+        rows = np.flatnonzero(inside & (served >= threads))
+        callers = int(served.max()) + 1
+        first, last = np.full((2, callers), [[threads + 1], [-1]])
+        np.minimum.at(first, served[rows], self._thread[rows])
+        np.maximum.at(last, served[rows], self._thread[rows])
+        marked: BoolArray = (served >= 0) & np.append(last > first, False)[served]
+        return marked | (inside & (served < threads))
 
     def _inside_own_call(self, calls: pd.DataFrame) -> BoolArray:
         """Mark the samples that lie in a call of their own thread."""

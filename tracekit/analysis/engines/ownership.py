@@ -18,7 +18,7 @@ from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import is_engine, rows_by
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.model.columns import BoolArray, IntArray
-from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML
+from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML, GPU_TABLES
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, Engine
 
@@ -73,6 +73,7 @@ class Ownership:
         self.model[outermost] = self._names[outermost]
         self._has_process = (frame["pid"] >= 0).to_numpy(bool)
         rows = np.flatnonzero(is_ane)
+        self._match_gpu(models)
         if self.runtimes:
             self._match(rows, models, parts, bool(named[CORE_ML]))
             models |= set(self.model[rows]) - {""}
@@ -123,6 +124,15 @@ class Ownership:
             # Without any fit, a difference in naming is as likely, and no row is excluded.
             self.unmatched += int((~self._has_process[rest]).sum())
         self.other_process &= ~self._has_process
+
+    def _match_gpu(self, models: set[str]) -> None:
+        """Give rows of the GPU the model that their label begins with; most labels name none."""
+        rows = np.flatnonzero(self._frame["source"].isin(GPU_TABLES).to_numpy(bool))
+        if not models or not len(rows):
+            return
+        labels = self._frame["label"].iloc[rows]
+        owners = [owner_of(str(label), models) or "" for label in labels.cat.categories]
+        self.model[rows] = np.array([*owners, ""], object)[labels.cat.codes.to_numpy()]
 
     def _match_by_time(self, rows: IntArray, functions: Names | None) -> None:
         """Assign rows to the only Core AI model at work on their function (on any, without functions)."""

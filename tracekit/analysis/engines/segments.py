@@ -32,7 +32,8 @@ SEGMENTS = Columns(
         "start_ns": "int64",
         "end_ns": "int64",
         "engine": "category",
-        "busy_ns": "int64",  # without the holes between the segment's pieces
+        "busy_ns": "int64",  # without the holes between the segment's pieces; 0 where only the host was seen
+        "host_ns": "int64",  # the same, of threads at work for an accelerator that no table measured
         "basis": "category",
     }
 )
@@ -144,6 +145,9 @@ class Timeline:
         first = np.flatnonzero(np.append(True, changes)[: len(window)])
         engine, basis = np.divmod(code[first], len(BASES))
         some = bool(len(first))
+        amounts = np.add.reduceat(ends - starts, first) if some else ends
+        # Samples are of the host: they are the engine's own time on the CPU alone.
+        is_host = (basis != BASES.index(Basis.MEASURED)) & (engine != ENGINE_CODE[Engine.CPU])
         return SEGMENTS.check(
             pd.DataFrame(
                 {
@@ -151,7 +155,8 @@ class Timeline:
                     "start_ns": starts[first],
                     "end_ns": np.maximum.reduceat(ends, first) if some else ends,
                     "engine": categorical(engine, ENGINES),
-                    "busy_ns": np.add.reduceat(ends - starts, first) if some else ends,
+                    "busy_ns": np.where(is_host, 0, amounts),
+                    "host_ns": np.where(is_host, amounts, 0),
                     "basis": categorical(basis, BASES),
                 },
                 copy=False,

@@ -71,6 +71,7 @@ class _Part:
             rows[name].to_numpy(np.int64) for name in ("window_id", "start_ns", "end_ns", "busy_ns")
         )
         self._window = self._window - first
+        self._busy = self._busy + rows["host_ns"].to_numpy(np.int64)  # one of them is 0
         self._engine, self._basis = recoded(rows["engine"], ENGINES), recoded(rows["basis"], BASES)
 
     def columns(self, lead: IntArray) -> dict[str, IntArray | BoolArray]:

@@ -386,9 +386,9 @@ class _Assigner:
     def _second_users(self, pairs: _Pairs) -> BoolArray:
         """Mark the open rows of models that another process has as well.
 
-        It has if a row of the model's name lies between the model's calls, in none of them, and no stack of
-        the process shows a call that the tables lack; or if a stack of another process hands over work where
-        a row begins, and no stack of the row's call.
+        It has if a row of the model's name lies between the model's calls, wholly in none of them, and no
+        stack of the process shows a call that the tables lack; or if a stack of another process hands over
+        work where a row begins, and no stack of the row's call.
         """
         named = np.flatnonzero(self._is_open & ~self._is_nameless & (self._pool >= 0))
         doubted = np.zeros(self._count, bool)
@@ -405,7 +405,9 @@ class _Assigner:
         has_pair[pairs.row] = True
         pool = self._pool[named]
         between = (self._starts[named] >= first[pool]) & (self._ends[named] <= last[pool])
-        outside = named[between & ~has_pair[named] & ~self._crowded[named]]
+        is_inside = np.zeros(self._count, bool)
+        is_inside[pairs.row[pairs.is_contained]] = True
+        outside = named[between & ~is_inside[named] & ~self._crowded[named]]
         own = self._submitters.by_process(Engine.ANE, pid[self._pool[outside]], self._starts[outside])
         proven = np.zeros(pool_count, bool)
         proven[self._pool[outside[~own]]] = True

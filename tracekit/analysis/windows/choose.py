@@ -216,7 +216,7 @@ def bind_threads(
             part.part(_is_core_ai(part) == of_core_ai) if is_mixed else part for part in (bursts, calls)
         )
         chosen = [windows[row] for row in rows.tolist()]
-        threads[rows] = threads_of(chosen, own, runs, sampling_period_ns(trace))
+        threads[rows] = threads_of(trace, labels, chosen, own, runs)
     return _on_threads(windows, threads)
 
 

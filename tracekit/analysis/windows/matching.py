@@ -1,15 +1,18 @@
 """Matching of calls that tables report to the threads that made them, by their prediction frames.
 
 A synchronous call is on one thread, and the table's row lies around its samples: a thread enters the
-prediction as the row begins, and leaves it before the row ends. So a burst of such samples is of the row that
-it lies in and that began last before it; the row of another call at the same time began earlier, or ends too
-soon::
+prediction as the row begins, and no sample of it inside the row is outside of a prediction. A burst is a
+stretch of samples of one thread inside a prediction without a long hole::
 
     rows         ┌───A───┐      ┌────────B────────┐
                      ┌────────C────────┐
-    bursts t1    ▓▓▓▓▓▓▓▓         of A
-           t2        ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓     of C (it lies in neither A nor B)
-           t3                   ▓▓          of B (C began earlier)
+    bursts t1    ▓▓▓▓▓▓▓▓         begins with A
+           t2        ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓     begins with C
+           t3                   ▓▓          begins with B
+
+A row has a thread whose burst begins with it, or lies in no other row, if no burst of another thread, which
+no other row explains yet, reaches over the row's beginning: that thread may have entered the row's call
+without a sample between. What a round decides explains bursts in the next.
 """
 
 from __future__ import annotations
@@ -18,17 +21,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracekit.analysis.engines.codes import group_codes, positions_by
+from tracekit.analysis.classification.sample_labels import SampleLabels
+from tracekit.analysis.engines.codes import positions_by
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.windows.stack_windows import Inferred
-from tracekit.analysis.windows.window import Window, edges_of, overlapping
+from tracekit.analysis.windows.window import Window, edges_of, overlapping, sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.trace import Trace
 
-_ROUNDS = 3
+_ROUNDS = 8
 _SLACK = 4
 """The clocks of samples and rows may differ by a quarter of a period: a choice."""
-_MOST_AROUND = 8
-"""A burst is compared with so many rows that began before it: of more calls at once, its row is not known."""
+_BEGINS = 2
+"""In sampling periods: a thread that enters a prediction is sampled so soon, if it is before it waits."""
 
 
 def covering_threads(windows: Sequence[Window], runs: Inferred, period_ns: int) -> IntArray:
@@ -41,131 +46,158 @@ def covering_threads(windows: Sequence[Window], runs: Inferred, period_ns: int) 
     return _covering(calls, starts, ends, pids, period_ns)
 
 
-def threads_of(windows: Sequence[Window], bursts: Inferred, runs: Inferred, period_ns: int) -> IntArray:
+def threads_of(
+    trace: Trace, labels: SampleLabels, windows: Sequence[Window], bursts: Inferred, runs: Inferred
+) -> IntArray:
     """Return the thread of each window, -1 where it is not known.
 
-    A window that a burst reaches beyond, because no sample lies between two calls, has the burst's thread if
-    no other burst is around it; of windows that no other one overlaps, the thread whose ``runs`` cover most.
-    A thread is in one call at a time: of two that overlap, the one that begins with its burst has it.
+    Of windows that no other one overlaps, it is also the thread whose ``runs`` cover most.
     """
     starts, ends = edges_of(windows)
     pids = np.array([window.pid for window in windows], np.int64)
     thread = np.full(len(windows), -1, np.int64)
-    if not len(windows):
-        return thread
-    delay = np.zeros(len(windows), np.int64)
-    if len(bursts):
-        # A window that has its thread is no candidate for bursts of others, which then may have one left.
-        for _ in range(_ROUNDS):
-            window = _rows_of(bursts, starts, ends, pids, thread, period_ns)
-            thread, delay = _only_threads(window, bursts, len(windows), starts, period_ns)
-        rest = np.flatnonzero(thread < 0)
-        thread[rest] = _around(bursts, starts[rest], ends[rest], pids[rest], period_ns)
-        delay[rest] = 0
-        _part(thread, delay, starts, ends, period_ns)
+    if len(bursts) and len(windows):
+        matcher = _Matcher(trace, labels, bursts, starts, ends, pids)
+        thread = matcher.threads()
     calls = runs.part(runs.thread_id >= 0)
     rest = np.flatnonzero((thread < 0) & ~overlapping(starts, ends))
     if len(calls) and len(rest):
-        thread[rest] = _covering(calls, starts[rest], ends[rest], pids[rest], period_ns)
+        thread[rest] = _covering(calls, starts[rest], ends[rest], pids[rest], sampling_period_ns(trace))
     return thread
 
 
-def _part(thread: IntArray, delay: IntArray, starts: IntArray, ends: IntArray, period_ns: int) -> None:
-    """Take the thread from windows that overlap one of the same thread that begins nearer to its burst."""
-    for _ in range(_MOST_AROUND):
-        bound = np.flatnonzero(thread >= 0)
-        order = bound[np.lexsort((-ends[bound], starts[bound], thread[bound]))]
-        before, after = order[:-1], order[1:]
-        # A window inside another one is a part of it: they nest.
-        clash = (
-            (thread[before] == thread[after]) & (starts[after] < ends[before]) & (ends[after] > ends[before])
-        )
-        if not clash.any():
-            return
-        before, after = before[clash], after[clash]
-        lost = np.concatenate(
-            [
-                before[delay[before] + period_ns >= delay[after]],
-                after[delay[after] + period_ns >= delay[before]],
-            ]
-        )
-        thread[lost] = -1
+class _Matcher:
+    """Windows and bursts of one runtime, matched round by round."""
 
+    def __init__(
+        self,
+        trace: Trace,
+        labels: SampleLabels,
+        bursts: Inferred,
+        starts: IntArray,
+        ends: IntArray,
+        pids: IntArray,
+    ) -> None:
+        self._bursts, self._starts, self._ends, self._pids = bursts, starts, ends, pids
+        self._period = sampling_period_ns(trace)
+        self._slack = self._period // _SLACK
+        self._lasts = np.maximum(bursts.ends_ns - self._period, bursts.starts_ns)
+        self._by_start = np.argsort(starts, kind="stable")
+        self._thread = np.full(len(starts), -1, np.int64)
+        times, threads = (trace.samples[name].to_numpy(np.int64) for name in ("time_ns", "thread_id"))
+        outside = np.flatnonzero(~labels.in_call & (threads >= 0))
+        # Thread and sample as one number: a search finds a thread's samples in a stretch of time.
+        self._times, self._width = times, len(times) + 1
+        self._outside = np.sort(threads[outside] * self._width + outside)
 
-def _rows_of(
-    runs: Inferred, starts: IntArray, ends: IntArray, pids: IntArray, thread: IntArray, period_ns: int
-) -> IntArray:
-    """Return the row that each burst lies in and that began last before it; -1 for none, or where two did."""
-    order = np.lexsort((ends, starts))
-    ordered = starts[order]
-    slack_ns = period_ns // _SLACK
-    # A sample is a moment: the last one lies in the row, not the period that it stands for.
-    lasts = np.maximum(runs.ends_ns - period_ns, runs.starts_ns)
-    latest = np.searchsorted(ordered, runs.starts_ns + slack_ns, "right") - 1
-    best = np.full(len(runs), -1, np.int64)
-    distance, second = np.full((2, len(runs)), np.iinfo(np.int64).max // 2)
-    for step in range(_MOST_AROUND):
-        position = latest - step
+    def threads(self) -> IntArray:
+        """Return the thread of each window, -1 where it is not known."""
+        for _ in range(_ROUNDS):
+            window, thread = self._begun()
+            fits = self._is_free(window, thread) & ~self._is_reached(window, thread)
+            if not fits.any():
+                break
+            self._thread[window[fits]] = thread[fits]
+            self._part()
+        return self._thread
+
+    def _begun(self) -> tuple[IntArray, IntArray]:
+        """Return the open windows that bursts of one thread begin with, and that thread."""
+        open_rows = self._by_start[self._thread[self._by_start] < 0]
+        begins, of_thread, pid = self._bursts.starts_ns, self._bursts.thread_id, self._bursts.pid
+        first = np.searchsorted(self._starts[open_rows], begins - _BEGINS * self._period)
+        after = np.searchsorted(self._starts[open_rows], begins + self._slack, "right")
+        is_open = ~self._explained()
+        is_one = np.flatnonzero((after - first == 1) & is_open)
+        within = np.flatnonzero((after == first) & is_open & np.isin(of_thread, self._thread))
+        row, burst = self._only_around(open_rows, within)
+        window, burst = np.append(open_rows[first[is_one]], row), np.append(is_one, burst)
+        same = (self._pids[window] < 0) | (self._pids[window] == pid[burst])
+        window, thread = window[same], of_thread[burst[same]]
+        least, most = np.full((2, len(self._starts)), [[np.iinfo(np.int64).max], [-1]])
+        np.minimum.at(least, window, thread)
+        np.maximum.at(most, window, thread)
+        rows = np.flatnonzero(least == most)
+        return rows, most[rows]
+
+    def _only_around(self, rows: IntArray, bursts: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the bursts that lie in one of these windows only, and that window."""
+        moments = self._bursts.starts_ns[bursts]
+        total, count = np.zeros((2, len(bursts)), np.int64)
+        for sign, edges in ((1, self._starts[rows] - self._slack), (-1, self._ends[rows] + self._slack)):
+            order = np.argsort(edges, kind="stable")
+            passed = np.searchsorted(edges[order], moments, "right")
+            total += sign * np.append(0, np.cumsum(rows[order]))[passed]
+            count += sign * passed
+        is_only = np.flatnonzero(count == 1)
+        window = total[is_only]
+        fits = self._lasts[bursts[is_only]] < self._ends[window] + self._slack
+        return window[fits], bursts[is_only][fits]
+
+    def _explained(self) -> BoolArray:
+        """Mark the bursts that lie in windows of their own thread."""
+        return self._covered(self._bursts.starts_ns) & self._covered(self._lasts)
+
+    def _covered(self, moments: IntArray) -> BoolArray:
+        """Mark the bursts that are in a window of their thread at these moments."""
+        bound = np.flatnonzero(self._thread >= 0)
+        if not len(bound):
+            return np.zeros(len(moments), bool)
+        # Windows of one thread do not overlap: the last that began before the moment is the candidate.
+        order = bound[np.lexsort((self._starts[bound], self._thread[bound]))]
+        edges = np.unique(np.concatenate([self._starts[order], moments]))
+        width = len(edges) + 1
+        keys = self._thread[order] * width + np.searchsorted(edges, self._starts[order])
+        sought = self._bursts.thread_id * width + np.searchsorted(edges, moments + self._slack, "right") - 1
+        position = np.searchsorted(keys, sought, "right") - 1
         row = order[np.maximum(position, 0)]
-        fits = (position >= 0) & (ends[row] + slack_ns > lasts)
-        fits &= (thread[row] < 0) | (thread[row] == runs.thread_id)
-        fits &= (pids[row] < 0) | (runs.pid < 0) | (pids[row] == runs.pid)
-        # Where two rows begin together, the one that ends sooner after the run is nearer.
-        away = np.abs(runs.starts_ns - starts[row]) + np.maximum(ends[row] - runs.ends_ns, 0) // _MOST_AROUND
-        nearer = fits & (away < distance)
-        second = np.where(nearer, distance, np.where(fits, np.minimum(second, away), second))
-        best = np.where(nearer, row, best)
-        distance = np.where(nearer, away, distance)
-    is_clear = second - distance > period_ns
-    return np.where(is_clear, best, -1)
+        is_same = (position >= 0) & (self._thread[row] == self._bursts.thread_id)
+        covered: BoolArray = is_same & (moments < self._ends[row] + self._slack)
+        return covered
 
+    def _is_free(self, window: IntArray, thread: IntArray) -> BoolArray:
+        """Mark the pairs in which the thread is in no other place during the window."""
+        edges = (self._starts[window] + self._slack, self._ends[window] - self._slack)
+        first, last = (
+            np.searchsorted(self._outside, thread * self._width + np.searchsorted(self._times, edge))
+            for edge in edges
+        )
+        is_inside = last <= first
+        for number in np.unique(thread).tolist():
+            rows = np.flatnonzero(thread == number)
+            own = np.flatnonzero(self._thread == number)
+            busy = IntervalSet.of(self._starts[own], self._ends[own])
+            is_inside[rows] &= ~busy.touches(self._starts[window[rows]], self._ends[window[rows]])
+        return is_inside
 
-def _only_threads(
-    window: IntArray, runs: Inferred, count: int, starts: IntArray, period_ns: int
-) -> tuple[IntArray, IntArray]:
-    """Return the thread of the bursts of each row, and how long after the row its first one begins.
+    def _is_reached(self, window: IntArray, thread: IntArray) -> BoolArray:
+        """Mark the windows over whose beginning an unexplained burst of another thread reaches."""
+        start = self._starts[window]
+        reached = np.zeros(len(window), bool)
+        bursts = np.flatnonzero(~self._explained())
+        for members in _by_thread(self._bursts, bursts):
+            spans = IntervalSet.of(
+                self._bursts.starts_ns[members] + self._slack, self._lasts[members] - self._slack
+            )
+            number, pid = int(self._bursts.thread_id[members[0]]), int(self._bursts.pid[members[0]])
+            is_other = (thread != number) & _same(self._pids[window], pid)
+            reached |= is_other & spans.touches(start, start + 1)
+        return reached
 
-    Of several threads, it is the one whose burst began with the row.
-    """
-    thread, late = np.full(count, -1, np.int64), np.zeros(count, np.int64)
-    known = np.flatnonzero(window >= 0)
-    if not len(known):
-        return thread, late
-    row, of_thread = window[known], runs.thread_id[known]
-    pair = group_codes(row, of_thread)
-    distinct = np.unique(pair, return_index=True)[1]
-    threads_per_row = np.bincount(row[distinct], minlength=count)
-    is_only = threads_per_row[row] == 1
-    thread[row[is_only]] = of_thread[is_only]
-    delay = runs.starts_ns[known] - starts[row]
-    first, second = np.full((2, count), np.iinfo(np.int64).max // 2)
-    np.minimum.at(first, row, delay)
-    owner = np.full(count, -1, np.int64)
-    is_first = delay == first[row]
-    owner[row[is_first]] = of_thread[is_first]
-    is_other = of_thread != owner[row]
-    np.minimum.at(second, row[is_other], delay[is_other])
-    is_clear = (threads_per_row > 1) & (second - first > period_ns)
-    thread[is_clear] = owner[is_clear]
-    return thread, np.where(threads_per_row > 0, first, 0)
-
-
-def _around(runs: Inferred, starts: IntArray, ends: IntArray, pids: IntArray, period_ns: int) -> IntArray:
-    """Return the only thread with a burst around each window, -1 where there is none or several."""
-    thread, count = np.full(len(starts), -1, np.int64), np.zeros(len(starts), np.int64)
-    for members in _by_thread(runs):
-        first = np.searchsorted(runs.starts_ns[members], starts + period_ns, "right") - 1
-        run = members[np.maximum(first, 0)]
-        fits = (first >= 0) & (runs.ends_ns[run] + period_ns >= ends) & _same(pids, int(runs.pid[members[0]]))
-        thread[fits], count[fits] = int(runs.thread_id[members[0]]), count[fits] + 1
-    return np.where(count == 1, thread, -1)
+    def _part(self) -> None:
+        """Take the thread from windows of the same thread that overlap: it made one of them."""
+        bound = np.flatnonzero(self._thread >= 0)
+        order = bound[np.lexsort((self._starts[bound], self._thread[bound]))]
+        before, after = order[:-1], order[1:]
+        clash = (self._thread[before] == self._thread[after]) & (self._starts[after] < self._ends[before])
+        self._thread[before[clash]] = self._thread[after[clash]] = -1
 
 
 def _covering(runs: Inferred, starts: IntArray, ends: IntArray, pids: IntArray, period_ns: int) -> IntArray:
     """Return the thread whose runs cover half of each window, and a period more than any other's."""
     best, second = np.zeros((2, len(starts)), np.int64)
     owner = np.full(len(starts), -1, np.int64)
-    for members in _by_thread(runs):
+    for members in _by_thread(runs, np.arange(len(runs))):
         spans = IntervalSet.of(runs.starts_ns[members], runs.ends_ns[members])
         covered = spans.within(starts, ends) * _same(pids, int(runs.pid[members[0]]))
         better = covered > best
@@ -177,11 +209,11 @@ def _covering(runs: Inferred, starts: IntArray, ends: IntArray, pids: IntArray, 
     return np.where(is_certain, owner, -1)
 
 
-def _by_thread(runs: Inferred) -> list[IntArray]:
-    """Return the runs of each thread in order of time; a thread is of one process."""
-    codes = np.unique(runs.thread_id, return_inverse=True)[1]
-    order = np.argsort(runs.starts_ns, kind="stable")
-    return [order[members] for members in positions_by(codes[order], int(codes.max()) + 1)]
+def _by_thread(runs: Inferred, chosen: IntArray) -> list[IntArray]:
+    """Return some runs by thread, in order of time; a thread is of one process."""
+    order = chosen[np.argsort(runs.starts_ns[chosen], kind="stable")]
+    codes = np.unique(runs.thread_id[order], return_inverse=True)[1]
+    return [order[members] for members in positions_by(codes, int(codes.max(initial=-1)) + 1)]
 
 
 def _same(pids: IntArray, pid: int) -> BoolArray:

@@ -25,7 +25,7 @@ from tracekit.text import format_thread
 
 _BLOCK = 4_000
 """Windows whose text is in memory at once."""
-_SEGMENT_FIELDS = ("engine", "start_ns", "end_ns", "busy_ns", "basis")
+_SEGMENT_FIELDS = ("engine", "start_ns", "end_ns", "busy_ns", "host_ns", "basis")
 _SUBMISSION_FIELDS = ("segments", "covered_ns", "longest_ns", "gaps_ns", "longest_gap_ns")
 
 

@@ -175,7 +175,12 @@ def transition_texts(transitions: Transitions) -> Texts:
     joint = where(transitions.overlaps, " ∥ ", where(is_first[:-1], "", " → "))
     engine, busy = picked(transitions.engine, ENGINES), spelled(transitions.busy_ns, format_ms_or_us)
     basis = picked(transitions.basis, ["" if basis is Basis.MEASURED else f" ({basis})" for basis in BASES])
-    text = listed_by_row(joined(joint, engine, " ", busy, basis), edges, "")
+    # Samples are of the host, and of an engine on the CPU alone.
+    is_host = (transitions.basis != BASES.index(Basis.MEASURED)) & (
+        transitions.engine != ENGINES.index(Engine.CPU)
+    )
+    host = where(is_host, " host ", " ")
+    text = listed_by_row(joined(joint, engine, host, busy, basis), edges, "")
     more = transitions.counts - np.diff(edges)
     return joined(text, spelled(more, lambda count: f" → {count} more" if count else ""))
 
