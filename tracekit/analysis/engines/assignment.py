@@ -164,8 +164,8 @@ class _Assignment:
                 np.where(labels.is_worker, *pair) for pair in zip((count, total), claims, strict=True)
             )
         served = np.where(at_work & (count == 1), total, -1)
-        others = self._of_other_calls(served)
-        return np.where(others, -1, served), (at_work & (count > 1)) | others
+        unclaimed = self._of_other_calls(served)
+        return np.where(unclaimed, -1, served), (at_work & (count > 1)) | unclaimed
 
     def _of_other_calls(self, served: IntArray) -> BoolArray:
         """Mark the samples that would join a call, and are of calls that no table reports.

@@ -161,12 +161,12 @@ class Measured:
         pieces = self._cut(key, rows, windows)
         if not len(pieces) and not crowded.any():
             return np.zeros(count, np.int64)
-        own = self.of_calls(key)
-        contested = together([pieces, own]).totals(count) - own.totals(count)
+        owned = self.of_calls(key)
+        contested = together([pieces, owned]).totals(count) - owned.totals(count)
         starts, ends = self._window_edges
         several = IntervalSet.of(*(edges[crowded] for edges in self._edges))
         contested += np.where(self._is_call, several.within(starts, ends), 0)
-        most: IntArray = np.minimum(contested, ends - starts - own.totals(count))
+        most: IntArray = np.minimum(contested, ends - starts - owned.totals(count))
         return most
 
     @cached_property

@@ -141,8 +141,8 @@ def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
     placements = {
         (finding.model, finding.pid): finding for finding in findings if finding.kind in PLACEMENT_KINDS
     }
-    own, others = _by_process(calls)
-    listed = own[:MOST_MODELS]
+    of_target, of_processes = _by_process(calls)
+    listed = of_target[:MOST_MODELS]
     is_whole_run = calls.sources == ("run",)
     if is_whole_run:
         rows = np.arange(len(calls.starts))
@@ -151,7 +151,7 @@ def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
     return Answer(
         answer_kind(calls),
         tuple(_model(calls, model, placements.get((model.name, model.pid))) for model in listed),
-        len(own),
+        len(of_target),
         len(calls.starts),
         calls.trace.count_samples(),
         calls.trace.count_samples(labels.is_ml),
@@ -165,7 +165,7 @@ def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
         analysis.thread_work,
         analysis.power,
         _log_of(calls),
-        tuple(others),
+        tuple(of_processes),
     )
 
 
@@ -175,8 +175,8 @@ def _by_process(calls: Calls) -> tuple[Sequence[ModelCalls], list[ProcessAnswer]
     Where no model is its own, all are listed as if they were.
     """
     pids = selected_pids(calls.trace, calls.analysis.selection)
-    own = [model for model in calls.models if not pids or model.pid < 0 or model.pid in pids]
-    if not own or len(own) == len(calls.models):
+    of_target = [model for model in calls.models if not pids or model.pid < 0 or model.pid in pids]
+    if not of_target or len(of_target) == len(calls.models):
         return calls.models, []
     rows: dict[int, list[IntArray]] = {}
     for model in calls.models:
@@ -184,13 +184,13 @@ def _by_process(calls: Calls) -> tuple[Sequence[ModelCalls], list[ProcessAnswer]
             rows.setdefault(model.pid, []).append(model.rows)
     threads = calls.trace.threads
     names = dict(zip(threads["pid"].tolist(), threads["process"].tolist(), strict=True))
-    others = []
+    processes = []
     for pid, parts in rows.items():
         of_process = np.concatenate(parts)
         served = ((engine, int(calls.serves(engine)[of_process].sum())) for engine in SERVING)
         engines = tuple((engine, count) for engine, count in served if count)
-        others.append(ProcessAnswer(str(names.get(pid, "")), pid, len(of_process), engines))
-    return own, sorted(others, key=lambda other: (-other.calls, other.pid))
+        processes.append(ProcessAnswer(str(names.get(pid, "")), pid, len(of_process), engines))
+    return of_target, sorted(processes, key=lambda process: (-process.calls, process.pid))
 
 
 def _log_of(calls: Calls) -> LogAnswer | None:

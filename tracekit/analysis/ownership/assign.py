@@ -196,9 +196,9 @@ class _Assigner:
         # A row that names a model may be of a call that names none, if no call of its model is around it.
         has_pair = np.zeros(self._count, bool)
         has_pair[pairs.row] = True
-        rest = rows[~has_pair[rows] & ~self._crowded[rows] & ~self._is_nameless[rows]]
-        if self._no_model >= 0 and len(rest):
-            self._decide_nameless(self._candidates(rest, np.full(len(rest), self._no_model)))
+        unpaired = rows[~has_pair[rows] & ~self._crowded[rows] & ~self._is_nameless[rows]]
+        if self._no_model >= 0 and len(unpaired):
+            self._decide_nameless(self._candidates(unpaired, np.full(len(unpaired), self._no_model)))
         self._set(self._crowded, Owner.CONTESTED, Reason.SEVERAL_CALLS)
         owned, contested = (
             tuple(np.concatenate(part) for part in zip(*pairs, strict=True))
@@ -234,10 +234,10 @@ class _Assigner:
     def _candidates(self, rows: IntArray, pool: IntArray) -> _Pairs:
         """Return the calls whose time, process and pool fit these rows, without those that they touch."""
         starts, ends = self._starts[rows], self._ends[rows]
-        found = self._pools.pairs(pool, starts, ends)
-        self._crowded[rows[found.crowded]] = True
-        calls, call = self._calls, found.call
-        row = rows[found.row]
+        listed = self._pools.pairs(pool, starts, ends)
+        self._crowded[rows[listed.crowded]] = True
+        calls, call = self._calls, listed.call
+        row = rows[listed.row]
         row_pid, call_pid = self._pid[row], calls.pid[call]
         fits = (row_pid < 0) | (row_pid == call_pid)
         fits |= (call_pid < 0) & (np.isin(row_pid, sorted(self._pids)) | (not self._pids))
@@ -408,9 +408,11 @@ class _Assigner:
         is_inside = np.zeros(self._count, bool)
         is_inside[pairs.row[pairs.is_contained]] = True
         outside = named[between & ~is_inside[named] & ~self._crowded[named]]
-        own = self._submitters.by_process(Engine.ANE, pid[self._pool[outside]], self._starts[outside])
+        is_submitted = self._submitters.by_process(
+            Engine.ANE, pid[self._pool[outside]], self._starts[outside]
+        )
         proven = np.zeros(pool_count, bool)
-        proven[self._pool[outside[~own]]] = True
+        proven[self._pool[outside[~is_submitted]]] = True
         doubted[named] = proven[pool]
         foreign = self._submitted_elsewhere(named, pid[pool])
         doubted[named[foreign]] = True
@@ -418,13 +420,15 @@ class _Assigner:
 
     def _submitted_elsewhere(self, rows: IntArray, pid: IntArray) -> BoolArray:
         """Mark rows at whose start a stack of another process hands over work, unless to a row of its own."""
-        found = self._submitters.elsewhere(Engine.ANE, pid, self._starts[rows]) & (pid >= 0)
-        others = np.sort(self._starts[self._is_work & self._is_other])
-        if not len(others) or not found.any():
-            return found
+        is_elsewhere = self._submitters.elsewhere(Engine.ANE, pid, self._starts[rows]) & (pid >= 0)
+        other_starts = np.sort(self._starts[self._is_work & self._is_other])
+        if not len(other_starts) or not is_elsewhere.any():
+            return is_elsewhere
         near = self._submitters.near_ns
-        first, last = (np.searchsorted(others, self._starts[rows] + shift) for shift in (-near, near + 1))
-        alone: BoolArray = found & (last == first)
+        first, last = (
+            np.searchsorted(other_starts, self._starts[rows] + shift) for shift in (-near, near + 1)
+        )
+        alone: BoolArray = is_elsewhere & (last == first)
         return alone
 
     def _decide_doubted(self, pairs: _Pairs) -> None:
@@ -437,19 +441,19 @@ class _Assigner:
         count = pairs.per_row(shows, self._count)
         self._own(pairs, shows & (count == 1)[pairs.row], Reason.SUBMITTED)
         self._contest(pairs, shows & (count > 1)[pairs.row], Reason.SEVERAL_CALLS)
-        rest = pairs.part((count == 0)[pairs.row])
-        pid = self._calls.pid[rest.call]
-        is_foreign = self._submitted_elsewhere(rest.row, pid)
-        foreign = rest.per_row(is_foreign, self._count) > 0
-        self._contest(rest, ~foreign[rest.row], Reason.SECOND_USER)
+        unseen = pairs.part((count == 0)[pairs.row])
+        pid = self._calls.pid[unseen.call]
+        is_foreign = self._submitted_elsewhere(unseen.row, pid)
+        foreign = unseen.per_row(is_foreign, self._count) > 0
+        self._contest(unseen, ~foreign[unseen.row], Reason.SECOND_USER)
         rows = np.flatnonzero(foreign)
         self._set(rows, Owner.OTHER, Reason.SUBMITTED)
         if self._no_model >= 0 and len(rows):
             # The other process may have a call on stacks.
-            others = self._candidates(rows, np.full(len(rows), self._no_model))
-            near = self._near(others)
-            count = others.per_row(near, self._count)
-            self._own(others, near & (count == 1)[others.row], Reason.SUBMITTED)
+            nameless = self._candidates(rows, np.full(len(rows), self._no_model))
+            near = self._near(nameless)
+            count = nameless.per_row(near, self._count)
+            self._own(nameless, near & (count == 1)[nameless.row], Reason.SUBMITTED)
 
     def _decide_nameless(self, pairs: _Pairs) -> None:
         """Give rows that name a model to calls that name none.
@@ -475,5 +479,5 @@ class _Assigner:
 
 def _position(values: npt.NDArray[np.object_], value: str) -> int:
     """Return the position of a value among distinct ones, -2 where it is not there."""
-    found = np.flatnonzero(values == value)
-    return int(found[0]) if len(found) else -2
+    positions = np.flatnonzero(values == value)
+    return int(positions[0]) if len(positions) else -2

@@ -25,7 +25,7 @@ class Spans(Protocol):
     def pieces(self, starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Return the intervals cut to the windows, as (row of the window, start, end), window by window."""
 
-    def __and__(self, other: IntervalSet) -> IntervalSet:
+    def __and__(self, times: IntervalSet) -> IntervalSet:
         """Return the time of the intervals that others cover as well."""
 
 
@@ -119,7 +119,7 @@ class SelectedSpans:
         row = np.repeat(np.arange(len(self.first)), self.last - self.first)
         return row, self.spans.starts[positions], self.spans.ends[positions]
 
-    def __and__(self, other: IntervalSet) -> IntervalSet:
+    def __and__(self, times: IntervalSet) -> IntervalSet:
         """Return the time of these windows that others cover as well."""
         positions = positions_of(self.first, self.last)
-        return IntervalSet.of(self.spans.starts[positions], self.spans.ends[positions]) & other
+        return IntervalSet.of(self.spans.starts[positions], self.spans.ends[positions]) & times

@@ -57,11 +57,11 @@ class CallPools:
                 for edges in (starts, ends)
             )
             self._layers.append((call[members], *keys))
-        rest = np.flatnonzero(layer < 0)
-        self._rest = {
+        beyond = np.flatnonzero(layer < 0)
+        self._beyond = {
             number: IntervalSet.of(starts[call[members]], ends[call[members]])
-            for number in np.unique(pool[rest]).tolist()
-            if len(members := rest[pool[rest] == number])
+            for number in np.unique(pool[beyond]).tolist()
+            if len(members := beyond[pool[beyond] == number])
         }
 
     def pairs(self, pool: IntArray, starts: IntArray, ends: IntArray) -> Pairs:
@@ -81,7 +81,7 @@ class CallPools:
             last = np.where(is_crowded, first, last)
             rows.append(np.repeat(np.arange(len(pool)), last - first))
             calls.append(call[positions_of(first, last)])
-        for number, spans in self._rest.items():
+        for number, spans in self._beyond.items():
             of_pool = np.flatnonzero(pool == number)
             crowded[of_pool] |= spans.touches(starts[of_pool], ends[of_pool])
         row, candidate = np.concatenate(rows), np.concatenate(calls)

@@ -39,9 +39,9 @@ class Submitters:
     def beside(self, engine: Engine) -> IntArray:
         """Return how many samples of inference on other engines each call has."""
         total = np.zeros(len(self._members.first), np.int64)
-        for other in SERVING:
-            if other is not engine:
-                total += self.of_engine(other)
+        for beside in SERVING:
+            if beside is not engine:
+                total += self.of_engine(beside)
         return total
 
     def near(self, engine: Engine, call: IntArray, moments: IntArray) -> BoolArray:
@@ -53,8 +53,8 @@ class Submitters:
             self._before[engine] = np.append(0, np.cumsum(marked))
         first, last = (self._position(call, moments + shift) for shift in (-self.near_ns, self.near_ns + 1))
         before = self._before[engine]
-        found: BoolArray = before[last] > before[first]
-        return found
+        is_near: BoolArray = before[last] > before[first]
+        return is_near
 
     def elsewhere(self, engine: Engine, pid: IntArray, moments: IntArray) -> BoolArray:
         """Mark the pairs of a process and a moment near which another process' sample is of the engine."""

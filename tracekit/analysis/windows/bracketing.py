@@ -41,8 +41,8 @@ def bracketing_windows(trace: Trace, labels: SampleLabels, pids: frozenset[int])
         return []
     samples = _Samples(trace, labels)
     kinds = sorted(rows_by(rows, "subsystem", "category", "name"), key=lambda kind: -len(kind[1]))
-    found = [rows.iloc[members] for _, members in kinds[:_MOST_KINDS] if len(members) >= _FEWEST]
-    fitting = [kind for kind in found if samples.are_bracketed(kind) and not _repeats(trace, kind)]
+    frequent = [rows.iloc[members] for _, members in kinds[:_MOST_KINDS] if len(members) >= _FEWEST]
+    fitting = [kind for kind in frequent if samples.are_bracketed(kind) and not _repeats(trace, kind)]
     if not fitting:
         return []
     return _windows(trace, min(fitting, key=lambda kind: int((kind["end_ns"] - kind["start_ns"]).sum())))

@@ -212,11 +212,11 @@ def bind_threads(
     is_mixed = bool(is_core_ai.any()) and not is_core_ai.all()
     for of_core_ai in (True, False) if is_mixed else (bool(is_core_ai.any()),):
         rows = np.flatnonzero(is_core_ai == of_core_ai)
-        own, runs = (
+        of_runtime, runs = (
             part.part(_is_core_ai(part) == of_core_ai) if is_mixed else part for part in (bursts, calls)
         )
         chosen = [windows[row] for row in rows.tolist()]
-        threads[rows] = threads_of(trace, labels, chosen, own, runs)
+        threads[rows] = threads_of(trace, labels, chosen, of_runtime, runs)
     return _on_threads(windows, threads)
 
 

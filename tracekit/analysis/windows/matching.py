@@ -60,9 +60,11 @@ def threads_of(
         matcher = _Matcher(trace, labels, bursts, starts, ends, pids)
         thread = matcher.threads()
     calls = runs.part(runs.thread_id >= 0)
-    rest = np.flatnonzero((thread < 0) & ~overlapping(starts, ends))
-    if len(calls) and len(rest):
-        thread[rest] = _covering(calls, starts[rest], ends[rest], pids[rest], sampling_period_ns(trace))
+    unbound = np.flatnonzero((thread < 0) & ~overlapping(starts, ends))
+    if len(calls) and len(unbound):
+        thread[unbound] = _covering(
+            calls, starts[unbound], ends[unbound], pids[unbound], sampling_period_ns(trace)
+        )
     return thread
 
 
@@ -165,8 +167,8 @@ class _Matcher:
         is_inside = last <= first
         for number in np.unique(thread).tolist():
             rows = np.flatnonzero(thread == number)
-            own = np.flatnonzero(self._thread == number)
-            busy = IntervalSet.of(self._starts[own], self._ends[own])
+            bound = np.flatnonzero(self._thread == number)
+            busy = IntervalSet.of(self._starts[bound], self._ends[bound])
             is_inside[rows] &= ~busy.touches(self._starts[window[rows]], self._ends[window[rows]])
         return is_inside
 

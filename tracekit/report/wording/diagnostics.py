@@ -100,13 +100,13 @@ def _holes_bridged(diagnostic: Diagnostic) -> str:
 
 def _contested(diagnostic: Diagnostic) -> str:
     numbers = diagnostic.numbers
-    one = diagnostic.count == 1
+    is_single = diagnostic.count == 1
     return (
         f"{plural(diagnostic.count, 'hardware interval')} ({format_ms(numbers['busy_ns'], 1)})"
-        f" {'fits' if one else 'fit'} several owners, and nothing in the recording decides between them."
-        f" {'It counts' if one else 'They count'} in no call; the shares of"
+        f" {'fits' if is_single else 'fit'} several owners, and nothing here decides between them."
+        f" {'It counts' if is_single else 'They count'} in no call; the shares of"
         f" {plural(numbers['calls'], 'call')} are ranges, with and without"
-        f" {'it' if one else 'them'}."
+        f" {'it' if is_single else 'them'}."
     )
 
 

@@ -81,25 +81,25 @@ def _engines(answer: Answer) -> str:
             return " ".join([*sentences, *_others(answer.others)])
 
 
-def _others(others: Sequence[ProcessAnswer]) -> list[str]:
+def _others(processes: Sequence[ProcessAnswer]) -> list[str]:
     """Return ``Other processes ran models in this time: mediaanalysisd (99), 12 calls on the CPU.``"""
-    if not others:
+    if not processes:
         return []
-    listed = [_of_other(other) for other in others[:_MOST_OTHERS]]
-    more = len(others) - len(listed)
+    listed = [_of_other(process) for process in processes[:_MOST_OTHERS]]
+    more = len(processes) - len(listed)
     listed += [f"{more:,} more"] if more else []
-    subject = "Another process" if len(others) == 1 else "Other processes"
+    subject = "Another process" if len(processes) == 1 else "Other processes"
     return [f"{subject} ran models in this time: {'; '.join(listed)}."]
 
 
-def _of_other(other: ProcessAnswer) -> str:
-    name = clip(printable(other.process), _SHORT_NAME)
-    process = f"{name} ({other.pid})" if name else f"process {other.pid}"
+def _of_other(answer: ProcessAnswer) -> str:
+    name = clip(printable(answer.process), _SHORT_NAME)
+    process = f"{name} ({answer.pid})" if name else f"process {answer.pid}"
     engines = " and ".join(
-        f"{engine_name(engine)}{'' if count == other.calls else f' in {count:,}'}"
-        for engine, count in other.engines
+        f"{engine_name(engine)}{'' if count == answer.calls else f' in {count:,}'}"
+        for engine, count in answer.engines
     )
-    calls = f"{plural(other.calls, 'call')} seen on stacks"
+    calls = f"{plural(answer.calls, 'call')} seen on stacks"
     return f"{process}, {calls}, with work for {engines}" if engines else f"{process}, {calls}"
 
 
