@@ -159,7 +159,7 @@ def ane_intervals_macos26() -> Files:
     main.on(app.NO_STACK)
     recording.finish()
     recording.shows("compiled-in-run", "SpeechEncoder")
-    recording.shows("cold-first-call", "SpeechEncoder", first_call=0)
+    recording.shows("came-back", "SpeechEncoder", first_call=7)
     recording.shows("partly-on-engine", "SpeechEncoder", first_call=0)
 
     table, model = "ane-hw-intervals-internal", "SpeechEncoder"

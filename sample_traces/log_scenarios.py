@@ -19,7 +19,7 @@ from evidence_logs import (
     unknown_line,
     withheld_line,
 )
-from predictions import PREDICTION, TRANSCRIBER, e5_begin, e5_end, e5_on_ane, encode, user_interface
+from predictions import TRANSCRIBER, e5_begin, e5_end, e5_on_ane, encode, user_interface
 from recording import Recording
 from recording_files import files
 
@@ -58,8 +58,9 @@ def failing_requests_macos27() -> Files:
         caller.off(10)
     user_interface(main, caller, [app.UI_LAYOUT, app.UI_MODEL])
     recording.finish()
-    # Calls that fail have no row in the engine's table: only their stacks show them, without a model's name.
-    recording.shows("requests-failed", PREDICTION, first_call=3)
+    # Calls that fail have no row in the engine's table: the app's signposts show them.
+    recording.shows("requests-failed", "SpeechEncoder", first_call=3)
+    recording.shows("engine-contention", "SpeechEncoder")
     recording.shows("operators-refused")
 
     table, calls = "ane-hw-intervals", recording.inferences

@@ -268,10 +268,9 @@ def test_a_window_gets_the_thread_whose_calls_it_holds() -> None:
     assert owners([*calls("a", 10, 20), *calls("b", 10, 20)], row) == ["no thread"]
     assert owners([*calls("a", 10, 20), *calls("b", 11, 20)], row) == ["no thread"]
     assert owners([*calls("a", 10, 20), *calls("b", 12, 20)], row) == ["a"]
-    # It begins with the row, or covers half of it.
-    assert owners(calls("a", 10, 14), row) == ["a"]
-    assert owners(calls("a", 14, 18), row) == ["no thread"]
-    assert owners(calls("a", 14, 19), row) == ["a"]
+    assert owners(calls("a", 10, 14), row) == ["no thread"]
+    assert owners(calls("a", 10, 15), row) == ["a"]
+    assert owners([(10, "a", BNNS), (18, "a", BNNS), (21, "a", UI)], row) == ["a"]
     assert owners([(12, "a", UI)], row) == ["no thread"]
 
 

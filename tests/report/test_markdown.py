@@ -175,7 +175,9 @@ def test_names_change_nothing_of_the_documents_shape(word: str) -> None:
     lines = [line for line in text.splitlines() if line and not line.startswith("    ")]
     for line in lines:
         line_text = re.sub(r"^### |^\*\*|\*\*$|</?details>|</?summary>|`[\w-]+`|^- ", "", line)
-        line_text = re.sub(r"^(Error|Warning|Note): \*\*(.*?)(\*\*|$)", r"\2", line_text)  # a finding's title
+        line_text = re.sub(
+            r"^(Error|Warning|Note|Limit): \*\*(.*?)(\*\*|$)", r"\2", line_text
+        )  # a finding's title
         line_text = re.sub(r"^( +- .*?[^\\])(`+).+\2$", r"\1", line_text)  # and its command
         assert formats(re.sub(r"(?<!\\)\|", "", line_text) if line.startswith("| ") else line_text) == [], (
             line
