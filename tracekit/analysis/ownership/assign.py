@@ -337,7 +337,8 @@ class _Assigner:
         apart = np.ones(self._count, bool)
         for engine in SERVING:
             rows = np.flatnonzero(self._is_work & (self._engine == ENGINE_CODE[engine]))
-            starts = np.unique(self._starts[rows])
+            starts = np.sort(self._starts[rows])
+            starts = starts[np.append(True, starts[1:] > starts[:-1])[: len(starts)]]
             is_far = np.diff(starts) > 2 * self._submitters.near_ns
             far = np.append(True, is_far) & np.append(is_far, True) if len(starts) else is_far
             apart[rows] = far[np.searchsorted(starts, self._starts[rows])]

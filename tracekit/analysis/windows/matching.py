@@ -22,7 +22,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import positions_by
+from tracekit.analysis.engines.codes import grouped, positions_by
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.windows.stack_windows import Inferred
 from tracekit.analysis.windows.window import Window, edges_of, overlapping, sampling_period_ns
@@ -85,6 +85,12 @@ class _Matcher:
         self._slack = self._period // _SLACK
         self._lasts = np.maximum(bursts.ends_ns - self._period, bursts.starts_ns)
         self._by_start = np.argsort(starts, kind="stable")
+        self._rank = np.empty(len(starts), np.int64)
+        self._rank[self._by_start] = np.arange(len(starts))
+        self._before = tuple(
+            np.searchsorted(starts[self._by_start], moments + self._slack, "right")
+            for moments in (bursts.starts_ns, self._lasts)
+        )
         self._thread = np.full(len(starts), -1, np.int64)
         times, threads = (trace.samples[name].to_numpy(np.int64) for name in ("time_ns", "thread_id"))
         outside = np.flatnonzero(~labels.in_call & (threads >= 0))
@@ -95,21 +101,23 @@ class _Matcher:
     def threads(self) -> IntArray:
         """Return the thread of each window, -1 where it is not known."""
         for _ in range(_ROUNDS):
-            window, thread = self._begun()
-            fits = self._is_free(window, thread) & ~self._is_reached(window, thread)
+            is_open = ~self._explained()
+            window, thread = self._begun(is_open)
+            fits = self._is_free(window, thread)
+            window, thread = window[fits], thread[fits]
+            fits = ~self._is_reached(window, thread, np.flatnonzero(is_open))
             if not fits.any():
                 break
             self._thread[window[fits]] = thread[fits]
             self._part()
         return self._thread
 
-    def _begun(self) -> tuple[IntArray, IntArray]:
-        """Return the open windows that bursts of one thread begin with, and that thread."""
+    def _begun(self, is_open: BoolArray) -> tuple[IntArray, IntArray]:
+        """Return the open windows that unexplained bursts of one thread begin with, and that thread."""
         open_rows = self._by_start[self._thread[self._by_start] < 0]
         begins, of_thread, pid = self._bursts.starts_ns, self._bursts.thread_id, self._bursts.pid
         first = np.searchsorted(self._starts[open_rows], begins - _BEGINS * self._period)
         after = np.searchsorted(self._starts[open_rows], begins + self._slack, "right")
-        is_open = ~self._explained()
         is_one = np.flatnonzero((after - first == 1) & is_open)
         within = np.flatnonzero((after == first) & is_open & np.isin(of_thread, self._thread))
         row, burst = self._only_around(open_rows, within)
@@ -138,21 +146,21 @@ class _Matcher:
 
     def _explained(self) -> BoolArray:
         """Mark the bursts that lie in windows of their own thread."""
-        return self._covered(self._bursts.starts_ns) & self._covered(self._lasts)
+        return self._covered(self._bursts.starts_ns, self._before[0]) & self._covered(
+            self._lasts, self._before[1]
+        )
 
-    def _covered(self, moments: IntArray) -> BoolArray:
-        """Mark the bursts that are in a window of their thread at these moments."""
-        bound = np.flatnonzero(self._thread >= 0)
+    def _covered(self, moments: IntArray, before: IntArray) -> BoolArray:
+        """Mark the bursts that are in a window of their thread; so many windows begin before each moment."""
+        # Windows of one thread do not overlap: the last that began before the moment is the candidate.
+        bound = self._by_start[self._thread[self._by_start] >= 0]
         if not len(bound):
             return np.zeros(len(moments), bool)
-        # Windows of one thread do not overlap: the last that began before the moment is the candidate.
-        order = bound[np.lexsort((self._starts[bound], self._thread[bound]))]
-        edges = np.unique(np.concatenate([self._starts[order], moments]))
-        width = len(edges) + 1
-        keys = self._thread[order] * width + np.searchsorted(edges, self._starts[order])
-        sought = self._bursts.thread_id * width + np.searchsorted(edges, moments + self._slack, "right") - 1
-        position = np.searchsorted(keys, sought, "right") - 1
-        row = order[np.maximum(position, 0)]
+        width = len(self._starts) + 1
+        keys = self._thread[bound] * width + self._rank[bound]
+        order = np.argsort(keys, kind="stable")
+        position = np.searchsorted(keys[order], self._bursts.thread_id * width + before) - 1
+        row = bound[order[np.maximum(position, 0)]]
         is_same = (position >= 0) & (self._thread[row] == self._bursts.thread_id)
         covered: BoolArray = is_same & (moments < self._ends[row] + self._slack)
         return covered
@@ -165,18 +173,17 @@ class _Matcher:
             for edge in edges
         )
         is_inside = last <= first
-        for number in np.unique(thread).tolist():
+        for number in grouped(thread)[0].tolist():
             rows = np.flatnonzero(thread == number)
             bound = np.flatnonzero(self._thread == number)
             busy = IntervalSet.of(self._starts[bound], self._ends[bound])
             is_inside[rows] &= ~busy.touches(self._starts[window[rows]], self._ends[window[rows]])
         return is_inside
 
-    def _is_reached(self, window: IntArray, thread: IntArray) -> BoolArray:
-        """Mark the windows over whose beginning an unexplained burst of another thread reaches."""
+    def _is_reached(self, window: IntArray, thread: IntArray, bursts: IntArray) -> BoolArray:
+        """Mark the windows over whose beginning one of these bursts reaches, of another thread."""
         start = self._starts[window]
         reached = np.zeros(len(window), bool)
-        bursts = np.flatnonzero(~self._explained())
         for members in _by_thread(self._bursts, bursts):
             spans = IntervalSet.of(
                 self._bursts.starts_ns[members] + self._slack, self._lasts[members] - self._slack
@@ -214,7 +221,7 @@ def _covering(runs: Inferred, starts: IntArray, ends: IntArray, pids: IntArray, 
 def _by_thread(runs: Inferred, chosen: IntArray) -> list[IntArray]:
     """Return some runs by thread, in order of time; a thread is of one process."""
     order = chosen[np.argsort(runs.starts_ns[chosen], kind="stable")]
-    codes = np.unique(runs.thread_id[order], return_inverse=True)[1]
+    codes = grouped(runs.thread_id[order].astype(np.int64))[1]
     return [order[members] for members in positions_by(codes, int(codes.max(initial=-1)) + 1)]
 
 
