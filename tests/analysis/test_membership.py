@@ -135,7 +135,21 @@ def listed(case: Case) -> tuple[set[tuple[int, int]], int]:
         claimants.setdefault(sample, set()).add(("thread", owner) if owner >= 0 else ("window", window))
     ambiguous = {sample for sample, callers in claimants.items() if len(callers) > 1}
     own = {(window, sample) for window, sample in inside if is_own(window, sample)}
+    served = {sample: next(iter(callers)) for sample, callers in claimants.items() if len(callers) == 1}
+    ambiguous |= of_other_calls(served, labels, threads)
     return own | {pair for pair in joined if pair[1] not in ambiguous}, len(ambiguous)
+
+
+def of_other_calls(served: dict[int, tuple[str, int]], labels: SampleLabels, threads: list[int]) -> set[int]:
+    """The samples inside predictions of other threads, and all that join a call of one of several threads."""
+    predicting = [sample for sample in served if labels.in_call[sample] and not labels.is_worker[sample]]
+    callers: dict[tuple[str, int], set[int]] = {}
+    for sample in predicting:
+        callers.setdefault(served[sample], set()).add(threads[sample])
+    unclear = {caller for caller, own in callers.items() if caller[0] == "window" and len(own) > 1}
+    return {sample for sample in predicting if served[sample][0] == "thread"} | {
+        sample for sample, caller in served.items() if caller in unclear
+    }
 
 
 @given(CASES)

@@ -83,20 +83,17 @@ class Measured:
         self.assignment = assign(self._frame, self.owner, calls, pids, self._all_pids, submitters)
         self._is_call = np.zeros(len(windows), bool)
         self._is_call[calls.window] = True
-        self._model, self._pid = self._owners(calls)
+        self._model = self._models(calls)
         self._unions: dict[tuple[Key, tuple[_Lane, ...]], IntervalSet] = {}
         self._of_calls: dict[Key, CallSpans] = {}
 
-    def _owners(self, calls: Calls) -> tuple[npt.NDArray[Any], IntArray]:
-        """Return the model and the process of each interval: those of its call where it has one."""
-        model, pid = self.owner.model.copy(), self._frame["pid"].to_numpy(np.int64).copy()
+    def _models(self, calls: Calls) -> npt.NDArray[Any]:
+        """Return the model of each interval: its label's, else that of the call that owns it."""
+        model = self.owner.model.copy()
         rows, windows = self.assignment.owned_row, self.assignment.owned_call
-        position = np.searchsorted(calls.window, windows)
         nameless = model[rows] == ""
-        model[rows[nameless]] = calls.model[position[nameless]]
-        unknown = pid[rows] < 0
-        pid[rows[unknown]] = calls.pid[position[unknown]]
-        return model, pid
+        model[rows[nameless]] = calls.model[np.searchsorted(calls.window, windows[nameless])]
+        return model
 
     def of_windows(self, key: Key, windows: IntArray) -> Iterator[tuple[IntArray, Spans]]:
         """Yield some windows, and when that engine was in that phase for them.
@@ -328,7 +325,7 @@ class Measured:
         """The intervals of the target and of processes that name themselves, by key, process and model."""
         # What may be another process's is in no lane: ``contested_ns`` has it.
         counted = ~self._is_other_ane & ~self.assignment.has_reason(*_MAY_BE_OTHERS)
-        frame = self._frame.assign(owner_model=self._model, pid=self._pid)[counted]
+        frame = self._frame.assign(owner_model=self._model)[counted]
         starts, ends = (frame[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
         lanes: dict[Key, dict[int, dict[str, IntervalSet]]] = {}
         for (engine, phase, pid, model), rows in rows_by(frame, "engine", "phase", "pid", "owner_model"):
