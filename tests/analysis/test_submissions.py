@@ -59,8 +59,8 @@ def test_submissions_of_an_inference() -> None:
 
 
 def test_a_submission_is_of_the_call_that_it_is_work_of() -> None:
-    analysis = analysis_of(prediction(10, 20), prediction(20, 30), op(9, 12), op(17, 21), op(29, 31.5))
-    assert counted(analysis, "submissions", "covered_ns") == [(2, 5 * MS), (1, MS)]
+    analysis = analysis_of(prediction(10, 20), prediction(20, 30), op(9, 12), op(17, 21), op(28, 31))
+    assert counted(analysis, "submissions", "covered_ns") == [(2, 5 * MS), (1, 2 * MS)]
 
 
 def test_a_call_has_no_number_where_a_submission_is_contested() -> None:
@@ -192,7 +192,7 @@ def test_windows_side_by_side_share_out_the_submissions(
     assert sorted(owners.owned_row.tolist()) == np.flatnonzero(owners.is_owner(Owner.CALL)).tolist()
     assert int(frame["submissions"].sum()) <= len(set(rows)) + 1
     lengths = (analysis.window_rows["end_ns"] - analysis.window_rows["start_ns"]).to_numpy(np.int64)
-    assert (frame["covered_ns"].to_numpy(np.int64) <= lengths).all()
+    assert (frame["covered_ns"].fillna(0).to_numpy(np.int64) <= lengths).all()
     assert (frame["longest_gap_ns"] <= frame["gaps_ns"]).all()
     assert (frame["segments"] <= frame["submissions"]).all()
 

@@ -267,7 +267,8 @@ def test_a_window_gets_the_thread_whose_calls_it_holds() -> None:
     # Two that cover it alike, or none that covers half of it.
     assert owners([*calls("a", 10, 20), *calls("b", 10, 20)], row) == ["no thread"]
     assert owners([*calls("a", 10, 20), *calls("b", 11, 20)], row) == ["no thread"]
-    assert owners([*calls("a", 10, 20), *calls("b", 12, 20)], row) == ["a"]
+    assert owners([*calls("a", 10, 20), *calls("b", 12, 20)], row) == ["no thread"]
+    assert owners([*calls("a", 10, 20), *calls("b", 13, 20)], row) == ["a"]
     assert owners(calls("a", 10, 14), row) == ["no thread"]
     assert owners(calls("a", 10, 15), row) == ["a"]
     assert owners([(10, "a", BNNS), (18, "a", BNNS), (21, "a", UI)], row) == ["a"]

@@ -206,8 +206,14 @@ class MetricEvaluator:
         quantity = self._observations.quantity(metric.quantity, metric.engine)
         count = int(rows.sum())
         problem = quantity.problem(rows)
+        contested = 0
+        if metric.quantity in ("busy", "busy share") and not quantity.missing:
+            contested = int((rows & self._observations.contested(metric.engine)).sum())
         if not problem and metric.kind == "time" and quantity.unit != "ns":
             problem = f"samples are weighted in {quantity.unit}, not in time"
+        if problem and contested:
+            note = _contested(contested)
+            return MetricValue(metric.kind, 0.0, quantity.most, "", count, note=note, is_contested=True)
         if problem:
             return MetricValue(metric.kind, missing=problem, windows=count)
         low, high = _range(quantity, rows, metric)
@@ -223,10 +229,8 @@ class MetricEvaluator:
             self._worst(worst, float(quantity.values[worst])),
         )
         result = self._with_sample_interval(result, quantity, rows, metric)
-        if metric.quantity in ("busy", "busy share"):
-            contested = int((rows & self._observations.contested(metric.engine)).sum())
-            if contested:
-                return replace(result, note=_contested(contested), is_contested=True)
+        if contested:
+            return replace(result, note=_contested(contested), is_contested=True)
         if unknown := count - len(with_value):
             verb = "does" if unknown == 1 else "do"
             return replace(result, note=f"{plural(unknown, 'window')} {verb} not show it")

@@ -387,7 +387,7 @@ class _Assigner:
     def _second_users(self, pairs: _Pairs) -> BoolArray:
         """Mark the open rows of models that another process has as well.
 
-        It has if a row of the model's name lies between the model's calls, wholly in none of them, and no
+        It has if a row of the model's name lies between the model's calls, mostly in none of them, and no
         stack of the process shows a call that the tables lack; or if a stack of another process hands over
         work where a row begins, and no stack of the row's call.
         """
@@ -406,9 +406,16 @@ class _Assigner:
         has_pair[pairs.row] = True
         pool = self._pool[named]
         between = (self._starts[named] >= first[pool]) & (self._ends[named] <= last[pool])
-        is_inside = np.zeros(self._count, bool)
-        is_inside[pairs.row[pairs.is_contained]] = True
-        outside = named[between & ~is_inside[named] & ~self._crowded[named]]
+        shared = pairs.per_row(pairs.shared, self._count)
+        length = self._ends - self._starts
+        is_outside = (2 * shared < length) & ~self._crowded
+        # Where most rows reach far beyond their calls, the clocks of the two tables may be the reason.
+        inside, beyond = (
+            np.bincount(pool[marked[named]], minlength=pool_count)
+            for marked in (2 * shared >= length, is_outside & has_pair)
+        )
+        is_odd = is_outside & (~has_pair | np.append(beyond <= inside, False)[self._pool])
+        outside = named[between & is_odd[named]]
         is_submitted = self._submitters.by_process(
             Engine.ANE, pid[self._pool[outside]], self._starts[outside]
         )

@@ -51,7 +51,8 @@ def threads_of(
 ) -> IntArray:
     """Return the thread of each window, -1 where it is not known.
 
-    Of windows that no other one overlaps, it is also the thread whose ``runs`` cover most.
+    Of windows that no other one overlaps, it is also the thread whose ``runs`` cover half, if no other
+    thread is inside a prediction there.
     """
     starts, ends = edges_of(windows)
     pids = np.array([window.pid for window in windows], np.int64)
@@ -60,12 +61,22 @@ def threads_of(
         matcher = _Matcher(trace, labels, bursts, starts, ends, pids)
         thread = matcher.threads()
     calls = runs.part(runs.thread_id >= 0)
-    unbound = np.flatnonzero((thread < 0) & ~overlapping(starts, ends))
+    is_clear = ~overlapping(starts, ends) & (_threads_inside(bursts, starts, ends, pids) < 2)
+    unbound = np.flatnonzero((thread < 0) & is_clear)
     if len(calls) and len(unbound):
         thread[unbound] = _covering(
             calls, starts[unbound], ends[unbound], pids[unbound], sampling_period_ns(trace)
         )
     return thread
+
+
+def _threads_inside(bursts: Inferred, starts: IntArray, ends: IntArray, pids: IntArray) -> IntArray:
+    """Return how many threads have a burst in each window."""
+    count = np.zeros(len(starts), np.int64)
+    for members in _by_thread(bursts, np.arange(len(bursts))):
+        spans = IntervalSet.of(bursts.starts_ns[members], bursts.ends_ns[members])
+        count += spans.touches(starts, ends) & _same(pids, int(bursts.pid[members[0]]))
+    return count
 
 
 class _Matcher:

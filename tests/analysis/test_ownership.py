@@ -1,0 +1,155 @@
+"""Each interval of an engine's table has one owner: a call, the process, another process, or none for certain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from evidence_support import Interval, ane, core_ml, gpu, prediction, with_evidence
+from trace_support import ANE, BNNS, MS, UI, Sample, trace_of
+
+from tracekit.analysis import Analysis, analyze
+from tracekit.analysis.ownership.owners import OWNERS, REASONS, Owner, Reason
+from tracekit.checks.check import check
+
+QUIET: list[Sample] = [(0, "a", UI), (400, "a", UI)]
+NET, OTHER = "Net_main__Op0_AneInference", "Photos_main__Op0_AneInference"
+
+
+def analysis_of(*rows: Interval, samples: list[Sample] | None = None) -> Analysis:
+    return analyze(with_evidence(trace_of(samples or QUIET), rows))
+
+
+def verdicts(analysis: Analysis) -> list[str]:
+    return list(analysis.verdicts.names)
+
+
+def owners(analysis: Analysis) -> list[tuple[Owner, Reason]]:
+    """The owner of each row of the Neural Engine, in order of time, and the evidence."""
+    measured = analysis.measured
+    rows = np.flatnonzero((measured._frame["engine"] == "ANE").to_numpy(bool))
+    assignment = measured.assignment
+    return [(OWNERS[assignment.owner[row]], REASONS[assignment.reason[row]]) for row in rows.tolist()]
+
+
+def busy_ms(analysis: Analysis) -> list[float]:
+    return [int(busy) / MS for busy in analysis.verdicts.works[0].busy_ns]
+
+
+def contested_ms(analysis: Analysis) -> list[float]:
+    return [int(contested) / MS for contested in analysis.times["contested_ns"]]
+
+
+def outcome(analysis: Analysis, requirement: str) -> str:
+    return check(analysis, [requirement])[0].outcome
+
+
+def test_a_row_that_reaches_into_the_next_call_is_of_the_call_that_it_lies_in() -> None:
+    analysis = analysis_of(prediction(10, 30), ane(12, 30.3), prediction(30.2, 50.2), core_ml(31, 49, "CPU"))
+    assert verdicts(analysis) == ["ANE", "CPU"]
+    assert busy_ms(analysis) == [18, 0]
+    assert outcome(analysis, "ANE used share == 100% in Net") == "failed"
+
+
+def test_a_row_that_ends_long_after_its_call_is_not_of_a_later_one() -> None:
+    analysis = analysis_of(prediction(10, 30), ane(12, 51), prediction(50, 70), core_ml(51, 69, "CPU"))
+    assert verdicts(analysis) == ["ANE", "CPU"]
+
+
+@pytest.mark.parametrize(
+    ("row", "owner"),
+    [
+        (ane(12, 18), (Owner.CALL, Reason.CONTAINED)),
+        (ane(8, 16), (Owner.CALL, Reason.MOST)),
+        (ane(29.5, 60), (Owner.PROCESS, Reason.OUTSIDE)),
+        (ane(40, 50), (Owner.PROCESS, Reason.OUTSIDE)),
+        (ane(12, 18, OTHER), (Owner.OTHER, Reason.LABEL)),
+        (ane(12, 18, pid=99), (Owner.OTHER, Reason.NAMED_PROCESS)),
+    ],
+)
+def test_the_owner_of_a_row_and_its_evidence(row: Interval, owner: tuple[Owner, Reason]) -> None:
+    assert owner in owners(analysis_of(prediction(10, 30), row, ane(24, 26)))
+
+
+def test_rows_between_the_calls_show_a_second_user_of_the_models_name() -> None:
+    calls = [prediction(start, start + 20) for start in (10, 70, 130)]
+    on_cpu = [core_ml(start + 1, start + 19, "CPU") for start in (10, 70, 130)]
+    rows = [ane(start, start + 6) for start in (13, 40, 73, 100, 133)]
+    analysis = analysis_of(*calls, *on_cpu, *rows)
+    assert verdicts(analysis) == ["CPU"] * 3
+    assert contested_ms(analysis) == [6, 6, 6]
+    assert {entry.code for entry in analysis.diagnostics} >= {"model-name-shared", "intervals-contested"}
+    assert outcome(analysis, "ANE used share == 100% in Net") == "open"
+    assert outcome(analysis, "CPU share == 100% in Net") == "open"
+    assert not any(finding.kind == "fell-back" for finding in analysis.findings)
+
+
+def test_a_call_that_shows_the_engine_owns_its_rows_beside_a_second_user() -> None:
+    calls = [prediction(start, start + 20) for start in (10, 70, 130)]
+    samples: list[Sample] = [(0, "a", UI), *((start, "a", ANE) for start in (10, 11, 12, 70, 71, 130, 131))]
+    analysis = analysis_of(*calls, *(ane(start, start + 6) for start in (13, 40, 73, 133)), samples=samples)
+    assert verdicts(analysis) == ["ANE"] * 3
+    assert contested_ms(analysis) == [0, 0, 0]
+
+
+def test_a_call_on_stacks_owns_no_row_of_a_model_that_has_calls() -> None:
+    samples: list[Sample] = [(0, "a", UI), (0, "b", UI)]
+    samples += [(time, "b", BNNS) for start in (10, 110, 210) for time in range(start, start + 40)]
+    samples += [(time, "b", UI) for time in (51, 151, 251)]
+    samples += [(time, "a", ANE) for start in (20, 120, 220) for time in (start, start + 1)]
+    rows = [
+        row for start in (20, 120, 220) for row in (prediction(start, start + 20), ane(start + 1, start + 19))
+    ]
+    analysis = analysis_of(*rows, samples=samples)
+    by_model = dict(zip(analysis.window_rows["model"], verdicts(analysis), strict=True))
+    assert by_model["Net"] == "ANE"
+    assert by_model.get("", "CPU") == "CPU"
+
+
+def test_a_row_in_two_calls_counts_in_neither_and_makes_shares_a_range() -> None:
+    analysis = analysis_of(prediction(10, 30), prediction(20, 40), ane(12, 16), ane(22, 28))
+    assert busy_ms(analysis) == [4, 0]
+    assert contested_ms(analysis) == [6, 6]
+    assert verdicts(analysis) == ["ANE", "UNKNOWN"]
+    assert outcome(analysis, "ANE used share == 100% in Net") == "open"
+    assert outcome(analysis, "max ANE busy <= 5ms") == "open"
+    assert "for another owner" in analysis.headline
+
+
+def test_rows_of_calls_at_once_that_lie_in_one_call_each_are_counted_once() -> None:
+    analysis = analysis_of(prediction(0, 20), prediction(5, 25), ane(1, 11), ane(11, 24))
+    assert busy_ms(analysis) == [10, 13]
+    assert contested_ms(analysis) == [0, 0]
+
+
+def test_a_row_over_all_calls_is_of_none() -> None:
+    calls = [prediction(start, start + 5) for start in range(10, 110, 10)]
+    analysis = analysis_of(*calls, ane(0, 200))
+    assert set(verdicts(analysis)) == {"UNKNOWN"}
+    assert contested_ms(analysis) == [5] * 10
+
+
+def test_ten_thousand_calls_at_one_moment_contest_a_row() -> None:
+    analysis = analysis_of(*[prediction(10, 20)] * 10_000, ane(12, 18))
+    assert set(verdicts(analysis)) == {"UNKNOWN"}
+    assert set(contested_ms(analysis)) == {6}
+
+
+def test_rows_without_a_length_and_without_a_label_are_no_evidence() -> None:
+    analysis = analysis_of(prediction(10, 30), ane(12, 12), ane(19, 15), prediction(40, 60), ane(41, 50, ""))
+    assert busy_ms(analysis)[0] == 0
+
+
+def test_every_row_of_work_has_one_owner() -> None:
+    analysis = analysis_of(
+        prediction(10, 30),
+        prediction(20, 40),
+        ane(12, 16),
+        ane(22, 28),
+        ane(60, 70),
+        ane(25, 26, OTHER),
+        gpu(11, 13),
+    )
+    assignment = analysis.measured.assignment
+    by_owner = [int(assignment.is_owner(owner).sum()) for owner in Owner]
+    assert by_owner == [2, 1, 1, 1]
+    assert sum(by_owner) == int((assignment.owner >= 0).sum())
