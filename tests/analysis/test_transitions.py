@@ -93,6 +93,8 @@ def test_a_waiting_thread_stands_for_its_engine_where_no_table_measured_it() -> 
 def test_samples_of_an_engine_without_a_waiting_thread() -> None:
     samples: list[Sample] = [(11, "a", ANE), (12, "a", ANE_WAIT), (13, "a", BNNS), (14, "a", UI)]
     assert order(samples, []) == [("ANE", 2, "sampled"), ("CPU", 1, "sampled")]
+    rows = analyze(trace_of(samples), windows=[manual(10, 40)]).segments
+    assert rows[["busy_ns", "host_ns"]].to_numpy().tolist() == [[0, 2 * MS], [MS, 0]]
 
 
 def test_no_engine_no_segment() -> None:

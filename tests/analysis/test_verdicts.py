@@ -23,7 +23,7 @@ from tracekit.model.trace import WeightUnit
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, SERVING, Basis, Engine, Phase
 from tracekit.report.wording.verdicts import transition_texts
 
-Segment: TypeAlias = tuple[int, int, str, int, str]
+Segment: TypeAlias = tuple[int, int, str, int, int, str]
 MS = 1_000_000
 EXECUTE = Phase.EXECUTE
 TABLES = {Engine.ANE: "ane-hw-intervals", Engine.GPU: "metal-gpu-intervals"}
@@ -37,7 +37,9 @@ def share(engine: Engine, phase: Phase | None, samples: int = 0, busy: float | N
 
 
 def segment(engine: Engine, start: float, length: float, basis: Basis = Basis.MEASURED) -> Segment:
-    return round(start * MS), round((start + length) * MS), str(engine), round(length * MS), str(basis)
+    is_host = basis is not Basis.MEASURED and engine is not Engine.CPU
+    busy_ns, host_ns = (round(length * MS) * part for part in (not is_host, is_host))
+    return round(start * MS), round((start + length) * MS), str(engine), busy_ns, host_ns, str(basis)
 
 
 def segments_of(*windows: list[Segment]) -> Segments:
@@ -200,7 +202,7 @@ def test_transitions_in_words() -> None:
     again = [(start + 100 * MS, end + 100 * MS, *other_values) for start, end, *other_values in few]
     segments = segments_of(few, [], [*few, *again])
     first, none, last = texts_of(transitions_of(segments, 0, 3, np.full(3, -1)))
-    assert first == "ANE 2.0 ms → CPU 2.1 ms (sampled) → ANE 18.0 ms → GPU 50.0 µs (inferred)"
+    assert first == "ANE 2.0 ms → CPU 2.1 ms (sampled) → ANE 18.0 ms → GPU host 50.0 µs (inferred)"
     assert none == ""
     assert last.endswith("→ ANE 2.0 ms → CPU 2.1 ms (sampled) → 2 more")
     assert texts_of(transitions_of(segments, 2, 3, np.full(1, -1))) == [last]

@@ -51,7 +51,7 @@ def test_the_json_has_what_each_issue_affects() -> None:
         "part": "verdicts",
         "engine": None,
         "windows": [3, 7, 8],
-        "models": None,
+        "models": ["SpeechEncoder"],
     }
     assert issues["ane-requests-of-others"] == {
         "part": "busy",
@@ -90,13 +90,13 @@ def test_what_a_finding_quotes_is_not_repeated() -> None:
 
 def test_a_limit_stands_at_its_number_and_below_its_table() -> None:
     lines = analysis_of("failing-requests-macos27").to_text().splitlines()
-    failed = [line.split()[0] for line in lines if "UNKNOWN [3]" in line]
-    assert failed == ["3*", "7", "8"]
-    assert any(line.split()[:5] == ["ANE", "110.3", "ms", "[5][6]", "34"] for line in lines)
+    failed = [line.split()[0] for line in lines if "UNKNOWN [2]" in line]
+    assert failed == ["3", "7", "8"]
+    assert any(line.split()[:5] == ["ANE", "110.3", "ms", "[4][5]", "34"] for line in lines)
     note = next(
         index
         for index, line in enumerate(lines)
-        if line.startswith("  [3] error: see the finding requests-failed")
+        if line.startswith("  [2] error: see the finding requests-failed")
     )
     engines = next(index for index, line in enumerate(lines) if line.startswith("Engines"))
     assert note < engines
@@ -147,19 +147,19 @@ def test_the_pages_show_each_limit_once_with_its_mark() -> None:
     text = without_markup("".join(shown.values()))
     for issue in analysis.issues:
         assert text.count(pooled(issue.message)) == 1, issue.code
-    assert "UNKNOWN [3]" in without_markup(shown["windows"])
-    assert "[3] error 3 of 10 requests" in without_markup(shown["windows"])
-    assert "110 ms [5][6]" in without_markup(shown["engines"])
+    assert "UNKNOWN [2]" in without_markup(shown["windows"])
+    assert "[2] error 3 of 10 requests" in without_markup(shown["windows"])
+    assert "110 ms [4][5]" in without_markup(shown["engines"])
     marks = view_of(analysis).header["windows"]["marks"]  # of the page's own table
-    assert marks["verdict"] == {"head": " [4]", "rows": {"3": " [3]", "7": " [3]", "8": " [3]"}}
-    assert marks["busy ANE"]["head"] == " [5][6]"
+    assert marks["verdict"] == {"head": " [3]", "rows": {"3": " [2]", "7": " [2]", "8": " [2]"}}
+    assert marks["busy ANE"]["head"] == " [4][5]"
 
 
 def test_the_ticket_and_the_notebook_mark_their_tables() -> None:
     analysis = analysis_of("concurrent-models-ios27")
     ticket = analysis.to_markdown()
     assert r"| ANE | 185.27 ms \[1\] |" in ticket
-    assert ticket.index(r"- \[1\] warning: 4 of 18") < ticket.index(r"verdicts \[2\]")
+    assert ticket.index(r"185.27 ms \[1\]") < ticket.index(r"- \[1\] warning: 4 of 18")
     notebook = without_markup(unescape(analysis._repr_html_()))
-    assert "ANE busy [2][3]" in notebook
-    assert notebook.index("[3] warning 14 calls overlap") < notebook.index("Limits of this recording")
+    assert "ANE busy [2]" in notebook
+    assert notebook.index("ANE busy [2]") < notebook.index("[2] warning 4 of 18")

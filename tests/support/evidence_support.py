@@ -253,9 +253,9 @@ def times(analysis: Analysis, window: int = 0) -> dict[str, float | str]:
 
 
 def segments(analysis: Analysis, window: int = 0) -> list[tuple[str, float, str]]:
-    """(engine, busy in ms, basis) of one window, in order."""
-    rows = analysis.segments[analysis.segments["window_id"] == window]
-    return [(str(row["engine"]), row["busy_ns"] / MS, str(row["basis"])) for row in rows.to_dict("records")]
+    """(engine, busy in ms, or the host's time for it, basis) of one window, in order."""
+    rows = analysis.segments[analysis.segments["window_id"] == window].to_dict("records")
+    return [(str(row["engine"]), (row["busy_ns"] + row["host_ns"]) / MS, str(row["basis"])) for row in rows]
 
 
 def edges(analysis: Analysis) -> list[tuple[float, float]]:

@@ -252,8 +252,7 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
         f"{_are(entry.count, 'window')} left out, because the calling thread is not known."
     ),
     "worker-samples-shared": lambda entry: (
-        f"{plural(entry.count, 'sample')} on worker threads {_verb(entry.count, 'overlap')} several calls"
-        f" and could belong to any of them. {'It is' if entry.count == 1 else 'They are'} excluded"
-        " from every call."
+        f"{plural(entry.count, 'sample')} of ML work on other threads could belong to several calls, or to"
+        f" calls that no table reports. {'It is' if entry.count == 1 else 'They are'} excluded from every call."
     ),
 }
