@@ -253,6 +253,7 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
     ),
     "worker-samples-shared": lambda entry: (
         f"{plural(entry.count, 'sample')} of ML work on other threads could belong to several calls, or to"
-        f" calls that no table reports. {'It is' if entry.count == 1 else 'They are'} excluded from every call."
+        f" calls that no table reports. {'It is' if entry.count == 1 else 'They are'} excluded from every"
+        " call."
     ),
 }
