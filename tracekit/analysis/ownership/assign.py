@@ -415,7 +415,7 @@ class _Assigner:
             for marked in (2 * shared >= length, is_outside & has_pair)
         )
         is_odd = is_outside & (~has_pair | np.append(beyond <= inside, False)[self._pool])
-        outside = named[between & is_odd[named]]
+        outside = named[is_odd[named] & (between | self._comes_twice(named, is_odd[named] & ~between))]
         is_submitted = self._submitters.by_process(
             Engine.ANE, pid[self._pool[outside]], self._starts[outside]
         )
@@ -425,6 +425,28 @@ class _Assigner:
         foreign = self._submitted_elsewhere(named, pid[pool])
         doubted[named[foreign]] = True
         return doubted
+
+    def _lies_outside(self, pairs: _Pairs) -> BoolArray:
+        """Mark the models of labels with a row in no call, if all rows of others lie in calls."""
+        is_inside = pairs.per_row(pairs.is_contained, self._count) > 0
+        rows = np.flatnonzero(self._is_open & ~self._is_nameless)
+        count = len(self._models) + 1
+        inside, every = (
+            np.bincount(self._model[chosen], minlength=count) for chosen in (rows[is_inside[rows]], rows)
+        )
+        is_always = (every > 0) & (inside == every)
+        marked: BoolArray = (inside < every) & bool(is_always.any() and not self._has_runtime)
+        return marked
+
+    def _comes_twice(self, rows: IntArray, marked: BoolArray) -> BoolArray:
+        """Mark rows before the first call or after the last whose label comes twice there.
+
+        The recording cuts one call at each end, and a call has one row of a label.
+        """
+        label = self._label[rows]
+        counts = np.bincount(label[marked & (label >= 0)], minlength=int(label.max(initial=0)) + 1)
+        twice: BoolArray = marked & (label >= 0) & (np.append(counts, 0)[label] > 1)
+        return twice
 
     def _submitted_elsewhere(self, rows: IntArray, pid: IntArray) -> BoolArray:
         """Mark rows at whose start a stack of another process hands over work, unless to a row of its own."""
@@ -467,7 +489,8 @@ class _Assigner:
         """Give rows that name a model to calls that name none.
 
         Where other calls are of the row's model, it lies outside of them: only a stack shows that it is of
-        this one. The same holds for a label that no stack supports, beside labels that some do.
+        this one. The same holds for a label that no stack supports, beside labels that some do, and for one
+        whose rows lie outside of calls, beside labels whose rows all lie in calls.
         """
         is_open = self._is_open[pairs.row]
         near = self._near(pairs)
@@ -475,6 +498,7 @@ class _Assigner:
         supported[self._model[pairs.row[near & is_open]]] = True
         is_elsewhere = self._pool[pairs.row] >= 0
         is_odd = ~supported[self._model[pairs.row]] & (supported.any() and not self._has_runtime)
+        is_odd |= self._lies_outside(pairs)[self._model[pairs.row]]
         needs_stack = is_open & (is_elsewhere | is_odd)
         open_pairs = pairs.part(needs_stack)
         near = near[needs_stack]
