@@ -49,7 +49,7 @@ def test_the_text_fits_a_terminal() -> None:
     text = run(FALLBACK, ANE).stdout
     assert max(len(line) for line in text.splitlines()) <= 115
     assert "! different devices: Synthetic iPhone in BASE, Synthetic Mac in NEW [different-device]" in text
-    assert "not measurable, windows come from coreml-os-signpost in BASE and from ane-hw-intervals" in text
+    assert "not measurable, windows come from coreml-os-signpost in BASE and from signpost in NEW" in text
     assert "SpeechEncoder, from coreml-os-signpost: only in BASE, 12 windows" in text
 
 

@@ -108,7 +108,9 @@ class Calls:
             for rows in positions_by(group, int(group.max(initial=-1)) + 1)
             if source[first := int(rows[0])] != "run"
         ]
-        if len(groups) == 1 and not groups[0].is_named:
+        # A signpost that was not asked for names the app's own step, and no model.
+        is_marked = self.sources == ("signpost",) and not self.analysis.selection.signposts
+        if len(groups) == 1 and not groups[0].model and (is_marked or not groups[0].is_named):
             groups = [replace(groups[0], name="", is_named=True)]
         return tuple(
             sorted(groups, key=lambda calls: (-int(self.lengths[calls.rows].sum()), calls.name, calls.pid))
