@@ -116,9 +116,8 @@ def _ran(finding: Finding) -> str:
     if numbers["host_work_ns"]:
         # Host samples inside an encoder are host time.
         each = " in each" if numbers["verdict_calls"] > 1 else ""
-        parts.append(
-            f"the app's threads spent {format_duration(numbers['host_work_ns'])}{each} encoding (sampled)"
-        )
+        spent = format_duration(numbers["host_work_ns"])
+        parts.append(f"the app's threads spent {spent} encoding{each} (sampled)")
     before, after = numbers["before_ns"], numbers["after_ns"]
     if before and after:
         lengths = f"{format_duration(after)} against {format_duration(before)}"
