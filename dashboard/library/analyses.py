@@ -19,7 +19,8 @@ from dashboard.library import packed_files
 from dashboard.library.catalog import UNFINISHED, Catalog
 from dashboard.library.names import shown_name
 from dashboard.library.reading_results import OF_VARIANT, facts_of
-from dashboard.library.store import Store, split
+from dashboard.library.rebuild import describe_variant
+from dashboard.library.store import REMOVED, Store, split
 from dashboard.library.variants import FILES, PACKED, Variant, new_variant
 from tracekit.cli.analysis_options import AnalysisOptions, Values, values_id
 from tracekit.errors import TracekitError, UsageError
@@ -73,7 +74,7 @@ class Analyses:
             raise Conflict(f"{found.name} was deleted. Restore it first.")
         files = {**self._stored_files(recording, values), **(files or {})}
         values = {name: value for name, value in values.items() if name not in FILES}
-        with tempfile.TemporaryDirectory(dir=self._store.trash) as drafts:
+        with tempfile.TemporaryDirectory(dir=self._store.trash, prefix=REMOVED) as drafts:
             options = _checked(values, files, Path(drafts))
             return self._requested(recording, options, Path(drafts)) if options else None
 
@@ -102,8 +103,10 @@ class Analyses:
                     raise UsageError(
                         f"This recording has {_MOST_VARIANTS} analyses already. Remove some of them."
                     ) from None
+                added = new_variant(recording, variant, options)
                 self._keep_files(self._store.variant(recording, variant), drafts)
-                self._variants.add(new_variant(recording, variant, options))
+                describe_variant(self._store, added)
+                self._variants.add(added)
             else:
                 if existing.state in _AGAIN:
                     self._variants.change(recording, variant, states=_AGAIN, state="waiting", **_IDLE)

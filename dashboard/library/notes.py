@@ -15,6 +15,7 @@ from pathlib import Path
 
 from dashboard.errors import Conflict, NoSpace, NotFound
 from dashboard.library.names import one_line
+from dashboard.library.slices import sync_folder
 from tracekit.errors import UsageError
 from tracekit.report.viewmodel.notes import MAX_NOTE_LETTERS, MAX_NOTES
 
@@ -84,6 +85,7 @@ class PinnedNotes:
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(folder / _FILE)
+            sync_folder(folder)
         except OSError as error:
             draft.unlink(missing_ok=True)
             raise NoSpace(f"The note could not be kept: {error.strerror or 'the disk failed'}.") from error

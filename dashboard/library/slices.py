@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import shutil
@@ -20,6 +21,8 @@ _ABOUT = "about.json"
 _OFFSET = "offset"
 _BLOCK_BYTES = 1 << 20
 _MAX_SYNCED_ALONE = 8
+FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+"""What the system reports when a disk, or a user's part of it, is full."""
 
 
 class Readable(Protocol):
@@ -93,8 +96,10 @@ def write_offset(folder: Path, offset: int) -> None:
 
 
 def offset_age(folder: Path) -> float:
-    """Return when the offset was last written, in seconds since 1970."""
-    return (folder / _OFFSET).stat().st_mtime
+    """Return when the offset was last written, or without one the plan, in seconds since 1970."""
+    with suppress(FileNotFoundError):
+        return (folder / _OFFSET).stat().st_mtime
+    return (folder / _ABOUT).stat().st_mtime
 
 
 def write_pieces(folder: Path, pieces: Sequence[tuple[str, int, int]], stream: Readable) -> int:

@@ -12,7 +12,6 @@ Finishing renames ``input`` into the recording's folder, which has the same id.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import threading
 import time
@@ -34,7 +33,6 @@ from tracekit.text import format_size
 
 _ACTIVE_SECONDS = 5 * 60
 """After this time without progress an upload reserves no room: announcing alone blocks nothing."""
-_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 @dataclass(frozen=True)
@@ -66,6 +64,7 @@ class Uploads:
         Raises ``TooLarge`` or ``NoSpace`` before a byte was sent, ``InputError`` for a file or folder that
         cannot be a recording.
         """
+        self._store.require_lock()
         plan = self._checked_plan(shown_name(name), size_bytes, files)
         self.remove_stale()
         with self._lock:
@@ -157,6 +156,7 @@ class Uploads:
         or another request is adding to it; ``NoSpace`` if the disk is full, after which the upload can
         continue; ``InputError``, which removes the upload, if its first bytes are of no recording.
         """
+        self._store.require_lock()
         if length > self._limits.slice_bytes:
             raise TooLarge(f"A slice has at most {self._limits.slice_bytes:,} bytes.")
         try:
@@ -247,15 +247,13 @@ class Uploads:
         return recording
 
     def resume(self) -> None:
-        """Finish uploads that an earlier server was finishing; remove those that cannot continue."""
+        """Finish uploads that an earlier server was finishing; what is none stays as it is."""
         for upload_id in self._store.upload_ids():
-            try:
+            with suppress(NotFound):
                 plan = self._plan(upload_id)
                 self.offset(upload_id)
                 if self._store.input(upload_id).exists():
                     self._move(upload_id, plan)
-            except NotFound:
-                self._forget(upload_id)
         self.remove_stale()
 
     def cancel(self, upload_id: str) -> None:
@@ -299,7 +297,7 @@ class Uploads:
         self._busy.pop(upload_id, None)
 
     def _disk_problem(self, error: OSError) -> NoSpace | UsageError | NotFound:
-        if error.errno in _FULL:
+        if error.errno in slices.FULL:
             return self._disk_full()
         if isinstance(error, FileNotFoundError):
             return _gone()

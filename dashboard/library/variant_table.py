@@ -44,6 +44,10 @@ class VariantTable:
         """Return the variants of a recording, the oldest first."""
         return self._select(_ROW.recording == recording)
 
+    def all(self) -> list[Variant]:
+        """Return the variants of all recordings."""
+        return self._select()
+
     def in_state(self, state: str) -> list[Variant]:
         """Return all variants of that state."""
         return self._select(_ROW.state == state)

@@ -64,8 +64,8 @@ class Attempts:
             if attempt.state.phase in (*LIVE, "lost"):
                 self._submit(attempt.id)
         for folder in self._folders():
-            if not any(folder.glob("*.trace")) and read_state(folder) is None:
-                self._store.discard(folder)
+            if read_state(folder) is None:
+                self._store.discard_attempt(folder)
 
     def all(self) -> list[Attempt]:
         """Return the attempts that are under way or have failed, newest first."""
@@ -93,7 +93,7 @@ class Attempts:
             try:
                 process = self._begin(folder, request)
             except OSError as error:
-                self._store.discard(folder)
+                self._store.discard_attempt(folder)
                 kind = NoSpace if error.errno in (errno.ENOSPC, errno.EDQUOT) else UsageError
                 raise kind(f"Nothing can be recorded: {error.strerror or error}.") from error
             self._submit(attempt_id, process)
@@ -133,7 +133,7 @@ class Attempts:
         attempt = self._find(attempt_id)
         folder = self._folder / attempt_id
         if attempt.state.phase not in LIVE:
-            self._store.discard(folder)
+            self._clear(folder)
             return
         (folder / DISCARD).touch()
         if attempt.state.phase != "saving":
@@ -144,10 +144,15 @@ class Attempts:
         folder = self._folder / attempt_id
         if self._find(attempt_id).state.phase in LIVE:
             return
-        if any(folder.glob("*.trace")):
-            forget_state(folder)
-        else:
-            self._store.discard(folder)
+        forget_state(folder)
+        self._store.discard_attempt(folder)
+
+    def _clear(self, folder: Path) -> None:
+        """Remove the recordings of an attempt, and its folder unless something else lies there."""
+        for path in (*folder.glob("*.trace"), *folder.glob("*.recording.json")):
+            self._store.discard(path)
+        forget_state(folder)
+        self._store.discard_attempt(folder)
 
     def open_partial(self, attempt_id: str) -> Recording:
         """Add a partial recording to the library: some of it may be readable."""
@@ -231,7 +236,7 @@ class Attempts:
             return
         if state.phase == "discarded":
             self._opened[folder.name] = ()
-            self._store.discard(folder)
+            self._clear(folder)
             return
         made = state.made if state.phase != "lost" else (*state.made, *_saved(folder, state))
         if not made and state.phase != "done":

@@ -1,0 +1,229 @@
+"""The catalog made equal to the folders of a library when a server starts.
+
+The folders are the truth. A recording that the catalog lacks is entered, one whose description has changed is
+entered again, and one whose folder is gone gets its description back, as deleted: so it stays in the list of
+deleted recordings for their time. Nothing is removed here, and what is not tracekit's is only named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dashboard.library.catalog import Catalog, Entry, microseconds, now
+from dashboard.library.descriptions import (
+    ABOUT,
+    ANALYSIS,
+    Descriptions,
+    Unreadable,
+    read_document,
+    write_document,
+)
+from dashboard.library.inputs import size_of
+from dashboard.library.reading_results import OF_VARIANT, facts_of
+from dashboard.library.store import Store, is_variant_id
+from dashboard.library.variants import Variant
+from tracekit.cli.analysis_options import AnalysisOptions, values_id
+from tracekit.errors import TracekitError
+from tracekit.text import plural, printable
+
+_NAMED = 5
+"""The number of entries that a notice names."""
+
+
+@dataclass
+class Found:
+    """What a rebuilding found; names hold other people's text."""
+
+    catalog: str = ""
+    """What happened to the catalog, as a sentence; "" if it was there and whole."""
+    recordings: list[str] = field(default_factory=list)
+    """The names of recordings that the catalog lacked."""
+    lost: list[str] = field(default_factory=list)
+    """The names of recordings whose folders are gone."""
+    unreadable: list[str] = field(default_factory=list)
+    """The folders of recordings whose descriptions cannot be read."""
+    foreign: list[str] = field(default_factory=list)
+    """Entries that are not tracekit's, by their paths in the library."""
+
+    def notices(self) -> list[str]:
+        """Return sentences for the page and the terminal."""
+        count = f"{plural(len(self.recordings), 'recording')}"
+        were = "was" if len(self.recordings) == 1 else "were"
+        sentences = {
+            f"{self.catalog} {count} {were} found": self.recordings if self.catalog else [],
+            f"{count} that {were} not in the catalog {were} found": [] if self.catalog else self.recordings,
+            "Deleted recordings have what the catalog held of recordings whose folders are gone": self.lost,
+            f"Not listed, because the description ({ABOUT}) is missing, damaged or of a newer tracekit, but"
+            " left as they are, are the recordings": self.unreadable,
+            "The library's folder holds what tracekit did not make, does not read and leaves"
+            " alone": self.foreign,
+        }
+        notices = [f"{sentence}: {_names(names)}." for sentence, names in sentences.items() if names]
+        return [self.catalog, *notices] if self.catalog and not self.recordings else notices
+
+
+def _names(names: list[str]) -> str:
+    listed = ", ".join(printable(name) for name in names[:_NAMED])
+    return f"{listed} and {len(names) - _NAMED:,} more" if len(names) > _NAMED else listed
+
+
+def rebuild(store: Store, catalog: Catalog) -> Found:
+    """Make a catalog equal to the folders of its library, and return what was found."""
+    descriptions = Descriptions(store)
+    stamps = catalog.stamps()
+    ids = set(store.recording_ids())
+    found = Found(_account(store, catalog), foreign=list(store.foreign_entries()))
+    # An upload that was being finished has its name in its own folder, and is entered by ``Uploads.resume``.
+    pending = set(store.upload_ids())
+    entries, undescribed = [], []
+    for recording_id in sorted(ids):
+        stamp = descriptions.stamp(recording_id)
+        if stamp and stamp == stamps.get(recording_id):
+            continue
+        try:
+            described = descriptions.read(recording_id)
+        except Unreadable:
+            described = None
+            if recording_id in stamps:
+                _keep_damaged(store.recording(recording_id))
+            else:
+                found.unreadable.append(recording_id)
+                continue
+        if described is not None:
+            entries.append(_entry(store, recording_id, *described, stamp))
+        elif recording_id in stamps:
+            undescribed.append(recording_id)
+        elif recording_id not in pending and store.input(recording_id).is_dir():
+            entries.append(_upload_without_description(store, recording_id))
+            undescribed.append(recording_id)
+        elif recording_id not in pending:
+            found.unreadable.append(recording_id)
+    found.recordings = [str(entry.values["name"]) for entry in entries if entry.id not in stamps]
+    catalog.enter(entries)
+    for recording_id in undescribed:
+        catalog.describe(recording_id)
+    _describe_lost(catalog, sorted(stamps.keys() - ids), found)
+    _enter_variants(store, catalog, ids)
+    catalog.file.note_version()
+    return found
+
+
+def _account(store: Store, catalog: Catalog) -> str:
+    """Return what happened to the catalog, as a sentence; "" if it was there and whole, or is a new one."""
+    if catalog.set_aside is not None:
+        return f"The catalog was damaged. It was set aside as {catalog.set_aside.name} and made anew."
+    if catalog.file.version == 0 and not store.is_new:
+        return "The catalog was missing. It was made anew from the recordings' folders."
+    return ""
+
+
+def _entry(
+    store: Store, recording_id: str, values: dict[str, Any], tags: tuple[str, ...], stamp: str
+) -> Entry:
+    return Entry(recording_id, {**values, **_state(store, recording_id, values)}, tags, stamp)
+
+
+def _state(store: Store, recording_id: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns that a new row has of the recording's results."""
+    facts = facts_of(store.results(recording_id))
+    if facts is not None:  # those of a default among the further analyses stand in the description
+        return {"state": "ready", **({} if values.get("default_variant") else facts)}
+    if values.get("verdict"):  # it was read; its results were dropped, or left out of a backup
+        return {"state": "ready", "results_bytes": 0}
+    return {"state": "waiting"}
+
+
+def _upload_without_description(store: Store, recording_id: str) -> Entry:
+    """Return a row for an upload of an earlier version, whose name stood in the catalog alone."""
+    values = {
+        "name": f"recording {recording_id[:8]}",
+        "origin": "upload",
+        "path": b"",
+        "size_bytes": size_of(store.input(recording_id)),
+        "added_us": round(store.input(recording_id).stat().st_mtime * 1e6),
+    }
+    return _entry(store, recording_id, values, (), "")
+
+
+def _keep_damaged(folder: Path) -> None:
+    """Rename a damaged description, which is written anew from the catalog."""
+    place = folder / ABOUT
+    place.rename(folder / f"{ABOUT}.damaged-{microseconds(now())}")
+
+
+def _describe_lost(catalog: Catalog, lost: list[str], found: Found) -> None:
+    """Describe recordings that have no folder: as they are for an earlier version, else as deleted."""
+    is_earlier = catalog.file.version == 1  # which made a recording's folder when it was read
+    for recording_id in lost:
+        recording = catalog.find(recording_id)
+        if is_earlier:
+            catalog.describe(recording_id)
+        else:
+            if recording.deleted is None:
+                found.lost.append(recording.name)
+            deleted = recording.deleted or now()
+            catalog.describe(recording_id, deleted_us=microseconds(deleted))
+
+
+# Further analyses ------------------------------------------------------------------------------------------
+
+
+def describe_variant(store: Store, variant: Variant) -> None:
+    """Write the description of a further analysis into its folder. Raises ``OSError``."""
+    folder = store.variant(variant.recording, variant.id)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_document(folder, ANALYSIS, {"options": variant.options, "added_us": variant.added_us})
+
+
+def _enter_variants(store: Store, catalog: Catalog, recordings: set[str]) -> None:
+    known = {(variant.recording, variant.id): variant for variant in catalog.variants.all()}
+    for recording, folder in _variant_folders(store, recordings):
+        variant = known.pop((recording, folder.name), None)
+        if variant is None:
+            if (described := _described_variant(recording, folder)) is not None:
+                catalog.variants.add(described)
+        elif not (folder / ABOUT).exists():
+            describe_variant(store, variant)
+    for variant in known.values():
+        describe_variant(store, variant)
+
+
+def _variant_folders(store: Store, recordings: set[str]) -> Iterator[tuple[str, Path]]:
+    for recording in sorted(recordings):
+        folder = store.variants(recording)
+        if folder.is_dir():
+            for entry in sorted(folder.iterdir()):
+                if is_variant_id(entry.name) and entry.is_dir():
+                    yield recording, entry
+
+
+def _described_variant(recording: str, folder: Path) -> Variant | None:
+    """Return the further analysis that a folder describes; None without a description that can be read."""
+    try:
+        document = read_document(folder, ANALYSIS)
+        if document is None:
+            return None
+        options, added_us = dict(document["options"]), int(document["added_us"])
+        AnalysisOptions.of_values({name: value for name, value in options.items() if not _is_file(value)})
+    except (Unreadable, TracekitError, KeyError, TypeError, ValueError):
+        return None
+    if values_id(options) != folder.name:
+        return None
+    facts = facts_of(folder / "results")
+    if facts is None:
+        return Variant(recording, folder.name, options, added_us, state="dropped")
+    return Variant(
+        recording,
+        folder.name,
+        options,
+        added_us,
+        state="ready",
+        **{name: facts[name] for name in OF_VARIANT},
+    )
+
+
+def _is_file(value: object) -> bool:
+    return isinstance(value, dict)
