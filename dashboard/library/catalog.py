@@ -13,19 +13,19 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Integer, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Integer, delete, func, insert, select, update
 
 from dashboard.errors import LibraryFailed, NoSpace, NotFound
 from dashboard.library.analysis_state import AnalysisState
 from dashboard.library.catalog_file import open_catalog
 from dashboard.library.catalog_orders import NEWEST, order_by
+from dashboard.library.catalog_search import conditions
 from dashboard.library.catalog_tables import RECORDINGS, TAGS
 from dashboard.library.descriptions import LASTING, Descriptions
 from dashboard.library.reading_results import FACTS
 from dashboard.library.slices import FULL
 from dashboard.library.store import Store
 from dashboard.library.variant_table import VariantTable
-from tracekit.errors import UsageError
 
 _ROW = RECORDINGS.c
 UNFINISHED = ("waiting", "reading")
@@ -66,6 +66,16 @@ class Recording(AnalysisState):
 
 
 @dataclass(frozen=True)
+class Known:
+    """What a comparison with the folders needs of a row."""
+
+    name: str
+    stamp: str
+    """The stamp of the description from which the row was made."""
+    deleted_us: int | None
+
+
+@dataclass(frozen=True)
 class Entry:
     """A recording's description as a row: ``values`` of the columns, with the stamp of the file."""
 
@@ -100,8 +110,6 @@ _NO_FACTS = {
     **{name: 0 if isinstance(RECORDINGS.c[name].type, Integer) else "" for name in FACTS},
 }
 """What a description of another version may lack."""
-_MAX_WORDS = 30
-"""Words of a search: each reads the texts of all recordings, at every poll of a page."""
 
 
 class Catalog:
@@ -173,7 +181,7 @@ class Catalog:
         ``count`` of them from number ``first`` on, or all from there. Raises ``UsageError`` for more words
         than a search takes.
         """
-        return self._select(*_conditions(words, tag, deleted), first=first, count=count, order=order)
+        return self._select(*conditions(words, tag, deleted), first=first, count=count, order=order)
 
     def copies(self, digests: Collection[str]) -> dict[str, list[tuple[str, str]]]:
         """Return id and name of the recordings of each digest, the one that was added first before others."""
@@ -192,7 +200,7 @@ class Catalog:
         """Return the number of the recordings that ``search`` finds."""
         with self._reading() as connection:
             counted = select(func.count()).select_from(RECORDINGS)
-            return int(connection.execute(counted.where(*_conditions(words, tag, deleted))).scalar_one())
+            return int(connection.execute(counted.where(*conditions(words, tag, deleted))).scalar_one())
 
     def of_file(self, path: bytes, fingerprint: str) -> Recording | None:
         """Return the newest recording of a file with that fingerprint."""
@@ -295,10 +303,11 @@ class Catalog:
             connection.execute(delete(RECORDINGS).where(_ROW.id == recording_id))
             remove_folder()
 
-    def stamps(self) -> dict[str, str]:
-        """Return the stamps of the descriptions from which the rows were made, by the recordings' ids."""
+    def known(self) -> dict[str, Known]:
+        """Return what a comparison with the folders needs of each row, by the recordings' ids."""
+        columns = select(_ROW.id, _ROW.name, _ROW.stamp, _ROW.deleted_us)
         with self._reading() as connection:
-            return {row.id: row.stamp for row in connection.execute(select(_ROW.id, _ROW.stamp))}
+            return {row.id: Known(row.name, row.stamp, row.deleted_us) for row in connection.execute(columns)}
 
     def enter(self, entries: Sequence[Entry]) -> None:
         """Add rows for descriptions, and make the lasting columns of those that are there equal to them."""
@@ -316,12 +325,13 @@ class Catalog:
                 if rows:
                     connection.execute(insert(table), rows)
 
-    def describe(self, recording_id: str, **values: Any) -> None:
-        """Write the description of a recording that lacks it, after setting columns."""
+    def describe(self, recording_ids: Collection[str], **values: Any) -> None:
+        """Write the descriptions of recordings that lack them, after setting columns."""
         with self._writing() as connection:
-            if values:
-                connection.execute(update(RECORDINGS).where(_ROW.id == recording_id).values(values))
-            self._describe(connection, recording_id)
+            for recording_id in recording_ids:
+                if values:
+                    connection.execute(update(RECORDINGS).where(_ROW.id == recording_id).values(values))
+                self._describe(connection, recording_id)
 
     def _select(
         self,
@@ -356,36 +366,6 @@ def _set_tags(connection: Connection, recording_id: str, tags: Sequence[str]) ->
     connection.execute(delete(TAGS).where(TAGS.c.recording == recording_id))
     if tags:
         connection.execute(insert(TAGS), [{"recording": recording_id, "tag": tag} for tag in tags])
-
-
-def _conditions(words: str, tag: str, deleted: bool) -> list[ColumnElement[bool]]:
-    conditions: list[ColumnElement[bool]] = [
-        _ROW.deleted_us.is_not(None) if deleted else _ROW.deleted_us.is_(None)
-    ]
-    if tag:
-        conditions.append(_ROW.id.in_(select(TAGS.c.recording).where(TAGS.c.tag == _valid(tag))))
-    distinct = dict.fromkeys(_valid(words).split())
-    if len(distinct) > _MAX_WORDS:
-        raise UsageError(f"A search takes {_MAX_WORDS} words, and this one has {len(distinct):,}. Use fewer.")
-    return conditions + [_mentions(word) for word in distinct]
-
-
-def _valid(text: str) -> str:
-    """Return text that SQLite takes: a request can have half of a UTF-16 pair."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def _mentions(word: str) -> ColumnElement[bool]:
-    def has(text: ColumnElement[str]) -> ColumnElement[bool]:
-        return func.instr(func.casefold(text), word.casefold()) > 0
-
-    tagged = _ROW.id.in_(select(TAGS.c.recording).where(has(TAGS.c.tag)))
-    # One call of Python per row; no word has a line feed, so none is found across two columns.
-    columns = (_ROW.name, _ROW.app, _ROW.verdict, _ROW.note, _ROW.device, _ROW.system, _ROW.message)
-    texts: ColumnElement[str] = columns[0]
-    for column in columns[1:]:
-        texts = texts + "\n" + column
-    return or_(has(texts), tagged)
 
 
 def _recording(row: dict[str, Any], tags: tuple[str, ...]) -> Recording:

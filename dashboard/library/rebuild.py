@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dashboard.library.catalog import Catalog, Entry, microseconds, now
+from dashboard.library.catalog import Catalog, Entry, Known, microseconds, now
 from dashboard.library.descriptions import (
     ABOUT,
     ANALYSIS,
@@ -73,7 +73,7 @@ def _names(names: list[str]) -> str:
 def rebuild(store: Store, catalog: Catalog) -> Found:
     """Make a catalog equal to the folders of its library, and return what was found."""
     descriptions = Descriptions(store)
-    stamps = catalog.stamps()
+    known = catalog.known()
     ids = set(store.recording_ids())
     found = Found(_account(store, catalog), foreign=list(store.foreign_entries()))
     # An upload that was being finished has its name in its own folder, and is entered by ``Uploads.resume``.
@@ -81,31 +81,30 @@ def rebuild(store: Store, catalog: Catalog) -> Found:
     entries, undescribed = [], []
     for recording_id in sorted(ids):
         stamp = descriptions.stamp(recording_id)
-        if stamp and stamp == stamps.get(recording_id):
+        if stamp and recording_id in known and stamp == known[recording_id].stamp:
             continue
         try:
             described = descriptions.read(recording_id)
         except Unreadable:
             described = None
-            if recording_id in stamps:
+            if recording_id in known:
                 _keep_damaged(store.recording(recording_id))
             else:
                 found.unreadable.append(recording_id)
                 continue
         if described is not None:
             entries.append(_entry(store, recording_id, *described, stamp))
-        elif recording_id in stamps:
+        elif recording_id in known:
             undescribed.append(recording_id)
         elif recording_id not in pending and store.input(recording_id).is_dir():
             entries.append(_upload_without_description(store, recording_id))
             undescribed.append(recording_id)
         elif recording_id not in pending:
             found.unreadable.append(recording_id)
-    found.recordings = [str(entry.values["name"]) for entry in entries if entry.id not in stamps]
+    found.recordings = [str(entry.values["name"]) for entry in entries if entry.id not in known]
     catalog.enter(entries)
-    for recording_id in undescribed:
-        catalog.describe(recording_id)
-    _describe_lost(catalog, sorted(stamps.keys() - ids), found)
+    catalog.describe(undescribed)
+    found.lost = _describe_lost(catalog, {key: row for key, row in known.items() if key not in ids})
     _enter_variants(store, catalog, ids)
     catalog.file.note_version()
     return found
@@ -154,18 +153,15 @@ def _keep_damaged(folder: Path) -> None:
     place.rename(folder / f"{ABOUT}.damaged-{microseconds(now())}")
 
 
-def _describe_lost(catalog: Catalog, lost: list[str], found: Found) -> None:
-    """Describe recordings that have no folder: as they are for an earlier version, else as deleted."""
-    is_earlier = catalog.file.version == 1  # which made a recording's folder when it was read
-    for recording_id in lost:
-        recording = catalog.find(recording_id)
-        if is_earlier:
-            catalog.describe(recording_id)
-        else:
-            if recording.deleted is None:
-                found.lost.append(recording.name)
-            deleted = recording.deleted or now()
-            catalog.describe(recording_id, deleted_us=microseconds(deleted))
+def _describe_lost(catalog: Catalog, lost: dict[str, Known]) -> list[str]:
+    """Describe recordings without a folder, as deleted; return the names of those that were not deleted."""
+    if catalog.file.version == 1:  # which made a recording's folder when it was read
+        catalog.describe(lost)
+        return []
+    present = [recording_id for recording_id, row in lost.items() if row.deleted_us is None]
+    catalog.describe(present, deleted_us=microseconds(now()))
+    catalog.describe(lost.keys() - set(present))
+    return [lost[recording_id].name for recording_id in present]
 
 
 # Further analyses ------------------------------------------------------------------------------------------
