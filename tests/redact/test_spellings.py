@@ -11,7 +11,7 @@ from attack.private_names import home, random_secrets, spelled
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.redact.homes import users_in
+from tracekit.redact.folder_names import users_and_volumes_in
 from tracekit.redact.rewriting import TextRewriter, rewrite_parts
 from tracekit.redact.words import Names
 
@@ -125,7 +125,7 @@ def test_users_are_learned_from_home_folders() -> None:
         "https://example.com/users/carl",
         "/home/dora",
     ]
-    assert users_in(texts) == {"zoe", "anna maria", "anna", "bo7", "dora"}
+    assert users_and_volumes_in(texts)[0] == {"zoe", "anna maria", "anna", "bo7", "dora"}
 
 
 def test_what_was_rewritten_stays() -> None:
