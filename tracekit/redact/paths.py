@@ -18,7 +18,7 @@ _NAME = r"""[^/\\\0\s:;,"'’”»<>|()\[\]{}?&=#*$`!]+"""
 # A longer name, with spaces or apostrophes, is recognised by the slash after it: "/Users/jo smith/x".
 _LONG_NAME = rf"""{_NAME}[^/\\\0\n:;"<>|()\[\]{{}}?=#*$`]{{0,60}}[\w.-](?=[/\\])"""
 _HOME = re.compile(rf"[/\\](?P<root>users|home){_SLASHES}(?:(?P<long>{_LONG_NAME})|(?P<name>{_NAME}))")
-# Volumes of the system (/System/Volumes/Data) and of simulators (CoreSimulator/Volumes/iOS_21A328) name nobody.
+# Volumes of the system (/System/Volumes) and of simulators (CoreSimulator/Volumes/iOS_21A328) name nobody.
 _VOLUME = re.compile(
     rf"(?<!system)(?<!coresimulator)[/\\]{VOLUMES}{_SLASHES}(?:(?P<long>{_LONG_NAME})|(?P<name>{_NAME}))"
 )
@@ -30,14 +30,14 @@ _MOST_SPACES = 3
 _REACH = 1024
 """Characters of a path that are looked at before a name in it."""
 _IN_PATH = r"""[^\s"'<>|,;:()\[\]{}=\0]"""
-_PATH_BEFORE = re.compile(rf"(?:\A|(?!{_IN_PATH}).)[~.]{{0,2}}[/\\]{_IN_PATH}*\Z", re.DOTALL)
-_SYSTEM_BEFORE = re.compile(
-    rf"(?:\A|(?!{_IN_PATH}).|[/\\](?:symbols|runtimeroot|cryptexes[/\\]os))"
-    rf"[/\\]+(?:system[/\\]+library|usr[/\\]+lib)[/\\]+{_IN_PATH}*\Z",
-    re.DOTALL,
+_PATH_CHARACTERS = re.compile(f"{_IN_PATH}*")
+_PATH_AFTER = re.compile(rf"{_IN_PATH}*[/\\]")
+_ABSOLUTE = re.compile(r"[~.]{0,2}[/\\]")
+_SYSTEM = re.compile(
+    r"(?:.*[/\\](?:symbols|runtimeroot|cryptexes[/\\]+os))?[/\\]+(?:system[/\\]+library|usr[/\\]+lib)[/\\]"
 )
 _FILE_ENDING = re.compile(
-    r"[\w+-]*\.(?:a|aimodel|app|appex|bundle|dylib|framework|metallib|mlmodelc?|mlpackage|o|so|tbd|xpc)\b"
+    r"[\w+-]*\.(?:a|aimodel|app|appex|bundle|dylib|framework|metallib|mlmodelc?|mlpackage|o|so|tbd|xpc)(?![a-z0-9])"
 )
 _AFTER_COMPONENT = re.compile(rf"(?:\.[a-z0-9]{{1,12}})*(?:[/\\]|\Z|(?!{_IN_PATH}).)", re.DOTALL)
 
@@ -72,17 +72,22 @@ def first_word(name: str) -> str:
 
 
 def is_in_path(spelling: Spelling, start: int, end: int) -> bool:
-    """Return True for a part of an absolute path, and of a file's name that is known by its ending."""
-    if _FILE_ENDING.match(spelling.folded, end):
-        return True
-    # A text that begins with a slash is a path, spaces and all.
-    is_path = spelling.folded[:1] in ("/", "\\") and "\n" not in spelling.folded[:start]
-    return is_path or _PATH_BEFORE.search(_before(spelling, start)) is not None
+    """Return True for a part of a path, and of a file's name that is known by its ending."""
+    before = _path_before(spelling, start)
+    after = spelling.folded[end : end + _REACH]
+    has_slash = "/" in before or "\\" in before or _begins_with_slash(spelling, start)
+    return bool(has_slash or _PATH_AFTER.match(after) or _FILE_ENDING.match(after))
+
+
+def is_in_absolute_path(spelling: Spelling, start: int) -> bool:
+    """Return True for a part of ``/data/max/x``, not of ``min/max``."""
+    is_absolute = _ABSOLUTE.match(_path_before(spelling, start)) is not None
+    return is_absolute or _begins_with_slash(spelling, start)
 
 
 def is_in_system_path(spelling: Spelling, start: int) -> bool:
     """Return True for a part of a path in ``/System/Library`` or ``/usr/lib``, also those of simulators."""
-    return _SYSTEM_BEFORE.search(_before(spelling, start)) is not None
+    return _SYSTEM.match(_path_before(spelling, start)) is not None
 
 
 def is_system_library(path: str, name: str) -> bool:
@@ -94,9 +99,19 @@ def is_system_library(path: str, name: str) -> bool:
 def is_component(spelling: Spelling, start: int, end: int) -> bool:
     """Return True for a component of a path as a whole, or one with nothing but ``lib`` and an ending."""
     before = spelling.folded[max(start - 4, 0) : start].removesuffix("lib")
-    is_first = before.endswith(("/", "\\")) or start in (0, len("lib")) and not before
+    is_first = before.endswith(("/", "\\")) or (start in (0, len("lib")) and not before)
     return is_first and _AFTER_COMPONENT.match(spelling.folded, end) is not None
 
 
-def _before(spelling: Spelling, start: int) -> str:
-    return spelling.folded[max(start - _REACH, 0) : start]
+def _begins_with_slash(spelling: Spelling, start: int) -> bool:
+    """Return True in a text that begins with a slash: it is a path, spaces and all."""
+    is_near = start < _REACH and spelling.folded[:1] in ("/", "\\")
+    return is_near and "\n" not in spelling.folded[:start]
+
+
+def _path_before(spelling: Spelling, start: int) -> str:
+    """Return the characters of a path that end at ``start``."""
+    # Searched from behind: a search for the end of the text would try each of its characters as the first.
+    backwards = spelling.folded[max(start - _REACH, 0) : start][::-1]
+    match = _PATH_CHARACTERS.match(backwards)
+    return match[0][::-1] if match else ""

@@ -1,8 +1,8 @@
 """Redaction of a recording: no people, no other processes, and the same analysis of its own process.
 
 Rows of other processes are dropped, and so are threads, processes, stacks, frames and binaries that only
-they use; rows that name no process stay. In every text a home folder becomes ``~``, its user ``user``, the
-device's name ``device``, and another process's name ``other-process`` (``redact.words``).
+they use; rows that name no process stay. In every text a home folder becomes ``~``, its user ``user``, a
+volume ``volume``, the device's name ``device``, another process's name ``other-process`` (``redact.words``).
 """
 
 from __future__ import annotations

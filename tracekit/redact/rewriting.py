@@ -1,4 +1,4 @@
-"""Removal of home folders, users, volumes, the device's name and other processes' names from texts, however spelled.
+"""Removal of home folders, and of names of users, volumes, the device and other processes, from texts.
 
 Most texts have none of the names: the letters and digits of all are searched at once, and only a text that
 may have a name is looked at in all its spellings.
@@ -100,7 +100,7 @@ def _spans_of(
 
 
 def _words_at(texts: Sequence[str], chosen: WordSet) -> dict[int, list[Word | ExactName]]:
-    """Return the names that may be in texts, and none for a home folder or volume, by the texts' positions."""
+    """Return the names that may be in texts, and none for a home folder or volume, by the text's position."""
     if not any(texts):
         return {}
     letters, written = letters_of_texts(texts), as_written(texts)

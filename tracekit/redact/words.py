@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from tracekit.redact.common_words import COMMON, NO_PEOPLE, PRODUCT, RESERVED
-from tracekit.redact.paths import is_component, is_in_path, is_in_system_path
+from tracekit.redact.paths import is_component, is_in_absolute_path, is_in_path, is_in_system_path
 from tracekit.redact.spelling import Spelling, folded, letters_of, words_of
 
 OTHER_PROCESS, DEVICE, USER, VOLUME = "other-process", "device", "user", "volume"
@@ -50,7 +50,7 @@ class Word:
     is_component: bool = False
     """True for a name that is found as a component of a path alone: ``max`` in ``/data/max/x``."""
     limits: int = 2
-    """At how many ends of the name a word must end: ``alice`` of ``alicetool`` has one, of ``challicenge`` none."""
+    """At how many ends of the name a word must end: of ``alicetool`` at one, of ``challicenge`` at none."""
     limits_in_paths: int = 2
     """The same in paths and in names of files."""
     is_file: bool = False
@@ -72,16 +72,15 @@ class Word:
         while match := self.pattern.search(spelling.folded, position):
             start, end = match.span()
             position = start + 1
-            if self.replacement == USER and is_in_system_path(spelling, start):
-                continue
             if self.is_component:
-                is_found = is_component(spelling, start, end) and self._is_in_path(spelling, start, end)
+                is_path = self.is_file or is_in_absolute_path(spelling, start)
+                is_found = is_path and is_component(spelling, start, end)
             elif self.is_whole:
                 is_found = _begins_word(spelling, start) and not _is_in_compound(spelling.cased, start, end)
             else:
                 end += _is_plural(spelling, end)  # "alices-mac", "alices"
                 is_found = self._has_limits(spelling, start, end)
-            if is_found:
+            if is_found and not (self.replacement == USER and is_in_system_path(spelling, start)):
                 yield start, end
 
     def _has_limits(self, spelling: Spelling, start: int, end: int) -> bool:
@@ -89,11 +88,8 @@ class Word:
         if limits < self.limits and self.replacement == USER:
             limits += _is_after_lib(spelling, start)
         if self.limits_in_paths <= limits < self.limits:
-            return self._is_in_path(spelling, start, end)
+            return self.is_file or is_in_path(spelling, start, end)
         return limits >= self.limits
-
-    def _is_in_path(self, spelling: Spelling, start: int, end: int) -> bool:
-        return self.is_file or is_in_path(spelling, start, end)
 
 
 @dataclass(frozen=True)
@@ -152,7 +148,9 @@ def word_sets(names: Names) -> WordSets:
     devices = {name for name in names.devices if _is_personal(name) and letters_of(name) not in own_letters}
     places = (*_words(devices, DEVICE), *_words(filter(_is_personal_volume, names.volumes), VOLUME))
     users, users_in_code = (chosen(names.users, least) for least in (_LEAST_USER, _LEAST_USER_IN_CODE))
-    others = {name for name in names.users - users if _is_person(name) and letters_of(name) not in own_letters}
+    others = {
+        name for name in names.users - users if _is_person(name) and letters_of(name) not in own_letters
+    }
     in_files = (*places, *_users(users, is_file=True), *_components(others, is_file=True))
     own = _words(names.own, "")
     others_in_code = _words(processes_in_code, OTHER_PROCESS, is_whole=True)
@@ -183,7 +181,7 @@ def _users(names: Iterable[str], is_file: bool = False) -> Iterator[Word]:
 
 
 def _components(names: Iterable[str], is_file: bool = False) -> Iterator[Word]:
-    """Yield the words of users whose names are too short or too common to be found elsewhere than in paths."""
+    """Yield the words of users whose names are too short or too common to be found outside of paths."""
     return (replace(word, is_component=True, is_file=is_file) for word in _words(names, USER))
 
 

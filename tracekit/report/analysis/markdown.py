@@ -223,7 +223,7 @@ def _recording(analysis: Analysis, extras: Extras) -> str:
 
 
 def _redaction(analysis: Analysis) -> str:
-    """Return what was removed from a redacted recording, and what was not: the one note that is shown here."""
+    """Return what was removed from a redacted recording, and what was not."""
     messages = dict.fromkeys(issue.message for issue in analysis.trace.issues if issue.code == "redacted")
     return "\n\n".join(plain(message) for message in messages)
 
