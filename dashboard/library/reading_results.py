@@ -100,7 +100,7 @@ def _processes(analysis: Analysis) -> Iterable[bytes]:
     trace = analysis.trace
     threads = trace.threads[trace.threads["pid"] >= 0]
     has_target = trace.info.pid is not None or (threads["process"] == trace.info.process).any()
-    if has_target or threads["pid"].nunique() < 2:
+    if has_target:
         return [b"[]"]
     # Samples per thread (its row number), then per process.
     thread_ids = trace.samples["thread_id"].to_numpy()
@@ -110,6 +110,11 @@ def _processes(analysis: Analysis) -> Iterable[bytes]:
     for pid, name, count in zip(threads["pid"], threads["process"], counts[threads.index], strict=True):
         names.setdefault(int(pid), str(name))
         samples[int(pid)] += int(count)
+    for process in analysis.requests.processes:
+        names.setdefault(process.pid, process.process)
+    # A log has processes of which no thread is known: what it shows of one is a choice, too.
+    if len(names) < (2 if len(trace.samples) else 1):
+        return [b"[]"]
     order = sorted(names, key=lambda pid: (-samples[pid], names[pid].casefold(), pid))
     return [_utf8(json.dumps([[pid, names[pid]] for pid in order]))]
 

@@ -56,7 +56,7 @@ FORMATS = {
 @click.option(
     "--redact",
     is_flag=True,
-    help="Leave out other processes, home folders, users, the device's name and commands.",
+    help="Leave out other processes, home folders, users, volumes, the device's name and commands.",
 )
 @click.option("--full", is_flag=True, help="HTML: keep every sample, however large the file gets.")
 @analysis_options

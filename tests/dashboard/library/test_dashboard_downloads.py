@@ -139,6 +139,19 @@ def test_who_did_most_is_offered_first() -> None:
     assert offered(replace(of_all, threads=threads.assign(pid=7))) == []
 
 
+def test_the_processes_of_a_log_are_offered(tmp_path: Path) -> None:
+    log = tmp_path / "app.log"
+    done = "ANEProgramProcessRequestDirect() status=0x0 : statusType=0x0"
+    lines = [
+        f"2026-01-01 12:00:0{pid - 103}.000000+0000 0x{pid:x} Default 0x0 {pid} 0 {name}: (Lib) [com.apple.ane:x] {done}\n"
+        for name, pid in (("MyApp", 103), ("Other", 104))
+    ]
+    log.write_text("".join(lines))
+    assert offered(tracekit.open_trace(log)) == [[103, "MyApp"], [104, "Other"]]
+    log.write_text(lines[0])
+    assert offered(tracekit.open_trace(log)) == [[103, "MyApp"]]
+
+
 def offered(trace: tracekit.Trace) -> Any:
     return json.loads(b"".join(reading_results._processes(tracekit.analyze(trace))))
 
