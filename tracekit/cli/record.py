@@ -21,7 +21,7 @@ from tracekit.cli.record_series import (
     print_settings,
     series_text,
 )
-from tracekit.cli.report import FORMATS, written
+from tracekit.cli.report import FORMATS, LINES, written
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import InputError, TracekitError, UsageError, XctraceError
 from tracekit.text import printable
@@ -376,8 +376,9 @@ class _RecordAndAnalyze:
         path = Path(report)
         target = str(path.with_name(f"{path.stem}-{suffix}{path.suffix}") if suffix else path)
         extras = Extras(commands=recorded_commands(recording.bundle))
-        content = written(guess_format(None, target, FORMATS), analysis, extras, full=False)
-        write_output(content, target, self._request.force)
+        chosen = guess_format(None, target, FORMATS)
+        content = written(chosen, analysis, extras, full=False)
+        write_output(content, target, self._request.force, is_document=chosen not in LINES)
 
     def _analyze(self, recording: RecordingAttempt) -> Analysis:
         from tracekit.analysis import analyze
