@@ -26,7 +26,7 @@ _CELL_BEGIN = re.compile(r"(?:^|(?<=;))(\s*)(\S)")
 _LINE_COMMAND = re.compile(r"^([^\S\n]*)(?=::)", re.MULTILINE)
 """GitHub Actions takes a line for a command that begins with ``::`` after any whitespace."""
 _COMMAND_SIGN = re.compile(r"##(?=\w*\[)")
-"""``##[…]`` (GitHub's older form), ``##vso[…]`` (Azure Pipelines) and ``##teamcity[…]`` count anywhere in a line:
+"""GitHub's older ``##[…]``, ``##vso[…]`` of Azure Pipelines and ``##teamcity[…]`` count anywhere in a line:
 actions/runner, ActionCommand.cs; microsoft/azure-pipelines-agent, Command.cs."""
 
 
