@@ -13,6 +13,7 @@ import click
 
 from tracekit.cli.analysis_options import SOURCES, AnalysisOptions
 from tracekit.cli.output import Progress, limits_option, symbols_option, via_option
+from tracekit.cli.standard_error import write_message
 from tracekit.model.vocabulary import COMPUTE_UNITS
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool =
     With ``redact``, private content is removed before the analysis.
     """
     options.check()
+    _name_abandoned(inputs)
 
     from tracekit.load import open_trace
 
@@ -148,6 +150,15 @@ def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool =
         process = trace.info.process  # redaction may have changed the name
     options = replace(options, process=process)
     return analyse_trace(trace, options, recorded_compute_units(inputs), windows)
+
+
+def _name_abandoned(inputs: tuple[str, ...]) -> None:
+    """Name the files that a killed tracekit left beside a recording."""
+    for bundle in (Path(path) for path in inputs if path.rstrip("/").endswith(".trace")):
+        from tracekit.record.companions import abandoned_notes
+
+        for first, *others in abandoned_notes(bundle.parent, bundle):
+            write_message(f"note: {first}", *others)
 
 
 def given_windows(options: AnalysisOptions) -> list[Window]:

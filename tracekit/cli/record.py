@@ -201,6 +201,7 @@ def record_command(
         check_output(report, request_options["force"])
 
     from tracekit.cli.record_terminal import consent_to_end, message_if_slow, plan_text
+    from tracekit.record.companions import abandoned_notes
     from tracekit.record.expected_evidence import expected_evidence
     from tracekit.record.request import plan_recordings
     from tracekit.record.series import RecordingSeries
@@ -225,6 +226,9 @@ def record_command(
         return
     for note in plan.notes:
         write_message(f"note: {note}")
+    for folder in dict.fromkeys(recording.final.parent for recording in planned):
+        for first, *others in abandoned_notes(folder):
+            write_message(f"note: {first}", *others)
     series = RecordingSeries(
         planned,
         tool,

@@ -114,9 +114,9 @@ def test_a_file_that_changed_meanwhile_is_refused_at_once(idle: Idle, tab: Any, 
         changed.seek(5 << 20)
         changed.write(b"!")
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
-    tab.unroute("**/api/uploads/*")
     tab.once("dialog", lambda dialog: dialog.accept())
-    opened(tab, base, "#upload .drop")
+    opened(tab, base, "#upload .drop")  # the slice that waits for its response is never sent
+    tab.unroute("**/api/uploads/*")
     (before,) = library.uploads.unfinished()
     tab.locator(FILE).set_input_files(file)
     problem = tab.locator("#upload .problem")
