@@ -27,9 +27,9 @@ class BlockDigest:
 
     def copy(self) -> Self:
         """Return a digest of the same bytes that grows apart."""
-        other = copy(self)
-        other._whole, other._block = self._whole.copy(), self._block.copy()
-        return other
+        digest = copy(self)
+        digest._whole, digest._block = self._whole.copy(), self._block.copy()
+        return digest
 
     def update(self, data: bytes) -> None:
         """Add bytes."""

@@ -144,12 +144,12 @@ def test_only_files_of_a_killed_tracekit_are_named(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / ".tracekit-log.pipe.abcdefgh")
     earlier, empty = abandoned_notes(tmp_path)
     assert earlier == (
-        f"{tmp_path}/.tracekit-log.abcdefgh is what log wrote for a tracekit that was killed (1 bytes)."
+        f"note: {tmp_path}/.tracekit-log.abcdefgh is what log wrote for a tracekit that was killed (1 bytes)."
         " Delete it, or keep it:",
         f"  mv -n {tmp_path}/.tracekit-log.abcdefgh {tmp_path}/recording.log.ndjson",
     )
     assert empty == (
-        f"{tmp_path}/.tracekit-log.x.abcdefgh is what log wrote beside x.trace, until tracekit was killed:"
+        f"note: {tmp_path}/.tracekit-log.x.abcdefgh is what log wrote beside x.trace, until tracekit was killed:"
         " nothing. Delete it.",
     )
     assert abandoned_notes(tmp_path / "none") == []

@@ -157,8 +157,8 @@ def _name_abandoned(inputs: tuple[str, ...]) -> None:
     for bundle in (Path(path) for path in inputs if path.rstrip("/").endswith(".trace")):
         from tracekit.record.companions import abandoned_notes
 
-        for first, *others in abandoned_notes(bundle.parent, bundle):
-            write_message(f"note: {first}", *others)
+        for lines in abandoned_notes(bundle.parent, bundle):
+            write_message(*lines)
 
 
 def given_windows(options: AnalysisOptions) -> list[Window]:

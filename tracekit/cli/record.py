@@ -227,8 +227,8 @@ def record_command(
     for note in plan.notes:
         write_message(f"note: {note}")
     for folder in dict.fromkeys(recording.final.parent for recording in planned):
-        for first, *others in abandoned_notes(folder):
-            write_message(f"note: {first}", *others)
+        for lines in abandoned_notes(folder):
+            write_message(*lines)
     series = RecordingSeries(
         planned,
         tool,

@@ -131,7 +131,7 @@ def abandoned_notes(folder: Path, final: Path | None = None) -> list[tuple[str, 
 
 def _abandoned_note(path: Path, companion: Companion, stem: str, size_bytes: int) -> tuple[str, ...]:
     beside = f"beside {stem}.trace, until tracekit was killed" if stem else "for a tracekit that was killed"
-    text = f"{path} is what {companion.command(1)[0]} wrote {beside}"
+    text = f"note: {path} is what {companion.command(1)[0]} wrote {beside}"
     if not size_bytes:
         return (f"{text}: nothing. Delete it.",)
     target = path.with_name(f"{stem or 'recording'}.{companion.suffix}")
@@ -139,9 +139,9 @@ def _abandoned_note(path: Path, companion: Companion, stem: str, size_bytes: int
     if stem:
         bundle = path.with_name(f"{stem}.trace")
         commands.append(["tracekit", "analyze", str(bundle), "--with", str(target)])
-    kept = "Delete it, or keep it and join it with the recording:" if stem else "Delete it, or keep it:"
+    advice = "Delete it, or keep it and join it with the recording:" if stem else "Delete it, or keep it:"
     return (
-        f"{text} ({format_size(size_bytes)}). {kept}",
+        f"{text} ({format_size(size_bytes)}). {advice}",
         *(f"  {shell_command(words)}" for words in commands),
     )
 
@@ -271,7 +271,7 @@ class Companions:
         A tool that wrote nothing leaves no file.
         """
         self.end()
-        kept, problems = [], []
+        paths, problems = [], []
         for tool in self._running:
             path = companion_path(bundle, tool.word)
             is_empty = tool.path.stat().st_size == 0
@@ -280,8 +280,8 @@ class Companions:
             if not is_empty:
                 tool.path.chmod(0o644)
                 tool.path.replace(path)
-                kept.append(path)
-        return kept, problems
+                paths.append(path)
+        return paths, problems
 
 
 class EndWithRecording:
