@@ -162,6 +162,8 @@ class Store:
             ) from None
         self._lock_identity = identity(self.folder / "lock")
         with suppress(OSError):  # the pid only serves the message above
+            pid_file.touch(mode=0o600)
+            pid_file.chmod(0o600)  # of an earlier version, which anybody could read
             pid_file.write_text(str(os.getpid()), "ascii")
         return lock
 
@@ -231,9 +233,17 @@ class Store:
         return folder / "results"
 
     def results_bytes(self, recording_id: str) -> int:
-        """Return the size of the results of a recording and of its variants; 0 if there are none."""
-        folders = (self.results(recording_id), self.variants(recording_id))
-        return sum(file.lstat().st_size for folder in folders for file in folder.rglob("*") if file.is_file())
+        """Return the size of the results of a recording and of its variants; 0 if there are none.
+
+        A folder or file that another request removes meanwhile counts nothing: ``os.walk`` passes over it.
+        """
+        size_bytes = 0
+        for top in (self.results(recording_id), self.variants(recording_id)):
+            for folder, _, names in os.walk(top):
+                for name in names:
+                    with suppress(OSError):
+                        size_bytes += os.lstat(os.path.join(folder, name)).st_size  # noqa: PTH118
+        return size_bytes
 
     def comparison(self, base_id: str, new_id: str) -> Path:
         """Return the folder of what was found in comparing two recordings."""

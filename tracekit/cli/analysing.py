@@ -13,6 +13,7 @@ import click
 
 from tracekit.cli.analysis_options import SOURCES, AnalysisOptions
 from tracekit.cli.output import Progress, limits_option, symbols_option, via_option
+from tracekit.cli.standard_error import write_message
 from tracekit.model.vocabulary import COMPUTE_UNITS
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool =
     With ``redact``, private content is removed before the analysis, and from the windows' labels.
     """
     options.check()
+    _name_abandoned(inputs)
 
     from tracekit.load import open_trace
 
@@ -144,6 +146,15 @@ def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool =
                 options.offset_ns,
             )
     return analyse_trace(trace, options, recorded_compute_units(inputs), windows)
+
+
+def _name_abandoned(inputs: tuple[str, ...]) -> None:
+    """Name the files that a killed tracekit left beside a recording."""
+    for bundle in (Path(path) for path in inputs if path.rstrip("/").endswith(".trace")):
+        from tracekit.record.companions import abandoned_notes
+
+        for lines in abandoned_notes(bundle.parent, bundle):
+            write_message(*lines)
 
 
 def given_windows(options: AnalysisOptions) -> list[Window]:

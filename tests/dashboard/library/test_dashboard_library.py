@@ -373,8 +373,18 @@ def test_others_of_the_machine_cannot_look_into_it(library: Library) -> None:
         folder / "recordings",
         folder / "catalog.sqlite3",
         folder / "lock",
+        folder / "lock.pid",
     ):
         assert path.stat().st_mode & 0o077 == 0, path
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
+def test_the_pid_of_an_earlier_version_is_hidden_from_others(tmp_path: Path) -> None:
+    pid_file = tmp_path / "lock.pid"
+    pid_file.write_text("123456789")
+    pid_file.chmod(0o644)
+    with opened(tmp_path):
+        assert (pid_file.stat().st_mode & 0o777, pid_file.read_text()) == (0o600, str(os.getpid()))
 
 
 @pytest.mark.integration
