@@ -16,11 +16,12 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import URL, Connection, create_engine, event, text
+from sqlalchemy import URL, Connection, create_engine, event, select, text
 from sqlalchemy.exc import DatabaseError
 
 from dashboard.errors import CatalogLocked, LibraryFailed, NoSpace
-from dashboard.library.catalog_tables import make_tables, prepare
+from dashboard.library.analysis_state import STATES
+from dashboard.library.catalog_tables import RECORDINGS, VARIANTS, make_tables, prepare
 from dashboard.library.store import identity
 from tracekit.errors import InputError, TracekitError
 
@@ -31,8 +32,9 @@ _LOCKED_SECONDS = 2.0
 _TURN_SECONDS = 0.25
 _MAX_WRITERS = 2
 """Threads that may wait for the lock at once: the others go on serving requests."""
-_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
-"""The last one is of a database whose tables are not a catalog's."""
+_AGAIN = "End the dashboard and start it again: it rebuilds the catalog from the recordings' folders."
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, 0)
+"""SQLITE_ERROR is of tables that are no catalog's; text that is not UTF-8 fails in Python, without a code."""
 _BESIDE = ("-wal", "-shm", "-journal", "")
 """The files of a database; its own is renamed last: without the others it is a whole, older one."""
 
@@ -58,9 +60,13 @@ class CatalogFile:
                 """The version of the tracekit that wrote the file last; 0 for a new file."""
                 _require_whole(connection)
                 make_tables(connection)
+                _require_readable(connection)
             with suppress(OSError):
                 path.chmod(0o600)
             self._identity = identity(path)
+        except UnicodeDecodeError as error:  # Python's sqlite3 fails to decode what a damaged file names
+            self.close()
+            raise Damaged(str(error)) from error
         except DatabaseError as error:
             self.close()
             if _primary_code(error) in _DAMAGE:
@@ -96,7 +102,7 @@ class CatalogFile:
         try:
             with self.engine.connect() as connection:
                 yield connection
-        except DatabaseError as error:
+        except (DatabaseError, UnicodeDecodeError) as error:
             raise _problem(error) from error
 
     @contextmanager
@@ -109,7 +115,7 @@ class CatalogFile:
             with self.engine.begin() as connection:
                 yield connection
                 self.require_in_place()
-        except DatabaseError as error:
+        except (DatabaseError, UnicodeDecodeError) as error:
             raise _problem(error) from error
         finally:
             # Behind the commit: who reads the new revision reads what was written, too.
@@ -122,8 +128,7 @@ class CatalogFile:
         if identity(self._path) != self._identity:
             raise LibraryFailed(
                 f"The catalog of recordings ({self._path}) was removed or replaced while the dashboard ran,"
-                " so nothing more is changed. End the dashboard and start it again: it rebuilds the catalog"
-                " from the recordings' folders."
+                f" so nothing more is changed. {_AGAIN}"
             )
 
 
@@ -160,13 +165,23 @@ def _require_whole(connection: Connection) -> None:
         raise Damaged(str(result))
 
 
+def _require_readable(connection: Connection) -> None:
+    """Raise ``Damaged`` for what SQLite does not check: text that is not UTF-8, states that do not exist."""
+    for table in (RECORDINGS, VARIANTS):
+        for row in connection.execute(select(table)).mappings():
+            if row["state"] not in STATES:
+                raise Damaged("a state that does not exist")
+
+
 def _primary_code(error: DatabaseError) -> int:
     """Return SQLite's code of a failure: extended codes have the primary one in their low byte."""
     return int(getattr(error.orig, "sqlite_errorcode", 0)) & 0xFF
 
 
-def _problem(error: DatabaseError) -> TracekitError:
+def _problem(error: DatabaseError | UnicodeDecodeError) -> TracekitError:
     """Return what a failure of SQLite means."""
+    if isinstance(error, UnicodeDecodeError):
+        return LibraryFailed(f"The catalog of recordings is damaged. {_AGAIN}")
     code = _primary_code(error)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return _locked()

@@ -114,6 +114,18 @@ def test_damage_inside_a_catalog_is_noticed(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("catalog-damaged-*"))) == 1
 
 
+@pytest.mark.parametrize(
+    "change", ["note = CAST(x'a5a5' AS TEXT)", "state = 'weighting'", "name = CAST(x'ff' AS TEXT)"]
+)
+def test_what_no_check_of_sqlite_finds_is_noticed(tmp_path: Path, change: str) -> None:
+    before = filled(tmp_path)
+    with closing(sqlite3.connect(tmp_path / CATALOG)) as connection, connection:
+        connection.execute(f"UPDATE recordings SET {change}")
+    with opened(tmp_path) as library:
+        assert [texts(each) for each in everything(library)] == [texts(each) for each in before]
+    assert len(list(tmp_path.glob("catalog-damaged-*.sqlite3"))) == 1
+
+
 def test_an_older_catalog_gets_what_came_since(tmp_path: Path) -> None:
     with opened(tmp_path) as library:
         edited, deleted = upload(library, "edited", XML), upload(library, "deleted", XML)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -199,8 +198,7 @@ class LibraryLife(RuleBasedStateMachine):
         begin = place % len(content)
         content[begin : begin + 512] = b"\xa5" * len(content[begin : begin + 512])
         path.write_bytes(content)
-        with suppress(sqlite3.Error):
-            self.library = Library(self.folder, QUIET)
+        self.library = Library(self.folder, QUIET)
 
     @rule()
     def start_a_second_server(self) -> None:
