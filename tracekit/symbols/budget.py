@@ -19,7 +19,7 @@ class BudgetSpentError(SymbolFileError):
 
 
 class Budget:
-    """``steps`` are of a microsecond or less; ``table_bytes`` is memory for tables, which are kept."""
+    """Steps are of up to half a microsecond; bytes are memory for tables."""
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self._steps_left = limits.symbol_steps

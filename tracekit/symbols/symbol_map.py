@@ -23,7 +23,7 @@ from tracekit.symbols.symbol_table import MAX_NAME, FunctionTable
 
 _BYTES_PER_BYTE = 4
 """Memory for each byte of a map: names, addresses, and what sorting them takes."""
-_STEPS_PER_BUILD = 500
+_STEPS_PER_LINE, _STEPS_PER_BUILD = 4, 1_000
 _UUID = re.compile(
     rb"\s*(?:UUID:?|uuid)\s+([0-9A-Fa-f]{8}-?(?:[0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12})(.{0,300})"
 )
@@ -77,7 +77,7 @@ def read_map(path: Path, budget: Budget) -> tuple[MappedBuild, ...]:
         # A line of any length is read in parts; what follows the first part is no line of a map.
         while line := file.readline(_LONGEST_LINE):
             lines += 1
-            budget.spend(1)
+            budget.spend(_STEPS_PER_LINE)
             _add(builds, path, line, budget)
             if lines == _LINES_BEFORE_UUID and not builds:
                 break

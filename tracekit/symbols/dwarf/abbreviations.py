@@ -26,7 +26,7 @@ _USED = frozenset((
     LINKAGE_NAME, MIPS_LINKAGE_NAME, STR_OFFSETS_BASE, ADDR_BASE, RNGLISTS_BASE,
 ))
 # fmt: on
-_STEPS_PER_LAYOUT = 16
+_STEPS_PER_LAYOUT = 40
 """A layout is a dozen objects, and half a kilobyte."""
 
 

@@ -14,6 +14,7 @@ from tracekit.symbols.dwarf.units import Units
 from tracekit.symbols.symbol_table import Addresses
 
 _HEADER_BYTES = 24
+_STEPS_PER_UNIT = 32
 _BYTES_PER_RANGE = 64
 """Start, end and unit of a range, and what sorting them takes."""
 
@@ -52,7 +53,7 @@ def _table(units: Units) -> Iterator[Rows]:
     sections = units.sections
     offset, size = 0, sections.size("debug_aranges")
     while offset < size:
-        units.budget.spend(8)
+        units.budget.spend(_STEPS_PER_UNIT)
         head = sections.read_up_to("debug_aranges", offset, _HEADER_BYTES)
         wide = number(head, 0, 4) == 0xFFFF_FFFF
         offset_bytes, start = (8, 12) if wide else (4, 4)
@@ -69,7 +70,8 @@ def _table(units: Units) -> Iterator[Rows]:
         data = sections.read("debug_aranges", offset + first, count * pair)
         pairs = np.frombuffer(data, f"<u{address_bytes}").reshape(-1, 2).astype(np.uint64)
         pairs = pairs[pairs[:, 1] > 0]
-        yield pairs[:, 0], pairs[:, 0] + pairs[:, 1], np.full(len(pairs), unit, np.uint64)
+        if len(pairs):
+            yield pairs[:, 0], pairs[:, 0] + pairs[:, 1], np.full(len(pairs), unit, np.uint64)
         offset += start + length
 
 

@@ -72,7 +72,7 @@ class LineTable:
         """Return number of file and line of each address that the table covers; the line is -1 if unknown."""
         if self._program is None:
             return {}
-        self._unit.budget.spend(len(self._program.code))
+        self._unit.budget.spend(len(self._program.code) // 2)
         rows = _rows_around(sorted(addresses), self._program, self._unit.budget)
         return {
             address: (file, line if 0 < line <= _MAX_LINE else -1)

@@ -22,7 +22,7 @@ from tracekit.symbols.dwarf.ranges import ranges_of
 from tracekit.symbols.dwarf.units import Entry, Unit
 
 _STEPS_AT_ONCE = 1_000
-_STEPS_PER_SCOPE = 12
+_STEPS_PER_ENTRY, _STEPS_PER_SCOPE = 8, 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,11 +61,11 @@ class ScopeReader:
             start = position
             code = data[position]
             position += 1
-            steps += 1
             if code >= 0x80:
                 code, position = uleb(data, start)
             if code == 0:
                 depth -= 1
+                steps += 1
                 if depth <= 0 or (scopes and self._left(depth)):
                     break
                 continue
@@ -105,6 +105,7 @@ class ScopeReader:
         unit = self._unit
         if layout.bounds and not self._has_wanted(layout.bounds, position):
             return
+        unit.budget.spend(_STEPS_PER_ENTRY)
         entry = Entry(layout, layout.starts(unit.encoding, self._data, position), self._data)
         parent = self._open[-1] if layout.tag == dw.INLINED_SUBROUTINE else None
         inside = self._inside(entry)

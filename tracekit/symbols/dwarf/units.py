@@ -94,7 +94,7 @@ class Units:
             found: array[int] = array("Q")
             offset, size = 0, self.sections.size("debug_info")
             while offset < size:
-                self.budget.spend(2)
+                self.budget.spend(4)
                 found.append(offset)
                 offset = _length(self.sections.read_up_to("debug_info", offset, 12), offset)[0]
             self._offsets = found
