@@ -102,9 +102,9 @@ def _units_of_one_line_table() -> bytes:
     return macho([(0x1000, "_first")], debug={**debug, "debug_line": line_table(b"\x01" * 3_900_000)})
 
 
-def _references(target: int, rest: bytes = b"") -> bytes:
+def _references(target: int, suffix: bytes = b"") -> bytes:
     origin: Abbreviation = (2, SUBPROGRAM, False, [*FUNCTION[3][:2], (ORIGIN, REF4)])
-    return _described(b"\x02" + AROUND + struct.pack("<I", target) + rest, origin, _empty(3))
+    return _described(b"\x02" + AROUND + struct.pack("<I", target) + suffix, origin, _empty(3))
 
 
 def _empty(code: int) -> Abbreviation:
@@ -118,12 +118,12 @@ def _inlined(count: int, *, has_children: bool) -> bytes:
     return _described(b"\x02" + AROUND + b"x\0" + entry * count, WITH_CHILDREN, inlined)
 
 
-def _claimed(content: bytes, command: int, values: bytes, rest: bytes) -> bytes:
+def _claimed(content: bytes, command: int, values: bytes, suffix: bytes) -> bytes:
     """Return a binary one of whose load commands has other values, and further bytes at the end."""
     damaged = bytearray(content)
-    at = damaged.index(struct.pack("<2I", command, 8 + len(values))) + 8
-    damaged[at : at + len(values)] = values
-    return bytes(damaged) + rest
+    position = damaged.index(struct.pack("<2I", command, 8 + len(values))) + 8
+    damaged[position : position + len(values)] = values
+    return bytes(damaged) + suffix
 
 
 def _symbols() -> bytes:
@@ -165,8 +165,8 @@ def _overlapping_sections() -> bytes:
     )
     content = bytearray(macho([(0x1000, "_first")], debug={f"debug_{name}": b"" for name in names}))
     for name in names:
-        at = content.index(f"__debug_{name}".encode()[:16]) + 32
-        struct.pack_into("<2QI", content, at, 0, 60_000_000, 4096)
+        position = content.index(f"__debug_{name}".encode()[:16]) + 32
+        struct.pack_into("<2QI", content, position, 0, 60_000_000, 4096)
     return bytes(content) + b"\x01" * 60_100_000
 
 
@@ -201,6 +201,18 @@ def _sequences() -> bytes:
     return _lines((set_address(0x1000) + b"\x01\x02\xf0\x20" + END_SEQUENCE) * 1_000_000)
 
 
+def _ranges_of_indexes() -> bytes:
+    """Functions of version 5 with one list, whose ranges refer to a table of addresses."""
+    debug = {
+        "debug_info": unit(TOP + (b"\x02" + bytes(4)) * 1_000, version=5),
+        "debug_abbrev": abbreviations(UNIT, _LISTED),
+        "debug_aranges": ALL,
+        "debug_rnglists": b"\x02\x00\x01" * 1_000_000 + b"\0",
+        "debug_addr": struct.pack("<2Q", TEXT + 1, TEXT + 2),
+    }
+    return macho([(0x1000, "_first")], debug=debug)
+
+
 def _wide_aranges() -> bytes:
     return aranges([(row, 1) for row in range(6_000_000)])
 
@@ -224,11 +236,14 @@ BOMBS: tuple[Bomb, ...] = (
     _bomb("entries of one byte", lambda: _described(b"\x02" * 24_000_000, _empty(2))),
     _bomb("ten million abbreviations", _many_abbreviations),
     _bomb("functions that share a list of ranges", lambda: _described((b"\x02" + bytes(4)) * 1_000_000, _LISTED, debug_ranges=_RANGE_LIST)),
+    _bomb("functions that share a list of indexes", _ranges_of_indexes),
     _bomb("a table of six million ranges", lambda: _described(b"\0", ranges=_wide_aranges())),
     _bomb("a table of two million headers", lambda: _described(b"\0", ranges=aranges([]) * 2_000_000)),
     _bomb("units without a table of ranges", lambda: _units_without_table(b"\x01", 6_000_000, (1, UNIT[1], False, []))),
     _bomb("units that share a list of ranges", lambda: _units_without_table(b"\x01" + bytes(4), 100_000, _LISTED_UNIT, debug_ranges=_RANGE_LIST)),
-    _bomb("a line table of rows of one byte", lambda: _lines(b"\x01" * 90_000_000)),
+    _bomb("a line table of rows of one byte", lambda: _lines(b"\x01" * 39_000_000)),
+    _bomb("a line table of opcodes without effect", lambda: _lines(b"\x06" * 39_000_000)),
+    _bomb("a line table of moves", lambda: _lines(b"\x03\x01" * 19_000_000)),
     _bomb("a line table of ten million files", lambda: _lines(set_address(0x1000) + b"\x04" + uleb(9_999_999) + b"\x01\x02\xf0\x20" + END_SEQUENCE, b"a\0" * 10_000_000 + b"\0" + b"a\0\0\0\0" * 10_000_000 + b"\0")),
     _bomb("a line table of thirty million files of version 5", _line_files_5),
     _bomb("line sequences around all addresses", _sequences, "App", *_MANY),

@@ -1,4 +1,4 @@
-"""What debug information says about addresses, by pyelftools: each entry and each line row as an object."""
+"""Functions and lines of addresses in debug information, by pyelftools: an object for each entry and row."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ Spot = tuple[str, str, int]
 def described(path: Path) -> dict[int, list[Spot]]:
     """Return (name, file, line) of the functions at each address that a function covers, innermost first."""
     info = _opened(path)
-    found: dict[int, list[Spot]] = {}
+    result: dict[int, list[Spot]] = {}
     for unit in info.iter_CUs():
         rows = _rows(info, unit)
         for die in unit.get_top_DIE().iter_children():
             if die.tag == "DW_TAG_subprogram":
                 for start, end in _ranges(info, die):
                     for address in range(start, end):
-                        found[address] = _chain(info, unit, die, address, rows)
-    return found
+                        result[address] = _chain(info, unit, die, address, rows)
+    return result
 
 
 def _chain(
@@ -77,14 +77,14 @@ def _ranges(info: DWARFInfo, die: Any) -> list[tuple[int, int]]:
     if "DW_AT_ranges" not in attributes:
         return []
     base = die.cu.get_top_DIE().attributes["DW_AT_low_pc"].value
-    found = []
+    result = []
     for entry in info.range_lists().get_range_list_at_offset(attributes["DW_AT_ranges"].value, die.cu):
         if isinstance(entry, BaseAddressEntry):
             base = entry.base_address
         else:
             start = 0 if entry.is_absolute else base
-            found.append((start + entry.begin_offset, start + entry.end_offset))
-    return found
+            result.append((start + entry.begin_offset, start + entry.end_offset))
+    return result
 
 
 def _rows(info: DWARFInfo, unit: Any) -> dict[int, tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""What the files of symbols of one command may cost: beyond it names that were found stay, and a sentence says so."""
+"""The files of symbols of one command have a budget: beyond it the names stay, and an issue names the file."""
 
 from __future__ import annotations
 
@@ -200,8 +200,8 @@ def test_starts_of_functions_are_the_same_in_blocks_of_any_size(
     path.write_bytes(macho([(start, f"_{start:x}") for start in starts[::2]], starts=starts))
     monkeypatch.setattr(symbol_table, "_STARTS_AT_ONCE", size)
     (build,) = macho_files.read_builds(path, Budget())
-    found = symbol_table._function_starts(build, Budget())
-    assert [address - build.text_address for address in found.tolist()] == starts
+    addresses = symbol_table._function_starts(build, Budget())
+    assert [address - build.text_address for address in addresses.tolist()] == starts
 
 
 def test_more_functions_than_are_read_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,9 +51,9 @@ def names_at(tmp_path: Path, debug: dict[str, bytes], *offsets: int) -> list[lis
     path = tmp_path / "App"
     path.write_bytes(macho([], debug=debug))
     info = info_of(path)
-    found = info.places([TEXT + offset for offset in offsets])
+    result = info.places([TEXT + offset for offset in offsets])
     assert not info.is_damaged
-    return [[place.name for place in found[TEXT + offset]] for offset in offsets]
+    return [[place.name for place in result[TEXT + offset]] for offset in offsets]
 
 
 @pytest.mark.parametrize("write", [dsym, dwarf_5])
@@ -64,10 +64,10 @@ def test_every_address_of_real_debug_information_is_read_as_by_pyelftools(
     path = path / "Contents" / "Resources" / "DWARF" / "App" if path.is_dir() else path
     expected = dwarf_oracle.described(path)
     assert len(expected) > 100
-    found = info_of(path).places(sorted(expected))
+    result = info_of(path).places(sorted(expected))
     assert {
         address: [(place.name, place.file, place.line) for place in places]
-        for address, places in found.items()
+        for address, places in result.items()
     } == expected
 
 
@@ -225,14 +225,14 @@ def test_units_are_found_without_a_table_of_ranges(tmp_path: Path) -> None:
 
 def test_a_name_in_another_unit_is_found(tmp_path: Path) -> None:
     """dsymutil keeps one description of a type or function for all units."""
-    other = unit(b"\x01" + bounds(0, 0) + b"\x03shared\0\0")
+    shared = unit(b"\x01" + bounds(0, 0) + b"\x03shared\0\0")
     origin: Abbreviation = (2, SUBPROGRAM, False, [(LOW_PC, ADDR), (HIGH_PC, DATA4), (ORIGIN, 0x10)])
     target = 11 + len(TOP)
     first = unit(TOP + b"\x02" + bounds(0x1000, 0x10) + struct.pack("<I", target) + b"\0")
     debug = {
-        "debug_info": other + first,
+        "debug_info": shared + first,
         "debug_abbrev": abbreviations(UNIT, origin, (3, SUBPROGRAM, False, [(NAME, STRING)])),
-        "debug_aranges": aranges([(0, 0x4000)], len(other)),
+        "debug_aranges": aranges([(0, 0x4000)], len(shared)),
     }
     assert names_at(tmp_path, debug, 0x1000) == [["_shared"]]
 
@@ -273,8 +273,8 @@ def lines_at(tmp_path: Path, program: bytes, *offsets: int) -> list[int]:
     }
     path = tmp_path / "App"
     path.write_bytes(macho([], debug=debug))
-    found = info_of(path).places([TEXT + offset for offset in offsets])
-    return [found[TEXT + offset][0].line for offset in offsets]
+    result = info_of(path).places([TEXT + offset for offset in offsets])
+    return [result[TEXT + offset][0].line for offset in offsets]
 
 
 def test_lines_of_sequences_in_any_order(tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ class DebugInfo:
         self._sections = Sections(build, budget)
         self._units = Units(self._sections)
         self._index: AddressIndex | None = None
+        self._failure: Exception | None = None
         self._known: dict[int, list[Place]] = {}
         self._names: dict[int, str] = {}
         self.skipped = 0
@@ -72,24 +73,27 @@ class DebugInfo:
 
     def _read(self, addresses: list[int]) -> None:
         """Read the units of addresses, those with most of them first, until the budget is spent."""
-        try:
-            self._index = self._index or AddressIndex(self._units)
-        except BudgetSpentError:
+        if self._index is None and self._failure is None:
+            try:
+                self._index = AddressIndex(self._units)
+            except _DAMAGE as error:
+                self._failure = error
+        if self._index is None:
+            if not isinstance(self._failure, BudgetSpentError):
+                raise SymbolFileError("has damaged debug information") from self._failure
             self.skipped += len(addresses)
             return
-        except _DAMAGE as error:
-            raise SymbolFileError("has damaged debug information") from error
         by_unit = self._index.units_of(addresses)
         left = sum(map(len, by_unit.values()))
-        for offset, wanted in sorted(by_unit.items(), key=lambda entry: (-len(entry[1]), entry[0])):
+        for offset, inside in sorted(by_unit.items(), key=lambda entry: (-len(entry[1]), entry[0])):
             try:
-                self._known |= self._places(self._units.at(offset), wanted)
+                self._known |= self._places(self._units.at(offset), inside)
             except BudgetSpentError:
                 self.skipped += left
                 return
             except _DAMAGE:
                 self.is_damaged = True  # the other units are still read
-            left -= len(wanted)
+            left -= len(inside)
 
     def _places(self, unit: Unit, addresses: list[int]) -> dict[int, list[Place]]:
         """Return the functions at the addresses of a unit."""

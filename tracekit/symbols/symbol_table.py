@@ -95,18 +95,18 @@ def _function_starts(build: Build, budget: Budget) -> Addresses:
     """Return the addresses: distances as ULEB128, the first from the start of the text segment."""
     offset, size = build.function_starts
     blocks: list[Addresses] = []
-    rest = b""
+    partial = b""
     count = 0
     for start in range(0, size, _STARTS_AT_ONCE):
         block = build.bytes_at(offset + start, min(_STARTS_AT_ONCE, size - start))
-        distances, rest = _distances(rest + block)
+        distances, partial = _distances(partial + block)
         ended = np.flatnonzero(distances == 0)  # padding follows a distance of 0
         blocks.append(distances[: ended[0]] if len(ended) else distances)
         count += len(blocks[-1])
         if count > MAX_SYMBOLS:
             raise SymbolFileError(f"lists more than {MAX_SYMBOLS:,} functions")
         budget.take(_BYTES_PER_SYMBOL * len(blocks[-1]) // 2)
-        if len(ended) or len(rest) > _LONGEST_DISTANCE:
+        if len(ended) or len(partial) > _LONGEST_DISTANCE:
             break
     starts: Addresses = np.cumsum(np.concatenate([np.zeros(0, np.uint64), *blocks]), dtype=np.uint64)
     return starts + np.uint64(build.text_address)

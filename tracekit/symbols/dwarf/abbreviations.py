@@ -26,7 +26,7 @@ _USED = frozenset((
     LINKAGE_NAME, MIPS_LINKAGE_NAME, STR_OFFSETS_BASE, ADDR_BASE, RNGLISTS_BASE,
 ))
 # fmt: on
-_STEPS_PER_LAYOUT = 40
+_STEPS_PER_LAYOUT, _STEPS_PER_ATTRIBUTE = 40, 2
 """A layout is a dozen objects, and half a kilobyte."""
 
 
@@ -40,7 +40,7 @@ class Field(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """Where first and last address are in an entry that begins with parts of fixed size."""
+    """The places of first and last address in an entry that begins with parts of fixed size."""
 
     low: int
     high: int
@@ -99,7 +99,7 @@ def _layout(
     parts: list[int] = []
     fields: dict[int, Field] = {}
     while True:
-        budget.spend(1)
+        budget.spend(_STEPS_PER_ATTRIBUTE)
         attribute, position = uleb(data, position)
         form, position = uleb(data, position)
         constant = 0

@@ -38,12 +38,12 @@ class AddressIndex:
 
     def units_of(self, addresses: Sequence[int]) -> dict[int, list[int]]:
         """Return the addresses in each unit that has some, by the distance of the unit."""
-        wanted = np.array(addresses, np.uint64)
-        rows = np.searchsorted(self._starts, wanted, side="right").astype(np.int64) - 1
+        values = np.array(addresses, np.uint64)
+        rows = np.searchsorted(self._starts, values, side="right").astype(np.int64) - 1
         inside = rows >= 0
-        inside[inside] = wanted[inside] < self._ends[rows[inside]]
+        inside[inside] = values[inside] < self._ends[rows[inside]]
         by_unit: dict[int, list[int]] = {}
-        for address, unit in zip(wanted[inside].tolist(), self._units[rows[inside]].tolist(), strict=True):
+        for address, unit in zip(values[inside].tolist(), self._units[rows[inside]].tolist(), strict=True):
             by_unit.setdefault(unit, []).append(address)
         return by_unit
 

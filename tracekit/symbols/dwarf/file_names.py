@@ -31,14 +31,14 @@ class FileNames:
         """Return the paths of files; none for one that is not listed."""
         new = set(numbers) - self._known.keys()
         if new:
-            found = self._paths_5(new) if self._encoding.version == 5 else self._paths_4(new)
+            described = self._paths_5(new) if self._encoding.version == 5 else self._paths_4(new)
             top = self._unit.text(self._unit.top, dw.COMP_DIR) or b""
-            for wanted in new:
-                parts = [part.decode("utf-8", "replace") for part in (top, *found.get(wanted, ()))]
-                self._known[wanted] = _joined(*parts)[:_MAX_PATH] if wanted in found else ""
+            for file in new:
+                parts = [part.decode("utf-8", "replace") for part in (top, *described.get(file, ()))]
+                self._known[file] = _joined(*parts)[:_MAX_PATH] if file in described else ""
         return self._known
 
-    def _paths_4(self, wanted: set[int]) -> dict[int, tuple[bytes, bytes]]:
+    def _paths_4(self, numbers: set[int]) -> dict[int, tuple[bytes, bytes]]:
         """Return folder and name of files: texts with numbers behind them, counted from 1."""
         data, position = self._data, 0
         folders = array("Q", [0])
@@ -47,36 +47,36 @@ class FileNames:
             folders.append(position)
             position = data.index(0, position) + 1
         position += 1
-        found = {}
-        for row in range(1, max(wanted) + 1):
+        entries = {}
+        for row in range(1, max(numbers) + 1):
             if not data[position]:
                 break
             self._unit.budget.spend(2)
             start = position
             position = data.index(0, position) + 1
             folder, after = uleb(data, position)
-            if row in wanted:
-                known = 0 < folder < len(folders)
-                found[row] = (self._text_at(folders[folder]) if known else b"", self._text_at(start))
+            if row in numbers:
+                is_listed = 0 < folder < len(folders)
+                entries[row] = (self._text_at(folders[folder]) if is_listed else b"", self._text_at(start))
             position = uleb(data, uleb(data, after)[1])[1]  # its time and size
-        return found
+        return entries
 
     def _text_at(self, position: int) -> bytes:
         return self._data[position : self._data.index(0, position)]
 
-    def _paths_5(self, wanted: set[int]) -> dict[int, tuple[bytes, bytes]]:
+    def _paths_5(self, numbers: set[int]) -> dict[int, tuple[bytes, bytes]]:
         """Return folder and name of files: entries of a format that the list itself gives, counted from 0."""
         folder_format, count, position = self._list(0)
         folders, position = self._entries(folder_format, count, position)
         file_format, count, position = self._list(position)
-        files, _ = self._entries(file_format, min(count, max(wanted) + 1), position)
-        found = {}
-        for row in wanted:
+        files, _ = self._entries(file_format, min(count, max(numbers) + 1), position)
+        entries = {}
+        for row in numbers:
             if row < len(files):
                 name, folder = self._entry(file_format, files[row])
-                known = folder < len(folders)
-                found[row] = (self._entry(folder_format, folders[folder])[0] if known else b"", name)
-        return found
+                is_listed = folder < len(folders)
+                entries[row] = (self._entry(folder_format, folders[folder])[0] if is_listed else b"", name)
+        return entries
 
     def _list(self, position: int) -> tuple[Format, int, int]:
         """Return the format of a list, the number of its entries, and where the first one is."""

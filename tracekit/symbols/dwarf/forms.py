@@ -40,7 +40,7 @@ _LEB_BYTES = 10
 
 
 class Encoding(NamedTuple):
-    """What the size of a value depends on; ``offset_bytes`` is 8 in 64-bit DWARF."""
+    """The sizes on which that of a value depends; ``offset_bytes`` is 8 in 64-bit DWARF."""
 
     version: int
     address_bytes: int

@@ -1,4 +1,4 @@
-"""The line table of a unit: a program whose rows say from which address on which line counts.
+"""The line table of a unit: a program that makes rows, each an address and the line from there on.
 
     row 0x10 line 3 │ row 0x18 line 4 │ row 0x20, end of the sequence        0x1c → line 4
 
@@ -53,6 +53,13 @@ class _Program:
         """Return by how much each opcode moves the line."""
         return [self.line_base + self._adjusted(opcode) % self.line_range for opcode in range(256)]
 
+    def without_effect(self) -> frozenset[int]:
+        """Return the opcodes that change nothing that is read here, and have no operands."""
+        used = (_COPY, _ADVANCE_PC, _ADVANCE_LINE, _SET_FILE, _CONST_ADD_PC, _FIXED_ADVANCE_PC)
+        return frozenset(
+            opcode for opcode, count in enumerate(self.operands, 1) if not count and opcode not in used
+        )
+
     def _adjusted(self, opcode: int) -> int:
         return max(opcode - self.opcode_base, 0)
 
@@ -72,7 +79,7 @@ class LineTable:
         """Return number of file and line of each address that the table covers; the line is -1 if unknown."""
         if self._program is None:
             return {}
-        self._unit.budget.spend(len(self._program.code) // 2)
+        self._unit.budget.spend(len(self._program.code))
         rows = _rows_around(sorted(addresses), self._program, self._unit.budget)
         return {
             address: (file, line if 0 < line <= _MAX_LINE else -1)
@@ -115,37 +122,38 @@ class LineTable:
 class _Rows:
     """The row around each wanted address, as far as the program was run."""
 
-    def __init__(self, wanted: Sequence[int], budget: Budget) -> None:
-        self._wanted = wanted
+    def __init__(self, addresses: Sequence[int], budget: Budget) -> None:
+        self._addresses = addresses
         self._budget = budget
-        self._limits = [*wanted, _BEYOND]
+        self._limits = [*addresses, _BEYOND]
         self.found: dict[int, Row] = {}
 
     def first_from(self, address: int) -> tuple[int, int]:
         """Return the place of the first wanted address that is not before one, and that address itself."""
-        place = bisect_left(self._wanted, address)
+        place = bisect_left(self._addresses, address)
         return place, self._limits[place]
 
     def end(self, row: Row, place: int, address: int) -> tuple[int, int]:
         """End a row at an address: it is that of all wanted ones before. Return as ``first_from`` does."""
         first = place
         while self._limits[place] < address:
-            known = self.found.get(self._limits[place])
-            if known is None or known[0] <= row[0]:  # sequences may overlap: the nearest row counts
+            earlier = self.found.get(self._limits[place])
+            if earlier is None or earlier[0] <= row[0]:  # sequences may overlap: the nearest row counts
                 self.found[self._limits[place]] = row
             place += 1
         self._budget.spend(place - first)
         return place, self._limits[place]
 
 
-def _rows_around(wanted: Sequence[int], program: _Program, budget: Budget) -> dict[int, Row]:
+def _rows_around(addresses: Sequence[int], program: _Program, budget: Budget) -> dict[int, Row]:
     """Return the row that each wanted address, of a sorted list, lies in."""
     code, opcode_base = program.code, program.opcode_base
     advances, line_advances = program.advances(), program.line_advances()
-    rows = _Rows(wanted, budget)
+    constant_advance, without_effect = advances[255], program.without_effect()
+    rows = _Rows(addresses, budget)
     address, file, line = 0, 1, 1
     row = _BEFORE_SEQUENCE
-    place, limit = len(wanted), _BEYOND
+    place, limit = len(addresses), _BEYOND
     position, end = 0, len(code)
     while position < end:
         opcode = code[position]
@@ -154,13 +162,18 @@ def _rows_around(wanted: Sequence[int], program: _Program, budget: Budget) -> di
         if opcode >= opcode_base:
             address += advances[opcode]
             line += line_advances[opcode]
+        elif opcode in without_effect:
+            continue
+        elif opcode == _CONST_ADD_PC:
+            address += constant_advance
+            continue
         elif opcode == 0:
             is_end, new_address, position = _extended(code, position)
             if not is_end:
                 address = address if new_address is None else new_address
                 continue
         elif opcode != _COPY:
-            moved, lines, new_file, position = _standard(program, advances, opcode, position)
+            moved, lines, new_file, position = _standard(program, opcode, position)
             address, line, file = address + moved, line + lines, file if new_file is None else new_file
             continue
         # A row, which ends the one before it, unless it is the first one of a sequence.
@@ -185,9 +198,7 @@ def _extended(code: bytes, position: int) -> tuple[bool, int | None, int]:
     return code[position] == _END_SEQUENCE, address, position + length
 
 
-def _standard(
-    program: _Program, advances: list[int], opcode: int, position: int
-) -> tuple[int, int, int | None, int]:
+def _standard(program: _Program, opcode: int, position: int) -> tuple[int, int, int | None, int]:
     """Return what an opcode adds to address and line, the file that it sets, and the position behind it."""
     code = program.code
     if opcode == _ADVANCE_PC:
@@ -199,8 +210,6 @@ def _standard(
     if opcode == _SET_FILE:
         value, position = uleb(code, position)
         return 0, 0, value, position
-    if opcode == _CONST_ADD_PC:
-        return advances[255], 0, None, position
     if opcode == _FIXED_ADVANCE_PC:
         return number(code, position, 2), 0, None, position + 2
     for _ in range(program.operands[opcode - 1]):

@@ -9,7 +9,7 @@ from tracekit.symbols.dwarf.units import Entry, Unit
 
 _WINDOWS = (512, 64 << 10, 4 << 20)
 """Bytes that are read of a list: hardly one has more than a few ranges."""
-_STEPS_PER_READING = 4
+_STEPS_PER_READING, _STEPS_PER_RANGE = 4, 2
 
 Ranges = list[tuple[int, int]]
 
@@ -55,7 +55,7 @@ def _ranges_4(unit: Unit, data: bytes) -> Ranges:
     base, position = unit.low_pc, 0
     ranges: Ranges = []
     while True:
-        unit.budget.spend(1)
+        unit.budget.spend(_STEPS_PER_RANGE)
         start, end = number(data, position, size), number(data, position + size, size)
         position += 2 * size
         if not start and not end:
@@ -83,7 +83,7 @@ def _ranges_5(unit: Unit, data: bytes) -> Ranges:
         return number(data, position - size, size)
 
     while True:
-        unit.budget.spend(2)
+        unit.budget.spend(2 * _STEPS_PER_RANGE)
         kind, position = number(data, position, 1), position + 1
         if kind == 0:
             return ranges

@@ -125,9 +125,9 @@ class ScopeReader:
 
     def _inside(self, entry: Entry) -> set[int]:
         """Return the wanted addresses in an entry's ranges."""
-        wanted, inside = self._wanted, set()
+        addresses, inside = self._wanted, set()
         for start, end in ranges_of(self._unit, entry):
-            found = wanted[bisect_left(wanted, start) : bisect_left(wanted, end)]
-            self._unit.budget.spend(len(found) + 1)
-            inside.update(found)
+            covered = addresses[bisect_left(addresses, start) : bisect_left(addresses, end)]
+            self._unit.budget.spend(len(covered) + 1)
+            inside.update(covered)
         return inside

@@ -32,7 +32,7 @@ _LONGEST_HEADER = 40
 _ENTRY_BYTES = 4096
 """Bytes that are read for one entry; one that is longer is read with 64 times as many."""
 _INT_MAX = 2**31
-_STEPS_PER_UNIT = 16
+_STEPS_PER_UNIT, _STEPS_PER_ADDRESS = 16, 6
 _KEPT_UNITS = 256
 
 
@@ -91,13 +91,13 @@ class Units:
     def offsets(self) -> array[int]:
         """Return where each unit begins, in order."""
         if self._offsets is None:
-            found: array[int] = array("Q")
+            offsets: array[int] = array("Q")
             offset, size = 0, self.sections.size("debug_info")
             while offset < size:
                 self.budget.spend(4)
-                found.append(offset)
+                offsets.append(offset)
                 offset = _length(self.sections.read_up_to("debug_info", offset, 12), offset)[0]
-            self._offsets = found
+            self._offsets = offsets
         return self._offsets
 
     def _header(self, offset: int) -> Header:
@@ -186,6 +186,7 @@ class Unit:
 
     def address_of(self, index: int) -> int:
         """Return an address in the table of addresses."""
+        self.budget.spend(_STEPS_PER_ADDRESS)
         size = self.encoding.address_bytes
         base = self.value(self.top, dw.ADDR_BASE) or 0
         return number(self.sections.read("debug_addr", base + index * size, size), 0, size)
