@@ -54,6 +54,16 @@ def line_table(program: bytes, names: bytes = b"\0a.c\0\0\0\0\0") -> bytes:
     return struct.pack("<I", len(body)) + body
 
 
+def line_table_5(program: bytes, folders: Sequence[str], files: Sequence[tuple[str, int]]) -> bytes:
+    """Return a line table of version 5, with files as (name, number of the folder)."""
+    names = b"\x01\x01\x08" + uleb(len(folders)) + b"".join(folder.encode() + b"\0" for folder in folders)
+    names += b"\x02\x01\x08\x02\x0b" + uleb(len(files))
+    names += b"".join(name.encode() + b"\0" + bytes([folder]) for name, folder in files)
+    header = bytes([1, 1, 1, 0xFB, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]) + names
+    body = struct.pack("<HBBI", 5, 8, 0, len(header)) + header + program
+    return struct.pack("<I", len(body)) + body
+
+
 def set_address(address: int) -> bytes:
     """Return the opcode that sets the address."""
     return b"\0\x09\x02" + struct.pack("<Q", TEXT + address)

@@ -9,6 +9,9 @@ import dwarf_oracle
 import pytest
 from dwarf_support import (
     ADDR,
+    CALL_FILE,
+    CALL_LINE,
+    DATA1,
     DATA4,
     END_SEQUENCE,
     FUNCTION,
@@ -28,6 +31,7 @@ from dwarf_support import (
     aranges,
     bounds,
     line_table,
+    line_table_5,
     set_address,
     unit,
 )
@@ -275,6 +279,29 @@ def lines_at(tmp_path: Path, program: bytes, *offsets: int) -> list[int]:
     path.write_bytes(macho([], debug=debug))
     result = info_of(path).places([TEXT + offset for offset in offsets])
     return [result[TEXT + offset][0].line for offset in offsets]
+
+
+def test_files_of_version_5_count_from_0(tmp_path: Path) -> None:
+    """The inlined functions were called in file 2 and in one that is not given; the rows name files 1 and 0."""
+    program = set_address(0x1000) + b"\x01" + b"\x02\x08\x04\x00\x01" + b"\x02\x08" + END_SEQUENCE
+    top: Abbreviation = (1, UNIT[1], True, [*UNIT[3], (STMT_LIST, SEC_OFFSET)])
+    called: Abbreviation = (3, INLINED, False, [*FUNCTION[3], (CALL_FILE, DATA1), (CALL_LINE, DATA1)])
+    nowhere: Abbreviation = (4, INLINED, False, FUNCTION[3])
+    entries = b"\x02" + bounds(0x1000, 0x10) + b"f\0" + b"\x03" + bounds(0x1000, 8) + b"g\0\x02\x07"
+    entries += b"\x04" + bounds(0x1008, 8) + b"h\0" + bytes(2)
+    path = tmp_path / "App"
+    debug = {
+        "debug_info": unit(TOP + bytes(4) + entries, version=5),
+        "debug_abbrev": abbreviations(top, (2, SUBPROGRAM, True, FUNCTION[3]), called, nowhere),
+        "debug_aranges": ALL,
+        "debug_line": line_table_5(program, ["/src", "/src/inc"], [("a.c", 0), ("b.h", 1), ("/c.h", 1)]),
+    }
+    path.write_bytes(macho([], debug=debug))
+    places = info_of(path).places([TEXT + 0x1000, TEXT + 0x1008])
+    assert [[(place.name, place.file, place.line) for place in chain] for chain in places.values()] == [
+        [("_g", "/src/inc/b.h", 1), ("_f", "/c.h", 7)],
+        [("_h", "/src/a.c", 1), ("_f", "", -1)],
+    ]
 
 
 def test_lines_of_sequences_in_any_order(tmp_path: Path) -> None:

@@ -25,18 +25,18 @@ class FileNames:
         self._unit = unit
         self._encoding = encoding
         self._data = data
-        self._known: dict[int, str] = {}
 
     def paths(self, numbers: Collection[int]) -> dict[int, str]:
         """Return the paths of files; none for one that is not listed."""
-        new = set(numbers) - self._known.keys()
-        if new:
-            described = self._paths_5(new) if self._encoding.version == 5 else self._paths_4(new)
-            top = self._unit.text(self._unit.top, dw.COMP_DIR) or b""
-            for file in new:
-                parts = [part.decode("utf-8", "replace") for part in (top, *described.get(file, ()))]
-                self._known[file] = _joined(*parts)[:_MAX_PATH] if file in described else ""
-        return self._known
+        chosen = {number for number in numbers if number >= 0}
+        if not chosen:
+            return {}
+        entries = self._paths_5(chosen) if self._encoding.version == 5 else self._paths_4(chosen)
+        top = self._unit.text(self._unit.top, dw.COMP_DIR) or b""
+        return {
+            number: _joined(*(part.decode("utf-8", "replace") for part in (top, *names)))[:_MAX_PATH]
+            for number, names in entries.items()
+        }
 
     def _paths_4(self, numbers: set[int]) -> dict[int, tuple[bytes, bytes]]:
         """Return folder and name of files: texts with numbers behind them, counted from 1."""
