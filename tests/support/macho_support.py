@@ -165,7 +165,7 @@ def recording(folder: Path, *stacks: Sequence[int], identity: str = UUID_OF_APP,
         rows.append(
             f'<sample-time>{position + 1}000000</sample-time>{thread}<process ref="4"/><core>0</core>'
             "<thread-state>Running</thread-state><weight>1000000</weight>"
-            f'<backtrace id="{1000 + position}">{frames}</backtrace>'
+            f'<backtrace id="{10_000_000 + position}">{frames}</backtrace>'
         )
     return write(folder, one_table("time-profile", TIME_PROFILE, *rows))
 

@@ -66,8 +66,8 @@ def _table(units: Units) -> Iterator[Rows]:
         pair = 2 * address_bytes
         first = -(-(start + 4 + offset_bytes) // pair) * pair
         count = max(start + length - first, 0) // pair
-        units.budget.take(2 * count * pair)
         data = sections.read("debug_aranges", offset + first, count * pair)
+        units.budget.take(2 * len(data))
         pairs = np.frombuffer(data, f"<u{address_bytes}").reshape(-1, 2).astype(np.uint64)
         pairs = pairs[pairs[:, 1] > 0]
         if len(pairs):
