@@ -14,7 +14,7 @@ from tracekit.symbols.dwarf.units import Units
 from tracekit.symbols.symbol_table import Addresses
 
 _HEADER_BYTES = 24
-_STEPS_PER_UNIT = 32
+_STEPS_PER_UNIT, _STEPS_PER_RANGE = 32, 6
 _BYTES_PER_RANGE = 64
 """Start, end and unit of a range, and what sorting them takes."""
 
@@ -80,7 +80,9 @@ def _own_ranges(units: Units) -> Iterator[Rows]:
     columns: tuple[array[int], array[int], array[int]] = (array("Q"), array("Q"), array("Q"))
     for offset in units.offsets():
         unit = units.at(offset)
-        for row in ranges_of(unit, unit.top):
+        ranges = ranges_of(unit, unit.top)
+        units.budget.spend(_STEPS_PER_RANGE * len(ranges))
+        for row in ranges:
             for column, value in zip(columns, (*row, offset), strict=True):
                 column.append(value % 2**64)
     starts, ends, offsets = (np.frombuffer(column, np.uint64) for column in columns)

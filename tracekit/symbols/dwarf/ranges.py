@@ -9,7 +9,7 @@ from tracekit.symbols.dwarf.units import Entry, Unit
 
 _WINDOWS = (512, 64 << 10, 4 << 20)
 """Bytes that are read of a list: hardly one has more than a few ranges."""
-_STEPS_PER_READING, _STEPS_PER_RANGE = 4, 2
+_STEPS_PER_READING, _STEPS_PER_RANGE = 4, 4
 
 Ranges = list[tuple[int, int]]
 
@@ -83,7 +83,7 @@ def _ranges_5(unit: Unit, data: bytes) -> Ranges:
         return number(data, position - size, size)
 
     while True:
-        unit.budget.spend(2 * _STEPS_PER_RANGE)
+        unit.budget.spend(_STEPS_PER_RANGE)
         kind, position = number(data, position, 1), position + 1
         if kind == 0:
             return ranges

@@ -128,6 +128,6 @@ class ScopeReader:
         addresses, inside = self._wanted, set()
         for start, end in ranges_of(self._unit, entry):
             covered = addresses[bisect_left(addresses, start) : bisect_left(addresses, end)]
-            self._unit.budget.spend(len(covered) + 1)
+            self._unit.budget.spend(len(covered) + 2)
             inside.update(covered)
         return inside

@@ -32,7 +32,7 @@ _LONGEST_HEADER = 40
 _ENTRY_BYTES = 4096
 """Bytes that are read for one entry; one that is longer is read with 64 times as many."""
 _INT_MAX = 2**31
-_STEPS_PER_UNIT, _STEPS_PER_ADDRESS = 16, 6
+_STEPS_PER_HEADER, _STEPS_PER_UNIT, _STEPS_PER_ADDRESS = 8, 16, 6
 _KEPT_UNITS = 256
 
 
@@ -94,7 +94,7 @@ class Units:
             offsets: array[int] = array("Q")
             offset, size = 0, self.sections.size("debug_info")
             while offset < size:
-                self.budget.spend(4)
+                self.budget.spend(_STEPS_PER_HEADER)
                 offsets.append(offset)
                 offset = _length(self.sections.read_up_to("debug_info", offset, 12), offset)[0]
             self._offsets = offsets
