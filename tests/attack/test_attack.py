@@ -19,6 +19,8 @@ SMALL_BOMBS = (
     "bundle: FIFOs and devices",
     "pack: arrays of 2^63 values claimed",
     "check: a TOML number of 10 million digits",
+    "symbols: a small zip of many attributes",
+    "symbols: an origin that is its own",
 )
 
 

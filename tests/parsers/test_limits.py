@@ -375,6 +375,8 @@ def test_the_documentation_has_every_limit() -> None:
         assert f" {number:,} |" in text
     assert f"| {limits.cells // 1_000_000} million, or" in text
     assert f"| {limits.header_bytes >> 20} MB |" in text
+    assert f"| {limits.symbol_steps // 1_000_000} million | a dSYM" in text
+    assert f"| {limits.symbol_bytes >> 20:,} MB |" in text
     assert f"| {limits.value_bytes >> 20} MB, or 3 times its size |" in text
     assert f"| {limits.unusual_bytes >> 20} MB, or its size |" in text
     assert f"| {limits.unusual_tags // 1_000_000} million, or" in text

@@ -55,6 +55,10 @@ class Limits:
     held_ratio: int = 4
     held_slack_bytes: int = 512 << 20
     """What may be kept in memory of a tar; the files of a bundle are compressed already."""
+    symbol_steps: int = 60_000_000
+    """Entries, attributes, ranges, rows and lines of all files of symbols: up to half a microsecond each."""
+    symbol_bytes: int = 1 << 30
+    """Memory for tables of all files of symbols."""
 
     def times(self, factor: int) -> Limits:
         """Return these limits, each multiplied."""
