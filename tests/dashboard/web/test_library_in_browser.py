@@ -48,6 +48,21 @@ def progress(library: Library, recording: Any, share: float) -> None:
     library._catalog.change(recording.id, state="reading", stage="opening", progress=share)
 
 
+def test_what_the_start_found_is_shown_until_it_is_hidden(serve: Serve, tab: Any) -> None:
+    dashboard = serve(FALLBACK)
+    dashboard.library.notices += ["The catalog was missing.", "<b>bold</b> stays"]
+    opened(tab, dashboard.base, "#library-found .notice")
+    assert tab.locator("#library-found p").all_inner_texts() == [
+        "The catalog was missing.",
+        "<b>bold</b> stays",
+    ]
+    tab.get_by_role("button", name="Hide").click()
+    until(tab, lambda: tab.locator("#library-found .notice").count() == 0)
+    tab.reload()
+    tab.locator("#library tbody tr").wait_for()
+    assert tab.locator("#library-found .notice").count() == 0
+
+
 # A question without an answer -----------------------------------------------------------------------------
 
 
