@@ -23,7 +23,7 @@ if __name__ == "__main__":
         for name in ("", "tests", "tests/support", "sample_traces")
     ]
 
-from attack import bombs_archives, bombs_bundles, bombs_exports, bombs_others
+from attack import bombs_archives, bombs_bundles, bombs_exports, bombs_others, text_bombs
 from attack.bomb import Bomb
 from attack.runner import MAX_INPUT_BYTES, Report, in_child, parser_of, run_limited
 
@@ -32,6 +32,7 @@ BOMBS: tuple[Bomb, ...] = (
     *bombs_exports.BOMBS,
     *bombs_bundles.BOMBS,
     *bombs_others.BOMBS,
+    *text_bombs.BOMBS,
 )
 
 

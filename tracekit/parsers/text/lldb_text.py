@@ -176,7 +176,7 @@ class _Session:
         self.pause.holes += self._thread.add(frame, missing)
         self._last = number
 
-    def recording(self, name: str) -> TextRecording | None:
+    def recording(self, file: TextFile) -> TextRecording | None:
         """Return what was read; None without a thread."""
         self._end()
         self._close()
@@ -189,13 +189,13 @@ class _Session:
                 thread.tid = named.tid
                 thread.name = thread_name(thread.name, named.name, named.queue)
         info = TraceInfo(
-            name,
+            file.name,
             LLDB_TEXT.name,
             end_reason=self.stop_reason,
             process=self.process,
             pid=None if self.pid < 0 else self.pid,
         )
-        return TextRecording(info, (self.pause.table(),), self.pause.issues())
+        return TextRecording(info, (self.pause.counts(file),), self.pause.issues())
 
 
 def _agree(thread: PausedThread, before: PausedThread) -> bool:
@@ -218,12 +218,12 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
     for line in file.lines():
         match = _PROCESS.match(line)
         if match and session.pid not in (-1, int(match[1])):
-            finished, session = session.recording(file.name), _Session()
+            finished, session = session.recording(file), _Session()
             if finished is not None:
                 recordings += 1
                 yield finished
         session.add(line)
-    finished = session.recording(file.name)
+    finished = session.recording(file)
     if finished is not None:
         yield finished
     elif not recordings:

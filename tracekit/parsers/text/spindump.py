@@ -56,11 +56,11 @@ _PROCESSES = ("Process:", "Powerstats for:")
 class _Report:
     """One report while it is read."""
 
-    def __init__(self, first: dict[str, str]) -> None:
+    def __init__(self, file: TextFile, first: dict[str, str]) -> None:
         self.issues = IssueCounter()
         self.threads = 0
         self.headings = first
-        self._counts = StackCounts()
+        self._counts = StackCounts(file.name, file.limits)
         self._tree = CallTree(self._counts, self.issues)
         self._images = BinaryImages()
         self._parsed: dict[str, FrameText] = {}
@@ -137,7 +137,7 @@ class _Report:
             process=process,
             pid=int(pid) if re.fullmatch(r"\d{1,9}", pid) else None,
         )
-        return TextRecording(info, (self._counts.table(),), self.issues.issues())
+        return TextRecording(info, (self._counts,), self.issues.issues())
 
     def _begin_process(self, text: str, *, is_shared: bool) -> None:
         self._end_process()
@@ -201,7 +201,7 @@ def _recognises(head: str) -> bool:
 
 def _read(file: TextFile) -> Iterator[TextRecording]:
     """Yield the reports. Raises ``InputError`` where none has a stack."""
-    report, reports = _Report({}), 0
+    report, reports = _Report(file, {}), 0
     # The head of a further report is known as such when its first process follows: other tools' output at the
     # end of a report (heap, kextstat) has dates and processes, too.
     later: dict[str, str] | None = None
@@ -220,7 +220,7 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
                     if recording := report.finish(file.name):
                         reports += 1
                         yield recording
-                    report, later = _Report(later), None
+                    report, later = _Report(file, later), None
                 else:
                     later.setdefault(*pair)
         report.other(line)
