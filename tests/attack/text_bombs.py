@@ -1,6 +1,6 @@
 """Bombs as texts of other tools: reports of stacks, logs and power, read alone and laid over a recording.
 
-    python tests/attack/bombs.py --only text:
+    python tests/attack/text_bombs.py [--cases 1000] [--seconds 600] [--only spindump] [--keep FOLDER]
 
 Each has the size in which its kind costs the most within 100 MB; no line is too long for the limit of lines,
 which would refuse it before its reader is reached.
@@ -9,12 +9,20 @@ which would refuse it before its reader is reached.
 from __future__ import annotations
 
 import gzip
+import sys
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
+if __name__ == "__main__":
+    sys.path[:0] = [
+        str(Path(__file__).resolve().parents[2] / name)
+        for name in ("", "tests", "tests/support", "sample_traces")
+    ]
+
+from attack import bombs
 from attack.bomb import Bomb
 from attack.runner import ROOT
 
@@ -113,7 +121,7 @@ TREES: tuple[tuple[str, Callable[[Path], None]], ...] = (
     ("sample: reports", of_lines("", lambda n: f"Analysis of sampling App (pid {n}) every 1 millisecond\n\nCall graph:\n    1 Thread_1\n    + 1 f\n\n")),
     ("sample: 800 reports", of_lines("", lambda n: f"Analysis of sampling App (pid {n}) every 1 millisecond\n\nCall graph:\n    1 Thread_1\n    + 1 f\n\n", 80_000)),
     ("sample: images", of_lines(SAMPLE + THREAD + "    + 1 f  (in L1) + 1  [0x1]\n\nBinary Images:\n", lambda n: f"       0x{n * 4096:x} -        0x{n * 4096 + 9:x} +L{n} (0) <{n:032x}> /A/L{n}\n")),
-    ("sample: cuts", of_lines(SAMPLE + THREAD, lambda n: f"    + {n % 9 + 1} f{n}\n    …\n")),
+    ("sample: cuts", of_lines(SAMPLE + "    1 Thread_1\n", lambda n: f"    {' ' * (n % 9)}+ {n % 9 + 1} f{n}\n    …\n")),
     ("spindump: distinct functions", of_lines(SPINDUMP + SPUN, lambda n: f"  1  f{n} (App + 1) [0x{n:x}] (running)\n")),
     ("spindump: deep and wide", of_trees(SPINDUMP + SPUN, lambda: deep_and_wide(spun))),
     ("spindump: threads", of_lines(SPINDUMP, lambda n: f"  Thread 0x{n + 1:x}    1 samples (1)\n  1  f (App + 1) [0x1]\n")),
@@ -191,10 +199,10 @@ REPORTS: tuple[tuple[str, Callable[[Path], None]], ...] = (
     ("ips: nested lists", json_of(IPS, '{"x":[', lambda n: "[[0]],", '0],"threads":[{"frames":[{}]}]}')),
     ("ips: numbers", json_of(IPS, '{"x":[', lambda n: "1.1,", '0],"threads":[{"frames":[{}]}]}')),
     ("ips: digits", json_of(IPS, '{"x":[', lambda n: "1,", '0],"threads":[{"frames":[{}]}]}')),
-    ("ips: short texts", json_of(IPS, '{"x":[', lambda n: '"Āb",', '0],"threads":[{"frames":[{}]}]}')),
+    ("ips: short texts", json_of(IPS, '{"x":[', lambda n: '"Āb",', '0],"threads":[{"frames":[{}]}]}', 50_000_000)),
     ("ips: keys", json_of(IPS, "{", lambda n: f'"{n:x}":{{}},', '"threads":[{"frames":[{}]}]}')),
     ("ips: one key again and again", json_of(IPS, "{", lambda n: '"a":[],', '"threads":[{"frames":[{}]}]}')),
-    ("ips: emoji", json_of(IPS, '{"x":"', lambda n: "x" * 60, '😀","threads":[{"frames":[{}]}]}')),
+    ("ips: emoji", json_of(IPS, '{"x":["', lambda n: "x" * 60 + '","', '😀"],"threads":[{"frames":[{}]}]}')),
     ("ips: white space", json_of(IPS, "", lambda n: " " * 60, '{"threads":[{"frames":[{}]}]}')),
     ("ips: empty lines", json_of(IPS, "", lambda n: "\n", '{"threads":[{"frames":[{}]}]}')),
     ("ips: threads", json_of(IPS, '{"threads":[', lambda n: '{"frames":[{}]},', "{}]}")),
@@ -310,3 +318,7 @@ BOMBS: tuple[Bomb, ...] = (
     overlay("one log 100 times", of_lines(LOG, logged, 900_000), *["{}/X.txt"] * 100),
     overlay("the device of zeros", lambda path: None, "/dev/zero"),
 )
+
+
+if __name__ == "__main__":
+    raise SystemExit(bombs.main(bombs=BOMBS, doc=__doc__))
