@@ -39,6 +39,8 @@ class Limits:
     a text."""
     json_bytes: int = 896 << 20
     """Memory that the JSON of a report may take, by the number of its values."""
+    threads: int = 200_000
+    """Threads in the stacks of a text; a whole system has some thousand."""
     frames: int = 1_000_000
     """Different frames in the stacks of a text; a whole system has some hundred thousand."""
     call_paths: int = 4_000_000

@@ -55,7 +55,8 @@ class StackCounts:
         self._states: dict[str, int] = {"": -1}
         self._paths = CallPaths(name, limits)
         # One entry for each counted stack; a leaf of -1 is no stack, and a caller of -1 the root of a thread.
-        self._rows = {column: array("i") for column in ("thread", "state", "leaf", "caller")}
+        self._row_threads, self._row_states = array("i"), array("i")
+        self._leaves, self._callers = array("i"), array("i")
         self._samples = array("q")
 
     schema = STACK_COUNTS
@@ -97,8 +98,13 @@ class StackCounts:
 
     def thread(self, tid: int, name: str = "", pid: int = -1, process: str = "") -> int:
         """Return the row of a thread; -1 for an unknown number. Threads without a number differ by name."""
-        self._processes.setdefault((pid, process), len(self._processes))
-        return self._threads.setdefault((tid, name, pid, process), len(self._threads))
+        key = (tid, name, pid, process)
+        row = self._threads.get(key)
+        if row is None:
+            row = self._threads[key] = len(self._threads)
+            require_at_most(self._name, row + 1, self._limits.threads, "threads")
+            self._processes.setdefault((pid, process), len(self._processes))
+        return row
 
     def caller(self, frame: int, caller: int = -1) -> int:
         """Return a new path: that of a caller, and one more frame that it called."""
@@ -114,8 +120,10 @@ class StackCounts:
         code = self._states.setdefault(state, len(self._states) - 1)
         self._samples.append(count)
         require_at_most(self._name, len(self._samples), self._limits.call_paths, "counted stacks")
-        for column, value in zip(self._rows.values(), (thread, code, leaf, caller), strict=True):
-            column.append(value)
+        self._row_threads.append(thread)
+        self._row_states.append(code)
+        self._leaves.append(leaf)
+        self._callers.append(caller)
 
     def add_stack(self, thread: int, stack: Sequence[int], count: int = 1, state: str = "") -> None:
         """Count samples of a thread in a stack of frames, leaf first; an empty stack is none."""
@@ -140,8 +148,8 @@ class StackCounts:
         ``frame_of`` gets each number once as a leaf's (True) and once as a caller's, where it is that.
         """
         rows, paths = since
-        leaves = np.frombuffer(self._rows["leaf"], np.intc)[rows:]
-        callers = np.frombuffer(self._rows["caller"], np.intc)[rows:]
+        leaves = np.frombuffer(self._leaves, np.intc)[rows:]
+        callers = np.frombuffer(self._callers, np.intc)[rows:]
         _replace(leaves, leaves >= 0, lambda number: frame_of(number, True))
         frames, are_used = self._paths.used_since(paths, callers)
         _replace(frames, are_used, lambda number: frame_of(number, False))
@@ -159,7 +167,8 @@ class StackCounts:
 
         It is cheap where the table is not: of many reports in one file, one is analyzed.
         """
-        thread, state, leaf, caller = (np.frombuffer(column, np.intc) for column in self._rows.values())
+        columns = (self._row_threads, self._row_states, self._leaves, self._callers)
+        thread, state, leaf, caller = (np.frombuffer(column, np.intc) for column in columns)
         offsets, frame_ids, stack = self._paths.stacks(leaf, caller)
         # Each factor is at most the number of rows or of frames, so no product exceeds 64 bits.
         _, of_thread = np.unique(thread * np.int64(len(self._states)) + state + 1, return_inverse=True)
