@@ -45,7 +45,7 @@ def repeated(line: Line, size: int = MOST_BYTES) -> Iterator[str]:
 
 def written(path: Path, *parts: Lines) -> None:
     """Write the lines of the parts, compressed where the name ends with ``gz``."""
-    with gzip.open(path, "wb", 5) if path.suffix == ".gz" else path.open("wb") as file:
+    with gzip.open(path, "wb", 1) if path.suffix == ".gz" else path.open("wb") as file:
         file.writelines(text.encode() for text in chain(*parts))
 
 
@@ -138,8 +138,8 @@ TREES: tuple[tuple[str, Callable[[Path], None]], ...] = (
 
 
 def packed_functions(path: Path) -> None:
-    """800 MB of distinct functions in a .gz of 70 MB or less."""
-    written(path, (SAMPLE + THREAD,), repeated(lambda number: f"    + 1 f{number}\n", 300_000_000))
+    """200 MB of distinct functions in a .gz of 30 MB."""
+    written(path, (SAMPLE + THREAD,), repeated(lambda number: f"    + 1 f{number}\n", 200_000_000))
 
 
 # Reports of the system and of debuggers ---------------------------------------------------------------------

@@ -167,7 +167,11 @@ class CallTree:
         return line.path
 
     def _number(self, frame: str) -> int:
-        return self._numbers.setdefault(frame, len(self._numbers))
+        number = self._numbers.get(frame)
+        if number is None:
+            number = self._numbers[frame] = len(self._numbers)
+            self._counts.require_few_frames(number + 1)
+        return number
 
     def _close(self, indent: int) -> None:
         """Close the lines that are indented by as much or more; the thread stays open."""

@@ -93,8 +93,12 @@ class StackCounts:
         row = self._frames.get(key)
         if row is None:
             row = self._frames[key] = len(self._frames)
-            require_at_most(self._name, row + 1, self._limits.frames, "different frames")
+            self.require_few_frames(row + 1)
         return row
+
+    def require_few_frames(self, count: int) -> None:
+        """Raise ``LimitError`` for more different frames than the limit, also if they have no row yet."""
+        require_at_most(self._name, count, self._limits.frames, "different frames")
 
     def thread(self, tid: int, name: str = "", pid: int = -1, process: str = "") -> int:
         """Return the row of a thread; -1 for an unknown number. Threads without a number differ by name."""
