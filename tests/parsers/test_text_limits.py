@@ -18,7 +18,7 @@ from tracekit.detect import open_source
 from tracekit.load import open_trace
 from tracekit.model.trace import IssueCounter
 from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits
-from tracekit.parsers.text import call_tree
+from tracekit.parsers.text import call_tree, ips
 from tracekit.parsers.text.call_paths import CallPaths
 from tracekit.parsers.text.call_tree import CallTree
 from tracekit.parsers.text.ips import _MEMORY_BYTES
@@ -212,3 +212,13 @@ def test_a_stackshot_of_a_whole_system_is_within_the_limit(tmp_path: Path) -> No
     trace = trace_of_text(tmp_path, text)
     assert len(trace.samples) == 200
     assert Counter(len(stack) for _, stack in counted(trace)) == {40: 200}
+
+
+def test_a_stack_that_is_too_long_keeps_the_frames_at_its_leaf(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ips, "_MOST_DEPTH", 2)
+    frames = ",".join(f'{{"symbol":"f{number}"}}' for number in range(4))
+    trace = trace_of_text(tmp_path, IPS + f'{{"threads":[{{"frames":[{frames}]}}]}}')
+    assert counted(trace) == [(1, ("(callers missing)", "f1", "f0"))]
+    assert [issue.count for issue in trace.issues if issue.code == "callers-missing"] == [1]

@@ -19,6 +19,7 @@ from typing import Any
 
 from tracekit.errors import InputError
 from tracekit.model.trace import IssueCounter, TraceInfo
+from tracekit.model.vocabulary import CALLERS_MISSING
 from tracekit.parsers.limits import LimitError
 from tracekit.parsers.text.crash_text import CULPRIT_STATES, EXCEPTION_STACK, culprit_issues, read_crash_text
 from tracekit.parsers.text.lines import TextFile
@@ -46,6 +47,8 @@ _MEMORY_BYTES = {"{": 176, "[": 80, ":": 120, ",": 48, '"': 28}
 """Memory for each of these characters when JSON is decoded, measured with CPython 3.11 on 64 bits: an object
 with its first keys, a list, a key and its slot, a number and its slot, half of a text beyond ASCII."""
 _MOST_THREAD_ID = 2**63 - 1
+_MOST_DEPTH = 100_000
+"""A choice: the system cuts stacks after some hundred frames."""
 
 
 def _recognises(head: str) -> bool:
@@ -196,7 +199,7 @@ def _threads(
             _number(thread.get("id"), _MOST_THREAD_ID),
             thread_name(number, json_text(thread.get("name")), json_text(thread.get("queue"))),
             ("Crashed" if is_crash else "Triggered") if is_culprit else "",
-            [_frame(frame, images) for frame in thread.get("frames", [])],
+            _frames(thread.get("frames", []), images, issues),
             pid=pid,
             process=process,
         )
@@ -207,12 +210,22 @@ def _exception_stack(
 ) -> Iterator[PausedThread]:
     frames = document.get("lastExceptionBacktrace")
     if isinstance(frames, list) and frames:
-        stack = [_frame(frame, images) for frame in frames]
+        stack = _frames(frames, images, issues)
         pid = _number(document.get("pid"), _MOST_THREAD_ID)
         process = json_text(document.get("procName"))
         yield PausedThread(-1, EXCEPTION_STACK, "", stack, is_sample=False, pid=pid, process=process)
     elif frames is not None and not isinstance(frames, list):
         _count_damaged(issues)
+
+
+def _frames(frames: list[Any], images: Sequence[Image], issues: IssueCounter) -> list[PausedFrame]:
+    """Return a stack, leaf first; of one that is too long, the frames at the leaf."""
+    stack = [_frame(frame, images) for frame in frames[:_MOST_DEPTH]]
+    if len(frames) > _MOST_DEPTH:
+        text = f"stacks of more than {_MOST_DEPTH:,} frames, whose callers are left out: {{n}}"
+        issues.add("warning", "callers-missing", text)
+        stack.append(PausedFrame(CALLERS_MISSING))
+    return stack
 
 
 def _frame(frame: Any, images: Sequence[Image]) -> PausedFrame:
@@ -254,12 +267,12 @@ def _all_processes(
             if not isinstance(thread, dict):
                 _count_damaged(issues)
                 continue
-            frames = [_list(thread.get(name)) for name in ("kernelFrames", "userFrames")]
+            frames = [frame for name in ("kernelFrames", "userFrames") for frame in _list(thread.get(name))]
             yield PausedThread(
                 _number(thread.get("id"), _MOST_THREAD_ID) if "id" in thread else _tid(tid),
                 _first(thread, "name", "queue", "dispatch_queue_label"),
                 _state(_list(thread.get("state"))),
-                [_frame(frame, images) for part in frames for frame in part],
+                _frames(frames, images, issues),
                 pid=pid,
                 process=_first(process, "procname", "name"),
             )
