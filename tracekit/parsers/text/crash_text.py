@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 from tracekit.errors import InputError
 from tracekit.model.trace import Issue, TraceInfo
+from tracekit.parsers.limits import require_at_most
 from tracekit.parsers.text.frame_text import crash_symbol
 from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.pause import (
@@ -212,6 +213,7 @@ def read_crash_text(file: TextFile, kind: str, lines: Iterable[str]) -> Iterator
             yield report.recording(file, kind)
             report = CrashText()
         report.add(line)
+        require_at_most(file.name, len(report.pause.threads), file.limits.threads, "threads")
     yield report.recording(file, kind)
 
 
