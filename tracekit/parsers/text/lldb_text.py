@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 from tracekit.errors import InputError
 from tracekit.model.trace import TraceInfo
+from tracekit.parsers.limits import require_at_most
 from tracekit.parsers.text.frame_text import lldb_symbol, without_lldb_place
 from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.pause import (
@@ -114,6 +115,11 @@ class _Session:
             self.pid = int(match[1])
             self.process = (match[2] or self.process).rpartition("/")[2]
             self.arch = match[3] or self.arch
+
+    @property
+    def threads(self) -> int:
+        """The number of threads so far, in all pauses."""
+        return len(self.pause.threads) + len(self._paused) + len(self._printed)
 
     def _begin(self, number: str, facts: str) -> None:
         tid, name, queue, stop = (pattern.search(facts) for pattern in (_TID, _NAME, _QUEUE, _STOP))
@@ -223,6 +229,7 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
                 recordings += 1
                 yield finished
         session.add(line)
+        require_at_most(file.name, session.threads, file.limits.threads, "threads")
     finished = session.recording(file)
     if finished is not None:
         yield finished
