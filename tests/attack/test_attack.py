@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from attack import bombs, forged_requests, kills, mutations, text_bombs
+from attack import bombs, forged_requests, kills, mutations, run, text_bombs
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the attacks limit processes as POSIX does")
 
@@ -64,6 +64,11 @@ def test_there_are_sixty_kinds_of_bombs_and_more() -> None:
     assert len(bombs.BOMBS) > 60
     assert len({bomb.name for bomb in bombs.BOMBS}) == len(bombs.BOMBS)
     assert set(SMALL_BOMBS) <= {bomb.name for bomb in bombs.BOMBS}
+
+
+def test_the_parts_of_all_attacks_exist_and_share_the_time() -> None:
+    assert all((run.HERE / part.program).is_file() and part.weight > 0 for part in run.PARTS)
+    assert {"bombs.py", "text_bombs.py"} <= {part.program for part in run.PARTS}
 
 
 def test_every_kind_of_text_has_a_bomb() -> None:
