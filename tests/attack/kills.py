@@ -245,7 +245,7 @@ def interrupted(home: Path, dice: random.Random) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Kill servers, interrupt recordings, and print the table."""
     chosen = parser_of(__doc__, 25).parse_args(arguments)
-    report = Report("kills")
+    report = Report("kills", 3 * chosen.cases)
     dice = random.Random(chosen.seed)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
