@@ -15,9 +15,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Integer, delete, func, insert, select, update
 
-from dashboard.errors import LibraryFailed, NoSpace, NotFound
+from dashboard.errors import Conflict, LibraryFailed, NoSpace, NotFound
 from dashboard.library.analysis_state import AnalysisState
-from dashboard.library.catalog_file import open_catalog
+from dashboard.library.catalog_file import AGAIN, open_catalog
 from dashboard.library.catalog_orders import NEWEST, order_by
 from dashboard.library.catalog_search import conditions
 from dashboard.library.catalog_tables import RECORDINGS, TAGS
@@ -70,6 +70,7 @@ class Known:
     """What a comparison with the folders needs of a row."""
 
     name: str
+    origin: str
     stamp: str
     """The stamp of the description from which the row was made."""
     deleted_us: int | None
@@ -146,6 +147,9 @@ class Catalog:
     def _describe(self, connection: Connection, recording_id: str) -> None:
         """Write a row's lasting columns into the recording's folder, before the transaction is committed."""
         row = connection.execute(select(RECORDINGS).where(_ROW.id == recording_id)).mappings().one()
+        current = self._descriptions.stamp(recording_id)
+        if current and current != row["stamp"]:  # a catalog that was overwritten in its place is an older one
+            raise LibraryFailed(f"The catalog does not fit the recording's folder. {AGAIN}")
         tags = connection.execute(
             select(TAGS.c.tag).where(TAGS.c.recording == recording_id).order_by(TAGS.c.tag)
         )
@@ -298,16 +302,21 @@ class Catalog:
             return int(connection.execute(select(_ROW.starts).where(_ROW.id == recording_id)).scalar() or 0)
 
     def remove(self, recording_id: str, remove_folder: Callable[[], None]) -> None:
-        """Remove a recording from the catalog, with the step that makes its folder disappear."""
+        """Remove a deleted recording from the catalog, with the step that makes its folder disappear.
+
+        Raises ``Conflict`` for one that is not deleted, or was restored meanwhile.
+        """
+        chosen = delete(RECORDINGS).where(_ROW.id == recording_id, _ROW.deleted_us.is_not(None))
         with self._writing() as connection:
-            connection.execute(delete(RECORDINGS).where(_ROW.id == recording_id))
+            if not connection.execute(chosen).rowcount:
+                raise Conflict("This recording is not deleted. Delete it first.")
             remove_folder()
 
     def known(self) -> dict[str, Known]:
         """Return what a comparison with the folders needs of each row, by the recordings' ids."""
-        columns = select(_ROW.id, _ROW.name, _ROW.stamp, _ROW.deleted_us)
+        columns = select(_ROW.id, _ROW.name, _ROW.origin, _ROW.stamp, _ROW.deleted_us)
         with self._reading() as connection:
-            return {row.id: Known(row.name, row.stamp, row.deleted_us) for row in connection.execute(columns)}
+            return {row.id: Known(*row[1:]) for row in connection.execute(columns)}
 
     def enter(self, entries: Sequence[Entry]) -> None:
         """Add rows for descriptions, and make the lasting columns of those that are there equal to them."""
@@ -316,6 +325,8 @@ class Catalog:
             for entry in entries:
                 if entry.id in known:
                     row = {name: entry.values[name] for name in LASTING if name in entry.values}
+                    if entry.values["state"] == "ready" and entry.values.get("results_bytes") != 0:
+                        row |= {"state": "ready", "results_bytes": None}  # whatever an older catalog has
                     changed = update(RECORDINGS).where(_ROW.id == entry.id)
                     connection.execute(changed.values(**row, stamp=entry.stamp))
                     connection.execute(delete(TAGS).where(TAGS.c.recording == entry.id))

@@ -32,7 +32,7 @@ _LOCKED_SECONDS = 2.0
 _TURN_SECONDS = 0.25
 _MAX_WRITERS = 2
 """Threads that may wait for the lock at once: the others go on serving requests."""
-_AGAIN = "End the dashboard and start it again: it rebuilds the catalog from the recordings' folders."
+AGAIN = "End the dashboard and start it again: it rebuilds the catalog from the recordings' folders."
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, 0)
 """SQLITE_ERROR is of tables that are no catalog's; text that is not UTF-8 fails in Python, without a code."""
 _BESIDE = ("-wal", "-shm", "-journal", "")
@@ -127,8 +127,8 @@ class CatalogFile:
         self._require_lock()
         if identity(self._path) != self._identity:
             raise LibraryFailed(
-                f"The catalog of recordings ({self._path}) was removed or replaced while the dashboard ran,"
-                f" so nothing more is changed. {_AGAIN}"
+                "The catalog of recordings was removed or replaced while the dashboard ran, so nothing more"
+                f" is changed. {AGAIN}"
             )
 
 
@@ -181,7 +181,7 @@ def _primary_code(error: DatabaseError) -> int:
 def _problem(error: DatabaseError | UnicodeDecodeError) -> TracekitError:
     """Return what a failure of SQLite means."""
     if isinstance(error, UnicodeDecodeError):
-        return LibraryFailed(f"The catalog of recordings is damaged. {_AGAIN}")
+        return LibraryFailed(f"The catalog of recordings is damaged. {AGAIN}")
     code = _primary_code(error)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return _locked()

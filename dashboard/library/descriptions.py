@@ -22,7 +22,7 @@ from typing import Any
 from dashboard.library.names import note_text, one_line, shown_name, tag_list
 from dashboard.library.reading_results import FACTS
 from dashboard.library.slices import sync_folder
-from dashboard.library.store import Store
+from dashboard.library.store import Store, is_attempt_id
 
 ABOUT = "about.json"
 RECORDING, ANALYSIS = "recording", "analysis"
@@ -37,7 +37,11 @@ _ORIGINS = ("file", "upload")
 
 
 class Unreadable(Exception):  # noqa: N818 - caught where folders are read
-    """The file is damaged, or of a newer tracekit."""
+    """The file is damaged, or of another kind."""
+
+
+class Newer(Unreadable):
+    """The file is of a newer tracekit."""
 
 
 def write_document(folder: Path, kind: str, values: Mapping[str, Any]) -> None:
@@ -45,7 +49,9 @@ def write_document(folder: Path, kind: str, values: Mapping[str, Any]) -> None:
     draft = folder / f"{ABOUT}.draft"
     document = {"tracekit": kind, "version": _VERSION, **values}
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
+        if not folder.is_dir():
+            folder.mkdir(mode=0o700)
+            sync_folder(folder.parent)
         with draft.open("w", encoding="ascii") as file:
             json.dump(document, file, sort_keys=True)
             file.flush()
@@ -60,17 +66,22 @@ def write_document(folder: Path, kind: str, values: Mapping[str, Any]) -> None:
 
 def read_document(folder: Path, kind: str) -> dict[str, Any] | None:
     """Return a folder's description as it stands there; None without one. Raises ``Unreadable``."""
-    try:
-        with (folder / ABOUT).open("rb") as file:
-            document = json.loads(file.read(_MAX_BYTES))
-    except FileNotFoundError:
+    place = folder / ABOUT
+    if not os.path.lexists(place):
         return None
+    if not place.is_file():  # opening a pipe would wait for its other end
+        raise Unreadable
+    try:
+        with place.open("rb") as file:
+            document = json.loads(file.read(_MAX_BYTES))
     except (OSError, ValueError, RecursionError) as error:
         raise Unreadable from error
     if not isinstance(document, dict) or document.get("tracekit") != kind:
         raise Unreadable
-    if not isinstance(document.get("version"), int) or document["version"] > _VERSION:
+    if not isinstance(document.get("version"), int):
         raise Unreadable
+    if document["version"] > _VERSION:
+        raise Newer
     return document
 
 
@@ -83,7 +94,7 @@ class Descriptions:
     def write(self, recording_id: str, row: Mapping[str, Any], tags: tuple[str, ...]) -> str:
         """Write the lasting columns of a row and its tags; return the stamp of the file."""
         values = {name: row[name] for name in LASTING if name != "path"}
-        path = self._relative(os.fsdecode(row["path"]))
+        path = self._relative(os.fsdecode(row["path"])) if row["origin"] == "file" else ""
         folder = self._store.recording(recording_id)
         write_document(folder, RECORDING, {**values, "path": path, "tags": tags})
         return self.stamp(recording_id)
@@ -124,9 +135,15 @@ class Descriptions:
         return f"{_INSIDE}{path.removeprefix(root)}" if path.startswith(root) else path
 
     def _absolute(self, path: str) -> str:
+        """Return the path of a recording; raise ``ValueError`` for one that leads elsewhere than it shows."""
         if not path.startswith(_INSIDE):
+            if path and (os.path.normpath(path) != path or not Path(path).is_absolute()):
+                raise ValueError
             return path
-        return f"{self._store.recorded.resolve()}{os.sep}{path.removeprefix(_INSIDE)}"
+        attempt, _, name = path.removeprefix(_INSIDE).replace(os.sep, "/").partition("/")
+        if not is_attempt_id(attempt) or name in ("", ".", "..") or "/" in name or "\\" in name:
+            raise ValueError
+        return str(self._store.recorded.resolve() / attempt / name)
 
 
 _INSIDE = "recorded:"
@@ -169,14 +186,15 @@ def _path(value: object) -> str:
     return _text(value)
 
 
-def _moment(value: object) -> int:
+def moment(value: object) -> int:
+    """Return microseconds since 1970; raise ``ValueError`` for what is no moment."""
     if not 0 <= _integer(value) <= _MAX_MOMENT_US:
         raise ValueError
     return _integer(value)
 
 
 def _deleted(value: object) -> int | None:
-    return None if value is None else _moment(value)
+    return None if value is None else moment(value)
 
 
 _FACTS: dict[str, Callable[[object], Any]] = {
@@ -184,7 +202,7 @@ _FACTS: dict[str, Callable[[object], Any]] = {
     "samples": _integer,
     "windows": _integer,
     "p50_ns": _integer,
-    "recorded_us": _moment,
+    "recorded_us": moment,
 }
 """The facts that are no lines of text."""
 LASTING: dict[str, Callable[[object], Any]] = {
@@ -193,7 +211,7 @@ LASTING: dict[str, Callable[[object], Any]] = {
     "path": _path,
     "fingerprint": _line,
     "size_bytes": _integer,
-    "added_us": _moment,
+    "added_us": moment,
     "note": _note,
     "deleted_us": _deleted,
     "default_variant": _line,

@@ -238,8 +238,8 @@ class Library:
         recording = self._catalog.find(recording_id)
         if recording.deleted is None:
             raise Conflict(f"{recording.name} is not deleted. Delete it first.")
-        self._end_work(recording_id)
         self._remove(recording)
+        self._end_work(recording_id)
         self.comparisons.forget(recording_id)
 
     def _remove(self, recording: Recording) -> None:

@@ -29,6 +29,7 @@ SUMMARY = "summary.json"
 PROCESSES = "processes.json"
 """Pid and name of the processes to choose from before redacting; mostly none."""
 _COMPRESSION = 5
+_MAX_INTEGER = 2**62
 _STATIC_PICTURE = "timeline"
 
 
@@ -56,11 +57,20 @@ FACTS = (*OF_VARIANT, "device", "system", "app", "recorded_us", "digest")
 
 def facts_of(folder: Path) -> dict[str, Any] | None:
     """Return the facts of the results in a folder; None if there are none of the present version."""
+    place = folder / SUMMARY
     try:
-        summary = json.loads((folder / SUMMARY).read_bytes())
-        return {name: summary[name] for name in FACTS} if summary["results"] == RESULTS_VERSION else None
-    except (OSError, ValueError, KeyError, TypeError):
+        summary = json.loads(place.read_bytes()) if place.is_file() else {}
+        facts = {name: summary[name] for name in FACTS} if summary["results"] == RESULTS_VERSION else {}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+    return facts if facts and all(map(_is_storable, facts.values())) else None
+
+
+def _is_storable(value: object) -> bool:
+    """Return True for an integer or a text that the catalog takes; a folder may be another machine's."""
+    if isinstance(value, str):
+        return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
+    return isinstance(value, int) and abs(value) < _MAX_INTEGER
 
 
 def _write_samples(folder: Path, analysis: Analysis) -> None:

@@ -7,17 +7,22 @@ deleted recordings for their time. Nothing is removed here, and what is not trac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dashboard.errors import NotFound
 from dashboard.library.catalog import Catalog, Entry, Known, microseconds, now
 from dashboard.library.descriptions import (
     ABOUT,
     ANALYSIS,
     Descriptions,
+    Newer,
     Unreadable,
+    moment,
     read_document,
     write_document,
 )
@@ -42,7 +47,11 @@ class Found:
     recordings: list[str] = field(default_factory=list)
     """The names of recordings that the catalog lacked."""
     lost: list[str] = field(default_factory=list)
-    """The names of recordings whose folders are gone."""
+    """The names of recordings whose folders are gone, and which are deleted now."""
+    rewritten: list[str] = field(default_factory=list)
+    """The names of recordings whose damaged descriptions were written anew from the catalog."""
+    unreachable: list[str] = field(default_factory=list)
+    """The names of recordings in whose folder's place is something else, such as a broken link."""
     unreadable: list[str] = field(default_factory=list)
     """The folders of recordings whose descriptions cannot be read."""
     foreign: list[str] = field(default_factory=list)
@@ -55,7 +64,11 @@ class Found:
         sentences = {
             f"{self.catalog} {count} {were} found": self.recordings if self.catalog else [],
             f"{count} that {were} not in the catalog {were} found": [] if self.catalog else self.recordings,
-            "Deleted recordings have what the catalog held of recordings whose folders are gone": self.lost,
+            "The folders of recordings are gone. What the catalog held of them is now among the deleted"
+            " recordings": self.lost,
+            f"Damaged descriptions ({ABOUT}) were set aside and written anew from the catalog, whose notes"
+            " and tags may be older": self.rewritten,
+            "The folders of recordings cannot be reached": self.unreachable,
             f"Not listed, because the description ({ABOUT}) is missing, damaged or of a newer tracekit, but"
             " left as they are, are the recordings": self.unreadable,
             "The library's folder holds what tracekit did not make, does not read and leaves"
@@ -85,13 +98,13 @@ def rebuild(store: Store, catalog: Catalog) -> Found:
             continue
         try:
             described = descriptions.read(recording_id)
-        except Unreadable:
-            described = None
-            if recording_id in known:
-                _keep_damaged(store.recording(recording_id))
-            else:
+        except Unreadable as error:
+            if isinstance(error, Newer) or recording_id not in known:
                 found.unreadable.append(recording_id)
                 continue
+            described = None
+            _keep_damaged(store.recording(recording_id))
+            found.rewritten.append(known[recording_id].name)
         if described is not None:
             entries.append(_entry(store, recording_id, *described, stamp))
         elif recording_id in known:
@@ -104,8 +117,11 @@ def rebuild(store: Store, catalog: Catalog) -> Found:
     found.recordings = [str(entry.values["name"]) for entry in entries if entry.id not in known]
     catalog.enter(entries)
     catalog.describe(undescribed)
-    found.lost = _describe_lost(catalog, {key: row for key, row in known.items() if key not in ids})
-    _enter_variants(store, catalog, ids)
+    for recording_id in sorted(known.keys() - ids):
+        if os.path.lexists(store.recording(recording_id)):
+            found.unreachable.append(known.pop(recording_id).name)
+    found.lost = _describe_lost(store, catalog, {key: row for key, row in known.items() if key not in ids})
+    _enter_variants(store, catalog)
     catalog.file.note_version()
     return found
 
@@ -153,41 +169,54 @@ def _keep_damaged(folder: Path) -> None:
     place.rename(folder / f"{ABOUT}.damaged-{microseconds(now())}")
 
 
-def _describe_lost(catalog: Catalog, lost: dict[str, Known]) -> list[str]:
-    """Describe recordings without a folder, as deleted; return the names of those that were not deleted."""
-    if catalog.file.version == 1:  # which made a recording's folder when it was read
-        catalog.describe(lost)
-        return []
-    present = [recording_id for recording_id, row in lost.items() if row.deleted_us is None]
-    catalog.describe(present, deleted_us=microseconds(now()))
-    catalog.describe(lost.keys() - set(present))
-    return [lost[recording_id].name for recording_id in present]
+def _describe_lost(store: Store, catalog: Catalog, lost: dict[str, Known]) -> list[str]:
+    """Describe recordings without a folder: uploads as deleted; return the names of those that were not.
+
+    A local recording lies elsewhere, so nothing of it is gone but what the catalog has: as deleted, one that
+    was made on the page would be removed after its time. An earlier version made folders when it read.
+    """
+    gone = [key for key, row in lost.items() if row.origin == "upload" and row.deleted_us is None]
+    if store.is_earlier:
+        gone = []
+    catalog.describe(gone, deleted_us=microseconds(now()))
+    catalog.describe(lost.keys() - set(gone))
+    return [lost[recording_id].name for recording_id in gone]
 
 
 # Further analyses ------------------------------------------------------------------------------------------
 
 
+def make_folder_of_variant(folder: Path) -> None:
+    """Make the folder of a further analysis; raise ``NotFound`` if its recording was removed."""
+    try:
+        folder.parent.mkdir(mode=0o700, exist_ok=True)
+    except FileNotFoundError:
+        raise NotFound("There is no such recording: it was removed.") from None
+    folder.mkdir(mode=0o700, exist_ok=True)
+
+
 def describe_variant(store: Store, variant: Variant) -> None:
-    """Write the description of a further analysis into its folder. Raises ``OSError``."""
-    folder = store.variant(variant.recording, variant.id)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_document(folder, ANALYSIS, {"options": variant.options, "added_us": variant.added_us})
+    """Write the description of a further analysis into its folder, which is there. Raises ``OSError``."""
+    document = {"options": variant.options, "added_us": variant.added_us}
+    write_document(store.variant(variant.recording, variant.id), ANALYSIS, document)
 
 
-def _enter_variants(store: Store, catalog: Catalog, recordings: set[str]) -> None:
+def _enter_variants(store: Store, catalog: Catalog) -> None:
     known = {(variant.recording, variant.id): variant for variant in catalog.variants.all()}
-    for recording, folder in _variant_folders(store, recordings):
+    for recording, folder in _variant_folders(store, catalog.known()):
         variant = known.pop((recording, folder.name), None)
         if variant is None:
             if (described := _described_variant(recording, folder)) is not None:
                 catalog.variants.add(described)
-        elif not (folder / ABOUT).exists():
+        elif not os.path.lexists(folder / ABOUT):
             describe_variant(store, variant)
     for variant in known.values():
-        describe_variant(store, variant)
+        with suppress(OSError, NotFound):  # the catalog has it, until it is lost
+            make_folder_of_variant(store.variant(variant.recording, variant.id))
+            describe_variant(store, variant)
 
 
-def _variant_folders(store: Store, recordings: set[str]) -> Iterator[tuple[str, Path]]:
+def _variant_folders(store: Store, recordings: Collection[str]) -> Iterator[tuple[str, Path]]:
     for recording in sorted(recordings):
         folder = store.variants(recording)
         if folder.is_dir():
@@ -202,7 +231,7 @@ def _described_variant(recording: str, folder: Path) -> Variant | None:
         document = read_document(folder, ANALYSIS)
         if document is None:
             return None
-        options, added_us = dict(document["options"]), int(document["added_us"])
+        options, added_us = dict(document["options"]), moment(document["added_us"])
         AnalysisOptions.of_values({name: value for name, value in options.items() if not _is_file(value)})
     except (Unreadable, TracekitError, KeyError, TypeError, ValueError):
         return None

@@ -40,6 +40,7 @@ _ID = re.compile(r"[0-9a-f]{32}")
 _VARIANT = re.compile(r"[0-9a-f]{16}")
 _PAIR = re.compile(r"([0-9a-f]{32})-([0-9a-f]{32})")
 _BEGUN_UPLOAD = re.compile(r"new-[0-9a-f]{32}")
+_ATTEMPT = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}")
 _WORK_FOLDER = re.compile(r"work-[0-9a-f]{8}")
 MARKER = "tracekit-library.json"
 _FORMAT = 1
@@ -50,10 +51,24 @@ _CATALOGS = (_CATALOG, "catalog-damaged-")
 _PARTS = ("recordings", "uploads", "comparisons", "trash")
 _OF_ATTEMPTS = {"recorder.log", "lock", "discard", "state.json", "state.json.new", ".DS_Store"}
 """The files of an attempt to record, apart from its recordings."""
-_OF_SYSTEMS = ("lost+found", "desktop.ini", "Thumbs.db", "Icon\r")
-"""What systems put into folders; hidden names aside."""
-REMOVED = "removed-"
-"""The beginning of the names of what is being removed, in the trash."""
+_OF_SYSTEMS = frozenset(
+    [
+        ".DS_Store",
+        ".localized",
+        ".Spotlight-V100",
+        ".fseventsd",
+        ".Trashes",
+        ".TemporaryItems",
+        "lost+found",
+        "desktop.ini",
+        "Thumbs.db",
+        "$RECYCLE.BIN",
+        "Icon\r",
+    ]
+)
+"""What systems put into folders."""
+_GRAVE = re.compile(r"removed-[0-9a-f]{32}")
+"""What is being removed, in the trash."""
 UPLOADED_FILE = "recording"
 """An uploaded file's name on the disk; the user's name for it stands in the catalog."""
 WORK = "work-"
@@ -74,6 +89,8 @@ class Store:
         self.folder = folder
         self.is_new = False
         """True for a library that this object made."""
+        self.is_earlier = False
+        """True for a library of a version that wrote no marker."""
         self._lock_identity: tuple[int, int] | None = None
 
     @classmethod
@@ -86,6 +103,7 @@ class Store:
         store = cls(folder.expanduser().absolute())
         try:
             store.is_new = store._is_free()
+            store.is_earlier = not store.is_new and not (store.folder / MARKER).exists()
             store.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = store._acquire_lock()
             try:
@@ -119,7 +137,9 @@ class Store:
         # A library of an earlier version, or one whose making was interrupted, has no marker.
         of_library = {*_PARTS, "recorded", "lock", "lock.pid", f"{MARKER}.draft"}
         others = {name for name in names - of_library if not name.startswith(_CATALOGS)}
-        if names & {"lock", _CATALOG} and not others:
+        lock = self.folder / "lock"
+        has_lock = not lock.exists() or (lock.is_file() and lock.stat().st_size == 0)
+        if names & {"lock", _CATALOG} and has_lock and not others:
             return False
         raise UsageError(
             f"{self.folder} is not empty, and no library of tracekit. Nothing in it was changed."
@@ -174,7 +194,7 @@ class Store:
         """
         if self._lock_identity and identity(self.folder / "lock") != self._lock_identity:
             raise LibraryFailed(
-                f"The library {self.folder} was moved or replaced while the dashboard ran, so nothing more is"
+                "The library's folder was moved or replaced while the dashboard ran, so nothing more is"
                 " changed. End the dashboard, put the folder in its place, and start the dashboard again."
             )
 
@@ -263,7 +283,7 @@ class Store:
 
     def bury(self, path: Path) -> Path:
         """Move a folder or file to the trash, and return its place there; ignore one that is gone."""
-        grave = self.trash / f"{REMOVED}{new_id()}"
+        grave = self.trash / f"removed-{new_id()}"
         with suppress(FileNotFoundError):
             path.rename(grave)
         return grave
@@ -271,7 +291,7 @@ class Store:
     def discard_recorded(self, path: Path) -> None:
         """Remove a bundle recorded on the page, with its journal; ignore other paths."""
         folder = path.parent
-        if folder.parent != self.recorded.resolve():
+        if folder.parent != self.recorded.resolve() or not is_attempt_id(folder.name):
             return
         self.discard(path)
         journal_path(path).unlink(missing_ok=True)
@@ -285,7 +305,7 @@ class Store:
 
     def scratch(self) -> Path:
         """Return a new folder for temporary files, which the next start removes if they are left behind."""
-        folder = self.trash / f"{REMOVED}{new_id()}"
+        folder = self.trash / f"removed-{new_id()}"
         folder.mkdir(mode=0o700)
         return folder
 
@@ -293,7 +313,7 @@ class Store:
         """Remove the leftovers of an earlier server: unfinished removals and writes, by their names."""
         ids = set(self.recording_ids())
         for entry in self.trash.iterdir():
-            if entry.name.startswith(REMOVED):
+            if _GRAVE.fullmatch(entry.name):
                 _remove(entry)
         for recording_id in ids:
             self._discard_works(self.recording(recording_id))
@@ -317,7 +337,7 @@ class Store:
             "recordings": (_ID,),
             "uploads": (_ID, _BEGUN_UPLOAD),
             "comparisons": (_PAIR, _WORK_FOLDER),
-            "trash": (re.compile(f"{REMOVED}.*"),),
+            "trash": (_GRAVE,),
         }
         for part, patterns in known.items():
             for name in sorted(entry.name for entry in (self.folder / part).iterdir()):
@@ -325,12 +345,12 @@ class Store:
                     yield f"{part}/{name}"
 
     def recording_ids(self) -> list[str]:
-        """Return the ids of the folders of recordings.
+        """Return the ids of the folders of recordings, or of links to such folders.
 
         Some file systems and tools change the case of names: such a folder is renamed.
         """
         with os.scandir(self.recordings) as entries:
-            folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+            folders = [entry.name for entry in entries if entry.is_dir()]
         names = [name for name in folders if _ID.fullmatch(name.lower())]
         for name in names:
             if name != name.lower():
@@ -343,9 +363,9 @@ class Store:
         return sorted(folder.name for folder in self.uploads.iterdir() if _ID.fullmatch(folder.name))
 
 
-def is_id(name: str) -> bool:
-    """Return True for a name that may be a recording's."""
-    return _ID.fullmatch(name) is not None
+def is_attempt_id(name: str) -> bool:
+    """Return True for a name that may be of an attempt to record."""
+    return _ATTEMPT.fullmatch(name) is not None
 
 
 def is_variant_id(name: str) -> bool:
@@ -367,7 +387,7 @@ def _is_of_attempt(name: str) -> bool:
 
 
 def _is_of_system(name: str) -> bool:
-    return name.startswith(".") or name in _OF_SYSTEMS
+    return name.startswith("._") or name in _OF_SYSTEMS
 
 
 def split(analysis: str) -> tuple[str, str]:

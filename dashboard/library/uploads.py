@@ -244,11 +244,17 @@ class Uploads:
                 raise Conflict(
                     f"{plan.name} is not complete: {current:,} of {plan.size_bytes:,} bytes are here."
                 )
-            is_other = digest and digest != self._digest_before(upload_id, plan, current).hexdigest()
-            if is_other or (sha256 and sha256.lower() != self._sha256(upload_id, plan)):
-                self._forget(upload_id)
-                raise Conflict(f"{plan.name} did not arrive as it was sent (SHA-256). Upload it again.")
+            # A call that was interrupted behind the move had compared the bytes, which are no longer here.
+            if not self._store.input(upload_id).exists():
+                self._require_same(upload_id, plan, sha256, digest)
             return self._move(upload_id, plan)
+
+    def _require_same(self, upload_id: str, plan: Plan, sha256: str, digest: str) -> None:
+        """Raise ``Conflict`` if the bytes differ from one of the digests, and remove the upload."""
+        is_other = digest and digest != self._digest_before(upload_id, plan, plan.size_bytes).hexdigest()
+        if is_other or (sha256 and sha256.lower() != self._sha256(upload_id, plan)):
+            self._forget(upload_id)
+            raise Conflict(f"{plan.name} did not arrive as it was sent (SHA-256). Upload it again.")
 
     def _sha256(self, upload_id: str, plan: Plan) -> str:
         digest = hashlib.sha256()
@@ -291,6 +297,7 @@ class Uploads:
 
     def cancel(self, upload_id: str) -> None:
         """Remove an upload, once a slice that is being written has ended."""
+        self._store.require_lock()
         self._plan(upload_id)
         with self._alone(upload_id, wait=True):
             self._forget(upload_id)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import re
 import secrets
 import threading
 import time
@@ -19,13 +18,12 @@ from dashboard.jobs.process import WorkerProcess
 from dashboard.jobs.queue import Job, Kind
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
-from dashboard.library.store import Store, acquired_lock
+from dashboard.library.store import Store, acquired_lock, is_attempt_id
 from dashboard.recording.request import RecordingRequest, target_text
 from dashboard.recording.state import DISCARD, LIVE, LOCK, Made, State, forget_state, read_state, write_state
 from tracekit.errors import TracekitError, UsageError
 
 _LOG = logging.getLogger(__name__)
-_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}")
 _POLL_SECONDS = 0.5
 _SAVED = "form.template"
 """The file that xctrace writes last (see ``tracekit.record.result``)."""
@@ -167,7 +165,7 @@ class Attempts:
 
     def _folders(self) -> list[Path]:
         with suppress(OSError):
-            folders = (folder for folder in self._folder.iterdir() if _ID.fullmatch(folder.name))
+            folders = (folder for folder in self._folder.iterdir() if is_attempt_id(folder.name))
             return sorted(folders, reverse=True)
         return []
 

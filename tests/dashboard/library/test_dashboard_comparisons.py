@@ -120,11 +120,11 @@ def test_the_progress_is_shown(library: Library, program: Callable[[str], None],
 
 def test_it_is_kept_over_a_restart(tmp_path: Path, program: Callable[[str], None]) -> None:
     program(MADE_AT_ONCE)
-    with opened(tmp_path) as library:
+    with opened(tmp_path / "library") as library:
         base, new = both(library)
         settled(library, base, new)
     program("exit 1")
-    with opened(tmp_path) as library:
+    with opened(tmp_path / "library") as library:
         assert library.comparisons.ask(base, new) == JobStatus("done")
 
 
@@ -193,12 +193,12 @@ def test_it_goes_with_either_recording(library: Library, program: Callable[[str]
 
 def test_what_an_ended_server_left_is_removed(tmp_path: Path, program: Callable[[str], None]) -> None:
     program(MADE_AT_ONCE)
-    with opened(tmp_path) as library:
+    with opened(tmp_path / "library") as library:
         base, new = both(library)
         settled(library, base, new)
         for name in ("work-12345678", f"{base}-{'e' * 32}", "something"):
             (library._store.comparisons / name).mkdir()
-    with opened(tmp_path) as library:
+    with opened(tmp_path / "library") as library:
         assert [path.name for path in library._store.comparisons.iterdir()] == [f"{base}-{new}"]
 
 
@@ -371,9 +371,9 @@ def test_an_unforeseen_error_is_reported_without_its_text(
     ],
 )
 def test_limits_hold(limits: object, message: str, tmp_path: Path) -> None:
-    with opened(tmp_path) as library:
+    with opened(tmp_path / "library") as library:
         base, new = both(library)
-    with opened(tmp_path, limits) as library:  # type: ignore[arg-type]
+    with opened(tmp_path / "library", limits) as library:  # type: ignore[arg-type]
         comparison = settled(library, base, new)
         assert comparison.state == "failed" and message in comparison.message
         assert nothing_runs(library) and kept(library) == []

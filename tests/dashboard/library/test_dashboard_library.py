@@ -380,6 +380,7 @@ def test_others_of_the_machine_cannot_look_into_it(library: Library) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
 def test_the_pid_of_an_earlier_version_is_hidden_from_others(tmp_path: Path) -> None:
+    (tmp_path / "lock").touch()
     pid_file = tmp_path / "lock.pid"
     pid_file.write_text("123456789")
     pid_file.chmod(0o644)

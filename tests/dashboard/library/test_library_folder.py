@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import os
 import shutil
@@ -10,9 +12,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from library_support import BUNDLE, SUMMARY, XML, files_of_upload, opened, ready, tree, upload
+from library_support import BUNDLE, ONE_READER, SUMMARY, XML, files_of_upload, opened, ready, tree, upload
 
-from dashboard.errors import LibraryFailed, NoSpace
+from dashboard.errors import CatalogLocked, Conflict, LibraryFailed, NoSpace, NotFound
 from dashboard.library import descriptions
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
@@ -147,7 +149,8 @@ def test_an_older_catalog_gets_what_came_since(tmp_path: Path) -> None:
         assert {each.name for each in library.recordings(deleted=True)} == {"deleted", "purged"}
         assert library.notices == [
             "1 recording that was not in the catalog was found: added.",
-            "Deleted recordings have what the catalog held of recordings whose folders are gone: purged.",
+            "The folders of recordings are gone. What the catalog held of them is now among the deleted"
+            " recordings: purged.",
         ]
         assert library.recording(added.id).state == "waiting"
         assert library.recording(purged.id).note == "gone"
@@ -297,6 +300,7 @@ MINE = (
     "comparisons/paper/b.tex",
     "trash/old/c",
     f"trash/{'c' * 32}/d",
+    "trash/removed-photos/e",
 )
 
 
@@ -327,7 +331,7 @@ def test_files_of_somebody_in_a_library_are_named_and_stay(tmp_path: Path) -> No
             assert library.notices == [
                 "The library's folder holds what tracekit did not make, does not read and leaves alone:"
                 f" recordings/{'A' * 31}, recordings/My.trace, recordings/notes.txt, uploads/photos,"
-                " comparisons/paper and 2 more."
+                " comparisons/paper and 3 more."
             ]
     assert [path.read_text() for path in mine] == [path.name for path in mine]
 
@@ -344,6 +348,14 @@ def test_an_empty_folder_or_a_library_of_an_earlier_version_is_taken(
         "tracekit": "library",
         "version": 1,
     }
+
+
+@pytest.mark.parametrize("name", [".git/config", ".zshrc", "lock", "catalogue.pdf"])
+def test_a_folder_with_any_file_of_somebody_is_refused(tmp_path: Path, name: str) -> None:
+    put(tmp_path, name, "recordings/x")
+    with pytest.raises(UsageError, match="no library of tracekit"):
+        Library(tmp_path)
+    assert not (tmp_path / "tracekit-library.json").exists()
 
 
 def test_a_library_of_a_newer_format_is_refused(tmp_path: Path) -> None:
@@ -363,6 +375,126 @@ def test_a_file_of_somebody_keeps_the_folder_of_a_recording_made_here(library: L
     assert [path.name for path in folder.iterdir()] == ["export.xml"]
 
 
+@pytest.mark.parametrize(
+    "path", ["recorded:../recordings", "recorded:20260102-030405-0a1b2c3d/..", "recorded:x/y", "/tmp/a/../b"]
+)
+def test_a_description_that_leads_elsewhere_removes_nothing(tmp_path: Path, path: str) -> None:
+    with opened(tmp_path) as library:
+        recording = upload(library, "mine", XML)
+    folder = tmp_path / "recordings" / ("0" * 32)
+    folder.mkdir()
+    document = {
+        "tracekit": "recording",
+        "version": 1,
+        "name": "x",
+        "origin": "file",
+        "size_bytes": 1,
+        "added_us": 1,
+    }
+    (folder / "about.json").write_text(json.dumps(document | {"path": path, "deleted_us": 1}))
+    with opened(tmp_path) as library:
+        assert [each.name for each in library.recordings()] == ["mine"]
+        assert "missing, damaged or of a newer tracekit" in library.notices[0]
+        assert library._store.input(recording.id).is_dir()
+
+
+# Requests at the same time ---------------------------------------------------------------------------------
+
+
+def test_what_was_restored_meanwhile_is_not_removed(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = upload(library, "x", XML)
+    library.delete(recording.id)
+    remove = library._remove
+
+    def restore_first(deleted: Recording) -> None:
+        library.restore(deleted.id)
+        remove(deleted)
+
+    monkeypatch.setattr(library, "_remove", restore_first)
+    with pytest.raises(Conflict, match="is not deleted"):
+        library.purge(recording.id)
+    assert library.recording(recording.id).deleted is None
+    assert library._store.input(recording.id).is_dir()
+
+
+def test_an_analysis_or_a_note_of_a_removed_recording_leaves_nothing(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = upload(library, "x", XML)
+    found = library._catalog.find(recording.id)
+    library.delete(recording.id)
+    library.purge(recording.id)
+    monkeypatch.setattr(library._catalog, "find", lambda _id: found)  # it was looked up before
+    with pytest.raises(NotFound):
+        library.analyses.request(recording.id, {"run": 2})
+    with pytest.raises(NotFound):
+        library.notes.put(recording.id, "deadbeef01", 1, "late")
+    assert tree(library._store.folder) == []
+
+
+def test_a_folder_of_analyses_without_a_recording_stops_no_start(tmp_path: Path) -> None:
+    with opened(tmp_path) as library:
+        recording = upload(library, "x", XML)
+        ready(library, recording)
+        library.analyses.request(recording.id, {"run": 2})
+    (tmp_path / "recordings" / recording.id).rename(tmp_path / "recordings" / ("0" * 32))
+    (tmp_path / "recordings" / ("0" * 32) / "about.json").write_text("{}")
+    with opened(tmp_path) as library:
+        assert [each.id for each in library.recordings(deleted=True)] == [recording.id]
+
+
+def test_an_upload_whose_end_was_interrupted_is_finished_by_the_same_request(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = library.uploads.begin("x.xml", len(XML))
+    library.uploads.append(number, 0, io.BytesIO(XML), len(XML))
+    add = library._catalog.add
+
+    def locked(*_arguments: object) -> None:
+        raise CatalogLocked("Another program")
+
+    monkeypatch.setattr(library._catalog, "add", locked)
+    sha256 = hashlib.sha256(XML).hexdigest()
+    with pytest.raises(CatalogLocked):
+        library.uploads.finish(number, sha256)
+    monkeypatch.setattr(library._catalog, "add", add)
+    assert library.uploads.finish(number, sha256).name == "x.xml"
+
+
+def test_a_catalog_that_was_overwritten_in_its_place_writes_no_old_note(tmp_path: Path) -> None:
+    with opened(tmp_path) as library:
+        recording = upload(library, "x", XML)
+    backup = (tmp_path / CATALOG).read_bytes()
+    with opened(tmp_path) as library:
+        library.edit(recording.id, note="since")
+        library._catalog.file.engine.dispose()
+        (tmp_path / CATALOG).write_bytes(backup)
+        with pytest.raises(LibraryFailed, match="start it again"):
+            library.delete(recording.id)
+    with opened(tmp_path) as library:
+        assert library.recording(recording.id).note == "since"
+
+
+def test_an_older_catalog_keeps_results_that_cannot_be_made_again(tmp_path: Path) -> None:
+    export = tmp_path / "x.xml"
+    export.write_bytes(XML)
+    folder = tmp_path / "library"
+    with opened(folder) as library:
+        recording = library.add_file(export)
+    backup = (folder / CATALOG).read_bytes()
+    with opened(folder) as library:
+        ready(library, recording)
+        library._catalog.change(recording.id, verdict="Net ran on the CPU")
+    export.unlink()
+    lose_catalog(folder)
+    (folder / CATALOG).write_bytes(backup)
+    with opened(folder, ONE_READER) as library:
+        assert library.recording(recording.id).state == "ready"
+        assert library.result_path(recording.id, "summary.json").is_file()
+
+
 # Folders that were moved, synchronised, or changed by hand -------------------------------------------------
 
 
@@ -376,6 +508,71 @@ def test_a_moved_library_finds_what_was_recorded_in_it(tmp_path: Path) -> None:
         moved = library.recording(recording.id)
         assert moved.path == str(tmp_path / "new" / "recorded" / place.parent.name / "a.trace")
         assert library.is_recorded(moved)
+
+
+def test_a_recording_made_on_the_page_survives_the_loss_of_its_description(tmp_path: Path) -> None:
+    with opened(tmp_path) as library:
+        place = library._store.recorded / "20260102-030405-0a1b2c3d" / "a.trace"
+        shutil.copytree(BUNDLE, place)
+        recording = library.add_file(place)
+    shutil.rmtree(tmp_path / "recordings" / recording.id)
+    with opened(tmp_path, Limits(workers=0, deleted_seconds=0)) as library:
+        assert [each.id for each in library.recordings()] == [recording.id]
+        assert place.is_dir()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need rights on Windows")
+def test_a_recording_on_another_disk_is_linked(tmp_path: Path) -> None:
+    folder = tmp_path / "library"
+    with opened(folder) as library:
+        recording = upload(library, "x", XML)
+    place, elsewhere = folder / "recordings" / recording.id, tmp_path / "elsewhere"
+    place.rename(elsewhere)
+    place.symlink_to(elsewhere)
+    lose_catalog(folder)
+    with opened(folder) as library:
+        assert [each.id for each in library.recordings()] == [recording.id]
+    elsewhere.rename(tmp_path / "unmounted")
+    with opened(folder) as library:
+        assert library.recording(recording.id).deleted is None
+        assert library.notices == ["The folders of recordings cannot be reached: x."]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such files")
+@pytest.mark.parametrize("name", ["about.json", "results/summary.json", "notes.json"])
+def test_a_pipe_in_the_place_of_a_file_holds_up_nothing(tmp_path: Path, name: str) -> None:
+    with opened(tmp_path) as library:
+        recording = upload(library, "x", XML)
+        ready(library, recording)
+    place = tmp_path / "recordings" / recording.id / name
+    place.unlink(missing_ok=True)
+    os.mkfifo(place)
+    with opened(tmp_path) as library:
+        assert library.recording(recording.id).name == "x"
+        assert library.notes.of(recording.id) == []
+
+
+@pytest.mark.parametrize("facts", ['{"verdict": {}}', '{"samples": 1e400}', '{"verdict": "\\ud800"}', "[]"])
+def test_a_summary_of_another_machine_stops_no_start(tmp_path: Path, facts: str) -> None:
+    with opened(tmp_path) as library:
+        recording = upload(library, "x", XML)
+        ready(library, recording)
+    place = tmp_path / "recordings" / recording.id / "results" / "summary.json"
+    changed = json.loads(facts)
+    place.write_text(json.dumps(json.loads(place.read_text()) | changed) if changed else facts)
+    lose_catalog(tmp_path)
+    with opened(tmp_path) as library:
+        assert library.recording(recording.id).state == "waiting"
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", '{"notes": [{"id": 1}]}', "{"])
+def test_damaged_notes_are_named_and_kept(library: Library, text: str) -> None:
+    recording = upload(library, "x", XML)
+    place = library._store.recording(recording.id) / "notes.json"
+    place.write_text(text)
+    with pytest.raises(Conflict, match=r"are damaged\. Rename that file"):
+        library.notes.put(recording.id, "deadbeef01", 1, "new")
+    assert place.read_text() == text
 
 
 def test_recordings_of_another_machine_are_added(tmp_path: Path) -> None:
@@ -422,8 +619,13 @@ def test_a_description_that_cannot_be_read_is_named_and_kept(tmp_path: Path, tex
         library.edit(recording.id, note="mine")
     place = tmp_path / "recordings" / recording.id / "about.json"
     place.write_text(text)
+    is_newer = '"version": 2' in text
     with opened(tmp_path) as library:  # the catalog has what it said
         assert library.recording(recording.id).note == "mine"
+        assert len(library.notices) == 1
+    if is_newer:
+        assert place.read_text() == text
+        return
     assert [path.read_text() for path in place.parent.glob("about.json.damaged-*")] == [text]
     place.write_text(text)
     lose_catalog(tmp_path)
