@@ -165,6 +165,12 @@ def files_of_upload(recording_id: str) -> list[str]:
     return [f"recordings/{recording_id}/{name}" for name in ("about.json", "input/recording")]
 
 
+def removed(library: Library, recording_id: str) -> None:
+    """Delete a recording, and then for good."""
+    library.delete(recording_id)
+    library.purge(recording_id)
+
+
 def is_alive(pid: int) -> bool:
     """Return whether a process runs; one that has ended without a reader of its exit code does not."""
     result = subprocess.run(

@@ -95,8 +95,8 @@ def test_without_room_in_the_catalog_an_upload_can_be_finished_later(
 @pytest.mark.parametrize(
     ("kilobytes", "message"),
     [
-        (40, "start: NoSpace: The catalog of recordings cannot be"),
-        (100, "upload: NoSpace: The library's disk"),
+        (100, "start: NoSpace: The catalog of recordings cannot be"),
+        (150, "upload: NoSpace: The library's disk"),
         (260, "failed: Camera.zip could not be read to its end: No space left on device."),
     ],
 )

@@ -19,6 +19,7 @@ from library_support import (
     environment,
     is_alive,
     opened,
+    removed,
     settled,
     tree,
     upload,
@@ -134,7 +135,7 @@ def test_a_recording_purged_while_it_is_read_leaves_nothing(workers: Workers, tm
     with opened(tmp_path / "library", ONE) as library:
         recording = upload(library, "x.xml", EXPORT)
         pids = workers.hanging()
-        library.purge(recording.id)
+        removed(library, recording.id)
         assert not any(is_alive(pid) for pid in pids)
         assert tree(tmp_path / "library") == []
         with pytest.raises(NotFound):

@@ -9,7 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from library_support import BUNDLE, EXPORTS, SUMMARY, XML, files_of_upload, opened, settled, tree, upload
+from library_support import (
+    BUNDLE,
+    EXPORTS,
+    SUMMARY,
+    XML,
+    files_of_upload,
+    opened,
+    removed,
+    settled,
+    tree,
+    upload,
+)
 from worker_support import ONE, left_of
 
 from dashboard.callbacks import compare, trace
@@ -56,7 +67,7 @@ def test_sizes_of_uploads_and_results(library: Library) -> None:
     # Deleted ones take their room until they are removed.
     library.delete(uploaded.id)
     assert library.disk_use() == DiskUse(len(XML), 0, 2 * RESULTS_BYTES)
-    library.purge(uploaded.id)
+    removed(library, uploaded.id)
     assert library.disk_use() == DiskUse(0, 0, RESULTS_BYTES)
 
 

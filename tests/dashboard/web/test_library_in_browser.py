@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dashboard_support import FALLBACK, SAMPLES, Serve, eventually, free_port, opened, pictures, until
+from library_support import removed
 
 from dashboard.library.catalog import new_recording
 from dashboard.library.library import Library
@@ -212,7 +213,7 @@ def test_an_undo_that_comes_too_late_is_not_offered_again(idle: Idle, tab: Any) 
     opened(tab, base, "#library tbody tr")
     tab.get_by_role("button", name="Delete: fallback").click()
     tab.get_by_role("button", name="Undo: fallback").wait_for()
-    library.purge(recording.id)
+    removed(library, recording.id)
     tab.get_by_role("button", name="Undo: fallback").click()
     tab.get_by_text("There is no such recording").wait_for()
     tab.get_by_role("button", name="Undo: fallback").wait_for(state="detached")
