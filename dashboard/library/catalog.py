@@ -67,7 +67,7 @@ class Recording(AnalysisState):
 
 @dataclass(frozen=True)
 class Known:
-    """What a comparison with the folders needs of a row."""
+    """The columns of a row that are compared with the folders."""
 
     name: str
     origin: str

@@ -87,7 +87,7 @@ class CatalogFile:
         return version
 
     def note_version(self) -> None:
-        """Enter this version, once the catalog and the folders say the same."""
+        """Enter this version, once the catalog and the folders agree."""
         with self.writing() as connection:
             connection.execute(text(f"PRAGMA user_version = {VERSION}"))
 

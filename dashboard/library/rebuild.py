@@ -40,7 +40,7 @@ _NAMED = 5
 
 @dataclass
 class Found:
-    """What a rebuilding found; names hold other people's text."""
+    """Results of a rebuilding; names hold other people's text."""
 
     catalog: str = ""
     """What happened to the catalog, as a sentence; "" if it was there and whole."""

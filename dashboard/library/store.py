@@ -298,7 +298,7 @@ class Store:
         self.discard_attempt(folder)
 
     def discard_attempt(self, folder: Path) -> None:
-        """Remove the folder of an attempt to record, unless it holds a recording or somebody's files."""
+        """Remove the folder of an attempt to record, unless it holds a recording or foreign files."""
         with suppress(FileNotFoundError):
             if all(_is_of_attempt(entry.name) for entry in folder.iterdir()):
                 self.discard(folder)

@@ -3,9 +3,9 @@
     python tests/attack/kills.py [--cases 25] [--seconds 300] [--seed 1]
 
 A server is killed at a random moment while a file is uploaded to it in slices or read, and started again.
-Between two of its lives the catalog is lost, damaged or replaced by an older one, and files of somebody's own
+Between two of its lives the catalog is lost, damaged or replaced by an older one, and files of the user's
 lie in the library. Findings are an offset below the acknowledged bytes or beyond those sent, a finished upload
-without its recording, a recording with other bytes, a note that is lost, a file of somebody's own that is
+without its recording, a recording with other bytes, a note that is lost, a file of the user's that is
 gone, a log with a traceback, a server that does not start. ``tracekit
 record`` beside a fake xctrace gets a signal at a random moment: it must have saved the recording or end with
 an error, and leave neither a process nor a file.
@@ -49,7 +49,7 @@ MINE = (
     "comparisons/c",
     "trash/old/d",
 )
-"""Files of somebody's own, where the library has folders of these names."""
+"""Files of the user's, where the library has folders of these names."""
 NOTE = "deadbeef01"
 SIGNALS = (signal.SIGINT, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

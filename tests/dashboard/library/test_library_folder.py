@@ -312,7 +312,7 @@ def put(folder: Path, *names: str) -> list[Path]:
     return paths
 
 
-def test_a_folder_of_somebody_is_refused_and_not_touched(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_library_is_refused_and_not_touched(tmp_path: Path) -> None:
     put(tmp_path, *MINE)
     before = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*"))
     with pytest.raises(
@@ -322,7 +322,7 @@ def test_a_folder_of_somebody_is_refused_and_not_touched(tmp_path: Path) -> None
     assert sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*")) == before
 
 
-def test_files_of_somebody_in_a_library_are_named_and_stay(tmp_path: Path) -> None:
+def test_foreign_files_in_a_library_are_named_and_stay(tmp_path: Path) -> None:
     with opened(tmp_path) as library:
         recording = upload(library, "x", XML)
     mine = put(tmp_path, *MINE, f"recordings/{recording.id}/mine.txt", "mine.txt")
@@ -351,7 +351,7 @@ def test_an_empty_folder_or_a_library_of_an_earlier_version_is_taken(
 
 
 @pytest.mark.parametrize("name", [".git/config", ".zshrc", "lock", "catalogue.pdf"])
-def test_a_folder_with_any_file_of_somebody_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_folder_with_any_foreign_file_is_refused(tmp_path: Path, name: str) -> None:
     put(tmp_path, name, "recordings/x")
     with pytest.raises(UsageError, match="no library of tracekit"):
         Library(tmp_path)
@@ -365,7 +365,7 @@ def test_a_library_of_a_newer_format_is_refused(tmp_path: Path) -> None:
         Library(tmp_path)
 
 
-def test_a_file_of_somebody_keeps_the_folder_of_a_recording_made_here(library: Library) -> None:
+def test_a_foreign_file_keeps_the_folder_of_a_recording_made_here(library: Library) -> None:
     folder = library._store.recorded / "20260102-030405-0a1b2c3d"
     shutil.copytree(BUNDLE, folder / "a.trace")
     put(folder, "export.xml")

@@ -62,7 +62,7 @@ def killed_at(step: int) -> Iterator[None]:
 
 @dataclass
 class Acknowledged:
-    """What a user was told of a recording."""
+    """A recording as it was acknowledged."""
 
     content: bytes
     note: str = ""
