@@ -172,9 +172,15 @@ class _Writer:
         kind = dice.below(6)
         if kind == 0:
             turn = 2 + dice.below(3)
-            return lambda number: engines if number < turn else elsewhere, f"leaves {shown} for {elsewhere[0]}"
+            return (
+                lambda number: engines if number < turn else elsewhere,
+                f"leaves {shown} for {elsewhere[0]}",
+            )
         if kind == 1:
-            return lambda number: elsewhere if number % 2 else engines, f"alternates {shown} and {elsewhere[0]}"
+            return (
+                lambda number: elsewhere if number % 2 else engines,
+                f"alternates {shown} and {elsewhere[0]}",
+            )
         return lambda number: engines, f"on {shown}"
 
     def _twins(self) -> Story:
@@ -230,7 +236,13 @@ class _Writer:
         dice = self._dice
         if self._is_simple:
             return frozenset(TABLES) - {SIGNPOST_TABLE}
-        chances = {CORE_ML_TABLE: 0.2, ANE_TABLE: 0.12, GPU_TABLE: 0.2, SAMPLE_TABLE: 0.2, SIGNPOST_TABLE: 0.6}
+        chances = {
+            CORE_ML_TABLE: 0.2,
+            ANE_TABLE: 0.12,
+            GPU_TABLE: 0.2,
+            SAMPLE_TABLE: 0.2,
+            SIGNPOST_TABLE: 0.6,
+        }
         missing = {table for table in TABLES if dice.chance(chances[table])}
         if {CORE_ML_TABLE, SAMPLE_TABLE} <= missing:
             missing.remove(dice.choice((CORE_ML_TABLE, SAMPLE_TABLE)))
@@ -270,7 +282,9 @@ def _in_half(played: Played, half: int) -> Played:
 
     def span(start_ns: int, end_ns: int) -> dict[str, int]:
         middle_ns = (start_ns + end_ns) // 2
-        return {"start_ns": middle_ns, "end_ns": end_ns} if half else {"start_ns": start_ns, "end_ns": middle_ns}
+        return (
+            {"start_ns": middle_ns, "end_ns": end_ns} if half else {"start_ns": start_ns, "end_ns": middle_ns}
+        )
 
     calls = [
         replace(call, parts=tuple(replace(part, **span(part.start_ns, part.end_ns)) for part in call.parts))
@@ -287,9 +301,7 @@ def cropped(story: Story, start_ns: int, end_ns: int) -> Story:
     A row that lies across an edge is not recorded; a call that does is cut, and has no row of Core ML.
     """
     kept = [
-        number
-        for number, call in enumerate(story.calls)
-        if call.end_ns > start_ns and call.start_ns < end_ns
+        number for number, call in enumerate(story.calls) if call.end_ns > start_ns and call.start_ns < end_ns
     ]
     number_of = {number: position for position, number in enumerate(kept)} | {-1: -1}
 
@@ -317,7 +329,9 @@ def cropped(story: Story, start_ns: int, end_ns: int) -> Story:
         story,
         calls=tuple(calls),
         rows=tuple(
-            replace(row, start_ns=row.start_ns - start_ns, end_ns=row.end_ns - start_ns, call=number_of[row.call])
+            replace(
+                row, start_ns=row.start_ns - start_ns, end_ns=row.end_ns - start_ns, call=number_of[row.call]
+            )
             for row in story.rows
             if is_inside(row.start_ns, row.end_ns)
         ),

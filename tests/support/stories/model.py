@@ -155,7 +155,9 @@ class Story:
     def calls_of(self, model: str, process: Process | None = None) -> list[Call]:
         """Return the calls of a model, in one process or in all."""
         return [
-            call for call in self.calls if call.model == model and (process is None or call.process == process)
+            call
+            for call in self.calls
+            if call.model == model and (process is None or call.process == process)
         ]
 
     def line(self) -> str:

@@ -204,9 +204,7 @@ class _Thread:
         name = f"{copy.model}-{copy.number}" if self._habits.has_runtime_names else ""
         self.played.runtime_rows.append(RuntimeRow(call.start_ns, call.end_ns, "Prediction", name))
         self.played.runtime_rows += [
-            RuntimeRow(part.start_ns, part.end_ns, "CPU", name)
-            for part in call.parts
-            if part.engine == "CPU"
+            RuntimeRow(part.start_ns, part.end_ns, "CPU", name) for part in call.parts if part.engine == "CPU"
         ]
         identifier = self._tid * 1000 + number
         self.played.posts += [
@@ -246,9 +244,7 @@ def with_late_rows(played: Played, late_ns: int) -> Played:
 
 def _calls_after(calls: Sequence[Call], call: Call) -> Iterator[Call]:
     """Yield the calls of the same thread behind a call, the next one first."""
-    later = [
-        entry for entry in calls if entry.tid == call.tid and entry.start_ns >= call.end_ns
-    ]
+    later = [entry for entry in calls if entry.tid == call.tid and entry.start_ns >= call.end_ns]
     yield from sorted(later, key=lambda entry: entry.start_ns)
 
 

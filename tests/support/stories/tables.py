@@ -31,10 +31,10 @@ from stories.model import (
     Sample,
     Story,
 )
+from tracekit.load import trace_of
 from tracekit.model.columns import PROCESSES, THREADS
 from tracekit.model.tables import Column, StackTable, Table, TableInfo
 from tracekit.model.trace import RunInfo, Trace, TraceInfo
-from tracekit.load import trace_of
 from tracekit.parsers.engineering_types import KIND_OF_TYPE
 from tracekit.parsers.in_memory import InMemorySource
 
@@ -137,7 +137,7 @@ def _gpu(story: Story, row: Row) -> Cells:
         named("gpu-state", "Active"),
         SENTINEL,
         number_cell("render-buffer-depth", 0),
-        process(client.name, row.pid) if row.pid >= 0 else SENTINEL,
+        _process(client) if row.pid >= 0 else SENTINEL,
         named("metal-device-name", "Synthetic GPU"),
         *[SENTINEL] * 6,
     )
@@ -165,7 +165,7 @@ def _sample(story: Story, sample: Sample) -> Cells:
     return (
         time_cell("sample-time", sample.time_ns),
         _thread(sample.process, sample.tid),
-        process(sample.process.name, sample.process.pid),
+        _process(sample.process),
         core_cell(5),
         named("thread-state", "Running"),
         weight_cell(story.period_ns),
@@ -177,7 +177,7 @@ def _signpost(story: Story, post: Post) -> Cells:
     return (
         time_cell("event-time", post.time_ns),
         _thread(story.target, post.tid),
-        process(story.target.name, story.target.pid),
+        _process(story.target),
         named("event-type", post.kind),
         named("string", "Process"),
         Element("os-signpost-identifier", str(post.identifier), str(post.identifier)),
@@ -192,9 +192,15 @@ def _signpost(story: Story, post: Post) -> Cells:
     )
 
 
+@cache
 def _thread(client: Process, tid: int) -> Element:
     fmt = f"Thread {tid:#x} ({tid:#x}) ({client.name}, pid: {client.pid})"
-    return Element("thread", fmt, children=(Element("tid", hex(tid), str(tid)), process(*reversed(client))))
+    return Element("thread", fmt, children=(Element("tid", hex(tid), str(tid)), _process(client)))
+
+
+@cache
+def _process(client: Process) -> Element:
+    return process(client.name, client.pid)
 
 
 def _stack(sample: Sample) -> Element:
@@ -247,7 +253,13 @@ def _attributes(table: str) -> dict[str, str]:
 
 
 def _contents(story: Story, tables: Sequence[str]) -> str:
-    device = {"platform": "macOS", "model": "MacBook Pro", "name": "Synthetic Mac", "os-version": _OS, "uuid": "0"}
+    device = {
+        "platform": "macOS",
+        "model": "MacBook Pro",
+        "name": "Synthetic Mac",
+        "os-version": _OS,
+        "uuid": "0",
+    }
     client = {"name": story.target.name, "pid": str(story.target.pid)}
     summary = {
         "start-date": _START,
@@ -273,14 +285,20 @@ def _tag(tag: str, *children: Element, **attributes: str) -> Element:
 
 
 class _Numbers:
-    """Distinct elements, numbered in the order in which they come."""
+    """Distinct elements, numbered in the order in which they come; equal ones are the same object."""
 
     def __init__(self) -> None:
-        self.numbers: dict[Element, int] = {}
+        self.elements: list[Element] = []
+        self._numbers: dict[int, int] = {}
 
     def of(self, element: Element) -> int:
         """Return the number of an element, -1 for null."""
-        return -1 if element is SENTINEL else self.numbers.setdefault(element, len(self.numbers))
+        if element is SENTINEL:
+            return -1
+        if id(element) not in self._numbers:
+            self._numbers[id(element)] = len(self.elements)
+            self.elements.append(element)
+        return self._numbers[id(element)]
 
 
 def _table(schema: str, rows: Sequence[Cells]) -> Table:
@@ -297,29 +315,38 @@ def _table(schema: str, rows: Sequence[Cells]) -> Table:
             frame[column.mnemonic] = pd.Series(values)
         else:
             frame[column.mnemonic] = _PLAIN[column.kind](cells)
-    found = [
-        (*_process_of(thread.children[1]), int(thread.children[0].text or 0), (thread.fmt or "").split(" (")[0])
-        for thread in threads.numbers
-    ]
-    clients = [_process_of(client) for client in processes.numbers]
     return Table(
         schema,
         columns,
         pd.DataFrame(frame, index=pd.RangeIndex(len(rows))),
-        pd.DataFrame(
-            {
-                "tid": [tid for _, _, tid, _ in found],
-                "name": [name for _, _, _, name in found],
-                "pid": [pid for pid, _, _, _ in found],
-                "process": [name for _, name, _, _ in found],
-            }
-        ).astype(dict(THREADS.required)),
-        pd.DataFrame(
-            {"pid": [pid for pid, _ in clients], "name": [name for _, name in clients]}
-        ).astype(dict(PROCESSES.required)),
-        StackTable.from_stacks([_frames(stack) for stack in stacks.numbers]),
+        _threads_of(threads.elements),
+        _processes_of(processes.elements),
+        StackTable.from_stacks(list(map(_frames, stacks.elements)))
+        if stacks.elements
+        else StackTable.empty(),
         attributes=_attributes(schema),
     )
+
+
+def _threads_of(elements: Sequence[Element]) -> pd.DataFrame:
+    if not elements:
+        return THREADS.empty()
+    clients = [_process_of(element.children[1]) for element in elements]
+    columns = {
+        "tid": [int(element.children[0].text or 0) for element in elements],
+        "name": [(element.fmt or "").split(" (")[0] for element in elements],
+        "pid": [pid for pid, _ in clients],
+        "process": [name for _, name in clients],
+    }
+    return pd.DataFrame(columns).astype(dict(THREADS.required))
+
+
+def _processes_of(elements: Sequence[Element]) -> pd.DataFrame:
+    if not elements:
+        return PROCESSES.empty()
+    clients = [_process_of(element) for element in elements]
+    columns = {"pid": [pid for pid, _ in clients], "name": [name for _, name in clients]}
+    return pd.DataFrame(columns).astype(dict(PROCESSES.required))
 
 
 def _process_of(element: Element) -> tuple[int, str]:
@@ -329,7 +356,10 @@ def _process_of(element: Element) -> tuple[int, str]:
 
 def _frames(stack: Element) -> list[tuple[str, str]]:
     """Return (binary, symbol) of each frame."""
-    return [(dict(frame.children[0].attributes)["name"], dict(frame.attributes)["name"]) for frame in stack.children]
+    return [
+        (dict(frame.children[0].attributes)["name"], dict(frame.attributes)["name"])
+        for frame in stack.children
+    ]
 
 
 def _integers(cells: Iterable[Element]) -> pd.Series:
@@ -338,7 +368,9 @@ def _integers(cells: Iterable[Element]) -> pd.Series:
 
 
 def _texts(cells: Iterable[Element]) -> pd.Series:
-    return pd.Series([None if cell is SENTINEL else cell.fmt for cell in cells], dtype="str").astype("category")
+    return pd.Series([None if cell is SENTINEL else cell.fmt for cell in cells], dtype="str").astype(
+        "category"
+    )
 
 
 def _pieces(cells: Iterable[Element]) -> pd.Series:
