@@ -83,9 +83,9 @@ def changed_engines(base: Case, without: Case) -> Iterator[Violation]:
     missing = "".join(base.story.tables - without.story.tables)
     before, after = _engines_by_call(base), _engines_by_call(without)
     for number, engines in after.items():
-        known = before.get(number, frozenset())
-        if known and (added := engines - known):
-            text = f"call {number}: {'+'.join(sorted(known))}, without {missing} {'+'.join(sorted(added))}"
+        engines_before = before.get(number, frozenset())
+        if engines_before and (added := engines - engines_before):
+            text = f"call {number}: {'+'.join(sorted(engines_before))}, without {missing} {'+'.join(sorted(added))}"
             yield Violation("engine-changed-without-table", text)
 
 
@@ -160,7 +160,7 @@ def _added(story: Story, played: Played) -> Story:
 
 
 def _is_named(story: Story) -> bool:
-    """Return whether labels and Core ML's rows name models, so that another one can be told apart."""
+    """Return whether labels and Core ML's rows name models, which separates them from another one."""
     return story.has(CORE_ML_TABLE) and not {"no labels", "rows of Core ML without names", "twins"} & {
         *story.words
     }

@@ -1,4 +1,4 @@
-"""What an analysis states of the calls of a recording: the one place that reads its columns.
+"""Statements of an analysis about the calls of a recording: the one place that reads its columns.
 
 A change of the analysis' columns changes this module and no property.
 """
@@ -18,7 +18,7 @@ from tracekit.checks.results import Outcome
 
 @dataclass(frozen=True)
 class Claim:
-    """What is stated of one call; ``pid`` and ``tid`` are -1, ``model`` is "" where none is stated.
+    """The statement about one call; ``pid`` and ``tid`` are -1, ``model`` is "" where none is stated.
 
     ``engines`` are those that served it for certain, ``contested`` those that may have. ``busy_ns`` and
     ``samples`` are in the order of ``ENGINES``.
@@ -47,7 +47,10 @@ class Claim:
 
 @dataclass(frozen=True)
 class EngineTime:
-    """The time of an engine's rows by owner: calls, several possible owners, none of the target's calls."""
+    """The time of an engine's rows by owner: calls, several possible owners, none of the target's calls.
+
+    Rows of different owners may overlap, so each is a sum of lengths, in which every row counts once.
+    """
 
     owned_ns: int
     contested_ns: int

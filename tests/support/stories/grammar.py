@@ -300,16 +300,16 @@ def cropped(story: Story, start_ns: int, end_ns: int) -> Story:
 
     A row that lies across an edge is not recorded; a call that does is cut, and has no row of Core ML.
     """
-    kept = [
+    numbers = [
         number for number, call in enumerate(story.calls) if call.end_ns > start_ns and call.start_ns < end_ns
     ]
-    number_of = {number: position for position, number in enumerate(kept)} | {-1: -1}
+    number_of = {number: position for position, number in enumerate(numbers)} | {-1: -1}
 
     def is_inside(start: int, end: int) -> bool:
         return start_ns <= start and end <= end_ns
 
     calls = []
-    for call in (story.calls[number] for number in kept):
+    for call in (story.calls[number] for number in numbers):
         is_cut = not is_inside(call.start_ns, call.end_ns)
         parts = tuple(
             replace(part, start_ns=part.start_ns - start_ns, end_ns=part.end_ns - start_ns)

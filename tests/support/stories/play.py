@@ -53,7 +53,7 @@ class Rhythm:
 
 @dataclass(frozen=True)
 class Habits:
-    """What all threads of a story have in common.
+    """Properties that all threads of a story have in common.
 
     ``skew_ns`` is how much later the Neural Engine's rows are than they would be by the other tables' clock;
     ``late_ns`` by how much a row reaches into the call that follows its own at once, 0 for not at all.

@@ -1,4 +1,4 @@
-"""What must be true of every analysis of a story: functions that return the violations as text.
+"""Properties of every analysis of a story: functions that return the violations as text.
 
 Each violation has a kind; ``KINDS`` says what it breaks.
 """
@@ -104,7 +104,7 @@ class Case:
 
     @cached_property
     def claims(self) -> list[Claim]:
-        """What the analysis states of each call."""
+        """The statement about each call."""
         return claims_of(self.analysis)
 
     @cached_property
@@ -149,7 +149,7 @@ def claims_are_true(case: Case) -> Iterator[Violation]:
 
 
 def answers_are_true(case: Case) -> Iterator[Violation]:
-    """The answer has at most as many calls of a model on an engine as there were."""
+    """No more calls of a model are stated to be on an engine than there were."""
     for answer in case.analysis.answer.models:
         calls = [
             call
@@ -189,7 +189,7 @@ def headline_is_true(case: Case) -> Iterator[Violation]:
 
 
 def findings_are_true(case: Case) -> Iterator[Violation]:
-    """A model changed its engine, was cut or shared it, where a finding says so."""
+    """A model changed its engine, was cut or shared it, where a finding has that."""
     story = case.story
     for finding in case.analysis.findings:
         calls = [
@@ -297,17 +297,17 @@ def _listed_once(case: Case) -> Iterator[Violation]:
     for claim in case.claims:
         if (claim.start_ns, claim.end_ns) in edges or claim.source == "coreml-os-signpost":
             continue
-        own = [
+        around = [
             call
             for number, call in enumerate(case.story.calls)
             if number in case.listed and call.process.pid == claim.pid and call.tid == claim.tid
         ]
-        if 2 * sum(overlap_ns(call, claim) for call in own) >= length_ns(claim):
+        if 2 * sum(overlap_ns(call, claim) for call in around) >= length_ns(claim):
             yield Violation("call-listed-twice", claim.text())
 
 
 def time_is_conserved(case: Case) -> Iterator[Violation]:
-    """An engine's time is shared out once: to calls, to nobody in particular, to others."""
+    """An engine's time is shared out once: to calls, as contested, to others."""
     for position, engine in enumerate(ENGINES[:2]):
         rows = case.story.rows_of(engine)
         total = sum(map(length_ns, rows))
@@ -316,11 +316,8 @@ def time_is_conserved(case: Case) -> Iterator[Violation]:
             text = f"{engine}: {busy} ns in calls, {total} ns in all rows"
             yield Violation("engine-time-counted-twice", text)
         time = engine_time(case.analysis, engine)
-        if time is not None:
-            union = _union_ns((row.start_ns, row.end_ns) for row in rows)
-            stated = time.owned_ns + time.contested_ns + time.others_ns
-            if stated != union:
-                yield Violation("time-not-conserved", f"{engine}: {stated} ns stated, {union} ns in rows")
+        if time is not None and (stated := time.owned_ns + time.contested_ns + time.others_ns) != total:
+            yield Violation("time-not-conserved", f"{engine}: {stated} ns stated, {total} ns in rows")
 
 
 def host_time_is_no_engine_time(case: Case) -> Iterator[Violation]:

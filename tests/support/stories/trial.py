@@ -20,7 +20,7 @@ def case_of(story: Story) -> Case:
 
 @dataclass(frozen=True)
 class Trial:
-    """What is wrong with the analysis of a story, and how long the story is."""
+    """The violations of the analysis of a story, and the length of the story."""
 
     seed: int
     line: str
@@ -37,10 +37,10 @@ def tried(seed: int, *, is_thorough: bool = False) -> Trial:
     """Return the trial of a story; an error of the analysis is a violation."""
     story = story_of(seed)
     try:
-        found = tuple(trial(seed, is_thorough=is_thorough))
+        violated = tuple(trial(seed, is_thorough=is_thorough))
     except Exception:  # noqa: BLE001 - whatever it is, the story that causes it is what helps
-        found = (Violation("analysis-failed", traceback.format_exc().strip()),)
-    return Trial(seed, story.line(), len(story.calls), found)
+        violated = (Violation("analysis-failed", traceback.format_exc().strip()),)
+    return Trial(seed, story.line(), len(story.calls), violated)
 
 
 def trial(seed: int, *, is_thorough: bool = False) -> list[Violation]:
@@ -51,19 +51,19 @@ def trial(seed: int, *, is_thorough: bool = False) -> list[Violation]:
     """
     story = story_of(seed)
     base = case_of(story)
-    found = violations(base)
+    violated = violations(base)
     changes, without = changes_of(story), stories_without_table(story)
     turns = range(len(changes) + len(without)) if is_thorough else [seed % (len(changes) + len(without))]
     for turn in turns:
         if turn < len(changes):
             changed = case_of(changes[turn].apply(story))
-            found += differences(base, changed, changes[turn])
+            violated += differences(base, changed, changes[turn])
         else:
             changed = case_of(without[turn - len(changes)])
             missing = ", ".join(story.tables - changed.story.tables)
-            found += changed_engines(base, changed)
-            found += [
+            violated += changed_engines(base, changed)
+            violated += [
                 replace(violation, text=f"without {missing}: {violation.text}")
                 for violation in violations(changed, ABOUT_CALLS)
             ]
-    return found
+    return violated

@@ -1,4 +1,4 @@
-"""What a recording can refute: the calls that a claim is about, and the engines that it may name."""
+"""Statements that a recording can refute: the calls that a claim is about, and the engines that it may name."""
 
 from __future__ import annotations
 
@@ -96,12 +96,12 @@ def has_second_user(story: Story, row: Row) -> bool:
 def is_clear(story: Story, call: Call) -> bool:
     """Return whether the recording shows everything about a call's edges: Core ML's own row, and its alone."""
     is_same_span = [
-        other
-        for other in story.calls
-        if other is not call
-        and other.process == call.process
-        and abs(other.start_ns - call.start_ns) < 2 * story.period_ns
-        and abs(other.end_ns - call.end_ns) < 2 * story.period_ns
+        beside
+        for beside in story.calls
+        if beside is not call
+        and beside.process == call.process
+        and abs(beside.start_ns - call.start_ns) < 2 * story.period_ns
+        and abs(beside.end_ns - call.end_ns) < 2 * story.period_ns
     ]
     has_name = any(
         row.name and (row.start_ns, row.end_ns) == (call.start_ns, call.end_ns) for row in story.runtime_rows
@@ -119,11 +119,11 @@ def is_owner_clear(story: Story, call: Call, engine: Engine) -> bool:
         return True
     number = story.calls.index(call)
     rows = [row for row in story.rows_of(engine) if row.call == number]
-    if any(other.model == call.model and other.process != call.process for other in story.calls):
+    if any(beside.model == call.model and beside.process != call.process for beside in story.calls):
         return False
     return bool(rows) and not any(
-        overlap_ns(row, other) and (other.model == call.model or engine == "GPU" or not row.label)
+        overlap_ns(row, beside) and (beside.model == call.model or engine == "GPU" or not row.label)
         for row in rows
-        for other in story.calls
-        if other is not call and row.pid in (-1, other.process.pid)
+        for beside in story.calls
+        if beside is not call and row.pid in (-1, beside.process.pid)
     )
