@@ -177,7 +177,9 @@ def _with_process(story: Story) -> Story:
 
 def _with_model(story: Story) -> Story:
     """Return the story with a further model of the app's, beside the others where no doubt comes of that."""
-    is_clear = _is_named(story) and "workers" not in story.words
+    # Only stacks separate work on the GPU of two models of one process, and only on the callers' own threads.
+    is_gpu_clear = story.is_sampled(story.target) or not story.rows_of("GPU")
+    is_clear = _is_named(story) and is_gpu_clear and "workers" not in story.words
     engine: Engine = "ANE" if is_clear else "CPU"
     first_tick = 6 if is_clear else story.duration_ns // MS + 2
     copy = Copy(story.target, "Zebra", 1, lambda number: (engine,))
