@@ -23,7 +23,7 @@ from tracekit.model.tables import StackTable, Table
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
 from tracekit.redact.folder_names import users_and_volumes_in
 from tracekit.redact.rewriting import TextRewriter, rewrite_cells, rewrite_parts, texts_of_parts
-from tracekit.redact.statement import CODE, ISSUE
+from tracekit.redact.statement import ISSUE
 from tracekit.redact.words import Names
 
 _LABEL = "event-label"
@@ -110,7 +110,7 @@ def redact_run(run: RunInfo, plan: Redaction) -> RunInfo:
 def redact_issues(issues: Iterable[Issue], plan: Redaction) -> tuple[Issue, ...]:
     """Return issues rewritten, and the issue that states what was redacted and what was not."""
     reworded = [
-        replace(issue, message=plan.rewriter.text(issue.message)) for issue in issues if issue.code != CODE
+        replace(issue, message=plan.rewriter.text(issue.message)) for issue in issues if issue.code != ISSUE.code
     ]
     return (*dict.fromkeys(reworded), ISSUE)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tracekit.model.trace import Issue
 
-CODE = "redacted"
 _REMOVED = (
     "the recording was redacted: other processes, home folders, users, volumes and the device's name were"
     " removed. Engine work of other processes remains only in tables that name no process"
@@ -21,4 +20,4 @@ NOT_REMOVED = (
 )
 """Each is also an entry of the list in docs/guide.md."""
 
-ISSUE = Issue("info", CODE, f"{_REMOVED}. Not removed, or not everywhere: {'; '.join(NOT_REMOVED)}")
+ISSUE = Issue("info", "redacted", f"{_REMOVED}. Not removed, or not everywhere: {'; '.join(NOT_REMOVED)}")

@@ -154,6 +154,8 @@ class LibraryLife(RuleBasedStateMachine):
 
     def _end_abruptly(self) -> None:
         """End as a killed process does: the system closes its files, and nothing is tidied."""
+        self.library.queue.close()  # threads would outlive it here
+        self.library.spare.close()
         self.library._catalog.close()
         self.library._lock.release()
         self.library = Library(self.folder, QUIET)

@@ -55,7 +55,7 @@ class CallPaths:
         return path
 
     def used_since(self, first: int, paths: Rows) -> tuple[Rows, BoolArray]:
-        """Return the frames of the paths from ``first``, to be changed in place, and which of them are used.
+        """Return a copy of the frames of the paths from ``first``, and which of them are used.
 
         Used are the paths given and their callers.
         """
@@ -66,7 +66,12 @@ class CallPaths:
             reached = reached[~are_used[reached]]
             are_used[reached] = True
             reached = np.unique(callers[reached])
-        return np.frombuffer(self._frames, np.intc)[first:], are_used
+        # A view would keep the column from growing for as long as anything refers to it.
+        return np.frombuffer(self._frames, np.intc)[first:].copy(), are_used
+
+    def replace_since(self, first: int, frames: Rows) -> None:
+        """Replace the frames of the paths from ``first``."""
+        self._frames[first:] = array("i", frames.tobytes())
 
     def stacks(self, leaves: Rows, callers: Rows) -> tuple[IntArray, Rows, Rows]:
         """Return offsets and frames of the different stacks, and the stack of each leaf below its callers.

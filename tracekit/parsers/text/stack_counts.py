@@ -152,11 +152,13 @@ class StackCounts:
         ``frame_of`` gets each number once as a leaf's (True) and once as a caller's, where it is that.
         """
         rows, paths = since
-        leaves = np.frombuffer(self._leaves, np.intc)[rows:]
-        callers = np.frombuffer(self._callers, np.intc)[rows:]
+        leaves = np.frombuffer(self._leaves, np.intc)[rows:].copy()
+        callers = np.frombuffer(self._callers, np.intc)[rows:].copy()
         _replace(leaves, leaves >= 0, lambda number: frame_of(number, True))
+        self._leaves[rows:] = array("i", leaves.tobytes())
         frames, are_used = self._paths.used_since(paths, callers)
         _replace(frames, are_used, lambda number: frame_of(number, False))
+        self._paths.replace_since(paths, frames)
 
     def table(self, run: int = 1) -> Table:
         """Return everything that was counted."""
