@@ -109,9 +109,8 @@ def redact_run(run: RunInfo, plan: Redaction) -> RunInfo:
 
 def redact_issues(issues: Iterable[Issue], plan: Redaction) -> tuple[Issue, ...]:
     """Return issues rewritten, and the issue that states what was redacted and what was not."""
-    reworded = [
-        replace(issue, message=plan.rewriter.text(issue.message)) for issue in issues if issue.code != ISSUE.code
-    ]
+    others = (issue for issue in issues if issue.code != ISSUE.code)
+    reworded = [replace(issue, message=plan.rewriter.text(issue.message)) for issue in others]
     return (*dict.fromkeys(reworded), ISSUE)
 
 
