@@ -48,6 +48,8 @@ class CatalogFile:
 
     def __init__(self, path: Path, require_lock: Callable[[], None]) -> None:
         self._path, self._require_lock = path, require_lock
+        self.is_new = not path.exists()
+        """True for a file that this object made."""
         address = URL.create("sqlite", database=str(path))
         self.engine = create_engine(address, connect_args={"timeout": _LOCKED_SECONDS})
         event.listen(self.engine, "connect", prepare)

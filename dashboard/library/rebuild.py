@@ -39,7 +39,7 @@ _NAMED = 5
 
 
 @dataclass
-class Found:
+class RebuildReport:
     """Results of a rebuilding; names hold other people's text."""
 
     catalog: str = ""
@@ -74,21 +74,21 @@ class Found:
             "The library's folder holds what tracekit did not make, does not read and leaves"
             " alone": self.foreign,
         }
-        notices = [f"{sentence}: {_names(names)}." for sentence, names in sentences.items() if names]
+        notices = [f"{sentence}: {_list_names(names)}." for sentence, names in sentences.items() if names]
         return [self.catalog, *notices] if self.catalog and not self.recordings else notices
 
 
-def _names(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     listed = ", ".join(printable(name) for name in names[:_NAMED])
     return f"{listed} and {len(names) - _NAMED:,} more" if len(names) > _NAMED else listed
 
 
-def rebuild(store: Store, catalog: Catalog) -> Found:
-    """Make a catalog equal to the folders of its library, and return what was found."""
+def rebuild(store: Store, catalog: Catalog) -> RebuildReport:
+    """Make a catalog equal to the folders of its library, and return the report."""
     descriptions = Descriptions(store)
     known = catalog.known()
     ids = set(store.recording_ids())
-    found = Found(_account(store, catalog), foreign=list(store.foreign_entries()))
+    report = RebuildReport(_describe_catalog(catalog, bool(ids)), foreign=list(store.foreign_entries()))
     # An upload that was being finished has its name in its own folder, and is entered by ``Uploads.resume``.
     pending = set(store.upload_ids())
     entries, undescribed = [], []
@@ -100,48 +100,48 @@ def rebuild(store: Store, catalog: Catalog) -> Found:
             described = descriptions.read(recording_id)
         except Unreadable as error:
             if isinstance(error, Newer) or recording_id not in known:
-                found.unreadable.append(recording_id)
+                report.unreadable.append(recording_id)
                 continue
             described = None
-            _keep_damaged(store.recording(recording_id))
-            found.rewritten.append(known[recording_id].name)
+            _set_damaged_aside(store.recording(recording_id))
+            report.rewritten.append(known[recording_id].name)
         if described is not None:
-            entries.append(_entry(store, recording_id, *described, stamp))
+            entries.append(_make_entry(store, recording_id, *described, stamp))
         elif recording_id in known:
             undescribed.append(recording_id)
         elif recording_id not in pending and store.input(recording_id).is_dir():
-            entries.append(_upload_without_description(store, recording_id))
+            entries.append(_make_upload_entry(store, recording_id))
             undescribed.append(recording_id)
         elif recording_id not in pending:
-            found.unreadable.append(recording_id)
-    found.recordings = [str(entry.values["name"]) for entry in entries if entry.id not in known]
+            report.unreadable.append(recording_id)
+    report.recordings = [str(entry.values["name"]) for entry in entries if entry.id not in known]
     catalog.enter(entries)
     catalog.describe(undescribed)
     for recording_id in sorted(known.keys() - ids):
         if os.path.lexists(store.recording(recording_id)):
-            found.unreachable.append(known.pop(recording_id).name)
-    found.lost = _describe_lost(store, catalog, {key: row for key, row in known.items() if key not in ids})
+            report.unreachable.append(known.pop(recording_id).name)
+    report.lost = _describe_lost(store, catalog, {key: row for key, row in known.items() if key not in ids})
     _enter_variants(store, catalog)
     catalog.file.note_version()
-    return found
+    return report
 
 
-def _account(store: Store, catalog: Catalog) -> str:
-    """Return what happened to the catalog, as a sentence; "" if it was there and whole, or is a new one."""
+def _describe_catalog(catalog: Catalog, has_recordings: bool) -> str:
+    """Return what happened to the catalog, as a sentence; "" if it was whole, or nothing can be missing."""
     if catalog.set_aside is not None:
         return f"The catalog was damaged. It was set aside as {catalog.set_aside.name} and made anew."
-    if catalog.file.version == 0 and not store.is_new:
+    if catalog.file.is_new and has_recordings:
         return "The catalog was missing. It was made anew from the recordings' folders."
     return ""
 
 
-def _entry(
+def _make_entry(
     store: Store, recording_id: str, values: dict[str, Any], tags: tuple[str, ...], stamp: str
 ) -> Entry:
-    return Entry(recording_id, {**values, **_state(store, recording_id, values)}, tags, stamp)
+    return Entry(recording_id, {**values, **_derive_state(store, recording_id, values)}, tags, stamp)
 
 
-def _state(store: Store, recording_id: str, values: dict[str, Any]) -> dict[str, Any]:
+def _derive_state(store: Store, recording_id: str, values: dict[str, Any]) -> dict[str, Any]:
     """Return the columns that a new row has of the recording's results."""
     facts = facts_of(store.results(recording_id))
     if facts is not None:  # those of a default among the further analyses stand in the description
@@ -151,7 +151,7 @@ def _state(store: Store, recording_id: str, values: dict[str, Any]) -> dict[str,
     return {"state": "waiting"}
 
 
-def _upload_without_description(store: Store, recording_id: str) -> Entry:
+def _make_upload_entry(store: Store, recording_id: str) -> Entry:
     """Return a row for an upload of an earlier version, whose name stood in the catalog alone."""
     values = {
         "name": f"recording {recording_id[:8]}",
@@ -160,10 +160,10 @@ def _upload_without_description(store: Store, recording_id: str) -> Entry:
         "size_bytes": size_of(store.input(recording_id)),
         "added_us": round(store.input(recording_id).stat().st_mtime * 1e6),
     }
-    return _entry(store, recording_id, values, (), "")
+    return _make_entry(store, recording_id, values, (), "")
 
 
-def _keep_damaged(folder: Path) -> None:
+def _set_damaged_aside(folder: Path) -> None:
     """Rename a damaged description, which is written anew from the catalog."""
     place = folder / ABOUT
     place.rename(folder / f"{ABOUT}.damaged-{microseconds(now())}")
@@ -203,10 +203,10 @@ def describe_variant(store: Store, variant: Variant) -> None:
 
 def _enter_variants(store: Store, catalog: Catalog) -> None:
     known = {(variant.recording, variant.id): variant for variant in catalog.variants.all()}
-    for recording, folder in _variant_folders(store, catalog.known()):
+    for recording, folder in _iterate_variant_folders(store, catalog.known()):
         variant = known.pop((recording, folder.name), None)
         if variant is None:
-            if (described := _described_variant(recording, folder)) is not None:
+            if (described := _read_variant(recording, folder)) is not None:
                 catalog.variants.add(described)
         elif not os.path.lexists(folder / ABOUT):
             describe_variant(store, variant)
@@ -216,7 +216,7 @@ def _enter_variants(store: Store, catalog: Catalog) -> None:
             describe_variant(store, variant)
 
 
-def _variant_folders(store: Store, recordings: Collection[str]) -> Iterator[tuple[str, Path]]:
+def _iterate_variant_folders(store: Store, recordings: Collection[str]) -> Iterator[tuple[str, Path]]:
     for recording in sorted(recordings):
         folder = store.variants(recording)
         if folder.is_dir():
@@ -225,8 +225,8 @@ def _variant_folders(store: Store, recordings: Collection[str]) -> Iterator[tupl
                     yield recording, entry
 
 
-def _described_variant(recording: str, folder: Path) -> Variant | None:
-    """Return the further analysis that a folder describes; None without a description that can be read."""
+def _read_variant(recording: str, folder: Path) -> Variant | None:
+    """Return the further analysis that a folder describes; None without a readable description."""
     try:
         document = read_document(folder, ANALYSIS)
         if document is None:

@@ -87,8 +87,6 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.is_new = False
-        """True for a library that this object made."""
         self.is_earlier = False
         """True for a library of a version that wrote no marker."""
         self._lock_identity: tuple[int, int] | None = None
@@ -102,8 +100,7 @@ class Store:
         """
         store = cls(folder.expanduser().absolute())
         try:
-            store.is_new = store._is_free()
-            store.is_earlier = not store.is_new and not (store.folder / MARKER).exists()
+            store.is_earlier = not store._is_free() and not (store.folder / MARKER).exists()
             store.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = store._acquire_lock()
             try:
@@ -142,7 +139,7 @@ class Store:
         if names & {"lock", _CATALOG} and has_lock and not others:
             return False
         raise UsageError(
-            f"{self.folder} is not empty, and no library of tracekit. Nothing in it was changed."
+            f"{self.folder} is not empty and is not a tracekit library. Nothing in it was changed."
             " Name a new or an empty folder with --library."
         )
 
