@@ -13,7 +13,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 OUT ?= demo-output
 SAMPLES := $(sort $(patsubst %/truth.json,%,$(wildcard sample_traces/*/truth.json)))
 
-.PHONY: help setup demo quick test extras coverage lint types format check samples bench calibrate attack clean
+.PHONY: help setup demo quick test extras coverage lint types format check samples bench calibrate attack stories clean
 
 help: ## list these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -96,6 +96,12 @@ MINUTES ?= 15
 
 attack: $(READY) ## attack the readers, the dashboard and the recorder for MINUTES (15), and print what was found
 	$(BIN)/python tests/attack/run.py --minutes $(MINUTES)
+
+# make stories SEEDS=500 STORIES=--strict: with the kinds of violations that are tolerated
+SEEDS ?= 10000
+
+stories: $(READY) ## analyse SEEDS (10,000) random recordings that hold their truth, and print those that refute it
+	PYTHONPATH=tests/support:sample_traces $(BIN)/python -m stories --seeds $(SEEDS) $(STORIES)
 
 calibrate: $(READY) ## the error rates of comparisons and requirements on simulated recordings, into docs/statistics.md
 	$(BIN)/python benchmarks/error_rates.py --out bench-error-rates.json

@@ -66,7 +66,7 @@ def fill(folder: Path, count: int) -> None:
     from dashboard.library.store import Store
 
     store, lock = Store.locked(folder)
-    catalog = Catalog(store.catalog)
+    catalog = Catalog(store)
     newest = new_recording("", "", "upload", 12_345_678)
     for number in range(count):
         catalog.add(
@@ -83,7 +83,7 @@ def fill(folder: Path, count: int) -> None:
             )
         )
         if number % 10 == 0:
-            catalog.set_tags(f"{number:032x}", [f"build-{number // 1_000}"])
+            catalog.change(f"{number:032x}", tags=[f"build-{number // 1_000}"])
     catalog.close()
     lock.release()
 

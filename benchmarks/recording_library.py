@@ -47,7 +47,7 @@ def _fill(library: Path, trace: Trace) -> None:
     results = store.results(recording.id)
     results.mkdir(parents=True)
     write_results(results, analysis)
-    catalog = Catalog(store.catalog)
+    catalog = Catalog(store)
     catalog.add(recording, b"", "")
     catalog.change(recording.id, state="ready", samples=samples, windows=len(analysis.window_rows))
     catalog.close()

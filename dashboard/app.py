@@ -111,8 +111,13 @@ def _route(app: dash.Dash, settings: Settings, library: Library) -> None:
     @server.after_request
     def mark_missing_pages(response: Response) -> Response:
         """Set the status 404 for addresses without a page: Dash sends its single page for every address."""
-        if request.endpoint == _ANY_PAGE and response.status_code == 200 and not _has_page(library):
-            response.status_code = 404
+        if request.endpoint == _ANY_PAGE and response.status_code == 200:
+            try:
+                response.status_code = 200 if _has_page(library) else 404
+            except tracekit.TracekitError as error:  # too late for the error handlers
+                return error_responses.error_response(
+                    error_responses.status_of(error), error_responses.sentence_of(error)
+                )
         return response
 
 

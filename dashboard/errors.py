@@ -18,6 +18,10 @@ class Conflict(TracekitError):  # noqa: N818
     """The request does not fit the present state, for example a slice at the wrong offset."""
 
 
+class OtherContent(Conflict):
+    """The bytes sent before are not those of the file that is to be continued."""
+
+
 class TooLarge(TracekitError):  # noqa: N818
     """The request exceeds a limit."""
 

@@ -26,7 +26,8 @@ class Limits:
     """The number of recordings that are read at once; 0 reads none."""
     jobs: int = 4
     """The number of jobs of all kinds that run at once, apart from recordings."""
-    job_seconds: float = 2 * 3600
+    job_seconds: float = 15 * 60
+    """The time for one reading, analysis or comparison; ten million samples take about 20 s."""
     job_memory_bytes: int = 0
     """The memory of one worker; 0 is three quarters of the machine's memory."""
     download_seconds: float = 10 * 60

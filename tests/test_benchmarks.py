@@ -35,7 +35,8 @@ def calls_of_fusion(samples: int, intervals: int, windows: int) -> int:
     trace = FUSION["synthetic"](samples, intervals, windows)
     labels = FUSION["label_samples"](trace, FUSION["load_rules"](None))
     FUSION["fuse"](trace, labels)
-    return python_calls(lambda: FUSION["fuse"](trace, labels))
+    # The least of a few: a coverage tool's own calls end as the lines become known to it.
+    return min(python_calls(lambda: FUSION["fuse"](trace, labels)) for _ in range(3))
 
 
 @pytest.mark.parametrize("larger", [(40_000, 2_000, 200), (10_000, 8_000, 200), (10_000, 2_000, 800)])

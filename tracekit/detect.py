@@ -91,7 +91,7 @@ def open_source(
     options = _Options(progress, via, schemas, limits)
     try:
         source = _open_one(paths[0], options) if len(paths) == 1 else _open_several(paths, options)
-        source = _symbolicated(source, symbols) if symbols else source
+        source = _symbolicated(source, symbols, limits) if symbols else source
         return _overlaid(source, overlays, offset_ns, options) if overlays else source
     except OSError as error:
         raise InputError(
@@ -103,10 +103,10 @@ def open_source(
         raise InputError(paths[0], "is a symbolic link that leads back to itself.") from error
 
 
-def _symbolicated(source: Source, symbols: Sequence[str | os.PathLike[str]]) -> Source:
+def _symbolicated(source: Source, symbols: Sequence[str | os.PathLike[str]], limits: Limits) -> Source:
     from tracekit.symbols.source import SymbolicatedSource
 
-    return SymbolicatedSource(source, symbols)
+    return SymbolicatedSource(source, symbols, limits)
 
 
 def _overlaid(

@@ -24,6 +24,7 @@ from tracekit.parsers.tables.samples import Samples, load_samples
 from tracekit.text import first_of, format_seconds
 
 _LISTED_TABLES = 200
+_MOST_RUNS_NAMED = 20
 _MOST_ROWS_FOR_LENGTH = 1_000_000
 
 
@@ -89,7 +90,8 @@ def trace_of(
     if not loaded.source:
         issues.append(_without_samples(chosen))
     if run is None and len(runs) > 1:
-        numbers = ", ".join(str(listed.info.run) for listed in runs)
+        numbers = ", ".join(str(listed.info.run) for listed in runs[:_MOST_RUNS_NAMED])
+        numbers += f", … {runs[-1].info.run}" if len(runs) > _MOST_RUNS_NAMED else ""
         text = f"the recording has runs {numbers}; this is run {chosen.info.run} (--run chooses another)"
         issues.append(Issue("info", "several-runs", text))
     trace = Trace(

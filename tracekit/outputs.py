@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracekit.errors import UsageError
 from tracekit.report import wording
+from tracekit.text import without_commands
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +54,7 @@ def text(analysis: Analysis, verbose: bool) -> str:
     from tracekit.report.analysis.text import to_text
     from tracekit.report.analysis.text_layout import TextLayout
 
-    return to_text(analysis, TextLayout(is_verbose=verbose))
+    return without_commands(to_text(analysis, TextLayout(is_verbose=verbose)))
 
 
 def json(analysis: Analysis) -> str:
@@ -67,7 +68,7 @@ def markdown(analysis: Analysis) -> str:
     """Return the text for a ticket."""
     from tracekit.report.analysis.markdown import to_markdown
 
-    return to_markdown(analysis)
+    return without_commands(to_markdown(analysis))
 
 
 def html(analysis: Analysis) -> str:
@@ -113,7 +114,7 @@ def comparison_markdown(comparison: Comparison) -> str:
     """Return the comparison as text for a ticket."""
     from tracekit.report.comparison.markdown import to_markdown
 
-    return to_markdown(comparison)
+    return without_commands(to_markdown(comparison))
 
 
 def comparison_html(comparison: Comparison, base: Any, new: Any) -> str:
@@ -127,4 +128,4 @@ def comparison_text(comparison: Comparison) -> str:
     """Return the text that ``tracekit compare`` prints."""
     from tracekit.report.comparison.text import to_text
 
-    return to_text(comparison)
+    return without_commands(to_text(comparison))

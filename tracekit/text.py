@@ -1,7 +1,7 @@
 """Numbers, quantities and lines as text: the one place that decides how a value is written.
 
-Nothing from a trace reaches a terminal unescaped, and no spreadsheet takes it for a formula: ``printable``,
-``printable_lines`` (messages), ``escape_json`` and ``spreadsheet_cell``.
+Nothing from a trace reaches a terminal unescaped, no spreadsheet takes it for a formula, no CI for a command:
+``printable``, ``printable_lines`` (messages), ``escape_json``, ``spreadsheet_cell`` and ``without_commands``.
 """
 
 from __future__ import annotations
@@ -23,6 +23,11 @@ _NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]+)*([eE][+-]?[0-9]+)?")
 _TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _CELL_BEGIN = re.compile(r"(?:^|(?<=;))(\s*)(\S)")
 """The first visible character of a cell. Where commas are decimal, a spreadsheet also divides at ``;``."""
+_LINE_COMMAND = re.compile(r"^([^\S\n]*)(?=::)", re.MULTILINE)
+"""GitHub Actions takes a line for a command that begins with ``::`` after any whitespace."""
+_COMMAND_SIGN = re.compile(r"##(?=\w*\[)")
+"""GitHub's older ``##[…]``, ``##vso[…]`` of Azure Pipelines and ``##teamcity[…]`` count anywhere in a line:
+actions/runner, ActionCommand.cs; microsoft/azure-pipelines-agent, Command.cs."""
 
 
 def printable(text: str) -> str:
@@ -40,8 +45,20 @@ def printable_lines(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
+def without_commands(text: str) -> str:
+    """Return finished lines of text with a ``\\`` in what a CI would take for a command: ``\\::error::x``.
+
+    For whole lines, after the layout: wrapping can bring any part of a name to the beginning of a line.
+    In Markdown the ``\\`` is an escape, which is not shown.
+    """
+    return _COMMAND_SIGN.sub(r"#\\#", _LINE_COMMAND.sub(r"\1\\", text))
+
+
 def escape_json(document: str) -> str:
     """Return a JSON document of the same value whose strings show on a terminal as they are (``\\u202e``)."""
+    # "#" stands in strings alone. A line of JSON begins with no "::".
+    if "##" in document:
+        document = _COMMAND_SIGN.sub(r"#\\u0023", document)
     if document.isascii() and "\x7f" not in document:
         return document
     return _NOT_JSON_SYNTAX.sub(lambda match: _escape_json_text(match[0]), document)
@@ -59,19 +76,20 @@ def _escape_utf16(character: str) -> str:
 
 
 def spreadsheet_cell(text: str) -> str:
-    """Return ``text`` for a cell of a CSV: printable, and with ``'`` before what begins like a formula.
+    """Return ``text`` for a cell of a CSV: printable, ``'`` before what begins like a formula or a command.
 
     Full-width and other forms of the signs count, as spreadsheets of East Asian locales take them; a plain
     number stays a number.
     """
     if _NUMBER.fullmatch(text):
         return text
-    return _CELL_BEGIN.sub(_without_formula, printable(text))
+    return _COMMAND_SIGN.sub("#'#", _CELL_BEGIN.sub(_without_formula, printable(text)))
 
 
 def _without_formula(match: re.Match[str]) -> str:
     sign = unicodedata.normalize("NFKC", match[2])[0]
-    return f"'{match[0]}" if sign in _FORMULA_SIGNS else match[0]
+    is_command = match.string.startswith("::", match.start(2))
+    return f"'{match[0]}" if sign in _FORMULA_SIGNS or is_command else match[0]
 
 
 def shell_command(words: Sequence[str]) -> str:

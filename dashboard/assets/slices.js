@@ -1,8 +1,10 @@
 // The upload's protocol: files in slices, one after the other, so that a lost connection or a reload costs one slice.
+import { createDigests, webDigests } from "./block_digest.js";
 import { errorMessage, pause } from "./requests.js";
 
 export const SLICE_BYTES = 8 * 1024 * 1024;
 const OFFSET = "Upload-Offset";
+const DIGEST = "Upload-Digest";
 const PAUSES_MS = [300, 1000, 3000, 8000];
 const POLL_MS = 500;
 
@@ -11,6 +13,12 @@ export class Refused extends Error {}
 
 /** The server no longer has the upload: it was cancelled in another tab, or has expired. */
 class Gone extends Refused {}
+
+/** The bytes that the server has are of another file. */
+class Changed extends Refused {}
+
+/** Without digests, uploads that this page began, by their first file: a file chosen anew may have changed meanwhile. */
+const begunHere = new WeakMap();
 
 /** The body of a new upload: a single item without a folder is a file, other items { path, file } are a folder. */
 export function describeItems(name, items) {
@@ -49,8 +57,11 @@ export function sliceItems(items, from, to) {
  * Sends the files and returns the address of the recording's page. `storage` (localStorage) stores the upload's id for a
  * reload and for other tabs. One tab at a time sends the same files; others show its progress and continue where it
  * stops. They agree by `locks` (navigator.locks); without locks, the server's offsets keep them in order.
- * `onProgress` is called with the bytes that have arrived and the reason: "sent", "before" (a reload), or "elsewhere"
- * (another tab). `signal` cancels the upload, and the server discards what this tab sent.
+ * `onProgress` is called with the bytes that have arrived and the reason: "sent", "before" (a reload), "compared" (with what
+ * was sent before), or "elsewhere" (another tab). `signal` cancels the upload, and the server discards what this tab sent.
+ *
+ * Each slice comes with the digest of the bytes before it, which the server compares with its own before it adds one: a file
+ * that has changed is refused at once. Where the browser cannot hash (`subtle` is null), only this page continues an upload.
  */
 export async function sendItems(name, items, { locks = globalThis.navigator?.locks, ...options }) {
   const transfer = createTransfer(name, items, options);
@@ -63,17 +74,24 @@ export async function sendItems(name, items, { locks = globalThis.navigator?.loc
   });
 }
 
-function createTransfer(name, items, { storage, onProgress, signal, fetch = globalThis.fetch, pauses = PAUSES_MS, pollMs = POLL_MS }) {
+function createTransfer(name, items, { storage, onProgress, signal, fetch = globalThis.fetch, pauses = PAUSES_MS, pollMs = POLL_MS, subtle = webDigests }) {
   const call = (address, options) => fetchWithHeader(fetch, address, { signal, ...options });
   const key = uploadKey(name, items);
-  return { name, items, storage, key, call, onProgress, signal, pauses, pollMs, upload: storage.getItem(key), offset: 0, sliceBytes: SLICE_BYTES };
+  const digestBefore = subtle && createDigests((from, to) => sliceItems(items, from, to), subtle);
+  const transfer = { name, items, storage, key, call, onProgress, signal, pauses, pollMs, digestBefore, offset: 0, sliceBytes: SLICE_BYTES };
+  return { ...transfer, upload: storedUpload(transfer) };
+}
+
+function storedUpload({ storage, key, items, digestBefore }) {
+  const upload = storage.getItem(key);
+  return digestBefore || upload === begunHere.get(items[0]?.file) ? upload : null;
 }
 
 /** Reports another tab's progress until this one's turn comes. */
 async function follow(transfer, isOver) {
   await null; // lets a free lock be granted first
   while (!isOver() && !transfer.signal?.aborted) {
-    transfer.upload = transfer.storage.getItem(transfer.key) ?? transfer.upload;
+    transfer.upload = storedUpload(transfer) ?? transfer.upload;
     const arrived = transfer.upload && (await offsetOf(transfer));
     if (arrived !== null && !isOver()) transfer.onProgress(arrived, "elsewhere");
     await pause(transfer.pollMs, transfer.signal);
@@ -86,11 +104,13 @@ async function send(transfer) {
     await beginOrResume(transfer);
     transfer.onProgress(transfer.offset, transfer.offset > 0 ? "before" : "sent");
     await sendSlices(transfer);
-    const answer = await call(`/api/uploads/${transfer.upload}/finish`, json("POST", {}));
+    const proof = transfer.digestBefore ? { digest: await transfer.digestBefore(transfer.offset, { signal }) } : {};
+    const answer = await call(`/api/uploads/${transfer.upload}/finish`, json("POST", proof));
     storage.removeItem(key);
     if (!answer.ok) throw new Refused(await errorMessage(answer));
     return (await answer.json()).address;
   } catch (error) {
+    if (error instanceof Changed) storage.removeItem(key); // the next choice begins anew
     if (signal?.aborted) await cancel(transfer).catch(() => {});
     throw error;
   }
@@ -129,11 +149,12 @@ async function cancel({ storage, key, call, upload }) {
 
 /** Finds the offset of a stored upload, or begins a new one. An upload finished by another tab is one that is complete. */
 async function beginOrResume(transfer) {
-  const { storage, key, call, name, items } = transfer;
-  transfer.upload = storage.getItem(key) ?? transfer.upload;
+  const { storage, key, call, name, items, signal, onProgress, digestBefore } = transfer;
+  transfer.upload = storedUpload(transfer) ?? transfer.upload;
   const offset = transfer.upload ? await offsetOf(transfer) : null;
   if (offset !== null) {
     transfer.offset = offset;
+    await digestBefore?.(offset, { signal, onBlock: (compared) => onProgress(compared, "compared") });
     return;
   }
   transfer.upload = null;
@@ -141,6 +162,7 @@ async function beginOrResume(transfer) {
   if (!answer.ok) throw new Refused(await errorMessage(answer));
   const { id, slice_bytes: sliceBytes = SLICE_BYTES } = await answer.json();
   storage.setItem(key, id);
+  if (items.length > 0) begunHere.set(items[0].file, id);
   Object.assign(transfer, { upload: id, offset: 0, sliceBytes });
 }
 
@@ -155,10 +177,14 @@ async function offsetOf({ call, upload }) {
   }
 }
 
-async function putSlice({ call, upload, offset }, body) {
-  const answer = await call(`/api/uploads/${upload}`, { method: "PUT", headers: { [OFFSET]: String(offset) }, body });
+async function putSlice({ call, upload, offset, digestBefore, signal }, body) {
+  const headers = { [OFFSET]: String(offset), ...(digestBefore && { [DIGEST]: await digestBefore(offset, { signal }) }) };
+  const sent = call(`/api/uploads/${upload}`, { method: "PUT", headers, body });
+  const next = digestBefore?.(offset + body.size, { signal }).catch(() => {}); // hashed while this slice is under way
+  const [answer] = await Promise.all([sent, next]);
   const arrived = answer.headers.get(OFFSET);
   if ((answer.ok || answer.status === 409) && arrived !== null) return Number(arrived);
+  if (answer.status === 409) throw new Changed(await errorMessage(answer));
   if (answer.status === 404) throw new Gone(await errorMessage(answer));
   if (answer.status >= 400 && answer.status < 500) throw new Refused(await errorMessage(answer));
   throw new Error(await errorMessage(answer));

@@ -1,6 +1,7 @@
 // The list of unfinished uploads: how to continue or discard each.
 import { make } from "/report-assets/dom.js";
 import { formatMegabytes } from "/report-assets/numbers.js";
+import { webDigests } from "./block_digest.js";
 import { patch } from "./patch.js";
 
 const UNFINISHED_POLL_MS = 5000;
@@ -47,6 +48,7 @@ function row({ id, name, size_bytes: size, offset, idle_seconds: idle }, isOfThi
 }
 
 function advice(isOfThisBrowser, isFresh) {
+  if (isOfThisBrowser && !webDigests) return "Send the file anew: this page cannot check that it is the same (it needs HTTPS or localhost).";
   if (isOfThisBrowser) return "Choose the same file or folder again to continue.";
   return isFresh ? "Another browser is sending it." : "It was begun in another browser. Choose the same files there to continue.";
 }

@@ -136,7 +136,8 @@ function progress(total, bar, amount) {
   return (arrived, reason) => {
     bar.value = total > 0 ? arrived / total : 1;
     const share = `${formatMegabytes(arrived)} of ${formatMegabytes(total)} MB`;
-    amount.textContent = reason === "before" ? `Continuing where it stopped: ${share}` : share;
+    const beginnings = { before: "Continuing where it stopped: ", compared: "Comparing the file with what was sent before: " };
+    amount.textContent = `${beginnings[reason] ?? ""}${share}`;
   };
 }
 

@@ -74,6 +74,7 @@ def register(app: dash.Dash, library: Library) -> None:
     _choose(app, library)
     _edit(app, library)
     _show_disk_use(app, library)
+    _show_what_was_found(app, library)
 
 
 def _list(app: dash.Dash, library: Library) -> None:
@@ -191,6 +192,9 @@ def _perform(library: Library, action: str, recording_id: str) -> Node:
     """Perform the action of a button, and return the notice of it."""
     if action == "drop-all":
         return pages.dropped_notice(*library.drop_all_results())
+    if action == "hide-found":
+        library.notices.clear()
+        return None
     if action == "sample":
         library.add_file(SAMPLE)
         return None
@@ -207,6 +211,12 @@ def _show_disk_use(app: dash.Dash, library: Library) -> None:
     @app.callback(Output("library-disk", "children"), Input("library-shown", "data"))
     def show(_shown: dict[str, str] | None) -> Node:
         return pages.disk_use(library.disk_use())
+
+
+def _show_what_was_found(app: dash.Dash, library: Library) -> None:
+    @app.callback(Output("library-found", "children"), Input("library-answered", "data"))
+    def show(_answered: Any) -> Node:
+        return pages.found_notices(library.notices)
 
 
 def _choose(app: dash.Dash, library: Library) -> None:

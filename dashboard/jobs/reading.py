@@ -118,7 +118,6 @@ class ReadingJobs:
 
     def _worked(self, job: Job, recording: Recording, options: Values) -> ProcessResult:
         folder = self._store.recording(recording.id)
-        folder.mkdir(mode=0o700, exist_ok=True)
         with work_folder(folder) as work:
             task = self._task(job.key, recording, options, work.name)
             process = self._waiting(job.key)

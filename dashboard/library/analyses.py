@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import tempfile
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -19,6 +18,7 @@ from dashboard.library import packed_files
 from dashboard.library.catalog import UNFINISHED, Catalog
 from dashboard.library.names import shown_name
 from dashboard.library.reading_results import OF_VARIANT, facts_of
+from dashboard.library.rebuild import describe_variant, make_folder_of_variant
 from dashboard.library.store import Store, split
 from dashboard.library.variants import FILES, PACKED, Variant, new_variant
 from tracekit.cli.analysis_options import AnalysisOptions, Values, values_id
@@ -73,9 +73,12 @@ class Analyses:
             raise Conflict(f"{found.name} was deleted. Restore it first.")
         files = {**self._stored_files(recording, values), **(files or {})}
         values = {name: value for name, value in values.items() if name not in FILES}
-        with tempfile.TemporaryDirectory(dir=self._store.trash) as drafts:
-            options = _checked(values, files, Path(drafts))
-            return self._requested(recording, options, Path(drafts)) if options else None
+        drafts = self._store.scratch()
+        try:
+            options = _checked(values, files, drafts)
+            return self._requested(recording, options, drafts) if options else None
+        finally:
+            shutil.rmtree(drafts, ignore_errors=True)
 
     def _stored_files(self, recording: str, values: Mapping[str, Any]) -> dict[str, GivenFile]:
         """Return the files that the options name as the recording's other variants do."""
@@ -102,8 +105,10 @@ class Analyses:
                     raise UsageError(
                         f"This recording has {_MOST_VARIANTS} analyses already. Remove some of them."
                     ) from None
+                added = new_variant(recording, variant, options)
                 self._keep_files(self._store.variant(recording, variant), drafts)
-                self._variants.add(new_variant(recording, variant, options))
+                describe_variant(self._store, added)
+                self._variants.add(added)
             else:
                 if existing.state in _AGAIN:
                     self._variants.change(recording, variant, states=_AGAIN, state="waiting", **_IDLE)
@@ -112,7 +117,7 @@ class Analyses:
 
     def _keep_files(self, folder: Path, drafts: Path) -> None:
         self._store.discard(folder)  # of a variant whose request ended before its entry
-        folder.mkdir(mode=0o700, parents=True)
+        make_folder_of_variant(folder)
         for draft in drafts.iterdir():
             shutil.copyfile(draft, folder / draft.name)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+STATES = ("waiting", "reading", "ready", "failed", "cancelled", "dropped")
+
 
 @dataclass(frozen=True, kw_only=True)
 class AnalysisState:

@@ -1,45 +1,32 @@
 """The recordings and their states, in SQLite. Only the server writes to it, from any of its threads.
 
-``tracekit/cli/noise.py`` reads it as well, in a process of its own.
+What lasts of a recording stands in its folder as well (``descriptions``), and is written there before the
+catalog's change is committed: the catalog can be lost. ``tracekit/cli/noise.py`` reads it in a process of its
+own.
 """
 
 from __future__ import annotations
 
 import os
-import secrets
-import sqlite3
-import threading
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    URL,
-    ColumnElement,
-    Connection,
-    create_engine,
-    delete,
-    event,
-    func,
-    insert,
-    or_,
-    select,
-    text,
-    update,
-)
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy import ColumnElement, Connection, Integer, delete, func, insert, select, update
 
-from dashboard.errors import CatalogLocked, LibraryFailed, NoSpace, NotFound
+from dashboard.errors import Conflict, LibraryFailed, NoSpace, NotFound
 from dashboard.library.analysis_state import AnalysisState
+from dashboard.library.catalog_file import AGAIN, open_catalog
 from dashboard.library.catalog_orders import NEWEST, order_by
-from dashboard.library.catalog_tables import RECORDINGS, TAGS, make_tables, prepare
+from dashboard.library.catalog_search import conditions
+from dashboard.library.catalog_tables import RECORDINGS, TAGS
+from dashboard.library.descriptions import LASTING, Descriptions
+from dashboard.library.reading_results import FACTS
+from dashboard.library.slices import FULL
+from dashboard.library.store import Store
 from dashboard.library.variant_table import VariantTable
-from tracekit.errors import InputError, TracekitError, UsageError
 
-VERSION = 1
 _ROW = RECORDINGS.c
 UNFINISHED = ("waiting", "reading")
 FINISHED = ("ready", "failed", "cancelled")
@@ -79,6 +66,31 @@ class Recording(AnalysisState):
 
 
 @dataclass(frozen=True)
+class Known:
+    """The columns of a row that are compared with the folders."""
+
+    name: str
+    origin: str
+    stamp: str
+    """The stamp of the description from which the row was made."""
+    deleted_us: int | None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A recording's description as a row: ``values`` of the columns, with the stamp of the file."""
+
+    id: str
+    values: Mapping[str, Any]
+    tags: tuple[str, ...]
+    stamp: str
+
+    def row(self) -> dict[str, Any]:
+        """Return the whole row: an insertion of many takes the same columns for each."""
+        return {**_NO_FACTS, **self.values, "id": self.id, "stamp": self.stamp}
+
+
+@dataclass(frozen=True)
 class DiskUse:
     """Bytes that a library takes: recordings that it holds itself, and the results of all."""
 
@@ -90,110 +102,67 @@ class DiskUse:
 _SAME = [column.name for column in fields(Recording) if column.name in _ROW and column.name != "path"]
 
 
-_LOCKED_SECONDS = 2.0
-"""The time for which a request waits for another program's lock."""
-_TURN_SECONDS = 0.25
-_MAX_WRITERS = 2
-"""Threads that may wait for the lock at once: the others go on serving requests."""
-_MAX_WORDS = 30
-"""Words of a search: each reads the texts of all recordings, at every poll of a page."""
-
-
-def _problem(error: DatabaseError) -> TracekitError:
-    """Return what a failure of SQLite means."""
-    # Extended codes have the primary one in their low byte.
-    code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return _locked()
-    sentence = f"The catalog of recordings cannot be read or written: {error.orig}."
-    if code == sqlite3.SQLITE_FULL:
-        return NoSpace(f"{sentence} Make room.")
-    return LibraryFailed(f"{sentence} Check the disk and the permissions of the library's folder.")
-
-
-def _locked() -> CatalogLocked:
-    return CatalogLocked(
-        "Another program has locked the catalog of recordings (catalog.sqlite3 in the library's folder), so"
-        " nothing was changed. Close that program, such as a database browser or a backup."
-    )
+_NO_FACTS = {
+    "fingerprint": "",
+    "note": "",
+    "deleted_us": None,
+    "default_variant": "",
+    "results_bytes": None,
+    **{name: 0 if isinstance(RECORDINGS.c[name].type, Integer) else "" for name in FACTS},
+}
+"""What a description of another version may lack."""
 
 
 class Catalog:
-    """Opens or makes the catalog; raises ``InputError`` when it is damaged or of a newer tracekit.
+    """Opens or makes the catalog of a library; a damaged one is set aside.
 
-    Every method raises ``CatalogLocked`` while another program has locked the file, ``NoSpace`` and
-    ``LibraryFailed``.
+    Raises ``InputError`` for one of a newer tracekit. Every method raises ``CatalogLocked`` while another
+    program has locked the file, ``NoSpace`` and ``LibraryFailed``.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        address = URL.create("sqlite", database=str(path))
-        self._engine = create_engine(address, connect_args={"timeout": _LOCKED_SECONDS})
-        event.listen(self._engine, "connect", prepare)
-        self._writers = threading.BoundedSemaphore(_MAX_WRITERS)
+    def __init__(self, store: Store) -> None:
+        self._descriptions = Descriptions(store)
+        self.file, self.set_aside = open_catalog(store.catalog, store.require_lock)
+        """The second is the new path of a damaged catalog; None if there was none."""
+        self._reading, self._writing = self.file.reading, self.file.writing
         self.variants = VariantTable(self._reading, self._writing)
-        self.revision = secrets.token_hex(8)
-        """Another text after every write: with the same one, whatever was read before is current."""
-        try:
-            with self._engine.begin() as connection:
-                self._check_version(connection)
-                make_tables(connection)
-        except DatabaseError as error:
-            self.close()
-            problem = _problem(error)
-            if not isinstance(problem, LibraryFailed):
-                raise problem from error
-            raise InputError(
-                str(path), f"is no catalog of recordings, or a damaged one ({error.orig}).", "Move it away."
-            ) from error
-        except InputError:
-            self.close()
-            raise
-        with suppress(OSError):
-            path.chmod(0o600)
 
-    def _check_version(self, connection: Connection) -> None:
-        version = connection.execute(text("PRAGMA user_version")).scalar_one()
-        if version > VERSION:
-            raise InputError(
-                str(self._path),
-                f"was written by a newer tracekit (version {version}; this one knows {VERSION}).",
-                "Update tracekit, or name another folder with --library.",
-            )
-        connection.execute(text(f"PRAGMA user_version = {VERSION}"))
+    @property
+    def revision(self) -> str:
+        """Another text after every write: with the same one, whatever was read before is current."""
+        return self.file.revision
 
     def close(self) -> None:
         """Close the file."""
-        self._engine.dispose()
-
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        try:
-            with self._engine.connect() as connection:
-                yield connection
-        except DatabaseError as error:
-            raise _problem(error) from error
-
-    @contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        if not self._writers.acquire(timeout=_TURN_SECONDS):
-            raise _locked()
-        try:
-            with self._engine.begin() as connection:
-                yield connection
-        except DatabaseError as error:
-            raise _problem(error) from error
-        finally:
-            # Behind the commit: who reads the new revision reads what was written, too.
-            self.revision = secrets.token_hex(8)
-            self._writers.release()
+        self.file.close()
 
     def add(self, recording: Recording, path: bytes = b"", fingerprint: str = "") -> None:
         """Add a recording that is new."""
         values = {name: getattr(recording, name) for name in _SAME}
-        values |= {"path": path, "fingerprint": fingerprint, "added_us": _microseconds(recording.added)}
+        values |= {"path": path, "fingerprint": fingerprint, "added_us": microseconds(recording.added)}
         with self._writing() as connection:
             connection.execute(insert(RECORDINGS).values(values))
+            self._describe(connection, recording.id)
+
+    def _describe(self, connection: Connection, recording_id: str) -> None:
+        """Write a row's lasting columns into the recording's folder, before the transaction is committed."""
+        row = connection.execute(select(RECORDINGS).where(_ROW.id == recording_id)).mappings().one()
+        current = self._descriptions.stamp(recording_id)
+        if current and current != row["stamp"]:  # a catalog that was overwritten in its place is an older one
+            raise LibraryFailed(f"The catalog does not fit the recording's folder. {AGAIN}")
+        tags = connection.execute(
+            select(TAGS.c.tag).where(TAGS.c.recording == recording_id).order_by(TAGS.c.tag)
+        )
+        try:
+            stamp = self._descriptions.write(recording_id, dict(row), tuple(tags.scalars()))
+        except OSError as error:
+            reason = f"The recording's folder cannot be written: {error.strerror or error}."
+            raise (
+                NoSpace(f"{reason} Make room.")
+                if error.errno in FULL
+                else LibraryFailed(f"{reason} Check the disk and the permissions of the library's folder.")
+            ) from error
+        connection.execute(update(RECORDINGS).where(_ROW.id == recording_id).values(stamp=stamp))
 
     def find(self, recording_id: str) -> Recording:
         """Return a recording, even a deleted one; raise ``NotFound``."""
@@ -216,7 +185,7 @@ class Catalog:
         ``count`` of them from number ``first`` on, or all from there. Raises ``UsageError`` for more words
         than a search takes.
         """
-        return self._select(*_conditions(words, tag, deleted), first=first, count=count, order=order)
+        return self._select(*conditions(words, tag, deleted), first=first, count=count, order=order)
 
     def copies(self, digests: Collection[str]) -> dict[str, list[tuple[str, str]]]:
         """Return id and name of the recordings of each digest, the one that was added first before others."""
@@ -235,7 +204,7 @@ class Catalog:
         """Return the number of the recordings that ``search`` finds."""
         with self._reading() as connection:
             counted = select(func.count()).select_from(RECORDINGS)
-            return int(connection.execute(counted.where(*_conditions(words, tag, deleted))).scalar_one())
+            return int(connection.execute(counted.where(*conditions(words, tag, deleted))).scalar_one())
 
     def of_file(self, path: bytes, fingerprint: str) -> Recording | None:
         """Return the newest recording of a file with that fingerprint."""
@@ -255,7 +224,7 @@ class Catalog:
 
     def deleted_before(self, moment: datetime) -> list[str]:
         """Return the ids of the recordings that were deleted before a moment."""
-        rows = self._select(_ROW.deleted_us < _microseconds(moment))
+        rows = self._select(_ROW.deleted_us < microseconds(moment))
         return [recording.id for recording in rows]
 
     def ids(self) -> set[str]:
@@ -263,24 +232,33 @@ class Catalog:
         with self._reading() as connection:
             return set(connection.execute(select(_ROW.id)).scalars())
 
-    def change(self, recording_id: str, *, states: Collection[str] = (), **values: Any) -> bool:
-        """Set columns if the recording is in one of ``states`` (by default any); return whether it was."""
+    def change(
+        self,
+        recording_id: str,
+        *,
+        states: Collection[str] = (),
+        tags: Sequence[str] | None = None,
+        **values: Any,
+    ) -> bool:
+        """Set columns, and replace the tags, if the recording is in one of ``states`` (by default any).
+
+        Return whether it was.
+        """
         with self._writing() as connection:
-            changed = update(RECORDINGS).where(_ROW.id == recording_id).values(values)
+            chosen = update(RECORDINGS).where(_ROW.id == recording_id)
             if states:
-                changed = changed.where(_ROW.state.in_(states))
-            return connection.execute(changed).rowcount > 0
+                chosen = chosen.where(_ROW.state.in_(states))
+            # Without a value, the write lock is taken all the same: the tags are replaced under it.
+            is_changed = connection.execute(chosen.values(values or {"id": recording_id})).rowcount > 0
+            if is_changed and tags is not None:
+                _set_tags(connection, recording_id, tags)
+            if is_changed and (tags is not None or not LASTING.keys().isdisjoint(values)):
+                self._describe(connection, recording_id)
+            return is_changed
 
     def set_deleted(self, recording_id: str, deleted: bool) -> None:
         """Mark as deleted, or no longer so."""
-        self.change(recording_id, deleted_us=_microseconds(now()) if deleted else None)
-
-    def set_tags(self, recording_id: str, tags: Sequence[str]) -> None:
-        """Replace the tags."""
-        with self._writing() as connection:
-            connection.execute(delete(TAGS).where(TAGS.c.recording == recording_id))
-            for tag in tags:
-                connection.execute(insert(TAGS).values(recording=recording_id, tag=tag))
+        self.change(recording_id, deleted_us=microseconds(now()) if deleted else None)
 
     def tags(self) -> list[tuple[str, int]]:
         """Return the tags in use, each with how many recordings have it."""
@@ -323,10 +301,48 @@ class Catalog:
         with self._reading() as connection:
             return int(connection.execute(select(_ROW.starts).where(_ROW.id == recording_id)).scalar() or 0)
 
-    def remove(self, recording_id: str) -> None:
-        """Remove a recording from the catalog."""
+    def remove(self, recording_id: str, remove_folder: Callable[[], None]) -> None:
+        """Remove a deleted recording from the catalog, with the step that makes its folder disappear.
+
+        Raises ``Conflict`` for one that is not deleted, or was restored meanwhile.
+        """
+        chosen = delete(RECORDINGS).where(_ROW.id == recording_id, _ROW.deleted_us.is_not(None))
         with self._writing() as connection:
-            connection.execute(delete(RECORDINGS).where(_ROW.id == recording_id))
+            if not connection.execute(chosen).rowcount:
+                raise Conflict("This recording is not deleted. Delete it first.")
+            remove_folder()
+
+    def known(self) -> dict[str, Known]:
+        """Return what a comparison with the folders needs of each row, by the recordings' ids."""
+        columns = select(_ROW.id, _ROW.name, _ROW.origin, _ROW.stamp, _ROW.deleted_us)
+        with self._reading() as connection:
+            return {row.id: Known(*row[1:]) for row in connection.execute(columns)}
+
+    def enter(self, entries: Sequence[Entry]) -> None:
+        """Add rows for descriptions, and make the lasting columns of those that are there equal to them."""
+        with self._writing() as connection:
+            known = set(connection.execute(select(_ROW.id)).scalars())
+            for entry in entries:
+                if entry.id in known:
+                    row = {name: entry.values[name] for name in LASTING if name in entry.values}
+                    if entry.values["state"] == "ready" and entry.values.get("results_bytes") != 0:
+                        row |= {"state": "ready", "results_bytes": None}  # whatever an older catalog has
+                    changed = update(RECORDINGS).where(_ROW.id == entry.id)
+                    connection.execute(changed.values(**row, stamp=entry.stamp))
+                    connection.execute(delete(TAGS).where(TAGS.c.recording == entry.id))
+            added = [entry.row() for entry in entries if entry.id not in known]
+            tags = [{"recording": entry.id, "tag": tag} for entry in entries for tag in entry.tags]
+            for table, rows in ((RECORDINGS, added), (TAGS, tags)):
+                if rows:
+                    connection.execute(insert(table), rows)
+
+    def describe(self, recording_ids: Collection[str], **values: Any) -> None:
+        """Write the descriptions of recordings that lack them, after setting columns."""
+        with self._writing() as connection:
+            for recording_id in recording_ids:
+                if values:
+                    connection.execute(update(RECORDINGS).where(_ROW.id == recording_id).values(values))
+                self._describe(connection, recording_id)
 
     def _select(
         self,
@@ -357,34 +373,10 @@ def new_recording(recording_id: str, name: str, origin: str, size_bytes: int) ->
     return Recording(recording_id, name, origin, "", size_bytes, now(), state="waiting")
 
 
-def _conditions(words: str, tag: str, deleted: bool) -> list[ColumnElement[bool]]:
-    conditions: list[ColumnElement[bool]] = [
-        _ROW.deleted_us.is_not(None) if deleted else _ROW.deleted_us.is_(None)
-    ]
-    if tag:
-        conditions.append(_ROW.id.in_(select(TAGS.c.recording).where(TAGS.c.tag == _valid(tag))))
-    distinct = dict.fromkeys(_valid(words).split())
-    if len(distinct) > _MAX_WORDS:
-        raise UsageError(f"A search takes {_MAX_WORDS} words, and this one has {len(distinct):,}. Use fewer.")
-    return conditions + [_mentions(word) for word in distinct]
-
-
-def _valid(text: str) -> str:
-    """Return text that SQLite takes: a request can have half of a UTF-16 pair."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def _mentions(word: str) -> ColumnElement[bool]:
-    def has(text: ColumnElement[str]) -> ColumnElement[bool]:
-        return func.instr(func.casefold(text), word.casefold()) > 0
-
-    tagged = _ROW.id.in_(select(TAGS.c.recording).where(has(TAGS.c.tag)))
-    # One call of Python per row; no word has a line feed, so none is found across two columns.
-    columns = (_ROW.name, _ROW.app, _ROW.verdict, _ROW.note, _ROW.device, _ROW.system, _ROW.message)
-    texts: ColumnElement[str] = columns[0]
-    for column in columns[1:]:
-        texts = texts + "\n" + column
-    return or_(has(texts), tagged)
+def _set_tags(connection: Connection, recording_id: str, tags: Sequence[str]) -> None:
+    connection.execute(delete(TAGS).where(TAGS.c.recording == recording_id))
+    if tags:
+        connection.execute(insert(TAGS), [{"recording": recording_id, "tag": tag} for tag in tags])
 
 
 def _recording(row: dict[str, Any], tags: tuple[str, ...]) -> Recording:
@@ -400,7 +392,8 @@ def _recording(row: dict[str, Any], tags: tuple[str, ...]) -> Recording:
     )
 
 
-def _microseconds(moment: datetime) -> int:
+def microseconds(moment: datetime) -> int:
+    """Return a moment as the catalog has it: since 1970."""
     return round(moment.timestamp() * 1e6)
 
 

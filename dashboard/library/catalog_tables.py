@@ -58,6 +58,7 @@ RECORDINGS = Table(
     Column("app", String, nullable=False, server_default=""),
     Column("recorded_us", Integer, nullable=False, server_default="0"),  # 0: not known
     Column("digest", String, nullable=False, server_default=""),  # alike for copies of one recording
+    Column("stamp", String, nullable=False, server_default=""),  # of the folder's description
 )
 VARIANTS = Table(
     "variants",

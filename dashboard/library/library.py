@@ -35,6 +35,7 @@ from dashboard.library.inputs import fingerprint, head_of, refuse_unknown, size_
 from dashboard.library.names import note_text, shown_name, tag_list
 from dashboard.library.notes import PinnedNotes
 from dashboard.library.reading_results import OF_VARIANT, SECTIONS_FILE, SUMMARY, VIEW
+from dashboard.library.rebuild import rebuild
 from dashboard.library.store import Store, new_id, split
 from dashboard.library.uploads import Uploads
 from dashboard.library.variants import with_files
@@ -54,7 +55,7 @@ class Library:
     def __init__(self, folder: Path, limits: Limits = _LIMITS) -> None:
         self._store, self._lock = Store.locked(folder)
         try:
-            self._catalog = Catalog(self._store.catalog)
+            self._catalog = Catalog(self._store)
         except BaseException:
             self._lock.release()
             raise
@@ -65,7 +66,7 @@ class Library:
         self.queue = JobQueue(limits.jobs)
         self.spare = SpareWorker(limits.spare_seconds)
         self._jobs = ReadingJobs(self._store, self._catalog, self.queue, self.spare, limits)
-        self.notes = PinnedNotes(lambda name: self._store.recording(split(name)[0]))
+        self.notes = PinnedNotes(self._folder_of_notes)
         self.downloads = Downloads(self, self.queue, limits)
         self.tables = TableJobs(self, self.queue, limits)
         self.comparisons = Comparisons(self, self._store, self.queue, limits)
@@ -73,6 +74,8 @@ class Library:
         self.analyses = Analyses(self._store, self._catalog, self._variant_jobs)
         self.uploads = Uploads(self._store, self._catalog, limits, self._jobs.wake)
         try:
+            self.notices = rebuild(self._store, self._catalog).notices()
+            """Sentences about what the start found, for page and terminal; they hold other people's text."""
             self._tidy(limits)
             self._jobs.start()
             self._variant_jobs.start()
@@ -84,8 +87,12 @@ class Library:
         """Clean up after an earlier server."""
         self.uploads.resume()
         for recording_id in self._catalog.deleted_before(now() - timedelta(seconds=limits.deleted_seconds)):
-            self._forget(recording_id)
-        self._store.collect(self._catalog.ids())
+            self._remove(self._catalog.find(recording_id))
+        self._store.collect()
+
+    def _folder_of_notes(self, analysis_id: str) -> Path:
+        self._store.require_lock()
+        return self._store.recording(split(analysis_id)[0])
 
     def close(self) -> None:
         """Stop the workers, whose work the next start resumes, and release the lock."""
@@ -199,12 +206,13 @@ class Library:
     ) -> Recording:
         """Change the name, tags and note of a recording."""
         self._catalog.find(recording_id)
+        values: dict[str, Any] = {}
         if name is not None and name.strip():
-            self._catalog.change(recording_id, name=shown_name(name))
+            values["name"] = shown_name(name)
         if note is not None:
-            self._catalog.change(recording_id, note=note_text(note))
-        if tags is not None:
-            self._catalog.set_tags(recording_id, tag_list(tags))
+            values["note"] = note_text(note)
+        new_tags = None if tags is None else tag_list(tags)
+        self._catalog.change(recording_id, tags=new_tags, **values)
         return self._catalog.find(recording_id)
 
     def delete(self, recording_id: str) -> None:
@@ -223,17 +231,25 @@ class Library:
         return self._catalog.find(recording_id)
 
     def purge(self, recording_id: str) -> None:
-        """Remove a recording for good; a local file stays, unless it was recorded from the page."""
-        self._forget(recording_id)
+        """Remove a deleted recording for good; a local file stays, unless it was recorded from the page.
+
+        Raises ``Conflict`` for a recording that is not deleted.
+        """
+        recording = self._catalog.find(recording_id)
+        if recording.deleted is None:
+            raise Conflict(f"{recording.name} is not deleted. Delete it first.")
+        self._remove(recording)
         self._end_work(recording_id)
         self.comparisons.forget(recording_id)
-        self._store.discard(self._store.recording(recording_id))
 
-    def _forget(self, recording_id: str) -> None:
-        recording = self._catalog.find(recording_id)
-        self._catalog.remove(recording_id)
+    def _remove(self, recording: Recording) -> None:
+        graves: list[Path] = []
+        folder = self._store.recording(recording.id)
+        self._catalog.remove(recording.id, lambda: graves.append(self._store.bury(folder)))
         if recording.origin == "file":
             self._store.discard_recorded(Path(recording.path))
+        for grave in graves:
+            self._store.discard(grave)
 
     def cancel(self, recording_id: str) -> None:
         """Stop reading a recording; does nothing unless it waits or is being read."""
@@ -273,8 +289,8 @@ class Library:
             self._catalog.change(recording.id, fingerprint=fingerprint(place), size_bytes=size_of(place))
 
     def _read_again(self, recording: Recording) -> None:
-        again = {"state": "waiting", "stage": "", "progress": None, "message": "", "starts": 0}
-        again["results_bytes"] = None
+        again: dict[str, Any] = {"state": "waiting", "stage": "", "progress": None, "message": ""}
+        again |= {"starts": 0, "results_bytes": None}
         with self._dropping:
             self._catalog.change(recording.id, states=FINISHED, **again)
         self._jobs.wake()

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from dashboard.errors import Conflict, NoSpace, NotFound
 from dashboard.library.names import one_line
+from dashboard.library.slices import sync_folder
 from tracekit.errors import UsageError
 from tracekit.report.viewmodel.notes import MAX_NOTE_LETTERS, MAX_NOTES
 
@@ -40,13 +41,16 @@ class PinnedNotes:
 
     def of(self, recording_id: str) -> list[PinnedNote]:
         """Return a recording's notes in order of time."""
-        try:
-            document = json.loads((self._folder_of(recording_id) / _FILE).read_bytes())
-        except FileNotFoundError:
+        place = self._folder_of(recording_id) / _FILE
+        if not place.is_file():
             return []
-        except ValueError as error:
-            raise Conflict(f"The notes of this recording ({_FILE} in its folder) are damaged.") from error
-        notes = [PinnedNote(**note) for note in document["notes"]]
+        try:
+            notes = [PinnedNote(**note) for note in json.loads(place.read_bytes())["notes"]]
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise Conflict(
+                f"The notes of this recording ({_FILE} in its folder of the library) are damaged."
+                " Rename that file to begin anew."
+            ) from error
         return sorted(notes, key=lambda note: (note.time_ns, note.id))
 
     def put(self, recording_id: str, note_id: str, time_ns: int, text: str) -> PinnedNote:
@@ -78,12 +82,14 @@ class PinnedNotes:
         draft = folder / f"{_FILE}.draft"
         document = {"notes": [asdict(note) for note in notes]}
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with draft.open("w", encoding="utf-8") as file:
                 json.dump(document, file, ensure_ascii=True)
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(folder / _FILE)
+            sync_folder(folder)
+        except FileNotFoundError:
+            raise NotFound("There is no such recording: it was removed.") from None
         except OSError as error:
             draft.unlink(missing_ok=True)
             raise NoSpace(f"The note could not be kept: {error.strerror or 'the disk failed'}.") from error

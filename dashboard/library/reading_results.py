@@ -29,6 +29,7 @@ SUMMARY = "summary.json"
 PROCESSES = "processes.json"
 """Pid and name of the processes to choose from before redacting; mostly none."""
 _COMPRESSION = 5
+_MAX_INTEGER = 2**62
 _STATIC_PICTURE = "timeline"
 
 
@@ -56,11 +57,20 @@ FACTS = (*OF_VARIANT, "device", "system", "app", "recorded_us", "digest")
 
 def facts_of(folder: Path) -> dict[str, Any] | None:
     """Return the facts of the results in a folder; None if there are none of the present version."""
+    place = folder / SUMMARY
     try:
-        summary = json.loads((folder / SUMMARY).read_bytes())
-        return {name: summary[name] for name in FACTS} if summary["results"] == RESULTS_VERSION else None
-    except (OSError, ValueError, KeyError, TypeError):
+        summary = json.loads(place.read_bytes()) if place.is_file() else {}
+        facts = {name: summary[name] for name in FACTS} if summary["results"] == RESULTS_VERSION else {}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+    return facts if facts and all(map(_is_storable, facts.values())) else None
+
+
+def _is_storable(value: object) -> bool:
+    """Return True for an integer or a text that the catalog takes; a folder may be another machine's."""
+    if isinstance(value, str):
+        return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
+    return isinstance(value, int) and abs(value) < _MAX_INTEGER
 
 
 def _write_samples(folder: Path, analysis: Analysis) -> None:
@@ -100,7 +110,7 @@ def _processes(analysis: Analysis) -> Iterable[bytes]:
     trace = analysis.trace
     threads = trace.threads[trace.threads["pid"] >= 0]
     has_target = trace.info.pid is not None or (threads["process"] == trace.info.process).any()
-    if has_target or threads["pid"].nunique() < 2:
+    if has_target:
         return [b"[]"]
     # Samples per thread (its row number), then per process.
     thread_ids = trace.samples["thread_id"].to_numpy()
@@ -110,6 +120,11 @@ def _processes(analysis: Analysis) -> Iterable[bytes]:
     for pid, name, count in zip(threads["pid"], threads["process"], counts[threads.index], strict=True):
         names.setdefault(int(pid), str(name))
         samples[int(pid)] += int(count)
+    for process in analysis.requests.processes:
+        names.setdefault(process.pid, process.process)
+    # A log has processes of which no thread is known: what it shows of one is a choice, too.
+    if len(names) < (2 if len(trace.samples) else 1):
+        return [b"[]"]
     order = sorted(names, key=lambda pid: (-samples[pid], names[pid].casefold(), pid))
     return [_utf8(json.dumps([[pid, names[pid]] for pid in order]))]
 

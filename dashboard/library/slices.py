@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import shutil
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
+
+from dashboard.library.block_digest import BlockDigest, Readable
 
 _ABOUT = "about.json"
 _OFFSET = "offset"
 _BLOCK_BYTES = 1 << 20
 _MAX_SYNCED_ALONE = 8
-
-
-class Readable(Protocol):
-    """The source of a slice's bytes."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return at most ``size`` bytes; none at the end."""
+FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+"""What the system reports when a disk, or a user's part of it, is full."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +91,10 @@ def write_offset(folder: Path, offset: int) -> None:
 
 
 def offset_age(folder: Path) -> float:
-    """Return when the offset was last written, in seconds since 1970."""
-    return (folder / _OFFSET).stat().st_mtime
+    """Return when the offset was last written, or without one the plan, in seconds since 1970."""
+    with suppress(FileNotFoundError):
+        return (folder / _OFFSET).stat().st_mtime
+    return (folder / _ABOUT).stat().st_mtime
 
 
 def write_pieces(folder: Path, pieces: Sequence[tuple[str, int, int]], stream: Readable) -> int:
@@ -186,6 +186,18 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def digest_of(folder: Path, pieces: Iterable[tuple[str, int, int]]) -> BlockDigest:
+    """Return the digest of bytes in files below ``folder``: (path, position, size), see ``Plan.pieces``."""
+    digest = BlockDigest()
+    for path, start, size in pieces:
+        with (folder / path).open("rb") as file:
+            file.seek(start)
+            end = digest.size_bytes + size
+            while block := file.read(min(_BLOCK_BYTES, end - digest.size_bytes)):
+                digest.update(block)
+    return digest
 
 
 def blocks(path: Path) -> Iterator[bytes]:

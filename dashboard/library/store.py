@@ -2,37 +2,73 @@
 
 ::
 
+    tracekit-library.json      the mark of a library
     lock  lock.pid  catalog.sqlite3
-    recordings/<id>/input/     an upload: the file ``recording``, or a folder's files
+    recordings/<id>/about.json what the recording is, see ``descriptions``
+                    input/     an upload: the file ``recording``, or a folder's files
                     results/   the pages' data; it appears whole, by renaming
-                    variants/<id>/         a further analysis: the files of its options
+                    variants/<id>/         a further analysis: its description, the files of its options
                                   results/ as above
                     work-…/    the folder of a running worker
                     worker.log
     uploads/<id>/              see ``uploads``
     comparisons/<id>-<id>/     see ``comparisons``
     recorded/<attempt>/        recordings made on the page, see ``dashboard.recording``
-    trash/                     folders that are being removed
+    trash/removed-…            folders that are being removed
+
+What has another name is not tracekit's: it is never removed, nor changed.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import secrets
 import shutil
-from collections.abc import Collection
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from dashboard.errors import Conflict, NotFound
+from dashboard.errors import Conflict, LibraryFailed, NotFound
 from tracekit.errors import UsageError
 from tracekit.record.output_path import journal_path
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _VARIANT = re.compile(r"[0-9a-f]{16}")
+_PAIR = re.compile(r"([0-9a-f]{32})-([0-9a-f]{32})")
+_BEGUN_UPLOAD = re.compile(r"new-[0-9a-f]{32}")
+_ATTEMPT = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}")
+_WORK_FOLDER = re.compile(r"work-[0-9a-f]{8}")
+MARKER = "tracekit-library.json"
+_FORMAT = 1
+"""The version of the folder's format, which the marker has."""
+_CATALOG = "catalog.sqlite3"
+_CATALOGS = (_CATALOG, "catalog-damaged-")
+"""The beginnings of the names of catalogs, of the files beside them and of those that were set aside."""
+_PARTS = ("recordings", "uploads", "comparisons", "trash")
+_OF_ATTEMPTS = {"recorder.log", "lock", "discard", "state.json", "state.json.new", ".DS_Store"}
+"""The files of an attempt to record, apart from its recordings."""
+_OF_SYSTEMS = frozenset(
+    [
+        ".DS_Store",
+        ".localized",
+        ".Spotlight-V100",
+        ".fseventsd",
+        ".Trashes",
+        ".TemporaryItems",
+        "lost+found",
+        "desktop.ini",
+        "Thumbs.db",
+        "$RECYCLE.BIN",
+        "Icon\r",
+    ]
+)
+"""What systems put into folders."""
+_GRAVE = re.compile(r"removed-[0-9a-f]{32}")
+"""What is being removed, in the trash."""
 UPLOADED_FILE = "recording"
 """An uploaded file's name on the disk; the user's name for it stands in the catalog."""
 WORK = "work-"
@@ -51,20 +87,83 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.is_earlier = False
+        """True for a library of a version that wrote no marker."""
+        self._lock_identity: tuple[int, int] | None = None
 
     @classmethod
     def locked(cls, folder: Path) -> tuple[Store, FileLock]:
-        """Make the folders and return the store with its lock; raise ``UsageError`` when they cannot be."""
+        """Make the folders and return the store with its lock.
+
+        Raises ``UsageError`` for a folder that is somebody's own or cannot be written, ``Conflict`` when
+        another server uses it.
+        """
         store = cls(folder.expanduser().absolute())
         try:
-            for place in (store.folder, store.recordings, store.uploads, store.comparisons, store.trash):
-                place.mkdir(mode=0o700, parents=True, exist_ok=True)
-            return store, store._acquire_lock()
+            store.is_earlier = not store._is_free() and not (store.folder / MARKER).exists()
+            store.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = store._acquire_lock()
+            try:
+                for name in _PARTS:
+                    (store.folder / name).mkdir(mode=0o700, exist_ok=True)
+                store._mark()
+            except BaseException:
+                lock.release()
+                raise
         except OSError as error:
             raise UsageError(
                 f"The library {folder} cannot be used: {error.strerror or error}."
                 " Name another folder with --library."
             ) from error
+        return store, lock
+
+    def _is_free(self) -> bool:
+        """Return True for a folder without content, False for a library.
+
+        Raises ``UsageError`` for any other folder.
+        """
+        try:
+            names = {entry.name for entry in self.folder.iterdir() if not _is_of_system(entry.name)}
+        except FileNotFoundError:
+            return True
+        if MARKER in names:
+            self._check_marker()
+            return False
+        if not names:
+            return True
+        # A library of an earlier version, or one whose making was interrupted, has no marker.
+        of_library = {*_PARTS, "recorded", "lock", "lock.pid", f"{MARKER}.draft"}
+        others = {name for name in names - of_library if not name.startswith(_CATALOGS)}
+        lock = self.folder / "lock"
+        has_lock = not lock.exists() or (lock.is_file() and lock.stat().st_size == 0)
+        if names & {"lock", _CATALOG} and has_lock and not others:
+            return False
+        raise UsageError(
+            f"{self.folder} is not empty and is not a tracekit library. Nothing in it was changed."
+            " Name a new or an empty folder with --library."
+        )
+
+    def _check_marker(self) -> None:
+        """Raise ``UsageError`` for a library in the format of a newer tracekit."""
+        try:
+            version = json.loads((self.folder / MARKER).read_bytes())["version"]
+        except (ValueError, KeyError, TypeError):
+            return  # damaged: its name is the mark, and it is written anew
+        if isinstance(version, int) and version > _FORMAT:
+            raise UsageError(
+                f"The library {self.folder} was made by a newer tracekit (format {version}; this one has"
+                f" {_FORMAT}). Update tracekit, or name another folder with --library."
+            )
+
+    def _mark(self) -> None:
+        marker = self.folder / MARKER
+        content = json.dumps({"tracekit": "library", "version": _FORMAT})
+        with suppress(FileNotFoundError, UnicodeDecodeError):
+            if marker.read_text("ascii") == content:
+                return
+        draft = marker.with_name(f"{MARKER}.draft")
+        draft.write_text(content, "ascii")
+        draft.replace(marker)
 
     def _acquire_lock(self) -> FileLock:
         pid_file = self.folder / "lock.pid"
@@ -78,9 +177,23 @@ class Store:
                 f"Another dashboard{holder} uses the library {self.folder}. Use that one, end it, or name"
                 " another folder with --library."
             ) from None
+        self._lock_identity = identity(self.folder / "lock")
         with suppress(OSError):  # the pid only serves the message above
+            pid_file.touch(mode=0o600)
+            pid_file.chmod(0o600)  # of an earlier version, which anybody could read
             pid_file.write_text(str(os.getpid()), "ascii")
         return lock
+
+    def require_lock(self) -> None:
+        """Raise ``LibraryFailed`` if the file of the held lock is gone or replaced.
+
+        Another server may use the folder then.
+        """
+        if self._lock_identity and identity(self.folder / "lock") != self._lock_identity:
+            raise LibraryFailed(
+                "The library's folder was moved or replaced while the dashboard ran, so nothing more is"
+                " changed. End the dashboard, put the folder in its place, and start the dashboard again."
+            )
 
     @property
     def recordings(self) -> Path:
@@ -110,7 +223,7 @@ class Store:
     @property
     def catalog(self) -> Path:
         """The catalog's file."""
-        return self.folder / "catalog.sqlite3"
+        return self.folder / _CATALOG
 
     def recording(self, recording_id: str) -> Path:
         """Return a recording's folder; raise ``NotFound`` for a malformed id."""
@@ -137,9 +250,17 @@ class Store:
         return folder / "results"
 
     def results_bytes(self, recording_id: str) -> int:
-        """Return the size of the results of a recording and of its variants; 0 if there are none."""
-        folders = (self.results(recording_id), self.variants(recording_id))
-        return sum(file.lstat().st_size for folder in folders for file in folder.rglob("*") if file.is_file())
+        """Return the size of the results of a recording and of its variants; 0 if there are none.
+
+        A folder or file that another request removes meanwhile counts nothing: ``os.walk`` passes over it.
+        """
+        size_bytes = 0
+        for top in (self.results(recording_id), self.variants(recording_id)):
+            for folder, _, names in os.walk(top):
+                for name in names:
+                    with suppress(OSError):
+                        size_bytes += os.lstat(os.path.join(folder, name)).st_size  # noqa: PTH118
+        return size_bytes
 
     def comparison(self, base_id: str, new_id: str) -> Path:
         """Return the folder of what was found in comparing two recordings."""
@@ -155,43 +276,115 @@ class Store:
 
     def discard(self, path: Path) -> None:
         """Remove a folder or file: it disappears at once and as a whole, its bytes a little later."""
-        grave = self.trash / new_id()
-        try:
+        _remove(self.bury(path))
+
+    def bury(self, path: Path) -> Path:
+        """Move a folder or file to the trash, and return its place there; ignore one that is gone."""
+        grave = self.trash / f"removed-{new_id()}"
+        with suppress(FileNotFoundError):
             path.rename(grave)
-        except FileNotFoundError:
-            return
-        _remove(grave)
+        return grave
 
     def discard_recorded(self, path: Path) -> None:
         """Remove a bundle recorded on the page, with its journal; ignore other paths."""
         folder = path.parent
-        if folder.parent != self.recorded.resolve():
+        if folder.parent != self.recorded.resolve() or not is_attempt_id(folder.name):
             return
         self.discard(path)
         journal_path(path).unlink(missing_ok=True)
-        if not any(folder.glob("*.trace")):
-            self.discard(folder)
+        self.discard_attempt(folder)
 
-    def collect(self, listed: Collection[str]) -> None:
-        """Remove the leftovers of an earlier server: unfinished removals and writes, and unlisted folders."""
-        for grave in self.trash.iterdir():
-            _remove(grave)
-        for folder in self.recordings.iterdir():
-            if folder.name not in listed:
+    def discard_attempt(self, folder: Path) -> None:
+        """Remove the folder of an attempt to record, unless it holds a recording or foreign files."""
+        with suppress(FileNotFoundError):
+            if all(_is_of_attempt(entry.name) for entry in folder.iterdir()):
                 self.discard(folder)
-                continue
-            for work in folder.glob(f"{WORK}*"):
-                self.discard(work)
-        for folder in self.comparisons.iterdir():
-            if not set(folder.name.split("-")) <= set(listed):
-                self.discard(folder)
-        for folder in self.uploads.iterdir():
-            if not _ID.fullmatch(folder.name):  # an upload that was being begun
-                self.discard(folder)
+
+    def scratch(self) -> Path:
+        """Return a new folder for temporary files, which the next start removes if they are left behind."""
+        folder = self.trash / f"removed-{new_id()}"
+        folder.mkdir(mode=0o700)
+        return folder
+
+    def collect(self) -> None:
+        """Remove the leftovers of an earlier server: unfinished removals and writes, by their names."""
+        ids = set(self.recording_ids())
+        for entry in self.trash.iterdir():
+            if _GRAVE.fullmatch(entry.name):
+                _remove(entry)
+        for recording_id in ids:
+            self._discard_works(self.recording(recording_id))
+        self._discard_works(self.comparisons)
+        for entry in self.comparisons.iterdir():
+            pair = _PAIR.fullmatch(entry.name)
+            if pair and not set(pair.groups()) <= ids:
+                self.discard(entry)
+        for entry in self.uploads.iterdir():
+            if _BEGUN_UPLOAD.fullmatch(entry.name):
+                self.discard(entry)
+
+    def _discard_works(self, folder: Path) -> None:
+        for entry in folder.glob(f"{WORK}*"):
+            if _WORK_FOLDER.fullmatch(entry.name):
+                self.discard(entry)
+
+    def foreign_entries(self) -> Iterator[str]:
+        """Yield the paths of what is not tracekit's, in the folders where every name is its own."""
+        known = {
+            "recordings": (_ID,),
+            "uploads": (_ID, _BEGUN_UPLOAD),
+            "comparisons": (_PAIR, _WORK_FOLDER),
+            "trash": (_GRAVE,),
+        }
+        for part, patterns in known.items():
+            for name in sorted(entry.name for entry in (self.folder / part).iterdir()):
+                if not _is_of_system(name) and not any(pattern.fullmatch(name) for pattern in patterns):
+                    yield f"{part}/{name}"
+
+    def recording_ids(self) -> list[str]:
+        """Return the ids of the folders of recordings, or of links to such folders.
+
+        Some file systems and tools change the case of names: such a folder is renamed.
+        """
+        with os.scandir(self.recordings) as entries:
+            folders = [entry.name for entry in entries if entry.is_dir()]
+        names = [name for name in folders if _ID.fullmatch(name.lower())]
+        for name in names:
+            if name != name.lower():
+                with suppress(OSError):  # both exist
+                    (self.recordings / name).rename(self.recordings / name.lower())
+        return sorted(name for name in {name.lower() for name in names} if (self.recordings / name).is_dir())
 
     def upload_ids(self) -> list[str]:
         """Return the ids of the uploads."""
         return sorted(folder.name for folder in self.uploads.iterdir() if _ID.fullmatch(folder.name))
+
+
+def is_attempt_id(name: str) -> bool:
+    """Return True for a name that may be of an attempt to record."""
+    return _ATTEMPT.fullmatch(name) is not None
+
+
+def is_variant_id(name: str) -> bool:
+    """Return True for a name that may be a variant's."""
+    return _VARIANT.fullmatch(name) is not None
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Return what differs between a file and another one of the same path; None without a file."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - a string is quicker, and this is done for each request
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _is_of_attempt(name: str) -> bool:
+    return name in _OF_ATTEMPTS or name.startswith(".tracekit-")
+
+
+def _is_of_system(name: str) -> bool:
+    return name.startswith("._") or name in _OF_SYSTEMS
 
 
 def split(analysis: str) -> tuple[str, str]:

@@ -7,12 +7,16 @@ An upload is a folder::
                  input/        the bytes: the file ``recording``, or a folder's files
 
 ``offset`` is written after the bytes are durable: after a power failure it may lag, but is never too large.
+
+Bytes are hashed while they arrive. A slice comes with the digest of the bytes before it, and is refused
+before a byte is added if these are of another file. The digest is in memory alone; after a restart it is made
+of the bytes on the disk, once somebody continues.
+
 Finishing renames ``input`` into the recording's folder, which has the same id.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import threading
 import time
@@ -21,12 +25,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import BytesIO
 
-from dashboard.errors import Conflict, NoSpace, NotFound, TooLarge
+from dashboard.errors import Conflict, NoSpace, NotFound, OtherContent, TooLarge
 from dashboard.library import slices
+from dashboard.library.block_digest import BlockDigest, Digested, Readable
 from dashboard.library.catalog import Catalog, Recording, new_recording
 from dashboard.library.inputs import TEXT_HEAD_BYTES, head_of, refuse_unknown
 from dashboard.library.names import check_paths, shown_name
-from dashboard.library.slices import Plan, Readable
+from dashboard.library.slices import Plan
 from dashboard.library.store import UPLOADED_FILE, Store, new_id
 from dashboard.settings import Limits
 from tracekit.errors import InputError, UsageError
@@ -34,7 +39,6 @@ from tracekit.text import format_size
 
 _ACTIVE_SECONDS = 5 * 60
 """After this time without progress an upload reserves no room: announcing alone blocks nothing."""
-_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,8 @@ class Uploads:
     def __init__(self, store: Store, catalog: Catalog, limits: Limits, added: Callable[[], None]) -> None:
         self._store, self._catalog, self._limits, self._added = store, catalog, limits, added
         self._plans: dict[str, Plan] = {}
+        self._digests: dict[str, BlockDigest] = {}
+        """Of the bytes up to the offset, or, where that was reached without hashing, of fewer."""
         self._busy: dict[str, threading.Lock] = {}
         self._lock = threading.Lock()
 
@@ -66,6 +72,7 @@ class Uploads:
         Raises ``TooLarge`` or ``NoSpace`` before a byte was sent, ``InputError`` for a file or folder that
         cannot be a recording.
         """
+        self._store.require_lock()
         plan = self._checked_plan(shown_name(name), size_bytes, files)
         self.remove_stale()
         with self._lock:
@@ -150,13 +157,15 @@ class Uploads:
         except NotFound:
             raise _gone() from None
 
-    def append(self, upload_id: str, offset: int, stream: Readable, length: int) -> int:
+    def append(self, upload_id: str, offset: int, stream: Readable, length: int, digest: str = "") -> int:
         """Write the next ``length`` bytes, which must begin at ``offset``; return the new offset.
 
-        The bytes of a stream that ends early are kept. Raises ``Conflict`` if ``offset`` is not the upload's,
-        or another request is adding to it; ``NoSpace`` if the disk is full, after which the upload can
+        ``digest`` is the ``BlockDigest`` of the bytes before ``offset``; "" is not compared. The bytes of a
+        stream that ends early are kept. Raises ``Conflict`` if ``offset`` is not the upload's, or another
+        request is adding to it; ``OtherContent``; ``NoSpace`` if the disk is full, after which the upload can
         continue; ``InputError``, which removes the upload, if its first bytes are of no recording.
         """
+        self._store.require_lock()
         if length > self._limits.slice_bytes:
             raise TooLarge(f"A slice has at most {self._limits.slice_bytes:,} bytes.")
         try:
@@ -171,6 +180,11 @@ class Uploads:
                 raise Conflict(f"{plan.name} was announced with {plan.size_bytes:,} bytes, and this is more.")
             if self._store.free_bytes() < length + self._limits.free_disk_bytes:
                 raise self._disk_full()
+            if digest and digest != self._digest_before(upload_id, plan, current).hexdigest():
+                raise OtherContent(
+                    f"{plan.name} is not the file of which {format_size(current)} are here: it has changed"
+                    " since, or is another one of that name. Choose it again to send it from its beginning."
+                )
             reached = self._write(upload_id, plan, current, stream, length)
             if current < min(TEXT_HEAD_BYTES, plan.size_bytes) <= reached:
                 self._check_kind(upload_id, plan)
@@ -178,13 +192,31 @@ class Uploads:
 
     def _write(self, upload_id: str, plan: Plan, position: int, stream: Readable, length: int) -> int:
         folder = self._store.upload(upload_id)
+        # A copy, because a slice that fails leaves the offset where it was.
+        digest = self._digests.get(upload_id, BlockDigest()).copy()
+        is_digested = digest.size_bytes == position
         try:
             pieces = list(plan.pieces(position, length))
-            position += slices.write_pieces(folder / "input", pieces, stream)
+            source = Digested(stream, digest) if is_digested else stream
+            position += slices.write_pieces(folder / "input", pieces, source)
             slices.write_offset(folder, position)
         except OSError as error:
             raise self._disk_problem(error) from error
+        if is_digested:
+            self._digests[upload_id] = digest
         return position
+
+    def _digest_before(self, upload_id: str, plan: Plan, position: int) -> BlockDigest:
+        """Return the digest of the bytes before ``position``, the offset."""
+        digest = self._digests.get(upload_id, BlockDigest())
+        if digest.size_bytes != position:
+            try:
+                folder = self._store.upload(upload_id) / "input"
+                digest = slices.digest_of(folder, plan.pieces(0, position))
+            except OSError as error:
+                raise self._disk_problem(error) from error
+            self._digests[upload_id] = digest
+        return digest
 
     def _check_kind(self, upload_id: str, plan: Plan) -> None:
         if plan.folder:
@@ -196,11 +228,11 @@ class Uploads:
             self._forget(upload_id)
             raise
 
-    def finish(self, upload_id: str, sha256: str = "") -> Recording:
+    def finish(self, upload_id: str, sha256: str = "", digest: str = "") -> Recording:
         """Make a recording of a complete upload; a repeated call returns the same one.
 
-        ``sha256`` is of all bytes in their order. Raises ``Conflict`` if bytes are missing, or differ from
-        ``sha256``, which removes the upload.
+        ``sha256`` and ``digest`` (``BlockDigest``) are of all bytes in their order. Raises ``Conflict`` if
+        bytes are missing, or differ from one of these, which removes the upload.
         """
         try:
             plan = self._plan(upload_id)
@@ -212,12 +244,19 @@ class Uploads:
                 raise Conflict(
                     f"{plan.name} is not complete: {current:,} of {plan.size_bytes:,} bytes are here."
                 )
-            if sha256 and sha256.lower() != self._digest(upload_id, plan):
-                self._forget(upload_id)
-                raise Conflict(f"{plan.name} did not arrive as it was sent (SHA-256). Upload it again.")
+            # A call that was interrupted behind the move had compared the bytes, which are no longer here.
+            if not self._store.input(upload_id).exists():
+                self._require_same(upload_id, plan, sha256, digest)
             return self._move(upload_id, plan)
 
-    def _digest(self, upload_id: str, plan: Plan) -> str:
+    def _require_same(self, upload_id: str, plan: Plan, sha256: str, digest: str) -> None:
+        """Raise ``Conflict`` if the bytes differ from one of the digests, and remove the upload."""
+        is_other = digest and digest != self._digest_before(upload_id, plan, plan.size_bytes).hexdigest()
+        if is_other or (sha256 and sha256.lower() != self._sha256(upload_id, plan)):
+            self._forget(upload_id)
+            raise Conflict(f"{plan.name} did not arrive as it was sent (SHA-256). Upload it again.")
+
+    def _sha256(self, upload_id: str, plan: Plan) -> str:
         digest = hashlib.sha256()
         for path in plan.paths:
             for block in slices.blocks(self._store.upload(upload_id) / "input" / path):
@@ -247,19 +286,18 @@ class Uploads:
         return recording
 
     def resume(self) -> None:
-        """Finish uploads that an earlier server was finishing; remove those that cannot continue."""
+        """Finish uploads that an earlier server was finishing; what is none stays as it is."""
         for upload_id in self._store.upload_ids():
-            try:
+            with suppress(NotFound):
                 plan = self._plan(upload_id)
                 self.offset(upload_id)
                 if self._store.input(upload_id).exists():
                     self._move(upload_id, plan)
-            except NotFound:
-                self._forget(upload_id)
         self.remove_stale()
 
     def cancel(self, upload_id: str) -> None:
         """Remove an upload, once a slice that is being written has ended."""
+        self._store.require_lock()
         self._plan(upload_id)
         with self._alone(upload_id, wait=True):
             self._forget(upload_id)
@@ -297,9 +335,10 @@ class Uploads:
         self._store.discard(self._store.upload(upload_id))
         self._plans.pop(upload_id, None)
         self._busy.pop(upload_id, None)
+        self._digests.pop(upload_id, None)
 
     def _disk_problem(self, error: OSError) -> NoSpace | UsageError | NotFound:
-        if error.errno in _FULL:
+        if error.errno in slices.FULL:
             return self._disk_full()
         if isinstance(error, FileNotFoundError):
             return _gone()

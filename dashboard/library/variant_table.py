@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from typing import Any, TypeAlias
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from dashboard.errors import NotFound
 from dashboard.library.catalog_tables import RECORDINGS, VARIANTS
@@ -31,7 +32,10 @@ class VariantTable:
         values = {name: getattr(variant, name) for name in _COLUMNS}
         values["options"] = json.dumps(variant.options, sort_keys=True)
         with self._writing() as connection:
-            connection.execute(insert(VARIANTS).values(values))
+            try:
+                connection.execute(insert(VARIANTS).values(values))
+            except IntegrityError:  # its recording was removed meanwhile
+                raise NotFound("There is no such recording: it was removed.") from None
 
     def find(self, recording: str, variant: str) -> Variant:
         """Return a variant; raise ``NotFound``, also for one of another recording."""
@@ -43,6 +47,10 @@ class VariantTable:
     def of(self, recording: str) -> list[Variant]:
         """Return the variants of a recording, the oldest first."""
         return self._select(_ROW.recording == recording)
+
+    def all(self) -> list[Variant]:
+        """Return the variants of all recordings."""
+        return self._select()
 
     def in_state(self, state: str) -> list[Variant]:
         """Return all variants of that state."""

@@ -13,7 +13,7 @@ from tracekit.text import printable
 
 Process = tuple[int, str]
 """Pid and name."""
-_REDACTED = "Without other processes, home folders, users, the device's name and commands"
+_REDACTED = "Without other processes, home folders, users, volumes, the device's name and commands"
 
 
 def menu(recording: Recording, processes: Sequence[Process] = ()) -> Node:
@@ -69,8 +69,8 @@ def _redacting(recording: Recording, processes: Sequence[Process]) -> Node:
     return html.Form(
         [
             html.P(
-                "Redacted: without other processes, home folders, users, the device's name and commands. All"
-                " processes were recorded, so choose the one to keep:"
+                "Redacted: without other processes, home folders, users, volumes, the device's name and"
+                " commands. Nothing was recorded as its target, so choose the process to keep:"
             ),
             html.Div(html.Label(["Process ", html.Select(options, name="process")])),
             html.Div(buttons, className="actions"),

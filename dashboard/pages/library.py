@@ -73,7 +73,9 @@ def library_page(query: LibraryQuery = _DEFAULT) -> Node:
     return html.Div(
         [
             html.Header(html.H1("Recordings")),
-            html.Main([_adding(), _listing(query)], id="library"),
+            html.Main(
+                [html.Div(id="library-found", role="status"), _adding(), _listing(query)], id="library"
+            ),
             *components.poll("library", POLL_MS),
             dcc.Store(id="library-shown"),
             dcc.Store(id="library-table"),
@@ -346,6 +348,15 @@ def disk_use(use: DiskUse) -> list[Node]:
         return [line]
     identity: Any = {"page": "library", "act": "drop-all", "recording": ""}
     return [line, html.Button("Drop all analyses", id=identity, type="button", n_clicks=0, title=_AGAIN)]
+
+
+def found_notices(notices: Sequence[str]) -> Node:
+    """Return what the start of the dashboard found in the library's folder; None for nothing."""
+    if not notices:
+        return None
+    identity: Any = {"page": "library", "act": "hide-found", "recording": ""}
+    hide = html.Button("Hide", id=identity, type="button", n_clicks=0)
+    return html.Div([*(html.P(printable(notice)) for notice in notices), hide], className="notice")
 
 
 def dropped_notice(size_bytes: int, stayed: int = 0) -> Node:

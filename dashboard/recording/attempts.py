@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import re
 import secrets
 import threading
 import time
@@ -19,13 +18,12 @@ from dashboard.jobs.process import WorkerProcess
 from dashboard.jobs.queue import Job, Kind
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
-from dashboard.library.store import Store, acquired_lock
+from dashboard.library.store import Store, acquired_lock, is_attempt_id
 from dashboard.recording.request import RecordingRequest, target_text
 from dashboard.recording.state import DISCARD, LIVE, LOCK, Made, State, forget_state, read_state, write_state
 from tracekit.errors import TracekitError, UsageError
 
 _LOG = logging.getLogger(__name__)
-_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{8}")
 _POLL_SECONDS = 0.5
 _SAVED = "form.template"
 """The file that xctrace writes last (see ``tracekit.record.result``)."""
@@ -64,8 +62,8 @@ class Attempts:
             if attempt.state.phase in (*LIVE, "lost"):
                 self._submit(attempt.id)
         for folder in self._folders():
-            if not any(folder.glob("*.trace")) and read_state(folder) is None:
-                self._store.discard(folder)
+            if read_state(folder) is None:
+                self._store.discard_attempt(folder)
 
     def all(self) -> list[Attempt]:
         """Return the attempts that are under way or have failed, newest first."""
@@ -93,7 +91,7 @@ class Attempts:
             try:
                 process = self._begin(folder, request)
             except OSError as error:
-                self._store.discard(folder)
+                self._store.discard_attempt(folder)
                 kind = NoSpace if error.errno in (errno.ENOSPC, errno.EDQUOT) else UsageError
                 raise kind(f"Nothing can be recorded: {error.strerror or error}.") from error
             self._submit(attempt_id, process)
@@ -133,7 +131,7 @@ class Attempts:
         attempt = self._find(attempt_id)
         folder = self._folder / attempt_id
         if attempt.state.phase not in LIVE:
-            self._store.discard(folder)
+            self._clear(folder)
             return
         (folder / DISCARD).touch()
         if attempt.state.phase != "saving":
@@ -144,10 +142,15 @@ class Attempts:
         folder = self._folder / attempt_id
         if self._find(attempt_id).state.phase in LIVE:
             return
-        if any(folder.glob("*.trace")):
-            forget_state(folder)
-        else:
-            self._store.discard(folder)
+        forget_state(folder)
+        self._store.discard_attempt(folder)
+
+    def _clear(self, folder: Path) -> None:
+        """Remove the recordings of an attempt, and its folder unless something else lies there."""
+        for path in (*folder.glob("*.trace"), *folder.glob("*.recording.json")):
+            self._store.discard(path)
+        forget_state(folder)
+        self._store.discard_attempt(folder)
 
     def open_partial(self, attempt_id: str) -> Recording:
         """Add a partial recording to the library: some of it may be readable."""
@@ -162,7 +165,7 @@ class Attempts:
 
     def _folders(self) -> list[Path]:
         with suppress(OSError):
-            folders = (folder for folder in self._folder.iterdir() if _ID.fullmatch(folder.name))
+            folders = (folder for folder in self._folder.iterdir() if is_attempt_id(folder.name))
             return sorted(folders, reverse=True)
         return []
 
@@ -231,7 +234,7 @@ class Attempts:
             return
         if state.phase == "discarded":
             self._opened[folder.name] = ()
-            self._store.discard(folder)
+            self._clear(folder)
             return
         made = state.made if state.phase != "lost" else (*state.made, *_saved(folder, state))
         if not made and state.phase != "done":

@@ -5,25 +5,32 @@ POST   /api/uploads              {"name", "size_bytes"} or {"name", "files": [{"
 GET    /api/uploads              → {"uploads": [{"id", "name", "size_bytes", "offset", "idle_seconds"}]}
 HEAD   /api/uploads/<id>         → Upload-Offset: the number of bytes received
 PUT    /api/uploads/<id>         Upload-Offset: the position of the body → 204 or 409, with Upload-Offset
-POST   /api/uploads/<id>/finish  {"sha256"} (optional) → 200 {"recording", "address"}
+                                 Upload-Digest (optional): of the bytes before it → 409 if they are others
+POST   /api/uploads/<id>/finish  {"sha256", "digest"} (optional) → 200 {"recording", "address"}
 DELETE /api/uploads/<id>         → 204
+
+A digest is that of ``library/block_digest.py``, as 64 hex digits; ``sha256`` is the plain one of all bytes. A
+409 without Upload-Offset is final: the file is another one.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from typing import Any, cast
 
 from flask import Flask, Response, jsonify, request
 
 from dashboard.error_responses import error_response, sentence_of
-from dashboard.errors import Conflict
+from dashboard.errors import Conflict, OtherContent
 from dashboard.library.library import Library
 from tracekit.errors import UsageError
 
 OFFSET = "Upload-Offset"
+DIGEST = "Upload-Digest"
 SLICE_BYTES = 8 << 20
 _MOST_BYTES = 1 << 63
+_HEX = re.compile("[0-9a-fA-F]{64}")
 
 
 def register(server: Flask, library: Library) -> None:
@@ -56,7 +63,10 @@ def register(server: Flask, library: Library) -> None:
         if offset is None or length is None:
             raise UsageError(f"A slice comes with the headers {OFFSET} and Content-Length.")
         try:
-            return _offset_response(uploads.append(upload, offset, request.stream, length))
+            digest = _digest(request.headers.get(DIGEST, ""))
+            return _offset_response(uploads.append(upload, offset, request.stream, length, digest))
+        except OtherContent:
+            raise
         except Conflict as conflict:
             refused = error_response(409, sentence_of(conflict))
             refused.headers[OFFSET] = str(uploads.offset(upload))
@@ -66,7 +76,8 @@ def register(server: Flask, library: Library) -> None:
     def finish(upload: str) -> Response:
         body = _json_object()
         sha256 = _text(body, "sha256") if "sha256" in body else ""
-        recording = uploads.finish(upload, sha256)
+        digest = _digest(_text(body, "digest")) if "digest" in body else ""
+        recording = uploads.finish(upload, sha256, digest)
         return jsonify(recording=recording.id, address=f"/recordings/{recording.id}")
 
     @server.delete("/api/uploads/<upload>")
@@ -102,6 +113,12 @@ def _count(body: dict[str, Any], key: str) -> int:
 
 def _whole(text: str | None) -> int | None:
     return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 20 else None
+
+
+def _digest(text: str) -> str:
+    if text and not _HEX.fullmatch(text):
+        raise UsageError("A digest has 64 hex digits.")
+    return text.lower()
 
 
 def _files(value: Any) -> list[tuple[str, int]]:

@@ -105,6 +105,27 @@ def test_a_service_thread_of_the_neural_engine_is_idle_and_no_work() -> None:
     assert "none of 2 threads" in analysis.headline
 
 
+def test_an_idle_thread_of_a_runtimes_pool_is_no_trace_of_the_neural_engine() -> None:
+    pool = (
+        ("mlx::core::scheduler::StreamThread::thread_fn()", "libmlx.dylib"),
+        ("__psynch_cvwait", "libsystem_kernel.dylib"),
+    )
+    analysis = analysed(Thread("stream", pool[::-1], 100), Thread("Main", ELSEWHERE, 100))
+    assert analysis.headline == "None of 2 threads of MyApp was in an ML engine or an ML runtime."
+    assert not any("Neural Engine" in limit for limit in threads_limits(work_of(analysis)))
+    (process,) = work_of(analysis).processes
+    assert (process.idle_threads, process.service_threads) == (1, 0)
+    both = analysed(Thread("stream", pool[::-1], 100), Thread("H11ANEServicesThread", SERVICE, 100))
+    assert "In MyApp the Neural Engine's service thread is idle" in both.headline
+
+
+def test_the_kernel_is_recorded_with_all_processes() -> None:
+    driver = (("H11ANEIn::MemoryPressureMonitorThread(void*)", "AppleH11ANEInterface"),)
+    text = analysed(Thread("", driver, 11, process="kernel_task", pid=0)).to_text()
+    assert "tracekit record --all-processes --preset coreml" in text
+    assert "--app kernel_task" not in text
+
+
 def test_a_service_thread_known_by_its_name_alone_has_no_deciding_frame() -> None:
     (answer,) = work_of(analysed(Thread("H11ANEServicesThread", WITHOUT_SYMBOLS))).answers(10)
     assert (answer.works[0].phase, answer.works[0].frame) == (Phase.IDLE, None)

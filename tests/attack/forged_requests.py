@@ -321,7 +321,7 @@ CHANGES: tuple[Callable[[Attack, Dice, Forged], None], ...] = (
 def main(arguments: list[str] | None = None) -> int:
     """Send the requests to a dashboard of their own and print the table."""
     chosen = parser_of(__doc__, 2500).parse_args(arguments)
-    report = Report("forged requests")
+    report = Report("forged requests", chosen.cases)
     deadline = time.monotonic() + chosen.seconds
     sample = str(SAMPLES / "gpu-mpsgraph-macos15-bundle" / "recording.trace")
     with tempfile.TemporaryDirectory(prefix="requests-") as folder:

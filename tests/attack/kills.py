@@ -3,8 +3,10 @@
     python tests/attack/kills.py [--cases 25] [--seconds 300] [--seed 1]
 
 A server is killed at a random moment while a file is uploaded to it in slices or read, and started again.
-Findings are an offset below the acknowledged bytes or beyond those sent, a finished upload without its
-recording, a recording with other bytes, a log with a traceback, a server that does not start. ``tracekit
+Between two of its lives the catalog is lost, damaged or replaced by an older one, and files of the user's
+lie in the library. Findings are an offset below the acknowledged bytes or beyond those sent, a finished upload
+without its recording, a recording with other bytes, a note that is lost, a file of the user's that is
+gone, a log with a traceback, a server that does not start. ``tracekit
 record`` beside a fake xctrace gets a signal at a random moment: it must have saved the recording or end with
 an error, and leave neither a process nor a file.
 """
@@ -15,6 +17,7 @@ import gzip
 import http.client
 import json
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -38,6 +41,16 @@ SLICE_BYTES = 1 << 17
 LONGEST_LIFE_SECONDS = 1.5
 RECORDED = ("--app", "SampleApp", "--time-limit", "1s", "-o", "x.trace", "--no-analysis")
 LONGEST_RECORDING_SECONDS = 2.0
+CATALOG = "catalog.sqlite3"
+MINE = (
+    "recordings/My.trace/store",
+    "recordings/notes.txt",
+    "uploads/a/b.jpg",
+    "comparisons/c",
+    "trash/old/d",
+)
+"""Files of the user's, where the library has folders of these names."""
+NOTE = "deadbeef01"
 SIGNALS = (signal.SIGINT, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -50,6 +63,7 @@ class Upload:
     acknowledged: int = 0
     sent: int = 0
     recording: str = ""
+    note: str = ""
 
 
 class Deaths:
@@ -59,6 +73,7 @@ class Deaths:
         self._folder, self._report, self._dice = folder, report, dice
         self._upload = self._new_upload()
         self._finished: list[Upload] = []
+        self._has_files = False
 
     def _new_upload(self) -> Upload:
         content = export_of(EXPORT).read_bytes()
@@ -80,6 +95,33 @@ class Deaths:
             started.process.wait(30)
         if "Traceback" in started.log():
             self._report.find(f"server {number}", started.log()[-500:])
+
+    def mishap(self) -> None:
+        """Lose, damage or replace the catalog of a server that does not run, or put files beside its own."""
+        library = self._folder / "library"
+        catalog = library / CATALOG
+        if not catalog.exists():
+            return
+        kind = self._dice.choice(("none", "lost", "damaged", "backup", "restored", "files"))
+        backup = self._folder / "backup"
+        if kind == "backup":
+            shutil.copyfile(catalog, backup)
+        elif kind == "damaged":
+            content = bytearray(catalog.read_bytes())
+            place = self._dice.randrange(len(content))
+            content[place : place + 600] = self._dice.randbytes(len(content[place : place + 600]))
+            catalog.write_bytes(content)
+        elif kind == "lost" or (kind == "restored" and backup.exists()):
+            for path in library.glob(f"{CATALOG}*"):
+                path.unlink()
+            if kind == "restored":
+                shutil.copyfile(backup, catalog)
+        elif kind == "files":
+            for name in MINE:
+                (library / name).parent.mkdir(parents=True, exist_ok=True)
+                (library / name).write_text(name)
+            self._has_files = True
+        self._report.count(f"catalog or folder: {kind}")
 
     def _check_offset(self, started: Started, number: int) -> None:
         upload = self._upload
@@ -113,6 +155,10 @@ class Deaths:
                 self._report.find("finish", f"{status}: {body}")
             self._finished.append(upload)
             self._upload = self._new_upload()
+            note = json.dumps({"time_ns": 1, "text": f"of {upload.recording}"}).encode()
+            path = f"/api/recordings/{upload.recording}/notes/{NOTE}"
+            if self._request(started, "PUT", path, note)[0] == 200:
+                upload.note = f"of {upload.recording}"
 
     def _request(
         self, started: Started, method: str, path: str, body: bytes = b"", offset: int = 0
@@ -156,6 +202,11 @@ class Deaths:
             return
         if content != upload.content:
             self._report.find(upload.recording, "has other bytes")
+        if upload.note and upload.note not in (place / "notes.json").read_text():
+            self._report.find(upload.recording, "lost its note")
+        for name in MINE if self._has_files else ():
+            if not (started.library / name).is_file():
+                self._report.find(name, "was removed")
         while self._request(started, "GET", f"/api/recordings/{upload.recording}/sections")[0] != 200:
             if time.monotonic() > deadline:
                 self._report.notes["not read at the end"] = upload.recording
@@ -194,7 +245,7 @@ def interrupted(home: Path, dice: random.Random) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Kill servers, interrupt recordings, and print the table."""
     chosen = parser_of(__doc__, 25).parse_args(arguments)
-    report = Report("kills")
+    report = Report("kills", 3 * chosen.cases)
     dice = random.Random(chosen.seed)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
@@ -203,6 +254,7 @@ def main(arguments: list[str] | None = None) -> int:
             if time.monotonic() > begin + 0.6 * chosen.seconds:
                 break
             deaths.one(number)
+            deaths.mishap()
             report.count("servers killed")
         deaths.finish(60)
         for number in range(2 * chosen.cases):

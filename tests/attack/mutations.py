@@ -42,8 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write the inputs of findings there")
     chosen = parser.parse_args(arguments)
-    report = Report("mutated inputs")
     kinds = [kind for kind in KINDS if chosen.only in kind.name]
+    report = Report("mutated inputs", len(kinds) * chosen.cases)
     load_everything()
     start = time.monotonic()
     for number, kind in enumerate(kinds, 1):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from attack.private_names import Secrets, home, spelled
+from attack.private_names import Secrets, file_of, home, spelled, volume_path
 from tracekit.detect import open_source
 from tracekit.model.schemas import SAMPLE_TABLES
 from tracekit.model.tables import StackTable, Table
@@ -78,7 +78,12 @@ class Planter:
         self.count += 1
         user = dice.choice(secrets.users)
         name = dice.choice((user, user, secrets.device, *secrets.processes, secrets.listed_process))
-        part = home(dice, user) if dice.random() < 0.4 else spelled(dice, name)
+        part = dice.choice(
+            (
+                home(dice, user), home(dice, user), file_of(dice, user), volume_path(dice, secrets.volume),
+                spelled(dice, name), spelled(dice, name), spelled(dice, name),
+            )
+        )  # fmt: skip
         words = f"{dice.choice(_BEFORE)}{part}{dice.choice(_AFTER)}"
         return dice.choice((words, f"{text} {words}", f"{words} {text}"))
 
@@ -122,8 +127,10 @@ def _run(run: RunInfo, secrets: Secrets, plant: Planter) -> RunInfo:
         run.info,
         name=plant(run.info.name),
         device=secrets.device,
-        # Every user has a home folder somewhere: a name alone is not recognised.
-        template="; ".join(f"/Users/{user}/T.tracetemplate" for user in secrets.users),
+        # Every user has a home folder somewhere, and a volume is in a path: a name alone is not recognised.
+        template="; ".join(
+            (*(f"/Users/{user}/T.tracetemplate" for user in secrets.users), f"/Volumes/{secrets.volume}/T")
+        ),
         end_reason=plant(f"{secrets.listed_process} exited"),
         recording_mode=plant("Deferred"),
         time_limit=plant("12 hours"),

@@ -23,9 +23,10 @@ class Secrets:
     processes: tuple[str, ...]
     listed_process: str
     """A process that only the table of contents names."""
+    volume: str
 
     def everything(self) -> tuple[str, ...]:
-        return (*self.users, self.device, *self.processes, self.listed_process)
+        return (*self.users, self.device, *self.processes, self.listed_process, self.volume)
 
 
 def random_secrets(dice: random.Random) -> Secrets:
@@ -36,7 +37,8 @@ def random_secrets(dice: random.Random) -> Secrets:
         (f"{owner}{dice.choice(_APOSTROPHES)}s {product}", f"{product} von {owner}", f"{owner}-Mac")
     )
     processes = [_process(dice) for _ in range(dice.randint(1, 3))]
-    return Secrets(tuple(users), device, tuple(processes), _process(dice))
+    volume = dice.choice((f"{_name(dice).title()} Disk", f"Disk of {_name(dice)}"))
+    return Secrets(tuple(users), device, tuple(processes), _process(dice), volume)
 
 
 def _name(dice: random.Random) -> str:
@@ -92,6 +94,25 @@ def home(dice: random.Random, user: str) -> str:
     text = prefix + text
     if root == "Users" and dice.random() < 0.2:
         text = text.upper()
+    return escaped(dice, text)
+
+
+def file_of(dice: random.Random, user: str) -> str:
+    """Return the name of a file or folder which a user's name is a part of."""
+    text = dice.choice(
+        (
+            f"lib{user}.dylib",
+            f"/opt/my{user}/x",
+            f"/opt/{user}tool/x.mlmodelc",
+            f"{user}tool.app",
+            f"@rpath/x{user}.framework/y",
+        )
+    )
+    return escaped(dice, text)
+
+
+def volume_path(dice: random.Random, volume: str) -> str:
+    text = f"{dice.choice(('', 'file://'))}/Volumes/{volume}/{dice.choice(('x', 'Builds/lib.dylib'))}"
     return escaped(dice, text)
 
 

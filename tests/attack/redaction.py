@@ -76,7 +76,11 @@ def main() -> int:
         for output, name in result.finds:
             print(f"case {seed}: {output} shows {name!r}", flush=True)
     seconds = round(time.monotonic() - started, 1)
-    print(json.dumps({"cases": cases, "planted": names, "finds": finds, "seconds": seconds}))
+    print(
+        json.dumps(
+            {"cases": cases, "planned": options.cases, "planted": names, "finds": finds, "seconds": seconds}
+        )
+    )
     return 1 if finds else 0
 
 

@@ -66,11 +66,13 @@ class Ending:
 def run_limited(command: Sequence[str], max_seconds: float = _KILL_SECONDS) -> Ending:
     """Run a command in a process group of its own, under limits, until it ends or is killed.
 
+    It is killed after ``max_seconds``, and at the latest after ten times the time of the promise.
+
     The peak of memory is that of the child and of what it waited for. A child begins with the memory of
     this process, so callers keep theirs small.
     """
     with tempfile.TemporaryFile() as stream:
-        deadline = time.monotonic() + max_seconds
+        deadline = time.monotonic() + min(max_seconds, _KILL_SECONDS)
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -128,6 +130,8 @@ class Report:
     """The table of an attack: how often each kind was tried, and the findings."""
 
     title: str
+    planned: int = 0
+    """The attempts that there would be with enough time."""
     counts: dict[str, int] = field(default_factory=dict)
     findings: list[str] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
@@ -149,7 +153,10 @@ class Report:
         print(f"\n{self.title}")
         for kind, number in self.counts.items():
             print(f"  {kind:{width}}  {number:>8,}")
-        print(f"  {'total':{width}}  {sum(self.counts.values()):>8,}  in {seconds:.0f} s")
+        tried = sum(self.counts.values())
+        is_whole = tried >= self.planned
+        of_planned = "" if is_whole else f" of {self.planned:,}: the others had no time"
+        print(f"  {'total':{width}}  {tried:>8,}{of_planned}  in {seconds:.0f} s")
         for name, note in self.notes.items():
             print(f"  {name:{width}}  {note}")
         print(f"  {len(self.findings)} findings")

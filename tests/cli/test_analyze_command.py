@@ -122,6 +122,13 @@ def test_late_windows_of_a_long_recording(tmp_path: Path) -> None:
     assert [w["start_ns"] for w in analyzed(FALLBACK, "--windows-csv", path)["windows"]] == [10**12]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such device")
+def test_windows_from_a_device_are_refused_before_it_is_read() -> None:
+    result = run("analyze", FALLBACK, "--windows-csv", "/dev/zero")
+    assert result.exit_code == 3
+    assert "/dev/zero: is a device, not a file. Name a CSV file." in result.stderr
+
+
 def test_windows_from_csv(tmp_path: Path) -> None:
     in_ns = write(tmp_path, "start_ns,end_ns,label\n19000000,50000000,warm\n265000000,300000000,\n", "ns.csv")
     with_units = write(tmp_path, "label, start, end\nwarm,19ms,50ms\n,0.265s,300000us\n", "units.csv")

@@ -147,7 +147,7 @@ def test_a_series_that_an_interrupt_ends_while_it_is_analyzed_gets_its_command(
 class Series:
     """The recordings of a series without xctrace."""
 
-    skipped = 0
+    signal = 0
 
     def __init__(self, recordings: Sequence[PlannedRecording]) -> None:
         self._recordings = recordings
@@ -183,7 +183,8 @@ def test_an_interrupt_while_a_recording_is_analyzed_ends_with_the_command(
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
         run_series(monkeypatch, {"new-2": KeyboardInterrupt()})
-    assert capsys.readouterr().err.splitlines()[-3:] == [
+    assert capsys.readouterr().err.splitlines()[-4:] == [
+        "Stopped: x-base-1.trace, x-new-1.trace, x-new-2.trace are whole; 1 of 4 recordings were not made.",
         "Left out of the comparison, not recorded: x-base-2.trace",
         "This command compares 1 recording of base and 2 recordings of new:",
         "  tracekit compare x-base-1.trace x-new-1.trace x-new-2.trace",

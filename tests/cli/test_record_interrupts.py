@@ -47,6 +47,7 @@ def test_xctrace_of_a_killed_tracekit_is_ended_with_consent_only(
 
 
 def program(home: Path, text: str) -> str:
+    home.mkdir(exist_ok=True)
     path = home / "tool"
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
@@ -223,6 +224,33 @@ def test_after_an_interrupt_no_further_recording_begins(tmp_path: Path) -> None:
     running.wait_for_recording()
     running.interrupt()
     ended = running.end()
-    assert ended.code == 0
-    assert "Stopped: 2 of 3 recordings were not made." in ended.error
+    assert ended.code == 130
+    assert "Saved x-1.trace (" in ended.error
+    assert ended.error.endswith("Stopped: x-1.trace ended early; 2 of 3 recordings were not made.\n")
     assert ended.files() == ["x-1.recording.json", "x-1.trace"]
+    assert ended.left_nothing()
+
+
+def test_an_interrupt_in_the_last_recording_of_a_series_is_an_interruption(tmp_path: Path) -> None:
+    short = ("--app", "SampleApp", "--until-enter", "-o", "x.trace", "--count", "2", "--no-analysis")
+    running = Running(tmp_path, short)
+    running.wait_for_recording("x-1")
+    running.press_enter()
+    running.wait_for_recording("x-2")
+    running.interrupt()
+    ended = running.end()
+    assert ended.code == 130
+    assert ended.error.endswith("Stopped: x-1.trace is whole; x-2.trace ended early.\n")
+
+
+def test_an_interrupted_comparison_of_two_builds_is_no_success(tmp_path: Path) -> None:
+    programs = [program(tmp_path / name, "exec sleep 60") for name in ("base", "new")]
+    arguments = ("--app", programs[0], "--interleave", programs[1], "--launch", *LONG[2:], "--no-analysis")
+    running = Running(tmp_path, (*arguments, "--count", "1"))
+    running.wait_for_recording()
+    running.interrupt()
+    ended = running.end()
+    assert ended.code == 130
+    assert "Stopped: x-base-1.trace ended early; 1 of 2 recordings were not made." in ended.error
+    assert ended.error.endswith("There is no comparison: no recording of base is whole.\n")
+    assert ended.files() == ["x-base-1.recording.json", "x-base-1.trace"]

@@ -251,3 +251,21 @@ def test_what_ran_beside_the_recording_is_joined_with_it(mac: Mac, monkeypatch: 
     planned = mac.record(*APP, "--force", "--dry-run", "--with", "log")
     assert planned.output.startswith("log stream --style ndjson")
     assert planned.output.split("\n")[0].endswith("> x.log.ndjson &")
+
+
+def test_what_a_killed_recording_left_is_named_by_the_next_command(mac: Mac) -> None:
+    left = mac.folder / ".tracekit-log.x.abcdefgh"
+    left.write_text("{}\n")
+    made = mac.record(*APP)
+    assert "note: .tracekit-log.x.abcdefgh is what log wrote beside x.trace, until" in made.error
+    analyzed = CliRunner().invoke(main, ["analyze", "x.trace"])
+    assert (
+        "note: .tracekit-log.x.abcdefgh is what log wrote beside x.trace, until tracekit was killed (3 bytes)."
+        " Delete it, or keep it and join it with the recording:\n"
+        "  mv -n .tracekit-log.x.abcdefgh x.log.ndjson\n"
+        "  tracekit analyze x.trace --with x.log.ndjson\n"
+    ) in analyzed.stderr
+    assert "tracekit-log" not in analyzed.stdout
+    mac.record(*APP[:-1], "y.trace")
+    assert "tracekit-log" not in CliRunner().invoke(main, ["analyze", "y.trace"]).stderr
+    assert left.read_text() == "{}\n"

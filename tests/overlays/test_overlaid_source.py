@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import socket
+import sys
 import zipfile
+from contextlib import chdir
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -195,6 +199,21 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
         open_trace(SAMPLE, overlays=[path])
     with pytest.raises(InputError, match="does not exist"):
         open_trace(SAMPLE, overlays=[tmp_path / "missing.log"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
+def test_what_is_no_file_is_refused_before_it_is_opened(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)  # nobody writes into it: opening it would wait
+    with socket.socket(socket.AF_UNIX) as bound, chdir(tmp_path):
+        bound.bind("socket")
+        for path, kind in (("/dev/zero", "a device"), (str(pipe), "a pipe"), ("socket", "a socket")):
+            with pytest.raises(InputError) as refused:
+                open_trace(SAMPLE, overlays=[path])
+            assert refused.value.problem == f"is {kind}, not a file."
+            assert refused.value.advice.endswith("pipe it to tracekit and name it as -.")
+    with pytest.raises(InputError, match=r"is a folder\."):
+        open_trace(SAMPLE, overlays=[tmp_path])
 
 
 def test_a_text_is_joined_with_the_run_of_its_time() -> None:

@@ -94,6 +94,21 @@ def test_an_operator_that_the_planner_refused_has_its_reason() -> None:
     assert issues == []
 
 
+def test_an_error_of_the_engine_that_core_ml_passes_on_is_read_and_its_other_lines_are_not() -> None:
+    load = "ANECF error: failed to load ANE model. Error=createProgramInstanceForModel:error:: Program load failure (0x20004)"
+    rows, issues = read(
+        log(
+            line(1, [load], "com.apple.coreml"),
+            line(2, ["ANECCompile(/var/mobile/Caches/x/) FAILED: err=(\n CompilationFailure\n)"], ESPRESSO),
+            line(3, ["Error plan build: -1."], "com.apple.coreml"),
+            line(4, [load], "org.example"),
+        ),
+        columns=("kind", "reason"),
+    )
+    assert rows == [("not loaded", "Program load failure (0x20004)"), ("not loaded", "ANECCompile() FAILED")]
+    assert issues == []
+
+
 def test_what_is_withheld_or_unknown_is_counted_and_claims_nothing() -> None:
     rows, issues = read(
         log(

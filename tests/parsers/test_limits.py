@@ -373,8 +373,13 @@ def test_the_documentation_has_every_limit() -> None:
     limits = DEFAULT_LIMITS
     for number in (limits.files, limits.pack_members, limits.documents, limits.tables, limits.columns):
         assert f" {number:,} |" in text
+    for number in (limits.threads, limits.frames, limits.call_paths, limits.stack_frames):
+        assert f" {number:,} |" in text or f" {number // 1_000_000} million |" in text
+    assert f"| {limits.json_bytes >> 20} MB |" in text
     assert f"| {limits.cells // 1_000_000} million, or" in text
     assert f"| {limits.header_bytes >> 20} MB |" in text
+    assert f"| {limits.symbol_steps // 1_000_000} million | a dSYM" in text
+    assert f"| {limits.symbol_bytes >> 20:,} MB |" in text
     assert f"| {limits.value_bytes >> 20} MB, or 3 times its size |" in text
     assert f"| {limits.unusual_bytes >> 20} MB, or its size |" in text
     assert f"| {limits.unusual_tags // 1_000_000} million, or" in text

@@ -352,6 +352,18 @@ def test_queues_of_one_name_that_other_threads_served_are_apart(tmp_path):
     assert per_queue == {"work": 2, "work (0xa5, 0xa6)": 2}
 
 
+def test_threads_that_older_systems_do_not_list_are_one_queue(tmp_path):
+    text = APP.replace("0xa3,0xa4", "<multiple>")
+    trace = trace_of_text(tmp_path, HEAD + text)
+    assert per_thread(trace)[-1, "work"] == 2
+    assert int(trace.weights.sum()) == 16
+    assert codes(trace) == set()
+    without_queue = trace_of_text(tmp_path, HEAD + text.replace('DispatchQueue "work"(13)', ""))
+    assert per_thread(without_queue)[-1, "several threads"] == 2
+    excerpt = "  Thread <multiple>    DispatchQueue 37    2 samples (1-2)\n  2  f (App + 1) [0x1]\n"
+    assert per_thread(trace_of_text(tmp_path, excerpt)) == {(-1, "DispatchQueue 37"): 2}
+
+
 def test_one_sample_of_each_thread_is_no_pause(tmp_path):
     text = "  Thread 0x1    1 sample (3)\n  1  -[_ANEClient evaluateWithModel:] + 4 (AppleNeuralEngine + 8) [0x1004]\n"
     answer = tracekit.analyze(trace_of_text(tmp_path, text)).to_text()

@@ -14,6 +14,7 @@ from tracekit.errors import UsageError
 from tracekit.record import companions
 from tracekit.record.companions import (
     Companions,
+    abandoned_notes,
     check_companions,
     companion_commands,
     parse_companions,
@@ -107,17 +108,51 @@ def test_a_tool_that_takes_no_signal_ends_with_its_pipe(tools: Path, tmp_path: P
     assert files(tmp_path) == ["x.power.txt"]
 
 
-def test_a_killed_tracekit_leaves_no_tool_behind(tools: Path, tmp_path: Path) -> None:
-    tool(tools, "powermetrics", WRITER)
+def test_a_killed_tracekit_leaves_no_tool_behind_and_a_file_that_is_named(
+    tools: Path, tmp_path: Path
+) -> None:
+    tool(tools, "powermetrics", WRITER.replace("echo line", "head -c 20000 /dev/zero"))
     program = (
         "import time; from pathlib import Path; from tracekit.record.companions import Companions\n"
         "with Companions(('power',), Path('x.trace'), 1, is_root=True): time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", program]) as child:
-        waits_for(lambda: Path("pid").exists() and Path("pid").read_text().strip())
+        waits_for(lambda: any(path.stat().st_size for path in tmp_path.glob(".tracekit-power.x.*")))
+        assert abandoned_notes(tmp_path) == []  # it is being written
         child.kill()
     pid = int(Path("pid").read_text())
     waits_for(lambda: not is_running(pid))
+    (left,) = tmp_path.glob(".tracekit-*")
+    ((sentence, rename, join),) = abandoned_notes(tmp_path, tmp_path / "x.trace")
+    assert f"{left} is what powermetrics wrote beside x.trace, until tracekit was killed (" in sentence
+    assert rename == f"  mv -n {left} {tmp_path / 'x.power.txt'}"
+    assert join == f"  tracekit analyze {tmp_path / 'x.trace'} --with {tmp_path / 'x.power.txt'}"
+    assert abandoned_notes(tmp_path, tmp_path / "y.trace") == []
+    assert left.exists()
+
+
+def test_only_files_of_a_killed_tracekit_are_named(tmp_path: Path) -> None:
+    for name in (
+        ".tracekit-log.abcdefgh",
+        ".tracekit-log.x.abcdefgh",
+        ".tracekit-gpu.x.abcdefgh",
+        ".tracekit-log.x",
+    ):
+        (tmp_path / name).write_text("x" if name != ".tracekit-log.x.abcdefgh" else "")
+    (tmp_path / ".tracekit-log.dir.abcdefgh").mkdir()
+    (tmp_path / ".tracekit-log.link.abcdefgh").symlink_to(tmp_path / ".tracekit-log.abcdefgh")
+    os.mkfifo(tmp_path / ".tracekit-log.pipe.abcdefgh")
+    earlier, empty = abandoned_notes(tmp_path)
+    assert earlier == (
+        f"note: {tmp_path}/.tracekit-log.abcdefgh is what log wrote for a tracekit that was killed (1 bytes)."
+        " Delete it, or keep it:",
+        f"  mv -n {tmp_path}/.tracekit-log.abcdefgh {tmp_path}/recording.log.ndjson",
+    )
+    assert empty == (
+        f"note: {tmp_path}/.tracekit-log.x.abcdefgh is what log wrote beside x.trace, until tracekit was killed:"
+        " nothing. Delete it.",
+    )
+    assert abandoned_notes(tmp_path / "none") == []
 
 
 def test_a_tool_that_fails_is_named_with_its_last_words(tools: Path, tmp_path: Path) -> None:

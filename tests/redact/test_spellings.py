@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 import unicodedata
 
 import pytest
@@ -11,7 +12,7 @@ from attack.private_names import home, random_secrets, spelled
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.redact.homes import users_in
+from tracekit.redact.folder_names import users_and_volumes_in
 from tracekit.redact.rewriting import TextRewriter, rewrite_parts
 from tracekit.redact.words import Names
 
@@ -21,7 +22,8 @@ NAMES = Names(
         {"Secretd", "Secretd Agent", "App Helper", "log", "Viewer", "main", "sh", "Instruments"}
     ),
     devices=frozenset({"José’s MacBook Pro"}),
-    users=frozenset({"alice", "alice smith", "max", "bob"}),
+    users=frozenset({"alice", "alice smith", "max", "bob", "al", "jhalvorsen", "jenkins", "core"}),
+    volumes=frozenset({"halvorsen disk", "projects", "core ml"}),
 )
 REWRITER = TextRewriter(NAMES)
 
@@ -106,6 +108,72 @@ def test_names_in_code(symbol: str, expected: str) -> None:
     assert REWRITER.in_code([symbol]) == [expected]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("libalice.dylib, libAlice, libbob.a", "libuser.dylib, libuser, libuser.a"),
+        ("malice libmalice libalicex", "malice libmalice libalicex"),
+        ("/opt/myalice/x and alicetool.app", "/opt/myuser/x and usertool.app"),
+        ("@rpath/Xalice.framework/Xalice", "@rpath/Xuser.framework/Xuser"),
+        ("/opt/challicenge/x", "/opt/challicenge/x"),
+        ("xjhalvorsenx", "xuserx"),
+        ("/data/max/x, /srv/al, /srv/libmax.dylib", "/data/user/x, /srv/user, /srv/libuser.dylib"),
+        ("min/max, max/min, /data/maximum/x, final", "min/max, max/min, /data/maximum/x, final"),
+        ("/opt/jenkins/x, /opt/core/CoreML.mlmodelc", "/opt/jenkins/x, /opt/core/CoreML.mlmodelc"),
+        ("/System/Library/alice.framework/libalice", "/System/Library/alice.framework/libalice"),
+        ("/x/RuntimeRoot/usr/lib/alice and alice", "/x/RuntimeRoot/usr/lib/alice and user"),
+        ("/Users/zoe/System/Library/alice", "~/System/Library/user"),
+        ("/Applications/My System/Library/alice", "/Applications/My System/Library/user"),
+    ],
+)
+def test_users_in_paths_and_names_of_files(text: str, expected: str) -> None:
+    assert REWRITER.text(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/Volumes/T7/x", "/Volumes/volume/x"),
+        ("/Volumes/Zoe’s Old Disk/x", "/Volumes/volume/x"),
+        ("/Volumes/Zoe's Disk", "/Volumes/volume"),
+        ("'/Volumes/T7' of", "'/Volumes/volume' of"),
+        ("file:///Volumes/Zoe%20Disk/x", "file:///Volumes/volume/x"),
+        (r"\/Volumes\/Zoe Disk\/x", r"\/Volumes\/volume\/x"),
+        ("copied to Halvorsen_Disk", "copied to volume"),
+        ("projects in CoreML", "projects in CoreML"),
+        ("/Volumes/Data/Users/zoe/x", "/Volumes/volume~/x"),
+        ("/System/Volumes/Preboot/x", "/System/Volumes/Preboot/x"),
+        ("/Library/Developer/CoreSimulator/Volumes/iOS_21A328/x",) * 2,
+    ],
+)
+def test_volumes(text: str, expected: str) -> None:
+    assert REWRITER.text(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "expected"),
+    [
+        ("libalice.dylib", "", "libuser.dylib"),
+        ("alicetool", "/opt/alicetool", "usertool"),
+        ("Max", "/opt/Max", "user"),
+        ("MaxPlugin", "", "MaxPlugin"),
+        ("CoreML", "", "CoreML"),
+        ("Alice", "/System/Library/Frameworks/Alice.framework/Alice", "Alice"),
+        ("Alice", "/opt/System/Library/Alice", "user"),
+        ("Alice", "/System/Library/Frameworks/Other", "user"),
+    ],
+)
+def test_names_of_binaries(name: str, path: str, expected: str) -> None:
+    assert REWRITER.of_binaries([name], [path]) == [expected]
+
+
+def test_many_names_in_a_long_path_take_linear_time() -> None:
+    text = "/x" * 200_000 + " /max/libalice" * 50_000
+    started = time.process_time()
+    assert REWRITER.text(text).endswith(" /user/libuser" * 50_000)
+    assert time.process_time() - started < 10
+
+
 def test_a_name_that_begins_in_one_part_of_a_cell_and_ends_in_the_next() -> None:
     cell = (("string", "see /Us"), ("label", (("string", "ers/ali"), ("uint64", 7))), ("string", "ce"))
     spread = (("string", "Secr"), ("string", "etd ran"), ("uint64", 5))
@@ -125,7 +193,7 @@ def test_users_are_learned_from_home_folders() -> None:
         "https://example.com/users/carl",
         "/home/dora",
     ]
-    assert users_in(texts) == {"zoe", "anna maria", "anna", "bo7", "dora"}
+    assert users_and_volumes_in(texts)[0] == {"zoe", "anna maria", "anna", "bo7", "dora"}
 
 
 def test_what_was_rewritten_stays() -> None:
@@ -144,6 +212,7 @@ def test_no_spelling_of_a_name_is_left(seed: int) -> None:
         others=frozenset({*secrets.processes, secrets.listed_process}),
         devices=frozenset({secrets.device}),
         users=frozenset(secrets.users),
+        volumes=frozenset({secrets.volume}),
     )
     rewriter = TextRewriter(names)
     texts = [spelled(dice, name) for name in secrets.everything()] + [home(dice, secrets.users[0])]

@@ -13,6 +13,7 @@ import pandas as pd
 from compare_support import recorded
 
 from dashboard.library.catalog import Catalog, Recording
+from dashboard.library.store import Store
 from tracekit.analysis import Analysis
 from tracekit.model.trace import TraceInfo
 
@@ -43,8 +44,8 @@ def of_build(uuid: str, length: float = 10.0, info: TraceInfo = INFO, model: str
 
 def write_library(folder: Path, recordings: Sequence[tuple[str, str]], state: str = "ready") -> Path:
     """Write the catalog of a library with these recordings: (path, device)."""
-    folder.mkdir()
-    with closing(Catalog(folder / "catalog.sqlite3")) as catalog:
+    (folder / "recordings").mkdir(parents=True)
+    with closing(Catalog(Store(folder))) as catalog:
         for number, (path, device) in enumerate(recordings):
             added = datetime(2026, 1, 1, second=number, tzinfo=UTC)
             recording = Recording(

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dashboard.errors import Conflict, NotFound
+from dashboard.errors import Conflict, NotFound, OtherContent
 from dashboard.jobs.downloads import Downloads
 from dashboard.jobs.queue import JobQueue
 from dashboard.library.catalog import DiskUse, Recording
@@ -60,13 +60,15 @@ class FakeUploads:
             raise NotFound("There is no such upload.")
         return len(self.content)
 
-    def append(self, upload: str, offset: int, stream: Any, length: int) -> int:
+    def append(self, upload: str, offset: int, stream: Any, length: int, digest: str = "") -> int:
+        if digest and digest != "d" * 64:
+            raise OtherContent("It is not the file.")
         if offset != self.offset(upload):
             raise Conflict("The upload stands elsewhere.")
         self.content += stream.read(length)
         return len(self.content)
 
-    def finish(self, upload: str, sha256: str = "") -> Recording:
+    def finish(self, upload: str, sha256: str = "", digest: str = "") -> Recording:
         return recording(READY)
 
     def cancel(self, upload: str) -> None:

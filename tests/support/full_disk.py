@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from library_support import BUNDLE, ONE_READER, send, settled, tree, zipped
+from library_support import BUNDLE, ONE_READER, removed, send, settled, tree, zipped
 
 from dashboard.library.library import Library
 from tracekit.errors import TracekitError
@@ -48,7 +48,7 @@ def use(folder: Path) -> None:
                 library.uploads.cancel(upload.id)
             for remaining in library.recordings():
                 with printed_errors("purge"):
-                    library.purge(remaining.id)
+                    removed(library, remaining.id)
             write_line(f"left: {tree(folder) if not library.recordings() else 'recordings'}")
         finally:
             library.close()

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from dashboard.library.catalog import Recording, _microseconds
+from dashboard.library.catalog import Recording, microseconds
 from dashboard.library.catalog_tables import RECORDINGS
 from dashboard.library.library import Library
 from dashboard.library.reading_results import RESULTS_VERSION
@@ -154,10 +154,21 @@ def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
 
 
 def tree(folder: Path) -> list[str]:
-    """All files below a folder, with the database's own and the lock left out."""
-    library_files = ("lock", "catalog.sqlite3")
+    """All files below a folder, with the database's own, the lock and the mark of a library left out."""
+    library_files = ("lock", "catalog.sqlite3", "tracekit-library.json")
     paths = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
     return sorted(path for path in paths if not path.startswith(library_files))
+
+
+def files_of_upload(recording_id: str) -> list[str]:
+    """What a library has of an upload that was not read."""
+    return [f"recordings/{recording_id}/{name}" for name in ("about.json", "input/recording")]
+
+
+def removed(library: Library, recording_id: str) -> None:
+    """Delete a recording, and then for good."""
+    library.delete(recording_id)
+    library.purge(recording_id)
 
 
 def is_alive(pid: int) -> bool:
@@ -177,8 +188,8 @@ def add_many(library: Library, recordings: Sequence[Recording]) -> None:
     columns = [column.name for column in RECORDINGS.columns]
     rows = [
         {name: getattr(recording, name) for name in columns if hasattr(recording, name)}
-        | {"path": os.fsencode(recording.path), "added_us": _microseconds(recording.added)}
-        | {"recorded_us": _microseconds(recording.recorded) if recording.recorded else 0}
+        | {"path": os.fsencode(recording.path), "added_us": microseconds(recording.added)}
+        | {"recorded_us": microseconds(recording.recorded) if recording.recorded else 0}
         for recording in recordings
     ]
     with library._catalog._writing() as connection:

@@ -6,7 +6,7 @@ import base64
 import struct
 import uuid
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from documents_support import THREAD, TIME_PROFILE, one_table, write
@@ -97,36 +97,46 @@ def macho(
     identity: str = UUID_OF_APP,
     starts: Sequence[int] = (),
     code: tuple[int, int] = (0x1000, 0x1000),
+    debug: Mapping[str, bytes] | None = None,
+    starts_as_written: bytes = b"",
 ) -> bytes:
     """Return a binary for arm64 with (offset, name) of each function from the start of its text segment.
 
     ``starts`` are the offsets of all functions, which a stripped binary lists; ``code`` is offset and size of
-    the section with code.
+    the section with code; ``debug`` has sections of debug information, by names without the dot.
     """
     names = b"\0"
     table = b""
     for offset, name in symbols:
         table += struct.pack("<IBBHQ", len(names), 0x0F, 1, 0, (TEXT + offset) % 2**64)
         names += name.encode() + b"\0"
-    distances, last = b"", 0
+    distances, last = starts_as_written, 0
     for start in starts:
-        distances += _uleb(start - last)
+        distances += uleb(start - last)
         last = start
+    debug = debug or {}
     section = struct.pack(
         "<16s16s2Q8I", b"__text", b"__TEXT", TEXT + code[0], code[1], 0, 0, 0, 0, 0x8000_0400, 0, 0, 0
     )
     segment = struct.pack("<16s4Q4I", b"__TEXT", TEXT, 0x4000, 0, 0, 5, 5, 1, 0) + section
-    payload_at = 32 + 24 + 8 + len(segment) + 24 + 16
+    payload_at = 32 + 24 + 8 + len(segment) + 24 + 16 + 8 + 64 + 80 * len(debug)
+    sections = b""
+    position = payload_at + len(table) + len(names) + len(distances)
+    for section_name, content in debug.items():
+        place = (0, len(content), position, 0, 0, 0, 0, 0, 0, 0)
+        sections += struct.pack("<16s16s2Q8I", f"__{section_name}".encode()[:16], b"__DWARF", *place)
+        position += len(content)
     commands = [
         (0x1B, uuid.UUID(identity).bytes),
         (0x19, segment),
         (0x2, struct.pack("<4I", payload_at, len(symbols), payload_at + len(table), len(names))),
         (0x26, struct.pack("<2I", payload_at + len(table) + len(names), len(distances))),
+        (0x19, struct.pack("<16s4Q4I", b"__DWARF", 0, 0, 0, 0, 7, 3, len(debug), 0) + sections),
     ]
     body = b"".join(struct.pack("<2I", number, 8 + len(data)) + data for number, data in commands)
     header = struct.pack("<8I", 0xFEED_FACF, 0x0100_000C, 0, 2, len(commands), len(body), 0, 0)
     assert len(header) + len(body) == payload_at
-    return header + body + table + names + distances
+    return b"".join((header, body, table, names, distances, *debug.values()))
 
 
 def fat(*slices: bytes) -> bytes:
@@ -155,12 +165,12 @@ def recording(folder: Path, *stacks: Sequence[int], identity: str = UUID_OF_APP,
         rows.append(
             f'<sample-time>{position + 1}000000</sample-time>{thread}<process ref="4"/><core>0</core>'
             "<thread-state>Running</thread-state><weight>1000000</weight>"
-            f'<backtrace id="{1000 + position}">{frames}</backtrace>'
+            f'<backtrace id="{10_000_000 + position}">{frames}</backtrace>'
         )
     return write(folder, one_table("time-profile", TIME_PROFILE, *rows))
 
 
-def _uleb(number: int) -> bytes:
+def uleb(number: int) -> bytes:
     parts = bytearray()
     while True:
         number, low = number >> 7, number & 0x7F

@@ -46,7 +46,7 @@ def text_trace(*threads: Thread, name: str = "dump.txt", kind: str = "lldb") -> 
     for number, thread in enumerate(threads, start=1):
         row = counts.thread(number, thread.name, thread.pid, thread.process)
         frames = [counts.frame(symbol, counts.binary(binary)) for symbol, binary in thread.frames]
-        counts.add(row, frames, thread.samples, thread.state)
+        counts.add_stack(row, frames, thread.samples, thread.state)
     processes = {(thread.process, thread.pid) for thread in threads}
     info = TraceInfo(name, kind)
     if len(processes) == 1:

@@ -127,5 +127,5 @@ def all_end(pids: list[int]) -> None:
 
 def left_of(library: Library, recording: Recording) -> list[str]:
     """Return the files of a recording's folder, without the upload and the log."""
-    paths = tree(library._store.recording(recording.id))
+    paths = [path for path in tree(library._store.recording(recording.id)) if path != "about.json"]
     return [path for path in paths if not path.startswith(("input/", "worker.log"))]

@@ -13,7 +13,8 @@ from macho_support import UUID_OF_APP, dsym, fat, macho, recording
 
 import tracekit
 from tracekit.model.trace import Trace
-from tracekit.symbols import debug_info, search, symbol_map, symbol_table
+from tracekit.symbols import search, symbol_map, symbol_table
+from tracekit.symbols.budget import Budget
 
 MAP = f"UUID: {UUID_OF_APP} (arm64) App\n".encode()
 
@@ -99,17 +100,11 @@ def test_hostile_addresses_and_names_in_a_map(tmp_path: Path) -> None:
     assert sorted(map(len, names)) == [len("not\ufffd utf8"), symbol_table.MAX_NAME - 1]
 
 
-def test_a_map_beyond_the_limit_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "MAX_BYTES", 1 << 20)
-    trace = opened(tmp_path, "App.symbols", MAP + b"0000000000001000 T _f\n" * 100_000)
-    assert unreadable(trace) == ["App.symbols is not read: the symbol maps have more than 1 MB together"]
-
-
 def test_a_text_without_a_build_is_left_soon(tmp_path: Path) -> None:
     path = tmp_path / "large.txt"
     path.write_bytes(b"no map\n" * 2_000_000)
     with pytest.raises(search.SymbolFileError, match="neither a Mach-O file nor a symbol map"):
-        symbol_map.read_map(path)
+        symbol_map.read_map(path, Budget())
 
 
 def test_links_and_deep_folders_end(tmp_path: Path) -> None:
@@ -160,14 +155,6 @@ def test_damaged_debug_information_leaves_the_names(tmp_path: Path) -> None:
         trace = tracekit.open_trace(export, symbols=[path])
         assert len(trace.samples) == 1
         assert len(trace.stacks.stack(0)) >= 2
-
-
-def test_units_beyond_the_limit_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(debug_info, "MAX_UNIT_BYTES", 100)
-    trace = tracekit.open_trace(recording(tmp_path, (0x2F1, 0x338)), symbols=[dsym(tmp_path)])
-    assert symbols_of(trace) == ["predict", "main"]
-    (issue,) = [issue for issue in trace.issues if issue.code == "symbols-without-lines"]
-    assert issue.message.startswith("2 addresses got no source line and no inlined functions")
 
 
 def test_a_zip_that_unpacks_to_too_much_is_left(tmp_path: Path) -> None:

@@ -181,15 +181,6 @@ def test_names_that_were_recorded_stay(tmp_path: Path) -> None:
     assert symbols_of(trace) == ["recorded", "main"]
 
 
-def test_without_the_reader_of_debug_information_names_remain(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tracekit.symbols.naming.is_readable", lambda: False)
-    trace = tracekit.open_trace(recording(tmp_path, STACK), symbols=[dsym(tmp_path)])
-    assert symbols_of(trace) == ["predict", "main"]
-    assert messages(trace)["symbols-without-lines"].endswith("To read it: pip install 'tracekit[symbols]'")
-
-
 def test_a_path_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist"):
         tracekit.open_trace(recording(tmp_path, STACK), symbols=[tmp_path / "missing.dSYM"])

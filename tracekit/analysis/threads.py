@@ -88,7 +88,11 @@ class ThreadAnswer:
 
 @dataclass(frozen=True)
 class ProcessAnswer:
-    """One process: its threads and samples, those in ML code, and its parked service threads."""
+    """One process: its threads and samples, those in ML code, and its parked threads.
+
+    ``service_threads`` are the parked ones of the Neural Engine's service: those of an ML runtime's pool
+    wait as well, and show nothing about the engine.
+    """
 
     process: str
     pid: int
@@ -97,6 +101,7 @@ class ProcessAnswer:
     ml_threads: int
     ml_samples: int
     idle_threads: int
+    service_threads: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +143,14 @@ class ThreadWork(Content):
 
     @cached_property
     def idle_samples(self) -> IntArray:
-        """The samples of each thread as a parked service thread."""
+        """The samples of each thread while parked, in an engine's service or in a runtime's pool."""
         return self._per_thread(self._is_idle)
+
+    @cached_property
+    def service_samples(self) -> IntArray:
+        """The samples of each thread while it was parked in the Neural Engine's service."""
+        is_ane = (self.rows["engine"] == Engine.ANE).to_numpy(bool)
+        return self._per_thread(self._is_idle & is_ane)
 
     @property
     def count(self) -> int:
@@ -167,6 +178,7 @@ class ThreadWork(Content):
                 self._whole.first_rows(self.ml_samples > 0).astype(np.int64),
                 self.ml_samples,
                 self._whole.first_rows(self._is_idle_thread).astype(np.int64),
+                self._whole.first_rows(self._is_idle_thread & (self.service_samples > 0)).astype(np.int64),
             )
         )
         answers = [

@@ -13,6 +13,7 @@ import click
 
 from tracekit.cli.analysis_options import SOURCES, AnalysisOptions
 from tracekit.cli.output import Progress, limits_option, symbols_option, via_option
+from tracekit.cli.standard_error import write_message
 from tracekit.model.vocabulary import COMPUTE_UNITS
 
 if TYPE_CHECKING:
@@ -120,9 +121,10 @@ def _with(
 def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool = False) -> Analysis:
     """Read and analyze the inputs as the options choose; raises the errors of reading and analyzing.
 
-    With ``redact``, private content is removed before the analysis.
+    With ``redact``, private content is removed before the analysis, and from the windows' labels.
     """
     options.check()
+    _name_abandoned(inputs)
 
     from tracekit.load import open_trace
 
@@ -130,7 +132,7 @@ def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool =
     windows = given_windows(options)
     with Progress("Reading") as progress:
         if redact:
-            trace = _redacted_trace(inputs, options, progress)
+            trace, options, windows = _redacted(inputs, options, windows, progress)
         else:
             trace = open_trace(
                 inputs,
@@ -143,11 +145,16 @@ def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool =
                 options.overlays,
                 options.offset_ns,
             )
-    process = options.process
-    if redact and process is not None and not process.isdecimal():
-        process = trace.info.process  # redaction may have changed the name
-    options = replace(options, process=process)
     return analyse_trace(trace, options, recorded_compute_units(inputs), windows)
+
+
+def _name_abandoned(inputs: tuple[str, ...]) -> None:
+    """Name the files that a killed tracekit left beside a recording."""
+    for bundle in (Path(path) for path in inputs if path.rstrip("/").endswith(".trace")):
+        from tracekit.record.companions import abandoned_notes
+
+        for lines in abandoned_notes(bundle.parent, bundle):
+            write_message(*lines)
 
 
 def given_windows(options: AnalysisOptions) -> list[Window]:
@@ -191,12 +198,15 @@ def recorded_compute_units(inputs: tuple[str, ...]) -> str:
     return recorded_compute_units(path)
 
 
-def _redacted_trace(inputs: tuple[str, ...], options: AnalysisOptions, progress: Progress) -> Trace:
+def _redacted(
+    inputs: tuple[str, ...], options: AnalysisOptions, windows: list[Window], progress: Progress
+) -> tuple[Trace, AnalysisOptions, list[Window]]:
+    """Return the trace redacted, and what is to be found or shown in it under the names that it has now."""
     from tracekit.detect import open_source
     from tracekit.load import trace_of
     from tracekit.model.schemas import READ_TABLES
     from tracekit.parsers.in_memory import read_into_memory
-    from tracekit.redact.source import redacted
+    from tracekit.redact.source import redacted_by, redaction_of
 
     source = read_into_memory(
         open_source(
@@ -210,4 +220,17 @@ def _redacted_trace(inputs: tuple[str, ...], options: AnalysisOptions, progress:
             options.offset_ns,
         )
     )
-    return trace_of(redacted(source, options.process), options.run, options.samples)
+    plan = redaction_of(source, options.process, [window.label for window in windows])
+    trace = trace_of(redacted_by(source, plan), options.run, options.samples)
+    rewrite = plan.rewriter.text
+    process = options.process
+    if process is not None and not process.isdecimal():
+        process = trace.info.process
+    options = replace(
+        options,
+        # Only the chosen process is left. An analysis chooses by samples, of which a log has none.
+        process=process if len(trace.samples) else None,
+        thread=options.thread and rewrite(options.thread),
+        signposts=tuple("/".join(map(rewrite, pattern.split("/"))) for pattern in options.signposts),
+    )
+    return trace, options, [window._replace(label=rewrite(window.label)) for window in windows]

@@ -139,8 +139,8 @@ def check_command(
         "github": partial(to_github, recordings=analyses),
     }
     if junit is not None:
-        write_output(to_junit(results, name, issues), junit, force)
-    write_output(write[chosen](results, name, issues), output, force)
+        write_output(to_junit(results, name, issues), junit, force, is_document=True)
+    write_output(write[chosen](results, name, issues), output, force, is_document=chosen != "text")
     if code := exit_code((result.outcome for result in results), open_counts):
         click.get_current_context().exit(code)
 

@@ -14,6 +14,7 @@ import click
 
 from tracekit.cli.output import HELP, check_output, open_output, output_options
 from tracekit.errors import InputError
+from tracekit.text import escape_json
 
 if TYPE_CHECKING:
     from tracekit.cli.stack_records import StackRecord
@@ -52,7 +53,7 @@ def classify_command(source: str, markers: str | None, output: str, force: bool)
     rules = load_rules(Path(markers) if markers is not None else None)
     with _reading(source) as records, open_output(output) as results:
         for verdict in classify_records(records, rules):
-            results.write(f"{json.dumps(verdict)}\n".encode())
+            results.write(f"{escape_json(json.dumps(verdict))}\n".encode())
 
 
 @contextmanager

@@ -141,7 +141,7 @@ def compare_command(
             "json": json.to_json,
         }[chosen]
         result = write(comparison, results)
-    write_output(result, output, force)
+    write_output(result, output, force, is_document=chosen in ("json", "html"))
     if results and output != "-":
         for caution in comparison.cautions:
             if caution.code == REPEATED:

@@ -57,7 +57,8 @@ def doctor_command(
     from tracekit.record.doctor import examine
 
     checks = examine(tracekit.__version__, xctrace, device)
-    write_output(_to_json(checks) if chosen == "json" else _to_text(checks), output, force)
+    is_json = chosen == "json"
+    write_output(_to_json(checks) if is_json else _to_text(checks), output, force, is_document=is_json)
     if any(check.state == "problem" for check in checks):
         raise SystemExit(XctraceError.exit_code)
 

@@ -17,7 +17,7 @@ from tracekit.cli.standard_error import clear_progress, write_message, write_pro
 from tracekit.errors import UsageError
 from tracekit.parsers.limits import DEFAULT_LIMITS, RAISE_OPTION
 from tracekit.parsers.progress import remaining
-from tracekit.text import format_size, plural
+from tracekit.text import format_size, plural, without_commands
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _QUIET_SECONDS = 1.0
@@ -150,9 +150,11 @@ def _is_special(path: Path) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)  # noqa: PTH110, PTH113
 
 
-def write_output(data: str | bytes, output: str, force: bool) -> None:
-    """Write a finished result."""
+def write_output(data: str | bytes, output: str, force: bool, *, is_document: bool = False) -> None:
+    """Write a finished result: a document for a program, or lines, none of which is a command to a CI."""
     check_output(output, force)
+    if isinstance(data, str) and not is_document:
+        data = without_commands(data)
     with open_output(output) as file:
         file.write(_utf8(data))
 

@@ -43,7 +43,7 @@ _ENDINGS = (EXTENSION, ".gz", ".tgz", ".zip", ".tar", ".tar.bz2", ".tar.xz", ".t
 @click.option(
     "--redact",
     is_flag=True,
-    help="Leave out other processes, home folders, users and the device's name.",
+    help="Leave out other processes, home folders, users, volumes and the device's name.",
 )
 @click.option(
     "--process", metavar="NAME|PID", help="With --redact: the process to keep (default: the target)."

@@ -19,9 +19,10 @@ from tracekit.cli.record_series import (
     finish_series,
     print_commands,
     print_settings,
+    print_stop,
     series_text,
 )
-from tracekit.cli.report import FORMATS, written
+from tracekit.cli.report import FORMATS, LINES, written
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import InputError, TracekitError, UsageError, XctraceError
 from tracekit.text import printable
@@ -190,7 +191,8 @@ def record_command(
       tracekit record --app MyApp --device "My iPhone" --preset coreml
       tracekit record --app MyApp --dry-run
 
-    Exit code 4 if xctrace fails or its recording cannot be used; the message names what is left of it.
+    Exit code 4 if xctrace fails or its recording cannot be used; the message names what is left of it. 130
+    if Ctrl-C ends a series (--count, --interleave, --compute-units) before its last recording is whole.
     """
     if report is not None:
         if no_analysis:
@@ -199,6 +201,7 @@ def record_command(
         check_output(report, request_options["force"])
 
     from tracekit.cli.record_terminal import consent_to_end, message_if_slow, plan_text
+    from tracekit.record.companions import abandoned_notes
     from tracekit.record.expected_evidence import expected_evidence
     from tracekit.record.request import plan_recordings
     from tracekit.record.series import RecordingSeries
@@ -223,6 +226,9 @@ def record_command(
         return
     for note in plan.notes:
         write_message(f"note: {note}")
+    for folder in dict.fromkeys(recording.final.parent for recording in planned):
+        for lines in abandoned_notes(folder):
+            write_message(*lines)
     series = RecordingSeries(
         planned,
         tool,
@@ -265,6 +271,7 @@ class _RecordAndAnalyze:
         self._tool, self._request, self._series = tool, request, series
         self._with_analysis, self._report, self._via = analyze, report, via
         self._made: list[MadeRecording] = []
+        self._failures: list[TracekitError] = []
         self._overlays: list[Path] = []
         """The files of the tools that watched the last recording."""
 
@@ -279,16 +286,22 @@ class _RecordAndAnalyze:
                 self._record_one(recording, alone=True)
             return
         try:
-            failures = self._record_several(len(planned))
-        except (KeyboardInterrupt, TracekitError):
+            self._record_several(len(planned))
+        except (KeyboardInterrupt, TracekitError) as error:
+            if isinstance(error, KeyboardInterrupt):
+                print_stop(planned, self._made, len(self._failures))
             self._finish(planned, analyzed=False)
             raise
+        if self._series.signal:
+            print_stop(planned, self._made, len(self._failures))
         self._finish(planned, analyzed=self._with_analysis)
-        if failures:
+        if failures := self._failures:
             kind = (
                 XctraceError if any(isinstance(error, XctraceError) for error in failures) else TracekitError
             )
             raise kind(f"{len(failures)} of {len(planned)} recordings failed; see above.")
+        if self._series.signal:  # Ctrl-C is the usual end of one recording, and an interruption of several
+            sys.exit(128 + self._series.signal)
 
     def _finish(self, planned: Sequence[PlannedRecording], analyzed: bool) -> None:
         if planned[0].place:
@@ -296,20 +309,16 @@ class _RecordAndAnalyze:
         elif planned[0].compute_units and analyzed:
             print_settings(self._made)
 
-    def _record_several(self, count: int) -> list[TracekitError]:
-        """Record one after the other, and return the failures; a failed one does not prevent the next."""
-        failures: list[TracekitError] = []
+    def _record_several(self, count: int) -> None:
+        """Record one after the other; a failed one does not prevent the next."""
         for number, recording in enumerate(self._series, 1):
             variant = recording.compute_units or (recording.place and recording.place.name)
             write_message(f"Recording {number} of {count}{f': {variant}' if variant else ''}")
             try:
                 self._record_one(recording, alone=False)
             except (XctraceError, InputError) as error:
-                failures.append(error)
+                self._failures.append(error)
                 write_message(f"Error: {error}", *(f"  {line}" for line in error.lines))
-        if self._series.skipped:
-            write_message(f"Stopped: {self._series.skipped} of {count} recordings were not made.")
-        return failures
 
     def _record_one(self, planned: PlannedRecording, alone: bool) -> None:
         from tracekit.record.messages import recording_error, saved_message
@@ -376,8 +385,9 @@ class _RecordAndAnalyze:
         path = Path(report)
         target = str(path.with_name(f"{path.stem}-{suffix}{path.suffix}") if suffix else path)
         extras = Extras(commands=recorded_commands(recording.bundle))
-        content = written(guess_format(None, target, FORMATS), analysis, extras, full=False)
-        write_output(content, target, self._request.force)
+        chosen = guess_format(None, target, FORMATS)
+        content = written(chosen, analysis, extras, full=False)
+        write_output(content, target, self._request.force, is_document=chosen not in LINES)
 
     def _analyze(self, recording: RecordingAttempt) -> Analysis:
         from tracekit.analysis import analyze

@@ -95,6 +95,17 @@ def print_settings(made: Sequence[MadeRecording]) -> None:
         write_output(settings_text(compare_settings(analyses)), "-", force=False)
 
 
+def print_stop(planned: Sequence[PlannedRecording], made: Sequence[MadeRecording], failed: int) -> None:
+    """Name what an interrupted series has, and the number of what is missing."""
+    whole = [each.attempt.bundle.name for each in made if not each.is_cut_short]
+    cut_short = [each.attempt.bundle.name for each in made if each.is_cut_short]
+    missing = len(planned) - len(made) - failed
+    parts = [f"{_listed(whole)} {'is' if len(whole) == 1 else 'are'} whole"] if whole else []
+    parts += [f"{_listed(cut_short)} ended early"] if cut_short else []
+    parts += [f"{missing} of {len(planned)} recordings were not made"] if missing else []
+    write_message(f"Stopped: {'; '.join(parts)}.")
+
+
 def finish_series(
     planned: Sequence[PlannedRecording], made: Sequence[MadeRecording], via: Via, *, analyzed: bool
 ) -> None:

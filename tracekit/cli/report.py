@@ -26,6 +26,8 @@ FORMATS = {
     ".svg": "svg",
     ".txt": "text",
 }
+LINES = ("text", "markdown")
+"""The formats that are lines for people, which a CI prints; the others are documents."""
 
 
 @click.command(
@@ -56,7 +58,7 @@ FORMATS = {
 @click.option(
     "--redact",
     is_flag=True,
-    help="Leave out other processes, home folders, users, the device's name and commands.",
+    help="Leave out other processes, home folders, users, volumes, the device's name and commands.",
 )
 @click.option("--full", is_flag=True, help="HTML: keep every sample, however large the file gets.")
 @analysis_options
@@ -116,9 +118,8 @@ def report_command(
 
         write_json(json_pieces(analysis), len(analysis.window_rows), target, force)
     else:
-        write_output(
-            written(chosen, analysis, Extras(title, note, link, commands, pinned), full), target, force
-        )
+        extras = Extras(title, note, link, commands, pinned)
+        write_output(written(chosen, analysis, extras, full), target, force, is_document=chosen not in LINES)
 
 
 def written(chosen: str, analysis: Analysis, extras: Extras, full: bool) -> str | bytes:

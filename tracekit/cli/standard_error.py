@@ -1,7 +1,7 @@
-"""Messages on standard error: the one place that writes there, so that no message can drive a terminal.
+"""Messages on standard error: the one place that writes there, so that none drives a terminal or a CI.
 
 Paths, arguments and names of a recording are other people's text: escape sequences in them would move the
-cursor, change the window's title or hide the rest of a line.
+cursor, change the window's title or hide the rest of a line; a CI would run commands in them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from types import TracebackType
 
 import click
 
-from tracekit.text import printable
+from tracekit.text import printable, printable_lines, without_commands
 
 _QUOTING = (
     click.UsageError,
@@ -31,13 +31,13 @@ def write_message(*lines: str) -> None:
     could take for a command.
     """
     with suppress(OSError):
-        click.echo("\n".join(map(printable, lines)), err=True)
+        click.echo(without_commands("\n".join(map(printable, lines))), err=True)
 
 
 def write_progress(text: str) -> None:
     """Write a line of progress in the place of the last one."""
     with suppress(OSError):
-        click.echo(f"\r\x1b[K{printable(text)}", nl=False, err=True)
+        click.echo(f"\r\x1b[K{without_commands(printable(text))}", nl=False, err=True)
 
 
 def clear_progress() -> None:
@@ -59,6 +59,8 @@ def printable_usage() -> Iterator[None]:
     try:
         yield
     except click.UsageError as error:
-        if error.message.isprintable() or type(error) not in _QUOTING:
+        escape = printable if type(error) in _QUOTING else printable_lines
+        message = without_commands(escape(error.format_message()))
+        if message == error.format_message():
             raise
-        raise click.UsageError(printable(error.format_message()), error.ctx) from error
+        raise click.UsageError(message, error.ctx) from error

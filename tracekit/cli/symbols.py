@@ -85,4 +85,4 @@ def symbols_command(
         )
     else:
         text = to_text(result, verbose)
-    write_output(text, output, force)
+    write_output(text, output, force, is_document=chosen == "json")

@@ -19,6 +19,7 @@ from tracekit.cli.output import (
     open_output,
     output_options,
     via_option,
+    write_output,
     write_pieces,
 )
 from tracekit.cli.standard_error import write_message
@@ -130,7 +131,10 @@ def tables_command(
                     write_parquet(table, chosen_columns, file)
                 return
             pieces = _pieces(table, chosen_columns, chosen, raw)
-    write_pieces(pieces, output, force)
+    if chosen == "text":
+        write_output("".join(pieces), output, force)
+    else:
+        write_pieces(pieces, output, force)
 
 
 def _require_run(source: Source, run: int | None) -> None:

@@ -78,7 +78,7 @@ def verify_native_command(
         matches = verify(native, exported)
     write_output(matrix(matches), "-", force=False)
     if target != "-":
-        write_output(report(matches, native.toc()), target, force)
+        write_output(report(matches, native.toc()), target, force, is_document=True)
         write_message(f"The report is {target}. It has no names, paths or values of the recording.")
     if not matches or any(match.status not in ("equal", "other order") for match in matches):
         raise SystemExit(1)

@@ -16,6 +16,7 @@ import numpy as np
 
 from tracekit.analysis.result import Analysis
 from tracekit.export.export_view import NO_STACK, ExportView
+from tracekit.text import without_commands
 
 DEFAULT_ROOT = ("process", "thread", "engine", "phase")
 _NUMBER_AT_END = re.compile(r"\s+(?=[\d.]+$)")
@@ -25,7 +26,7 @@ def write_folded(analysis: Analysis, out: IO[bytes], root: Sequence[str] = DEFAU
     """Write one line per distinct stack below its ``root`` frames, sorted; weights in the trace's unit."""
     view = ExportView(analysis)
     for line, weight in sorted(_weights(view, root).items()):
-        out.write(f"{line} {weight}\n".encode())
+        out.write(without_commands(f"{line} {weight}\n").encode())
 
 
 def _weights(view: ExportView, root: Sequence[str]) -> dict[str, int]:

@@ -20,7 +20,8 @@ from tracekit.errors import InputError
 from tracekit.parsers.bundle.demangle import Demangler
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.parsers.text.lines import STDIN, TextFile, TextPlace, encoding_of
-from tracekit.symbols.macho import SymbolFileError, is_macho, read_builds
+from tracekit.symbols.budget import Budget, SymbolFileError
+from tracekit.symbols.macho import is_macho, read_builds
 from tracekit.symbols.symbol_table import function_table
 
 _SYMTAB = re.compile(r"^Symtab, file = (.*?), num_symbols = \d+")
@@ -92,11 +93,11 @@ def read_listing(path: str, library: str = "", limits: Limits = DEFAULT_LIMITS) 
 
 
 def _of_macho(path: Path, library: str) -> Listing:
-    demangler = Demangler()
+    demangler, budget = Demangler(), Budget()
     names: set[str] = set()
     try:
-        for build in read_builds(path):
-            table = function_table(build)
+        for build in read_builds(path, budget):
+            table = function_table(build, budget)
             names |= {demangler.demangle(table.name_of(row))[:_MOST_NAME] for row in range(len(table))}
     except SymbolFileError as error:
         raise InputError(str(path), f"{error}.") from error

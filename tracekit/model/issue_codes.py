@@ -102,6 +102,7 @@ REACH_OF_CODE: Mapping[str, Reach | None] = {
     "log-clock-backwards": LOG,
     "log-entries-damaged": LOG,
     "log-lines-repeated": LOG,
+    "log-lines-unread": LOG,
     "log-lines-unrelated": LOG,
     "log-lines-without-time": LOG,
     "log-messages-private": LOG,

@@ -81,6 +81,8 @@ SUBSYSTEMS = frozenset(
     ("com.apple.ane", "com.apple.coreai", "com.apple.espresso", "com.apple.metalperformanceshadersgraph")
 )
 """Of the frameworks below Core ML and Core AI, whose lines and signposts are read."""
+REPORTING_SUBSYSTEMS = frozenset(("com.apple.coreml", "com.apple.appleneuralengine"))
+"""Subsystems that log much else and pass on errors of the engine: only these lines of theirs are read."""
 LOG_KINDS: tuple[LogKind, ...] = tuple(LogKind)
 LOGGED_WITHIN_NS = 1_000_000
 """A choice: a client is woken by a request that is done and writes its line within this time."""

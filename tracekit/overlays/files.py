@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -48,16 +49,29 @@ def open_readable_texts(paths: Sequence[Path]) -> tuple[list[Source], list[str]]
 
 def places_of(path: str) -> Iterator[TextPlace]:
     """Yield the file, or each file of a zip; raises ``InputError`` for a path that is no file."""
+    if path == STDIN:
+        yield TextPlace(path, "standard input")
+        return
+    # Before anything is read: a device has no end, and a pipe may have no beginning.
+    if not Path(path).is_file():
+        raise InputError(path, *_other_than_a_file(path))
     name = Path(path).name
-    if path == STDIN or not zipfile.is_zipfile(path):
-        if path != STDIN and not Path(path).is_file():
-            raise InputError(
-                path, "does not exist." if not os.path.lexists(path) else "is a folder.", _ADVICE
-            )
-        yield TextPlace(path, "standard input" if path == STDIN else name)
+    if not zipfile.is_zipfile(path):
+        yield TextPlace(path, name)
         return
     with zipfile.ZipFile(path) as archive:
         members = [member for member in archive.namelist() if not member.endswith("/")]
     members = [member for member in members if not member.startswith("__MACOSX/")]
     require_at_most(name, len(members), _MOST_TEXTS, "texts")
     yield from (TextPlace(path, Path(member).name, member) for member in members)
+
+
+def _other_than_a_file(path: str) -> tuple[str, str]:
+    """Return what a path is that is no file, and the advice."""
+    if not Path(path).exists():
+        return "does not exist.", _ADVICE
+    mode = Path(path).stat().st_mode
+    if stat.S_ISDIR(mode):
+        return "is a folder.", _ADVICE
+    kind = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+    return f"is {kind}, not a file.", "Save the text to a file, or pipe it to tracekit and name it as -."

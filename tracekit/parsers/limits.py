@@ -35,7 +35,18 @@ class Limits:
     tables: int = 10_000
     """Tables in the exports of a recording, and runs and tables in its tables of contents; some hundreds."""
     documents: int = 1_000
-    """Documents in the exports of a recording, one after another in one file or in several files."""
+    """Documents in the exports of a recording, one after another in one file or in several files; reports in
+    a text."""
+    json_bytes: int = 896 << 20
+    """Memory that the JSON of a report may take, by the number of its values."""
+    threads: int = 200_000
+    """Threads in the stacks of a text; a whole system has some thousand."""
+    frames: int = 1_000_000
+    """Different frames in the stacks of a text; a whole system has some hundred thousand."""
+    call_paths: int = 4_000_000
+    """Frames in the call trees of a text, and its counted stacks; a line takes a microsecond or three."""
+    stack_frames: int = 40_000_000
+    """Frames of all different stacks of a text, each written out: what one line of a deep tree stands for."""
     columns: int = 512
     """Columns of a table; the widest one known has 60."""
     header_bytes: int = 16 << 20
@@ -55,6 +66,10 @@ class Limits:
     held_ratio: int = 4
     held_slack_bytes: int = 512 << 20
     """What may be kept in memory of a tar; the files of a bundle are compressed already."""
+    symbol_steps: int = 60_000_000
+    """Entries, attributes, ranges, rows and lines of all files of symbols: up to half a microsecond each."""
+    symbol_bytes: int = 1 << 30
+    """Memory for tables of all files of symbols."""
 
     def times(self, factor: int) -> Limits:
         """Return these limits, each multiplied."""

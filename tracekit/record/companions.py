@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import IO, Self
 
 from tracekit.errors import UsageError
+from tracekit.record.abandoned import abandoned_files, hidden_file
 from tracekit.record.recorder import RecordingListener, StopReason
+from tracekit.text import format_size, shell_command
 from tracekit.xctrace.tool import run_command
 
 _SAMPLE_MS = 200
@@ -115,6 +117,35 @@ def companion_path(bundle: Path, word: str) -> Path:
     return bundle.with_name(f"{bundle.stem}.{COMPANIONS[word].suffix}")
 
 
+def abandoned_notes(folder: Path, final: Path | None = None) -> list[tuple[str, ...]]:
+    """Return the lines about each file that a killed tracekit left in a folder, or of one recording alone.
+
+    Nothing is removed: what was recorded until then is the user's.
+    """
+    return [
+        _abandoned_note(file.path, COMPANIONS[file.word], file.stem, file.size_bytes)
+        for file in abandoned_files(folder, final)
+        if file.word in COMPANIONS
+    ]
+
+
+def _abandoned_note(path: Path, companion: Companion, stem: str, size_bytes: int) -> tuple[str, ...]:
+    beside = f"beside {stem}.trace, until tracekit was killed" if stem else "for a tracekit that was killed"
+    text = f"note: {path} is what {companion.command(1)[0]} wrote {beside}"
+    if not size_bytes:
+        return (f"{text}: nothing. Delete it.",)
+    target = path.with_name(f"{stem or 'recording'}.{companion.suffix}")
+    commands = [["mv", "-n", str(path), str(target)]]
+    if stem:
+        bundle = path.with_name(f"{stem}.trace")
+        commands.append(["tracekit", "analyze", str(bundle), "--with", str(target)])
+    advice = "Delete it, or keep it and join it with the recording:" if stem else "Delete it, or keep it:"
+    return (
+        f"{text} ({format_size(size_bytes)}). {advice}",
+        *(f"  {shell_command(words)}" for words in commands),
+    )
+
+
 def check_companions(words: Sequence[str], finals: Sequence[Path], *, replace: bool, is_root: bool) -> None:
     """Raise ``UsageError`` if a tool cannot be started or its file not written; nothing is recorded yet."""
     for word in words:
@@ -142,12 +173,10 @@ def _may_sudo(tool: str) -> bool:
 class _Running:
     """One tool at work: its process, and the thread that copies its output to a file."""
 
-    def __init__(self, word: str, command: Sequence[str], folder: Path) -> None:
+    def __init__(self, word: str, command: Sequence[str], final: Path) -> None:
         self.word = word
         self.problem = ""
-        # In the recording's folder, because only there is the renaming atomic and the space checked.
-        descriptor, path = tempfile.mkstemp(dir=folder, prefix=f".tracekit-{word}.")
-        self.path = Path(path)
+        descriptor, self.path = hidden_file(word, final)
         self._file = os.fdopen(descriptor, "wb")
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by ``end``
         try:
@@ -213,14 +242,14 @@ class Companions:
     """The tools beside one recording. Use as a context: they begin with it and end with it, at the latest."""
 
     def __init__(self, words: Sequence[str], final: Path, seconds: float, *, is_root: bool) -> None:
-        self._words, self._folder = words, final.absolute().parent
+        self._words, self._final = words, final
         self._commands = companion_commands(words, seconds, is_root=is_root)
         self._running: list[_Running] = []
 
     def __enter__(self) -> Self:
         try:
             for word, command in zip(self._words, self._commands, strict=True):
-                self._running.append(_Running(word, command, self._folder))
+                self._running.append(_Running(word, command, self._final))
         except BaseException:
             self.__exit__()
             raise
@@ -242,7 +271,7 @@ class Companions:
         A tool that wrote nothing leaves no file.
         """
         self.end()
-        kept, problems = [], []
+        paths, problems = [], []
         for tool in self._running:
             path = companion_path(bundle, tool.word)
             is_empty = tool.path.stat().st_size == 0
@@ -251,8 +280,8 @@ class Companions:
             if not is_empty:
                 tool.path.chmod(0o644)
                 tool.path.replace(path)
-                kept.append(path)
-        return kept, problems
+                paths.append(path)
+        return paths, problems
 
 
 class EndWithRecording:

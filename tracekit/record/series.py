@@ -41,8 +41,6 @@ class RecordingSeries:
         self._tool, self._version, self._tracekit_version = tool, version, tracekit_version
         self._host, self._force, self._may_end = host, force, may_end
         self._requests = StopRequests()
-        self.skipped = 0
-        """The number of recordings that were not begun because of a signal."""
 
     def __iter__(self) -> Iterator[PlannedRecording]:
         for number, planned in enumerate(self._planned, 1):
@@ -50,7 +48,6 @@ class RecordingSeries:
                 self._requests = StopRequests()
             yield planned
             if self.signal:
-                self.skipped = len(self._planned) - number
                 return
 
     @property

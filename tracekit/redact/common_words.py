@@ -99,6 +99,10 @@ you
 COMMON = RESERVED | _words(_PLATFORM + _CODE + _PROGRAMS + _ACCOUNTS + _GIVEN_NAMES + _OTHER_WORDS)
 """Names of users and processes that are ordinary words, in lower case."""
 
+_FOLDERS = "applications bin build contents frameworks lib library opt resources tmp usr var versions"
+NO_PEOPLE = RESERVED | _words(_PLATFORM + _ACCOUNTS + _FOLDERS)
+"""Names of users that are no person's: accounts of machines, and words of which paths consist."""
+
 PRODUCT = _words(
     "air apple imac ipad iphone mac macbook max mini my plus pro se studio tv ultra vision watch"
 )

@@ -1,8 +1,8 @@
 """Redaction of a recording: no people, no other processes, and the same analysis of its own process.
 
 Rows of other processes are dropped, and so are threads, processes, stacks, frames and binaries that only
-they use; rows that name no process stay. In every text a home folder becomes ``~``, its user ``user``, the
-device's name ``device``, and another process's name ``other-process`` (``redact.words``).
+they use; rows that name no process stay. In every text a home folder becomes ``~``, its user ``user``, a
+volume ``volume``, the device's name ``device``, another process's name ``other-process`` (``redact.words``).
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from tracekit.model.columns import BoolArray, IntArray, texts_at
 from tracekit.model.composite_cells import format_parts
 from tracekit.model.tables import StackTable, Table
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
-from tracekit.redact.homes import users_in
+from tracekit.redact.folder_names import users_and_volumes_in
 from tracekit.redact.rewriting import TextRewriter, rewrite_cells, rewrite_parts, texts_of_parts
+from tracekit.redact.statement import ISSUE
 from tracekit.redact.words import Names
 
 _LABEL = "event-label"
@@ -31,13 +32,6 @@ _LISTED = 12
 _TEXTS = ("name", "template", "end_reason", "recording_mode", "time_limit")
 _PRODUCTS = ("model", "platform", "os", "instruments", "start", "end")
 """Facts of a run in words of products, of which a device's or a process's name may be one."""
-
-_ISSUE = Issue(
-    "info",
-    "redacted",
-    "the recording was redacted: other processes, home folders, users and the device's name were removed."
-    " Engine work of other processes remains only in tables that name no process",
-)
 
 
 @dataclass(frozen=True)
@@ -54,9 +48,12 @@ class Redaction:
 
 
 def plan_redaction(
-    runs: Sequence[RunInfo], tables: Mapping[int, Sequence[Table]], process: str | None = None
+    runs: Sequence[RunInfo],
+    tables: Mapping[int, Sequence[Table]],
+    process: str | None = None,
+    more_texts: Sequence[str] = (),
 ) -> Redaction:
-    """Return the plan for a recording, given each run's tables.
+    """Return the plan for a recording, given each run's tables, and for texts that go with it.
 
     The own process is ``process`` (a name or a pid), else the run's target, else the only process. Raises
     ``UsageError`` when there is none.
@@ -70,12 +67,15 @@ def plan_redaction(
     others = {name for run in processes.values() for _, name in run}
     others = others.union(*({run.info.process, *run.process_names} for run in runs)) - own
     devices = {run.info.device for run in runs if not _is_part(run.info.device, run.info.model)}
-    texts = [*map(_texts_of_run, runs), *(texts for listed in tables.values() for texts in _texts_of(listed))]
+    of_tables = (texts for listed in tables.values() for texts in _texts_of(listed))
+    texts = dict.fromkeys(chain(more_texts, *map(_texts_of_run, runs), *of_tables))
+    users, volumes = users_and_volumes_in(list(texts))
     names = Names(
         own=frozenset(own - {""}),
         others=frozenset(others - {""}),
         devices=frozenset(devices - {""}),
-        users=frozenset(users_in(list(dict.fromkeys(chain.from_iterable(texts)))) - {""}),
+        users=frozenset(users - {""}),
+        volumes=frozenset(volumes - {""}),
     )
     rewriter = TextRewriter(names)
     buffers = {number: _buffers_of_others(tables.get(number, ()), pids) for number, pids in own_pids.items()}
@@ -108,9 +108,10 @@ def redact_run(run: RunInfo, plan: Redaction) -> RunInfo:
 
 
 def redact_issues(issues: Iterable[Issue], plan: Redaction) -> tuple[Issue, ...]:
-    """Return issues rewritten, and an issue about the redaction itself."""
-    reworded = [replace(issue, message=plan.rewriter.text(issue.message)) for issue in issues]
-    return tuple(dict.fromkeys((*reworded, _ISSUE)))
+    """Return issues rewritten, and the issue that states what was redacted and what was not."""
+    others = (issue for issue in issues if issue.code != ISSUE.code)
+    reworded = [replace(issue, message=plan.rewriter.text(issue.message)) for issue in others]
+    return (*dict.fromkeys(reworded), ISSUE)
 
 
 def redact_table(table: Table, plan: Redaction) -> Table:
@@ -333,7 +334,7 @@ def _stacks(stacks: StackTable, kept_ids: IntArray, rewriter: TextRewriter) -> S
             source_file=renamed(frames["source_file"], rewriter.everywhere),
         ),
         binaries.assign(
-            name=as_strings(rewriter.in_code(binaries["name"].tolist())),
+            name=as_strings(rewriter.of_binaries(binaries["name"].tolist(), binaries["path"].tolist())),
             path=as_strings(rewriter.everywhere(binaries["path"].tolist())),
             uuid=as_strings(rewriter.in_code(binaries["uuid"].tolist())),
             arch=as_strings(rewriter.in_code(binaries["arch"].tolist())),

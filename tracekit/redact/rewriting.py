@@ -1,4 +1,4 @@
-"""Removal of home folders, users, the device's name and other processes' names from texts, however spelled.
+"""Removal of home folders, and of names of users, volumes, the device and other processes, from texts.
 
 Most texts have none of the names: the letters and digits of all are searched at once, and only a text that
 may have a name is looked at in all its spellings.
@@ -14,9 +14,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tracekit.redact.homes import home_folders, with_homes
+from tracekit.redact.folder_names import with_folders
+from tracekit.redact.paths import home_folders, is_system_library, volumes
 from tracekit.redact.spelling import as_written, batches, letters_of_texts, plain, spellings
-from tracekit.redact.words import DEVICE, OTHER_PROCESS, USER, ExactName, Names, Word, WordSet, word_sets
+from tracekit.redact.words import (
+    DEVICE,
+    OTHER_PROCESS,
+    USER,
+    VOLUME,
+    ExactName,
+    Names,
+    Word,
+    WordSet,
+    word_sets,
+)
 
 HOME = "~"
 _NO_TEXT = "\0"
@@ -25,7 +36,7 @@ _ENDS_WITH_PID = re.compile(r"(?:\(|pid: )(\d{1,10})\)\Z")
 
 _Span = tuple[int, int, str]
 """Start, end and replacement of a part of a text."""
-_ORDER = (HOME, DEVICE, USER, OTHER_PROCESS)
+_ORDER = (HOME, VOLUME, DEVICE, USER, OTHER_PROCESS)
 """Of parts that overlap, the replacement that comes first here is written."""
 
 
@@ -37,8 +48,16 @@ class TextRewriter:
         self._sets = word_sets(names)
 
     def in_code(self, texts: Sequence[str]) -> list[str]:
-        """Return names of functions and binaries rewritten: common and short words of code stay."""
+        """Return names of functions rewritten: common and short words of code stay."""
         return _rewritten(texts, self._sets.code)
+
+    def of_binaries(self, names: Sequence[str], paths: Sequence[str]) -> list[str]:
+        """Return names of binaries rewritten; those of the system's libraries stay."""
+        rewritten = _rewritten(names, self._sets.binary)
+        return [
+            name if is_system_library(path, name) else new
+            for name, path, new in zip(names, paths, rewritten, strict=True)
+        ]
 
     def of_own(self, texts: Sequence[str]) -> list[str]:
         """Return names of the own process rewritten; names of other processes in them stay."""
@@ -81,11 +100,11 @@ def _spans_of(
 
 
 def _words_at(texts: Sequence[str], chosen: WordSet) -> dict[int, list[Word | ExactName]]:
-    """Return the names that may be in texts, and no name for a home folder, by the positions of the texts."""
+    """Return the names that may be in texts, and none for a home folder or volume, by the text's position."""
     if not any(texts):
         return {}
     letters, written = letters_of_texts(texts), as_written(texts)
-    words_at: dict[int, list[Word | ExactName]] = {place: [] for place in with_homes(texts, letters)}
+    words_at: dict[int, list[Word | ExactName]] = {place: [] for place in with_folders(texts, letters)}
     for word in chosen.words:
         for place in {place for spelling in letters for place in spelling.places(word.letters)}:
             words_at.setdefault(place, []).append(word)
@@ -111,6 +130,8 @@ def _spans(text: str, words: Sequence[Word | ExactName], borders: frozenset[int]
     for spelling in versions:
         for start, end, _ in home_folders(spelling):
             yield *spelling.span(start, end), HOME
+        for start, end, _ in volumes(spelling):
+            yield *spelling.span(start, end), VOLUME
 
 
 def _replaced(text: str, spans: Sequence[_Span]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -47,13 +48,24 @@ def redacted(source: InMemorySource, process: str | None = None) -> InMemorySour
     ``process`` is the process to keep, a name or a pid; by default the recording's target. Raises
     ``UsageError`` when there is no such process.
     """
+    return redacted_by(source, redaction_of(source, process))
+
+
+def redaction_of(
+    source: InMemorySource, process: str | None = None, more_texts: Sequence[str] = ()
+) -> Redaction:
+    """Return the plan of ``redacted``, also for texts from elsewhere that its ``rewriter`` will rewrite."""
     by_run = {
         run.info.run: [
             t for (number, _), listed in source.contents.items() if number == run.info.run for t in listed
         ]
         for run in source.runs
     }
-    plan = plan_redaction(source.runs, by_run, process)
+    return plan_redaction(source.runs, by_run, process, more_texts)
+
+
+def redacted_by(source: InMemorySource, plan: Redaction) -> InMemorySource:
+    """Return the source redacted as planned by ``redaction_of``."""
     redacted_source = _apply(_without_rows_of_others(source, plan), plan)
     labels = _labels_of_other_processes(redacted_source)
     if not labels:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
-from tracekit.redact.common_words import COMMON, PRODUCT, RESERVED
+from tracekit.redact.common_words import COMMON, NO_PEOPLE, PRODUCT, RESERVED
+from tracekit.redact.paths import is_component, is_in_absolute_path, is_in_path, is_in_system_path
 from tracekit.redact.spelling import Spelling, folded, letters_of, words_of
 
-OTHER_PROCESS, DEVICE, USER = "other-process", "device", "user"
+OTHER_PROCESS, DEVICE, USER, VOLUME = "other-process", "device", "user", "volume"
 
 _LEAST_USER, _LEAST_USER_IN_CODE = 3, 4
+_LEAST_USER_AT_AN_END, _LEAST_USER_INSIDE = 5, 8
 _LEAST_DEVICE = 4
 _LEAST_PROCESS, _LEAST_PROCESS_IN_CODE = 4, 5
 """Letters and digits of a name that is replaced in any spelling. The rules are described in docs/guide.md."""
@@ -32,6 +34,7 @@ class Names:
     others: frozenset[str] = frozenset()
     devices: frozenset[str] = frozenset()
     users: frozenset[str] = frozenset()
+    volumes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,14 @@ class Word:
     """Empty for the process's own names, which stay."""
     is_whole: bool = False
     """True for a name that is no part of a compound: ``fseventsd`` is not in ``FSEventsD2F_server``."""
+    is_component: bool = False
+    """True for a name that is found as a component of a path alone: ``max`` in ``/data/max/x``."""
+    limits: int = 2
+    """At how many ends of the name a word must end: of ``alicetool`` at one, of ``challicenge`` at none."""
+    limits_in_paths: int = 2
+    """The same in paths and in names of files."""
+    is_file: bool = False
+    """True where the texts are names of files, as those of binaries and of processes are."""
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -61,15 +72,24 @@ class Word:
         while match := self.pattern.search(spelling.folded, position):
             start, end = match.span()
             position = start + 1
-            if not _begins_word(spelling, start):
-                continue
-            if self.is_whole:
-                if not _is_in_compound(spelling.cased, start, end):
-                    yield start, end
-            elif _ends_word(spelling, end):
+            if self.is_component:
+                is_path = self.is_file or is_in_absolute_path(spelling, start)
+                is_found = is_path and is_component(spelling, start, end)
+            elif self.is_whole:
+                is_found = _begins_word(spelling, start) and not _is_in_compound(spelling.cased, start, end)
+            else:
+                end += _is_plural(spelling, end)  # "alices-mac", "alices"
+                is_found = self._has_limits(spelling, start, end)
+            if is_found and not (self.replacement == USER and is_in_system_path(spelling, start)):
                 yield start, end
-            elif spelling.folded[end : end + 1] == "s" and _ends_word(spelling, end + 1):
-                yield start, end + 1  # "alices-mac", "alices"
+
+    def _has_limits(self, spelling: Spelling, start: int, end: int) -> bool:
+        limits = _begins_word(spelling, start) + _ends_word(spelling, end)
+        if limits < self.limits and self.replacement == USER:
+            limits += _is_after_lib(spelling, start)
+        if self.limits_in_paths <= limits < self.limits:
+            return self.is_file or is_in_path(spelling, start, end)
+        return limits >= self.limits
 
 
 @dataclass(frozen=True)
@@ -101,11 +121,14 @@ class WordSet:
 
 @dataclass(frozen=True)
 class WordSets:
-    """The words to replace in texts, in names of code, and in the names of the process itself."""
+    """The words to replace in each kind of text."""
 
     text: WordSet
     code: WordSet
+    """For names of functions."""
+    binary: WordSet
     own_name: WordSet
+    """For names of the process itself."""
 
 
 def word_sets(names: Names) -> WordSets:
@@ -119,32 +142,47 @@ def word_sets(names: Names) -> WordSets:
             and not letters.isdigit() and not _is_common(name)
         }  # fmt: skip
 
-    users, processes = chosen(names.users, _LEAST_USER), chosen(names.others, _LEAST_PROCESS)
+    processes, processes_in_code = (
+        chosen(names.others, least) for least in (_LEAST_PROCESS, _LEAST_PROCESS_IN_CODE)
+    )
     devices = {name for name in names.devices if _is_personal(name) and letters_of(name) not in own_letters}
+    places = (*_words(devices, DEVICE), *_words(filter(_is_personal_volume, names.volumes), VOLUME))
+    users, users_in_code = (chosen(names.users, least) for least in (_LEAST_USER, _LEAST_USER_IN_CODE))
+    others = {
+        name for name in names.users - users if _is_person(name) and letters_of(name) not in own_letters
+    }
+    in_files = (*places, *_users(users, is_file=True), *_components(others, is_file=True))
     own = _words(names.own, "")
-    private = (*_words(devices, DEVICE), *_words(users, USER))
+    others_in_code = _words(processes_in_code, OTHER_PROCESS, is_whole=True)
     exact_devices = _exact(names.devices - devices - names.own, DEVICE)
     return WordSets(
         text=WordSet(
-            (*private, *_words(processes, OTHER_PROCESS)),
+            (*places, *_users(users), *_components(others), *_words(processes, OTHER_PROCESS)),
             own,
             (*exact_devices, *_exact(names.others - names.own, OTHER_PROCESS)),
         ),
-        code=WordSet(
-            (
-                *_words(devices, DEVICE),
-                *_words(chosen(users, _LEAST_USER_IN_CODE), USER),
-                *_words(chosen(processes, _LEAST_PROCESS_IN_CODE), OTHER_PROCESS, is_whole=True),
-            ),
-            own,
-        ),
-        own_name=WordSet(private, exact=exact_devices),
+        code=WordSet((*places, *_users(users_in_code), *others_in_code), own),
+        binary=WordSet((*in_files, *others_in_code), own),
+        own_name=WordSet(in_files, exact=exact_devices),
     )
 
 
 def _words(names: Iterable[str], replacement: str, is_whole: bool = False) -> tuple[Word, ...]:
     named = ((letters_of(name), name) for name in sorted(names))
     return tuple(Word(letters, name, replacement, is_whole) for letters, name in named if letters)
+
+
+def _users(names: Iterable[str], is_file: bool = False) -> Iterator[Word]:
+    """Yield the words of users: the longer a name, the less it is another word's part by chance."""
+    for word in _words(names, USER):
+        limits = 0 if len(word.letters) >= _LEAST_USER_INSIDE else 2
+        in_paths = min(limits, 1) if len(word.letters) >= _LEAST_USER_AT_AN_END else 2
+        yield replace(word, limits=limits, limits_in_paths=in_paths, is_file=is_file)
+
+
+def _components(names: Iterable[str], is_file: bool = False) -> Iterator[Word]:
+    """Yield the words of users whose names are too short or too common to be found outside of paths."""
+    return (replace(word, is_component=True, is_file=is_file) for word in _words(names, USER))
 
 
 def _exact(names: Iterable[str], replacement: str) -> tuple[ExactName, ...]:
@@ -159,6 +197,27 @@ def _is_personal(device: str) -> bool:
     """Return True for a device's name that is more than a product's, and long enough to be a word."""
     is_product = all(word in PRODUCT or word.isdigit() for word in words_of(device))
     return not is_product and len(letters_of(device)) >= _LEAST_DEVICE and not _is_common(device)
+
+
+def _is_personal_volume(name: str) -> bool:
+    """Return True for a volume's name of several words: one word may be that of a project or a disk."""
+    words = words_of(name)
+    is_plain = all(word in COMMON or word in PRODUCT or word.isdigit() for word in words)
+    return len(words) > 1 and not is_plain and _is_personal(name)
+
+
+def _is_person(user: str) -> bool:
+    return user.casefold() not in NO_PEOPLE and not letters_of(user).isdigit()
+
+
+def _is_plural(spelling: Spelling, end: int) -> bool:
+    has_s = spelling.folded[end : end + 1] == "s"
+    return has_s and not _ends_word(spelling, end) and _ends_word(spelling, end + 1)
+
+
+def _is_after_lib(spelling: Spelling, start: int) -> bool:
+    """Return True at ``alice`` of ``libalice.dylib``."""
+    return spelling.folded[max(start - 3, 0) : start] == "lib" and _begins_word(spelling, start - 3)
 
 
 def _begins_word(spelling: Spelling, start: int) -> bool:

@@ -29,8 +29,8 @@ from tracekit.report.wording.texts import (
 from tracekit.text import escape_json
 
 NULL = "null"
-_MAY_NEED_ESCAPES = r"[^ !#-\[\]-~→∥µ…–]"
-"""Characters besides those of which nearly all texts consist."""
+_MAY_NEED_ESCAPES = r"[^ !#-\[\]-~→∥µ…–]|##"
+"""Characters besides those of which nearly all texts consist, and the sign of a CI's commands."""
 
 
 @dataclass(frozen=True)

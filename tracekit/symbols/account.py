@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tracekit.model.trace import Issue
+from tracekit.parsers.limits import RAISE_OPTION
 from tracekit.symbols.naming import NamedBinary, Namer
 from tracekit.symbols.search import AnyBuild, SymbolFiles, binary_name, shown_path
 from tracekit.text import first_of, plural, printable
 
 _MOST_LISTED = 5
-INSTALL = "pip install 'tracekit[symbols]'"
 
 
 def issues_of(namer: Namer, files: SymbolFiles) -> tuple[Issue, ...]:
@@ -22,23 +22,18 @@ def _issues(namer: Namer, files: SymbolFiles) -> Iterator[Issue]:
     named = [binary for binary in namer.binaries.values() if binary.named]
     if named:
         yield _named(named)
-    if namer.lacks_reader:
+    for name, count in list(namer.without_lines.items())[:_MOST_LISTED]:
         yield Issue(
             "info",
             "symbols-without-lines",
-            "the debug information of the given files was not read, so functions have no source lines, and"
-            f" inlined ones are missing. To read it: {INSTALL}",
+            f"the debug information of {printable(name)} was not read to its end, because it takes more steps"
+            f" than are made for symbols: {_addresses(count)} got no source line and no inlined functions. If"
+            f" you trust the file, add {RAISE_OPTION} 4",
+            count,
         )
-    if namer.without_lines:
-        yield Issue(
-            "info",
-            "symbols-without-lines",
-            f"{_addresses(namer.without_lines)} got no source line and no inlined functions: the debug"
-            " information around them is larger than what is read",
-            namer.without_lines,
-        )
-    others = {id(build) for build, _ in _of_other_builds(namer, files)}
-    for build, binary in _of_other_builds(namer, files)[:_MOST_LISTED]:
+    of_other_builds = _of_other_builds(namer, files)
+    others = {id(build) for build, _ in of_other_builds}
+    for build, binary in of_other_builds[:_MOST_LISTED]:
         yield Issue(
             "warning",
             "symbols-of-other-build",
@@ -87,9 +82,6 @@ def _of_other_builds(namer: Namer, files: SymbolFiles) -> list[tuple[AnyBuild, N
     for binary in namer.binaries.values():
         if not binary.named:
             lacking.setdefault(binary.name, binary)
+    recorded = {binary.uuid for binary in namer.binaries.values()}
     matches = [(build, lacking.get(binary_name(build))) for build in files.builds]
-    return [
-        (build, binary)
-        for build, binary in matches
-        if binary is not None and build.uuid not in {b.uuid for b in namer.binaries.values()}
-    ]
+    return [(build, binary) for build, binary in matches if binary is not None and build.uuid not in recorded]

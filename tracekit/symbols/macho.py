@@ -13,10 +13,12 @@ import struct
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
 from tracekit.parsers.bundle.images import architecture
+from tracekit.symbols.budget import Budget, SymbolFileError
 from tracekit.symbols.file_names import MACHO_HEADS
 
 _THIN = {b"\xcf\xfa\xed\xfe": True, b"\xce\xfa\xed\xfe": False}
@@ -34,18 +36,21 @@ _LC_SEGMENT, _LC_SYMTAB, _LC_SEGMENT_64, _LC_UUID, _LC_FUNCTION_STARTS = 0x1, 0x
 _HAS_INSTRUCTIONS = 0x8000_0400  # S_ATTR_PURE_INSTRUCTIONS | S_ATTR_SOME_INSTRUCTIONS
 _MAX_ARCHITECTURES = 32
 _MAX_COMMANDS = 20_000
+_MAX_SECTIONS = 1_000
+"""In one architecture. A symbol can name 255 of them."""
+_BYTES_PER_SECTION = 512
 _MAX_COMMAND_BYTES = 16 << 20
 _MAX_PART_BYTES = 512 << 20
 
 
-class SymbolFileError(ValueError):
-    """A file of symbols is damaged or beyond a limit. The message continues the file's name: "is cut off"."""
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Section:
-    """One section: its address in the binary, and its bytes' place in the slice."""
+    """One section: its address in the binary, and its bytes' place in the slice.
 
+    ``number`` is that by which symbols name it, from 1 on.
+    """
+
+    number: int
     name: str
     address: int
     size: int
@@ -66,6 +71,7 @@ class Build:
     text_address: int
     text_size: int
     sections: tuple[Section, ...]
+    """Those with code or debug information."""
     symbols: tuple[int, int, int, int]
     """Offset and number of the symbols, offset and size of their names."""
     function_starts: tuple[int, int]
@@ -90,11 +96,15 @@ def is_macho(head: bytes) -> bool:
     return head.startswith(MACHO_HEADS)
 
 
-def read_builds(path: Path) -> tuple[Build, ...]:
+def read_builds(path: Path, budget: Budget) -> tuple[Build, ...]:
     """Return the builds in a Mach-O file. Raises ``SymbolFileError`` for a damaged one, and ``OSError``."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
-        return tuple(_read_slice(path, file, *place) for place in _slices(file, size))
+        # Some architectures may claim the same bytes.
+        places = dict.fromkeys(_slices(file, size))
+        builds = tuple(_read_slice(path, file, *place) for place in places)
+    budget.take(_BYTES_PER_SECTION * sum(1 + len(build.sections) for build in builds))
+    return builds
 
 
 def _slices(file: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
@@ -131,15 +141,18 @@ def _read_slice(path: Path, file: BinaryIO, offset: int, size: int) -> Build:
         if command == _LC_UUID and len(data) >= 16:
             identity = str(uuid.UUID(bytes=data[:16])).upper()
         elif command in (_LC_SEGMENT, _LC_SEGMENT_64):
-            name, address, length, read = _segment(data, is_64=command == _LC_SEGMENT_64)
+            name, address, length, read = _segment(data, len(sections), is_64=command == _LC_SEGMENT_64)
             text = (address, length) if name == "__TEXT" else text
             sections += read
+            if len(sections) > _MAX_SECTIONS:
+                raise SymbolFileError(f"has a header of more than {_MAX_SECTIONS:,} sections")
         elif command == _LC_SYMTAB and len(data) >= _SYMTAB.size:
             symbols = _SYMTAB.unpack_from(data)
         elif command == _LC_FUNCTION_STARTS and len(data) >= _RANGE.size:
             starts = _RANGE.unpack_from(data)
     arch = architecture(cpu, subtype)
-    return Build(path, offset, size, is_64, identity, arch, *text, tuple(sections), symbols, starts)
+    used = tuple(section for section in sections if section.is_code or section.name.startswith("__debug"))
+    return Build(path, offset, size, is_64, identity, arch, *text, used, symbols, starts)
 
 
 def _commands(data: bytes, count: int) -> Iterator[tuple[int, bytes]]:
@@ -155,8 +168,8 @@ def _commands(data: bytes, count: int) -> Iterator[tuple[int, bytes]]:
         offset += size
 
 
-def _segment(data: bytes, *, is_64: bool) -> tuple[str, int, int, list[Section]]:
-    """Return name, address and size of a segment, and its sections."""
+def _segment(data: bytes, before: int, *, is_64: bool) -> tuple[str, int, int, list[Section]]:
+    """Return name, address and size of a segment, and its sections, which are numbered from ``before`` on."""
     layout, section = _SEGMENT[is_64], _SECTION[is_64]
     if len(data) < layout.size:
         raise SymbolFileError("has a damaged load command")
@@ -165,8 +178,8 @@ def _segment(data: bytes, *, is_64: bool) -> tuple[str, int, int, list[Section]]
         raise SymbolFileError("has a damaged load command")
     table = data[layout.size : layout.size + count * section.size]
     sections = [
-        Section(_text(row[0]), row[2], row[3], row[4], bool(row[8] & _HAS_INSTRUCTIONS))
-        for row in section.iter_unpack(table)
+        Section(before + number, _text(row[0]), row[2], row[3], row[4], bool(row[8] & _HAS_INSTRUCTIONS))
+        for number, row in enumerate(islice(section.iter_unpack(table), _MAX_SECTIONS + 1), 1)
     ]
     return _text(name), address, size, sections
 

@@ -22,8 +22,9 @@ import pandas as pd
 from tracekit.model.columns import FRAMES, IntArray, texts_at
 from tracekit.model.tables import StackTable
 from tracekit.parsers.bundle.demangle import Demangler
-from tracekit.symbols.debug_info import DebugInfo, Place, is_readable
-from tracekit.symbols.macho import Build, SymbolFileError
+from tracekit.symbols.budget import SymbolFileError
+from tracekit.symbols.debug_info import DebugInfo, Place
+from tracekit.symbols.macho import Build
 from tracekit.symbols.search import AnyBuild, SymbolFiles, shown_path
 from tracekit.symbols.symbol_map import MappedBuild
 from tracekit.symbols.symbol_table import Addresses, FunctionTable, function_table
@@ -34,6 +35,8 @@ _USER_ADDRESS = np.uint64(0x7FFF_FFFF_FFFF)
 """The bits of the address itself; arm64e keeps the pointer's signature above them."""
 _HIDDEN = "__hidden#"
 """Names that the App Store's bitcode builds hide; a dSYM of such a build has no others."""
+_MOST_FILES_OF_A_BUILD = 16
+"""Copies of one dSYM in several archives have the same names."""
 _MOST_GROWTH = 8
 _GROWTH_SLACK = 1_000_000
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -62,8 +65,6 @@ class Namer:
         self._done: dict[int, tuple[weakref.ref[StackTable], StackTable]] = {}
         self.binaries: dict[tuple[str, str], NamedBinary] = {}
         self._debug_infos: dict[tuple[str, int], DebugInfo] = {}
-        self.lacks_reader = False
-        """True where a file has debug information and the library that reads it is not installed."""
 
     def named(self, stacks: StackTable) -> StackTable:
         """Return the stacks with names; the same ones where there is none to add."""
@@ -110,7 +111,7 @@ class Namer:
         candidates = sorted(
             self._files.by_uuid.get(account.uuid, ()),
             key=lambda build: not (isinstance(build, Build) and build.has_debug_info),
-        )
+        )[:_MOST_FILES_OF_A_BUILD]
         left = np.ones(len(rows), bool)
         for build in candidates:
             inside = left & (addresses >= np.uint64(load_address))
@@ -156,10 +157,7 @@ class Namer:
         """Return what debug information shows; nothing without it."""
         if not isinstance(build, Build) or not build.has_debug_info:
             return {}
-        if not is_readable():
-            self.lacks_reader = True
-            return {}
-        info = self._debug_infos.setdefault(_key(build), DebugInfo(build))
+        info = self._debug_infos.setdefault(_key(build), DebugInfo(build, self._files.budget))
         try:
             places = info.places(addresses.tolist())
         except (SymbolFileError, OSError) as error:
@@ -170,9 +168,14 @@ class Namer:
         return places
 
     @property
-    def without_lines(self) -> int:
-        """Addresses whose lines and inlined functions were not looked up, because a limit was reached."""
-        return sum(info.skipped for info in self._debug_infos.values())
+    def without_lines(self) -> dict[str, int]:
+        """Files whose debug information was not read to its end → the addresses without lines for that."""
+        skipped: dict[str, int] = {}
+        for info in self._debug_infos.values():
+            if info.skipped:
+                name = shown_path(info.path)
+                skipped[name] = skipped.get(name, 0) + info.skipped
+        return skipped
 
     def _table(self, build: AnyBuild) -> FunctionTable | None:
         """Return the functions of a build by address, read once."""
@@ -180,7 +183,9 @@ class Namer:
         if key not in self._tables:
             try:
                 self._tables[key] = (
-                    build.function_table() if isinstance(build, MappedBuild) else function_table(build)
+                    build.function_table()
+                    if isinstance(build, MappedBuild)
+                    else function_table(build, self._files.budget)
                 )
             except (SymbolFileError, OSError) as error:
                 self._files.unreadable[shown_path(build.path)] = _reason(error)

@@ -9,17 +9,19 @@ from __future__ import annotations
 import os
 import shutil
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TypeAlias
 
 from tracekit.errors import InputError
+from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.symbols.archive import unpacked_files
+from tracekit.symbols.budget import Budget, SymbolFileError
 from tracekit.symbols.file_names import DSYM, MAP_SUFFIX, ZIP_HEAD
-from tracekit.symbols.macho import Build, SymbolFileError, is_macho, read_builds
-from tracekit.symbols.symbol_map import MAX_BYTES, MappedBuild, read_map
+from tracekit.symbols.macho import Build, is_macho, read_builds
+from tracekit.symbols.symbol_map import MappedBuild, read_map
 
 SymbolPath: TypeAlias = "str | os.PathLike[str]"
 AnyBuild: TypeAlias = Build | MappedBuild
@@ -37,9 +39,9 @@ _PACKED_HEADS = (b"\x1f\x8b", b"BZh", b"\xfd7zX")
 class SymbolFiles:
     """Every build that was found, by UUID, and what could not be read: file → reason."""
 
+    budget: Budget = field(default_factory=Budget)
     by_uuid: dict[str, list[AnyBuild]] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
-    map_bytes: int = 0
 
     def unpacked_folder(self) -> Path:
         """Return a new folder for the files of an archive; it is removed with this object."""
@@ -53,9 +55,9 @@ class SymbolFiles:
         return (build for builds in self.by_uuid.values() for build in builds)
 
 
-def find_builds(paths: Sequence[SymbolPath]) -> SymbolFiles:
+def find_builds(paths: Sequence[SymbolPath], limits: Limits = DEFAULT_LIMITS) -> SymbolFiles:
     """Return the builds in files and folders. Raises ``InputError`` for a path that does not exist."""
-    found = SymbolFiles()
+    found = SymbolFiles(Budget(limits))
     entries_left = [MAX_ENTRIES]
     count = 0
     for named in paths:
@@ -101,7 +103,8 @@ def _add(found: SymbolFiles, path: Path) -> None:
             return
         if head.startswith(_PACKED_HEADS):
             raise SymbolFileError("is packed: unpack it and name the folder")  # noqa: TRY301
-        builds: tuple[AnyBuild, ...] = read_builds(path) if is_macho(head) else _read_map(found, path)
+        read: Callable[[Path, Budget], tuple[AnyBuild, ...]] = read_builds if is_macho(head) else read_map
+        builds = read(path, found.budget)
     except SymbolFileError as error:
         found.unreadable[shown_path(path)] = str(error)
         return
@@ -122,13 +125,6 @@ def _add_archive(found: SymbolFiles, path: Path) -> None:
         count += 1
     if not count:
         raise SymbolFileError("is an archive without files of symbols")
-
-
-def _read_map(found: SymbolFiles, path: Path) -> tuple[MappedBuild, ...]:
-    found.map_bytes += path.stat().st_size
-    if found.map_bytes > MAX_BYTES:
-        raise SymbolFileError(f"is not read: the symbol maps have more than {MAX_BYTES >> 20} MB together")
-    return read_map(path)
 
 
 def _files(folder: Path, found: SymbolFiles, entries_left: list[int]) -> Iterator[Path]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, RunInfo
 from tracekit.parsers.in_memory import origin_of
+from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.parsers.source import Source
 from tracekit.symbols.account import issues_of
 from tracekit.symbols.naming import Namer
@@ -20,12 +21,12 @@ from tracekit.symbols.search import SymbolPath, find_builds
 class SymbolicatedSource:
     """Names the frames of another source's tables. Implements ``Source``."""
 
-    def __init__(self, source: Source, paths: Sequence[SymbolPath]) -> None:
+    def __init__(self, source: Source, paths: Sequence[SymbolPath], limits: Limits = DEFAULT_LIMITS) -> None:
         self.name = source.name
         self.has_toc = source.has_toc
         self.origin = origin_of(source)
         self._source = source
-        self._files = find_builds(paths)
+        self._files = find_builds(paths, limits)
         self._namer = Namer(self._files)
 
     def toc(self) -> tuple[RunInfo, ...]:

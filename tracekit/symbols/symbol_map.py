@@ -18,12 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tracekit.symbols.macho import SymbolFileError
+from tracekit.symbols.budget import Budget, SymbolFileError
 from tracekit.symbols.symbol_table import MAX_NAME, FunctionTable
 
-MAX_BYTES = 128 << 20
-"""Of all maps of one command. Two million functions have half of it."""
-
+_BYTES_PER_BYTE = 4
+"""Memory for each byte of a map: names, addresses, and what sorting them takes."""
+_STEPS_PER_LINE, _STEPS_PER_BUILD = 4, 1_000
 _UUID = re.compile(
     rb"\s*(?:UUID:?|uuid)\s+([0-9A-Fa-f]{8}-?(?:[0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12})(.{0,300})"
 )
@@ -68,15 +68,17 @@ class MappedBuild:
         return FunctionTable(starts, ends, name_of)
 
 
-def read_map(path: Path) -> tuple[MappedBuild, ...]:
+def read_map(path: Path, budget: Budget) -> tuple[MappedBuild, ...]:
     """Return the builds in a map. Raises ``SymbolFileError`` for a text that is none, and ``OSError``."""
     builds: list[MappedBuild] = []
+    budget.take(_BYTES_PER_BYTE * path.stat().st_size)
     lines = 0
     with path.open("rb") as file:
         # A line of any length is read in parts; what follows the first part is no line of a map.
         while line := file.readline(_LONGEST_LINE):
             lines += 1
-            _add(builds, path, line)
+            budget.spend(_STEPS_PER_LINE)
+            _add(builds, path, line, budget)
             if lines == _LINES_BEFORE_UUID and not builds:
                 break
     if not builds:
@@ -86,7 +88,7 @@ def read_map(path: Path) -> tuple[MappedBuild, ...]:
     return tuple(builds)
 
 
-def _add(builds: list[MappedBuild], path: Path, line: bytes) -> None:
+def _add(builds: list[MappedBuild], path: Path, line: bytes, budget: Budget) -> None:
     """Add one line to the last build, or a build."""
     if builds and (symbol := _SYMBOL.match(line)):
         address, kind, name = int(symbol[1], 16), symbol[2], symbol[3].rstrip()[:MAX_NAME]
@@ -97,6 +99,7 @@ def _add(builds: list[MappedBuild], path: Path, line: bytes) -> None:
             builds[-1].name_starts.append(len(builds[-1].names))
             builds[-1].names += name
     elif build := _UUID.match(line):
+        budget.spend(_STEPS_PER_BUILD)
         digits = build[1].decode().replace("-", "").upper()
         uuid = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
         builds.append(MappedBuild(path, uuid, build[2].decode("utf-8", "replace").strip()))

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.model.columns import IntArray
-from tracekit.symbols.macho import Build, SymbolFileError
+from tracekit.symbols.budget import Budget, SymbolFileError
+from tracekit.symbols.macho import Build
 
 Addresses = npt.NDArray[np.uint64]
 MAX_SYMBOLS = 10_000_000
@@ -22,6 +23,10 @@ MAX_SYMBOLS = 10_000_000
 MAX_NAME = 10_000
 """Characters of a name that are kept, mangled: longer ones were never seen, and nobody could read them."""
 
+_BYTES_PER_SYMBOL = 64
+"""Kept ones take 20; that many are in memory while they are sorted."""
+_STARTS_AT_ONCE = 1 << 20
+_LONGEST_DISTANCE = 9
 _KIND_BITS, _IN_SECTION, _DEBUG_BITS, _EXTERNAL = 0x0E, 0x0E, 0xE0, 0x01
 _LOCAL_LABELS = (ord("l"), ord("L"))
 """Labels of the assembler begin so; other names have the underscore of Mach-O, or are Objective-C's."""
@@ -46,20 +51,20 @@ class FunctionTable:
         return np.where((row >= 0) & (addresses < self._ends[row]), row, -1)
 
 
-def function_table(build: Build) -> FunctionTable:
+def function_table(build: Build, budget: Budget) -> FunctionTable:
     """Return the functions in a build's symbol table. Raises ``SymbolFileError`` and ``OSError``."""
     symbols_at, count, names_at, names_bytes = build.symbols
     if count > MAX_SYMBOLS:
         raise SymbolFileError(f"has {count:,} symbols, and at most {MAX_SYMBOLS:,} are read")
+    budget.take(_BYTES_PER_SYMBOL * count + names_bytes)
     address_type = "<u8" if build.is_64 else "<u4"
     layout = np.dtype(
         [("name", "<u4"), ("type", "u1"), ("section", "u1"), ("flags", "<u2"), ("address", address_type)]
     )
     table = np.frombuffer(build.bytes_at(symbols_at, count * layout.itemsize), layout)
     names = build.bytes_at(names_at, names_bytes)
-    code = np.array([False, *(section.is_code for section in build.sections)])[:256]
     in_code = np.zeros(256, bool)
-    in_code[: len(code)] = code
+    in_code[[section.number for section in build.sections if section.is_code and section.number < 256]] = True
     kind = table["type"]
     is_function = (kind & _KIND_BITS == _IN_SECTION) & (kind & _DEBUG_BITS == 0)
     is_function &= in_code[table["section"]] & (table["name"] < len(names))
@@ -76,34 +81,50 @@ def function_table(build: Build) -> FunctionTable:
         end = names.find(b"\0", offset, offset + MAX_NAME)
         return names[offset : end if end >= 0 else offset + MAX_NAME].decode("utf-8", "replace")
 
-    return FunctionTable(starts, _ends(starts, _borders(build)), name_of)
+    return FunctionTable(starts, _ends(starts, _borders(build, budget)), name_of)
 
 
-def _borders(build: Build) -> Addresses:
+def _borders(build: Build, budget: Budget) -> Addresses:
     """Return every address at which a function ends at the latest: starts of others, and ends of sections."""
     ends = [(section.address + section.size) % 2**64 for section in build.sections if section.is_code]
-    offset, size = build.function_starts
-    starts = _function_starts(build.bytes_at(offset, size), build.text_address)
+    starts = _function_starts(build, budget)
     return np.unique(np.concatenate([np.array(ends, np.uint64), starts]))
 
 
-def _function_starts(data: bytes, base: int) -> Addresses:
+def _function_starts(build: Build, budget: Budget) -> Addresses:
     """Return the addresses: distances as ULEB128, the first from the start of the text segment."""
-    # Arrays, because a large binary has a million: the last byte of each number has no high bit.
+    offset, size = build.function_starts
+    blocks: list[Addresses] = []
+    partial = b""
+    count = 0
+    for start in range(0, size, _STARTS_AT_ONCE):
+        block = build.bytes_at(offset + start, min(_STARTS_AT_ONCE, size - start))
+        distances, partial = _distances(partial + block)
+        ended = np.flatnonzero(distances == 0)  # padding follows a distance of 0
+        blocks.append(distances[: ended[0]] if len(ended) else distances)
+        count += len(blocks[-1])
+        if count > MAX_SYMBOLS:
+            raise SymbolFileError(f"lists more than {MAX_SYMBOLS:,} functions")
+        budget.take(_BYTES_PER_SYMBOL * len(blocks[-1]) // 2)
+        if len(ended) or len(partial) > _LONGEST_DISTANCE:
+            break
+    starts: Addresses = np.cumsum(np.concatenate([np.zeros(0, np.uint64), *blocks]), dtype=np.uint64)
+    return starts + np.uint64(build.text_address)
+
+
+def _distances(data: bytes) -> tuple[Addresses, bytes]:
+    """Return the numbers in ULEB128, and the bytes of one that is not complete."""
+    # Arrays, because a large binary has a million.
     values = np.frombuffer(data, np.uint8)
-    is_last = values < 0x80
-    number: IntArray = np.cumsum(is_last) - is_last
-    first = np.flatnonzero(np.append(True, is_last)[: len(values)])
-    position = np.arange(len(values)) - first[number]
-    fits = position < 9  # a longer number is damage, and would be beyond 64 bits
-    parts = (values[fits] & 0x7F).astype(np.uint64) << (7 * position[fits]).astype(np.uint64)
-    distances = np.zeros(int(is_last.sum()), np.uint64)
-    complete = number[fits] < len(distances)
-    np.add.at(distances, number[fits][complete], parts[complete])
-    ended = np.flatnonzero(distances == 0)  # padding follows a distance of 0
-    distances = distances[: ended[0]] if len(ended) else distances
-    starts: Addresses = np.cumsum(distances, dtype=np.uint64) + np.uint64(base)
-    return starts
+    last = np.flatnonzero(values < 0x80)  # the last byte of each number has no high bit
+    complete = int(last[-1]) + 1 if len(last) else 0
+    number = np.repeat(np.arange(len(last)), np.diff(last, prepend=-1))
+    position = np.arange(complete) - np.append(0, last[:-1] + 1)[number] if complete else number
+    fits = position < _LONGEST_DISTANCE  # a longer number is damage, and would be beyond 64 bits
+    parts = (values[:complete][fits] & 0x7F).astype(np.uint64) << (7 * position[fits]).astype(np.uint64)
+    distances = np.zeros(len(last), np.uint64)
+    np.add.at(distances, number[fits], parts)
+    return distances, data[complete:]
 
 
 def _ends(starts: Addresses, borders: Addresses) -> Addresses:

@@ -90,7 +90,7 @@ class _Reader:
         """Do a task and return the exit code; a failure is sent to the server."""
         folder = self._store.recording(split(task.analysis)[0])
         path = Path(os.fsdecode(bytes.fromhex(task.path))) if task.path else folder / "input"
-        worker_process.use_temporary(folder / task.work / TEMPORARY if task.work else self._store.trash)
+        worker_process.use_temporary(folder / task.work / TEMPORARY if task.work else self._store.scratch())
 
         def unforeseen(error: str) -> str:
             begin = f"Reading {task.name} failed because of an error in tracekit ({error})."

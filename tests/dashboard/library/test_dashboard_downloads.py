@@ -23,6 +23,7 @@ from library_support import (
     is_alive,
     opened,
     ready,
+    removed,
     upload,
     wait_for,
 )
@@ -62,7 +63,7 @@ def left(library: Library, recording: str) -> list[str]:
     """Return the files of a recording's folder, without its input and a worker's results."""
     folder = library._store.recording(recording)
     paths = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-    kept_files = ("input", "results/summary.json")
+    kept_files = ("about.json", "input", "results/summary.json")
     return sorted(path for path in paths if not path.startswith(kept_files))
 
 
@@ -139,6 +140,19 @@ def test_who_did_most_is_offered_first() -> None:
     assert offered(replace(of_all, threads=threads.assign(pid=7))) == []
 
 
+def test_the_processes_of_a_log_are_offered(tmp_path: Path) -> None:
+    log = tmp_path / "app.log"
+    done = "ANEProgramProcessRequestDirect() status=0x0 : statusType=0x0"
+    lines = [
+        f"2026-01-01 12:00:0{pid - 103}.000000+0000 0x{pid:x} Default 0x0 {pid} 0 {name}: (Lib) [com.apple.ane:x] {done}\n"
+        for name, pid in (("MyApp", 103), ("Other", 104))
+    ]
+    log.write_text("".join(lines))
+    assert offered(tracekit.open_trace(log)) == [[103, "MyApp"], [104, "Other"]]
+    log.write_text(lines[0])
+    assert offered(tracekit.open_trace(log)) == [[103, "MyApp"]]
+
+
 def offered(trace: tracekit.Trace) -> Any:
     return json.loads(b"".join(reading_results._processes(tracekit.analyze(trace))))
 
@@ -153,7 +167,7 @@ def test_what_was_made_is_kept_until_the_recording_is_read_anew(
     assert library.downloads.path(recording, WINDOWS).read_text() == "first\n"
     ready(library, library.retry(recording))
     assert library.downloads.path(recording, WINDOWS).read_text() == "second\n"
-    library.purge(recording)
+    removed(library, recording)
     assert list(library._store.recordings.iterdir()) == []
 
 
@@ -292,7 +306,8 @@ def test_with_the_recording_or_the_server_ends_what_is_being_made_of_it(
                 len((tmp_path / "pids").read_text().split()) == 2 if (tmp_path / "pids").exists() else False
             )
         )
-        library.close() if ends == "close" else getattr(library, ends)(recording)
+        end = {"close": library.close, "delete": lambda: library.delete(recording)}
+        end.get(ends, lambda: removed(library, recording))()
         assert no_longer_alive(tmp_path / "pids")
         with pytest.raises(Conflict if ends == "close" else NotFound):
             future.result()
@@ -310,7 +325,7 @@ def test_what_is_made_of_another_goes_on(
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(library.downloads.path, second, HTML)
         wait_for(lambda: len(library.queue.unfinished(library.downloads.kind)) == 1)
-        library.purge(first)
+        removed(library, first)
         go.touch()
         assert future.result().read_text() == "it\n"
 
@@ -387,7 +402,7 @@ def test_what_changes_meanwhile_is_not_handed_out(
         "changed": lambda: local.write_bytes(EXPORT + b" "),
         "read anew": lambda: ready(library, library.retry(recording)),
         "deleted": lambda: library.delete(recording),
-        "purged": lambda: library.purge(recording),
+        "purged": lambda: removed(library, recording),
     }
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(library.downloads.path, recording, HTML)

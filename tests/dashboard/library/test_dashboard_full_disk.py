@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from library_support import CONTENT, ROOT, append, received, send, tree
+from library_support import CONTENT, ROOT, append, files_of_upload, received, send, tree
 
 from dashboard.errors import NoSpace
 from dashboard.library import slices
@@ -87,7 +87,7 @@ def test_without_room_in_the_catalog_an_upload_can_be_finished_later(
         library.uploads.finish(number)
     monkeypatch.undo()
     recording = library.uploads.finish(number)
-    assert tree(library._store.folder) == [f"recordings/{recording.id}/input/recording"]
+    assert tree(library._store.folder) == files_of_upload(recording.id)
 
 
 @pytest.mark.integration
@@ -95,8 +95,8 @@ def test_without_room_in_the_catalog_an_upload_can_be_finished_later(
 @pytest.mark.parametrize(
     ("kilobytes", "message"),
     [
-        (40, "start: NoSpace: The catalog of recordings cannot be"),
-        (100, "upload: NoSpace: The library's disk"),
+        (100, "start: NoSpace: The catalog of recordings cannot be"),
+        (150, "upload: NoSpace: The library's disk"),
         (260, "failed: Camera.zip could not be read to its end: No space left on device."),
     ],
 )

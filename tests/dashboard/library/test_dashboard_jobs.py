@@ -19,6 +19,7 @@ from library_support import (
     environment,
     is_alive,
     opened,
+    removed,
     settled,
     tree,
     upload,
@@ -134,7 +135,7 @@ def test_a_recording_purged_while_it_is_read_leaves_nothing(workers: Workers, tm
     with opened(tmp_path / "library", ONE) as library:
         recording = upload(library, "x.xml", EXPORT)
         pids = workers.hanging()
-        library.purge(recording.id)
+        removed(library, recording.id)
         assert not any(is_alive(pid) for pid in pids)
         assert tree(tmp_path / "library") == []
         with pytest.raises(NotFound):
@@ -203,26 +204,25 @@ def test_no_worker_outlives_a_server_that_is_killed(workers: Workers, tmp_path: 
 
 def test_results_unseen_by_a_killed_server_are_used(reading: Reading, tmp_path: Path) -> None:
     done = reading["local bundle"]
-    with opened(tmp_path) as library:
+    with opened(tmp_path / "library") as library:
         recording = library.add_file(BUNDLE)
         library._catalog.claim(())
         results = library._store.results(recording.id)
-        results.parent.mkdir()
         results.mkdir()
         for name in RESULTS:
             (results / name).write_bytes((reading.library.view_path(done.id).parent / name).read_bytes())
-    with opened(tmp_path) as library:
+    with opened(tmp_path / "library") as library:
         assert library.recording(recording.id).state == "ready"
         assert library.recording(recording.id).verdict == done.verdict
 
 
 def test_a_recording_that_takes_the_server_down_is_not_tried_for_ever(tmp_path: Path) -> None:
     for _ in range(3):
-        with opened(tmp_path) as library:
+        with opened(tmp_path / "library") as library:
             recording = library.add_file(BUNDLE)
             assert recording.state == "waiting"
             library._catalog.claim(())  # and the server ends, without a word
-    with opened(tmp_path) as library:
+    with opened(tmp_path / "library") as library:
         failed = library.recording(recording.id)
         assert failed.state == "failed"
         assert failed.message.startswith("The dashboard ended 3 times while it read recording.trace.")
@@ -230,12 +230,12 @@ def test_a_recording_that_takes_the_server_down_is_not_tried_for_ever(tmp_path: 
 
 
 def test_results_that_are_damaged_are_made_again(tmp_path: Path) -> None:
-    with opened(tmp_path) as library:
+    with opened(tmp_path / "library") as library:
         recording = library.add_file(BUNDLE)
         library._catalog.claim(())
         library._store.results(recording.id).mkdir(parents=True)
         (library._store.results(recording.id) / "summary.json").write_text("{")
-    with opened(tmp_path, ONE) as library:
+    with opened(tmp_path / "library", ONE) as library:
         assert settled(library, recording).state == "ready"
 
 
@@ -255,12 +255,12 @@ def test_results_of_another_version_are_made_again(reading: Reading, tmp_path: P
 
 
 def test_results_that_someone_removed_are_made_again(tmp_path: Path) -> None:
-    with opened(tmp_path) as library:
+    with opened(tmp_path / "library") as library:
         recording = library.add_file(BUNDLE)
         library._catalog.change(recording.id, state="ready")
         with pytest.raises(NotFound, match=r"is gone\. Read it again"):
             library.view_path(recording.id)
-    with opened(tmp_path) as library:
+    with opened(tmp_path / "library") as library:
         assert library.recording(recording.id).state == "waiting"
 
 

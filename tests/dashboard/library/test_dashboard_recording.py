@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from library_support import BUNDLE_VERDICT, ROOT, opened, settled, wait_for
+from library_support import BUNDLE_VERDICT, ROOT, opened, removed, settled, wait_for
 from recording_support import APP, LONG, desk_of, recorded, state_of, until, until_opened, until_recording
 from xctrace_support import FakeXctrace
 
@@ -186,7 +186,7 @@ def test_what_was_saved_while_no_server_ran_is_found(tmp_path: Path, xctrace: Fa
     with opened(tmp_path / "library") as library:
         desk_of(library, tmp_path)
         (recording,) = library.recordings()
-        library.purge(recording.id)
+        removed(library, recording.id)
     with opened(tmp_path / "library") as library:
         desk_of(library, tmp_path)
         assert library.recordings() == []  # what was found once does not come back

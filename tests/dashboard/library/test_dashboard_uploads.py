@@ -12,7 +12,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from library_support import CONTENT, append, opened, received, send, tree, upload
+from library_support import CONTENT, append, files_of_upload, opened, received, send, tree, upload
 from thread_support import SAMPLE_TEXT
 
 from dashboard.errors import Conflict, NotFound, TooLarge
@@ -36,7 +36,7 @@ def test_slices_become_a_recording_that_waits(library: Library) -> None:
 def test_the_name_on_the_disk_is_ours(library: Library) -> None:
     recording = upload(library, "../../etc/\u202epasswd\x00\ud800", CONTENT)
     assert recording.name == "\ufffdpasswd\ufffd\ufffd"
-    assert tree(library._store.folder) == [f"recordings/{recording.id}/input/recording"]
+    assert tree(library._store.folder) == files_of_upload(recording.id)
 
 
 def test_a_folder_is_one_row_of_bytes(library: Library) -> None:
@@ -215,6 +215,7 @@ def test_a_finished_upload_is_one_of_which_all_has_arrived(library: Library) -> 
     with pytest.raises(Conflict, match=f"finished, at {len(CONTENT)}"):
         append(library, recording.id, 700, CONTENT[700:800])
     assert library.uploads.finish(recording.id).id == recording.id
+    library.delete(recording.id)
     library.purge(recording.id)
     with pytest.raises(NotFound, match="no such upload"):
         library.uploads.offset(recording.id)
@@ -267,26 +268,23 @@ def test_a_server_that_ends_while_it_finishes_does_so_when_it_is_back(
         assert [recording.name for recording in library.recordings()] == ["Foo.zip"]
         assert library.uploads.finish(number).id == number
         assert received(library, number) == CONTENT
-        assert tree(tmp_path) == [f"recordings/{number}/input/recording"]
+        assert tree(tmp_path) == files_of_upload(number)
 
 
-def test_what_a_server_left_that_can_not_go_on_is_collected(tmp_path: Path) -> None:
+def test_what_a_server_left_unfinished_is_collected(tmp_path: Path) -> None:
     with opened(tmp_path) as library:
         recording = upload(library, "x", CONTENT)
-        lost = library.uploads.begin("x", 700)
-        (library._store.upload(lost) / "offset").unlink()
     for left in (
         f"uploads/new-{'a' * 32}/about.json",  # begun, not yet renamed
-        f"uploads/{'b' * 32}/input/recording",  # its plan was removed first
-        f"uploads/{'e' * 32}/offset",
-        f"recordings/{'c' * 32}/input/recording",  # purged halfway
-        f"recordings/{recording.id}/work-1234/results/view.bin.gz",  # of a worker
-        f"trash/{'d' * 32}/x/y",
+        f"recordings/{recording.id}/work-0123abcd/results/view.bin.gz",  # of a worker
+        f"comparisons/{recording.id}-{'c' * 32}/read",  # of a recording that was purged
+        "comparisons/work-0123abcd/worker.log",
+        f"trash/removed-{'d' * 32}/x/y",
     ):
         (tmp_path / left).parent.mkdir(parents=True)
         (tmp_path / left).write_bytes(b"x")
     with opened(tmp_path):
-        assert tree(tmp_path) == [f"recordings/{recording.id}/input/recording"]
+        assert tree(tmp_path) == files_of_upload(recording.id)
 
 
 def test_an_upload_that_is_left_alone_for_a_day_is_removed(library: Library) -> None:

@@ -9,7 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from library_support import BUNDLE, EXPORTS, SUMMARY, XML, opened, settled, tree, upload
+from library_support import (
+    BUNDLE,
+    EXPORTS,
+    SUMMARY,
+    XML,
+    files_of_upload,
+    opened,
+    removed,
+    settled,
+    tree,
+    upload,
+)
 from worker_support import ONE, left_of
 
 from dashboard.callbacks import compare, trace
@@ -56,7 +67,7 @@ def test_sizes_of_uploads_and_results(library: Library) -> None:
     # Deleted ones take their room until they are removed.
     library.delete(uploaded.id)
     assert library.disk_use() == DiskUse(len(XML), 0, 2 * RESULTS_BYTES)
-    library.purge(uploaded.id)
+    removed(library, uploaded.id)
     assert library.disk_use() == DiskUse(0, 0, RESULTS_BYTES)
 
 
@@ -104,7 +115,7 @@ def test_what_is_dropped_leaves_the_recording_and_its_facts(library: Library) ->
     dropped = library.recording(recording.id)
     assert (dropped.state, dropped.verdict, dropped.tags) == ("ready", recording.verdict, ("kept",))
     assert (dropped.results_bytes, dropped.is_dropped) == (0, True)
-    assert tree(library._store.folder) == [f"recordings/{recording.id}/input/recording"]
+    assert tree(library._store.folder) == files_of_upload(recording.id)
     assert library.disk_use() == DiskUse(len(XML), 0, 0)
     assert "; analysis dropped" in texts(row(dropped, False, False))
     with pytest.raises(NotFound, match=r"x was dropped\. Its page makes it again"):
@@ -256,5 +267,5 @@ def test_a_full_disk_while_making_again_leaves_nothing_half(
         failed = settled(library, recording)
         assert (failed.state, failed.results_bytes) == ("failed", None)
         assert failed.message == "x could not be read to its end: No space left on device."
-        assert tree(tmp_path) == [f"recordings/{recording.id}/input/recording"]
+        assert tree(tmp_path) == files_of_upload(recording.id)
         assert library.disk_use() == DiskUse(len(XML), 0, 0)

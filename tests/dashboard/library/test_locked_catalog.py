@@ -17,7 +17,7 @@ from sqlalchemy.exc import OperationalError
 from dashboard.errors import CatalogLocked, LibraryFailed, NoSpace
 from dashboard.jobs import reading
 from dashboard.jobs.queue import Job, JobStatus
-from dashboard.library import catalog
+from dashboard.library import catalog_file
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
 
@@ -41,8 +41,8 @@ def locked(library: Library, kind: str = "IMMEDIATE") -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Set the waits before a library is opened."""
-    monkeypatch.setattr(catalog, "_LOCKED_SECONDS", 0.2)
-    monkeypatch.setattr(catalog, "_TURN_SECONDS", 0.02)
+    monkeypatch.setattr(catalog_file, "_LOCKED_SECONDS", 0.2)
+    monkeypatch.setattr(catalog_file, "_TURN_SECONDS", 0.02)
     monkeypatch.setattr(reading, "_LOCKED_SECONDS", 0.05)
 
 
@@ -81,7 +81,7 @@ def test_few_requests_wait_and_the_others_are_refused_at_once(library: Library) 
 
 def test_a_lock_against_readers_is_named_too(tmp_path: Path) -> None:
     library = Library(tmp_path, QUIET)
-    library._catalog._engine.dispose()
+    library._catalog.file.engine.dispose()
     with locked(library, "EXCLUSIVE"), pytest.raises(CatalogLocked, match=LOCKED):
         library.recordings()
     assert library.recordings() == []
@@ -125,6 +125,6 @@ def test_a_result_that_cannot_be_recorded_is_recorded_after_it(library: Library)
 def test_each_failure_of_the_file_has_its_own_sentence(code: int, kind: type[Exception], advice: str) -> None:
     failure = sqlite3.OperationalError("it failed")
     failure.sqlite_errorcode = code
-    problem = catalog._problem(OperationalError("", None, failure))
+    problem = catalog_file._problem(OperationalError("", None, failure))
     assert type(problem) is kind
     assert advice in str(problem)

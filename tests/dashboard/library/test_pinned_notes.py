@@ -19,6 +19,7 @@ FIRST, SECOND = "0123abcd", "fedc9876"
 
 @pytest.fixture
 def notes(tmp_path: Path) -> PinnedNotes:
+    (tmp_path / "r").mkdir()
     return PinnedNotes(lambda recording: tmp_path / recording)
 
 

@@ -176,7 +176,7 @@ def test_a_worker_that_is_killed_or_cancelled_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process_module, "_GRACE_SECONDS", 0.2)
-    with opened(tmp_path, ONE_READER) as library:
+    with opened(tmp_path / "library", ONE_READER) as library:
         recording = settled(library, library.add_file(EXPORTS)).id
 
         def stuck() -> tuple[int, Variant]:

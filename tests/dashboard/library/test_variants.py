@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -171,6 +172,32 @@ def test_variants_of_other_recordings_and_malformed_ids(library: Library, record
             library.results(analysis)
     with pytest.raises(NotFound):
         library._store.results(f"{recording}.../../x")
+
+
+def test_removing_one_while_another_is_removed_counts_what_is_left(
+    library: Library, recording: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another request removes a variant between the listing of all and of its files."""
+    first, second, third = (requested(library, recording, {"run": run}) for run in (2, 3, 4))
+    for variant in (first, second, third):
+        made(library, variant)
+    vanishing = library._store.variant(recording, second.id)
+    scandir = os.scandir
+
+    def remove_and_list(path: Any) -> Any:
+        if path in (vanishing, str(vanishing)):
+            library._store.discard(vanishing)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", remove_and_list)
+    library.analyses.remove(recording, first.id)
+    assert not vanishing.exists()
+    size_bytes = len(SUMMARY) + sum(map(disk_bytes, library._store.variant(recording, third.id).rglob("*")))
+    assert library.recording(recording).results_bytes == size_bytes
+
+
+def disk_bytes(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0
 
 
 def test_a_recording_takes_a_bounded_number_of_variants(

@@ -31,7 +31,7 @@ def kept(library: Library, recording_id: str, place: TablePlace, again: bool = F
 
 @pytest.mark.integration
 def test_a_table_is_read_once_counted_and_dropped_with_the_results(tmp_path: Path) -> None:
-    with opened(tmp_path, replace(QUIET, table_bytes=10_000)) as library:
+    with opened(tmp_path / "library", replace(QUIET, table_bytes=10_000)) as library:
         recording_id = ready(library, library.add_file(BUNDLE))
         folder = kept(library, recording_id, TablePlace(1, 1))
         stored = open_table(folder)

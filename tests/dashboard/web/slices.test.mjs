@@ -1,6 +1,8 @@
 // The upload's protocol against a small server that fails on demand.
 import assert from "node:assert/strict";
+import { createHash, webcrypto } from "node:crypto";
 import { test } from "node:test";
+import { BLOCK_BYTES, createDigests } from "../../../dashboard/assets/block_digest.js";
 import { describeItems, Refused, sendItems, sliceItems, uploadKey } from "../../../dashboard/assets/slices.js";
 
 
@@ -12,9 +14,15 @@ function itemsOf(...files) {
   return files.map((file) => ({ path: file.name, file }));
 }
 
+/** The digest of less than a block. */
+function digestOf(text) {
+  const hash = (data) => createHash("sha256").update(data).digest();
+  return (text === "" ? hash("") : hash(hash(text))).toString("hex");
+}
+
 /** Keeps what it is sent; `failures` are answers that it gives first to PUTs: a status, or "lost" for no answer. */
 function serverOf({ failures = [], sliceBytes = 4, finishStatus = 200 } = {}) {
-  const server = { asked: [], content: "", isGone: false };
+  const server = { asked: [], digests: [], proofs: [], content: "", isGone: false };
   const answer = (status, value = null, headers = {}) =>
     new Response(value === null ? null : JSON.stringify(value), { status, headers });
   server.fetch = async (address, { method, headers, body, signal }) => {
@@ -23,6 +31,7 @@ function serverOf({ failures = [], sliceBytes = 4, finishStatus = 200 } = {}) {
     server.asked.push(`${method} ${address}${method === "PUT" ? ` ${headers["Upload-Offset"]}` : ""}`);
     if (method === "POST" && address === "/api/uploads") return answer(201, { id: "u1", slice_bytes: sliceBytes });
     if (method === "POST") {
+      server.proofs.push(JSON.parse(body));
       return finishStatus === 200 ? answer(200, { address: "/recordings/r1" }) : answer(finishStatus, { error: "No recording." });
     }
     if (method === "DELETE") return answer(204);
@@ -37,6 +46,8 @@ function serverOf({ failures = [], sliceBytes = 4, finishStatus = 200 } = {}) {
     }
     if (failure) return answer(failure, { error: `Refused with ${failure}.` });
     if (Number(headers["Upload-Offset"]) !== server.content.length) return answer(409, { error: "Elsewhere." }, offset);
+    server.digests.push(headers["Upload-Digest"]);
+    if ("Upload-Digest" in headers && headers["Upload-Digest"] !== digestOf(server.content)) return answer(409, { error: "Another file." });
     server.content += await body.text();
     return answer(204, null, { "Upload-Offset": String(server.content.length) });
   };
@@ -106,7 +117,56 @@ test("an upload begun before a reload continues", async () => {
   await send(server, items, { storage, onProgress: (...each) => seen.push(each) });
   assert.equal(server.content, "abcdefghij");
   assert.deepEqual(seen[0], [4, "before"]);
+  assert.equal(server.digests[0], digestOf("abcd"));
   assert.equal(storage.values.size, 0);
+});
+
+test("a slice comes with the digest of the bytes before it, and the end with that of all", async () => {
+  const server = serverOf();
+  await send(server, itemsOf(fileOf("abcdef", "a"), fileOf("ghij", "b")));
+  assert.deepEqual(server.digests, ["", "abcd", "abcdefgh"].map(digestOf));
+  assert.deepEqual(server.proofs, [{ digest: digestOf("abcdefghij") }]);
+});
+
+test("a file that has changed since is refused before a byte is added, and begun anew when it is chosen again", async () => {
+  const items = itemsOf(fileOf("abXdefghij"));
+  const storage = memory({ [uploadKey("x.zip", items)]: "u1" });
+  const server = serverOf();
+  server.content = "abcd";
+  await assert.rejects(send(server, items, { storage }), new Refused("Another file."));
+  assert.equal(server.content, "abcd");
+  assert.deepEqual(server.asked.map((request) => request.split(" ")[0]), ["HEAD", "PUT"]);
+  assert.equal(storage.values.size, 0);
+  server.content = "";
+  await send(server, items, { storage });
+  assert.equal(server.content, "abXdefghij");
+});
+
+test("the digest of long files is that of their blocks", async () => {
+  const content = webcrypto.getRandomValues(new Uint8Array(60_000));
+  const long = new Blob(Array(300).fill(content)); // 18 MB
+  const read = [];
+  const before = createDigests((from, to) => (read.push([from, to]), long.slice(from, to)), webcrypto.subtle);
+  const hash = (data) => createHash("sha256").update(data).digest();
+  const bytes = Buffer.from(await long.arrayBuffer());
+  for (const offset of [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 2 * BLOCK_BYTES, long.size]) {
+    const blocks = [];
+    for (let from = 0; from < offset; from += BLOCK_BYTES) blocks.push(hash(bytes.subarray(from, Math.min(from + BLOCK_BYTES, offset))));
+    assert.equal(await before(offset), hash(Buffer.concat(blocks)).toString("hex"), `of ${offset}`);
+  }
+  assert.equal(read.filter(([from, to]) => to - from === BLOCK_BYTES).length, 2); // each block once
+});
+
+test("without digests, only the page that began an upload continues it", async () => {
+  const items = itemsOf(fileOf("abcdefghij"));
+  const storage = memory({ [uploadKey("x.zip", items)]: "of an earlier page" });
+  const server = serverOf({ failures: [undefined, 403] });
+  await assert.rejects(send(server, items, { storage, subtle: null }), new Refused("Refused with 403."));
+  assert.equal(server.asked[0], "POST /api/uploads");
+  await send(server, items, { storage, subtle: null });
+  assert.equal(server.content, "abcdefghij");
+  assert.equal(server.asked.filter((request) => request === "POST /api/uploads").length, 1);
+  assert.deepEqual(server.digests, [undefined, undefined]);
 });
 
 test("an upload that the server no longer has begins anew", async () => {

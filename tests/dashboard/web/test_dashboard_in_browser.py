@@ -20,6 +20,7 @@ from dashboard_support import (
     opened,
     pictures,
 )
+from library_support import removed
 
 from dashboard.library.library import Library
 
@@ -156,7 +157,7 @@ def test_while_it_waits_it_can_be_cancelled_and_tried_again(idle: tuple[str, Lib
     tab.get_by_text("Waiting for its turn").wait_for()
     library.delete(recording.id)  # by somebody else, while this page shows it
     tab.get_by_text("This recording was deleted.").wait_for()
-    library.purge(recording.id)
+    removed(library, recording.id)
     tab.get_by_role("button", name="Restore: fallback").click()
     tab.get_by_text("There is no such recording").wait_for()
     pictures(tab, "gone")
@@ -193,7 +194,7 @@ def test_a_problem_is_forgotten_when_something_else_succeeds(idle: tuple[str, Li
             None if "library-poll.n_intervals" in (route.request.post_data or "") else route.continue_()
         ),
     )
-    library.purge(gone.id)
+    removed(library, gone.id)
     tab.get_by_role("button", name="Cancel: fallback").click()
     tab.get_by_text("There is no such recording").wait_for()
     tab.get_by_role("button", name="Cancel: counters").click()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dashboard_support import FALLBACK, SAMPLES, Serve, eventually, free_port, opened, pictures, until
+from library_support import removed
 
 from dashboard.library.catalog import new_recording
 from dashboard.library.library import Library
@@ -46,6 +47,21 @@ def cancelled(library: Library, path: Any) -> Any:
 
 def progress(library: Library, recording: Any, share: float) -> None:
     library._catalog.change(recording.id, state="reading", stage="opening", progress=share)
+
+
+def test_what_the_start_found_is_shown_until_it_is_hidden(serve: Serve, tab: Any) -> None:
+    dashboard = serve(FALLBACK)
+    dashboard.library.notices += ["The catalog was missing.", "<b>bold</b> stays"]
+    opened(tab, dashboard.base, "#library-found .notice")
+    assert tab.locator("#library-found p").all_inner_texts() == [
+        "The catalog was missing.",
+        "<b>bold</b> stays",
+    ]
+    tab.get_by_role("button", name="Hide").click()
+    until(tab, lambda: tab.locator("#library-found .notice").count() == 0)
+    tab.reload()
+    tab.locator("#library tbody tr").wait_for()
+    assert tab.locator("#library-found .notice").count() == 0
 
 
 # A question without an answer -----------------------------------------------------------------------------
@@ -197,7 +213,7 @@ def test_an_undo_that_comes_too_late_is_not_offered_again(idle: Idle, tab: Any) 
     opened(tab, base, "#library tbody tr")
     tab.get_by_role("button", name="Delete: fallback").click()
     tab.get_by_role("button", name="Undo: fallback").wait_for()
-    library.purge(recording.id)
+    removed(library, recording.id)
     tab.get_by_role("button", name="Undo: fallback").click()
     tab.get_by_text("There is no such recording").wait_for()
     tab.get_by_role("button", name="Undo: fallback").wait_for(state="detached")

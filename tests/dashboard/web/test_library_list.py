@@ -104,7 +104,7 @@ def test_a_poll_with_nothing_new_asks_nothing_of_the_catalog(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _table, _tags, state = changes(filled(library, 3), FIRST_PAGE, {})
-    monkeypatch.setattr(library._catalog, "_engine", None)
+    monkeypatch.setattr(library._catalog, "_reading", None)
     assert changes(library, FIRST_PAGE, state) == (dash.no_update,) * 3
 
 

@@ -58,6 +58,23 @@ def test_the_refusal_of_a_slice_at_the_wrong_place_names_the_right_one(client: C
     assert tab.library.uploads.content == b"abc"
 
 
+def test_a_slice_for_another_file_is_refused_for_good(client: Client) -> None:
+    tab = client()
+    put(tab, 0, b"abc")
+    refused = put(tab, 3, b"de", **{"Upload-Digest": "e" * 64})
+    assert (refused.status_code, refused.get_json()) == (409, {"error": "It is not the file."})
+    assert "Upload-Offset" not in refused.headers  # with which the page would continue
+    assert put(tab, 3, b"de", **{"Upload-Digest": "D" * 64}).headers["Upload-Offset"] == "5"
+
+
+@pytest.mark.parametrize("digest", ["x", "a" * 63, "a" * 65, "g" * 64])
+def test_a_digest_that_is_none_is_refused(digest: str, client: Client) -> None:
+    tab = client()
+    assert put(tab, 0, b"abc", **{"Upload-Digest": digest}).status_code == 400
+    assert tab.post(f"{UPLOAD}/finish", headers=OURS, json={"digest": digest}).status_code == 400
+    assert tab.library.uploads.content == b""
+
+
 @pytest.mark.parametrize("offset", ["", "-1", "x", "1.5", "٣", "9" * 30, "0x1"])
 def test_an_offset_that_is_no_number_is_refused(offset: str, client: Client) -> None:
     tab = client()

@@ -104,6 +104,32 @@ def test_an_upload_goes_on_after_a_reload(idle: Idle, tab: Any, tmp_path: Path) 
     is_whole(library, file)
 
 
+def test_a_file_that_changed_meanwhile_is_refused_at_once(idle: Idle, tab: Any, tmp_path: Path) -> None:
+    """Of the same name, size and time: the page takes it for the one of which the beginning is here."""
+    base, library = idle
+    file = large(tmp_path)
+    status = file.stat()
+    stopped_at_the_second_slice(tab, base, file)
+    with file.open("r+b") as changed:
+        changed.seek(5 << 20)
+        changed.write(b"!")
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    tab.once("dialog", lambda dialog: dialog.accept())
+    opened(tab, base, "#upload .drop")  # the slice that waits for its response is never sent
+    tab.unroute("**/api/uploads/*")
+    (before,) = library.uploads.unfinished()
+    tab.locator(FILE).set_input_files(file)
+    problem = tab.locator("#upload .problem")
+    problem.wait_for(timeout=PATIENCE_MS)
+    assert "large.xml is not the file of which 8.4 MB are here" in problem.inner_text()
+    (after,) = library.uploads.unfinished()
+    assert (after.id, after.offset) == (before.id, before.offset)
+    tab.locator(FILE).set_input_files(file)
+    tab.wait_for_url("**/recordings/*", timeout=PATIENCE_MS)
+    is_whole(library, file)
+    tab.expected.append("status of 4")  # the browser itself notes a refusal
+
+
 def is_whole(library: Library, file: Path) -> None:
     """Check that the library has one recording, of this file's bytes."""
     (recording,) = library.recordings()

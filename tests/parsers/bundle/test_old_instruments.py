@@ -104,3 +104,13 @@ def test_the_samples_of_instruments_7_are_too_old() -> None:
         "Trace1.run/x": b"",
     }
     assert "was recorded by Instruments 8 or older" in old(files)
+
+
+def test_an_archive_of_a_run_without_any_store_is_too_old() -> None:
+    files = {
+        "form.template": b"bplist00",
+        "instrument_data/0A/run_data/1.run.zip": b"PK",
+        "Trace1.run/x": b"",
+    }
+    assert "was recorded by Instruments 8 or older" in old(files)
+    assert "Instruments 8" not in old({**files, "corespace/run1/core/x": b""})

@@ -55,6 +55,16 @@ def issue_codes(trace: Trace) -> dict[str, int]:
     return {issue.code: issue.count for issue in trace.issues if issue.code != "no-samples"}
 
 
+def test_averages_since_the_systems_start_are_no_sample(tmp_path: Path) -> None:
+    lifetime = (
+        "Machine model: Mac14,2\n\n*** Lifetime system activity ***\n\n" + "x 1 2 3\n" * 20_000 + rails(ane=7)
+    )
+    trace = opened(tmp_path, lifetime + heading(1) + rails(ane=0) + heading(2) + rails(ane=900))
+    assert [value for _, value in track(trace, ANE)] == [0, 900, None]
+    with pytest.raises(InputError, match="without a line of CPU, GPU or ANE power"):
+        opened(tmp_path, lifetime)
+
+
 @real_files
 def test_every_power_line_of_a_real_report_is_a_sample() -> None:
     path = REAL / "powermetrics_codecarbon_mock.txt"

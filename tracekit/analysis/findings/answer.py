@@ -96,6 +96,8 @@ class LogAnswer:
     powered_ns: int
     is_on_at_end: bool = False
     is_off_first: bool = False
+    unread: int = 0
+    """Lines that mention the Neural Engine and are of no known form."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +211,9 @@ def _log_of(calls: Calls) -> LogAnswer | None:
         states = values[~np.isnan(values)]
         is_on_at_end |= bool(len(states) and states[-1] > 0)
         is_off_first |= bool(len(states) and states[0] == 0)
-    return LogAnswer(sum(lines), calls.analysis.requests, powered, powered_ns, is_on_at_end, is_off_first)
+    unread = sum(issue.count for issue in trace.issues if issue.code == "log-lines-unread")
+    requests = calls.analysis.requests
+    return LogAnswer(sum(lines), requests, powered, powered_ns, is_on_at_end, is_off_first, unread)
 
 
 def answer_kind(calls: Calls) -> AnswerKind:

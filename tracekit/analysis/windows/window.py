@@ -193,6 +193,8 @@ def windows_from_csv(path: Path) -> list[Window]:
     ``start`` and ``end`` carry a unit (``12.5ms``). Raises ``InputError`` naming the line that is wrong.
     """
     try:
+        if path.is_char_device() or path.is_block_device():  # which has no end
+            raise InputError(str(path), "is a device, not a file.", "Name a CSV file.")
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file)
             fields = [name.strip() for name in reader.fieldnames or []]

@@ -41,6 +41,8 @@ _TYPE_KEY = "com.apple.dt.etype."
 _TYPE_TAG = re.compile(r"engineering type '([a-z0-9-]+)'")
 _RAW_RECORDING = re.compile(r"(Trace\d+\.run/Attachments/[^/]+\.atrc)\Z")
 _OLD_SAMPLES = "sampler.data"
+_OLD_RUN = ".run.zip"
+_STORES = "corespace/"
 _DAMAGED = (
     "The bundle is damaged, or from an Xcode that tracekit does not support."
     " On a Mac, export it with xctrace."
@@ -153,7 +155,10 @@ class BundleSource:
         )
 
     def _no_runs(self) -> InputError:
-        if any(name.endswith(_OLD_SAMPLES) for name in self._files.names()):
+        names = list(self._files.names())
+        # Later ones write their stores below corespace, and archives of a run beside them.
+        has_stores = any(name.startswith(_STORES) for name in names)
+        if not has_stores and any(name.endswith((_OLD_SAMPLES, _OLD_RUN)) for name in names):
             return self._too_old()
         if self._document is None and self._files.size(DOCUMENT_FILE) < 0:
             problem = "holds no recorded tables: the recording was not finished, or is not of Instruments."

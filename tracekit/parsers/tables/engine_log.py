@@ -19,7 +19,7 @@ from tracekit.model.composite_cells import PRIVATE
 from tracekit.model.schemas import OS_LOG, SIGNPOST_EVENTS
 from tracekit.model.tables import OVERLAID, PICKED, Table
 from tracekit.model.trace import Issue, IssueCounter
-from tracekit.model.vocabulary import LOG_KINDS, SUBSYSTEMS, LogKind
+from tracekit.model.vocabulary import LOG_KINDS, REPORTING_SUBSYSTEMS, SUBSYSTEMS, LogKind
 from tracekit.parsers.tables.column_values import (
     Texts,
     concat_rows,
@@ -83,11 +83,16 @@ def read_engine_log(
 
 
 def framework_lines(table: Table) -> Table:
-    """Return the lines of the frameworks below Core ML and Core AI, the only ones that are read."""
+    """Return the lines that are read: of the frameworks below Core ML and Core AI, and errors passed on."""
     if PICKED in table.attributes:
         return table
-    is_framework = texts_of(table, "subsystem").each(lambda word: word.lower() in SUBSYSTEMS, np.bool_)
-    return replace(table, rows=table.rows[is_framework])
+    subsystem = texts_of(table, "subsystem")
+    is_read = subsystem.each(lambda word: word.lower() in SUBSYSTEMS, np.bool_)
+    passed_on = np.flatnonzero(subsystem.each(lambda word: word.lower() in REPORTING_SUBSYSTEMS, np.bool_))
+    if len(passed_on):
+        messages = texts_of(replace(table, rows=table.rows.iloc[passed_on]), "message")
+        is_read[passed_on] = (_forms(messages.words).kind >= 0)[messages.codes]
+    return replace(table, rows=table.rows[is_read])
 
 
 def _of_table(table: Table, findings: IssueCounter) -> _Lines | None:

@@ -12,7 +12,10 @@ Facts and where they are from:
 * ``Unsupported op 12 (gather): Unsupported gather index type``: why Espresso's planner keeps an operator off
   the Neural Engine (anemll-profile reads such lines). Names may be ``<private>``.
 * ``ANE model load has failed …`` (FluidInference/FluidAudio#121), ``ANECCompile() FAILED``
-  (apple/coremltools#2758): no program for the engine, and the runtime goes on without it.
+  (apple/coremltools#2758), ``ANECCompile(/path) FAILED: err=(`` (apple/coremltools#1548), ``exception=ANECF
+  error:`` without more (apple/coremltools#1106), ``ANECF error: failed to load ANE model.
+  Error=createProgramInstanceForModel:…: Program load failure (0x20004)`` (apple/ml-stable-diffusion#38): no
+  program for the engine, and the runtime goes on without it.
 
 * ``ANE_ProgramCreate_gated:, ZinComputeProgramMake``: the kernel's driver makes a program (dmesg, macOS 11,
   tinygrad); ``loading error: <_ANEErrors: 0x…>``: a program prints what ``_ANEClient`` returned.
@@ -42,11 +45,14 @@ _FORMS = {
     LogKind.UNSUPPORTED: r"Unsupported op (?:\d+|<private>) \((?P<operator>[^()]{1,200})\): "
     r"(?P<reason>.{1,500})"
     r'|Unsupported MIL operation "(?P<mil>[^"]{1,200})"',
-    LogKind.NOT_LOADED: r"(?P<reason>ANE model load has failed|ANECCompile\(\) FAILED"
-    r"|failed to compile ANE model|ANE compilation failed|loading error: <_ANEErrors)",
+    LogKind.NOT_LOADED: r"(?s)^.*(?P<load>Program load (?:new instance )?failure \(0x[0-9a-fA-F]{1,8}\))"
+    r"|^.*(?P<compile>ANECCompile)\(.*?\) FAILED"
+    r"|(?P<reason>ANE model load has failed|failed to compile ANE model|ANE compilation failed"
+    r"|loading error: <_ANEErrors|ANECF error: failed to load ANE model|exception=ANECF error)",
     LogKind.LOADED: r"ANE_ProgramCreate_gated:, ?ZinComputeProgramMake",
 }
 """Each is tried on messages that none before it fits; RE2 runs them in linear time."""
+_REASONS = {"ANECCompile": "ANECCompile() FAILED"}
 _WITHOUT_CLAIM = (
     r"ANEProgramProcessRequestDirect\(\) for |\[CostModelFeature\]|BEGIN loadModel|END loadModel"
     r"|Loading function '|setPowerStateGated|ANE_ProgramCreate_gated:"
@@ -93,8 +99,10 @@ class MessageForms:
             elif field.name in ("operator", "mil"):
                 texts = np.array(words, object)[codes]
                 self.operator[rows] = np.where(texts == "", self.operator[rows], texts)
-            elif field.name == "reason":
-                self.reason[rows] = np.array(words, object)[codes]
+            elif field.name in ("reason", "load", "compile"):
+                # A path, which names the app, is no part of the reason.
+                texts = np.array([word and _REASONS.get(word, word) for word in words], object)[codes]
+                self.reason[rows] = np.where(texts == "", self.reason[rows], texts)
 
 
 def _number(text: str) -> int:

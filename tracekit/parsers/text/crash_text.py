@@ -13,11 +13,12 @@ Format: Apple, "Examining the fields in a crash report"; reports of iOS 10 and 2
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tracekit.errors import InputError
 from tracekit.model.trace import Issue, TraceInfo
+from tracekit.parsers.limits import require_at_most
 from tracekit.parsers.text.frame_text import crash_symbol
 from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.pause import (
@@ -34,6 +35,7 @@ from tracekit.parsers.text.pause import (
 from tracekit.parsers.text.recording import TextKind, TextRecording
 
 EXCEPTION_STACK = "Last Exception Backtrace"
+CULPRIT_STATES = ("Crashed", "Triggered")
 _EARLIER_STACKS = (EXCEPTION_STACK, "Application Specific Backtrace")
 """Stacks on which exceptions were thrown: of a thread that is listed where it ended."""
 _NO_IMAGE = "???"
@@ -138,11 +140,11 @@ class CrashText:
         match = _FIELD.match(line) if self.pause.threads else None
         return match is not None and match[1] in _REPORT_STARTS
 
-    def recording(self, name: str, kind: str) -> TextRecording:
+    def recording(self, file: TextFile, kind: str) -> TextRecording:
         """Return what was read. Raises ``InputError`` for a report without any stack."""
         if not self.pause.threads:
             raise InputError(
-                name,
+                file.name,
                 "is a report without a thread: no line of it is a frame of a stack.",
                 "Get the whole report, with its threads.",
             )
@@ -154,7 +156,7 @@ class CrashText:
         for thread in self.pause.threads:
             thread.pid, thread.process = pid, process_name
         info = TraceInfo(
-            name,
+            file.name,
             kind,
             model=self.fields.get("Hardware Model", self.fields.get("Model", "").partition(", BootROM")[0]),
             os=self.fields.get("OS Version", ""),
@@ -163,19 +165,19 @@ class CrashText:
             process=process_name,
             pid=None if pid < 0 else pid,
         )
-        issues = (*culprit_issues(self.pause, info.end_reason), *self.pause.issues())
-        return TextRecording(info, (self.pause.table(),), issues)
+        issues = (*culprit_issues(self.pause.threads, info.end_reason), *self.pause.issues())
+        return TextRecording(info, (self.pause.counts(file),), issues)
 
 
-def culprit_issues(pause: Pause, reason: str) -> tuple[Issue, ...]:
+def culprit_issues(threads: Sequence[PausedThread], reason: str) -> tuple[Issue, ...]:
     """Return the thread because of which the report was written, and why, as an issue."""
-    culprits = [thread for thread in pause.threads if thread.state in ("Crashed", "Triggered")]
+    culprits = [thread for thread in threads if thread.state in CULPRIT_STATES]
     if not culprits:
         return ()
     because = f": {reason}" if reason else ""
     text = f"the report was written because of '{culprits[0].name}'{because}"
     issues = [Issue("info", "report-cause", text)]
-    for thread in pause.threads:
+    for thread in threads:
         if not thread.is_sample:
             names = [frame.symbol for frame in thread.frames if frame.symbol]
             thrower = next((name for name in names if not _THROWS.search(name)), "a function without a name")
@@ -203,15 +205,16 @@ def _vendor_images(fields: dict[str, str]) -> Iterator[Image]:
         yield Image(name, "", uuid_of(uuid), arch, min(int(base, 16), MOST_ADDRESS))
 
 
-def read_crash_text(name: str, kind: str, lines: Iterable[str]) -> Iterator[TextRecording]:
+def read_crash_text(file: TextFile, kind: str, lines: Iterable[str]) -> Iterator[TextRecording]:
     """Yield the reports in the lines, one after another."""
     report = CrashText()
     for line in lines:
         if report.ends_before(line):
-            yield report.recording(name, kind)
+            yield report.recording(file, kind)
             report = CrashText()
         report.add(line)
-    yield report.recording(name, kind)
+        require_at_most(file.name, len(report.pause.threads), file.limits.threads, "threads")
+    yield report.recording(file, kind)
 
 
 def _recognises(head: str) -> bool:
@@ -219,7 +222,7 @@ def _recognises(head: str) -> bool:
 
 
 def _read(file: TextFile) -> Iterator[TextRecording]:
-    return read_crash_text(file.name, CRASH_TEXT.name, file.lines())
+    return read_crash_text(file, CRASH_TEXT.name, file.lines())
 
 
 CRASH_TEXT = TextKind("crash-text", _recognises, _read)

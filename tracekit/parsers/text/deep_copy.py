@@ -18,8 +18,11 @@ from __future__ import annotations
 
 import math
 import re
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from tracekit.errors import InputError
 from tracekit.model.trace import IssueCounter, TraceInfo
@@ -46,9 +49,10 @@ _MEGACYCLE = 10**6
 _SHORTEST_INTERVAL_NS = 10_000
 _MICROSECOND = 1_000
 _LONGEST_EXACT_NS = 10**5
+_MOST_AMOUNT = 2**62
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Weight:
     amount: int
     error: int
@@ -57,17 +61,20 @@ class _Weight:
     """"ns", "cycles" or "samples"."""
 
 
-@dataclass
+@dataclass(slots=True)
 class _Row:
+    """A row whose callees are read; ``callers`` is the path above it, ``path`` the one that ends with it."""
+
     level: int
-    name: str
     weight: _Weight
     own: _Weight | None
+    thread: int
+    frame: int = -1
+    callers: int = -1
+    path: int = -1
     callees: int = 0
     """The weights of the rows below."""
     error: int = 0
-    path: tuple[int, ...] = ()
-    thread: int = -1
     is_process: bool = False
 
 
@@ -91,16 +98,24 @@ def _weight(text: str) -> _Weight | None:
 
 
 class _Copy:
-    """One copy while it is read."""
+    """One copy while it is read: what ends in each row, and the facts that give the unit of the weights."""
 
-    def __init__(self, header: Sequence[str] = ()) -> None:
+    def __init__(self, file: TextFile, header: Sequence[str] = ()) -> None:
         self.issues = IssueCounter()
-        self.rows: list[_Row] = []
         # "Self (ms)" has the unit of its numbers in its name.
         unit = re.search(r"\((\w+)\)", header[1]) if len(header) > 1 else None
         self._own_unit = f" {unit[1]}" if unit else ""
         self._place = next((i for i, name in enumerate(header) if name.startswith("Symbol Name")), -1)
         self.is_begun = bool(header)
+        self._file = file
+        self._counts = StackCounts(file.name, file.limits)
+        self._amounts = array("q")
+        """The weight of each counted stack."""
+        self._open: list[_Row] = []
+        self._first: tuple[str, str] | None = None
+        """Name and kind of weight of the first row."""
+        self._pid, self._process = -1, ""
+        self._root_level = self._root_weight = self._error = self._divisor = 0
 
     def row(self, line: str) -> None:
         """Read a row; a line that is none is counted, unless it is blank."""
@@ -118,92 +133,112 @@ class _Copy:
             own = _weight(cells[1].strip() + self._own_unit)
         name = cells[place].strip()
         level = len(cells[place]) - len(cells[place].lstrip(" "))
-        self.rows.append(_Row(level, name, weight, own))
+        self._measure(level, name, weight, own)
+        self._close(level)
+        self._open.append(self._placed(level, name, weight, own))
 
-    def finish(self, file: str) -> TextRecording | None:
+    def finish(self) -> TextRecording | None:
         """Return what was read; None without a row. Raises ``InputError`` for an inverted tree."""
-        if not self.rows:
+        if self._first is None:
             return None
-        counts = StackCounts()
-        process = _PROCESS.match(self.rows[0].name)
-        stacks = list(self._stacks(counts))
-        least = min(row.level for row in self.rows)
-        whole = sum(row.weight.amount + row.weight.error for row in self.rows if row.level == least)
-        if sum(amount for _, _, amount in stacks) > whole + sum(row.error for row in self.rows) + whole // 20:
+        self._close(-1)
+        most = self._root_weight + self._error + self._root_weight // 20
+        if sum(self._amounts) > most:
             raise InputError(
-                file,
+                self._file.name,
                 "has more weight in its rows than in its roots, as an inverted call tree has.",
                 "Turn off Call Tree > Invert Call Tree, and copy again.",
             )
-        unit = self._unit([amount for _, _, amount in stacks])
-        for thread, stack, amount in stacks:
-            counts.add(thread, stack, min(max(round(amount / unit), 1), MOST_COUNT))
+        samples = np.rint(np.array(self._amounts) / self._unit())
+        self._counts.weigh(np.clip(samples, 1, MOST_COUNT).astype(np.int64))
+        process = _PROCESS.match(self._first[0])
         info = TraceInfo(
-            file,
+            self._file.name,
             DEEP_COPY.name,
             process=process["name"] if process else "",
             pid=int(process["pid"]) if process else None,
         )
-        return TextRecording(info, (counts.table(),), self.issues.issues())
+        return TextRecording(info, (self._counts,), self.issues.issues())
 
-    def _unit(self, amounts: Sequence[int]) -> int:
+    def _measure(self, level: int, name: str, weight: _Weight, own: _Weight | None) -> None:
+        """Take from a row what is a fact of the whole copy."""
+        if self._first is None or level < self._root_level:
+            self._root_level, self._root_weight = level, 0
+        if level == self._root_level:
+            self._root_weight += weight.amount + weight.error
+        self._first = self._first or (name, weight.kind)
+        exact = own or weight
+        if exact.error <= _LONGEST_EXACT_NS:
+            self._divisor = math.gcd(self._divisor, exact.amount)
+
+    def _unit(self) -> int:
         """Return the weight that counts as one sample."""
-        kind = self.rows[0].weight.kind
+        _, kind = self._first or ("", "")
         if kind == "samples":
             return 1
         unit = _MEGACYCLE
         if kind == "ns":
-            exact = [row.own or row.weight for row in self.rows]
-            unit = math.gcd(*(own.amount for own in exact if own.error <= _LONGEST_EXACT_NS)) or 10**6
+            unit = self._divisor or 10**6
             unit = unit if unit >= _SHORTEST_INTERVAL_NS else _MICROSECOND
-        if amounts:
+        if self._amounts:
             length = f"{unit / 1e6:g} ms" if kind == "ns" else f"{unit:,} cycles"
             text = f"the copy has weights instead of samples: {length} counts as one sample"
             self.issues.add("info", "weight-assumed", text)
         return unit
 
-    def _stacks(self, counts: StackCounts) -> Iterator[tuple[int, tuple[int, ...], int]]:
-        """Yield thread, stack and weight of what ends in each row, and of what its callees lack."""
-        levels: list[_Row] = []
-        pid, process = -1, ""
-        for row in [*self.rows, None]:
-            while levels and (row is None or levels[-1].level >= row.level):
-                yield from self._own(levels.pop(), counts)
-            if row is None:
-                break
-            caller = levels[-1] if levels else None
-            if caller is not None:
-                caller.callees += row.weight.amount
-                caller.error += row.weight.error
-            match = _PROCESS.match(row.name) if caller is None else None
-            title, _, number = row.name.rpartition(" ")
-            thread = _THREAD_NUMBER.match(number) if caller is None or caller.is_process else None
-            if match is not None:
-                pid, process, row.is_process = int(match["pid"]), match["name"], True
-                row.thread = counts.thread(-1, "", pid, process)
-            elif thread is not None and title:
-                row.thread = counts.thread(int(thread["tid"], 16), title.rstrip(), pid, process)
-            else:
-                row.thread = caller.thread if caller else counts.thread(-1, "", pid, process)
-                row.path = (counts.frame(row.name), *(caller.path if caller else ()))
-                if caller is not None and row.level > caller.level + 1:
-                    text = "places in a call tree where callers are missing: {n}"
-                    self.issues.add("warning", "callers-missing", text)
-                    row.path = (row.path[0], counts.frame(CALLERS_MISSING), *row.path[1:])
-            levels.append(row)
+    def _placed(self, level: int, name: str, weight: _Weight, own: _Weight | None) -> _Row:
+        """Return a row with its thread and its place below the open ones."""
+        caller = self._open[-1] if self._open else None
+        if caller is not None:
+            caller.callees += weight.amount
+            caller.error += weight.error
+            self._error += weight.error
+        match = _PROCESS.match(name) if caller is None else None
+        title, _, number = name.rpartition(" ")
+        thread = _THREAD_NUMBER.match(number) if caller is None or caller.is_process else None
+        if match is not None:
+            self._pid, self._process = int(match["pid"]), match["name"]
+            return _Row(level, weight, own, self._thread(-1, ""), is_process=True)
+        if thread is not None and title:
+            return _Row(level, weight, own, self._thread(int(thread["tid"], 16), title.rstrip()))
+        frame = self._counts.frame(name)
+        if caller is None:
+            return _Row(level, weight, own, self._thread(-1, ""), frame)
+        callers = self._path(caller)
+        if level > caller.level + 1:
+            text = "places in a call tree where callers are missing: {n}"
+            self.issues.add("warning", "callers-missing", text)
+            callers = self._counts.caller(self._counts.frame(CALLERS_MISSING), callers)
+        return _Row(level, weight, own, caller.thread, frame, callers)
 
-    def _own(self, row: _Row, counts: StackCounts) -> Iterator[tuple[int, tuple[int, ...], int]]:
-        left = row.weight.amount - row.callees
-        own = max(left, 0) if row.own is None else row.own.amount
-        if own:
-            yield row.thread, row.path, own
-        error = 2 * (row.weight.error + row.error + (row.own.error if row.own else 0))
-        if left - own > error:
-            self.issues.add("warning", "lines-cut", "rows of a call tree that lack callees: {n}")
-            yield row.thread, (counts.frame(CALLEES_MISSING), *row.path), left - own
-        elif own - left > error:
-            text = "lines of a call tree with less weight than their callees: {n}"
-            self.issues.add("warning", "counts-disagree", text)
+    def _thread(self, tid: int, name: str) -> int:
+        return self._counts.thread(tid, name, self._pid, self._process)
+
+    def _path(self, row: _Row) -> int:
+        """Return the path that ends with a row; -1 for that of a process or a thread."""
+        if row.path < 0 <= row.frame:
+            row.path = self._counts.caller(row.frame, row.callers)
+        return row.path
+
+    def _close(self, level: int) -> None:
+        """Close the rows of a level and below: count what ends in each, and what its callees lack."""
+        while self._open and self._open[-1].level >= level:
+            row = self._open.pop()
+            left = row.weight.amount - row.callees
+            own = max(left, 0) if row.own is None else row.own.amount
+            if own:
+                self._add(row.thread, row.frame, row.callers, own)
+            error = 2 * (row.weight.error + row.error + (row.own.error if row.own else 0))
+            if left - own > error:
+                self.issues.add("warning", "lines-cut", "rows of a call tree that lack callees: {n}")
+                self._add(row.thread, self._counts.frame(CALLEES_MISSING), self._path(row), left - own)
+            elif own - left > error:
+                text = "lines of a call tree with less weight than their callees: {n}"
+                self.issues.add("warning", "counts-disagree", text)
+
+    def _add(self, thread: int, leaf: int, callers: int, amount: int) -> None:
+        self._counts.add(thread, leaf, callers)
+        self._amounts.append(min(amount, _MOST_AMOUNT))
 
 
 def _recognises(head: str) -> bool:
@@ -212,7 +247,7 @@ def _recognises(head: str) -> bool:
 
 def _read(file: TextFile) -> Iterator[TextRecording]:
     """Yield the copies, each with a header. Raises ``InputError`` for a copy of another instrument."""
-    copy, copies = _Copy(), 0
+    copy, copies = _Copy(file), 0
     for line in file.lines():
         if _HEADER.match(line) is None:
             # What stands before the first header or row is not of the copy.
@@ -223,11 +258,11 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
         if line.lstrip().startswith("Bytes Used"):
             problem = "is a Deep Copy of allocations, which has no samples of the CPU."
             raise InputError(file.name, problem, "Copy the call tree of Time Profiler.")
-        if recording := copy.finish(file.name):
+        if recording := copy.finish():
             copies += 1
             yield recording
-        copy = _Copy(line.split("\t"))
-    if recording := copy.finish(file.name):
+        copy = _Copy(file, line.split("\t"))
+    if recording := copy.finish():
         yield recording
     elif not copies:
         raise InputError(

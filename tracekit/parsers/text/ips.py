@@ -14,19 +14,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from tracekit.errors import InputError
 from tracekit.model.trace import IssueCounter, TraceInfo
+from tracekit.model.vocabulary import CALLERS_MISSING
 from tracekit.parsers.limits import LimitError
-from tracekit.parsers.text.crash_text import EXCEPTION_STACK, culprit_issues, read_crash_text
+from tracekit.parsers.text.crash_text import CULPRIT_STATES, EXCEPTION_STACK, culprit_issues, read_crash_text
 from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.pause import (
     MOST_ADDRESS,
     Image,
-    Pause,
     PausedFrame,
     PausedThread,
+    counts_of,
     iso_time,
     json_text,
     thread_name,
@@ -39,8 +41,14 @@ _STACKS = re.compile(r'"(?:imageOffset|imageIndex|usedImages|processByPid|thread
 _HAS_STACKS = {"threads", "processByPid"}
 _CRASHES = ("109", "309")
 _CHARACTERS_OF_LIMIT = 4
-"""JSON in memory takes a multiple of its text: a quarter of what an unusual export may unpack to is read."""
+"""The text is in memory as a whole: a quarter of what an unusual export may unpack to is read."""
+_SPACE = re.compile(r"\s*")
+_MEMORY_BYTES = {"{": 176, "[": 80, ":": 120, ",": 48, '"': 28}
+"""Memory for each of these characters when JSON is decoded, measured with CPython 3.11 on 64 bits: an object
+with its first keys, a list, a key and its slot, a number and its slot, half of a text beyond ASCII."""
 _MOST_THREAD_ID = 2**63 - 1
+_MOST_DEPTH = 100_000
+"""A choice: the system cuts stacks after some hundred frames."""
 
 
 def _recognises(head: str) -> bool:
@@ -53,12 +61,14 @@ def _recognises(head: str) -> bool:
 def _read(file: TextFile) -> Iterator[TextRecording]:
     """Yield the reports. Raises ``InputError`` for one that has no stacks, with its type."""
     text = _text_of(file)
+    _require_memory(file, text)
     decoder = json.JSONDecoder()
     header: dict[str, Any] = {}
     position, reports = 0, 0
     while (position := _after_space(text, position)) < len(text):
         if text[position] not in "{[":
-            for recording in read_crash_text(file.name, IPS.name, text[position:].split("\n")):
+            lines = (line.removesuffix("\r") for line in text[position:].split("\n"))
+            for recording in read_crash_text(file, IPS.name, lines):
                 reports += 1
                 yield recording
             break
@@ -68,44 +78,67 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
             raise _damaged(file.name, text, error) from error
         if isinstance(document, dict) and "bug_type" in document and not _HAS_STACKS & document.keys():
             header = document
-        elif (report := _report(file.name, document, header)) is not None:
+        elif (report := _report(file, document, header)) is not None:
             reports += 1
             yield report
     if not reports:
         raise _without_stacks(file.name, header)
 
 
-def _report(name: str, document: Any, header: Mapping[str, Any]) -> TextRecording | None:
+def _report(file: TextFile, document: Any, header: Mapping[str, Any]) -> TextRecording | None:
     """Return the report in one document; None where it has no threads."""
-    pause, issues = Pause(), IssueCounter()
+    issues = IssueCounter()
     facts = {**header, **document} if isinstance(document, dict) else {}
+    images: list[Image] = []
+    threads: Iterable[PausedThread] = ()
     if isinstance(document, list):
-        pause.threads += _threads(document, [], {}, issues)
+        threads = _threads(document, [], {}, issues)
     elif isinstance(facts.get("processByPid"), dict):
-        pause.images += _images(facts.get("binaryImages"))
-        pause.threads += _all_processes(facts["processByPid"], pause.images, issues)
+        images += _images(facts.get("binaryImages"))
+        threads = _all_processes(facts["processByPid"], images, issues)
     elif isinstance(facts.get("threads"), list):
-        pause.images += _images(facts.get("usedImages"))
-        pause.threads += _threads(facts["threads"], pause.images, facts, issues)
-        pause.threads += _exception_stack(facts, pause.images, issues)
-    return _recording(name, pause, facts, issues) if pause.threads else None
+        images += _images(facts.get("usedImages"))
+        threads = chain(
+            _threads(facts["threads"], images, facts, issues), _exception_stack(facts, images, issues)
+        )
+    culprits: list[PausedThread] = []
+    counts = counts_of(file, _noting(threads, culprits), images)
+    if not len(counts):
+        return None
+    info = _info(file.name, facts)
+    return TextRecording(info, (counts,), (*culprit_issues(culprits, info.end_reason), *issues.issues()))
+
+
+def _noting(threads: Iterable[PausedThread], culprits: list[PausedThread]) -> Iterator[PausedThread]:
+    """Yield the threads, and add those to the list because of which a report is written."""
+    for thread in threads:
+        if thread.state in CULPRIT_STATES or not thread.is_sample:
+            culprits.append(thread)
+        yield thread
 
 
 def _text_of(file: TextFile) -> str:
     most = file.limits.unusual_bytes // _CHARACTERS_OF_LIMIT
-    lines, size = [], 0
-    for line in file.lines():
-        size += len(line) + 1
+    blocks, size = [], 0
+    for block in file.blocks():
+        size += len(block)
         if size > most:
             raise LimitError(file.name, f"is a report of more than {most:,} characters")
-        lines.append(line)
-    return "\n".join(lines)
+        blocks.append(block)
+    return b"".join(blocks).decode("utf-8", "replace")
+
+
+def _require_memory(file: TextFile, text: str) -> None:
+    """Refuse JSON that would take too much memory, before it is decoded: ``{}`` is 40 times its text."""
+    memory_bytes = sum(size * text.count(character) for character, size in _MEMORY_BYTES.items())
+    if memory_bytes > file.limits.json_bytes:
+        most = f"{file.limits.json_bytes >> 20} MB"
+        raise LimitError(file.name, f"has so many values in its JSON that they could take more than {most}")
 
 
 def _after_space(text: str, position: int) -> int:
-    while position < len(text) and text[position].isspace():
-        position += 1
-    return position
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
 
 
 def _damaged(name: str, text: str, error: Exception) -> InputError:
@@ -127,8 +160,8 @@ def _without_stacks(name: str, header: Mapping[str, Any]) -> InputError:
     return InputError(name, problem, "Reports of crashes, hangs and stackshots have them.")
 
 
-def _recording(name: str, pause: Pause, facts: Mapping[str, Any], issues: IssueCounter) -> TextRecording:
-    """Return the report, with the facts of both its documents."""
+def _info(name: str, facts: Mapping[str, Any]) -> TraceInfo:
+    """Return what both documents of a report state about it."""
     exception, version = facts.get("exception"), facts.get("osVersion")
     parts = (
         [json_text(exception.get(key)) for key in ("type", "signal")] if isinstance(exception, dict) else []
@@ -137,7 +170,7 @@ def _recording(name: str, pause: Pause, facts: Mapping[str, Any], issues: IssueC
     if isinstance(version, dict):
         system = f"{json_text(version.get('train'))} ({json_text(version.get('build'))})"
     pid = _number(facts.get("pid"), _MOST_THREAD_ID)
-    info = TraceInfo(
+    return TraceInfo(
         name,
         IPS.name,
         model=json_text(facts.get("modelCode")) or json_text(facts.get("product")),
@@ -147,7 +180,6 @@ def _recording(name: str, pause: Pause, facts: Mapping[str, Any], issues: IssueC
         process=_first(facts, "procName", "app_name", "name"),
         pid=None if pid < 0 else pid,
     )
-    return TextRecording(info, (pause.table(),), (*culprit_issues(pause, info.end_reason), *issues.issues()))
 
 
 def _threads(
@@ -167,7 +199,7 @@ def _threads(
             _number(thread.get("id"), _MOST_THREAD_ID),
             thread_name(number, json_text(thread.get("name")), json_text(thread.get("queue"))),
             ("Crashed" if is_crash else "Triggered") if is_culprit else "",
-            [_frame(frame, images) for frame in thread.get("frames", [])],
+            _frames(thread.get("frames", []), images, issues),
             pid=pid,
             process=process,
         )
@@ -178,7 +210,7 @@ def _exception_stack(
 ) -> Iterator[PausedThread]:
     frames = document.get("lastExceptionBacktrace")
     if isinstance(frames, list) and frames:
-        stack = [_frame(frame, images) for frame in frames]
+        stack = _frames(frames, images, issues)
         pid = _number(document.get("pid"), _MOST_THREAD_ID)
         process = json_text(document.get("procName"))
         yield PausedThread(-1, EXCEPTION_STACK, "", stack, is_sample=False, pid=pid, process=process)
@@ -186,22 +218,39 @@ def _exception_stack(
         _count_damaged(issues)
 
 
+def _frames(frames: list[Any], images: Sequence[Image], issues: IssueCounter) -> list[PausedFrame]:
+    """Return a stack, leaf first; of one that is too long, the frames at the leaf."""
+    stack = [_frame(frame, images) for frame in frames[:_MOST_DEPTH]]
+    if len(frames) > _MOST_DEPTH:
+        text = f"stacks of more than {_MOST_DEPTH:,} frames, whose callers are left out: {{n}}"
+        issues.add("warning", "callers-missing", text)
+        stack.append(PausedFrame(CALLERS_MISSING))
+    return stack
+
+
 def _frame(frame: Any, images: Sequence[Image]) -> PausedFrame:
     """Return a frame: an object, or a pair of image and offset."""
     if isinstance(frame, list):
-        frame = dict(zip(("imageIndex", "imageOffset"), frame, strict=False))
+        image, offset = frame if len(frame) == 2 else [*frame, None, None][:2]
+        return PausedFrame("", address=_address(image, offset, images), image=_number(image, MOST_ADDRESS))
     if not isinstance(frame, dict):
         return PausedFrame("")
-    number, offset = (_number(frame.get(key), MOST_ADDRESS) for key in ("imageIndex", "imageOffset"))
-    address = images[number].start + offset if 0 <= number < len(images) and offset >= 0 else 0
+    number = _number(frame.get("imageIndex"), MOST_ADDRESS)
     return PausedFrame(
         json_text(frame.get("symbol")),
-        address=address if address <= MOST_ADDRESS else 0,
+        address=_address(number, frame.get("imageOffset"), images),
         file=json_text(frame.get("sourceFile")),
         line=_number(frame.get("sourceLine"), 2**31 - 1),
         is_inlined=frame.get("inline") is True,
         image=number,
     )
+
+
+def _address(image: Any, offset: Any, images: Sequence[Image]) -> int:
+    """Return the address of an offset into an image; 0 where one of them is none."""
+    number, distance = _number(image, len(images) - 1), _number(offset, MOST_ADDRESS)
+    address = images[number].start + distance if number >= 0 <= distance else 0
+    return address if address <= MOST_ADDRESS else 0
 
 
 def _all_processes(
@@ -218,12 +267,12 @@ def _all_processes(
             if not isinstance(thread, dict):
                 _count_damaged(issues)
                 continue
-            frames = [_list(thread.get(name)) for name in ("kernelFrames", "userFrames")]
+            frames = [frame for name in ("kernelFrames", "userFrames") for frame in _list(thread.get(name))]
             yield PausedThread(
                 _number(thread.get("id"), _MOST_THREAD_ID) if "id" in thread else _tid(tid),
                 _first(thread, "name", "queue", "dispatch_queue_label"),
                 _state(_list(thread.get("state"))),
-                [_frame(frame, images) for part in frames for frame in part],
+                _frames(frames, images, issues),
                 pid=pid,
                 process=_first(process, "procname", "name"),
             )

@@ -51,4 +51,4 @@ def open_text(
     """Read a text of a recognised kind. Raises ``InputError`` where it holds nothing to read."""
     kind, encoding = recognised
     file = TextFile(place, encoding, limits, progress)
-    return source_of(place.name, kind.name, kind.read(file))
+    return source_of(place.name, kind.name, kind.read(file), limits)

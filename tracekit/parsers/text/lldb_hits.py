@@ -29,8 +29,8 @@ from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.pause import (
     MOST_ADDRESS,
     Image,
+    PauseCounts,
     PausedFrame,
-    PauseRows,
     iso_time,
     json_text,
     uuid_of,
@@ -53,17 +53,18 @@ _MOST_NUMBER = 2**62
 class _Hits:
     """One file of hits while its lines are read."""
 
-    header: dict[str, Any] = field(default_factory=dict)
+    rows: PauseCounts
+    header: dict[str, Any]
     images: dict[int, Image] = field(default_factory=dict)
     times: list[int] = field(default_factory=list)
     threads: list[int] = field(default_factory=list)
-    stacks: list[int] = field(default_factory=list)
+    stacks: list[tuple[int, int]] = field(default_factory=list)
+    """The leaf and the callers of each hit's stack."""
     rules: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     """All hits by rule: those of the last line of counts, and those after it."""
     errors: int = 0
     damaged: int = 0
-    rows: PauseRows = field(default_factory=PauseRows)
 
     def add(self, record: dict[str, Any]) -> None:
         """Read a line. Raises ``ValueError`` for one that is not of this format."""
@@ -99,7 +100,7 @@ class _Hits:
         name = json_text(record.get("name")) or json_text(record.get("queue"))
         tid = _number(record.get("tid"))
         self.threads.append(self.rows.thread(tid, name, self.pid, self.process))
-        self.stacks.append(self.rows.stack_of(frames))
+        self.stacks.append(self.rows.split(self.rows.frames_of(frames)))
         self.times.append(time_ns)
         self.rules.append(rule)
         self.counts[rule] += 1
@@ -134,10 +135,9 @@ class _Hits:
                 "thread": np.array(self.threads, np.int32),
                 "weight": pd.array([1] * len(self.times), dtype="Int64"),
                 "rule": texts_at(codes, [str(name) for name in names]),
-                "stack": np.array(self.stacks, np.int32),
             }
         )
-        return self.rows.table_of(LLDB_HITS, _COLUMNS, rows)
+        return self.rows.table_of(LLDB_HITS, _COLUMNS, rows, self.stacks)
 
     def issues(self) -> Iterator[Issue]:
         """Yield what limits the hits."""
@@ -182,7 +182,7 @@ def _recognises(head: str) -> bool:
 
 def _read(file: TextFile) -> Iterator[TextRecording]:
     """Yield the hits of each run of the script in the file."""
-    hits = _Hits()
+    hits = _hits(file)
     for line in file.lines():
         if not line.strip():
             continue
@@ -191,12 +191,16 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
             if "tracekit" in record:
                 if hits.header:
                     yield _recording(file.name, hits)
-                hits = _Hits(record)
+                hits = _hits(file, record)
                 continue
             hits.add(record)
         except (ValueError, RecursionError):
             hits.damaged += 1
     yield _recording(file.name, hits)
+
+
+def _hits(file: TextFile, header: dict[str, Any] | None = None) -> _Hits:
+    return _Hits(PauseCounts(file.name, file.limits), header or {})
 
 
 def _recording(name: str, hits: _Hits) -> TextRecording:

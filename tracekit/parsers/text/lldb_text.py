@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 from tracekit.errors import InputError
 from tracekit.model.trace import TraceInfo
+from tracekit.parsers.limits import require_at_most
 from tracekit.parsers.text.frame_text import lldb_symbol, without_lldb_place
 from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.pause import (
@@ -115,6 +116,11 @@ class _Session:
             self.process = (match[2] or self.process).rpartition("/")[2]
             self.arch = match[3] or self.arch
 
+    @property
+    def threads(self) -> int:
+        """The number of threads so far, in all pauses."""
+        return len(self.pause.threads) + len(self._paused) + len(self._printed)
+
     def _begin(self, number: str, facts: str) -> None:
         tid, name, queue, stop = (pattern.search(facts) for pattern in (_TID, _NAME, _QUEUE, _STOP))
         value = -1 if tid is None else int(tid[1], 16) if tid[1] else int(tid[2])
@@ -176,7 +182,7 @@ class _Session:
         self.pause.holes += self._thread.add(frame, missing)
         self._last = number
 
-    def recording(self, name: str) -> TextRecording | None:
+    def recording(self, file: TextFile) -> TextRecording | None:
         """Return what was read; None without a thread."""
         self._end()
         self._close()
@@ -189,13 +195,13 @@ class _Session:
                 thread.tid = named.tid
                 thread.name = thread_name(thread.name, named.name, named.queue)
         info = TraceInfo(
-            name,
+            file.name,
             LLDB_TEXT.name,
             end_reason=self.stop_reason,
             process=self.process,
             pid=None if self.pid < 0 else self.pid,
         )
-        return TextRecording(info, (self.pause.table(),), self.pause.issues())
+        return TextRecording(info, (self.pause.counts(file),), self.pause.issues())
 
 
 def _agree(thread: PausedThread, before: PausedThread) -> bool:
@@ -218,12 +224,13 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
     for line in file.lines():
         match = _PROCESS.match(line)
         if match and session.pid not in (-1, int(match[1])):
-            finished, session = session.recording(file.name), _Session()
+            finished, session = session.recording(file), _Session()
             if finished is not None:
                 recordings += 1
                 yield finished
         session.add(line)
-    finished = session.recording(file.name)
+        require_at_most(file.name, session.threads, file.limits.threads, "threads")
+    finished = session.recording(file)
     if finished is not None:
         yield finished
     elif not recordings:

@@ -21,7 +21,7 @@ from tracekit.model.columns import PROCESSES, THREADS, categorical
 from tracekit.model.schemas import ANE_POWER_STATE, OS_LOG
 from tracekit.model.tables import PICKED, Column, StackTable, Table
 from tracekit.model.trace import IssueCounter, TraceInfo
-from tracekit.model.vocabulary import SUBSYSTEMS
+from tracekit.model.vocabulary import REPORTING_SUBSYSTEMS, SUBSYSTEMS
 from tracekit.parsers.limits import LimitError, require_at_most
 from tracekit.parsers.text.lines import HEAD_BYTES, TextFile
 from tracekit.parsers.text.log_lines import LogEntry, is_json, is_log, parse_line, parse_object
@@ -32,18 +32,21 @@ _MARKERS = (
     b"E5RT",
     b"Unsupported op ",
     b"Unsupported MIL ",
+    b"createProgramInstanceForModel",
+    b"Program load ",
     *(name.removeprefix("com.").encode() for name in sorted(SUBSYSTEMS)),
 )
 _OF_ENGINE = re.compile(
     r"H11ANE|\bANE\d: |ANE_Program|ANEProgramProcessRequestDirect|ANECCompile|_ANEErrors"
     r"|com\.apple\.appleneuralengine|ANE model load|ANE compilation failed|failed to compile ANE model"
     r"|ANE (?:Evaluation|Scheduling) Error|ANE inference operation|E5RT|Unsupported op (?:\d+|<private>) \("
-    r"|Unsupported MIL operation"
+    r"|Unsupported MIL operation|ANECF|createProgramInstanceForModel|Program load (?:new instance )?failure"
 )
-"""What a line without a subsystem, or of ``_REPORTING``, must have to be kept."""
-_REPORTING = frozenset(("com.apple.coreml", "com.apple.appleneuralengine"))
+"""What a line without a subsystem, or of ``REPORTING_SUBSYSTEMS``, must have to be kept."""
 _REPORTING_SENDERS = frozenset(("CoreML", "Espresso", "AppleNeuralEngine"))
 """Frameworks that log much else and pass on errors of the engine: a choice of subsystems and libraries."""
+_MENTION = re.compile(r"(?<![A-Za-z])ANE(?![a-z])")
+"""A name of the Neural Engine: ``ANE0``, ``ANECF``, ``_ANEClient``, and no part of a word such as PLANE."""
 _POWER = re.compile(
     r"(?:\b(?P<device>ANE\d+): .{0,200})?setPowerStateGated(?:: (?P<state>[01])\b| - ANE sleep initiated)"
 )
@@ -82,14 +85,18 @@ class _Log:
     last: LogEntry | None = None
     lines: int = 0
     damaged: int = 0
+    unread: int = 0
+    """Entries that mention the Neural Engine, and are of no known subsystem and form."""
 
     def add(self, entry: LogEntry) -> None:
-        """Keep an entry if it concerns the Neural Engine."""
+        """Keep an entry if it concerns the Neural Engine, and count it if it only mentions it."""
         subsystem = entry.subsystem.lower()
         is_passed_on = subsystem.startswith("com.apple.") and entry.sender in _REPORTING_SENDERS
-        may_report = not subsystem or subsystem in _REPORTING or is_passed_on
+        may_report = not subsystem or subsystem in REPORTING_SUBSYSTEMS or is_passed_on
         if subsystem in SUBSYSTEMS or (may_report and _OF_ENGINE.search(entry.message) is not None):
             self.entries.append(entry)
+        elif _MENTION.search(entry.message) is not None:
+            self.unread += 1
 
 
 def _read(file: TextFile) -> Iterator[TextRecording]:
@@ -198,7 +205,9 @@ def _recording(file: TextFile, log: _Log) -> TextRecording:
     times = [entry.time_ns or 0 for entry in stamped if entry.is_uptime == stamped[0].is_uptime]
     origin_ns, end_ns = (min(times), max(times)) if times else (0, 0)
     text = "lines of the log that do not concern the Neural Engine, and were not read: {n}"
-    issues.add("info", "log-lines-unrelated", text, max(log.lines - len(entries), 0))
+    issues.add("info", "log-lines-unrelated", text, max(log.lines - len(entries) - log.unread, 0))
+    text = "lines of the log that mention ANE and are of no subsystem and form that are read: {n}"
+    issues.add("info", "log-lines-unread", text, log.unread)
     placed = [
         entry.time_ns - origin_ns
         if entry.time_ns is not None and origin_ns <= entry.time_ns <= end_ns

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
 
-from tracekit.model.tables import Table
 from tracekit.model.trace import Issue
 from tracekit.model.vocabulary import CALLEES_MISSING, CALLERS_MISSING
+from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.stack_counts import StackCounts
 
 MOST_ADDRESS = 2**64 - 1
@@ -89,23 +89,24 @@ class Pause:
         text = f"places in stacks where the text leaves frames out: {self.holes:,}"
         return (Issue("warning", "callers-missing", text, self.holes),) if self.holes else ()
 
-    def table(self) -> Table:
+    def counts(self, file: TextFile) -> StackCounts:
         """Return the threads as counted stacks."""
-        rows = PauseRows()
-        images = _Images(self.images)
-        for thread in self.threads:
-            row = rows.thread(thread.tid, thread.name, thread.pid, thread.process)
-            frames = [(frame, images.of(frame)) for frame in thread.frames]
-            rows.add(row, rows.frames_of(frames), int(thread.is_sample), thread.state)
-        return rows.table()
+        return counts_of(file, self.threads, self.images)
 
 
-class PauseRows(StackCounts):
+def counts_of(file: TextFile, threads: Iterable[PausedThread], images: Sequence[Image]) -> StackCounts:
+    """Return threads as counted stacks; each is let go of before the next one is taken."""
+    counts = PauseCounts(file.name, file.limits)
+    of_frames = _Images(images)
+    for thread in threads:
+        row = counts.thread(thread.tid, thread.name, thread.pid, thread.process)
+        frames = counts.frames_of([(frame, of_frames.of(frame)) for frame in thread.frames])
+        counts.add_stack(row, frames, int(thread.is_sample), thread.state)
+    return counts
+
+
+class PauseCounts(StackCounts):
     """Threads and stacks of frames with the images that they lie in."""
-
-    def stack_of(self, frames: Sequence[tuple[PausedFrame, Image | None]]) -> int:
-        """Return the row of a stack, leaf first; -1 for an empty one."""
-        return self.stack(self.frames_of(frames))
 
     def frames_of(self, frames: Sequence[tuple[PausedFrame, Image | None]]) -> list[int]:
         """Return the rows of a stack's frames, leaf first."""

@@ -39,6 +39,8 @@ _HEADING = re.compile(
     rf" \((?P<elapsed>{_NUMBER})ms elapsed\)",
     re.MULTILINE,
 )
+_LIFETIME = re.compile(r"^\*\*\* Lifetime system activity", re.MULTILINE)
+"""A first section of averages since the system's start (``--show-initial-usage``): no sample."""
 _RAIL = re.compile(
     r"^(?P<rail>CPU|GPU|ANE|Combined|Package) Power(?: \(CPU \+ GPU \+ ANE\))?:"
     rf" +(?P<value>{_NUMBER}) ?(?P<unit>mW|W)\s*$",
@@ -73,7 +75,7 @@ class _Report:
 
 
 def _recognises(head: str) -> bool:
-    return any(sign.search(head) is not None for sign in (_HEADING, _RAIL, _INTEL, _PROCESSOR))
+    return any(sign.search(head) is not None for sign in (_HEADING, _LIFETIME, _RAIL, _INTEL, _PROCESSOR))
 
 
 def _read(file: TextFile) -> Iterator[TextRecording]:
@@ -82,7 +84,7 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
     end_ns: int | None = None
     length_ns = 0
     rails: dict[str, float | None] = {}
-    is_open = False
+    is_open = is_lifetime = False
 
     def close() -> None:
         if is_open:
@@ -102,9 +104,12 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
             close()
             heading = _HEADING.match(line)
             end_ns, length_ns = _moment(heading, report) if heading else (None, 0)
-            rails, is_open = {}, True
+            rails, is_open, is_lifetime = {}, True, False
             report.headings += 1
-        elif "ower" in line and (match := _RAIL.match(line) or _INTEL.match(line)):
+        elif _LIFETIME.match(line):
+            close()
+            rails, is_open, is_lifetime = {}, False, True
+        elif not is_lifetime and "ower" in line and (match := _RAIL.match(line) or _INTEL.match(line)):
             rail = _RAIL_OF_NAME[match["rail"]] if match.re is _RAIL else PACKAGE
             if rail in rails and rail != GPU_RAIL and not report.headings:
                 # Lines picked out of a report, without its headings: a rail that returns begins a sample.

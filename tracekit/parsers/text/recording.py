@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
 from tracekit.parsers.in_memory import InMemorySource, TableKey
+from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
 from tracekit.parsers.text.lines import TextFile
+from tracekit.parsers.text.stack_counts import StackCounts
 
 
 @dataclass(frozen=True)
 class TextRecording:
-    """The facts, tables and issues of one report; several reports in one file are several runs."""
+    """The facts, tables and issues of one report; several reports in one file are several runs.
+
+    Counts become a table when it is read: of a thousand reports, one is analyzed.
+    """
 
     info: TraceInfo
-    tables: tuple[Table, ...]
+    tables: tuple[Table | StackCounts, ...]
     issues: tuple[Issue, ...] = ()
 
 
@@ -38,22 +43,57 @@ Recognised: TypeAlias = tuple[TextKind, str]
 """A kind and the file's encoding."""
 
 
-def source_of(name: str, kind: str, recordings: Iterable[TextRecording]) -> InMemorySource:
-    """Return reports as a source whose runs are numbered from 1."""
+class _Contents(Mapping[TableKey, tuple[Table, ...]]):
+    """The tables of the reports, each made of its counts when it is first read."""
+
+    def __init__(self) -> None:
+        self._contents: dict[TableKey, tuple[Table | StackCounts, ...]] = {}
+
+    def add(self, run: int, table: Table | StackCounts) -> None:
+        """Add a table to those of its schema."""
+        key = (run, table.schema)
+        self._contents[key] = (*self._contents.get(key, ()), table)
+
+    def __getitem__(self, key: TableKey) -> tuple[Table, ...]:
+        run, _ = key
+        tables = tuple(
+            table.table(run) if isinstance(table, StackCounts) else table for table in self._contents[key]
+        )
+        self._contents[key] = tables
+        return tables
+
+    def __iter__(self) -> Iterator[TableKey]:
+        return iter(self._contents)
+
+    def __len__(self) -> int:
+        return len(self._contents)
+
+
+def source_of(
+    name: str, kind: str, recordings: Iterable[TextRecording], limits: Limits = DEFAULT_LIMITS
+) -> InMemorySource:
+    """Return reports as a source whose runs are numbered from 1. Raises ``LimitError`` for too many."""
     runs: list[RunInfo] = []
-    contents: dict[TableKey, tuple[Table, ...]] = {}
+    contents = _Contents()
     issues: dict[int, tuple[Issue, ...]] = {}
     for number, recording in enumerate(recordings, start=1):
-        tables = [replace(table, run=number) for table in recording.tables]
+        require_at_most(name, number, limits.documents, "reports")
         infos = tuple(
             TableInfo(table.schema, number, index, table.attributes, len(table))
-            for index, table in enumerate(tables, start=1)
+            for index, table in enumerate(recording.tables, start=1)
         )
-        pids = frozenset(int(pid) for table in tables for pid in table.processes["pid"] if pid >= 0)
-        names = frozenset(str(process) for table in tables for process in table.processes["name"])
+        processes = [process for table in recording.tables for process in _processes(table)]
+        pids = frozenset(pid for pid, _ in processes if pid >= 0)
+        names = frozenset(name for _, name in processes)
         runs.append(RunInfo(replace(recording.info, run=number), infos, pids, names))
-        for table in tables:
-            key = (number, table.schema)
-            contents[key] = (*contents.get(key, ()), table)
+        for table in recording.tables:
+            contents.add(number, table if isinstance(table, StackCounts) else replace(table, run=number))
         issues[number] = recording.issues
     return InMemorySource(name, kind, True, tuple(runs), contents, {}, issues)
+
+
+def _processes(table: Table | StackCounts) -> Iterable[tuple[int, str]]:
+    """Return number and name of a table's processes; a number of -1 is unknown."""
+    if isinstance(table, StackCounts):
+        return table.processes
+    return zip(table.processes["pid"].tolist(), table.processes["name"].tolist(), strict=True)

@@ -38,11 +38,11 @@ _ENDS = ("Total number in stack", "Sort by top of stack", "Binary Images:")
 class _Report:
     """One report while it is read."""
 
-    def __init__(self, process: str = "", pid: int = -1) -> None:
+    def __init__(self, file: TextFile, process: str = "", pid: int = -1) -> None:
         self.issues = IssueCounter()
         self.threads = 0
         self._process, self._pid = process, pid
-        self._counts = StackCounts()
+        self._counts = StackCounts(file.name, file.limits)
         self._tree = CallTree(self._counts, self.issues)
         self._images = BinaryImages()
         self._headings: dict[str, str] = {}
@@ -89,7 +89,7 @@ class _Report:
             process=self._process,
             pid=self._pid if self._pid >= 0 else None,
         )
-        return TextRecording(info, (self._counts.table(),), self.issues.issues())
+        return TextRecording(info, (self._counts,), self.issues.issues())
 
     def _graph_line(self, indent: int, count: int, text: str) -> bool:
         """Read a line of the graph; False for one that only looks like it."""
@@ -152,16 +152,16 @@ def _is_graph(text: str) -> bool:
 
 def _read(file: TextFile) -> Iterator[TextRecording]:
     """Yield the reports. Raises ``InputError`` where none has a call graph."""
-    report, reports = _Report(), 0
+    report, reports = _Report(file), 0
     for line in file.lines():
         if report.ends_before(line):
             if recording := report.finish(file.name):
                 reports += 1
                 yield recording
-            report = _Report()
+            report = _Report(file)
         title = _TITLE.match(line)
         if title and not report.threads:
-            report = _Report(title["process"], int(title["pid"]))
+            report = _Report(file, title["process"], int(title["pid"]))
         else:
             report.line(line)
     if recording := report.finish(file.name):

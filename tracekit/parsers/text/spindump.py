@@ -35,13 +35,13 @@ from tracekit.parsers.text.stack_counts import StackCounts
 
 _MARKS = re.compile(
     r"^(?:Data Source: +(?:Microstackshots|Stackshots|KPerf)|Powerstats for: |Heaviest stack for )"
-    r"|^ *Thread 0x[0-9a-f]+ .{0,2000}\d samples?\b"
+    r"|^ *Thread (?:0x[0-9a-f]+|<multiple>) .{0,2000}\d samples?\b"
     r"|^ *\*?\d{1,12} +\S.{0,2000}? \([^()\n]{1,300} \+ \d+\) \[0x[0-9a-f]",
     re.MULTILINE,
 )
 _FRAME = re.compile(r"( *\*?)(\d{1,12}) +(\S.*)")
 _THREAD = re.compile(
-    r" *Thread (?P<tids>0x[0-9a-f]{1,16}(?:,0x[0-9a-f]{1,16})*)(?=\s|$)"
+    r" *Thread (?P<tids>0x[0-9a-f]{1,16}(?:,0x[0-9a-f]{1,16})*|<multiple>)(?=\s|$)"
     r"(?: +DispatchQueue (?:\"(?P<queue>.*?)\"\(\d+\)|(?P<number>\d+)))?"
     r"(?: +Thread name \"(?P<name>.*?)\"(?= {2}|$))?"
 )
@@ -49,6 +49,7 @@ _SAMPLES = re.compile(r" (?P<count>\d{1,12}) samples?\b")
 _COUNT = re.compile(r"(\d{1,12})\b")
 _STATE = re.compile(r"\((?:suspended, )?(running|runnable|blocked|suspended)\b")
 _STATES = {"running": "Running", "runnable": "Runnable", "blocked": "Blocked", "suspended": "Blocked"}
+_MULTIPLE = "<multiple>"
 _CUT = re.compile(r"\W*(?:\[?(?:…|\.\.\.).*)$")
 _PROCESSES = ("Process:", "Powerstats for:")
 
@@ -56,11 +57,11 @@ _PROCESSES = ("Process:", "Powerstats for:")
 class _Report:
     """One report while it is read."""
 
-    def __init__(self, first: dict[str, str]) -> None:
+    def __init__(self, file: TextFile, first: dict[str, str]) -> None:
         self.issues = IssueCounter()
         self.threads = 0
         self.headings = first
-        self._counts = StackCounts()
+        self._counts = StackCounts(file.name, file.limits)
         self._tree = CallTree(self._counts, self.issues)
         self._images = BinaryImages()
         self._parsed: dict[str, FrameText] = {}
@@ -137,7 +138,7 @@ class _Report:
             process=process,
             pid=int(pid) if re.fullmatch(r"\d{1,9}", pid) else None,
         )
-        return TextRecording(info, (self._counts.table(),), self.issues.issues())
+        return TextRecording(info, (self._counts,), self.issues.issues())
 
     def _begin_process(self, text: str, *, is_shared: bool) -> None:
         self._end_process()
@@ -162,9 +163,12 @@ class _Report:
         samples = _SAMPLES.search(line, match.end())
         number = match["number"]
         shown = match["name"] or match["queue"] or (f"DispatchQueue {number}" if number else "")
-        # Threads that shared one queue have one tree. Two such trees of one name differ by their threads.
+        # Threads that shared one queue have one tree. Two such trees of one name differ by their threads,
+        # which macOS 10.10 to 10.14 did not list.
         tids = match["tids"].split(",")
-        tid = int(tids[0], 16) if len(tids) == 1 else -1
+        is_several = len(tids) > 1 or tids == [_MULTIPLE]
+        tid = -1 if is_several else int(tids[0], 16)
+        shown = shown or ("several threads" if tids == [_MULTIPLE] else "")
         tid = tid if tid < 1 << 63 else -1
         if tid < 0 and self._shared.setdefault((self._process, self._pid, shown), tids) != tids:
             shown = f"{shown} ({', '.join(tids)})"
@@ -201,7 +205,7 @@ def _recognises(head: str) -> bool:
 
 def _read(file: TextFile) -> Iterator[TextRecording]:
     """Yield the reports. Raises ``InputError`` where none has a stack."""
-    report, reports = _Report({}), 0
+    report, reports = _Report(file, {}), 0
     # The head of a further report is known as such when its first process follows: other tools' output at the
     # end of a report (heap, kextstat) has dates and processes, too.
     later: dict[str, str] | None = None
@@ -220,7 +224,7 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
                     if recording := report.finish(file.name):
                         reports += 1
                         yield recording
-                    report, later = _Report(later), None
+                    report, later = _Report(file, later), None
                 else:
                     later.setdefault(*pair)
         report.other(line)

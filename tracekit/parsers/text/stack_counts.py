@@ -6,16 +6,28 @@ the count of the thread.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
-from tracekit.model.columns import BINARIES, FRAMES, PROCESSES, THREADS, Columns, categorical
+from tracekit.model.columns import (
+    BINARIES,
+    FRAMES,
+    PROCESSES,
+    THREADS,
+    BoolArray,
+    Columns,
+    IntArray,
+    categorical,
+)
 from tracekit.model.schemas import STACK_COUNTS
 from tracekit.model.tables import Column, StackTable, Table
+from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
+from tracekit.parsers.text.call_paths import CallPaths, Rows
 
 _COLUMNS = (
     Column("thread", "Thread", "thread", "thread"),
@@ -27,17 +39,37 @@ MOST_COUNT = 10**12
 """A choice: more samples of one stack than a year of sampling takes; sums stay in 64 bits."""
 
 
-@dataclass
 class StackCounts:
-    """Collects threads, frames and counted stacks; equal ones get one row."""
+    """Collects threads, frames and counted stacks as columns; equal ones get one row of the table.
 
-    _binaries: dict[tuple[Any, ...], int] = field(default_factory=dict)
-    _frames: dict[tuple[Any, ...], int] = field(default_factory=dict)
-    _threads: dict[tuple[Any, ...], int] = field(default_factory=dict)
-    _processes: dict[tuple[int, str], int] = field(default_factory=dict)
-    _stacks: dict[tuple[int, ...], int] = field(default_factory=dict)
-    _rows: dict[tuple[int, str, int], int] = field(default_factory=dict)
-    """(thread, state, stack) → samples."""
+    A stack is a leaf's frame and the path of its callers: call trees share the paths. Raises ``LimitError``
+    for more than ``limits`` allow.
+    """
+
+    def __init__(self, name: str = "the text", limits: Limits = DEFAULT_LIMITS) -> None:
+        self._name, self._limits = name, limits
+        self._binaries: dict[tuple[Any, ...], int] = {}
+        self._frames: dict[tuple[Any, ...], int] = {}
+        self._threads: dict[tuple[Any, ...], int] = {}
+        self._processes: dict[tuple[int, str], int] = {}
+        self._states: dict[str, int] = {"": -1}
+        self._paths = CallPaths(name, limits)
+        # One entry for each counted stack; a leaf of -1 is no stack, and a caller of -1 the root of a thread.
+        self._row_threads, self._row_states = array("i"), array("i")
+        self._leaves, self._callers = array("i"), array("i")
+        self._samples = array("q")
+
+    schema = STACK_COUNTS
+    attributes: ClassVar[Mapping[str, str]] = {}
+
+    @property
+    def processes(self) -> Iterable[tuple[int, str]]:
+        """Number (-1 for an unknown one) and name of each process."""
+        return self._processes
+
+    def __len__(self) -> int:
+        """Return the rows of the table; nothing can be added afterwards."""
+        return len(self._merged[0])
 
     def binary(self, name: str, path: str = "", uuid: str = "", arch: str = "", load_address: int = 0) -> int:
         """Return the row of a binary; -1 for one without a name."""
@@ -58,53 +90,137 @@ class StackCounts:
     ) -> int:
         """Return the row of a frame; ``symbol`` is "0x…" where the text has an address only."""
         key = (symbol, binary, address, source_file, source_line, is_inlined)
-        return self._frames.setdefault(key, len(self._frames))
+        row = self._frames.get(key)
+        if row is None:
+            row = self._frames[key] = len(self._frames)
+            self.require_few_frames(row + 1)
+        return row
+
+    def require_few_frames(self, count: int) -> None:
+        """Raise ``LimitError`` for more different frames than the limit, also if they have no row yet."""
+        require_at_most(self._name, count, self._limits.frames, "different frames")
 
     def thread(self, tid: int, name: str = "", pid: int = -1, process: str = "") -> int:
         """Return the row of a thread; -1 for an unknown number. Threads without a number differ by name."""
-        self._processes.setdefault((pid, process), len(self._processes))
-        return self._threads.setdefault((tid, name, pid, process), len(self._threads))
+        key = (tid, name, pid, process)
+        row = self._threads.get(key)
+        if row is None:
+            row = self._threads[key] = len(self._threads)
+            require_at_most(self._name, row + 1, self._limits.threads, "threads")
+            self._processes.setdefault((pid, process), len(self._processes))
+        return row
 
-    def stack(self, frames: Sequence[int]) -> int:
-        """Return the row of a stack, leaf first; -1 for an empty one."""
-        key = tuple(frames)
-        return self._stacks.setdefault(key, len(self._stacks)) if key else -1
+    def caller(self, frame: int, caller: int = -1) -> int:
+        """Return a new path: that of a caller, and one more frame that it called."""
+        return self._paths.add(frame, caller)
 
-    def add(self, thread: int, stack: Sequence[int], count: int = 1, state: str = "") -> None:
-        """Count samples of a thread in a stack of frames, leaf first; an empty stack is none.
+    def add(self, thread: int, leaf: int = -1, caller: int = -1, count: int = 1, state: str = "") -> None:
+        """Count samples of a thread in a frame below a path of callers; a leaf of -1 is no stack.
 
         Raises ``ValueError`` for a count below 0 or above ``MOST_COUNT``.
         """
         if not 0 <= count <= MOST_COUNT:
             raise ValueError(f"a count of {count}")
-        row = (thread, state, self.stack(stack))
-        self._rows[row] = self._rows.get(row, 0) + count
+        code = self._states.setdefault(state, len(self._states) - 1)
+        self._samples.append(count)
+        require_at_most(self._name, len(self._samples), self._limits.call_paths, "counted stacks")
+        self._row_threads.append(thread)
+        self._row_states.append(code)
+        self._leaves.append(leaf)
+        self._callers.append(caller)
+
+    def add_stack(self, thread: int, stack: Sequence[int], count: int = 1, state: str = "") -> None:
+        """Count samples of a thread in a stack of frames, leaf first; an empty stack is none."""
+        self.add(thread, *self.split(stack), count, state)
+
+    def weigh(self, samples: IntArray) -> None:
+        """Give each counted stack, in the order of counting, another number of samples."""
+        self._samples = array("q", samples.tobytes())
+
+    def split(self, stack: Sequence[int]) -> tuple[int, int]:
+        """Return the leaf of a stack of frames, leaf first, and the path of its callers."""
+        return (stack[0] if stack else -1), self._paths.add_stack(stack[:0:-1])
+
+    @property
+    def end(self) -> tuple[int, int]:
+        """The number of counted stacks and of paths so far."""
+        return len(self._samples), len(self._paths)
+
+    def replace_frames(self, since: tuple[int, int], frame_of: Callable[[int, bool], int]) -> None:
+        """Replace the frames of what was added since an earlier ``end``.
+
+        ``frame_of`` gets each number once as a leaf's (True) and once as a caller's, where it is that.
+        """
+        rows, paths = since
+        leaves = np.frombuffer(self._leaves, np.intc)[rows:].copy()
+        callers = np.frombuffer(self._callers, np.intc)[rows:].copy()
+        _replace(leaves, leaves >= 0, lambda number: frame_of(number, True))
+        self._leaves[rows:] = array("i", leaves.tobytes())
+        frames, are_used = self._paths.used_since(paths, callers)
+        _replace(frames, are_used, lambda number: frame_of(number, False))
+        self._paths.replace_since(paths, frames)
 
     def table(self, run: int = 1) -> Table:
         """Return everything that was counted."""
-        threads, states, stacks = zip(*self._rows, strict=True) if self._rows else ((), (), ())
-        names = list(dict.fromkeys(state for state in states if state))
-        codes = {"": -1} | {name: code for code, name in enumerate(names)}
+        counted, offsets, frame_ids = self._merged
+        names = list(self._states)[1:]
+        rows = counted.assign(**{"thread-state": categorical(counted["thread-state"].to_numpy(), names)})
+        return self._table_of(STACK_COUNTS, _COLUMNS, rows, self._stack_table(offsets, frame_ids), run)
+
+    @cached_property
+    def _merged(self) -> tuple[pd.DataFrame, IntArray, Rows]:
+        """The rows of the table, equal ones as one, and its stacks as offsets and frames.
+
+        It is cheap where the table is not: of many reports in one file, one is analyzed.
+        """
+        columns = (self._row_threads, self._row_states, self._leaves, self._callers)
+        thread, state, leaf, caller = (np.frombuffer(column, np.intc) for column in columns)
+        offsets, frame_ids, stack = self._paths.stacks(leaf, caller)
+        # Each factor is at most the number of rows or of frames, so no product exceeds 64 bits.
+        _, of_thread = np.unique(thread * np.int64(len(self._states)) + state + 1, return_inverse=True)
+        keys = of_thread * np.int64(len(offsets)) + stack + 1
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        samples = np.zeros(len(first), np.int64)
+        np.add.at(samples, inverse, np.frombuffer(self._samples, np.int64))
+        order = np.argsort(first)
+        firsts = first[order]
         rows = pd.DataFrame(
             {
-                "thread": np.array(threads, np.int32),
-                "thread-state": categorical(np.array([codes[state] for state in states], np.int32), names),
-                "weight": pd.array(list(self._rows.values()), dtype="Int64"),
-                "stack": np.array(stacks, np.int32),
+                "thread": thread[firsts],
+                "thread-state": state[firsts],
+                "weight": pd.array(samples[order], dtype="Int64"),
+                "stack": stack[firsts],
             }
         )
-        return self.table_of(STACK_COUNTS, _COLUMNS, rows, run)
+        return rows, offsets, frame_ids
 
-    def table_of(self, schema: str, columns: Sequence[Column], rows: pd.DataFrame, run: int = 1) -> Table:
-        """Return rows of another table with these threads, processes and stacks."""
+    def table_of(
+        self,
+        schema: str,
+        columns: Sequence[Column],
+        rows: pd.DataFrame,
+        stacks: Sequence[tuple[int, int]],
+    ) -> Table:
+        """Return rows of another table with these threads and processes, and a column of their stacks.
+
+        ``stacks`` are those of the rows, as ``split`` returned them.
+        """
+        parts = np.array(stacks, np.int32).reshape(-1, 2)
+        offsets, frame_ids, stack = self._paths.stacks(parts[:, 0], parts[:, 1])
+        rows = rows.assign(stack=stack)
+        return self._table_of(schema, columns, rows, self._stack_table(offsets, frame_ids), 1)
+
+    def _table_of(
+        self, schema: str, columns: Sequence[Column], rows: pd.DataFrame, stacks: StackTable, run: int
+    ) -> Table:
         threads = _frame_of(list(self._threads), THREADS)
         processes = _frame_of(list(self._processes), PROCESSES)
-        return Table(schema, tuple(columns), rows, threads, processes, self._stack_table(), run)
+        return Table(schema, tuple(columns), rows, threads, processes, stacks, run)
 
-    def _stack_table(self) -> StackTable:
+    def _stack_table(self, offsets: IntArray, frame_ids: Rows) -> StackTable:
         frames = list(zip(*self._frames, strict=True)) if self._frames else [()] * 6
         symbols, binaries, addresses, files, lines, inlined = frames
-        rows = pd.DataFrame(
+        columns = pd.DataFrame(
             {
                 "symbol": pd.Series(list(symbols), dtype="str").astype("category"),
                 "binary_id": np.array(binaries, np.int32),
@@ -114,12 +230,14 @@ class StackCounts:
                 "inlined": np.array(inlined, bool),
             }
         )
-        lengths = [0, *map(len, self._stacks)]
-        frame_ids = np.array([frame for stack in self._stacks for frame in stack], np.int32)
-        binaries_frame = _frame_of(list(self._binaries), BINARIES)
-        return StackTable(
-            np.cumsum(lengths, dtype=np.int64), frame_ids, FRAMES.check(rows, "frames"), binaries_frame
-        )
+        binary_rows = _frame_of(list(self._binaries), BINARIES)
+        return StackTable(offsets, frame_ids, FRAMES.check(columns, "frames"), binary_rows)
+
+
+def _replace(numbers: Rows, are_replaced: BoolArray, row_of: Callable[[int], int]) -> None:
+    """Replace the marked numbers in place by their rows."""
+    different, inverse = np.unique(numbers[are_replaced], return_inverse=True)
+    numbers[are_replaced] = np.array([row_of(int(number)) for number in different], np.intc)[inverse]
 
 
 def _frame_of(records: Sequence[tuple[Any, ...]], columns: Columns) -> pd.DataFrame:

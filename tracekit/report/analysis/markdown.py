@@ -51,6 +51,7 @@ def to_markdown(analysis: Analysis, extras: Extras | None = None) -> str:
         _stacks(analysis),
         _issues(notes.remaining()),
         _recording(analysis, extras),
+        _redaction(analysis),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -219,6 +220,12 @@ def _recording(analysis: Analysis, extras: Extras) -> str:
     facts = "; ".join(f"{name}: {_said(text)}" for name, text in recording_facts(analysis))
     commands = "".join(f"\n    {clip(printable(command), _LONGEST_NOTE)}" for command in extras.commands)
     return f"{facts}\n{commands}".rstrip()
+
+
+def _redaction(analysis: Analysis) -> str:
+    """Return what was removed from a redacted recording, and what was not."""
+    messages = dict.fromkeys(issue.message for issue in analysis.trace.issues if issue.code == "redacted")
+    return "\n\n".join(plain(message) for message in messages)
 
 
 def _said(text: object, longest: int = _LONGEST) -> str:

@@ -45,6 +45,12 @@ def log_sentence(log: LogAnswer) -> str:
     if log.lines:
         lines = f"{plural(log.lines, 'line')} about the Neural Engine"
         return f"The log has {lines}, none of which shows a request, a load, a failure or its power."
+    if log.unread:
+        mention = "1 line that mentions" if log.unread == 1 else f"{log.unread:,} lines that mention"
+        return (
+            f"The log has {mention} ANE, of no subsystem and form that are read: nothing is known from them."
+            " Read them yourself."
+        )
     names = ", ".join(sorted(SUBSYSTEMS))
     return (
         f"Nothing in the log is about the Neural Engine: looked for were lines of {names}, of the kernel's"

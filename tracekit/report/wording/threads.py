@@ -183,10 +183,10 @@ def _others(works: Sequence[Work], noun: str) -> list[str]:
 
 
 def _idle(work: ThreadWork) -> str:
-    idle = [entry for entry in work.processes if entry.idle_threads]
+    idle = [entry for entry in work.processes if entry.service_threads]
     if not idle:
         return ""
-    count = sum(entry.idle_threads for entry in idle)
+    count = sum(entry.service_threads for entry in idle)
     several = len(work.processes) > 1
     name = (
         process_name(idle[0].process, idle[0].pid, several) if len(idle) == 1 else f"{len(idle):,} processes"
@@ -204,8 +204,12 @@ def _idle(work: ThreadWork) -> str:
 
 
 def _is_driver(work: ThreadWork) -> bool:
-    """Return whether the idle threads are those of the engine's driver in the kernel."""
-    entries = [entry for entry in work.works(ml_only=False) if entry.phase is Phase.IDLE]
+    """Return whether the engine's idle threads are those of its driver in the kernel."""
+    entries = [
+        entry
+        for entry in work.works(ml_only=False)
+        if entry.phase is Phase.IDLE and entry.engine is Engine.ANE
+    ]
     return all(entry.frame is not None and entry.frame.rule.startswith(_DRIVER) for entry in entries)
 
 
@@ -365,7 +369,7 @@ def threads_limits(work: ThreadWork) -> list[str]:
     counted = COUNTED if work.counts_waiting else COUNTED_RUNNING
     counted = HITS if work.noun == "hit" else PAUSES if work.is_of_pauses else counted
     limits = [SINGLE_PAUSE if work.is_single_pause else counted]
-    return [*limits, IDLE] if work.idle_samples.any() and not _is_driver(work) else limits
+    return [*limits, IDLE] if work.service_samples.any() and not _is_driver(work) else limits
 
 
 def recording_step(work: ThreadWork, info: TraceInfo) -> NextStep | None:

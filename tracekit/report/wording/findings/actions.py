@@ -16,6 +16,7 @@ from tracekit.text import shell_command
 _UNNAMED = "RECORDING"
 _LONGEST_NAME = 900
 """A requirement has at most 1,000 characters."""
+_KERNEL = "kernel_task"
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -94,7 +95,7 @@ def _record_again(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
 def _record_process(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     return NextStep(
         "Record the process that runs the model:",
-        _record(info, "--preset", "coreml", target=["--app", arguments["process"]]),
+        _record(info, "--preset", "coreml", target=_target(arguments["process"])),
     )
 
 
@@ -217,8 +218,13 @@ def _run(info: TraceInfo) -> list[str]:
 
 def _record(info: TraceInfo, *options: str, target: Sequence[str] | None = None) -> str:
     device = ["--device", info.device] if info.device and info.platform not in ("", "macOS") else []
-    chosen = target or ["--app", info.process or "APP"]
+    chosen = target or _target(info.process or "APP")
     return shell_command(["tracekit", "record", *chosen, *device, *options])
+
+
+def _target(process: str) -> list[str]:
+    """Return the options that record a process: the kernel is no target, and is recorded with all others."""
+    return ["--all-processes"] if process == _KERNEL else ["--app", process]
 
 
 def _scope(model: str) -> str:

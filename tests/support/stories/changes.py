@@ -1,0 +1,251 @@
+"""Changes of a story that must not change what is stated of its models, or must only weaken it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from dice import Dice
+
+from stories.claims import Claim
+from stories.model import (
+    CORE_ML_TABLE,
+    MS,
+    SAMPLE_TABLE,
+    SIGNPOST_TABLE,
+    TABLES,
+    Call,
+    Engine,
+    Process,
+    Row,
+    Story,
+)
+from stories.play import Copy, Habits, Played, Rhythm, play
+from stories.properties import Case, Violation
+
+Stated = dict[tuple[str, int, int, int], tuple[object, ...]]
+_STRANGER = Process(555, "Stranger")
+_DAYS_NS = 2 * 24 * 3600 * 10**9
+_TIMES = 10
+_LONG_CALLS = Rhythm((25, 29), (3, 8))
+"""Longer than any call of the grammar's, so that no two calls have the same edges."""
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of a story; ``kind`` is that of a violation, ``scale`` and ``shift_ns`` what times become."""
+
+    kind: str
+    apply: Callable[[Story], Story]
+    scale: int = 1
+    shift_ns: int = 0
+
+
+def changes_of(story: Story) -> list[Change]:
+    """Return the changes that a story allows."""
+    is_exact = not any("skew" in word or "inside the next" in word for word in story.words)
+    return [
+        Change("changed-by-process", _with_process),
+        Change("changed-by-model", _with_model),
+        Change("changed-by-threads", _with_other_threads),
+        Change("changed-by-order", _shuffled),
+        Change("changed-by-clock", lambda changed: _moved(changed, 1, _DAYS_NS), shift_ns=_DAYS_NS),
+        *(
+            [Change("changed-by-scale", lambda changed: _moved(changed, _TIMES, 0), _TIMES)]
+            if is_exact
+            else []
+        ),
+    ]
+
+
+def stories_without_table(story: Story) -> list[Story]:
+    """Return the story without each of its tables that shows calls or engines."""
+    shown = [table for table in TABLES if story.has(table) and table != SIGNPOST_TABLE]
+    left = [story.tables - {table} for table in shown]
+    return [replace(story, tables=tables) for tables in left if tables & {CORE_ML_TABLE, SAMPLE_TABLE}]
+
+
+def differences(base: Case, changed: Case, change: Change) -> Iterator[Violation]:
+    """Yield what is stated otherwise of the base's models after a change."""
+    before = _stated(base, base.story)
+    after = _stated(changed, base.story, change.scale, change.shift_ns)
+    for key in sorted(before.keys() | after.keys()):
+        if before.get(key) != after.get(key):
+            text = f"{key}: {before.get(key)} became {after.get(key)}"
+            yield Violation(change.kind, text)
+            return
+
+
+def changed_engines(base: Case, without: Case) -> Iterator[Violation]:
+    """Yield calls that are on an engine, without a table, on which they were not with it."""
+    missing = "".join(base.story.tables - without.story.tables)
+    before, after = _engines_by_call(base), _engines_by_call(without)
+    for number, engines in after.items():
+        engines_before = before.get(number, frozenset())
+        if engines_before and (added := engines - engines_before):
+            text = f"call {number}: {'+'.join(sorted(engines_before))}, without {missing} {'+'.join(sorted(added))}"
+            yield Violation("engine-changed-without-table", text)
+
+
+def _engines_by_call(case: Case) -> dict[int, frozenset[Engine]]:
+    """Return the engines that are stated of each call that some claim is about alone."""
+    engines: dict[int, frozenset[Engine]] = {}
+    numbers = {id(call): number for number, call in enumerate(case.story.calls)}
+    for claim, calls in zip(case.claims, case.meant, strict=True):
+        if len(calls) == 1:
+            number = numbers[id(calls[0])]
+            engines[number] = engines.get(number, frozenset()) | claim.engines
+    return engines
+
+
+def _stated(case: Case, base: Story, scale: int = 1, shift_ns: int = 0) -> Stated:
+    """Return what is stated of calls of the base's target, or of its models, with the times of the base."""
+    models = {call.model for call in base.calls}
+    return {
+        (claim.model, (claim.start_ns - shift_ns) // scale, (claim.end_ns - shift_ns) // scale, number): (
+            sorted(claim.engines),
+            sorted(claim.contested),
+            tuple(busy // scale for busy in claim.busy_ns),
+            claim.samples,
+            claim.all_samples,
+        )
+        for number, claim in _numbered(case.claims)
+        if _is_about(claim, case, base, models)
+    }
+
+
+def _numbered(claims: Sequence[Claim]) -> Iterator[tuple[int, Claim]]:
+    """Yield claims, with the number of each among those of the same model and edges."""
+    seen: dict[tuple[str, int, int], int] = {}
+    order = sorted(claims, key=lambda claim: (claim.start_ns, claim.end_ns, claim.busy_ns, claim.samples))
+    for claim in order:
+        key = claim.model, claim.start_ns, claim.end_ns
+        seen[key] = seen.get(key, -1) + 1
+        yield seen[key], claim
+
+
+def _is_about(claim: Claim, case: Case, base: Story, models: set[str]) -> bool:
+    if claim.model:
+        return claim.model in models and claim.pid in (-1, base.target.pid)
+    tids = {call.tid for call in base.calls if call.process == base.target}
+    added = {call.tid for call in case.story.calls[len(base.calls) :]}
+    return claim.pid == base.target.pid and claim.tid not in added and (claim.tid in tids or claim.tid >= 0)
+
+
+# The changes ----------------------------------------------------------------------------------------------
+
+
+def _added(story: Story, played: Played) -> Story:
+    """Return the story with the calls of more threads."""
+    first = len(story.calls)
+    samples = [
+        replace(sample, call=sample.call + first if sample.call >= 0 else -1) for sample in played.samples
+    ]
+    return replace(
+        story,
+        calls=(*story.calls, *played.calls),
+        rows=tuple(
+            sorted(
+                (*story.rows, *(replace(row, call=row.call + first) for row in played.rows)),
+                key=lambda row: row.start_ns,
+            )
+        ),
+        runtime_rows=tuple(sorted((*story.runtime_rows, *played.runtime_rows), key=lambda row: row.start_ns)),
+        samples=tuple(sorted((*story.samples, *samples), key=lambda sample: (sample.time_ns, sample.tid))),
+        posts=tuple(sorted((*story.posts, *played.posts), key=lambda post: post.time_ns)),
+        duration_ns=max(story.duration_ns, played.end_ns + MS),
+    )
+
+
+def _is_named(story: Story) -> bool:
+    """Return whether labels and Core ML's rows name models, which separates them from another one."""
+    return story.has(CORE_ML_TABLE) and not {"no labels", "rows of Core ML without names", "twins"} & {
+        *story.words
+    }
+
+
+def _with_process(story: Story) -> Story:
+    engine: Engine = "ANE" if _is_named(story) else "GPU"
+    copy = Copy(_STRANGER, "Zebra", 1, lambda number: (engine,), is_reported=False)
+    played = play(Dice(f"stranger {story.seed}"), 0xF00, [copy], 4, first_tick=6)
+    is_everybody_sampled = len(story.sampled) > 1
+    sampled = story.sampled | {_STRANGER.pid} if is_everybody_sampled else story.sampled
+    return replace(_added(story, played), sampled=sampled)
+
+
+def _with_model(story: Story) -> Story:
+    """Return the story with a further model of the app's, beside the others where no doubt comes of that."""
+    # Only stacks separate work on the GPU of two models of one process, and only on the callers' own threads.
+    is_gpu_clear = story.is_sampled(story.target) or not story.rows_of("GPU")
+    is_clear = _is_named(story) and is_gpu_clear and "workers" not in story.words
+    engine: Engine = "ANE" if is_clear else "CPU"
+    first_tick = 6 if is_clear else story.duration_ns // MS + 2
+    copy = Copy(story.target, "Zebra", 1, lambda number: (engine,))
+    habits = Habits(has_runtime_names="rows of Core ML without names" not in story.words)
+    return _added(
+        story,
+        play(
+            Dice(f"model {story.seed}"),
+            0xF00,
+            [copy],
+            3,
+            habits=habits,
+            rhythm=_LONG_CALLS,
+            first_tick=first_tick,
+        ),
+    )
+
+
+def _with_other_threads(story: Story) -> Story:
+    def renamed(tid: int) -> int:
+        return 0x9000 - 3 * tid
+
+    return replace(
+        story,
+        calls=tuple(replace(call, tid=renamed(call.tid)) for call in story.calls),
+        samples=tuple(replace(sample, tid=renamed(sample.tid)) for sample in story.samples),
+        posts=tuple(replace(post, tid=renamed(post.tid)) for post in story.posts),
+    )
+
+
+def _shuffled(story: Story) -> Story:
+    dice = Dice(f"order {story.seed}")
+
+    def mixed(rows: Sequence[_T]) -> tuple[_T, ...]:
+        return tuple(dice.shuffled(rows))
+
+    return replace(
+        story,
+        rows=mixed(story.rows),
+        runtime_rows=mixed(story.runtime_rows),
+        samples=mixed(story.samples),
+        posts=mixed(story.posts),
+    )
+
+
+def _moved(story: Story, scale: int, shift_ns: int) -> Story:
+    """Return the story with every time multiplied and then moved."""
+
+    def moved(time_ns: int) -> int:
+        return time_ns * scale + shift_ns
+
+    def spans(rows: Sequence[_T]) -> tuple[_T, ...]:
+        return tuple(replace(row, start_ns=moved(row.start_ns), end_ns=moved(row.end_ns)) for row in rows)  # type: ignore[type-var,attr-defined]
+
+    def moments(rows: Sequence[_T]) -> tuple[_T, ...]:
+        return tuple(replace(row, time_ns=moved(row.time_ns)) for row in rows)  # type: ignore[type-var,attr-defined]
+
+    calls: tuple[Call, ...] = spans(story.calls)
+    rows: tuple[Row, ...] = spans(story.rows)
+    return replace(
+        story,
+        calls=tuple(replace(call, parts=spans(call.parts)) for call in calls),
+        rows=rows,
+        runtime_rows=spans(story.runtime_rows),
+        samples=moments(story.samples),
+        posts=moments(story.posts),
+        duration_ns=moved(story.duration_ns),
+        period_ns=story.period_ns * scale,
+    )

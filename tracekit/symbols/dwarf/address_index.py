@@ -1,0 +1,89 @@
+"""The unit of each address: by the table of ranges, or by the units' own ranges where there is none."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from tracekit.symbols.dwarf.forms import number
+from tracekit.symbols.dwarf.ranges import ranges_of
+from tracekit.symbols.dwarf.sections import DamagedDwarfError
+from tracekit.symbols.dwarf.units import Units
+from tracekit.symbols.symbol_table import Addresses
+
+_HEADER_BYTES = 24
+_STEPS_PER_UNIT, _STEPS_PER_RANGE = 32, 6
+_BYTES_PER_RANGE = 64
+"""Start, end and unit of a range, and what sorting them takes."""
+
+Rows = tuple[Addresses, Addresses, Addresses]
+"""Starts and ends of ranges, and the distances of their units."""
+
+
+class AddressIndex:
+    """The ranges of all units, sorted by their starts."""
+
+    def __init__(self, units: Units) -> None:
+        blocks = list(_table(units) if units.sections.size("debug_aranges") else _own_ranges(units))
+        starts, ends, of_units = (
+            np.concatenate([np.zeros(0, np.uint64), *(block[column] for block in blocks)])
+            for column in range(3)
+        )
+        del blocks
+        units.budget.take(_BYTES_PER_RANGE * len(starts))
+        order = np.argsort(starts, kind="stable")
+        self._starts, self._ends, self._units = starts[order], ends[order], of_units[order]
+
+    def units_of(self, addresses: Sequence[int]) -> dict[int, list[int]]:
+        """Return the addresses in each unit that has some, by the distance of the unit."""
+        values = np.array(addresses, np.uint64)
+        rows = np.searchsorted(self._starts, values, side="right").astype(np.int64) - 1
+        inside = rows >= 0
+        inside[inside] = values[inside] < self._ends[rows[inside]]
+        by_unit: dict[int, list[int]] = {}
+        for address, unit in zip(values[inside].tolist(), self._units[rows[inside]].tolist(), strict=True):
+            by_unit.setdefault(unit, []).append(address)
+        return by_unit
+
+
+def _table(units: Units) -> Iterator[Rows]:
+    """Read ``debug_aranges``: for each unit a header and its ranges, up to a pair of zeros."""
+    sections = units.sections
+    offset, size = 0, sections.size("debug_aranges")
+    while offset < size:
+        units.budget.spend(_STEPS_PER_UNIT)
+        head = sections.read_up_to("debug_aranges", offset, _HEADER_BYTES)
+        wide = number(head, 0, 4) == 0xFFFF_FFFF
+        offset_bytes, start = (8, 12) if wide else (4, 4)
+        length = number(head, 4, 8) if wide else number(head, 0, 4)
+        unit = number(head, start + 2, offset_bytes)
+        address_bytes = number(head, start + 2 + offset_bytes, 1)
+        if address_bytes not in (4, 8) or not length:
+            raise DamagedDwarfError
+        # The first pair begins at a multiple of the size of one.
+        pair = 2 * address_bytes
+        first = -(-(start + 4 + offset_bytes) // pair) * pair
+        count = max(start + length - first, 0) // pair
+        data = sections.read("debug_aranges", offset + first, count * pair)
+        units.budget.take(2 * len(data))
+        pairs = np.frombuffer(data, f"<u{address_bytes}").reshape(-1, 2).astype(np.uint64)
+        pairs = pairs[pairs[:, 1] > 0]
+        if len(pairs):
+            yield pairs[:, 0], pairs[:, 0] + pairs[:, 1], np.full(len(pairs), unit, np.uint64)
+        offset += start + length
+
+
+def _own_ranges(units: Units) -> Iterator[Rows]:
+    """Read the ranges that the first entry of each unit has."""
+    columns: tuple[array[int], array[int], array[int]] = (array("Q"), array("Q"), array("Q"))
+    for offset in units.offsets():
+        unit = units.at(offset)
+        ranges = ranges_of(unit, unit.top)
+        units.budget.spend(_STEPS_PER_RANGE * len(ranges))
+        for row in ranges:
+            for column, value in zip(columns, (*row, offset), strict=True):
+                column.append(value % 2**64)
+    starts, ends, offsets = (np.frombuffer(column, np.uint64) for column in columns)
+    yield starts, ends, offsets
