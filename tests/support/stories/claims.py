@@ -12,6 +12,7 @@ import numpy as np
 
 from stories.model import ENGINES, Engine
 from tracekit.analysis import Analysis
+from tracekit.analysis.ownership.owners import Owner
 from tracekit.checks.check import check
 from tracekit.checks.results import Outcome
 
@@ -72,7 +73,11 @@ def claims_of(analysis: Analysis) -> list[Claim]:
             int(tids[window["thread_id"]]),
             str(window["source"]),
             frozenset(engine for engine in ENGINES if works[engine].is_serving[position]),
-            frozenset(),
+            frozenset(
+                engine
+                for engine in ENGINES
+                if works[engine].contested_ns[position] and not works[engine].is_serving[position]
+            ),
             tuple(int(works[engine].busy_ns[position]) for engine in ENGINES),
             tuple(int(works[engine].samples[position]) for engine in ENGINES),
             int(samples.get(position, 0)),
@@ -82,8 +87,17 @@ def claims_of(analysis: Analysis) -> list[Claim]:
 
 
 def engine_time(analysis: Analysis, engine: Engine) -> EngineTime | None:
-    """Return an engine's time by owner; None as long as the analysis has no such numbers."""
-    return None
+    """Return an engine's time by owner; None where no table has rows of the engine."""
+    measured = analysis.measured
+    frame, owners = measured._frame, measured.assignment
+    of_engine = (frame["engine"] == engine).to_numpy(bool) & (frame["phase"] == "execute").to_numpy(bool)
+    if not of_engine.any():
+        return None
+    lengths = np.maximum(frame["end_ns"].to_numpy(np.int64) - frame["start_ns"].to_numpy(np.int64), 0)
+    owned, contested = (
+        int(lengths[of_engine & owners.is_owner(owner)].sum()) for owner in (Owner.CALL, Owner.CONTESTED)
+    )
+    return EngineTime(owned, contested, int(lengths[of_engine].sum()) - owned - contested)
 
 
 def contested_ns(analysis: Analysis, engine: Engine) -> int:
