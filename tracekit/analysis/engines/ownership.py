@@ -126,13 +126,23 @@ class Ownership:
         self.other_process &= ~self._has_process
 
     def _match_gpu(self, models: set[str]) -> None:
-        """Give rows of the GPU the model that their label begins with; most labels name none."""
+        """Give rows of the GPU the model that their label names; most labels name none.
+
+        A label may begin with one of the target's models. A model that it names by itself counts unless the
+        runtimes' tables and the labels name all models differently.
+        """
         rows = np.flatnonzero(self._frame["source"].isin(GPU_TABLES).to_numpy(bool))
-        if not models or not len(rows):
+        if not len(rows):
             return
         labels = self._frame["label"].iloc[rows]
-        owners = [owner_of(str(label), models) or "" for label in labels.cat.categories]
-        self.model[rows] = np.array([*owners, ""], object)[labels.cat.codes.to_numpy()]
+        used = np.unique(labels.cat.codes.to_numpy())
+        owners = np.full(len(labels.cat.categories) + 1, "", object)
+        for code in used[used >= 0].tolist():
+            owners[code] = owner_of(str(labels.cat.categories[code]), models) or ""
+        owner = owners[labels.cat.codes.to_numpy()]
+        if not models or (owner != "").any():
+            owner = np.where(owner == "", self._names[rows], owner)
+        self.model[rows] = owner
 
     def _match_by_time(self, rows: IntArray, functions: Names | None) -> None:
         """Assign rows to the only Core AI model at work on their function (on any, without functions)."""
