@@ -14,8 +14,9 @@ import pandas as pd
 from tracekit.analysis.engines.codes import rows_by
 from tracekit.analysis.engines.interval_sets import IntervalSet, union
 from tracekit.analysis.engines.ownership import Ownership
-from tracekit.analysis.ownership.assign import Calls, assign
+from tracekit.analysis.ownership.assign import assign
 from tracekit.analysis.ownership.call_spans import CallSpans, Spans, together
+from tracekit.analysis.ownership.calls import Calls
 from tracekit.analysis.ownership.owners import Owner, Reason
 from tracekit.analysis.ownership.submitters import Submitters
 from tracekit.model.columns import BoolArray, IntArray
@@ -92,7 +93,8 @@ class Measured:
         model = self.owner.model.copy()
         rows, windows = self.assignment.owned_row, self.assignment.owned_call
         nameless = model[rows] == ""
-        model[rows[nameless]] = calls.model[np.searchsorted(calls.window, windows[nameless])]
+        owner = calls.model[np.searchsorted(calls.window, windows[nameless])]
+        model[rows[nameless]] = calls.models[owner]
         return model
 
     def of_windows(self, key: Key, windows: IntArray) -> Iterator[tuple[IntArray, Spans]]:

@@ -1,128 +1,54 @@
-"""Candidates: the calls that share time with each interval, in pairs.
-
-Calls are sorted into pools, and an interval has candidates in one pool at a time: the calls of its model, the
-calls without a model, or all calls. The calls of a pool that overlap each other lie in layers, so that those
-of one layer follow one another, and two searches find an interval's candidates::
-
-    layer 0   ──a──  ──────c──────  ─e─      interval  ▪▪▪▪▪▪▪▪
-    layer 1      ───b───     ──d──           layer 0: c      layer 1: b, d
-
-What would need more than ``_LAYERS`` layers, or more than ``_MOST_IN_LAYER`` candidates of a layer, is not
-listed: an interval of so many calls is contested anyway, and the number of pairs stays linear.
-"""
+"""Candidates: the calls that may own each interval, by time, process and loaded copy."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from heapq import heappop, heappush
-
 import numpy as np
 
-from tracekit.analysis.engines.interval_sets import IntervalSet, reach_by_group
-from tracekit.analysis.engines.ranges import positions_of
-from tracekit.model.columns import BoolArray, IntArray
+from tracekit.analysis.ownership.calls import UNKNOWN, Calls
+from tracekit.analysis.ownership.pairs import Pairs
+from tracekit.analysis.ownership.pools import CallPools
+from tracekit.analysis.ownership.rows import Rows
+from tracekit.model.columns import IntArray
 
-_LAYERS = 8
-_MOST_IN_LAYER = 4
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Intervals and calls that share time: positions in the arrays of both, in order of interval and call.
-
-    ``crowded`` marks the intervals with more candidates than are listed.
-    """
-
-    row: IntArray
-    call: IntArray
-    crowded: BoolArray
+_FLOOR = 20
+"""A row that shares less than 1/20 of its length and of the call's with a call touches it, and is no work of
+it: a choice."""
+_PROTRUDES = 10
+_CLOCKS_NS = 1_000_000
+"""A row of 1/10 of its length outside of a call, and of a millisecond at most, lies in it: two tables'
+clocks differ."""
 
 
-class CallPools:
-    """Calls in pools; ``pool`` has the pool of each entry, ``call`` its position in ``starts`` and
-    ``ends``."""
+class Candidates:
+    """The calls that may own rows; ``pids`` are the processes that the analysis is about, none is any."""
 
-    def __init__(self, pool: IntArray, call: IntArray, starts: IntArray, ends: IntArray) -> None:
-        order = np.lexsort((ends[call], starts[call], pool))
-        pool, call = pool[order], call[order]
-        self._edges = np.unique(np.concatenate([starts, ends]))
-        # Pool and rank of a time as one number: a search within a pool is a search among all of them.
-        self._width = len(self._edges) + 2
-        layer = _layers(pool, starts[call], ends[call])
-        self._layers = []
-        for number in range(int(layer.max(initial=-1)) + 1):
-            members = np.flatnonzero(layer == number)
-            keys = (
-                pool[members] * self._width + np.searchsorted(self._edges, edges[call[members]])
-                for edges in (starts, ends)
-            )
-            self._layers.append((call[members], *keys))
-        beyond = np.flatnonzero(layer < 0)
-        self._beyond = {
-            number: IntervalSet.of(starts[call[members]], ends[call[members]])
-            for number in np.unique(pool[beyond]).tolist()
-            if len(members := beyond[pool[beyond] == number])
-        }
+    def __init__(self, rows: Rows, calls: Calls, pids: frozenset[int]) -> None:
+        self._rows, self._calls, self._pids = rows, calls, pids
+        numbers = np.arange(len(calls))
+        needs_every = bool((rows.is_nameless & rows.is_work & ~rows.is_other).any())
+        self._pools = CallPools(
+            np.append(calls.model, np.full(len(numbers) * needs_every, len(calls.models))),
+            np.tile(numbers, 1 + needs_every),
+            calls.starts,
+            calls.ends,
+        )
+        self.crowded = np.zeros(len(rows), bool)
+        """Marks the rows of more calls than are listed."""
 
-    def pairs(self, pool: IntArray, starts: IntArray, ends: IntArray) -> Pairs:
-        """Return the candidates of intervals in one pool each; pool -1 has none."""
-        base = pool * self._width
-        after_start = base + np.searchsorted(self._edges, starts, "right")
-        before_end = base + np.searchsorted(self._edges, ends, "left")
-        crowded = np.zeros(len(pool), bool)
-        rows, calls = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        has_pool = pool >= 0
-        for call, start_keys, end_keys in self._layers:
-            first = np.searchsorted(end_keys, after_start)  # ends after the interval's start
-            last = np.maximum(np.searchsorted(start_keys, before_end), first)
-            last = np.where(has_pool, last, first)
-            is_crowded = last - first > _MOST_IN_LAYER
-            crowded |= is_crowded
-            last = np.where(is_crowded, first, last)
-            rows.append(np.repeat(np.arange(len(pool)), last - first))
-            calls.append(call[positions_of(first, last)])
-        for number, spans in self._beyond.items():
-            of_pool = np.flatnonzero(pool == number)
-            crowded[of_pool] |= spans.touches(starts[of_pool], ends[of_pool])
-        row, candidate = np.concatenate(rows), np.concatenate(calls)
-        listed = np.flatnonzero(~crowded[row])
-        row, candidate = row[listed], candidate[listed]
-        if len(self._layers) > 1:
-            order = np.lexsort((candidate, row))
-            row, candidate = row[order], candidate[order]
-        return Pairs(row, candidate, crowded)
-
-
-def _layers(pool: IntArray, starts: IntArray, ends: IntArray) -> IntArray:
-    """Return the layer of each call, of calls in order of pool and start; -1 beyond ``_LAYERS``."""
-    layer = np.zeros(len(pool), np.int64)
-    if not len(pool):
-        return layer
-    changes = np.append(True, pool[1:] != pool[:-1])
-    group = np.cumsum(changes) - 1
-    reach = reach_by_group(group, ends)
-    overlaps = np.append(False, ~changes[1:] & (starts[1:] < reach[:-1]))
-    crowded = np.flatnonzero(np.bincount(group[overlaps], minlength=int(group[-1]) + 1))
-    firsts = np.append(np.flatnonzero(changes), len(pool))
-    for number in crowded.tolist():
-        first, after = int(firsts[number]), int(firsts[number + 1])
-        layer[first:after] = _first_fit(starts[first:after].tolist(), ends[first:after].tolist())
-    return layer
-
-
-def _first_fit(starts: list[int], ends: list[int]) -> list[int]:
-    """Return a layer for each call so that the calls of a layer do not overlap; a call takes the one free
-    longest, and a new one where none is free."""
-    layers = []
-    busy: list[tuple[int, int]] = []
-    for start, end in zip(starts, ends, strict=True):
-        if busy and busy[0][0] <= start:
-            layer = heappop(busy)[1]
-        elif len(busy) < _LAYERS:
-            layer = len(busy)
-        else:
-            layers.append(-1)
-            continue
-        heappush(busy, (end, layer))
-        layers.append(layer)
-    return layers
+    def of(self, chosen: IntArray, pool: IntArray) -> Pairs:
+        """Return the calls whose time, process and pool fit these rows, without those that they touch."""
+        rows, calls = self._rows, self._calls
+        listed = self._pools.pairs(pool, rows.starts[chosen], rows.ends[chosen])
+        self.crowded[chosen[listed.crowded]] = True
+        row, call = chosen[listed.row], listed.call
+        row_pid, call_pid = rows.pid[row], calls.pid[call]
+        fits = (row_pid < 0) | (row_pid == call_pid)
+        fits |= (call_pid < 0) & (np.isin(row_pid, sorted(self._pids)) | (not self._pids))
+        row_copy, call_copy = rows.copy[row], calls.copy[call]
+        fits &= (row_copy == call_copy) | (row_copy == UNKNOWN) | (call_copy == UNKNOWN)
+        first = np.maximum(rows.starts[row], calls.starts[call])
+        shared = np.minimum(rows.ends[row], calls.ends[call]) - first
+        length, call_length = rows.ends[row] - rows.starts[row], calls.ends[call] - calls.starts[call]
+        fits &= (shared >= length // _FLOOR) | (shared >= call_length // _FLOOR)
+        is_contained = length - shared <= np.minimum(length // _PROTRUDES, _CLOCKS_NS)
+        return Pairs(row, call, shared, is_contained).part(fits)

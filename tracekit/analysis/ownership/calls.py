@@ -1,0 +1,67 @@
+"""Calls: the windows of an analysis that own the work of engines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.model.columns import IntArray
+
+UNKNOWN = -1
+"""The code of a name that no table has."""
+
+
+@dataclass(frozen=True, eq=False)
+class Calls:
+    """The calls of an analysis: rows of its windows that are no ranges of the user's, as parallel arrays."""
+
+    window: IntArray
+    starts: IntArray
+    ends: IntArray
+    pid: IntArray
+    thread: IntArray
+    model: IntArray
+    """Positions in ``models``."""
+    models: npt.NDArray[Any]
+    """The distinct models; "" where no row of a table names it."""
+    copy: IntArray
+    """Positions in ``copies``, ``UNKNOWN`` where no table names the copy."""
+    copies: npt.NDArray[Any]
+    """The distinct loaded copies of models."""
+    logged: IntArray
+    """Requests to the Neural Engine that the log shows as served."""
+
+    @classmethod
+    def of(cls, windows: pd.DataFrame, names: frozenset[str], logged: IntArray) -> Calls:
+        """Return the calls among windows; a model that no row of a table names is not known."""
+        starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
+        is_call = ~windows["source"].isin(GIVEN_SOURCES).to_numpy(bool) & (ends > starts)
+        rows = np.flatnonzero(is_call)
+        code, distinct = pd.factorize(windows["model"].iloc[rows])
+        known, models = pd.factorize(np.array([name if name in names else "" for name in distinct], object))
+        copy, copies = pd.factorize(windows["copy"].iloc[rows].replace("", None))
+        return cls(
+            rows,
+            starts[rows],
+            ends[rows],
+            windows["pid"].to_numpy(np.int64)[rows],
+            windows["thread_id"].to_numpy(np.int64)[rows],
+            known[code],
+            models,
+            copy,
+            np.array(copies, object),
+            logged[rows],
+        )
+
+    def __len__(self) -> int:
+        return len(self.window)
+
+    @property
+    def nameless(self) -> int:
+        """The position in ``models`` of calls without a model, -1 where all have one."""
+        return next((position for position, name in enumerate(self.models.tolist()) if not name), -1)

@@ -1,0 +1,77 @@
+"""Pairs: intervals and calls that may own them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tracekit.model.columns import BoolArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Rows and calls that may be their owners, in order of the row; ``shared`` is the time in common.
+
+    ``is_contained`` marks the pairs of which the row lies in the call.
+    """
+
+    row: IntArray
+    call: IntArray
+    shared: IntArray
+    is_contained: BoolArray
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def part(self, marked: BoolArray) -> Pairs:
+        """Return the marked pairs."""
+        return Pairs(self.row[marked], self.call[marked], self.shared[marked], self.is_contained[marked])
+
+    def narrowed(self) -> Pairs:
+        """Return the calls that contain each row; of a row that none contains, all of its calls."""
+        return self.part(self.is_contained | (self.of_row(self.is_contained) == 0))
+
+    def of_row(self, amounts: npt.NDArray[Any]) -> IntArray:
+        """Return for each pair the sum of the amounts of its row's pairs."""
+        total: IntArray = np.bincount(self._group, amounts).astype(np.int64)[self._group]
+        return total
+
+    def most_of_row(self, amounts: IntArray) -> IntArray:
+        """Return for each pair the largest amount of its row's pairs."""
+        if not len(self):
+            return amounts
+        most: IntArray = np.maximum.reduceat(amounts, self._firsts)[self._group]
+        return most
+
+    def first_of_row(self, values: IntArray) -> IntArray:
+        """Return for each pair the value of its row's first pair."""
+        return values[self._firsts][self._group]
+
+    def only(self, marked: BoolArray) -> BoolArray:
+        """Mark the marked pairs of rows that have no other marked pair."""
+        alone: BoolArray = marked & (self.of_row(marked) == 1)
+        return alone
+
+    @property
+    def is_alone(self) -> BoolArray:
+        """Marks the pairs that are the only one of their row."""
+        marked: BoolArray = self._opens & np.append(self._opens[1:], True)[: len(self)]
+        return marked
+
+    @cached_property
+    def _opens(self) -> BoolArray:
+        """Marks the first pair of each row."""
+        return np.append(True, self.row[1:] != self.row[:-1])[: len(self)]
+
+    @cached_property
+    def _firsts(self) -> IntArray:
+        return np.flatnonzero(self._opens)
+
+    @cached_property
+    def _group(self) -> IntArray:
+        """The rows that have pairs, numbered from 0 on."""
+        return np.cumsum(self._opens) - 1

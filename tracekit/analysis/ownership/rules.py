@@ -1,0 +1,127 @@
+"""Rules: what decides between several calls that may own a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from tracekit.analysis.engines.codes import group_codes
+from tracekit.analysis.ownership.calls import Calls
+from tracekit.analysis.ownership.owners import Reason
+from tracekit.analysis.ownership.pairs import Pairs
+from tracekit.analysis.ownership.rows import Rows
+from tracekit.analysis.ownership.submitters import Submitters
+from tracekit.model.columns import BoolArray
+from tracekit.model.vocabulary import ENGINE_CODE, SERVING, Engine
+
+_DOMINATES = 3
+"""Of calls that a row reaches beyond, one owns it with so many times the row's time in any other: a
+choice."""
+_FEWEST_ALONE = 3
+"""So many rows of a label show which calls it is of: a choice."""
+_FEWEST_ELSEWHERE = 3
+"""So many samples of other engines in a call, and none of this one, are no chance."""
+
+
+class Rules:
+    """The rules of one assignment: each marks the pairs of rows that it decides on."""
+
+    def __init__(self, rows: Rows, calls: Calls, submitters: Submitters) -> None:
+        self._rows, self._calls, self._submitters = rows, calls, submitters
+        self._group = group_codes(calls.model, calls.thread, calls.pid) if len(calls) else calls.model
+        # The last entry is of rows whose label is the same for all models.
+        self._decided = np.zeros(rows.labels + 1, np.int64)
+        self._least_group, self._most_group = np.full((2, rows.labels + 1), [[len(calls)], [-1]])
+
+    @property
+    def in_order(self) -> tuple[tuple[Callable[[Pairs], BoolArray], Reason], ...]:
+        """The rules, the strongest evidence first, and the reason that each gives."""
+        return (
+            (self._nested, Reason.CONTAINED),
+            (self._longest, Reason.MOST),
+            (self._learned, Reason.LABEL_ALONE),
+            (self._submitted, Reason.SUBMITTED),
+            (self._only_seen, Reason.ENGINE_SEEN),
+        )
+
+    def learn(self, pairs: Pairs) -> None:
+        """Count the rows of each label that are of calls of each model and thread."""
+        label, group = self._rows.label[pairs.row], self._group[pairs.call]
+        np.add.at(self._decided, label, 1)
+        np.minimum.at(self._least_group, label, group)
+        np.maximum.at(self._most_group, label, group)
+
+    def near(self, pairs: Pairs) -> BoolArray:
+        """Mark the calls with a stack of the row's engine near the row's start."""
+        near = np.zeros(len(pairs), bool)
+        for engine in SERVING:
+            chosen = np.flatnonzero(self._rows.engine[pairs.row] == ENGINE_CODE[engine])
+            window = self._calls.window[pairs.call[chosen]]
+            near[chosen] = self._submitters.near(engine, window, self._rows.starts[pairs.row[chosen]])
+        return near & self._is_apart[pairs.row]
+
+    def shows(self, pairs: Pairs) -> tuple[BoolArray, BoolArray]:
+        """Mark the calls whose stacks or log show the row's engine, and those that show others alone."""
+        seen, elsewhere = np.zeros((2, len(pairs)), bool)
+        for engine in SERVING:
+            chosen = np.flatnonzero(self._rows.engine[pairs.row] == ENGINE_CODE[engine])
+            call = pairs.call[chosen]
+            window = self._calls.window[call]
+            seen[chosen] = self._submitters.of_engine(engine)[window] > 0
+            if engine is Engine.ANE:
+                seen[chosen] |= self._calls.logged[call] > 0
+            elsewhere[chosen] = self._submitters.beside(engine)[window] >= _FEWEST_ELSEWHERE
+        return seen, elsewhere & ~seen
+
+    def _nested(self, pairs: Pairs) -> BoolArray:
+        """Mark the calls around a row that are all of one thread: they nest, and are no choice."""
+        thread = self._calls.thread[pairs.call]
+        differs = (thread != pairs.first_of_row(thread)) | (thread < 0)
+        marked: BoolArray = pairs.is_contained & (pairs.of_row(differs) == 0)
+        return marked
+
+    def _longest(self, pairs: Pairs) -> BoolArray:
+        """Mark the call that most of a row lies in, of rows that no call contains.
+
+        It is also the one that the row begins in, or has many times as much of it as any other.
+        """
+        start = self._rows.starts[pairs.row]
+        begins = (self._calls.starts[pairs.call] <= start) & (start < self._calls.ends[pairs.call])
+        most = pairs.most_of_row(pairs.shared)
+        rivals = pairs.of_row(_DOMINATES * pairs.shared > most)
+        is_chosen = (pairs.shared == most) & ((rivals == 1) | pairs.only(begins))
+        marked: BoolArray = pairs.only(is_chosen) & ~pairs.is_contained
+        return marked
+
+    def _learned(self, pairs: Pairs) -> BoolArray:
+        """Mark the only call of a row that is of the model and thread of all decided rows of its label."""
+        label = self._rows.label[pairs.row]
+        is_known = (self._decided >= _FEWEST_ALONE) & (self._least_group == self._most_group)
+        is_known[-1] = False
+        return pairs.only(is_known[label] & (self._group[pairs.call] == self._least_group[label]))
+
+    def _submitted(self, pairs: Pairs) -> BoolArray:
+        """Mark the only call of a row that has a sample of the engine near the row's start."""
+        return pairs.only(self.near(pairs))
+
+    def _only_seen(self, pairs: Pairs) -> BoolArray:
+        """Mark the only call of a row that shows the engine, where the others show where they worked."""
+        seen, elsewhere = self.shows(pairs)
+        marked: BoolArray = pairs.only(seen) & (pairs.of_row(~seen & ~elsewhere) == 0)
+        return marked
+
+    @cached_property
+    def _is_apart(self) -> BoolArray:
+        """Marks the rows that begin so far from others of their engine that a sample shows which it is of."""
+        rows = self._rows
+        apart = np.ones(len(rows), bool)
+        for engine in SERVING:
+            chosen = np.flatnonzero(rows.is_work & (rows.engine == ENGINE_CODE[engine]))
+            starts = np.sort(rows.starts[chosen])
+            starts = starts[np.append(True, starts[1:] > starts[:-1])[: len(starts)]]
+            is_far = np.diff(starts) > 2 * self._submitters.near_ns
+            far = np.append(True, is_far) & np.append(is_far, True) if len(starts) else is_far
+            apart[chosen] = far[np.searchsorted(starts, rows.starts[chosen])]
+        return apart
