@@ -36,6 +36,8 @@ class Calls:
     """The distinct loaded copies of models."""
     is_of_any: BoolArray
     """Marks the calls of no known process that rows of the Neural Engine alone show."""
+    is_listed: BoolArray
+    """Marks the calls of sources that list every call."""
     logged: IntArray
     """Requests to the Neural Engine that the log shows as served."""
 
@@ -59,6 +61,7 @@ class Calls:
             copy,
             np.array(copies, object),
             (windows["source"].isin(ANE_TABLES) & (windows["pid"] < 0)).to_numpy(bool)[rows],
+            (~windows["source"].isin(("stacks", *ANE_TABLES))).to_numpy(bool)[rows],
             logged[rows],
         )
 
