@@ -291,7 +291,7 @@ class Measured:
 
     @cached_property
     def models_of_others(self) -> Mapping[str, int]:
-        """The target's models whose name another process has as well, each with the rows that name it."""
+        """The target's models whose name another owner has as well, each with the rows that name it."""
         names, counts = np.unique(self.owner.model[self.assignment.doubted].astype(str), return_counts=True)
         return dict(zip(names.tolist(), counts.tolist(), strict=True))
 
