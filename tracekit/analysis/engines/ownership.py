@@ -146,13 +146,17 @@ class Ownership:
         self.other_process &= ~self._has_process
 
     def _match_gpu(self, models: set[str]) -> None:
-        """Give rows of the GPU the model that their label begins with; most labels name none."""
+        """Give rows of the GPU the model that their label names; most labels name none.
+
+        A label may begin with one of the target's models. A model that it names by itself counts unless the
+        runtimes' tables and the labels name all models differently.
+        """
         rows = np.flatnonzero(is_among(self._frame["source"], *GPU_TABLES))
-        if not models or not len(rows):
-            return
         labels, label_of_row = self._labels_of(rows)
         owners = [owner_of(label, models) or "" for label in labels.tolist()]
-        owner = np.array([*map(self._vocabulary.code, owners)], np.int64)[label_of_row]
+        owner = np.array([self._vocabulary.code(name) for name in owners], np.int64)[label_of_row]
+        if not models or (owner != NAMELESS).any():
+            owner = np.where(owner == NAMELESS, self._named_model[rows], owner)
         self.model_code[rows] = owner
 
     def _labels_of(self, rows: IntArray) -> tuple[Names, IntArray]:

@@ -9,6 +9,8 @@ Facts and where they are from:
   published excerpts of the same table. No export of either table with rows was available.
 * ``<function>_ANE_region_<i>_<j>``: the Neural Engine's parts of a Core AI model, as its compiler names their
   files and procedures (``mpsx.ane @entry_0_ANE_region_0_0``); not seen in a row of the table.
+* ``…__Op<k>_MpsGraphInference``: a public parser finds the GPU's work for Core ML by the model's name and this
+  word; that the label is formed like the Neural Engine's is an assumption.
 * ``MPSGraph:0x10f504470 (CommandBuffer: 0xaa130cc9)``: real rows of ``mps-hw-intervals`` (Xcode 16.4).
 * ``Prediction``, ``CPU``, ``GPU Request``, ``Prepare GPU Request``: values of ``coreml-os-signpost`` named by
   a public parser; the Neural Engine's are formed alike and have not been seen.
@@ -37,6 +39,7 @@ _PHASE_OF_WORD = {
 }
 _UUID = re.compile(r"(.+)_[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}(?:_(.*))?", re.DOTALL)
 _OPERATION = re.compile(r"(.*)__Op(\d{1,9})(?!\d)(.*)", re.DOTALL)
+_GPU_OPERATION = re.compile(r"(.+)__Op\d{1,9}_MpsGraphInference(?![A-Za-z0-9])", re.DOTALL)
 _REGION = re.compile(r"_?ANE_region_(\d{1,9}(?:_\d{1,9})?)(?!\d)(.*)", re.DOTALL | re.IGNORECASE)
 _REGION_START = re.compile(r"_?ANE_region_(?=\d)", re.IGNORECASE)
 _NEURAL_ENGINE = re.compile(r"(.*)(?<![A-Za-z])Neural Engine(.*)", re.DOTALL)
@@ -121,15 +124,19 @@ def _operation(label: str) -> AneLabel | None:
         return None
     stem, number, rest = match.groups()
     form = _form(rest, _AFTER_OPERATION)
-    split = _UUID.fullmatch(stem)
-    model = split[1] if split else stem.removesuffix("_main")
-    function = (split[2] or "") if split else ""
+    model, function = _model_and_function(stem)
     if form == "cut off":
         return AneLabel(None, model, form=form)
     if form == "unknown":
         # The rest may tell segments apart, or a model may have such a name: then this is no operation.
         return AneLabel(_load_or_compile(rest) or Phase.EXECUTE, form=form)
     return AneLabel(_event(rest), model, _segment(function, f"Op{int(number)}"))
+
+
+def _model_and_function(stem: str) -> tuple[str, str]:
+    """Return the model and the function in the part of a label before ``__Op<k>``."""
+    split = _UUID.fullmatch(stem)
+    return (split[1], split[2] or "") if split else (stem.removesuffix("_main"), "")
 
 
 def _region(label: str) -> AneLabel | None:
@@ -210,6 +217,13 @@ def without_version(model: str) -> str:
 def has_ml_mark(label: str) -> bool:
     """Return True if the label of GPU work names a machine learning library."""
     return _ML_MARK.search(label) is not None
+
+
+@lru_cache(maxsize=4096)
+def gpu_model(label: str) -> str:
+    """Return the model that the label of GPU work names, "" for none."""
+    match = _GPU_OPERATION.match(label)
+    return _model_and_function(match[1])[0] if match else ""
 
 
 def command_buffer(label: str) -> int:

@@ -39,7 +39,13 @@ from tracekit.parsers.tables.interval_frames import (
     pids_or_target,
     same_engine,
 )
-from tracekit.parsers.tables.interval_labels import Form, ane_label, command_buffer, has_ml_mark
+from tracekit.parsers.tables.interval_labels import (
+    Form,
+    ane_label,
+    command_buffer,
+    gpu_model,
+    has_ml_mark,
+)
 from tracekit.parsers.tables.row_times import RowTimes, read_times
 
 _AT_REST = frozenset({"idle", "inactive", "off", "waiting", "queued", "pending"})
@@ -172,6 +178,7 @@ class _Builder:
             engine=np.where(is_ml, ENGINE_CODE[Engine.GPU], ENGINE_CODE[Engine.GRAPHICS]),
             phase=np.where(self._inactive(table), PHASE_CODE[Phase.IDLE], phase),
             label=label,
+            model=label.map(gpu_model),
             channel=texts_of(table, "channel-name", "event-type"),
             pid=pids_of(table),
             depth=depth_of(table),
