@@ -14,6 +14,7 @@ from tracekit.analysis.engines.interval_sets import union_by_group
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
 
 
@@ -23,8 +24,8 @@ def assign_samples(trace: Trace, labels: SampleLabels, windows: pd.DataFrame) ->
     A window that the user gave, or that spans the run, counts every sample in its time; of its thread, if it
     has one. A call counts its own thread's samples and the process's ML work on other threads, unless that
     work lies in several calls of different threads at once: then it could belong to any of them, and counts
-    in none. Of a window from stacks, such work is that of the runtime's workers; other sources may not name
-    the calling thread, and count all ML work.
+    in none. Of a window from stacks, or of no known process, such work is that of the runtime's workers; other
+    sources may not name the calling thread, and count all ML work.
     """
     return _Assignment(trace, labels, windows).membership()
 
@@ -90,7 +91,7 @@ class _Assignment:
                 "first": first,
                 "last": last,
                 "is_call": is_call,
-                "from_stacks": (windows["source"] == "stacks").to_numpy(bool),
+                "counts_workers": _count_workers(windows),
                 "has_thread": owner >= 0,
                 "caller": np.where(owner >= 0, owner, alone),
                 "process": np.where(is_call & (pid >= 0), process[threads + 1 :], 0),
@@ -120,11 +121,11 @@ class _Assignment:
     def _lists(self, served: IntArray) -> Iterator[tuple[IntArray, IntArray, _Lists]]:
         """Yield windows that are alike in what they count, the numbers of their lists, and the lists."""
         windows = self._windows
-        alike = windows[["is_call", "from_stacks"]].assign(
+        alike = windows[["is_call", "counts_workers"]].assign(
             counts_all=windows["caller"] == self._everyone, of_any=windows["process"] == 0
         )
         every = np.arange(self._count)
-        for (is_call, from_stacks, counts_all, of_any), rows in rows_by(alike, *alike):
+        for (is_call, counts_workers, counts_all, of_any), rows in rows_by(alike, *alike):
             distinct, number = np.unique(self._numbers(windows.iloc[rows]), return_inverse=True)
             if counts_all:
                 yield rows, number, _Lists(np.zeros(self._count, np.int64), every, self._count)
@@ -137,7 +138,7 @@ class _Assignment:
             sample = np.flatnonzero(own >= 0)
             listed = own[sample]
             if is_call:
-                joins = np.flatnonzero((served >= 0) & (self._labels.is_worker | (not from_stacks)))
+                joins = np.flatnonzero((served >= 0) & (self._labels.is_worker | (not counts_workers)))
                 process = 0 if of_any else self._process[joins]
                 places = _places(distinct, served[joins] * self._processes + process)
                 counts = places >= 0
@@ -158,8 +159,8 @@ class _Assignment:
         count, total = self._claims(calls)
         count -= called
         total[called] -= self._thread[called]
-        if calls["from_stacks"].any():
-            claims = self._claims(calls[~calls["from_stacks"].to_numpy(bool)])
+        if calls["counts_workers"].any():
+            claims = self._claims(calls[~calls["counts_workers"].to_numpy(bool)])
             count, total = (
                 np.where(labels.is_worker, *pair) for pair in zip((count, total), claims, strict=True)
             )
@@ -230,6 +231,13 @@ class _Assignment:
             count += sign * lists.running_sum(*edges, np.ones(len(caller), np.int64))
             total += sign * lists.running_sum(*edges, caller)
         return count, total
+
+
+def _count_workers(windows: pd.DataFrame) -> BoolArray:
+    """Mark the calls that only workers join: prediction frames on other threads are of calls of their own."""
+    is_of_any = windows["source"].isin(ANE_TABLES) & (windows["pid"] < 0)
+    marked: BoolArray = ((windows["source"] == "stacks") | is_of_any).to_numpy(bool)
+    return marked
 
 
 def _places(distinct: IntArray, numbers: IntArray) -> IntArray:

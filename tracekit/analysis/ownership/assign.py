@@ -68,9 +68,7 @@ class _Assigner:
         chosen = np.flatnonzero(rows.is_work & ~rows.is_other)
         pairs = self._candidates.of(chosen, rows.pool[chosen])
         crowded = self._candidates.crowded
-        doubted = np.zeros(len(rows), bool)
-        if self._has_runtime:
-            doubted = self._second_users.doubted(pairs, crowded)
+        doubted = self._second_users.doubted(pairs, crowded)
         is_doubted = doubted[pairs.row]
         self._decide_doubted(pairs.part(is_doubted).narrowed())
         self._decide(pairs.part(~is_doubted).narrowed())
@@ -109,7 +107,10 @@ class _Assigner:
         decisions = self._decisions
         near = self._rules.near(pairs)
         seen, _ = self._rules.shows(pairs)
-        shows = near | (seen & (pairs.of_row(near) == 0))
+        # A call that a stack shows to begin another row may not have begun this one.
+        has_near = np.zeros(len(self._calls), bool)
+        has_near[pairs.call[near]] = True
+        shows = near | (seen & ~has_near[pairs.call] & (pairs.of_row(near) == 0))
         count = pairs.of_row(shows)
         decisions.own(pairs, shows & (count == 1), Reason.SUBMITTED)
         decisions.contest(pairs, shows & (count > 1), Reason.SEVERAL_CALLS)

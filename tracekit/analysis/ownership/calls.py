@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.windows.window import GIVEN_SOURCES
-from tracekit.model.columns import IntArray
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.schemas import ANE_TABLES
 
 UNKNOWN = -1
 """The code of a name that no table has."""
@@ -33,6 +34,10 @@ class Calls:
     """Positions in ``copies``, ``UNKNOWN`` where no table names the copy."""
     copies: npt.NDArray[Any]
     """The distinct loaded copies of models."""
+    is_of_any: BoolArray
+    """Marks the calls of no known process that rows of the Neural Engine alone show."""
+    is_listed: BoolArray
+    """Marks the calls of sources that list every call."""
     logged: IntArray
     """Requests to the Neural Engine that the log shows as served."""
 
@@ -55,6 +60,8 @@ class Calls:
             models,
             copy,
             np.array(copies, object),
+            (windows["source"].isin(ANE_TABLES) & (windows["pid"] < 0)).to_numpy(bool)[rows],
+            (~windows["source"].isin(("stacks", *ANE_TABLES))).to_numpy(bool)[rows],
             logged[rows],
         )
 

@@ -29,6 +29,8 @@ class Rows:
     pid: IntArray
     engine: npt.NDArray[np.int8]
     is_work: BoolArray
+    is_execution: BoolArray
+    """Marks the rows of an engine's work on an inference."""
     is_other: BoolArray
     """Marks the rows of another process: their label or a table names it."""
     is_open: BoolArray
@@ -68,6 +70,7 @@ class Rows:
             pid,
             engine,
             is_work,
+            is_work & (phase == PHASE_CODE[Phase.EXECUTE]),
             is_other,
             is_ane & (pid < 0) & is_work & ~is_other,
             owner.model_code,

@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from tracekit.analysis.engines.codes import is_engine
+from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.ownership.calls import Calls
 from tracekit.analysis.ownership.pairs import Pairs
 from tracekit.analysis.ownership.rows import Rows
 from tracekit.analysis.ownership.submitters import Submitters
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import Engine
+
+_FEWEST_ELSEWHERE = 3
+"""So many samples of other engines are no chance: a choice."""
 
 
 class SecondUsers:
@@ -24,43 +29,109 @@ class SecondUsers:
         self._rows, self._calls, self._submitters = rows, calls, submitters
 
     def doubted(self, pairs: Pairs, crowded: BoolArray) -> BoolArray:
-        """Mark the open rows of models that another process has as well.
+        """Mark the open rows that may be another process's, by the model or the label that they share.
 
-        It has if a row of the model's name lies between the model's calls, mostly in none of them, and no
-        stack of the process shows a call that the tables lack; or if a stack of another process hands over
-        work where a row begins, and no stack of the row's call.
+        Another process used the engine if a row lies between calls, in none of them, or reaches out of its
+        call, and no stack of the process shows a call that the tables lack; or if a stack of another process
+        hands over work where a row begins, and no stack of the row's call. Where a row lies in no call, one
+        in a call that another engine worked for all the time may be another process's as well.
         """
         rows, calls = self._rows, self._calls
         doubted = np.zeros(len(rows), bool)
-        named = np.flatnonzero(rows.is_open & ~rows.is_nameless & (rows.pool >= 0))
-        if not len(named):
+        is_open = rows.is_open & (rows.pool >= 0)
+        chosen = np.flatnonzero(is_open)
+        if not len(chosen) or not calls.is_listed.any():
             return doubted
-        pool_count = len(calls.models) + 1
-        first, last = np.full(pool_count, np.iinfo(np.int64).max), np.full(pool_count, -1)
-        pid = np.full(pool_count, -1)
+        pid, between = self._pools(chosen)
+        has_pair, is_inside = np.zeros((2, len(rows)), bool)
+        has_pair[pairs.row] = True
+        is_inside[pairs.row[pairs.is_contained]] = True
+        group = self._group(chosen)
+        is_alone = ~(has_pair | crowded)[chosen]
+        is_odd = is_alone & (between | self._comes_twice(chosen, is_alone & ~between))
+        of_rows = pairs.part((is_open & ~is_inside & ~crowded)[pairs.row])
+        is_odd |= self._reaches_out(of_rows, group, is_inside[chosen])[chosen]
+        is_submitted = self._submitters.by_process(Engine.ANE, pid, rows.starts[chosen])
+        has_odd, has_alone = np.zeros((2, int(group.max()) + 1), bool)
+        has_odd[group[is_odd & ~is_submitted]] = True
+        has_alone[group[is_alone]] = True
+        doubted[chosen] = has_odd[group] | self.submitted_elsewhere(chosen, pid)
+        is_suspect = np.zeros(len(rows), bool)
+        is_suspect[chosen] = has_alone[group]
+        inside = pairs.part((is_suspect & ~doubted)[pairs.row])
+        doubted[inside.row[self._is_busy_elsewhere(inside, pairs)]] = True
+        return doubted
+
+    def _pools(self, chosen: IntArray) -> tuple[IntArray, BoolArray]:
+        """Return the process of the calls that rows may be of, -1 for several, and mark the rows between them."""
+        rows, calls = self._rows, self._calls
+        every = len(calls.models)
+        first, last = np.full(every + 1, np.iinfo(np.int64).max), np.full(every + 1, -1)
         np.minimum.at(first, calls.model, calls.starts)
         np.maximum.at(last, calls.model, calls.ends)
+        first[every], last[every] = first.min(), last.max()
+        pid = np.full(every + 1, calls.pid[0] if (calls.pid == calls.pid[0]).all() else -1)
         pid[calls.model] = calls.pid
-        has_pair = np.zeros(len(rows), bool)
-        has_pair[pairs.row] = True
-        pool = rows.pool[named]
-        between = (rows.starts[named] >= first[pool]) & (rows.ends[named] <= last[pool])
-        shared = np.bincount(pairs.row, pairs.shared, minlength=len(rows)).astype(np.int64)
-        length = rows.ends - rows.starts
-        is_outside = (2 * shared < length) & ~crowded
-        # Where most rows reach far beyond their calls, the clocks of the two tables may be the reason.
-        inside, beyond = (
-            np.bincount(pool[marked[named]], minlength=pool_count)
-            for marked in (2 * shared >= length, is_outside & has_pair)
+        pool = rows.pool[chosen]
+        between = (rows.starts[chosen] >= first[pool]) & (rows.ends[chosen] <= last[pool])
+        return pid[pool], between
+
+    def _group(self, chosen: IntArray) -> IntArray:
+        """Return a number for each row: of its model, or of its label where it names none."""
+        rows = self._rows
+        return np.where(rows.is_nameless, rows.models + 1 + rows.label, rows.model)[chosen]
+
+    def _reaches_out(self, pairs: Pairs, group: IntArray, is_inside: BoolArray) -> BoolArray:
+        """Mark the rows that reach out of their calls, unless the clocks of two tables may be the reason.
+
+        They may be where most rows of a group do so, all to the same side. ``group`` and ``is_inside`` are of
+        the open rows.
+        """
+        rows, calls = self._rows, self._calls
+        begins_before, ends_after = np.zeros((2, len(rows)), bool)
+        begins_before[pairs.row[rows.starts[pairs.row] < calls.starts[pairs.call]]] = True
+        ends_after[pairs.row[rows.ends[pairs.row] > calls.ends[pairs.call]]] = True
+        chosen = np.flatnonzero(rows.is_open & (rows.pool >= 0))
+        before, after, inside = (
+            np.bincount(group[marked], minlength=int(group.max()) + 1)
+            for marked in (begins_before[chosen], ends_after[chosen], is_inside)
         )
-        is_odd = is_outside & (~has_pair | np.append(beyond <= inside, False)[rows.pool])
-        outside = named[is_odd[named] & (between | self._comes_twice(named, is_odd[named] & ~between))]
-        is_submitted = self._submitters.by_process(Engine.ANE, pid[rows.pool[outside]], rows.starts[outside])
-        proven = np.zeros(pool_count, bool)
-        proven[rows.pool[outside[~is_submitted]]] = True
-        doubted[named] = proven[pool]
-        doubted[named[self.submitted_elsewhere(named, pid[pool])]] = True
-        return doubted
+        is_odd = (before + after <= inside) | ((before > 0) & (after > 0))
+        marked = np.zeros(len(rows), bool)
+        marked[chosen] = (begins_before | ends_after)[chosen] & is_odd[group]
+        return marked
+
+    def _is_busy_elsewhere(self, inside: Pairs, pairs: Pairs) -> BoolArray:
+        """Mark the rows of which another engine worked for the call more than half of the time."""
+        rows, calls = self._rows, self._calls
+        starts, ends = rows.starts[inside.row], rows.ends[inside.row]
+        window = calls.window[inside.call]
+        samples = self._submitters.computing(window, starts, ends)
+        period_ns = self._submitters.period_ns
+        marked: BoolArray = (samples >= _FEWEST_ELSEWHERE) & (2 * samples * period_ns > ends - starts)
+        for engine in (Engine.CPU, Engine.GPU):
+            of_engine = is_engine(rows.engine, engine) & rows.is_execution
+            work = pairs.part(pairs.is_contained & of_engine[pairs.row])
+            marked |= 2 * self._shared_with(work, inside) > ends - starts
+        return marked
+
+    def _shared_with(self, work: Pairs, inside: Pairs) -> IntArray:
+        """Return how much of the rows ``inside`` calls lies in the rows ``work`` of the same calls."""
+        rows, calls = self._rows, self._calls
+        number = np.unique(inside.call)
+        longest = int((calls.ends - calls.starts)[number].max(initial=0)) + 1
+        if not len(number) or longest > np.iinfo(np.int64).max // (len(number) + 1):
+            return np.zeros(len(inside), np.int64)
+        # The calls one after another: a time is a call's position and the time since its start, as one number.
+        work = work.part(np.isin(work.call, number))
+
+        def times(of: Pairs, edges: IntArray) -> IntArray:
+            since = np.clip(edges[of.row] - calls.starts[of.call], 0, (calls.ends - calls.starts)[of.call])
+            moments: IntArray = np.searchsorted(number, of.call) * longest + since
+            return moments
+
+        spans = IntervalSet.of(times(work, rows.starts), times(work, rows.ends))
+        return spans.within(times(inside, rows.starts), times(inside, rows.ends))
 
     def submitted_elsewhere(self, chosen: IntArray, pid: IntArray) -> BoolArray:
         """Mark rows at whose start a stack of another process hands over work, unless to a row of its own."""

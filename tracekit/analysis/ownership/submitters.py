@@ -24,7 +24,8 @@ class Submitters:
     def __init__(self, trace: Trace, labels: SampleLabels, members: Membership) -> None:
         self._labels, self._members = labels, members
         self._times = trace.samples["time_ns"].to_numpy(np.int64)
-        self.near_ns = int(_NEAR * sampling_period_ns(trace))
+        self.period_ns = sampling_period_ns(trace)
+        self.near_ns = int(_NEAR * self.period_ns)
         # Samples that are weighed in cycles have times as well.
         self._is_inference = is_phase(labels.phase, *INFERENCE)
         self._counts: dict[Engine, IntArray] = {}
@@ -55,6 +56,15 @@ class Submitters:
         before = self._before[engine]
         is_near: BoolArray = before[last] > before[first]
         return is_near
+
+    def computing(self, call: IntArray, starts: IntArray, ends: IntArray) -> IntArray:
+        """Return how many samples of each call show the CPU or the GPU at work in a stretch of time."""
+        if not len(self._times) or not len(call):
+            return np.zeros(len(call), np.int64)
+        marked = self._marked(Engine.CPU) | self._marked(Engine.GPU)
+        before = np.append(0, np.cumsum(marked[self._members.samples]))
+        count: IntArray = before[self._position(call, ends)] - before[self._position(call, starts)]
+        return count
 
     def elsewhere(self, engine: Engine, pid: IntArray, moments: IntArray) -> BoolArray:
         """Mark the pairs of a process and a moment near which another process' sample is of the engine."""

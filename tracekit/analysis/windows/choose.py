@@ -15,7 +15,7 @@ from tracekit.analysis.diagnostics import Diagnostic
 from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase, rows_by
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.windows.bracketing import bracketing_windows
-from tracekit.analysis.windows.matching import covering_threads, threads_of
+from tracekit.analysis.windows.matching import threads_of, threads_of_engine
 from tracekit.analysis.windows.stack_windows import Inferred, bursts_from_stacks, windows_from_stacks
 from tracekit.analysis.windows.table_windows import (
     ane_windows,
@@ -25,7 +25,7 @@ from tracekit.analysis.windows.table_windows import (
     runtime_windows,
     signpost_windows,
 )
-from tracekit.analysis.windows.window import Window, edges_of, sampling_period_ns, whole_run
+from tracekit.analysis.windows.window import Window, edges_of, whole_run
 from tracekit.errors import UsageError
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES, CORE_AI
@@ -205,7 +205,9 @@ def bind_threads(
     and Core ML are at work at once, each one's windows are those of its own calls.
     """
     if windows and windows[0].source in ANE_TABLES:
-        return _on_threads(windows, covering_threads(windows, calls, sampling_period_ns(trace)))
+        bound = _on_threads(windows, threads_of_engine(trace, labels, windows, calls))
+        # The table names no process: beside calls on stacks, a window in none of them may be of any.
+        return [window if window.thread_id >= 0 or not len(calls) else window.of_any_process() for window in bound]
     bursts = bursts_from_stacks(trace, labels)
     is_core_ai = np.array([window.source == CORE_AI for window in windows], bool)
     threads = np.full(len(windows), -1, np.int64)

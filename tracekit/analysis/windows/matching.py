@@ -20,30 +20,73 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import grouped, positions_by
+from tracekit.analysis.engines.codes import grouped, is_engine, positions_by
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.windows.stack_windows import Inferred
 from tracekit.analysis.windows.window import Window, edges_of, overlapping, sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
+from tracekit.model.vocabulary import Engine
 
 _ROUNDS = 8
 _SLACK = 4
 """The clocks of samples and rows may differ by a quarter of a period: a choice."""
 _BEGINS = 2
 """In sampling periods: a thread that enters a prediction is sampled so soon, if it is before it waits."""
+_FEWEST_ELSEWHERE = 3
+"""So many samples of other engines, and none of the Neural Engine, are no chance: a choice."""
 
 
-def covering_threads(windows: Sequence[Window], runs: Inferred, period_ns: int) -> IntArray:
-    """Return the thread whose runs cover each window of an engine's own time, -1 where it is not known."""
+def threads_of_engine(
+    trace: Trace, labels: SampleLabels, windows: Sequence[Window], runs: Inferred
+) -> IntArray:
+    """Return the thread whose call each window of the Neural Engine's own time is of, -1 where none is known.
+
+    It is the thread whose runs cover the window, unless its stacks refute that: they show other engines alone,
+    or the Neural Engine in windows of other labels only.
+    """
     starts, ends = edges_of(windows)
     calls = runs.part(runs.thread_id >= 0)
     if not len(calls) or not len(windows):
         return np.full(len(windows), -1, np.int64)
     pids = np.array([window.pid for window in windows], np.int64)
-    return _covering(calls, starts, ends, pids, period_ns)
+    period_ns = sampling_period_ns(trace)
+    thread = _covering(calls, starts, ends, pids, period_ns)
+    # The request is handed over shortly before the engine begins.
+    handed_over, seen, elsewhere = (
+        _samples_in(trace, labels.in_call & is_engine(labels.engine, *engines), thread, first, last)
+        for engines, first, last in (
+            ((Engine.ANE,), starts - _BEGINS * period_ns, starts + period_ns),
+            ((Engine.ANE,), starts - _BEGINS * period_ns, ends),
+            ((Engine.CPU, Engine.GPU), starts, ends),
+        )
+    )
+    label, distinct = pd.factorize(np.array([window.label for window in windows], object))
+    supported = (np.bincount(label[handed_over > 0], minlength=len(distinct)) > 0)[label]
+    # One thread and one label leave no other call that the window may be of.
+    is_only = len(distinct) == 1 and len(np.unique(calls.thread_id)) == 1
+    is_refuted = (seen == 0) & (elsewhere >= _FEWEST_ELSEWHERE) & ~(supported & is_only)
+    # Of two labels, one that stacks support and one that none does, the second is of another process.
+    is_refuted |= ~supported & supported.any()
+    return np.where(is_refuted, -1, thread)
+
+
+def _samples_in(
+    trace: Trace, marked: BoolArray, thread: IntArray, starts: IntArray, ends: IntArray
+) -> IntArray:
+    """Return how many marked samples a thread has in each stretch of time."""
+    times, threads = (trace.samples[name].to_numpy(np.int64) for name in ("time_ns", "thread_id"))
+    width = len(times) + 1
+    chosen = np.flatnonzero(marked & (threads >= 0))
+    keys = np.sort(threads[chosen] * width + chosen)
+    first, last = (
+        np.searchsorted(keys, thread * width + np.searchsorted(times, edges)) for edges in (starts, ends)
+    )
+    count: IntArray = np.where(thread >= 0, last - first, 0)
+    return count
 
 
 def threads_of(

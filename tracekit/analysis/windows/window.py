@@ -44,6 +44,10 @@ class Window(NamedTuple):
         start_ns, end_ns, label, source, basis, _, pid, model, copy = self
         return Window(start_ns, end_ns, label, source, basis, thread_id, pid, model, copy)
 
+    def of_any_process(self) -> Window:
+        """Return this window of no known process."""
+        return self._replace(pid=-1)
+
 
 GIVEN_SOURCES = ("manual", "csv", "run")
 """Windows of these sources include all work in their time; those of other sources are calls, and include only
