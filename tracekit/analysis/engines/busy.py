@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.engines.codes import rows_by
+from tracekit.analysis.engines.codes import is_among, rows_by
 from tracekit.analysis.engines.interval_sets import IntervalSet, union
-from tracekit.analysis.engines.ownership import Ownership
+from tracekit.analysis.engines.ownership import NAMELESS, Ownership
 from tracekit.analysis.ownership.assign import assign
-from tracekit.analysis.ownership.call_spans import CallSpans, Spans, together
+from tracekit.analysis.ownership.call_spans import NO_SPANS, CallSpans, Spans, together
 from tracekit.analysis.ownership.calls import Calls
 from tracekit.analysis.ownership.owners import Owner, Reason
 from tracekit.analysis.ownership.submitters import Submitters
@@ -69,12 +67,13 @@ class Measured:
     ) -> None:
         frame = trace.intervals
         # Rows of hardware tables nest: only the outermost count, or time would count once per level.
-        hardware = frame["source"].isin((*ANE_TABLES, *GPU_TABLES)).to_numpy(bool)
-        # A nested row repeats time of the row around it, unless only the nested row marks the work as ML.
-        marked = (frame["engine"] == Engine.GPU).to_numpy(bool)
-        outer = frame["source"][(frame["depth"] <= 0).to_numpy(bool)].unique()
-        nested = (frame["depth"] > 0).to_numpy(bool) & frame["source"].isin(outer).to_numpy(bool)
-        self._frame = frame[~(hardware & ~marked & nested)]
+        is_nested = is_among(frame["source"], *ANE_TABLES, *GPU_TABLES) & (frame["depth"] > 0).to_numpy(bool)
+        if is_nested.any():
+            outer = frame["source"][(frame["depth"] <= 0).to_numpy(bool)].unique()
+            # It repeats time of the row around it, unless only the nested row marks the work as ML.
+            is_marked = is_among(frame["engine"], Engine.GPU)
+            frame = frame[~(is_nested & ~is_marked & is_among(frame["source"], *outer))]
+        self._frame = frame
         self._pids = pids
         window_pids = {int(pid) for pid in windows["pid"].unique() if pid >= 0}
         self._all_pids = pids | window_pids if pids else pids
@@ -84,18 +83,20 @@ class Measured:
         self.assignment = assign(self._frame, self.owner, calls, pids, self._all_pids, submitters)
         self._is_call = np.zeros(len(windows), bool)
         self._is_call[calls.window] = True
-        self._model = self._models(calls)
+        self._model_code = self._models(calls)
         self._unions: dict[tuple[Key, tuple[_Lane, ...]], IntervalSet] = {}
         self._of_calls: dict[Key, CallSpans] = {}
 
-    def _models(self, calls: Calls) -> npt.NDArray[Any]:
-        """Return the model of each interval: its label's, else that of the call that owns it."""
-        model = self.owner.model.copy()
+    def _models(self, calls: Calls) -> IntArray:
+        """Return the model of each interval as its label names it, else that of the call that owns it."""
+        position = {name: code for code, name in enumerate(self.owner.model_names.tolist())}
+        codes = np.array([position[name] for name in calls.models.tolist()], np.int64)
         rows, windows = self.assignment.owned_row, self.assignment.owned_call
-        nameless = model[rows] == ""
-        owner = calls.model[np.searchsorted(calls.window, windows[nameless])]
-        model[rows[nameless]] = calls.models[owner]
-        return model
+        nameless = self.owner.model_code[rows] == NAMELESS
+        call = np.searchsorted(calls.window, windows[nameless])
+        model_code = self.owner.model_code.copy()
+        model_code[rows[nameless]] = codes[calls.model[call]]
+        return model_code
 
     def of_windows(self, key: Key, windows: IntArray) -> Iterator[tuple[IntArray, Spans]]:
         """Yield some windows, and when that engine was in that phase for them.
@@ -121,18 +122,37 @@ class Measured:
     def of_calls(self, key: Key) -> CallSpans:
         """Return when that engine was in that phase for each call, cut to the call."""
         if key not in self._of_calls:
-            rows, windows = self.assignment.owned_row, self.assignment.owned_call
-            self._of_calls[key] = self._cut(key, rows, windows)
+            self._of_calls[key] = self._cut(self._owned.get(key))
         return self._of_calls[key]
 
-    def _cut(self, key: Key, rows: IntArray, windows: IntArray) -> CallSpans:
-        chosen = self._rows_of.get(key, np.zeros(len(self._frame), bool))[rows]
-        rows, windows = rows[chosen], windows[chosen]
+    def _cut(self, pairs: tuple[IntArray, IntArray] | None) -> CallSpans:
+        """Return the time of some rows, each cut to its window."""
+        if pairs is None:
+            return NO_SPANS
+        rows, windows = pairs
         starts, ends = (
             limit(self._edges[side][rows], self._window_edges[side][windows])
             for side, limit in enumerate((np.maximum, np.minimum))
         )
         return CallSpans.of(windows, starts, ends)
+
+    @cached_property
+    def _owned(self) -> dict[Key, tuple[IntArray, IntArray]]:
+        """The rows that calls own, with their windows, by engine and phase."""
+        return self._by_key(self.assignment.owned_row, self.assignment.owned_call)
+
+    @cached_property
+    def _contested(self) -> dict[Key, tuple[IntArray, IntArray]]:
+        """The contested rows, with the windows that may own them, by engine and phase."""
+        return self._by_key(self.assignment.contested_row, self.assignment.contested_call)
+
+    def _by_key(self, rows: IntArray, windows: IntArray) -> dict[Key, tuple[IntArray, IntArray]]:
+        return {
+            _key(engine, phase): (rows[members], windows[members])
+            for (engine, phase), members in rows_by(
+                self._frame[["engine", "phase"]].iloc[rows], "engine", "phase"
+            )
+        }
 
     @cached_property
     def _edges(self) -> tuple[IntArray, IntArray]:
@@ -142,23 +162,13 @@ class Measured:
     def _window_edges(self) -> tuple[IntArray, IntArray]:
         return edges_in(self._windows)
 
-    @cached_property
-    def _rows_of(self) -> dict[Key, BoolArray]:
-        """The rows of each engine and phase, as masks: there are a few dozen."""
-        marks = {}
-        for (engine, phase), rows in rows_by(self._frame, "engine", "phase"):
-            mark = np.zeros(len(self._frame), bool)
-            mark[rows] = True
-            marks[Engine(engine), None if pd.isna(phase) else Phase(phase)] = mark
-        return marks
-
     def contested_ns(self, key: Key) -> IntArray:
         """Return for how long that engine was in that phase in each window for an owner that is not known."""
         count = len(self._windows)
-        crowded = self._rows_of.get(key, np.zeros(len(self._frame), bool)) & self.assignment.crowded
-        rows, windows = self.assignment.contested_row, self.assignment.contested_call
-        pieces = self._cut(key, rows, windows)
-        if not len(pieces) and not crowded.any():
+        crowded = np.flatnonzero(self.assignment.crowded)
+        crowded = crowded[self._is_key(key, crowded)]
+        pieces = self._cut(self._contested.get(key))
+        if not len(pieces) and not len(crowded):
             return np.zeros(count, np.int64)
         owned = self.of_calls(key)
         contested = together([pieces, owned]).totals(count) - owned.totals(count)
@@ -167,6 +177,12 @@ class Measured:
         contested += np.where(self._is_call, several.within(starts, ends), 0)
         most: IntArray = np.minimum(contested, ends - starts - owned.totals(count))
         return most
+
+    def _is_key(self, key: Key, rows: IntArray) -> BoolArray:
+        """Mark the rows of an engine and phase."""
+        frame, (engine, phase) = self._frame.iloc[rows], key
+        of_phase = frame["phase"].isna() if phase is None else frame["phase"] == phase
+        return ((frame["engine"] == engine) & of_phase).to_numpy(bool)
 
     @cached_property
     def contested(self) -> IntervalSet:
@@ -180,20 +196,23 @@ class Measured:
         GPU work of the target without an ML mark may be inference: with such work alone, the GPU's share in
         inference is not known. The CPU's work is measured only where Core ML reports it, see ``reported``.
         """
-        frame = self._frame[(self._frame["end_ns"] > self._frame["start_ns"]).to_numpy(bool)]
+        frame = self._frame
+        has_length = self._edges[1] > self._edges[0]
         # MPS rows that repeat the Neural Engine's show nothing of the GPU.
-        on_gpu = frame["source"].isin(GPU_TABLES) & (frame["engine"] != Engine.ANE)
-        marked = on_gpu & (frame["engine"] == Engine.GPU)
+        on_gpu = is_among(frame["source"], *GPU_TABLES) & ~is_among(frame["engine"], Engine.ANE)
+        marked = on_gpu & is_among(frame["engine"], Engine.GPU)
         has_unmarked = len(self.everything((Engine.GRAPHICS, None))) > 0
         rows = {
-            Engine.ANE: frame["source"].isin(ANE_TABLES),
+            Engine.ANE: is_among(frame["source"], *ANE_TABLES),
             # Where all GPU work of the target lacks the mark, none of it may be inference and all of it may:
             # then the table is no measurement of inference, and a zero would be a claim.
-            Engine.GPU: on_gpu if marked.any() or not has_unmarked else marked,
-            Engine.GRAPHICS: frame["source"] == GPU_INTERVALS,
+            Engine.GPU: on_gpu if (marked & has_length).any() or not has_unmarked else marked,
+            Engine.GRAPHICS: is_among(frame["source"], GPU_INTERVALS),
         }
+        source = frame["source"].cat
         tables = {
-            engine: sorted(frame["source"][mask].astype("str").unique()) for engine, mask in rows.items()
+            engine: sorted(source.categories[np.unique(source.codes.to_numpy()[mask & has_length])])
+            for engine, mask in rows.items()
         }
         return {engine: ", ".join(names) for engine, names in tables.items() if names}
 
@@ -258,18 +277,19 @@ class Measured:
     @cached_property
     def _is_submission(self) -> BoolArray:
         frame = self._frame
-        is_work = (frame["phase"] == Phase.EXECUTE) & frame["source"].isin(ANE_TABLES)
-        return is_work.to_numpy(bool) & (frame["end_ns"] > frame["start_ns"]).to_numpy(bool)
+        is_work = is_among(frame["phase"], Phase.EXECUTE) & is_among(frame["source"], *ANE_TABLES)
+        return is_work & (self._edges[1] > self._edges[0])
 
     @cached_property
     def preparations(self) -> pd.DataFrame:
         """The target's outermost rows of load or compile, with ``owner_model``; the same row twice is one."""
-        frame = self._frame
-        is_outermost = frame["phase"].isin([Phase.LOAD, Phase.COMPILE]) & (frame["depth"] <= 0)
-        chosen = is_outermost.to_numpy(bool) & ~self._is_other_ane
+        chosen = np.flatnonzero(
+            is_among(self._frame["phase"], Phase.LOAD, Phase.COMPILE) & ~self._is_other_ane
+        )
+        rows = self._frame.iloc[chosen].assign(owner_model=self.owner.model_names[self._model_code[chosen]])
+        rows = rows[(rows["depth"] <= 0).to_numpy(bool)]
         if self._all_pids:
-            chosen = chosen & frame["pid"].isin([-1, *self._all_pids]).to_numpy(bool)
-        rows = frame[chosen].assign(owner_model=self._model[chosen])
+            rows = rows[rows["pid"].isin([-1, *self._all_pids]).to_numpy(bool)]
         rows = rows.assign(label=rows["label"].astype("str"))
         return rows.drop_duplicates(["start_ns", "end_ns", "label", "source", "channel"])
 
@@ -280,20 +300,21 @@ class Measured:
     @cached_property
     def other_process_rows(self) -> pd.DataFrame:
         """The ANE's rows of execution for models that are none of the target's."""
-        is_execution = (self._frame["phase"] == Phase.EXECUTE).to_numpy(bool)
+        is_execution = is_among(self._frame["phase"], Phase.EXECUTE)
         return self._frame[self._is_other_ane & is_execution]
 
     @cached_property
     def _is_other_ane(self) -> BoolArray:
         """Marks the Neural Engine's rows of other processes, those without a length too."""
-        is_ane = self._frame["source"].isin(ANE_TABLES).to_numpy(bool)
+        is_ane = is_among(self._frame["source"], *ANE_TABLES)
         return self.owner.other_process | (is_ane & self.assignment.is_owner(Owner.OTHER))
 
     @cached_property
     def models_of_others(self) -> Mapping[str, int]:
         """The target's models whose name another owner has as well, each with the rows that name it."""
-        names, counts = np.unique(self.owner.model[self.assignment.doubted].astype(str), return_counts=True)
-        return dict(zip(names.tolist(), counts.tolist(), strict=True))
+        codes, counts = np.unique(self.owner.model_code[self.assignment.doubted], return_counts=True)
+        names = self.owner.model_names[codes].tolist()
+        return {name: count for name, count in sorted(zip(names, counts.tolist(), strict=True)) if name}
 
     @cached_property
     def other_process(self) -> IntervalSet:
@@ -303,13 +324,13 @@ class Measured:
     @property
     def gpu_rows_without_process(self) -> int:
         """The number of rows of the GPU's system-wide table without a process; they count for the target."""
-        without_process = (self._frame["source"] == GPU_INTERVALS) & (self._frame["pid"] < 0)
+        without_process = self._frame["pid"].to_numpy()[is_among(self._frame["source"], GPU_INTERVALS)] < 0
         return int(without_process.sum())
 
     @property
     def ane_rows(self) -> int:
         """The number of outermost rows in the Neural Engine's tables."""
-        return int(self._frame["source"].isin(ANE_TABLES).sum())
+        return int(is_among(self._frame["source"], *ANE_TABLES).sum())
 
     def requests(self, engine: Engine) -> bool:
         """Return True where Core ML's rows show when its requests to this engine were under way."""
@@ -326,15 +347,21 @@ class Measured:
     def _lanes(self) -> dict[Key, dict[int, dict[str, IntervalSet]]]:
         """The intervals of the target and of processes that name themselves, by key, process and model."""
         # What may be another process's is in no lane: ``contested_ns`` has it.
-        counted = ~self._is_other_ane & ~self.assignment.has_reason(*_MAY_BE_OTHERS)
-        frame = self._frame.assign(owner_model=self._model)[counted]
-        starts, ends = (frame[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
+        counted = np.flatnonzero(~self._is_other_ane & ~self.assignment.has_reason(*_MAY_BE_OTHERS))
+        starts, ends = (edges[counted] for edges in self._edges)
+        frame = self._frame[["engine", "phase", "pid"]].iloc[counted]
+        frame = frame.assign(model=self._model_code[counted])
+        names = self.owner.model_names.tolist()
         lanes: dict[Key, dict[int, dict[str, IntervalSet]]] = {}
-        for (engine, phase, pid, model), rows in rows_by(frame, "engine", "phase", "pid", "owner_model"):
-            key = Engine(engine), None if pd.isna(phase) else Phase(phase)
-            of_model = lanes.setdefault(key, {}).setdefault(int(pid), {})
-            of_model[str(model)] = IntervalSet.of(starts[rows], ends[rows])
+        for (engine, phase, pid, model), rows in rows_by(frame, "engine", "phase", "pid", "model"):
+            of_model = lanes.setdefault(_key(engine, phase), {}).setdefault(int(pid), {})
+            of_model[names[model]] = IntervalSet.of(starts[rows], ends[rows])
         return lanes
+
+
+def _key(engine: str, phase: str | float) -> Key:
+    """Return the key of a row; a missing phase is not a number."""
+    return Engine(engine), None if pd.isna(phase) else Phase(str(phase))
 
 
 def scopes_of(windows: pd.DataFrame) -> Iterator[tuple[IntArray, tuple[int, str]]]:

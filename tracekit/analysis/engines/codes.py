@@ -37,6 +37,15 @@ def _among(codes: npt.NDArray[np.int8], accepted: Iterable[int]) -> BoolArray:
     return marked
 
 
+def is_among(column: pd.Series[str], *words: str) -> BoolArray:
+    """Mark the rows of a category column that have one of these words."""
+    # A lookup per row takes a tenth of the time of ``isin``; a missing value indexes the last entry.
+    accepted = frozenset(map(str, words))
+    table = np.array([*(str(name) in accepted for name in column.cat.categories), False])
+    marked: BoolArray = table[column.cat.codes.to_numpy()]
+    return marked
+
+
 def recoded(column: pd.Series[str], words: Sequence[str]) -> IntArray:
     """Return a category column as positions in ``words``; -1 is missing."""
     position = {str(word): code for code, word in enumerate(words)}

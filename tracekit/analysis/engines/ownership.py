@@ -8,6 +8,7 @@ rows mostly have none and belong to the recording's target.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import is_engine, rows_by
+from tracekit.analysis.engines.codes import grouped, is_among, is_engine, rows_by
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML, GPU_TABLES
@@ -24,6 +25,8 @@ from tracekit.model.vocabulary import ENGINE_CODE, Engine
 
 Names: TypeAlias = npt.NDArray[Any]
 
+NAMELESS = 0
+"""The number of no name."""
 _BOUNDARIES = "_ .-:/"
 _PROCEDURE = "mpsx.ane @"
 _REGION = "ane_region_"
@@ -37,14 +40,14 @@ RUNTIMES = {CORE_ML: "Core ML", CORE_AI: "Core AI"}
 class Ownership:
     """The model of each interval, as far as rows and labels name it.
 
-    ``model`` is "" where it is not known. Where ``runtimes`` name the target's models, ANE labels are
-    compared with them, and ``other_process`` marks labels that fit none. When no label at all fits one, the
-    tables name models differently (``unmatched`` counts these rows), and no row is called another process's.
-    Without such names, a label's own model separates models, but not processes (``unchecked`` counts these
-    rows); where the target's stacks show that the Neural Engine did not work for it (``ane_is_target`` is
-    False), all of its rows are another process's (``unattributed``). Rows whose process an MPS row or the log
-    names need no label; ``elsewhere`` counts those of a process that is none of ``pids``. ``models`` are
-    those by which windows can be separated.
+    ``model_code`` numbers ``model_names``; the name is "" where it is not known. Where ``runtimes`` name the
+    target's models, ANE labels are compared with them, and ``other_process`` marks labels that fit none. When
+    no label at all fits one, the tables name models differently (``unmatched`` counts these rows), and no row
+    is called another process's. Without such names, a label's own model separates models, but not processes
+    (``unchecked`` counts these rows); where the target's stacks show that the Neural Engine did not work for
+    it (``ane_is_target`` is False), all of its rows are another process's (``unattributed``). Rows whose
+    process an MPS row or the log names need no label; ``elsewhere`` counts those of a process that is none of
+    ``pids``. ``models`` are those by which windows can be separated.
 
     Labels of Core AI's regions are formed by another compiler than Core ML's: a label of one kind that fits
     shows nothing about the other kind. They may name a function alone; then the row must lie in the time of
@@ -55,55 +58,70 @@ class Ownership:
         self, frame: pd.DataFrame, ane_is_target: bool = True, pids: frozenset[int] = frozenset()
     ) -> None:
         self._frame = frame
-        self._names: Names = frame["model"].astype("str").to_numpy(object)
-        is_core_ml, is_core_ai = ((frame["source"] == table).to_numpy(bool) for table in (CORE_ML, CORE_AI))
+        self._vocabulary = _Vocabulary()
+        named_model = self._vocabulary.codes(frame["model"])
+        is_core_ml, is_core_ai = (is_among(frame["source"], table) for table in (CORE_ML, CORE_AI))
         # Core ML nests the models of a pipeline in the pipeline's row: parts, which own no window.
         nested = is_core_ml & (frame["depth"] > 0).to_numpy(bool)
         outermost = (is_core_ml | is_core_ai) & ~nested
-        models = set(self._names[outermost]) - {""}
-        parts = set(self._names[nested]) - {""} - models
-        self._core_ai = _CoreAI(frame[is_core_ai], self._names[is_core_ai])
-        named = {CORE_ML: set(self._names[is_core_ml]) - {""}, CORE_AI: self._core_ai.models}
+        models = self._vocabulary.names(named_model[outermost])
+        parts = self._vocabulary.names(named_model[nested]) - models
+        self._core_ai = _CoreAI(frame[is_core_ai], named_model[is_core_ai], self._vocabulary)
+        named = {
+            table: self._vocabulary.names(named_model[of_table])
+            for table, of_table in ((CORE_ML, is_core_ml), (CORE_AI, is_core_ai))
+        }
         self.runtimes = tuple(name for table, name in RUNTIMES.items() if named[table])
-        is_ane = frame["source"].isin(ANE_TABLES).to_numpy(bool)
-        self.model: Names = np.full(len(frame), "", object)
+        is_ane = is_among(frame["source"], *ANE_TABLES)
+        self._named_model = named_model
+        self.model_code: IntArray = np.where(outermost, named_model, NAMELESS)
         self.other_process: BoolArray = np.zeros(len(frame), bool)
         self.unmatched = self.unchecked = 0
         self.unattributed = False
-        self.model[outermost] = self._names[outermost]
         self._has_process = (frame["pid"] >= 0).to_numpy(bool)
         rows = np.flatnonzero(is_ane)
         self._match_gpu(models)
         if self.runtimes:
             self._match(rows, models, parts, bool(named[CORE_ML]))
-            models |= set(self.model[rows]) - {""}
+            models |= self._vocabulary.names(self.model_code[rows])
         elif not ane_is_target:
             self.other_process = is_ane & ~self._has_process
             self.unattributed = bool(self.other_process.any())
         else:
             self._take_label(rows)
-            models = set(self._names[rows]) - {""}
+            models = self._vocabulary.names(named_model[rows])
         self.models = frozenset(models)
-        is_elsewhere = is_ane & self._has_process & ~frame["pid"].isin(pids).to_numpy(bool)
-        is_elsewhere &= bool(pids)
-        self.elsewhere = int(is_elsewhere.sum())
-        self.other_process |= is_elsewhere
+        named_rows = np.flatnonzero(is_ane & self._has_process) if pids else rows[:0]
+        elsewhere = named_rows[~frame["pid"].iloc[named_rows].isin(pids).to_numpy(bool)]
+        self.elsewhere = len(elsewhere)
+        self.other_process[elsewhere] = True
+
+    @cached_property
+    def model_names(self) -> Names:
+        """The names that ``model_code`` numbers, "" the first of them."""
+        return self._vocabulary.array()
+
+    @property
+    def model(self) -> Names:
+        """The model of each interval by name."""
+        names: Names = self.model_names[self.model_code]
+        return names
 
     def _match(self, rows: IntArray, models: set[str], parts: set[str], is_core_ml_named: bool) -> None:
         """Compare labels with the target's models, each kind of label for itself."""
-        text = self._frame["label"].astype("str").to_numpy(object)[rows]
-        labels, label_of_row = np.unique(text, return_inverse=True)
+        labels, label_of_row = self._labels_of(rows)
         owner_of_label = [owner_of(label, models | parts) for label in labels.tolist()]
         of_region = np.array([is_region(label) for label in labels.tolist()], bool)
         if not self._core_ai.models:
             of_region[:] = False
         # Several pipelines may have the same part, so a part's row belongs to no model in particular.
-        owner = np.array([owner if owner in models else "" for owner in owner_of_label], object)
+        owners = (owner if owner in models else "" for owner in owner_of_label)
+        owner = np.array([self._vocabulary.code(str(name)) for name in owners], np.int64)
         fits = np.array([owner is not None for owner in owner_of_label], bool)
-        function = np.full(len(labels), "", object)
+        function = np.zeros(len(labels), np.int64)
         function[of_region & ~fits] = self._core_ai.functions_of(labels[of_region & ~fits])
-        some_region_fits = bool((fits | (function != ""))[of_region].any())
-        self.model[rows] = owner[label_of_row]
+        some_region_fits = bool((fits | (function != NAMELESS))[of_region].any())
+        self.model_code[rows] = owner[label_of_row]
         is_open = (of_region & ~fits)[label_of_row]
         if some_region_fits:
             self._match_by_time(rows[is_open], function[label_of_row][is_open])
@@ -119,7 +137,9 @@ class Ownership:
         elif not is_core_ml_named and some_region_fits:
             # A label that names no model is of none of the models that have windows.
             self._take_label(rest)
-            self.model[rest] = np.where(self.model[rest] == "", text[is_rest], self.model[rest])
+            whole_label = np.array([self._vocabulary.code(label) for label in labels.tolist()], np.int64)
+            nameless = self.model_code[rest] == NAMELESS
+            self.model_code[rest[nameless]] = whole_label[label_of_row[is_rest][nameless]]
         else:
             # Without any fit, a difference in naming is as likely, and no row is excluded.
             self.unmatched += int((~self._has_process[rest]).sum())
@@ -131,63 +151,91 @@ class Ownership:
         A label may begin with one of the target's models. A model that it names by itself counts unless the
         runtimes' tables and the labels name all models differently.
         """
-        rows = np.flatnonzero(self._frame["source"].isin(GPU_TABLES).to_numpy(bool))
-        if not len(rows):
-            return
-        labels = self._frame["label"].iloc[rows]
-        used = np.unique(labels.cat.codes.to_numpy())
-        owners = np.full(len(labels.cat.categories) + 1, "", object)
-        for code in used[used >= 0].tolist():
-            owners[code] = owner_of(str(labels.cat.categories[code]), models) or ""
-        owner = owners[labels.cat.codes.to_numpy()]
-        if not models or (owner != "").any():
-            owner = np.where(owner == "", self._names[rows], owner)
-        self.model[rows] = owner
+        rows = np.flatnonzero(is_among(self._frame["source"], *GPU_TABLES))
+        labels, label_of_row = self._labels_of(rows)
+        owners = [owner_of(label, models) or "" for label in labels.tolist()]
+        owner = np.array([self._vocabulary.code(name) for name in owners], np.int64)[label_of_row]
+        if not models or (owner != NAMELESS).any():
+            owner = np.where(owner == NAMELESS, self._named_model[rows], owner)
+        self.model_code[rows] = owner
 
-    def _match_by_time(self, rows: IntArray, functions: Names | None) -> None:
+    def _labels_of(self, rows: IntArray) -> tuple[Names, IntArray]:
+        """Return the distinct labels of rows, and the position of each row's among them."""
+        column = self._frame["label"]
+        present, position = grouped(column.cat.codes.to_numpy()[rows].astype(np.int64))
+        return column.cat.categories.to_numpy(object)[present], position
+
+    def _match_by_time(self, rows: IntArray, functions: IntArray | None) -> None:
         """Assign rows to the only Core AI model at work on their function (on any, without functions)."""
         starts, ends = (self._frame[name].to_numpy(np.int64)[rows] for name in ("start_ns", "end_ns"))
-        model, is_possible = self._core_ai.at_work(starts, ends, functions)
-        self.model[rows] = model
+        self.model_code[rows], is_possible = self._core_ai.at_work(starts, ends, functions)
         self.other_process[rows] = ~is_possible
 
     def _take_label(self, rows: IntArray) -> None:
         """Assign rows to the model of their label, whatever process ran it."""
-        self.model[rows] = self._names[rows]
+        self.model_code[rows] = self._named_model[rows]
         self.unchecked += int((~self._has_process[rows]).sum())
+
+
+class _Vocabulary:
+    """Distinct names as numbers; ``NAMELESS`` is no name."""
+
+    def __init__(self) -> None:
+        self._codes = {"": NAMELESS}
+
+    def code(self, name: str) -> int:
+        """Return the number of a name."""
+        return self._codes.setdefault(name, len(self._codes))
+
+    def codes(self, column: pd.Series[str]) -> IntArray:
+        """Return the numbers of a category column."""
+        numbers = [*(self.code(str(name)) for name in column.cat.categories), NAMELESS]
+        codes: IntArray = np.array(numbers, np.int64)[column.cat.codes.to_numpy()]
+        return codes
+
+    def names(self, codes: IntArray) -> set[str]:
+        """Return the names that occur among numbers."""
+        return set(self.array()[grouped(codes)[0]].tolist()) - {""}
+
+    def array(self) -> Names:
+        """Return all names in the order of their numbers."""
+        return np.array([*self._codes], object)
 
 
 class _CoreAI:
     """The target's Core AI models, with the functions that ran, loaded or compiled, and when."""
 
-    def __init__(self, rows: pd.DataFrame, models: Names) -> None:
-        self.models: set[str] = set(models) - {""}
-        self._rows, self._model = rows, models
-        self._function: Names = rows["label"].astype("str").to_numpy(object)
+    def __init__(self, rows: pd.DataFrame, model: IntArray, vocabulary: _Vocabulary) -> None:
+        self.models = vocabulary.names(model)
+        self._rows, self._model = rows, model
+        self._functions = _Vocabulary()
+        self._function = self._functions.codes(rows["label"])
 
-    def functions_of(self, labels: Names) -> Names:
-        """Return the function that each label begins with, "" for none."""
-        functions = set(self._function) - {""}
-        claims = [owner_of(label.removeprefix(_PROCEDURE), functions) or "" for label in labels.tolist()]
-        return np.array(claims, object)
+    def functions_of(self, labels: Names) -> IntArray:
+        """Return the function that each label begins with, ``NAMELESS`` for none."""
+        functions = self._functions.names(self._function)
+        claims = (owner_of(label.removeprefix(_PROCEDURE), functions) or "" for label in labels.tolist())
+        return np.array([self._functions.code(claim) for claim in claims], np.int64)
 
-    def at_work(self, starts: IntArray, ends: IntArray, functions: Names | None) -> tuple[Names, BoolArray]:
-        """Return the model whose rows share time with each span, "" for several; and a mask.
+    def at_work(
+        self, starts: IntArray, ends: IntArray, functions: IntArray | None
+    ) -> tuple[IntArray, BoolArray]:
+        """Return the model whose rows share time with each span, ``NAMELESS`` for several; and a mask.
 
         With ``functions``, only rows of the span's function count. The mask is False where no row does.
         """
-        count, owner = np.zeros(len(starts), np.int64), np.full(len(starts), "", object)
+        count, owner = np.zeros(len(starts), np.int64), np.full(len(starts), NAMELESS)
         row_starts, row_ends = (self._rows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
-        keys = {"model": self._model, "function": self._function if functions is not None else ""}
+        keys = {"model": self._model, "function": self._function if functions is not None else NAMELESS}
         for (model, function), members in rows_by(pd.DataFrame(keys, index=self._rows.index), *keys):
-            if not model or (functions is not None and not function):
+            if model == NAMELESS or (functions is not None and function == NAMELESS):
                 continue
             chosen = np.arange(len(starts)) if functions is None else np.flatnonzero(functions == function)
             spans = IntervalSet.of(row_starts[members], row_ends[members])
             touched = chosen[spans.touches(starts[chosen], ends[chosen])]
             count[touched] += 1
             owner[touched] = model
-        owner[count > 1] = ""
+        owner[count > 1] = NAMELESS
         return owner, count > 0
 
 

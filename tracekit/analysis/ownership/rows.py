@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.engines.codes import is_engine, recoded
-from tracekit.analysis.engines.ownership import Ownership
+from tracekit.analysis.engines.codes import is_among, is_engine, recoded
+from tracekit.analysis.engines.ownership import NAMELESS, Ownership
 from tracekit.analysis.ownership.calls import UNKNOWN, Calls
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES
@@ -59,12 +59,11 @@ class Rows:
         is_other = owner.other_process
         if pids:
             is_other = is_other | ((pid >= 0) & ~np.isin(pid, sorted(pids)))
-        is_ane = frame["source"].isin(ANE_TABLES).to_numpy(bool) & (phase == PHASE_CODE[Phase.EXECUTE])
-        model, models = pd.factorize(owner.model)
+        is_ane = is_among(frame["source"], *ANE_TABLES) & (phase == PHASE_CODE[Phase.EXECUTE])
         position = {name: code for code, name in enumerate(calls.models.tolist())}
         pools = {**position, "": len(calls.models)}
         # A label that names neither a model nor a part of one is the same for all models.
-        names_work = ((frame["model"] != "") | (frame["segment"] != "")).to_numpy(bool)
+        names_work = ~(is_among(frame["model"], "") & is_among(frame["segment"], ""))
         return cls(
             starts,
             ends,
@@ -74,10 +73,10 @@ class Rows:
             is_work & (phase == PHASE_CODE[Phase.EXECUTE]),
             is_other,
             is_ane & (pid < 0) & is_work & ~is_other,
-            model,
-            len(models),
-            np.array([name == "" for name in models.tolist()], bool)[model],
-            np.array([pools.get(name, -1) for name in models.tolist()], np.int64)[model],
+            owner.model_code,
+            len(owner.model_names),
+            owner.model_code == NAMELESS,
+            np.array([pools.get(name, -1) for name in owner.model_names.tolist()])[owner.model_code],
             _positions(frame["copy"], calls.copies),
             np.where(names_work, frame["label"].cat.codes.to_numpy(np.int64), -1),
             len(frame["label"].cat.categories),
