@@ -26,6 +26,11 @@ from evidence_scenarios import (
     gpu_mpsgraph_macos15,
 )
 from log_scenarios import failing_requests_macos27
+from ownership_scenarios import (
+    concurrent_engines_macos27,
+    spill_into_next_call_macos27,
+    two_copies_ios27,
+)
 from predictions import (
     SEGMENTER,
     TRANSCRIBER,
@@ -365,6 +370,9 @@ RECORDINGS: dict[str, Callable[[], Files]] = {
         coreai_gpu_fallback_macos27,
         coreai_and_coreml_ios27,
         waiting_app_ios27,
+        two_copies_ios27,
+        spill_into_next_call_macos27,
+        concurrent_engines_macos27,
     )
 }
 """Folder name → the scenario that plays it."""

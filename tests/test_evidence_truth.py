@@ -32,6 +32,9 @@ CALLS: dict[str, dict[str, Any]] = {
     "coreai-gpu-fallback-macos27": {"windows": "coreai"},
     "coreai-and-coreml-ios27": {"windows": "auto"},
     "waiting-app-ios27": {"windows": "coreml"},
+    "two-copies-ios27": {"windows": "coreml"},
+    "spill-into-next-call-macos27": {"windows": "coreml"},
+    "concurrent-engines-macos27": {"windows": "coreml"},
 }
 CORE_AI = sorted(name for name in CALLS if name.startswith("coreai"))
 
@@ -94,6 +97,39 @@ def test_busy_time_of_each_inference(recording: str) -> None:
     assert analysis.times["foreign_ns"].tolist() == [
         measured["foreign_ns"] for _, measured in in_time_order(recording)
     ]
+
+
+@pytest.mark.parametrize("recording", CALLS)
+def test_busy_time_of_the_run_is_that_of_the_app(recording: str) -> None:
+    models = {"", *(inference["label"] for inference in TRUTHS[recording]["inferences"])}
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for row in TRUTHS[recording]["intervals"]:
+        is_work = (row["phase"], row["depth"]) == ("execute", 0)
+        if is_work and row["model"] in models and row.get("by_app", True):
+            spans.setdefault(row["engine"], []).append((row["start_ns"], row["end_ns"]))
+    totals = calls_of(recording).totals
+    work = totals[(totals["phase"] == "execute") & totals["busy_ns"].notna() & (totals["busy_ns"] > 0)]
+    busy = {
+        str(engine): int(busy_ns) for engine, busy_ns in zip(work["engine"], work["busy_ns"], strict=True)
+    }
+    assert busy == {engine: length_of_union(of_engine) for engine, of_engine in spans.items()}
+
+
+def length_of_union(spans: list[tuple[int, int]]) -> int:
+    length, reached = 0, 0
+    for start, end in sorted(spans):
+        length += max(0, end - max(start, reached))
+        reached = max(reached, end)
+    return length
+
+
+@pytest.mark.parametrize(
+    "recording",
+    sorted(name for name, truth in TRUTHS.items() if any("copy" in call for call in truth["inferences"])),
+)
+def test_copy_of_each_inference(recording: str) -> None:
+    copies = calls_of(recording).window_rows["copy"].astype("str").tolist()
+    assert copies == [inference["copy"] for inference, _ in in_time_order(recording)]
 
 
 @pytest.mark.parametrize(
