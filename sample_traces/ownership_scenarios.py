@@ -11,7 +11,7 @@ import coreml_work as ml
 import platforms as p
 import toc
 from evidence import Evidence
-from evidence_engines import ane_spans, coreml_spans, label_27
+from evidence_engines import ane_span, ane_spans, compiled_model, coreml_spans, label_27
 from evidence_gpu import METAL, MPS, GpuTimeline
 from predictions import (
     SEGMENTER,
@@ -30,10 +30,46 @@ from recording import Recording, on_clock
 from recording_files import files
 
 if TYPE_CHECKING:
+    from evidence import Span
     from recording import Lane
     from recording_files import Files
 
 _ANE = "ane-hw-intervals"
+
+
+def same_name_two_processes_macos27() -> Files:
+    """An app's model on the CPU, and the very same model on the ANE in another process.
+
+    An app and its extension hold the same compiled model, so that their rows of the ANE's table have one
+    label. The extension's calls keep a rhythm of their own: some of its rows lie in calls of the app, some
+    between two, some over an edge.
+    """
+    recording = Recording("same-name-two-processes-macos27", p.XCODE_27_MACOS_27)
+    main = recording.lane("Main Thread", app.MAIN_THREAD_26)
+    caller = recording.lane(None, app.SERIAL_QUEUE + TRANSCRIBER, encode("NoiseFilter"))
+    worker = recording.lane(None, ml.E5RT_QUEUE)
+    caller.on(ml.LOAD_PARSE, 9)
+    for turn in range(7):
+        caller.on(app.SPECTROGRAM, 2)
+        with recording.inference(caller, "NoiseFilter", "CPU", worker):
+            e5_on_cpu(caller, worker, busy=13 + turn % 3)
+        caller.on(app.DECODE_TEXT)
+        caller.off(11)
+    user_interface(main, caller, [app.UI_LAYOUT, app.UI_MODEL], every=29)
+    recording.finish()
+
+    rhythm = range(21_304_167, recording.end_ns - 50_000_000, 23_500_000)
+    evidence = Evidence(
+        interval_tables=(_ANE, "coreml-os-signpost"),
+        spans=[*(_of_extension("NoiseFilter", start_ns) for start_ns in rhythm), *coreml_spans(recording)],
+    )
+    return files(recording, toc.Contents(recording, "Core ML", toc.CORE_ML_27), evidence)
+
+
+def _of_extension(model: str, start_ns: int) -> Span:
+    """Return a row of the app's extension."""
+    span = on_clock(start_ns), on_clock(start_ns + 6_208_333)
+    return ane_span(_ANE, span, model, compiled_model(model, "Prediction"), by_app=False)
 
 
 def two_copies_ios27() -> Files:

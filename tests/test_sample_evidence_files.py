@@ -154,6 +154,20 @@ def test_each_copy_of_a_model_stays_on_its_engine():
     assert engines == {("Captioner-1", "ANE"), ("Captioner-2", "CPU")}
 
 
+def test_another_process_has_the_same_model_on_the_ane():
+    folder = SAMPLES / "same-name-two-processes-macos27"
+    truth = truth_of(folder)
+    rows = intervals_of(folder, engine="ANE")
+    labels = {row["event-label"].get("fmt") for row in rows_of(folder / "ane-hw-intervals.xml")}
+    assert len(labels) == 1
+    assert {(row["model"], row["by_app"]) for row in rows} == {("NoiseFilter", False)}
+    assert {(call["label"], call["engine"]) for call in truth["inferences"]} == {("NoiseFilter", "CPU")}
+    calls = spans(truth["inferences"])
+    shared = [covered(calls, start, end) / (end - start) for start, end in spans(rows)]
+    assert min(shared) == 0 < max(shared) == 1
+    assert any(0 < share < 1 for share in shared)
+
+
 def test_work_of_a_call_ends_inside_the_next_one_which_ran_elsewhere():
     folder = SAMPLES / "spill-into-next-call-macos27"
     calls, rows = truth_of(folder)["inferences"], intervals_of(folder, engine="ANE")
