@@ -12,7 +12,6 @@ import numpy as np
 from tracekit.analysis.engines.codes import is_engine
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.ownership.calls import Calls
-from tracekit.analysis.ownership.candidates import CLOCKS_NS
 from tracekit.analysis.ownership.pairs import Pairs
 from tracekit.analysis.ownership.rows import Rows
 from tracekit.analysis.ownership.submitters import Submitters
@@ -24,6 +23,9 @@ _FEWEST_ELSEWHERE = 3
 
 _FEWEST_ROWS = 2
 """So many rows that reach out of their calls are no chance: a choice."""
+
+_REACHES = 10
+"""A row reaches out of a call by more than 1/10 of the call: a choice."""
 
 
 class SecondUsers:
@@ -95,7 +97,8 @@ class SecondUsers:
         begins_before, ends_after = np.zeros((2, len(rows)), bool)
         # A row lies across the calls of one thread that follow each other: the first and the last are its edges.
         begins_before[pairs.row] = ends_after[pairs.row] = True
-        starts, ends = rows.starts[pairs.row] + CLOCKS_NS, rows.ends[pairs.row] - CLOCKS_NS
+        slack = (calls.ends - calls.starts)[pairs.call] // _REACHES
+        starts, ends = rows.starts[pairs.row] + slack, rows.ends[pairs.row] - slack
         begins_before[pairs.row[calls.starts[pairs.call] <= starts]] = False
         ends_after[pairs.row[calls.ends[pairs.call] >= ends]] = False
         chosen = np.flatnonzero(rows.is_open & (rows.pool >= 0))
