@@ -53,6 +53,7 @@ class _Assigner:
         self, rows: Rows, calls: Calls, pids: frozenset[int], submitters: Submitters, has_runtime: bool
     ) -> None:
         self._rows, self._calls, self._has_runtime = rows, calls, has_runtime
+        self._submitters = submitters
         self._candidates = Candidates(rows, calls, pids)
         self._rules = Rules(rows, calls, submitters)
         self._second_users = SecondUsers(rows, calls, submitters)
@@ -67,6 +68,7 @@ class _Assigner:
         decisions.set(is_other & (rows.pid >= 0), Owner.OTHER, Reason.NAMED_PROCESS)
         chosen = np.flatnonzero(rows.is_work & ~rows.is_other)
         pairs = self._candidates.of(chosen, rows.pool[chosen])
+        pairs = pairs.part(~self._needs_stack(pairs) | self._rules.near(pairs))
         crowded = self._candidates.crowded
         doubted = self._second_users.doubted(pairs, crowded)
         is_doubted = doubted[pairs.row]
@@ -79,6 +81,17 @@ class _Assigner:
         self._decide_nameless(self._without_model(unpaired))
         decisions.set(crowded, Owner.CONTESTED, Reason.SEVERAL_CALLS)
         return decisions.assignment(self._calls.window, crowded, doubted)
+
+    def _needs_stack(self, pairs: Pairs) -> BoolArray:
+        """Mark other engines' rows in calls that the Neural Engine's rows show, beside calls of other threads.
+
+        The time of such a call is the Neural Engine's: what else lies in it may be of another call.
+        """
+        rows, calls = self._rows, self._calls
+        is_same = rows.is_open[pairs.row] | (rows.pool[pairs.row] == calls.model[pairs.call])
+        is_same &= ~rows.is_nameless[pairs.row] | rows.is_open[pairs.row]
+        marked: BoolArray = calls.is_of_engine[pairs.call] & ~is_same & self._submitters.has_several_callers
+        return marked
 
     def _without_model(self, chosen: IntArray) -> Pairs:
         """Return the calls without a model that may own these rows."""

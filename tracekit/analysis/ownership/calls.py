@@ -34,8 +34,8 @@ class Calls:
     """Positions in ``copies``, ``UNKNOWN`` where no table names the copy."""
     copies: npt.NDArray[Any]
     """The distinct loaded copies of models."""
-    is_of_any: BoolArray
-    """Marks the calls of no known process that rows of the Neural Engine alone show."""
+    is_of_engine: BoolArray
+    """Marks the calls that rows of the Neural Engine alone show."""
     is_listed: BoolArray
     """Marks the calls of sources that list every call."""
     logged: IntArray
@@ -60,7 +60,7 @@ class Calls:
             models,
             copy,
             np.array(copies, object),
-            (windows["source"].isin(ANE_TABLES) & (windows["pid"] < 0)).to_numpy(bool)[rows],
+            windows["source"].isin(ANE_TABLES).to_numpy(bool)[rows],
             (~windows["source"].isin(("stacks", *ANE_TABLES))).to_numpy(bool)[rows],
             logged[rows],
         )

@@ -28,6 +28,8 @@ class Submitters:
         self.near_ns = int(_NEAR * self.period_ns)
         # Samples that are weighed in cycles have times as well.
         self._is_inference = is_phase(labels.phase, *INFERENCE)
+        callers = trace.samples["thread_id"].to_numpy()[labels.in_call]
+        self.has_several_callers = bool(len(callers)) and bool((callers != callers[0]).any())
         self._counts: dict[Engine, IntArray] = {}
         self._before: dict[Engine, IntArray] = {}
 
