@@ -67,8 +67,7 @@ class _Assigner:
         decisions.set(is_other, Owner.OTHER, Reason.LABEL)
         decisions.set(is_other & (rows.pid >= 0), Owner.OTHER, Reason.NAMED_PROCESS)
         chosen = np.flatnonzero(rows.is_work & ~rows.is_other)
-        pairs = self._candidates.of(chosen, rows.pool[chosen])
-        pairs = pairs.part(~self._needs_stack(pairs) | self._rules.near(pairs))
+        pairs = self._pairs(chosen, rows.pool[chosen])
         crowded = self._candidates.crowded
         doubted = self._second_users.doubted(pairs, crowded)
         is_doubted = doubted[pairs.row]
@@ -95,7 +94,13 @@ class _Assigner:
 
     def _without_model(self, chosen: IntArray) -> Pairs:
         """Return the calls without a model that may own these rows."""
-        return self._candidates.of(chosen, np.full(len(chosen), self._calls.nameless))
+        return self._pairs(chosen, np.full(len(chosen), self._calls.nameless))
+
+    def _pairs(self, chosen: IntArray, pool: IntArray) -> Pairs:
+        """Return the calls of a pool that may own these rows."""
+        pairs = self._candidates.of(chosen, pool)
+        needs_stack = self._needs_stack(pairs)
+        return pairs.part(~needs_stack | self._rules.near(pairs)) if needs_stack.any() else pairs
 
     def _decide(self, pairs: Pairs) -> None:
         """Give rows to their only call, or to the call that a rule finds, or contest them."""

@@ -75,8 +75,19 @@ def threads_of_engine(
     is_refuted = (seen == 0) & (elsewhere >= _FEWEST_ELSEWHERE) & ~(supported & is_only)
     # Of two labels, one that stacks support and one that none does, the second is of another process.
     is_refuted |= ~supported & supported.any()
+    is_refuted |= _overlapping_on_thread(np.where(is_refuted, -1, thread), starts, ends) & (handed_over == 0)
     is_touched = _threads_inside(calls, starts, ends, pids) > 0
     return np.where(is_refuted, -1, thread), is_refuted | ~is_touched
+
+
+def _overlapping_on_thread(thread: IntArray, starts: IntArray, ends: IntArray) -> BoolArray:
+    """Mark the windows that overlap another one of their thread, which makes one call at a time."""
+    marked = np.zeros(len(thread), bool)
+    bound = np.flatnonzero(thread >= 0)
+    for members in positions_by(thread[bound], int(thread.max(initial=-1)) + 1):
+        rows = bound[members]
+        marked[rows] = overlapping(starts[rows], ends[rows])
+    return marked
 
 
 def _only_thread(trace: Trace, marked: BoolArray, starts: IntArray, ends: IntArray) -> IntArray:
