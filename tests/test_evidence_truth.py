@@ -104,15 +104,7 @@ def test_busy_time_of_each_inference(recording: str) -> None:
     assert found.tolist() == foreign_ns
 
 
-@pytest.mark.parametrize(
-    "recording",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(strict=True, reason="rows in no call count as the app's"))
-        if name == NAME_SHARED
-        else name
-        for name in CALLS
-    ],
-)
+@pytest.mark.parametrize("recording", CALLS)
 def test_busy_time_of_the_run_is_that_of_the_app(recording: str) -> None:
     models = {"", *(inference["label"] for inference in TRUTHS[recording]["inferences"])}
     spans: dict[str, list[tuple[int, int]]] = {}
@@ -177,10 +169,8 @@ def test_a_name_that_two_processes_share_leaves_submissions_open() -> None:
         ("coreml", ""),
         ("coreml", "mps-hw-intervals"),
         ("coreml", "time-profile"),
-        *(
-            pytest.param(*case, marks=pytest.mark.xfail(strict=True, reason="rows of the GPU name no model"))
-            for case in (("ane", ""), ("auto", "coreml-os-signpost"))
-        ),
+        ("ane", ""),
+        ("auto", "coreml-os-signpost"),
     ],
 )
 def test_no_model_has_the_engine_of_another_one(windows: str, missing: str, tmp_path: Path) -> None:

@@ -88,18 +88,7 @@ def test_windows_from_stacks(recording: str) -> None:
     assert verdicts == [{key: window[key] for key in verdicts[0]} for window in truth["stack_windows"]]
 
 
-@pytest.mark.parametrize(
-    "recording",
-    [
-        pytest.param(
-            name,
-            marks=pytest.mark.xfail(strict=True, reason="calls on stacks own rows whose name is shared"),
-        )
-        if name == "same-name-two-processes-macos27"
-        else name
-        for name in RECORDINGS
-    ],
-)
+@pytest.mark.parametrize("recording", RECORDINGS)
 def test_verdicts_name_the_engine_that_the_model_ran_on(recording: str) -> None:
     truth, analysis = truth_of(recording), analyze(open_trace(SAMPLES / recording), windows="stacks")
     ran_on = [inference["engine"] for inference in truth["inferences"]]

@@ -66,7 +66,7 @@ class Submitters:
         marked = self._marked(Engine.CPU) | self._marked(Engine.GPU)
         before = np.append(0, np.cumsum(marked[self._members.samples]))
         count: IntArray = before[self._position(call, ends)] - before[self._position(call, starts)]
-        return count
+        return np.where(call >= 0, count, 0)  # -1 is no window
 
     def elsewhere(self, engine: Engine, pid: IntArray, moments: IntArray) -> BoolArray:
         """Mark the pairs of a process and a moment near which another process' sample is of the engine."""

@@ -46,8 +46,8 @@ def threads_of_engine(
     """Return the thread whose call each window of the Neural Engine's own time is of, -1 where none is known.
 
     It is the thread whose runs cover the window, or the only one that hands over work as it begins. The mask
-    has the windows that may be of any process: no run touches them, or stacks show other engines alone in
-    them, or the Neural Engine in windows of other labels only.
+    has the windows that may be of any process: no run touches them, as runs touch most of their label, or
+    stacks show other engines alone in them, or the Neural Engine in windows of other labels only.
     """
     starts, ends = edges_of(windows)
     calls = runs.part(runs.thread_id >= 0)
@@ -76,8 +76,11 @@ def threads_of_engine(
     # Of two labels, one that stacks support and one that none does, the second is of another process.
     is_refuted |= ~supported & supported.any()
     is_refuted |= _overlapping_on_thread(np.where(is_refuted, -1, thread), starts, ends) & (handed_over == 0)
+    # Short calls leave no sample: a window that no run touches is odd only beside many that runs touch.
     is_touched = _threads_inside(calls, starts, ends, pids) > 0
-    return np.where(is_refuted, -1, thread), is_refuted | ~is_touched
+    touched, every = (np.bincount(label[marked], minlength=len(distinct)) for marked in (is_touched, label >= 0))
+    is_odd = ~is_touched & (2 * touched > every)[label]
+    return np.where(is_refuted, -1, thread), is_refuted | is_odd
 
 
 def _overlapping_on_thread(thread: IntArray, starts: IntArray, ends: IntArray) -> BoolArray:
