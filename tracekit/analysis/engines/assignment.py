@@ -27,9 +27,9 @@ def assign_samples(
     A window that the user gave, or that spans the run, counts every sample in its time; of its thread, if it
     has one. A call counts its own thread's samples and the process's ML work on other threads, unless that
     work lies in several calls of different threads at once: then it could belong to any of them, and counts
-    in none. Of a window from stacks, or of no known process, such work is that of the runtime's workers; other
-    sources may not name the calling thread, and count all ML work. ``runs`` are calls that have no window of
-    their own, and may be what another thread's work is for.
+    in none. Of a window from stacks, or of no known process, such work is that of the runtime's workers;
+    other sources may not name the calling thread, and count all ML work. ``runs`` are calls that have no
+    window of their own, and may be what another thread's work is for.
     """
     return _Assignment(trace, labels, windows, runs).membership()
 

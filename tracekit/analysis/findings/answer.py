@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from tracekit.analysis.energy import Power
+from tracekit.analysis.engines.codes import is_engine
 from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Finding
@@ -16,10 +17,11 @@ from tracekit.analysis.findings.lengths import two_lengths, typical_length, warm
 from tracekit.analysis.findings.placement import PLACEMENT_KINDS
 from tracekit.analysis.selection import selected_pids
 from tracekit.analysis.threads import ThreadWork
-from tracekit.model.columns import IntArray
+from tracekit.analysis.windows.window import sampling_period_ns, whole_run
+from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.power import POWERED_TRACK
 from tracekit.model.schemas import ANE_TABLES, OS_LOG
-from tracekit.model.vocabulary import ENGINE_CODE, SERVING, Basis, Engine, Phase
+from tracekit.model.vocabulary import ENGINE_CODE, ML_ENGINES, SERVING, Basis, Engine, Phase
 
 AnswerKind: TypeAlias = Literal[
     "models", "whole-run", "no-calls", "no-length", "no-evidence", "no-symbols", "no-model", "threads"
@@ -70,6 +72,8 @@ class ModelAnswer:
     placement: Finding | None = None
     contested: tuple[tuple[Engine, int], ...] = ()
     lengths_ns: tuple[int, int] | None = None
+    cut: int = 0
+    """Unknown calls that an edge of the recording cuts: their engine may have worked outside of it."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +114,8 @@ class Answer:
     where samples have no times, so that ``threads`` is all that they show. ``models`` are those with most
     time, of ``model_count``. ``samples`` are all samples, of which ``ml_samples`` have an ML frame,
     ``unsymbolicated`` no stack with symbols, and ``parked`` are idle service threads of the Neural
-    Engine. ``is_prepared`` is True where compiling or loading a model was measured. ``requests`` to the
-    Neural Engine are in the log, of which ``failed_requests`` in ``failed_calls`` of ``calls``.
+    Engine, ``idle`` those and idle threads of ML runtimes. ``is_prepared`` is True where compiling or loading
+    a model was measured. ``requests`` to the Neural Engine are in the log, of which ``failed_requests`` in ``failed_calls`` of ``calls``.
     ``without_length`` predictions were reported as moments, so that none of them is a call. ``power`` is
     that of the whole device, None where nothing measured it; ``log`` is of a log without a recording.
     ``models`` are the analysis' own, where it has any; ``others`` are the processes beside it.
@@ -125,6 +129,7 @@ class Answer:
     ml_samples: int = 0
     unsymbolicated: int = 0
     parked: int = 0
+    idle: int = 0
     is_prepared: bool = False
     requests: int = 0
     failed_requests: int = 0
@@ -159,6 +164,7 @@ def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
         calls.trace.count_samples(labels.is_ml),
         calls.trace.count_samples(engine == ENGINE_CODE[Engine.UNKNOWN]),
         calls.trace.count_samples(engine == ENGINE_CODE[Engine.ANE]),
+        calls.trace.count_samples(is_engine(engine, *ML_ENGINES) & ~labels.is_ml),
         bool(calls.trace.intervals["phase"].isin([Phase.LOAD, Phase.COMPILE]).any()),
         requests.requests,
         requests.failures,
@@ -257,7 +263,16 @@ def _model(calls: Calls, model: ModelCalls, placement: Finding | None) -> ModelA
         placement,
         tuple(_contested(calls, rows)),
         two_lengths(warm_lengths(calls, rows)) if calls.is_timed else None,
+        int((_are_cut(calls, rows) & (served == 0)).sum()),
     )
+
+
+def _are_cut(calls: Calls, rows: IntArray) -> BoolArray:
+    """Mark the calls on stacks that reach an edge of the recording; a table has whole calls only."""
+    run, period_ns = whole_run(calls.trace), sampling_period_ns(calls.trace)
+    at_edge = (calls.starts[rows] <= run.start_ns + period_ns) | (calls.ends[rows] >= run.end_ns - period_ns)
+    marked: BoolArray = at_edge & (calls.analysis.window_rows["source"].iloc[rows] == "stacks").to_numpy(bool)
+    return marked
 
 
 def _contested(calls: Calls, rows: IntArray) -> Iterator[tuple[Engine, int]]:

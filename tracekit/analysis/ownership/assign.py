@@ -45,7 +45,7 @@ def assign(
     assigner = _Assigner(rows, calls, pids, submitters, bool(labels.runtimes))
     if calls.is_listed.any():
         return assigner.assignment(assigner.doubted())
-    # What a runtime reports of its calls shows other users of the engine, whatever the calls of the analysis are.
+    # The calls that a runtime reports show other users of the engine, whatever the calls of the analysis are.
     reported = Calls.of_runtimes(frame, labels.models)
     beside = _Assigner(Rows.of(frame, labels, reported, own_pids), reported, pids, submitters, True)
     return assigner.assignment(beside.doubted())
@@ -102,7 +102,7 @@ class _Assigner:
         return decisions.assignment(self._calls.window, crowded, doubted)
 
     def _needs_stack(self, pairs: Pairs) -> BoolArray:
-        """Mark other engines' rows in calls that the Neural Engine's rows show, beside calls of other threads.
+        """Mark other engines' rows in calls that the Neural Engine's rows show, beside other threads' calls.
 
         The time of such a call is the Neural Engine's: what else lies in it may be of another call.
         """

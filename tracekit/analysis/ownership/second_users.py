@@ -69,7 +69,7 @@ class SecondUsers:
         return doubted
 
     def _pools(self, chosen: IntArray) -> tuple[IntArray, BoolArray]:
-        """Return the process of the calls that rows may be of, -1 for several, and mark the rows between them."""
+        """Return the process of the calls that rows may be of, -1 for several, and mark rows between them."""
         rows, calls = self._rows, self._calls
         every = len(calls.models)
         first, last = np.full(every + 1, np.iinfo(np.int64).max), np.full(every + 1, -1)
@@ -95,7 +95,7 @@ class SecondUsers:
         """
         rows, calls = self._rows, self._calls
         begins_before, ends_after = np.zeros((2, len(rows)), bool)
-        # A row lies across the calls of one thread that follow each other: the first and the last are its edges.
+        # A row may lie across calls that follow each other: the first and the last are its edges.
         begins_before[pairs.row] = ends_after[pairs.row] = True
         slack = (calls.ends - calls.starts)[pairs.call] // _REACHES
         starts, ends = rows.starts[pairs.row] + slack, rows.ends[pairs.row] - slack
@@ -107,9 +107,10 @@ class SecondUsers:
             for marked in (begins_before[chosen], ends_after[chosen], is_inside)
         )
         is_odd = (before + after <= inside) | ((before > 0) & (after > 0))
-        is_odd &= np.bincount(group[(begins_before | ends_after)[chosen]], minlength=len(before)) >= _FEWEST_ROWS
+        reaches = (begins_before | ends_after)[chosen]
+        is_odd &= np.bincount(group[reaches], minlength=len(before)) >= _FEWEST_ROWS
         marked = np.zeros(len(rows), bool)
-        marked[chosen] = (begins_before | ends_after)[chosen] & is_odd[group]
+        marked[chosen] = reaches & is_odd[group]
         return marked
 
     def _is_busy_elsewhere(self, inside: Pairs, pairs: Pairs) -> BoolArray:
@@ -133,7 +134,7 @@ class SecondUsers:
         longest = int((calls.ends - calls.starts)[number].max(initial=0)) + 1
         if not len(number) or longest > np.iinfo(np.int64).max // (len(number) + 1):
             return np.zeros(len(inside), np.int64)
-        # The calls one after another: a time is a call's position and the time since its start, as one number.
+        # The calls one after another: a time is a call's position and the time since its start, in one number.
         work = work.part(np.isin(work.call, number))
 
         def times(of: Pairs, edges: IntArray) -> IntArray:

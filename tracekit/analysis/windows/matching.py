@@ -78,7 +78,7 @@ def threads_of_engine(
     is_refuted |= _overlapping_on_thread(np.where(is_refuted, -1, thread), starts, ends) & (handed_over == 0)
     # Short calls leave no sample: a window that no run touches is odd only beside many that runs touch.
     is_touched = _threads_inside(calls, starts, ends, pids) > 0
-    touched, every = (np.bincount(label[marked], minlength=len(distinct)) for marked in (is_touched, label >= 0))
+    touched, every = np.bincount(label[is_touched], minlength=len(distinct)), np.bincount(label)
     is_odd = ~is_touched & (2 * touched > every)[label]
     return np.where(is_refuted, -1, thread), is_refuted | is_odd
 

@@ -9,8 +9,8 @@ Facts and where they are from:
   published excerpts of the same table. No export of either table with rows was available.
 * ``<function>_ANE_region_<i>_<j>``: the Neural Engine's parts of a Core AI model, as its compiler names their
   files and procedures (``mpsx.ane @entry_0_ANE_region_0_0``); not seen in a row of the table.
-* ``…__Op<k>_MpsGraphInference``: a public parser finds the GPU's work for Core ML by the model's name and this
-  word; that the label is formed like the Neural Engine's is an assumption.
+* ``…__Op<k>_MpsGraphInference``: a public parser finds the GPU's work for Core ML by the model's name and
+  this word; that the label is formed like the Neural Engine's is an assumption.
 * ``MPSGraph:0x10f504470 (CommandBuffer: 0xaa130cc9)``: real rows of ``mps-hw-intervals`` (Xcode 16.4).
 * ``Prediction``, ``CPU``, ``GPU Request``, ``Prepare GPU Request``: values of ``coreml-os-signpost`` named by
   a public parser; the Neural Engine's are formed alike and have not been seen.

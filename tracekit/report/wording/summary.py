@@ -99,7 +99,8 @@ def _of_other(answer: ProcessAnswer) -> str:
         f"{engine_name(engine)}{'' if count == answer.calls else f' in {count:,}'}"
         for engine, count in answer.engines
     )
-    calls = f"{plural(answer.calls, 'call')} seen on stacks"
+    several = ", or several in a row," if answer.calls == 1 else ""
+    calls = f"{plural(answer.calls, 'call')}{several} seen on stacks"
     return f"{process}, {calls}, with work for {engines}" if engines else f"{process}, {calls}"
 
 
@@ -149,7 +150,7 @@ def _of_model(model: ModelAnswer) -> str:
         calls = f"the only {_noun(model)}" if model.calls == 1 else f"the {_calls(model, model.calls)}"
         of = f" of {name.removeprefix('Calls of ')}" if model.model else ""
         verb = "worked in" if model.source in GIVEN_SOURCES else "ran"
-        return f"Nothing here shows which engine {verb} {calls}{of}."
+        return f"Nothing here shows which engine {verb} {calls}{of}{_cut(model)}."
     if model.calls == 1 and not model.is_named:
         # No sample lies between calls that follow one another at once.
         several = ", or several in a row," if model.source == "stacks" else ""
@@ -157,8 +158,16 @@ def _of_model(model: ModelAnswer) -> str:
         beside = "".join(f", with work on {engine_name(use.engine)}{_how_sure(use)}" for use in others)
         action = f"{_ran_on(lead)}{_how_sure(lead)}{beside}"
         return f"A call of {name.removeprefix('Calls of ')}{several} {action}{_length(model)}."
-    hidden = f"; no engine is visible in the other {model.unknown:,}" if model.unknown else ""
+    hidden = f"; no engine is visible in the other {model.unknown:,}{_cut(model)}" if model.unknown else ""
     return f"{name} {_action(model)}{hidden}{_length(model)}."
+
+
+def _cut(model: ModelAnswer) -> str:
+    """Return ``, which the recording's edges cut``, nothing where no unknown call is cut."""
+    if not model.cut:
+        return ""
+    which = "which" if model.cut == model.unknown else f"{model.cut:,} of which"
+    return f", {which} {'an edge of the recording cuts' if model.cut == 1 else 'edges of the recording cut'}"
 
 
 def _action(model: ModelAnswer) -> str:
@@ -267,11 +276,15 @@ def _no_model(answer: Answer) -> str:
     if answer.is_prepared:
         return f"A model was compiled or loaded (measured), but none of the {samples} shows it running."
     only = answer.samples == 1
-    in_framework = f"{'the only sample is not' if only else f'none of the {samples} is'} in an ML framework"
+    in_framework = f"{'the only sample is not' if only else f'none of the {samples} is'}"
+    in_framework += f" {'at work ' if answer.idle else ''}in an ML framework"
     sentence = f"This recording shows no model running: {in_framework}."
     if answer.parked:
         show = "sample shows" if answer.parked == 1 else "samples show"
         sentence += f" {answer.parked:,} {show} a parked Neural Engine service thread, which does no work."
+    if (idle := answer.idle - answer.parked) > 0:
+        show = "sample shows" if idle == 1 else "samples show"
+        sentence += f" {idle:,} {show} an idle thread of an ML runtime, which does no work."
     if answer.unsymbolicated:
         have = "has" if answer.unsymbolicated == 1 else "have"
         sentence += f" {answer.unsymbolicated:,} of the {samples} {have} no stack with symbols."
