@@ -113,9 +113,10 @@ class Answer:
     length; "no-evidence", "no-symbols" and "no-model" where nothing ran or nothing is visible; "threads"
     where samples have no times, so that ``threads`` is all that they show. ``models`` are those with most
     time, of ``model_count``. ``samples`` are all samples, of which ``ml_samples`` have an ML frame,
-    ``unsymbolicated`` no stack with symbols, and ``parked`` are idle service threads of the Neural
-    Engine, ``idle`` those and idle threads of ML runtimes. ``is_prepared`` is True where compiling or loading
-    a model was measured. ``requests`` to the Neural Engine are in the log, of which ``failed_requests`` in ``failed_calls`` of ``calls``.
+    ``unsymbolicated`` no stack with symbols, and ``parked`` are idle service threads of the Neural Engine,
+    ``idle`` those and idle threads of ML runtimes. ``is_prepared`` is True where compiling or loading a model
+    was measured. ``requests`` to the Neural Engine are in the log, of which ``failed_requests`` in
+    ``failed_calls`` of ``calls``.
     ``without_length`` predictions were reported as moments, so that none of them is a call. ``power`` is
     that of the whole device, None where nothing measured it; ``log`` is of a log without a recording.
     ``models`` are the analysis' own, where it has any; ``others`` are the processes beside it.

@@ -108,7 +108,8 @@ class SecondUsers:
         )
         is_odd = (before + after <= inside) | ((before > 0) & (after > 0))
         reaches = (begins_before | ends_after)[chosen]
-        is_odd &= np.bincount(group[reaches], minlength=len(before)) >= _FEWEST_ROWS
+        distinct = np.unique(np.stack([group, rows.starts[chosen], rows.ends[chosen]])[:, reaches], axis=1)
+        is_odd &= np.bincount(distinct[0], minlength=len(before)) >= _FEWEST_ROWS
         marked = np.zeros(len(rows), bool)
         marked[chosen] = reaches & is_odd[group]
         return marked
@@ -134,7 +135,7 @@ class SecondUsers:
         longest = int((calls.ends - calls.starts)[number].max(initial=0)) + 1
         if not len(number) or longest > np.iinfo(np.int64).max // (len(number) + 1):
             return np.zeros(len(inside), np.int64)
-        # The calls one after another: a time is a call's position and the time since its start, in one number.
+        # The calls one after another: a time is a call's position and the time since its start, as a number.
         work = work.part(np.isin(work.call, number))
 
         def times(of: Pairs, edges: IntArray) -> IntArray:
@@ -162,7 +163,11 @@ class SecondUsers:
 
         The recording cuts one call at each end, and a call has one row of a label.
         """
-        label = self._rows.label[chosen]
-        counts = np.bincount(label[marked & (label >= 0)], minlength=int(label.max(initial=0)) + 1)
+        rows = self._rows
+        label = rows.label[chosen]
+        # A row may be in the table twice.
+        named = marked & (label >= 0)
+        distinct = np.unique(np.stack([label, rows.starts[chosen], rows.ends[chosen]])[:, named], axis=1)
+        counts = np.bincount(distinct[0], minlength=int(label.max(initial=0)) + 1)
         twice: BoolArray = marked & (label >= 0) & (np.append(counts, 0)[label] > 1)
         return twice
