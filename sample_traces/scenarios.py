@@ -84,7 +84,7 @@ def ane_e5rt_macos26() -> Files:
     service.wait_for(main)
     service.on(ml.ANE_IDLE, 2)
     recording.finish()
-    recording.shows("cold-first-call", first_call=0)
+    recording.shows("cold-first-call", "SpeechEncoder", first_call=0)
 
     evidence = Evidence(
         interval_tables=("ane-hw-intervals-internal",),
