@@ -45,7 +45,7 @@ class CallPools:
     def __init__(self, pool: IntArray, call: IntArray, starts: IntArray, ends: IntArray) -> None:
         order = np.lexsort((ends[call], starts[call], pool))
         pool, call = pool[order], call[order]
-        self._edges = np.unique(np.concatenate([starts, ends]))
+        self._edges = np.sort(np.concatenate([starts, ends]))
         # Pool and rank of a time as one number: a search within a pool is a search among all of them.
         self._width = len(self._edges) + 2
         layer = _layers(pool, starts[call], ends[call])

@@ -51,19 +51,21 @@ class SecondUsers:
         is_odd = is_alone & (between | self._comes_twice(chosen, is_alone & ~between))
         of_rows = pairs.part((is_open & ~is_inside & ~crowded)[pairs.row])
         is_odd |= self._reaches_out(of_rows, group, is_inside[chosen])[chosen]
-        is_submitted = self._submitters.by_process(Engine.ANE, pid, rows.starts[chosen])
+        odd = np.flatnonzero(is_odd)
+        is_submitted = self._submitters.by_process(Engine.ANE, pid[odd], rows.starts[chosen[odd]])
         has_odd, has_alone = np.zeros((2, int(group.max()) + 1), bool)
-        has_odd[group[is_odd & ~is_submitted]] = True
+        has_odd[group[odd[~is_submitted]]] = True
         has_alone[group[is_alone]] = True
         doubted[chosen] = has_odd[group] | self.submitted_elsewhere(chosen, pid)
         is_suspect = np.zeros(len(rows), bool)
         is_suspect[chosen] = has_alone[group]
         inside = pairs.part((is_suspect & ~doubted)[pairs.row])
-        doubted[inside.row[self._is_busy_elsewhere(inside, pairs)]] = True
+        if len(inside):
+            doubted[inside.row[self._is_busy_elsewhere(inside, pairs)]] = True
         return doubted
 
     def _pools(self, chosen: IntArray) -> tuple[IntArray, BoolArray]:
-        """Return the process of the calls that rows may be of, -1 for several, and mark the rows between them."""
+        """Return the process of the calls that rows may be of, -1 for several; mark the rows between them."""
         rows, calls = self._rows, self._calls
         every = len(calls.models)
         first, last = np.full(every + 1, np.iinfo(np.int64).max), np.full(every + 1, -1)
@@ -122,7 +124,7 @@ class SecondUsers:
         longest = int((calls.ends - calls.starts)[number].max(initial=0)) + 1
         if not len(number) or longest > np.iinfo(np.int64).max // (len(number) + 1):
             return np.zeros(len(inside), np.int64)
-        # The calls one after another: a time is a call's position and the time since its start, as one number.
+        # The calls one after another: a time is a call's position and the time since its start, as a number.
         work = work.part(np.isin(work.call, number))
 
         def times(of: Pairs, edges: IntArray) -> IntArray:

@@ -207,7 +207,9 @@ def bind_threads(
     if windows and windows[0].source in ANE_TABLES:
         bound = _on_threads(windows, threads_of_engine(trace, labels, windows, calls))
         # The table names no process: beside calls on stacks, a window in none of them may be of any.
-        return [window if window.thread_id >= 0 or not len(calls) else window.of_any_process() for window in bound]
+        return [
+            window if window.thread_id >= 0 or not len(calls) else window.of_any_process() for window in bound
+        ]
     bursts = bursts_from_stacks(trace, labels)
     is_core_ai = np.array([window.source == CORE_AI for window in windows], bool)
     threads = np.full(len(windows), -1, np.int64)

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import grouped, is_engine, positions_by
+from tracekit.analysis.engines.codes import grouped, is_engine, positions_by, sums_before
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.windows.stack_windows import Inferred
 from tracekit.analysis.windows.window import Window, edges_of, overlapping, sampling_period_ns
@@ -45,8 +45,8 @@ def threads_of_engine(
 ) -> IntArray:
     """Return the thread whose call each window of the Neural Engine's own time is of, -1 where none is known.
 
-    It is the thread whose runs cover the window, unless its stacks refute that: they show other engines alone,
-    or the Neural Engine in windows of other labels only.
+    It is the thread whose runs cover the window, unless its stacks refute that: they show other engines
+    alone, or the Neural Engine in windows of other labels only.
     """
     starts, ends = edges_of(windows)
     calls = runs.part(runs.thread_id >= 0)
@@ -141,10 +141,15 @@ class _Matcher:
         self._by_start = np.argsort(starts, kind="stable")
         self._rank = np.empty(len(starts), np.int64)
         self._rank[self._by_start] = np.arange(len(starts))
-        self._before = tuple(
-            np.searchsorted(starts[self._by_start], moments + self._slack, "right")
-            for moments in (bursts.starts_ns, self._lasts)
+        self._by_end = np.argsort(ends, kind="stable")
+        sorted_starts, begins = starts[self._by_start], bursts.starts_ns
+        # So many windows begin or end before moments of each burst.
+        self._begun_early = np.searchsorted(sorted_starts, begins - _BEGINS * self._period)
+        self._begun_then, self._begun_last = (
+            np.searchsorted(sorted_starts, moments + self._slack, "right")
+            for moments in (begins, self._lasts)
         )
+        self._ended_then = np.searchsorted(ends[self._by_end], begins - self._slack, "right")
         self._thread = np.full(len(starts), -1, np.int64)
         times, threads = (trace.samples[name].to_numpy(np.int64) for name in ("time_ns", "thread_id"))
         outside = np.flatnonzero(~labels.in_call & (threads >= 0))
@@ -168,13 +173,14 @@ class _Matcher:
 
     def _begun(self, is_open: BoolArray) -> tuple[IntArray, IntArray]:
         """Return the open windows that unexplained bursts of one thread begin with, and that thread."""
-        open_rows = self._by_start[self._thread[self._by_start] < 0]
-        begins, of_thread, pid = self._bursts.starts_ns, self._bursts.thread_id, self._bursts.pid
-        first = np.searchsorted(self._starts[open_rows], begins - _BEGINS * self._period)
-        after = np.searchsorted(self._starts[open_rows], begins + self._slack, "right")
+        is_unbound = self._thread < 0
+        open_rows = self._by_start[is_unbound[self._by_start]]
+        passed = sums_before(is_unbound[self._by_start])
+        of_thread, pid = self._bursts.thread_id, self._bursts.pid
+        first, after = passed[self._begun_early], passed[self._begun_then]
         is_one = np.flatnonzero((after - first == 1) & is_open)
         within = np.flatnonzero((after == first) & is_open & np.isin(of_thread, self._thread))
-        row, burst = self._only_around(open_rows, within)
+        row, burst = self._only_around(is_unbound, within)
         window, burst = np.append(open_rows[first[is_one]], row), np.append(is_one, burst)
         same = (self._pids[window] < 0) | (self._pids[window] == pid[burst])
         window, thread = window[same], of_thread[burst[same]]
@@ -184,15 +190,16 @@ class _Matcher:
         rows = np.flatnonzero(least == most)
         return rows, most[rows]
 
-    def _only_around(self, rows: IntArray, bursts: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the bursts that lie in one of these windows only, and that window."""
-        moments = self._bursts.starts_ns[bursts]
+    def _only_around(self, is_unbound: BoolArray, bursts: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the bursts that lie in one of the unbound windows only, and that window."""
         total, count = np.zeros((2, len(bursts)), np.int64)
-        for sign, edges in ((1, self._starts[rows] - self._slack), (-1, self._ends[rows] + self._slack)):
-            order = np.argsort(edges, kind="stable")
-            passed = np.searchsorted(edges[order], moments, "right")
-            total += sign * np.append(0, np.cumsum(rows[order]))[passed]
-            count += sign * passed
+        for sign, order, passed in (
+            (1, self._by_start, self._begun_then[bursts]),
+            (-1, self._by_end, self._ended_then[bursts]),
+        ):
+            marked = is_unbound[order]
+            total += sign * sums_before(order * marked)[passed]
+            count += sign * sums_before(marked)[passed]
         is_only = np.flatnonzero(count == 1)
         window = total[is_only]
         fits = self._lasts[bursts[is_only]] < self._ends[window] + self._slack
@@ -200,8 +207,8 @@ class _Matcher:
 
     def _explained(self) -> BoolArray:
         """Mark the bursts that lie in windows of their own thread."""
-        return self._covered(self._bursts.starts_ns, self._before[0]) & self._covered(
-            self._lasts, self._before[1]
+        return self._covered(self._bursts.starts_ns, self._begun_then) & self._covered(
+            self._lasts, self._begun_last
         )
 
     def _covered(self, moments: IntArray, before: IntArray) -> BoolArray:
