@@ -155,7 +155,7 @@ class Observations:
         engine = Engine(engine)
         if name == "used share":
             matches = self._uses(engine)
-            unknown = (self.undecided | self.contested(engine)) & ~matches
+            unknown = (self.undecided | self.contested(engine) | self._unseen(engine)) & ~matches
             return self._window_share(matches, engine, unknown)
         if name == "waiting":
             return self._waiting(engine)
@@ -310,6 +310,12 @@ class Observations:
     def contested_for(self, quantity: str, engine: str) -> BoolArray:
         """Mark the windows in which a share depends on work whose owner is not known."""
         return self.is_open if quantity == "share" else self.contested(engine)
+
+    def _unseen(self, engine: Engine) -> BoolArray:
+        """Mark the windows in which neither a table nor a host sample could have shown an engine."""
+        counts = self.analysis.members.counts
+        marks: BoolArray = (counts == 0) & (engine not in self.analysis.measured.engines)
+        return marks
 
     @cached_property
     def is_open(self) -> BoolArray:

@@ -215,7 +215,7 @@ def findings_are_true(case: Case) -> Iterator[Violation]:
             is_cut = any(len(call.parts) > 1 for call in calls)
             if not is_cut and not any(is_excused(story, call, e) for call in calls for e in ("ANE", "GPU")):
                 yield Violation("partly-not-in-truth", f"partly-on-engine of {finding.model}")
-        if finding.kind == "engine-contention":
+        if finding.kind == "engine-contention" and finding.numbers["are_processes_known"]:
             foreign = [row for row in story.rows_of("ANE") if story.calls[row.call].process != story.target]
             if not any(overlap_ns(row, call) for row in foreign for call in calls):
                 yield Violation("contention-not-in-truth", f"engine-contention of {finding.model}")

@@ -311,10 +311,10 @@ class Measured:
 
     @cached_property
     def models_of_others(self) -> Mapping[str, int]:
-        """The target's models whose name another process has as well, each with the rows that name it."""
+        """The target's models whose name another owner has as well, each with the rows that name it."""
         codes, counts = np.unique(self.owner.model_code[self.assignment.doubted], return_counts=True)
         names = self.owner.model_names[codes].tolist()
-        return dict(sorted(zip(names, counts.tolist(), strict=True)))
+        return {name: count for name, count in sorted(zip(names, counts.tolist(), strict=True)) if name}
 
     @cached_property
     def other_process(self) -> IntervalSet:

@@ -115,9 +115,9 @@ def _name_shared(diagnostic: Diagnostic) -> str:
     listed = ", ".join(clip(printable(name), _NAME_WIDTH) for name in models[:_MOST_LISTED])
     more = f" and {len(models) - _MOST_LISTED} more" if len(models) > _MOST_LISTED else ""
     return (
-        f"Another process has a model of the same name ({listed}{more}): the Neural Engine ran it outside of"
-        " this app's calls, or when another process submitted it. Only calls whose stacks show the engine own"
-        " such work."
+        f"The Neural Engine also worked under names of this app's models ({listed}{more}) outside of their"
+        " calls, or when another process submitted it: another process has models of these names, or calls are"
+        " in no table. Only calls whose stacks show the engine own such work."
     )
 
 

@@ -163,7 +163,7 @@ def _measured(block: VerdictBlock) -> Iterator[Texts]:
             text = joined("GPU busy ", busy, " for this process with work not marked as ML (measured)")
             yield where(is_unmarked, text)
     busy = spelled(windows.other_process_ns, format_ms_or_us)
-    text = joined("another process used the Neural Engine for ", busy, " of this call (measured)")
+    text = joined("the Neural Engine worked ", busy, " of this call for others (measured)")
     yield where(windows.other_process_ns > 0, text)
 
 
