@@ -52,10 +52,10 @@ _PREDICTION_COLUMNS = (
     ("model-level", "coreml-model-level"),
     ("event-type", "string"),
 )
-_ANE_COLUMNS = (
+_WORK_COLUMNS = (
     ("start", "start-time"),
     ("duration", "duration"),
-    ("channel-name", "ane-event-name"),
+    ("channel-name", "event-name"),
     ("event-depth", "metal-nesting-level"),
     ("event-label", "formatted-label"),
     ("state", "gpu-state"),
@@ -185,21 +185,32 @@ def write_predictions(
     _write_rows(folder / "coreml-os-signpost.xml", _head("coreml-os-signpost", _PREDICTION_COLUMNS), rows)
 
 
-def write_ane(folder: Path, starts_ns: Iterable[int], length_ns: int) -> None:
-    """Write ``ane-hw-intervals.xml``: the Neural Engine's work for one model."""
-    label = "Model_0a1b2c3d main Neural Engine Prediction"
+def write_ane(
+    folder: Path, starts_ns: Iterable[int], lengths_ns: Iterable[int], models: Iterable[str] = repeat("Model")
+) -> None:
+    """Write ``ane-hw-intervals.xml``: the Neural Engine's work for models."""
+    labels = (f"{model}_0a1b2c3d main Neural Engine Prediction" for model in models)
+    _write_work(folder, "ane-hw-intervals", zip(starts_ns, lengths_ns, labels, strict=False))
+
+
+def write_mps(folder: Path, starts_ns: Iterable[int], lengths_ns: Iterable[int]) -> None:
+    """Write ``mps-hw-intervals.xml``: work of the GPU that names neither a model nor a process."""
+    _write_work(folder, "mps-hw-intervals", zip(starts_ns, lengths_ns, repeat("MPSGraph"), strict=False))
+
+
+def _write_work(folder: Path, schema: str, work: Iterable[tuple[int, int, str]]) -> None:
     rows = (
         [
             ("start-time", start),
-            ("duration", length_ns),
-            ("ane-event-name", "Apple Neural Engine"),
+            ("duration", length),
+            ("event-name", "Compute"),
             ("metal-nesting-level", 0),
             ("formatted-label", label),
             ("gpu-state", "Active"),
         ]
-        for start in starts_ns
+        for start, length, label in work
     )
-    _write_rows(folder / "ane-hw-intervals.xml", _head("ane-hw-intervals", _ANE_COLUMNS), rows)
+    _write_rows(folder / f"{schema}.xml", _head(schema, _WORK_COLUMNS), rows)
 
 
 def random_samples(count: int, threads: int = 8, processes: int = 1, period_ns: int = _MS // 2) -> Samples:
@@ -221,7 +232,7 @@ def overlapping_predictions(folder: Path, size: int) -> list[str]:
     write_samples(folder, random_samples(10 * size, period_ns=_MS // 10))
     starts = range(0, size * _MS, _MS)
     write_predictions(folder, starts, repeat(size * _MS // 2))
-    write_ane(folder, starts, _MS // 2)
+    write_ane(folder, starts, repeat(_MS // 2))
     return ["analyze", str(folder)]
 
 
@@ -230,6 +241,36 @@ def concurrent_calls(folder: Path, size: int) -> list[str]:
     write_samples(folder, random_samples(size))
     models = (f"Model{number % 100}" for number in range(size))
     write_predictions(folder, range(size), repeat(size * _MS // 2), models)
+    return ["analyze", str(folder)]
+
+
+def owned_work(folder: Path, size: int) -> list[str]:
+    """So many predictions of 50 models, six at once, with work of the Neural Engine and the GPU each."""
+    write_samples(folder, random_samples(size, period_ns=_MS))
+    starts, models = range(0, size * _MS, _MS), [f"Model{number % 50}" for number in range(size)]
+    write_predictions(folder, starts, repeat(6 * _MS), models)
+    write_ane(folder, (start + _MS for start in starts), repeat(4 * _MS), models)
+    write_mps(folder, (start + 2 * _MS for start in starts), repeat(_MS // 2))
+    return ["analyze", str(folder)]
+
+
+def one_instant(folder: Path, size: int) -> list[str]:
+    """So many predictions at one time, with work of the Neural Engine and the GPU each."""
+    write_samples(folder, random_samples(size, period_ns=_MS))
+    write_predictions(folder, repeat(5 * _MS, size), repeat(6 * _MS))
+    write_ane(folder, repeat(5 * _MS, size), range(_MS, _MS + size))
+    write_mps(folder, repeat(6 * _MS, size), range(_MS, _MS + size))
+    return ["analyze", str(folder)]
+
+
+def over_everything(folder: Path, size: int) -> list[str]:
+    """So many predictions and rows of engines; every second of each spans the whole recording."""
+    write_samples(folder, random_samples(size, period_ns=_MS))
+    starts = [number * _MS * (number % 2) for number in range(size)]
+    lengths = [_MS if number % 2 else size * _MS for number in range(size)]
+    write_predictions(folder, starts, lengths, (f"Model{number % 3}" for number in range(size)))
+    write_ane(folder, starts, lengths, (f"Model{number % 5}" for number in range(size)))
+    write_mps(folder, starts, (length - 7 for length in lengths))
     return ["analyze", str(folder)]
 
 
@@ -266,7 +307,7 @@ def many_processes(folder: Path, size: int) -> list[str]:
     """So many processes, each with a hundred samples on two threads, two predictions and ANE intervals."""
     write_samples(folder, random_samples(100 * size, 2 * size, size))
     write_predictions(folder, range(0, 50 * size * _MS, 25 * _MS), repeat(20 * _MS))
-    write_ane(folder, range(0, 50 * size * _MS, 25 * _MS), _MS)
+    write_ane(folder, range(0, 50 * size * _MS, 25 * _MS), repeat(_MS))
     return ["analyze", str(folder)]
 
 
@@ -281,7 +322,7 @@ def many_windows(folder: Path, size: int) -> Path:
     """So many predictions, one after another, with ten samples and an ANE interval each."""
     write_samples(folder, random_samples(10 * size, threads=1))
     write_predictions(folder, range(0, 5 * size * _MS, 5 * _MS), repeat(5 * _MS))
-    write_ane(folder, range(_MS, 5 * size * _MS, 5 * _MS), _MS)
+    write_ane(folder, range(_MS, 5 * size * _MS, 5 * _MS), repeat(_MS))
     return folder
 
 
@@ -321,6 +362,9 @@ def _then(write: Callable[[Path, int], Path], *command: str) -> Callable[[Path, 
 SHAPES: dict[str, Callable[[Path, int], list[str]]] = {
     "overlapping predictions": overlapping_predictions,
     "concurrent calls": concurrent_calls,
+    "owned work": owned_work,
+    "one instant": one_instant,
+    "over everything": over_everything,
     "overlapping windows": overlapping_windows,
     "nested windows": nested_windows,
     "one moment": one_moment,

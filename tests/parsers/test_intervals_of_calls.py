@@ -170,6 +170,8 @@ def test_core_ai() -> None:
         ([(0, 10, 0), (5, 15, 1), (20, 30, 1)], [0, 1, 0], 1),
         # Two outer rows do not hold it together.
         ([(0, 10, 0), (10, 20, 0), (5, 15, 1)], [0, 0, 1], 1),
+        # An outer row without a length holds nothing, and tears nothing.
+        ([(5, 5, 0), (0, 10, 1)], [0, 0], 0),
         # Without levels, what is inside a longer row, or equals an earlier one.
         ([(0, 90, None), (0, 90, None), (10, 20, None), (85, 95, None)], [0, 1, 1, 0], 0),
     ],

@@ -44,7 +44,7 @@ class _Lists:
         self._keys += sample
         self._keys.sort()
 
-    @property
+    @cached_property
     def samples(self) -> IntArray:
         """The samples of all lists."""
         return self._keys % self._width

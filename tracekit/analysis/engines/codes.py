@@ -101,6 +101,13 @@ def firsts(codes: IntArray, count: int) -> IntArray:
     return first
 
 
+def sums_before(amounts: npt.NDArray[Any]) -> IntArray:
+    """Return the sum of the amounts before each position, and of all of them: one entry more."""
+    before = np.zeros(len(amounts) + 1, np.int64)
+    np.cumsum(amounts, out=before[1:])
+    return before
+
+
 def sums(codes: IntArray, amounts: IntArray, count: int) -> IntArray:
     """Return the exact sum of the amounts of each of the codes ``0 … count - 1``."""
     # ``bincount`` adds doubles, which are exact only while every partial sum has at most 53 bits.

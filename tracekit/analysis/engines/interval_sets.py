@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from tracekit.analysis.engines.codes import sums_before
 from tracekit.model.columns import BoolArray, IntArray
 
 
@@ -53,7 +54,7 @@ class IntervalSet:
     @cached_property
     def _time_before(self) -> IntArray:
         """The time that the intervals before each one cover; one entry more than intervals."""
-        return np.concatenate([[0], np.cumsum(self.ends - self.starts)]).astype(np.int64)
+        return sums_before(self.ends - self.starts)
 
     @property
     def total_ns(self) -> int:

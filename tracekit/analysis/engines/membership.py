@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tracekit.analysis.engines.codes import firsts, grouped, sums
+from tracekit.analysis.engines.codes import firsts, grouped, sums, sums_before
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.engines.ranges import highest, positions_of, total_per_range
 from tracekit.model.columns import BoolArray, IntArray
@@ -61,7 +61,7 @@ class Membership:
     def part(self, samples: BoolArray, windows: BoolArray) -> Membership:
         """Return the membership of the marked windows in the marked samples alone, both numbered anew."""
         stays = samples[self.samples]
-        position = np.append(0, np.cumsum(stays))
+        position = sums_before(stays)
         new_number = np.cumsum(samples) - 1
         return Membership(
             new_number[self.samples[stays]],
@@ -73,7 +73,7 @@ class Membership:
 
     def count(self, marked: BoolArray) -> IntArray:
         """Return how many of the marked samples each window has."""
-        return total_per_range(marked[self.samples].astype(np.int64), self.first, self.last)
+        return total_per_range(marked[self.samples], self.first, self.last)
 
     def positions(self, windows: IntArray) -> IntervalSet:
         """Return the positions that any of these windows counts."""

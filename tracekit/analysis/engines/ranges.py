@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from tracekit.analysis.engines.codes import sums
+from tracekit.analysis.engines.codes import sums, sums_before
 from tracekit.analysis.engines.interval_sets import reach_by_group, union_by_group
 from tracekit.model.columns import IntArray
 
@@ -25,9 +27,9 @@ def positions_of(first: IntArray, last: IntArray) -> IntArray:
     return positions
 
 
-def total_per_range(amounts: IntArray, first: IntArray, last: IntArray) -> IntArray:
+def total_per_range(amounts: npt.NDArray[Any], first: IntArray, last: IntArray) -> IntArray:
     """Return the sum of the amounts in each range."""
-    before = np.append(0, np.cumsum(amounts, dtype=np.int64))
+    before = sums_before(amounts)
     totals: IntArray = before[last] - before[first]
     return totals
 

@@ -13,7 +13,7 @@ import pandas as pd
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.attribution import waits_of
 from tracekit.analysis.engines.busy import Key, Measured, is_work, scopes_of
-from tracekit.analysis.engines.codes import BASES, INFERENCE, is_engine, is_phase
+from tracekit.analysis.engines.codes import BASES, INFERENCE, is_engine, is_phase, sums_before
 from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet, covered_twice, union, union_by_group
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.ranges import blocks_of, covered_per_range, positions_of
@@ -262,7 +262,7 @@ class Timeline:
         spans = members.positions(windows)
         positions = positions_of(spans.starts, spans.ends)
         matched = matches[members.samples[positions]]
-        before = np.append(0, np.cumsum(matched))
+        before = sums_before(matched)
         first, last = (before[spans.until(edge[windows])] for edge in (members.first, members.last))
         sample = members.samples[positions[matched]]
         group = np.searchsorted(members.list_starts, positions[matched], "right")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
-from tracekit.analysis.engines.codes import sums
+from tracekit.analysis.engines.codes import sums, sums_before
 from tracekit.analysis.engines.interval_sets import IntervalSet, union_by_group
-from tracekit.analysis.engines.ranges import positions_of
+from tracekit.analysis.engines.ranges import positions_of, total_per_range
 from tracekit.model.columns import IntArray
 
 
@@ -45,13 +46,20 @@ class CallSpans:
     def __len__(self) -> int:
         return len(self.window)
 
+    @cached_property
+    def _edges(self) -> IntArray:
+        """The position of the first span of each window, and the end of the last one's."""
+        return sums_before(np.bincount(self.window))
+
     def totals(self, count: int) -> IntArray:
         """Return the time of each of ``count`` windows."""
         return sums(self.window, self.ends - self.starts, count)
 
     def of_windows(self, windows: IntArray) -> SelectedSpans:
         """Return the spans of some windows, which are then numbered by their position."""
-        first, last = (np.searchsorted(self.window, windows, side) for side in ("left", "right"))
+        # A window after the last one with a span has none: its range begins and ends at the end.
+        edges = self._edges
+        first, last = (edges[np.minimum(windows + shift, len(edges) - 1)] for shift in (0, 1))
         return SelectedSpans(self, first, last)
 
     def everything(self) -> IntervalSet:
@@ -101,9 +109,7 @@ class SelectedSpans:
 
     def within(self, starts: IntArray, ends: IntArray) -> IntArray:  # noqa: ARG002
         """Return how much time each window has."""
-        before = np.append(0, np.cumsum(self.spans.ends - self.spans.starts))
-        amounts: IntArray = before[self.last] - before[self.first]
-        return amounts
+        return total_per_range(self.spans.ends - self.spans.starts, self.first, self.last)
 
     def count(self, starts: IntArray, ends: IntArray) -> IntArray:  # noqa: ARG002
         """Return how many intervals each window has."""

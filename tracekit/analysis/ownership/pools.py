@@ -1,8 +1,9 @@
 """Pools: calls sorted for the search of those that share time with an interval.
 
 Calls are sorted into pools, and an interval has candidates in one pool at a time: the calls of its model, the
-calls without a model, or all calls. The calls of a pool that overlap each other lie in layers, so that those
-of one layer follow one another, and two searches find an interval's candidates::
+calls without a model, or all calls. Two searches find a stretch of a pool's calls that has all candidates of
+an interval. It is short unless a long call is around the interval; then the calls are searched in layers.
+Those of one layer follow one another, so that two searches find the interval's candidates among them::
 
     layer 0   ──a──  ──────c──────  ─e─      interval  ▪▪▪▪▪▪▪▪
     layer 1      ───b───     ──d──           layer 0: c      layer 1: b, d
@@ -18,9 +19,11 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from tracekit.analysis.engines.interval_sets import IntervalSet, reach_by_group
+from tracekit.analysis.engines.codes import positions_by
+from tracekit.analysis.engines.interval_sets import reach_by_group
 from tracekit.analysis.engines.ranges import positions_of
-from tracekit.model.columns import IntArray
+from tracekit.analysis.engines.span_counts import SpanCounts
+from tracekit.model.columns import BoolArray, IntArray
 
 _LAYERS = 8
 _MOST_IN_LAYER = 4
@@ -44,25 +47,17 @@ class CallPools:
 
     def __init__(self, pool: IntArray, call: IntArray, starts: IntArray, ends: IntArray) -> None:
         order = np.lexsort((ends[call], starts[call], pool))
-        pool, call = pool[order], call[order]
-        self._edges = np.unique(np.concatenate([starts, ends]))
+        pool, self._call = pool[order], call[order]
+        self._edges = np.sort(np.concatenate([starts, ends]))
         # Pool and rank of a time as one number: a search within a pool is a search among all of them.
         self._width = len(self._edges) + 2
-        layer = _layers(pool, starts[call], ends[call])
-        self._layers = []
-        for number in range(int(layer.max(initial=-1)) + 1):
-            members = np.flatnonzero(layer == number)
-            keys = (
-                pool[members] * self._width + np.searchsorted(self._edges, edges[call[members]])
-                for edges in (starts, ends)
-            )
-            self._layers.append((call[members], *keys))
-        beyond = np.flatnonzero(layer < 0)
-        self._beyond = {
-            number: IntervalSet.of(starts[call[members]], ends[call[members]])
-            for number in np.unique(pool[beyond]).tolist()
-            if len(members := beyond[pool[beyond] == number])
-        }
+        self._starts, self._ends = (
+            pool * self._width + np.searchsorted(self._edges, edges[self._call]) for edges in (starts, ends)
+        )
+        self._reach = np.maximum.accumulate(self._ends)
+        layer = _layers(pool, starts[self._call], ends[self._call])
+        beyond, *self._members = positions_by(layer + 1, int(layer.max(initial=-1)) + 2)
+        self._beyond = SpanCounts(pool[beyond], *(edges[self._call[beyond]] for edges in (starts, ends)))
 
     def pairs(self, pool: IntArray, starts: IntArray, ends: IntArray) -> Listed:
         """Return the candidates of intervals in one pool each; pool -1 has none."""
@@ -71,26 +66,38 @@ class CallPools:
         base = pool * self._width
         after_start = base + np.searchsorted(self._edges, starts, "right")
         before_end = base + np.searchsorted(self._edges, ends, "left")
+        # From the first call with which the pool reaches beyond the interval's start, to the last that begins
+        # before its end: these are a few, unless a long call is around the interval.
+        first = np.searchsorted(self._reach, after_start)
+        last = np.maximum(np.searchsorted(self._starts, before_end), first)
+        is_few = last - first <= _MOST_IN_LAYER
+        few, many = np.flatnonzero(is_few), np.flatnonzero(~is_few)
+        entry, row = positions_of(first[few], last[few]), np.repeat(few, (last - first)[few])
+        shares = self._ends[entry] >= after_start[row]
+        far_row, far_entry, is_crowded = self._in_layers(after_start[many], before_end[many])
+        row, entry = np.append(row[shares], many[far_row]), np.append(entry[shares], far_entry)
         crowded = np.zeros(len(pool), bool)
-        rows, calls = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for call, start_keys, end_keys in self._layers:
-            first = np.searchsorted(end_keys, after_start)  # ends after the interval's start
-            last = np.maximum(np.searchsorted(start_keys, before_end), first)
+        crowded[many] = is_crowded
+        if len(self._beyond):
+            crowded |= self._beyond.count(pool, starts, ends) > 0
+        listed = np.flatnonzero(~crowded[row])
+        row, call = row[listed], self._call[entry[listed]]
+        order = np.lexsort((call, row))
+        return Listed(chosen[row[order]], call[order], chosen[crowded])
+
+    def _in_layers(self, after_start: IntArray, before_end: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
+        """Return the candidates of intervals in all layers, and mark the intervals with too many in one."""
+        crowded = np.zeros(len(after_start), bool)
+        rows, entries = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for members in self._members if len(after_start) else ():
+            first = np.searchsorted(self._ends[members], after_start)
+            last = np.maximum(np.searchsorted(self._starts[members], before_end), first)
             is_crowded = last - first > _MOST_IN_LAYER
             crowded |= is_crowded
             last = np.where(is_crowded, first, last)
-            rows.append(np.repeat(np.arange(len(pool)), last - first))
-            calls.append(call[positions_of(first, last)])
-        for number, spans in self._beyond.items():
-            of_pool = np.flatnonzero(pool == number)
-            crowded[of_pool] |= spans.touches(starts[of_pool], ends[of_pool])
-        row, candidate = np.concatenate(rows), np.concatenate(calls)
-        listed = np.flatnonzero(~crowded[row])
-        row, candidate = row[listed], candidate[listed]
-        if len(self._layers) > 1:
-            order = np.lexsort((candidate, row))
-            row, candidate = row[order], candidate[order]
-        return Listed(chosen[row], candidate, chosen[crowded])
+            rows.append(np.repeat(np.arange(len(first)), last - first))
+            entries.append(members[positions_of(first, last)])
+        return np.concatenate(rows), np.concatenate(entries), crowded
 
 
 def _layers(pool: IntArray, starts: IntArray, ends: IntArray) -> IntArray:

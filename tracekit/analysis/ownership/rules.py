@@ -56,11 +56,12 @@ class Rules:
     def near(self, pairs: Pairs) -> BoolArray:
         """Mark the calls with a stack of the row's engine near the row's start."""
         near = np.zeros(len(pairs), bool)
+        is_apart = self._is_apart[pairs.row] if len(pairs) else near
         for engine in SERVING:
-            chosen = np.flatnonzero(self._rows.engine[pairs.row] == ENGINE_CODE[engine])
+            chosen = np.flatnonzero(is_apart & (self._rows.engine[pairs.row] == ENGINE_CODE[engine]))
             window = self._calls.window[pairs.call[chosen]]
             near[chosen] = self._submitters.near(engine, window, self._rows.starts[pairs.row[chosen]])
-        return near & self._is_apart[pairs.row]
+        return near
 
     def shows(self, pairs: Pairs) -> tuple[BoolArray, BoolArray]:
         """Mark the calls whose stacks or log show the row's engine, and those that show others alone."""

@@ -57,15 +57,17 @@ class SecondUsers:
         is_odd = is_alone & (between | self._comes_twice(chosen, is_alone & ~between))
         of_rows = pairs.part((is_open & ~is_inside & ~crowded)[pairs.row])
         is_odd |= self._reaches_out(of_rows, group, is_inside[chosen])[chosen]
-        is_submitted = self._submitters.by_process(Engine.ANE, pid, rows.starts[chosen])
+        odd = np.flatnonzero(is_odd)
+        is_submitted = self._submitters.by_process(Engine.ANE, pid[odd], rows.starts[chosen[odd]])
         has_odd, has_alone = np.zeros((2, int(group.max()) + 1), bool)
-        has_odd[group[is_odd & ~is_submitted]] = True
+        has_odd[group[odd[~is_submitted]]] = True
         has_alone[group[is_alone]] = True
         doubted[chosen] = has_odd[group] | self.submitted_elsewhere(chosen, pid)
         is_suspect = np.zeros(len(rows), bool)
         is_suspect[chosen] = has_alone[group]
         inside = pairs.part((is_suspect & ~doubted)[pairs.row])
-        doubted[inside.row[self._is_busy_elsewhere(inside, pairs)]] = True
+        if len(inside):
+            doubted[inside.row[self._is_busy_elsewhere(inside, pairs)]] = True
         return doubted
 
     def _pools(self, chosen: IntArray) -> tuple[IntArray, BoolArray]:

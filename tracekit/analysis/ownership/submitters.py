@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase
+from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase, sums_before
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
@@ -32,6 +33,7 @@ class Submitters:
         self.has_several_callers = bool(len(callers)) and bool((callers != callers[0]).any())
         self._counts: dict[Engine, IntArray] = {}
         self._before: dict[Engine, IntArray] = {}
+        self._processes: dict[Engine, tuple[IntArray, IntArray]] = {}
 
     def of_engine(self, engine: Engine) -> IntArray:
         """Return how many samples of inference on an engine each call has."""
@@ -49,13 +51,12 @@ class Submitters:
 
     def near(self, engine: Engine, call: IntArray, moments: IntArray) -> BoolArray:
         """Mark the pairs of a call and a moment near which a sample of the call is of the engine."""
-        if not len(self._times) or not len(call):
-            return np.zeros(len(call), bool)
         if engine not in self._before:
-            marked = self._marked(engine)[self._members.samples]
-            self._before[engine] = np.append(0, np.cumsum(marked))
-        first, last = (self._position(call, moments + shift) for shift in (-self.near_ns, self.near_ns + 1))
+            self._before[engine] = sums_before(self._marked(engine)[self._members.samples])
         before = self._before[engine]
+        if not before[-1] or not len(call):
+            return np.zeros(len(call), bool)
+        first, last = (self._position(call, moments + shift) for shift in (-self.near_ns, self.near_ns + 1))
         is_near: BoolArray = before[last] > before[first]
         return is_near
 
@@ -64,38 +65,52 @@ class Submitters:
         if not len(self._times) or not len(call):
             return np.zeros(len(call), np.int64)
         marked = self._marked(Engine.CPU) | self._marked(Engine.GPU)
-        before = np.append(0, np.cumsum(marked[self._members.samples]))
+        before = sums_before(marked[self._members.samples])
         count: IntArray = before[self._position(call, ends)] - before[self._position(call, starts)]
         return np.where(call >= 0, count, 0)  # -1 is no window
 
     def elsewhere(self, engine: Engine, pid: IntArray, moments: IntArray) -> BoolArray:
         """Mark the pairs of a process and a moment near which another process' sample is of the engine."""
-        return self._near_any(engine, moments) > self._near_process(engine, pid, moments)
+        pids, _ = self._of_processes(engine)
+        marked = np.zeros(len(pid), bool)
+        # Where only one process has samples, no other one has any beside it.
+        chosen = np.flatnonzero(pid != pids[0]) if len(pids) == 1 else np.arange(len(pid) * (len(pids) > 1))
+        times = self._times[self._samples_of(engine)]
+        near_any = self._count_near(times, moments[chosen])
+        marked[chosen] = near_any > self._near_process(engine, pid[chosen], moments[chosen])
+        return marked
 
     def by_process(self, engine: Engine, pid: IntArray, moments: IntArray) -> BoolArray:
         """Mark the pairs of a process and a moment near which a sample of it is of the engine."""
         return self._near_process(engine, pid, moments) > 0
 
-    def _near_any(self, engine: Engine, moments: IntArray) -> IntArray:
-        times = self._times[np.flatnonzero(self._marked(engine) & (self._labels.pid >= 0))]
+    def _count_near(self, times: IntArray, moments: IntArray) -> IntArray:
         first, last = (np.searchsorted(times, moments + shift) for shift in (-self.near_ns, self.near_ns + 1))
         return last - first
 
     def _near_process(self, engine: Engine, pid: IntArray, moments: IntArray) -> IntArray:
-        marked = np.flatnonzero(self._marked(engine) & (self._labels.pid >= 0))
-        pids, code = np.unique(self._labels.pid[marked], return_inverse=True)
-        if not len(pids):
+        pids, keys = self._of_processes(engine)
+        if not len(pids) or not len(pid):
             return np.zeros(len(pid), np.int64)
-        # Process and sample as one number, as in ``_position``.
-        width = len(self._times) + 1
-        keys = np.sort(code * width + marked)
-        number = np.minimum(np.searchsorted(pids, pid), len(pids) - 1)
+        number = np.minimum(np.searchsorted(pids, pid), len(pids) - 1) * (len(self._times) + 1)
         first, last = (
-            np.searchsorted(keys, number * width + np.searchsorted(self._times, moments + shift))
+            np.searchsorted(keys, number + np.searchsorted(self._times, moments + shift))
             for shift in (-self.near_ns, self.near_ns + 1)
         )
-        count: IntArray = np.where(pids[number] == pid, last - first, 0)
+        count: IntArray = np.where(np.isin(pid, pids), last - first, 0)
         return count
+
+    def _of_processes(self, engine: Engine) -> tuple[IntArray, IntArray]:
+        """Return the processes with samples of an engine, and process and sample as one number, in order."""
+        if engine not in self._processes:
+            samples = self._samples_of(engine)
+            code, pids = pd.factorize(self._labels.pid[samples], sort=True)
+            self._processes[engine] = pids, np.sort(code * (len(self._times) + 1) + samples)
+        return self._processes[engine]
+
+    def _samples_of(self, engine: Engine) -> IntArray:
+        """Return the samples of an engine, of processes that are known."""
+        return np.flatnonzero(self._marked(engine) & (self._labels.pid >= 0))
 
     def _marked(self, engine: Engine) -> BoolArray:
         return is_engine(self._labels.engine, engine) & self._is_inference

@@ -23,8 +23,9 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import grouped, is_engine, positions_by
+from tracekit.analysis.engines.codes import grouped, is_engine, positions_by, sums_before
 from tracekit.analysis.engines.interval_sets import IntervalSet
+from tracekit.analysis.engines.span_counts import SpanCounts
 from tracekit.analysis.windows.stack_windows import Inferred
 from tracekit.analysis.windows.window import Window, edges_of, overlapping, sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
@@ -135,7 +136,7 @@ def threads_of(
         matcher = _Matcher(trace, labels, bursts, starts, ends, pids)
         thread = matcher.threads()
     calls = runs.part(runs.thread_id >= 0)
-    is_clear = ~overlapping(starts, ends) & (_threads_inside(bursts, starts, ends, pids) < 2)
+    is_clear = ~overlapping(starts, ends) & ~_is_shared(bursts, starts, ends, pids)
     unbound = np.flatnonzero((thread < 0) & is_clear)
     if len(calls) and len(unbound):
         thread[unbound] = _covering(
@@ -144,13 +145,51 @@ def threads_of(
     return thread
 
 
-def _threads_inside(bursts: Inferred, starts: IntArray, ends: IntArray, pids: IntArray) -> IntArray:
-    """Return how many threads have a burst in each window."""
-    count = np.zeros(len(starts), np.int64)
-    for members in _by_thread(bursts, np.arange(len(bursts))):
-        spans = IntervalSet.of(bursts.starts_ns[members], bursts.ends_ns[members])
-        count += spans.touches(starts, ends) & _same(pids, int(bursts.pid[members[0]]))
-    return count
+def _is_shared(bursts: Inferred, starts: IntArray, ends: IntArray, pids: IntArray) -> BoolArray:
+    """Mark the windows in which several threads have a burst."""
+    spans = _Bursts(bursts, bursts.starts_ns, bursts.ends_ns)
+    return spans.are_of_others(spans.thread_inside(pids, ends), pids, starts, ends)
+
+
+class _Bursts:
+    """Spans of bursts, by thread and by process; a thread is of one process."""
+
+    def __init__(self, bursts: Inferred, starts: IntArray, ends: IntArray) -> None:
+        self._thread = bursts.thread_id.astype(np.int64)
+        self._of_threads = SpanCounts(self._thread, starts, ends)
+        # Group 0 has the bursts of all processes, the others those of one each.
+        code, self._pids = pd.factorize(bursts.pid, sort=True)
+        self._copies = 2 if len(self._pids) > 1 else 1
+        groups = np.append(np.zeros(len(code), np.int64), code + 1)[: len(code) * self._copies]
+        self._of_processes = SpanCounts(groups, *(np.tile(edges, self._copies) for edges in (starts, ends)))
+
+    def _group(self, pids: IntArray) -> IntArray:
+        """Return the group of each process, 0 for an unknown one, and -1 for one without bursts."""
+        if not len(self._pids):
+            return np.zeros(len(pids), np.int64)
+        position = np.minimum(np.searchsorted(self._pids, pids), len(self._pids) - 1)
+        group = (position + 1) * (self._copies - 1)
+        return np.where(pids < 0, 0, np.where(self._pids[position] == pids, group, -1))
+
+    def thread_inside(self, pids: IntArray, ends: IntArray) -> IntArray:
+        """Return the thread whose burst ends last, of those of the process that begin before each end."""
+        if not len(self._thread):
+            return np.zeros(len(pids), np.int64)
+        furthest = self._of_processes.furthest(self._group(pids), ends)
+        return self._thread[furthest % len(self._thread)]
+
+    def are_of_others(
+        self,
+        thread: IntArray,
+        pids: IntArray,
+        starts: IntArray,
+        ends: IntArray,
+        marked: BoolArray | None = None,
+    ) -> BoolArray:
+        """Mark the windows with which bursts share time that are of the process and of another thread."""
+        again = None if marked is None else np.tile(marked, self._copies)
+        every = self._of_processes.count(self._group(pids), starts, ends, again)
+        return every > self._of_threads.count(thread, starts, ends, marked)
 
 
 class _Matcher:
@@ -172,10 +211,17 @@ class _Matcher:
         self._by_start = np.argsort(starts, kind="stable")
         self._rank = np.empty(len(starts), np.int64)
         self._rank[self._by_start] = np.arange(len(starts))
-        self._before = tuple(
-            np.searchsorted(starts[self._by_start], moments + self._slack, "right")
-            for moments in (bursts.starts_ns, self._lasts)
+        self._by_end = np.argsort(ends, kind="stable")
+        sorted_starts, begins = starts[self._by_start], bursts.starts_ns
+        # So many windows begin or end before moments of each burst.
+        self._begun_early = np.searchsorted(sorted_starts, begins - _BEGINS * self._period)
+        self._begun_then, self._begun_last = (
+            np.searchsorted(sorted_starts, moments + self._slack, "right")
+            for moments in (begins, self._lasts)
         )
+        self._ended_then = np.searchsorted(ends[self._by_end], begins - self._slack, "right")
+        self._begun_before_end = np.searchsorted(sorted_starts, ends)
+        self._reaching = _Bursts(bursts, begins + self._slack, self._lasts - self._slack)
         self._thread = np.full(len(starts), -1, np.int64)
         times, threads = (trace.samples[name].to_numpy(np.int64) for name in ("time_ns", "thread_id"))
         outside = np.flatnonzero(~labels.in_call & (threads >= 0))
@@ -190,7 +236,9 @@ class _Matcher:
             window, thread = self._begun(is_open)
             fits = self._is_free(window, thread)
             window, thread = window[fits], thread[fits]
-            fits = ~self._is_reached(window, thread, np.flatnonzero(is_open))
+            start = self._starts[window]
+            # A burst of another thread that reaches over the row's beginning may be of the row's call.
+            fits = ~self._reaching.are_of_others(thread, self._pids[window], start, start + 1, is_open)
             if not fits.any():
                 break
             self._thread[window[fits]] = thread[fits]
@@ -199,13 +247,14 @@ class _Matcher:
 
     def _begun(self, is_open: BoolArray) -> tuple[IntArray, IntArray]:
         """Return the open windows that unexplained bursts of one thread begin with, and that thread."""
-        open_rows = self._by_start[self._thread[self._by_start] < 0]
-        begins, of_thread, pid = self._bursts.starts_ns, self._bursts.thread_id, self._bursts.pid
-        first = np.searchsorted(self._starts[open_rows], begins - _BEGINS * self._period)
-        after = np.searchsorted(self._starts[open_rows], begins + self._slack, "right")
+        is_unbound = self._thread < 0
+        open_rows = self._by_start[is_unbound[self._by_start]]
+        passed = sums_before(is_unbound[self._by_start])
+        of_thread, pid = self._bursts.thread_id, self._bursts.pid
+        first, after = passed[self._begun_early], passed[self._begun_then]
         is_one = np.flatnonzero((after - first == 1) & is_open)
         within = np.flatnonzero((after == first) & is_open & np.isin(of_thread, self._thread))
-        row, burst = self._only_around(open_rows, within)
+        row, burst = self._only_around(is_unbound, within)
         window, burst = np.append(open_rows[first[is_one]], row), np.append(is_one, burst)
         same = (self._pids[window] < 0) | (self._pids[window] == pid[burst])
         window, thread = window[same], of_thread[burst[same]]
@@ -215,15 +264,16 @@ class _Matcher:
         rows = np.flatnonzero(least == most)
         return rows, most[rows]
 
-    def _only_around(self, rows: IntArray, bursts: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the bursts that lie in one of these windows only, and that window."""
-        moments = self._bursts.starts_ns[bursts]
+    def _only_around(self, is_unbound: BoolArray, bursts: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the bursts that lie in one of the unbound windows only, and that window."""
         total, count = np.zeros((2, len(bursts)), np.int64)
-        for sign, edges in ((1, self._starts[rows] - self._slack), (-1, self._ends[rows] + self._slack)):
-            order = np.argsort(edges, kind="stable")
-            passed = np.searchsorted(edges[order], moments, "right")
-            total += sign * np.append(0, np.cumsum(rows[order]))[passed]
-            count += sign * passed
+        for sign, order, passed in (
+            (1, self._by_start, self._begun_then[bursts]),
+            (-1, self._by_end, self._ended_then[bursts]),
+        ):
+            marked = is_unbound[order]
+            total += sign * sums_before(order * marked)[passed]
+            count += sign * sums_before(marked)[passed]
         is_only = np.flatnonzero(count == 1)
         window = total[is_only]
         fits = self._lasts[bursts[is_only]] < self._ends[window] + self._slack
@@ -231,24 +281,12 @@ class _Matcher:
 
     def _explained(self) -> BoolArray:
         """Mark the bursts that lie in windows of their own thread."""
-        return self._covered(self._bursts.starts_ns, self._before[0]) & self._covered(
-            self._lasts, self._before[1]
-        )
-
-    def _covered(self, moments: IntArray, before: IntArray) -> BoolArray:
-        """Mark the bursts that are in a window of their thread; so many windows begin before each moment."""
-        # Windows of one thread do not overlap: the last that began before the moment is the candidate.
         bound = self._by_start[self._thread[self._by_start] >= 0]
-        if not len(bound):
-            return np.zeros(len(moments), bool)
-        width = len(self._starts) + 1
-        keys = self._thread[bound] * width + self._rank[bound]
-        order = np.argsort(keys, kind="stable")
-        position = np.searchsorted(keys[order], self._bursts.thread_id * width + before) - 1
-        row = bound[order[np.maximum(position, 0)]]
-        is_same = (position >= 0) & (self._thread[row] == self._bursts.thread_id)
-        covered: BoolArray = is_same & (moments < self._ends[row] + self._slack)
-        return covered
+        of_thread, explained = self._bursts.thread_id, np.ones(len(self._bursts), bool)
+        rows = self._latest(bound, np.tile(of_thread, 2), np.append(self._begun_then, self._begun_last))
+        for moments, row in zip((self._bursts.starts_ns, self._lasts), np.split(rows, 2), strict=True):
+            explained &= (row >= 0) & (moments < self._ends[row] + self._slack)
+        return explained
 
     def _is_free(self, window: IntArray, thread: IntArray) -> BoolArray:
         """Mark the pairs in which the thread is in no other place during the window."""
@@ -257,26 +295,27 @@ class _Matcher:
             np.searchsorted(self._outside, thread * self._width + np.searchsorted(self._times, edge))
             for edge in edges
         )
-        is_inside = last <= first
-        for number in grouped(thread)[0].tolist():
-            rows = np.flatnonzero(thread == number)
-            bound = np.flatnonzero(self._thread == number)
-            busy = IntervalSet.of(self._starts[bound], self._ends[bound])
-            is_inside[rows] &= ~busy.touches(self._starts[window[rows]], self._ends[window[rows]])
-        return is_inside
+        is_bound = (self._thread >= 0) & (self._ends > self._starts)
+        bound = self._by_start[is_bound[self._by_start]]
+        row = self._latest(bound, thread, self._begun_before_end[window])
+        is_busy = (row >= 0) & (self._ends[row] > self._starts[window])
+        free: BoolArray = (last <= first) & ~is_busy
+        return free
 
-    def _is_reached(self, window: IntArray, thread: IntArray, bursts: IntArray) -> BoolArray:
-        """Mark the windows over whose beginning one of these bursts reaches, of another thread."""
-        start = self._starts[window]
-        reached = np.zeros(len(window), bool)
-        for members in _by_thread(self._bursts, bursts):
-            spans = IntervalSet.of(
-                self._bursts.starts_ns[members] + self._slack, self._lasts[members] - self._slack
-            )
-            number, pid = int(self._bursts.thread_id[members[0]]), int(self._bursts.pid[members[0]])
-            is_other = (thread != number) & _same(self._pids[window], pid)
-            reached |= is_other & spans.touches(start, start + 1)
-        return reached
+    def _latest(self, bound: IntArray, thread: IntArray, before: IntArray) -> IntArray:
+        """Return the last of a thread's windows among the first ones of all windows, -1 for none.
+
+        ``bound`` are the windows that have a thread, in order of start; ``before`` is how many come first.
+        """
+        if not len(bound):
+            return np.full(len(thread), -1)
+        # Windows of one thread do not overlap: the last that began is the only one that may reach on.
+        width = len(self._starts) + 1
+        keys = self._thread[bound] * width + self._rank[bound]
+        order = np.argsort(keys, kind="stable")
+        position = np.searchsorted(keys[order], thread * width + before) - 1
+        row = bound[order[np.maximum(position, 0)]]
+        return np.where((position >= 0) & (self._thread[row] == thread), row, -1)
 
     def _part(self) -> None:
         """Take the thread from windows of the same thread that overlap: it made one of them."""

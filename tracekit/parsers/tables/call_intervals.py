@@ -224,7 +224,8 @@ class Nesting:
         return marked
 
     def _overlapping(self, inner: IntArray, outer: IntArray) -> Mask:
-        """Mark the inner rows that share time with an outer row."""
+        """Mark the inner rows that share time with an outer row; one without a length shares none."""
+        outer = outer[self.end_ns[outer] > self.start_ns[outer]]
         begun = np.searchsorted(np.sort(self.start_ns[outer]), self.end_ns[inner], "left")
         ended = np.searchsorted(np.sort(self.end_ns[outer]), self.start_ns[inner], "right")
         marked: Mask = begun > ended
