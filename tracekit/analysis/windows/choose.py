@@ -15,7 +15,8 @@ from tracekit.analysis.diagnostics import Diagnostic
 from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase, rows_by
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.windows.bracketing import bracketing_windows
-from tracekit.analysis.windows.matching import threads_of, threads_of_engine
+from tracekit.analysis.windows.engine_threads import threads_of_engine
+from tracekit.analysis.windows.matching import threads_of
 from tracekit.analysis.windows.stack_windows import Inferred, bursts_from_stacks, windows_from_stacks
 from tracekit.analysis.windows.table_windows import (
     ane_windows,

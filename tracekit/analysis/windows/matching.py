@@ -23,102 +23,19 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import grouped, is_engine, positions_by, sums_before
+from tracekit.analysis.engines.codes import grouped, positions_by, sums_before
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.engines.span_counts import SpanCounts
 from tracekit.analysis.windows.stack_windows import Inferred
 from tracekit.analysis.windows.window import Window, edges_of, overlapping, sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
-from tracekit.model.vocabulary import Engine
 
 _ROUNDS = 8
 _SLACK = 4
 """The clocks of samples and rows may differ by a quarter of a period: a choice."""
 _BEGINS = 2
 """In sampling periods: a thread that enters a prediction is sampled so soon, if it is before it waits."""
-_FEWEST_ELSEWHERE = 3
-"""So many samples of other engines, and none of the Neural Engine, are no chance: a choice."""
-
-
-def threads_of_engine(
-    trace: Trace, labels: SampleLabels, windows: Sequence[Window], runs: Inferred
-) -> tuple[IntArray, BoolArray]:
-    """Return the thread whose call each window of the Neural Engine's own time is of, -1 where none is known.
-
-    It is the thread whose runs cover the window, or the only one that hands over work as it begins. The mask
-    has the windows that may be of any process: no run touches them, as runs touch most of their label, or
-    stacks show other engines alone in them, or the Neural Engine in windows of other labels only.
-    """
-    starts, ends = edges_of(windows)
-    calls = runs.part(runs.thread_id >= 0)
-    if not len(calls) or not len(windows):
-        return np.full(len(windows), -1, np.int64), np.zeros(len(windows), bool)
-    pids = np.array([window.pid for window in windows], np.int64)
-    period_ns = sampling_period_ns(trace)
-    thread = _covering(calls, starts, ends, pids, period_ns)
-    # The request is handed over shortly before the engine begins.
-    on_ane = labels.in_call & is_engine(labels.engine, Engine.ANE)
-    begins = (starts - _BEGINS * period_ns, starts + period_ns)
-    thread = np.where(thread < 0, _only_thread(trace, on_ane, *begins), thread)
-    handed_over, seen, elsewhere = (
-        _samples_in(trace, marked, thread, *edges)
-        for marked, edges in (
-            (on_ane, begins),
-            (on_ane, (begins[0], ends)),
-            (labels.in_call & is_engine(labels.engine, Engine.CPU, Engine.GPU), (starts, ends)),
-        )
-    )
-    label, distinct = pd.factorize(np.array([window.label for window in windows], object))
-    supported = (np.bincount(label[handed_over > 0], minlength=len(distinct)) > 0)[label]
-    # One thread and one label leave no other call that the window may be of.
-    is_only = len(distinct) == 1 and len(np.unique(calls.thread_id)) == 1
-    is_refuted = (seen == 0) & (elsewhere >= _FEWEST_ELSEWHERE) & ~(supported & is_only)
-    # Of two labels, one that stacks support and one that none does, the second is of another process.
-    is_refuted |= ~supported & supported.any()
-    is_refuted |= _overlapping_on_thread(np.where(is_refuted, -1, thread), starts, ends) & (handed_over == 0)
-    # Short calls leave no sample: a window that no run touches is odd only beside many that runs touch.
-    is_touched = _threads_inside(calls, starts, ends, pids) > 0
-    touched, every = np.bincount(label[is_touched], minlength=len(distinct)), np.bincount(label)
-    is_odd = ~is_touched & (2 * touched > every)[label]
-    return np.where(is_refuted, -1, thread), is_refuted | is_odd
-
-
-def _overlapping_on_thread(thread: IntArray, starts: IntArray, ends: IntArray) -> BoolArray:
-    """Mark the windows that overlap another one of their thread, which makes one call at a time."""
-    marked = np.zeros(len(thread), bool)
-    bound = np.flatnonzero(thread >= 0)
-    for members in positions_by(thread[bound], int(thread.max(initial=-1)) + 1):
-        rows = bound[members]
-        marked[rows] = overlapping(starts[rows], ends[rows])
-    return marked
-
-
-def _only_thread(trace: Trace, marked: BoolArray, starts: IntArray, ends: IntArray) -> IntArray:
-    """Return the only thread that has marked samples in each stretch of time, -1 for none or several."""
-    times, threads = (trace.samples[name].to_numpy(np.int64)[marked] for name in ("time_ns", "thread_id"))
-    first, last = np.searchsorted(times, starts), np.searchsorted(times, ends)
-    # A stretch is of one thread if the thread does not change between two of its samples.
-    changes = np.append(0, np.cumsum(threads[1:] != threads[:-1]))
-    padded, changes = np.append(threads, -1), np.append(changes, 0)
-    is_one = (first < last) & (changes[first] == changes[np.maximum(last - 1, 0)])
-    only: IntArray = np.where(is_one, padded[first], -1)
-    return only
-
-
-def _samples_in(
-    trace: Trace, marked: BoolArray, thread: IntArray, starts: IntArray, ends: IntArray
-) -> IntArray:
-    """Return how many marked samples a thread has in each stretch of time."""
-    times, threads = (trace.samples[name].to_numpy(np.int64) for name in ("time_ns", "thread_id"))
-    width = len(times) + 1
-    chosen = np.flatnonzero(marked & (threads >= 0))
-    keys = np.sort(threads[chosen] * width + chosen)
-    first, last = (
-        np.searchsorted(keys, thread * width + np.searchsorted(times, edges)) for edges in (starts, ends)
-    )
-    count: IntArray = np.where(thread >= 0, last - first, 0)
-    return count
 
 
 def threads_of(
@@ -139,7 +56,7 @@ def threads_of(
     is_clear = ~overlapping(starts, ends) & ~_is_shared(bursts, starts, ends, pids)
     unbound = np.flatnonzero((thread < 0) & is_clear)
     if len(calls) and len(unbound):
-        thread[unbound] = _covering(
+        thread[unbound] = covering_threads(
             calls, starts[unbound], ends[unbound], pids[unbound], sampling_period_ns(trace)
         )
     return thread
@@ -147,11 +64,11 @@ def threads_of(
 
 def _is_shared(bursts: Inferred, starts: IntArray, ends: IntArray, pids: IntArray) -> BoolArray:
     """Mark the windows in which several threads have a burst."""
-    spans = _Bursts(bursts, bursts.starts_ns, bursts.ends_ns)
+    spans = BurstSpans(bursts, bursts.starts_ns, bursts.ends_ns)
     return spans.are_of_others(spans.thread_inside(pids, ends), pids, starts, ends)
 
 
-class _Bursts:
+class BurstSpans:
     """Spans of bursts, by thread and by process; a thread is of one process."""
 
     def __init__(self, bursts: Inferred, starts: IntArray, ends: IntArray) -> None:
@@ -221,7 +138,7 @@ class _Matcher:
         )
         self._ended_then = np.searchsorted(ends[self._by_end], begins - self._slack, "right")
         self._begun_before_end = np.searchsorted(sorted_starts, ends)
-        self._reaching = _Bursts(bursts, begins + self._slack, self._lasts - self._slack)
+        self._reaching = BurstSpans(bursts, begins + self._slack, self._lasts - self._slack)
         self._thread = np.full(len(starts), -1, np.int64)
         times, threads = (trace.samples[name].to_numpy(np.int64) for name in ("time_ns", "thread_id"))
         outside = np.flatnonzero(~labels.in_call & (threads >= 0))
@@ -326,7 +243,9 @@ class _Matcher:
         self._thread[before[clash]] = self._thread[after[clash]] = -1
 
 
-def _covering(runs: Inferred, starts: IntArray, ends: IntArray, pids: IntArray, period_ns: int) -> IntArray:
+def covering_threads(
+    runs: Inferred, starts: IntArray, ends: IntArray, pids: IntArray, period_ns: int
+) -> IntArray:
     """Return the thread whose runs cover half of each window, and a period more than any other's."""
     best, second = np.zeros((2, len(starts)), np.int64)
     owner = np.full(len(starts), -1, np.int64)
