@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from evidence_support import Interval, ane, core_ml, gpu, prediction, with_evidence
@@ -153,3 +155,79 @@ def test_every_row_of_work_has_one_owner() -> None:
     by_owner = [int(assignment.is_owner(owner).sum()) for owner in Owner]
     assert by_owner == [2, 1, 1, 1]
     assert sum(by_owner) == int((assignment.owner >= 0).sum())
+
+
+PERIODIC = [prediction(start, start + 20) for start in (10, 70, 130, 190)]
+
+
+def test_rows_that_reach_out_of_their_calls_on_both_sides_show_another_owner() -> None:
+    rows = [ane(4, 22), ane(72, 88), ane(141, 160), ane(192, 208)]
+    assert contested_ms(analysis_of(*PERIODIC, *rows)) == [12, 16, 9, 16]
+    # All on one side: the clocks of two tables differ.
+    late = [ane(start + 4, start + 24) for start in (10, 70, 130, 190)]
+    assert contested_ms(analysis_of(*PERIODIC, *late)) == [0, 0, 0, 0]
+
+
+def test_rows_without_a_label_show_another_owner_as_well() -> None:
+    rows = [ane(start, start + 12, "") for start in (12, 40, 72, 132, 192)]
+    analysis = analysis_of(*PERIODIC, *rows)
+    assert contested_ms(analysis) == [12, 12, 12, 12]
+    assert verdicts(analysis) == ["UNKNOWN"] * 4
+    assert contested_ms(analysis_of(*PERIODIC, *[row for row in rows if row.start != 40])) == [0] * 4
+
+
+def test_a_row_beside_the_calls_work_on_the_cpu_needs_a_stack_where_rows_lie_in_no_call() -> None:
+    on_cpu = [core_ml(start + 1, start + 19, "CPU") for start in (10, 70)]
+    on_ane = [ane(start + 2, start + 18) for start in (10, 70, 130, 190)]
+    assert contested_ms(analysis_of(*PERIODIC, *on_cpu, *on_ane)) == [0, 0, 0, 0]
+    after_the_calls = ane(300, 310)
+    analysis = analysis_of(*PERIODIC, *on_cpu, *on_ane, after_the_calls)
+    assert contested_ms(analysis) == [16, 16, 0, 0]
+    assert verdicts(analysis) == ["CPU", "CPU", "ANE", "ANE"]
+
+
+def test_a_label_of_the_gpus_work_names_its_model() -> None:
+    calls = [prediction(10, 30, "Net"), prediction(12, 32, "Seg")]
+    rows = [
+        replace(gpu(14, 28), model=name, label=f"{name}_main__Op1_MpsGraphInference") for name in ("Seg",)
+    ]
+    analysis = analysis_of(*calls, *rows)
+    assert [int(busy) / MS for busy in analysis.verdicts.works[1].busy_ns] == [0, 14]
+    unlabelled = analysis_of(*calls, gpu(14, 28))
+    assert [int(busy) for busy in unlabelled.verdicts.works[1].busy_ns] == [0, 0]
+
+
+def turns(thread: str, starts: tuple[int, ...], length: int, work: str) -> list[Sample]:
+    """Calls of a thread: a sample of work at each beginning, samples of the work after it."""
+    inside = [(time, thread, work) for start in starts for time in range(start, start + length)]
+    return [(0, thread, UI), *inside, *((start + length, thread, UI) for start in starts)]
+
+
+def test_a_row_of_a_label_that_no_stack_supports_is_of_no_known_process() -> None:
+    samples = sorted([*turns("a", (10, 50, 90), 3, ANE), *turns("b", (20, 60, 100), 12, BNNS)])
+    net, photos = [ane(start, start + 15) for start in (11, 51, 91)], [ane(22, 30, OTHER), ane(62, 70, OTHER)]
+    analysis = analysis_of(*net, *photos, samples=samples)
+    processes = analysis.window_rows.groupby("model")["pid"].unique().map(list).to_dict()
+    assert processes["Photos"] == [-1]
+    assert processes["Net"] == [7]
+    assert {name for name, model in zip(verdicts(analysis), analysis.window_rows["model"], strict=True)} == {
+        "ANE",
+        "CPU",
+    }
+
+
+def test_rows_of_the_gpu_beside_another_threads_calls_are_not_of_the_engines_rows() -> None:
+    samples = sorted([*turns("a", (10, 50, 90), 3, ANE), *turns("b", (12, 52, 92), 10, BNNS)])
+    rows = [row for start in (11, 51, 91) for row in (ane(start, start + 15), gpu(start + 4, start + 10))]
+    analysis = analysis_of(*rows, samples=samples)
+    of_net = (analysis.window_rows["model"] == "Net").to_numpy(bool)
+    assert not analysis.verdicts.works[1].busy_ns[of_net].any()
+
+
+def test_a_share_of_nothing_passes_only_where_the_engine_could_be_seen() -> None:
+    on_cpu = [core_ml(start + 1, start + 19, "CPU") for start in (10, 70, 130, 190)]
+    assert outcome(analysis_of(*PERIODIC, *on_cpu), "GPU used share == 0% in Net") == "not measurable"
+    assert outcome(analysis_of(*PERIODIC, *on_cpu, gpu(300, 301)), "GPU used share == 0% in Net") == "passed"
+    samples = sorted(turns("a", (11, 71, 131, 191), 18, BNNS))
+    analysis = analysis_of(*PERIODIC, *on_cpu, samples=samples)
+    assert outcome(analysis, "GPU used share == 0% in Net") == "passed"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -155,8 +155,14 @@ class Observations:
         engine = Engine(engine)
         if name == "used share":
             matches = self._uses(engine)
-            unknown = (self.undecided | self.contested(engine) | self._unseen(engine)) & ~matches
-            return self._window_share(matches, engine, unknown)
+            unseen = self._unseen(engine) & ~matches
+            unknown = unseen | ((self.undecided | self.contested(engine)) & ~matches)
+            quantity = self._window_share(matches, engine, unknown)
+            if not unseen.any():
+                return quantity
+            return replace(
+                quantity, if_unknown=f"{self.unmeasured(engine)}, and no host sample lies in these calls"
+            )
         if name == "waiting":
             return self._waiting(engine)
         if name == "samples":
