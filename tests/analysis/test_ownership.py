@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from evidence_support import Interval, ane, core_ml, gpu, prediction, with_evidence
+from evidence_support import Interval, Signpost, ane, core_ml, gpu, prediction, with_evidence
 from trace_support import ANE, BNNS, MS, UI, Sample, trace_of
 
 from tracekit.analysis import Analysis, analyze
@@ -231,3 +231,43 @@ def test_a_share_of_nothing_passes_only_where_the_engine_could_be_seen() -> None
     samples = sorted(turns("a", (11, 71, 131, 191), 18, BNNS))
     analysis = analysis_of(*PERIODIC, *on_cpu, samples=samples)
     assert outcome(analysis, "GPU used share == 0% in Net") == "passed"
+
+
+TURNS = sorted([(0, "a", UI), *turns("a", (10, 50, 90, 130), 12, BNNS)][1:])
+POSTS = [Signpost(start - 1, start + 13, "app/ml/infer") for start in (10, 50, 90, 130)]
+
+
+def signpost_models(messages: list[str], *rows: Interval) -> list[str]:
+    posts = [replace(post, message=message) for post, message in zip(POSTS, messages, strict=True)]
+    analysis = analyze(with_evidence(trace_of(TURNS), rows, signposts=posts))
+    assert set(analysis.window_rows["source"]) == {"signpost"}
+    return list(analysis.window_rows["model"])
+
+
+def test_signposts_have_the_models_of_their_messages() -> None:
+    messages = ["model=Net step=1", 'model: "Seg"', "model=Net", "model=Seg"]
+    assert signpost_models(messages) == ["Net", "Seg", "Net", "Seg"]
+
+
+def test_signposts_have_the_model_of_the_rows_in_all_of_them() -> None:
+    rows = [ane(start + 1, start + 9) for start in (10, 50, 90, 130)]
+    assert signpost_models(["x"] * 4, *rows) == ["Net"] * 4
+    assert signpost_models(["x"] * 4, *rows[::2]) == [""] * 4  # the others may be calls of another model
+
+
+def test_a_call_that_the_recordings_edge_cuts_is_called_so() -> None:
+    runtime = ("CoreML | -[MLModel predictionFromFeatures:error:]", "App | main")
+    samples: list[Sample] = [(0, "a", runtime), (1, "a", runtime), (2, "a", UI), (300, "a", UI)]
+    samples += [(time, "a", runtime) for time in (100, 101)] + [(102, "a", UI)]
+    headline = analyze(trace_of(sorted(samples, key=lambda sample: sample[0]))).headline
+    assert "1 of which an edge of the recording cuts" in headline
+
+
+def test_idle_threads_of_a_runtime_are_not_denied() -> None:
+    idle = (
+        "libsystem_kernel.dylib | __psynch_cvwait",
+        "mlx | mlx::core::scheduler::StreamThread::thread_fn()",
+    )
+    headline = analyze(trace_of([(time, "worker", idle) for time in range(5)])).headline
+    assert "none of the 5 samples is at work in an ML framework" in headline
+    assert "5 samples show an idle thread of an ML runtime, which does no work." in headline

@@ -116,6 +116,7 @@ class Signpost:
     tid: int = 1
     pid: int = APP
     kind: str = "interval"
+    message: str = "what a user said"
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,7 @@ def _signposts(rows: Sequence[Signpost]) -> pd.DataFrame:
             "identifier": [1] * len(rows),
             "pid": [row.pid for row in rows],
             "tid": [row.tid for row in rows],
-            "message": ["what a user said"] * len(rows),
+            "message": [row.message for row in rows],
             "source": ["os-signpost-interval"] * len(rows),
         },
     )
