@@ -311,6 +311,13 @@ def many_processes(folder: Path, size: int) -> list[str]:
     return ["analyze", str(folder)]
 
 
+def thread_definitions(folder: Path, size: int) -> Path:
+    """So many samples, each of a thread and a process of its own: a definition of both in each row."""
+    numbers = np.arange(size)
+    write_samples(folder, Samples(numbers * _MS, numbers, numbers % len(STACKS), processes=size))
+    return folder
+
+
 def many_windows(folder: Path, size: int) -> Path:
     """So many predictions, one after another, with ten samples and an ANE interval each."""
     write_samples(folder, random_samples(10 * size, threads=1))
@@ -362,6 +369,18 @@ SHAPES: dict[str, Callable[[Path, int], list[str]]] = {
     "nested windows": nested_windows,
     "one moment": one_moment,
     "processes": many_processes,
+    "thread definitions": _then(
+        thread_definitions,
+        "tables",
+        "IN",
+        "--schema",
+        "time-profile",
+        "--format",
+        "csv",
+        "-o",
+        "OUT",
+        "--force",
+    ),
     "JSON": _then(many_windows, "analyze", "IN", "--format", "json"),
     "Perfetto": _then(samples_alone, "export", "IN", "--to", "perfetto", "-o", "OUT", "--force"),
     "Firefox": _then(samples_alone, "export", "IN", "--to", "firefox", "-o", "OUT", "--force"),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from evidence_logs import LogLine
-    from recording import Lane, Recording
+    from recording import Inference, Lane, Recording
     from xml_writer import Element
 
 
@@ -41,6 +41,8 @@ class Span:
     """The model that it worked for, where the row does not name one."""
     segment: str = ""
     """The part of the model's program that its label names."""
+    inference: Inference | None = None
+    """The prediction call that it was work of, where the scenario knows it."""
 
     @property
     def works_for(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from addresses import made_up_uuid
@@ -49,7 +50,10 @@ def foreign_span(table: str, start_ns: int, about_ns: int) -> Span:
 def ane_spans(recording: Recording, table: str, label: Callable[[EngineWork], str]) -> list[Span]:
     """Return a row for each part of a prediction call that ran on the ANE."""
     return [
-        ane_span(table, (work.start_ns, work.end_ns), work.inference.label, label(work))
+        replace(
+            ane_span(table, (work.start_ns, work.end_ns), work.inference.label, label(work)),
+            inference=work.inference,
+        )
         for work in recording.engine_work
         if work.engine == "ANE"
     ]
@@ -85,11 +89,22 @@ def coreml_spans(recording: Recording) -> list[Span]:
             inference.label,
             "Prediction",
             ("RUNTIME", None),
+            inference.copy,
         )
         for inference in recording.inferences
     ]
     on_cpu = [
-        coreml_span(recording, (work.start_ns, work.end_ns), work.inference.label, "CPU", ("CPU", "execute"))
+        replace(
+            coreml_span(
+                recording,
+                (work.start_ns, work.end_ns),
+                work.inference.label,
+                "CPU",
+                ("CPU", "execute"),
+                work.inference.copy,
+            ),
+            inference=work.inference,
+        )
         for work in recording.engine_work
         if work.engine == "CPU"
     ]
@@ -97,16 +112,21 @@ def coreml_spans(recording: Recording) -> list[Span]:
 
 
 def coreml_span(
-    recording: Recording, span: tuple[int, int], model: str, event: str, meaning: tuple[str, str | None]
+    recording: Recording,
+    span: tuple[int, int],
+    model: str,
+    event: str,
+    meaning: tuple[str, str | None],
+    copy: int = 1,
 ) -> Span:
     """Return a row of Core ML, which counts the loaded copies of a model behind its name."""
-    copy = f"{model}-1"
+    name = f"{model}-{copy}"
     cells = (
         Element("layout-id", "0", "0"),
         named("coreml-model-event", event),
-        named("coreml-model-name", copy),
-        composed("formatted-label", named("string", copy)),
-        composed("formatted-label", named("string", copy)),
+        named("coreml-model-name", name),
+        composed("formatted-label", named("string", name)),
+        composed("formatted-label", named("string", name)),
         SENTINEL,
         named("coreml-model-level", "Top"),
         named("string", event),

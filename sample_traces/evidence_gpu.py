@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import app_work
@@ -60,13 +60,14 @@ class GpuTimeline:
 
         app = (self.recording.process, self.recording.pid)
         second = 0.46 if turn % 2 else 0.58
-        return [
+        rows = [
             self._mps(part(0.03, 0.44), buffer),
             self._mps(part(0.55, 0.97), buffer),
             self._metal(part(0.0, 0.52), "Compute", app, buffer, meaning=("GPU", "execute")),
             self._metal(part(0.1, 0.31), "Compute", app, buffer, depth=1, meaning=("GPU", "execute")),
             self._metal(part(second, 1.0), "Compute", app, buffer, meaning=("GPU", "execute")),
         ]
+        return [replace(row, inference=work.inference) for row in rows]
 
     def _picture(self, start_ns: int, turn: int) -> list[Span]:
         """Return the app's own drawing, which has nothing to do with the model."""

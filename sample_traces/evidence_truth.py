@@ -34,7 +34,7 @@ class EvidenceTruth:
     def fields(self) -> JsonObject:
         evidence, fields = self._evidence, {}
         if evidence.interval_tables:
-            fields["intervals"] = list(map(_interval, self._spans))
+            fields["intervals"] = list(map(self._interval, self._spans))
         if evidence.signposts:
             fields["signposts"] = self._signposts()
         if self._executed:
@@ -51,6 +51,17 @@ class EvidenceTruth:
         if evidence.cumulative_counters:
             fields["counter_deltas"] = self._counter_deltas()
         return fields
+
+    def _interval(self, span: Span) -> JsonObject:
+        """Return a row, and what neither its model nor its time shows: whose work it was."""
+        calls = [call for call in self._recording.inferences if span.model in {call.label, ""}]
+        overlapped = [call for call in calls if span.start_ns < call.end_ns and call.start_ns < span.end_ns]
+        interval = _columns(span)
+        if not span.by_app and span.engine == "ANE" and calls:
+            interval["by_app"] = False
+        if span.inference is not None and overlapped != [span.inference]:
+            interval["inference"] = span.inference.index
+        return interval
 
     def _signposts(self) -> JsonObject:
         kinds = Counter(post.kind for post in self._evidence.signposts)
@@ -84,9 +95,7 @@ class EvidenceTruth:
 
     def _measured(self, inference: Inference) -> JsonObject:
         engines = sorted({span.engine for span in self._executed})
-        app_spans = [
-            span for span in self._executed if span.by_app and span.works_for in {inference.label, ""}
-        ]
+        app_spans = [span for span in self._executed if _is_work_of(span, inference)]
         foreign = [span for span in self._executed if span.engine == "ANE" and not span.by_app]
         work = sorted(
             (work.start_ns, work.engine)
@@ -141,10 +150,12 @@ class EvidenceTruth:
         }
 
 
-def _interval(span: Span) -> JsonObject:
-    interval = _columns(span)
-    # Of most rows the model shows it; a region's label names none.
-    return interval if span.by_app or span.model or span.engine != "ANE" else {**interval, "by_app": False}
+def _is_work_of(span: Span, inference: Inference) -> bool:
+    """Return whether a row is work of a call: by the call that it was played for, else by model and time."""
+    if span.inference is not None or not span.by_app:
+        return span.inference is inference
+    overlaps = span.start_ns < inference.end_ns and inference.start_ns < span.end_ns
+    return overlaps and span.works_for in {inference.label, ""}
 
 
 def _columns(span: Span) -> JsonObject:
@@ -165,7 +176,7 @@ def _inside(inference: Inference, spans: list[Span]) -> int:
 
 
 def _submissions(spans: list[Span], inference: Inference) -> JsonObject:
-    """Return how the ANE was used in a call: here, no submission reaches over an edge of one."""
+    """Return how the ANE was used in a call: here, each submission of a call begins in it."""
     inside = [span for span in spans if inference.start_ns <= span.start_ns < inference.end_ns]
     pieces = union((span.start_ns, span.end_ns) for span in inside)
     gaps = [after[0] - before[1] for before, after in pairwise(pieces)]

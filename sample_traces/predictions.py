@@ -123,7 +123,7 @@ def nn_on_ane(caller: Lane, busy: int) -> None:
     caller.on(ml.NN_COPY, 2)
     caller.on(ml.NN_ANE_PREPARE)
     caller.on(ml.NN_ANE_SEND, 2)
-    caller.off(busy)
+    caller.off(busy, "ANE")
     caller.on(ml.NN_ANE_WAIT)
 
 
@@ -142,11 +142,13 @@ def nn_on_gpu(caller: Lane, busy: int) -> None:
 def nn_on_cpu(caller: Lane, steps: int) -> None:
     caller.on(ml.NN_FEATURES)
     caller.on(ml.NN_COPY)
+    first = caller.tick
     caller.on(ml.NN_BNNS_CONV, 2)
     for _ in range(steps):
         caller.on(ml.NN_BNNS_LSTM, 3)
         caller.on(ml.NN_BNNS_GEMM, 2)
         caller.on(ml.NN_ELEMENTWISE)
+    caller.served_by("CPU", first)
     caller.on(ml.NN_FEATURES)
 
 

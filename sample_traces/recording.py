@@ -40,6 +40,8 @@ class Inference:
     engine: Literal["ANE", "GPU", "CPU", "MIXED", "UNKNOWN"]
     start_ns: int
     end_ns: int = 0
+    copy: int = 1
+    """The loaded copy of the model that it called."""
 
 
 @dataclass(frozen=True)
@@ -166,9 +168,11 @@ class Recording:
         label: str,
         engine: Literal["ANE", "GPU", "CPU", "MIXED", "UNKNOWN"],
         *workers: Lane,
+        copy: int = 1,
     ) -> Iterator[Inference]:
         """Play a prediction call of `lane`; what it and its workers do meanwhile belongs to it."""
-        inference = Inference(len(self.inferences), label, lane, engine, lane.tick * PERIOD_NS - 200_000)
+        start_ns = lane.tick * PERIOD_NS - 200_000
+        inference = Inference(len(self.inferences), label, lane, engine, start_ns, copy=copy)
         self.inferences.append(inference)
         for worker in workers:
             worker.wait_for(lane)

@@ -26,6 +26,12 @@ from evidence_scenarios import (
     gpu_mpsgraph_macos15,
 )
 from log_scenarios import failing_requests_macos27
+from ownership_scenarios import (
+    concurrent_engines_macos27,
+    same_name_two_processes_macos27,
+    spill_into_next_call_macos27,
+    two_copies_ios27,
+)
 from predictions import (
     SEGMENTER,
     TRANSCRIBER,
@@ -365,6 +371,10 @@ RECORDINGS: dict[str, Callable[[], Files]] = {
         coreai_gpu_fallback_macos27,
         coreai_and_coreml_ios27,
         waiting_app_ios27,
+        same_name_two_processes_macos27,
+        two_copies_ios27,
+        spill_into_next_call_macos27,
+        concurrent_engines_macos27,
     )
 }
 """Folder name → the scenario that plays it."""

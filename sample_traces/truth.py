@@ -104,11 +104,18 @@ class Truth:
             "start_ns": inference.start_ns,
             "end_ns": inference.end_ns,
             "label": inference.label,
+            **self._copy(inference),
             "thread": inference.lane.tid,
             "engine": inference.engine,
             "engines": self._counts(sample for sample in self._samples if sample.inference is inference),
             "all_threads": self._counts(_between(self._samples, inference.start_ns, inference.end_ns)),
         }
+
+    def _copy(self, inference: Inference) -> JsonObject:
+        """Return the loaded copy, where the recording's calls are of several of one model."""
+        calls = [call for call in self._recording.inferences if call.label == inference.label]
+        is_one = len({call.copy for call in calls}) == 1
+        return {} if is_one else {"copy": f"{inference.label}-{inference.copy}"}
 
     def _stack_windows(self) -> list[JsonObject]:
         runs = [run for lane in self._recording.lanes for run in self._runs(lane)]

@@ -144,6 +144,52 @@ def test_core_ml_counts_the_copies_of_a_model():
         assert calls == Counter(spans(truth_of(SAMPLES / name)["inferences"]))
 
 
+def test_each_copy_of_a_model_stays_on_its_engine():
+    folder = SAMPLES / "two-copies-ios27"
+    rows = rows_of(folder / "coreml-os-signpost.xml")
+    calls = {span_of(row): row["model-name"].text for row in rows if row["event-label"].text == "Prediction"}
+    inferences = truth_of(folder)["inferences"]
+    assert calls == {span: call["copy"] for span, call in zip(spans(inferences), inferences, strict=True)}
+    engines = {(call["copy"], call["engine"]) for call in inferences}
+    assert engines == {("Captioner-1", "ANE"), ("Captioner-2", "CPU")}
+
+
+def test_another_process_has_the_same_model_on_the_ane():
+    folder = SAMPLES / "same-name-two-processes-macos27"
+    truth = truth_of(folder)
+    rows = intervals_of(folder, engine="ANE")
+    labels = {row["event-label"].get("fmt") for row in rows_of(folder / "ane-hw-intervals.xml")}
+    assert len(labels) == 1
+    assert {(row["model"], row["by_app"]) for row in rows} == {("NoiseFilter", False)}
+    assert {(call["label"], call["engine"]) for call in truth["inferences"]} == {("NoiseFilter", "CPU")}
+    calls = spans(truth["inferences"])
+    shared = [covered(calls, start, end) / (end - start) for start, end in spans(rows)]
+    assert min(shared) == 0 < max(shared) == 1
+    assert any(0 < share < 1 for share in shared)
+
+
+def test_work_of_a_call_ends_inside_the_next_one_which_ran_elsewhere():
+    folder = SAMPLES / "spill-into-next-call-macos27"
+    calls, rows = truth_of(folder)["inferences"], intervals_of(folder, engine="ANE")
+    assert [call["engine"] for call in sorted(calls, key=lambda call: call["start_ns"])] == 5 * ["ANE", "CPU"]
+    for row in rows:
+        own, following = calls[row["inference"]], calls[row["inference"] + 1]
+        assert (own["engine"], following["engine"]) == ("ANE", "CPU")
+        assert own["start_ns"] < row["start_ns"] < own["end_ns"] < following["start_ns"]
+        assert 99_000 < row["end_ns"] - following["start_ns"] <= 100_000
+
+
+def test_three_models_are_on_three_engines_at_the_same_time():
+    calls = truth_of(SAMPLES / "concurrent-engines-macos27")["inferences"]
+    engines = {call["label"]: call["engine"] for call in calls}
+    assert engines == {"Detector": "ANE", "SequenceTagger": "CPU", "Upscaler": "GPU"}
+    at_once = [
+        {other["engine"] for other in calls if other["start_ns"] <= call["start_ns"] < other["end_ns"]}
+        for call in calls
+    ]
+    assert {"ANE", "CPU", "GPU"} in at_once
+
+
 def test_command_buffers_separate_the_model_from_pictures():
     folder = SAMPLES / "gpu-mpsgraph-macos15"
     mps, metal = (rows_of(folder / f"{name}-intervals.xml") for name in ("mps-hw", "metal-gpu"))
@@ -188,7 +234,7 @@ def test_busy_time_is_the_union_of_the_models_intervals(folder):
     executed = intervals_of(folder, phase="execute", depth=0)
     # Where models differ, a row without a name is of the one whose rows never have one.
     several, by_name = len(models) > 1, {row["model"] for row in executed}
-    for inference, measured in zip(truth["inferences"], truth["measured"], strict=True):
+    for index, (inference, measured) in enumerate(zip(truth["inferences"], truth["measured"], strict=True)):
         inside = inference["start_ns"], inference["end_ns"]
         assert measured["busy_ns"].keys() == {row["engine"] for row in executed}
         for engine, busy_ns in measured["busy_ns"].items():
@@ -198,6 +244,7 @@ def test_busy_time_is_the_union_of_the_models_intervals(folder):
                 if (row["engine"], row["pid"] in own_pids) == (engine, True)
                 and row["model"] in ("", inference["label"])
                 and row.get("by_app", True)
+                and row.get("inference", index) == index
                 and not (several and not row["model"] and inference["label"] in by_name)
             ]
             assert busy_ns == covered(spans(rows), *inside) <= inside[1] - inside[0]
@@ -244,7 +291,8 @@ def test_an_engine_keeps_no_sampler_rhythm(folder):
 
 @pytest.mark.integration
 def test_a_worker_is_off_the_cpu_while_the_ane_is_at_work():
-    # Core AI has no worker: the calling thread itself is off the CPU.
+    # Core AI has no worker: the calling thread itself is off the CPU, as on Core ML's old path.
+    sends = (b"AneInferenceOperation::ExecuteSync", b"ANERuntimeEngine::compiler::__forward_segment")
     for folder in (folder for folder in MEASURED if not re.search("mpsgraph|coreai", folder.name)):
         models = {inference["label"] for inference in truth_of(folder)["inferences"]}
         rows = intervals_of(folder, engine="ANE", phase="execute")
@@ -253,10 +301,9 @@ def test_a_worker_is_off_the_cpu_while_the_ane_is_at_work():
             for row in rows_of(folder / "time-profile.xml")
             if row["stack"] is not None
         }
-        workers = {
-            tid for (_, tid), stack in stacks.items() if b"AneInferenceOperation::ExecuteSync" in stack
-        }
-        for start, end in spans(row for row in rows if row["model"] in models):
+        workers = {tid for (_, tid), stack in stacks.items() if any(mark in stack for mark in sends)}
+        own = (row for row in rows if row["model"] in models and row.get("by_app", True))
+        for start, end in spans(own):
             seen = {tid for time, tid in stacks if start <= time < end}
             assert workers - seen
 

@@ -27,6 +27,7 @@ from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.windows.window import GIVEN_SOURCES, window_frame
 from tracekit.export.export_view import window_of_samples
 from tracekit.model.columns import IntArray
+from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import PHASE_CODE, SERVING, Basis, Phase
 
@@ -124,7 +125,8 @@ def listed(case: Case) -> tuple[set[tuple[int, int]], int]:
     def joins(window: int, sample: int) -> bool:
         if not is_call(window) or is_own(window, sample) or not same_process(window, sample):
             return False
-        if windows[window]["source"] == "stacks" or sample in called:
+        of_any = windows[window]["source"] in ANE_TABLES and windows[window]["pid"] < 0
+        if windows[window]["source"] == "stacks" or of_any or sample in called:
             return bool(labels.is_worker[sample])
         return bool(labels.is_worker[sample] or labels.is_ml[sample] or labels.in_call[sample])
 

@@ -53,6 +53,54 @@ def test_references_reach_ids_at_every_depth(tmp_path: Path) -> None:
     assert column(table, "tid") == [31]
 
 
+def test_threads_and_processes_are_defined_anywhere_and_listed_once(tmp_path: Path) -> None:
+    pid = '<pid id="{}">{}</pid>'
+    text = one_table(
+        "t",
+        [("thread", "thread"), ("process", "process")],
+        # In full, and its process again by reference.
+        '<thread id="1" fmt="Main Thread 0x1f (App, pid: 7)"><tid id="2">31</tid><process id="3" fmt="App (7)">'
+        + pid.format(4, 7)
+        + '</process></thread><process ref="3"/>',
+        # A second thread of that process, whose definition repeats it.
+        '<thread id="5" fmt="audio 0x20 (App, pid: 7)"><tid id="6">32</tid><process id="7" fmt="App (7)">'
+        + pid.format(8, 7)
+        + '</process></thread><process id="9" fmt="Helper (8)"><pid id="10">8</pid></process>',
+        '<thread ref="1"/><process ref="9"/>',
+        "<sentinel/><sentinel/>",
+        # What is left out is unknown.
+        '<thread id="11" fmt="idle"><process ref="9"/></thread><process id="12" fmt="kernel"/>',
+        '<thread id="13" fmt="lost 0x21"><tid id="14">33</tid><sentinel/></thread><process ref="12"/>',
+        # The first of two numbers counts.
+        '<thread id="15"><tid id="16">34</tid><tid ref="2"/></thread><process ref="3"/>',
+        # The same again under another number.
+        '<thread id="17" fmt="Main Thread 0x1f (App, pid: 7)"><tid ref="2"/><process ref="7"/></thread><sentinel/>',
+    )
+    table = read_table(tmp_path, text, "t")
+    assert table.threads.to_numpy().tolist() == [
+        [31, "Main Thread", 7, "App"],
+        [32, "audio", 7, "App"],
+        [-1, "idle", 8, "Helper"],
+        [33, "lost 0x21", -1, ""],
+        [34, "", -1, ""],
+    ]
+    assert table.processes.to_numpy().tolist() == [[7, "App"], [8, "Helper"], [-1, "kernel"]]
+    assert column(table, "thread") == [0, 1, 0, -1, 2, 3, 4, 0]
+    assert column(table, "process") == [0, 1, 1, -1, 2, 2, 0, -1]
+
+
+@pytest.mark.parametrize("number", ["x", "-1", "9223372036854775808"])
+@pytest.mark.parametrize("tag", ["tid", "pid"])
+def test_a_thread_or_process_whose_number_is_none_is_named(tmp_path: Path, tag: str, number: str) -> None:
+    owner = "thread" if tag == "tid" else "process"
+    row = '<{0} id="{2}"><{1} id="{3}">{4}</{1}></{0}>'
+    text = one_table(
+        "t", [("who", owner)], row.format(owner, tag, 1, 2, 8), row.format(owner, tag, 3, 4, number)
+    )
+    with pytest.raises(InputError, match=rf"row 2 of 't': the {tag} '{number}' is not a number"):
+        read_table(tmp_path, text, "t")
+
+
 @pytest.mark.parametrize(
     ("texts", "values"),
     [

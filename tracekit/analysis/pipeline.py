@@ -92,7 +92,7 @@ def analyze(
 
     # Membership: which sample counts in which window. A thread is selected only now, so that the samples that
     # several calls share are the same with and without a selection.
-    members = assign_samples(trace, labels, rows)
+    members = assign_samples(trace, labels, rows, choice.runs)
     left_out = [] if thread is None else calls_without_thread(rows)
     trace, labels, rows, members = select_thread(trace, selection, labels, rows, members)
 

@@ -12,22 +12,26 @@ from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import grouped, rows_by
 from tracekit.analysis.engines.interval_sets import union_by_group
 from tracekit.analysis.engines.membership import Membership
+from tracekit.analysis.windows.stack_windows import Inferred
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
 
 
-def assign_samples(trace: Trace, labels: SampleLabels, windows: pd.DataFrame) -> Membership:
+def assign_samples(
+    trace: Trace, labels: SampleLabels, windows: pd.DataFrame, runs: Inferred | None = None
+) -> Membership:
     """Return the samples of each window.
 
     A window that the user gave, or that spans the run, counts every sample in its time; of its thread, if it
     has one. A call counts its own thread's samples and the process's ML work on other threads, unless that
     work lies in several calls of different threads at once: then it could belong to any of them, and counts
     in none. Of a window from stacks, or of no known process, such work is that of the runtime's workers; other
-    sources may not name the calling thread, and count all ML work.
+    sources may not name the calling thread, and count all ML work. ``runs`` are calls that have no window of
+    their own, and may be what another thread's work is for.
     """
-    return _Assignment(trace, labels, windows).membership()
+    return _Assignment(trace, labels, windows, runs).membership()
 
 
 class _Lists:
@@ -67,7 +71,9 @@ class _Lists:
 class _Assignment:
     """The samples of one trace, and its windows with edges in samples."""
 
-    def __init__(self, trace: Trace, labels: SampleLabels, windows: pd.DataFrame) -> None:
+    def __init__(
+        self, trace: Trace, labels: SampleLabels, windows: pd.DataFrame, runs: Inferred | None
+    ) -> None:
         self._labels = labels
         self._thread = trace.samples["thread_id"].to_numpy()
         self._count = len(self._thread)
@@ -95,6 +101,21 @@ class _Assignment:
                 "has_thread": owner >= 0,
                 "caller": np.where(owner >= 0, owner, alone),
                 "process": np.where(is_call & (pid >= 0), process[threads + 1 :], 0),
+            }
+        )
+        self._beside = self._windows[:0] if runs is None else self._frame_of(runs, times)
+
+    def _frame_of(self, runs: Inferred, times: IntArray) -> pd.DataFrame:
+        """Return calls on stacks in the form of ``_windows``; their threads are known."""
+        return pd.DataFrame(
+            {
+                "first": np.searchsorted(times, runs.starts_ns),
+                "last": np.searchsorted(times, runs.ends_ns),
+                "is_call": True,
+                "counts_workers": True,
+                "has_thread": True,
+                "caller": runs.thread_id,
+                "process": self._process_of_thread[runs.thread_id],
             }
         )
 
@@ -152,6 +173,7 @@ class _Assignment:
     def _callers_served(self) -> tuple[IntArray, BoolArray]:
         """Return the caller that other threads' work joins, -1 for none, and mark what several claim."""
         labels, calls = self._labels, self._windows[self._windows["is_call"].to_numpy(bool)]
+        calls = pd.concat([calls, self._beside]) if len(self._beside) else calls
         called = self._inside_own_call(calls)
         # A thread inside its own call works for that call, so its samples join no other one, unless they are
         # a worker's.

@@ -11,6 +11,8 @@ their stacks own rows.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import pandas as pd
 
@@ -40,7 +42,13 @@ def assign(
     ``pids`` are the processes that the analysis is about, ``own_pids`` these and its calls'; none is any.
     """
     rows = Rows.of(frame, labels, calls, own_pids)
-    return _Assigner(rows, calls, pids, submitters, bool(labels.runtimes)).assignment()
+    assigner = _Assigner(rows, calls, pids, submitters, bool(labels.runtimes))
+    if calls.is_listed.any():
+        return assigner.assignment(assigner.doubted())
+    # What a runtime reports of its calls shows other users of the engine, whatever the calls of the analysis are.
+    reported = Calls.of_runtimes(frame, labels.models)
+    beside = _Assigner(Rows.of(frame, labels, reported, own_pids), reported, pids, submitters, True)
+    return assigner.assignment(beside.doubted())
 
 
 class _Assigner:
@@ -53,36 +61,66 @@ class _Assigner:
         self, rows: Rows, calls: Calls, pids: frozenset[int], submitters: Submitters, has_runtime: bool
     ) -> None:
         self._rows, self._calls, self._has_runtime = rows, calls, has_runtime
+        self._submitters = submitters
         self._candidates = Candidates(rows, calls, pids)
         self._rules = Rules(rows, calls, submitters)
         self._second_users = SecondUsers(rows, calls, submitters)
         self._decisions = Decisions(len(rows))
 
-    def assignment(self) -> Assignment:
-        """Return the owner of each row."""
+    def doubted(self) -> BoolArray:
+        """Mark the rows that may be another process's."""
+        return self._second_users.doubted(self._of_models, self._candidates.crowded)
+
+    @cached_property
+    def _of_models(self) -> Pairs:
+        """The calls that may own each row, by its model."""
+        chosen = np.flatnonzero(self._is_free)
+        return self._pairs(chosen, self._rows.pool[chosen])
+
+    @property
+    def _is_free(self) -> BoolArray:
+        return self._rows.is_work & ~self._rows.is_other
+
+    def assignment(self, doubted: BoolArray) -> Assignment:
+        """Return the owner of each row; ``doubted`` rows need a call that shows the engine."""
         rows, decisions = self._rows, self._decisions
         is_other = rows.is_work & rows.is_other
         decisions.set(rows.is_work, Owner.PROCESS, Reason.OUTSIDE)
         decisions.set(is_other, Owner.OTHER, Reason.LABEL)
         decisions.set(is_other & (rows.pid >= 0), Owner.OTHER, Reason.NAMED_PROCESS)
-        chosen = np.flatnonzero(rows.is_work & ~rows.is_other)
-        pairs = self._candidates.of(chosen, rows.pool[chosen])
-        crowded = self._candidates.crowded
-        doubted = self._second_users.doubted(pairs, crowded)
+        decisions.set(self._is_free & doubted, Owner.CONTESTED, Reason.SECOND_USER)
+        pairs, crowded = self._of_models, self._candidates.crowded
         is_doubted = doubted[pairs.row]
         self._decide_doubted(pairs.part(is_doubted).narrowed())
         self._decide(pairs.part(~is_doubted).narrowed())
         # A row that names a model may be of a call that names none, if no call of its model is around it.
         has_pair = np.zeros(len(rows), bool)
         has_pair[pairs.row] = True
-        unpaired = chosen[~(has_pair | crowded | rows.is_nameless)[chosen]]
-        self._decide_nameless(self._without_model(unpaired))
+        unpaired = np.flatnonzero(self._is_free & ~(has_pair | crowded | rows.is_nameless))
+        self._decide_nameless(self._without_model(unpaired), doubted)
         decisions.set(crowded, Owner.CONTESTED, Reason.SEVERAL_CALLS)
         return decisions.assignment(self._calls.window, crowded, doubted)
 
+    def _needs_stack(self, pairs: Pairs) -> BoolArray:
+        """Mark other engines' rows in calls that the Neural Engine's rows show, beside calls of other threads.
+
+        The time of such a call is the Neural Engine's: what else lies in it may be of another call.
+        """
+        rows, calls = self._rows, self._calls
+        is_same = rows.is_open[pairs.row] | (rows.pool[pairs.row] == calls.model[pairs.call])
+        is_same &= ~rows.is_nameless[pairs.row] | rows.is_open[pairs.row]
+        marked: BoolArray = calls.is_of_engine[pairs.call] & ~is_same & self._submitters.has_several_callers
+        return marked
+
     def _without_model(self, chosen: IntArray) -> Pairs:
         """Return the calls without a model that may own these rows."""
-        return self._candidates.of(chosen, np.full(len(chosen), self._calls.nameless))
+        return self._pairs(chosen, np.full(len(chosen), self._calls.nameless))
+
+    def _pairs(self, chosen: IntArray, pool: IntArray) -> Pairs:
+        """Return the calls of a pool that may own these rows."""
+        pairs = self._candidates.of(chosen, pool)
+        needs_stack = self._needs_stack(pairs)
+        return pairs.part(~needs_stack | self._rules.near(pairs)) if needs_stack.any() else pairs
 
     def _decide(self, pairs: Pairs) -> None:
         """Give rows to their only call, or to the call that a rule finds, or contest them."""
@@ -125,7 +163,7 @@ class _Assigner:
         nameless = self._without_model(rows)
         decisions.own(nameless, nameless.only(self._rules.near(nameless)), Reason.SUBMITTED)
 
-    def _decide_nameless(self, pairs: Pairs) -> None:
+    def _decide_nameless(self, pairs: Pairs, doubted: BoolArray) -> None:
         """Give rows that name a model to calls that name none.
 
         Where other calls are of the row's model, it lies outside of them: only a stack shows that it is of
@@ -141,7 +179,7 @@ class _Assigner:
         supported[model[near & is_open]] = True
         is_odd = ~supported[model] & (supported.any() and not self._has_runtime)
         is_odd |= self._lies_outside(pairs)[model]
-        needs_stack = is_open & (is_odd | (rows.pool[pairs.row] >= 0))
+        needs_stack = is_open & (is_odd | doubted[pairs.row] | (rows.pool[pairs.row] >= 0))
         open_pairs, near = pairs.part(needs_stack), near[needs_stack]
         count = open_pairs.of_row(near)
         self._decisions.own(open_pairs, near & (count == 1), Reason.SUBMITTED)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tracekit.analysis.engines.ownership import RUNTIMES
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES
+from tracekit.model.vocabulary import Engine
 
 UNKNOWN = -1
 """The code of a name that no table has."""
@@ -34,8 +36,8 @@ class Calls:
     """Positions in ``copies``, ``UNKNOWN`` where no table names the copy."""
     copies: npt.NDArray[Any]
     """The distinct loaded copies of models."""
-    is_of_any: BoolArray
-    """Marks the calls of no known process that rows of the Neural Engine alone show."""
+    is_of_engine: BoolArray
+    """Marks the calls that rows of the Neural Engine alone show."""
     is_listed: BoolArray
     """Marks the calls of sources that list every call."""
     logged: IntArray
@@ -60,10 +62,19 @@ class Calls:
             models,
             copy,
             np.array(copies, object),
-            (windows["source"].isin(ANE_TABLES) & (windows["pid"] < 0)).to_numpy(bool)[rows],
+            windows["source"].isin(ANE_TABLES).to_numpy(bool)[rows],
             (~windows["source"].isin(("stacks", *ANE_TABLES))).to_numpy(bool)[rows],
             logged[rows],
         )
+
+    @classmethod
+    def of_runtimes(cls, frame: pd.DataFrame, names: frozenset[str]) -> Calls:
+        """Return the calls that runtimes' rows report, which are no windows: each ``window`` is -1."""
+        is_call = (frame["engine"] == Engine.RUNTIME) & frame["phase"].isna() & (frame["depth"] == 0)
+        rows = frame[(is_call & frame["source"].isin(RUNTIMES)).to_numpy(bool)]
+        rows = rows.assign(model=rows["model"].astype("str"), copy=rows["copy"].astype("str"), thread_id=-1)
+        calls = cls.of(rows, names, np.zeros(len(rows), np.int64))
+        return replace(calls, window=np.full(len(calls), -1))
 
     def __len__(self) -> int:
         return len(self.window)

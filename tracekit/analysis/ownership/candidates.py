@@ -46,7 +46,7 @@ class Candidates:
         fits |= (call_pid < 0) & (np.isin(row_pid, sorted(self._pids)) | (not self._pids))
         # Of a call of which only its work on the Neural Engine is known, other work needs the model's name.
         is_same = rows.is_open[row] | ((rows.pool[row] == calls.model[call]) & ~rows.is_nameless[row])
-        fits &= ~calls.is_of_any[call] | is_same
+        fits &= ~calls.is_of_engine[call] | (call_pid >= 0) | is_same
         row_copy, call_copy = rows.copy[row], calls.copy[call]
         fits &= (row_copy == call_copy) | (row_copy == UNKNOWN) | (call_copy == UNKNOWN)
         first = np.maximum(rows.starts[row], calls.starts[call])

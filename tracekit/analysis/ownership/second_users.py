@@ -21,6 +21,12 @@ from tracekit.model.vocabulary import Engine
 _FEWEST_ELSEWHERE = 3
 """So many samples of other engines are no chance: a choice."""
 
+_FEWEST_ROWS = 2
+"""So many rows that reach out of their calls are no chance: a choice."""
+
+_REACHES = 10
+"""A row reaches out of a call by more than 1/10 of the call: a choice."""
+
 
 class SecondUsers:
     """What rows and stacks show of other processes with models of the same names."""
@@ -91,14 +97,21 @@ class SecondUsers:
         """
         rows, calls = self._rows, self._calls
         begins_before, ends_after = np.zeros((2, len(rows)), bool)
-        begins_before[pairs.row[rows.starts[pairs.row] < calls.starts[pairs.call]]] = True
-        ends_after[pairs.row[rows.ends[pairs.row] > calls.ends[pairs.call]]] = True
+        # A row lies across the calls of one thread that follow each other: the first and the last are its edges.
+        begins_before[pairs.row] = ends_after[pairs.row] = True
+        slack = (calls.ends - calls.starts)[pairs.call] // _REACHES
+        starts, ends = rows.starts[pairs.row] + slack, rows.ends[pairs.row] - slack
+        begins_before[pairs.row[calls.starts[pairs.call] <= starts]] = False
+        ends_after[pairs.row[calls.ends[pairs.call] >= ends]] = False
         chosen = np.flatnonzero(rows.is_open & (rows.pool >= 0))
         before, after, inside = (
             np.bincount(group[marked], minlength=int(group.max()) + 1)
             for marked in (begins_before[chosen], ends_after[chosen], is_inside)
         )
         is_odd = (before + after <= inside) | ((before > 0) & (after > 0))
+        is_odd &= (
+            np.bincount(group[(begins_before | ends_after)[chosen]], minlength=len(before)) >= _FEWEST_ROWS
+        )
         marked = np.zeros(len(rows), bool)
         marked[chosen] = (begins_before | ends_after)[chosen] & is_odd[group]
         return marked

@@ -29,6 +29,8 @@ class Submitters:
         self.near_ns = int(_NEAR * self.period_ns)
         # Samples that are weighed in cycles have times as well.
         self._is_inference = is_phase(labels.phase, *INFERENCE)
+        callers = trace.samples["thread_id"].to_numpy()[labels.in_call]
+        self.has_several_callers = bool(len(callers)) and bool((callers != callers[0]).any())
         self._counts: dict[Engine, IntArray] = {}
         self._before: dict[Engine, IntArray] = {}
         self._processes: dict[Engine, tuple[IntArray, IntArray]] = {}
@@ -65,7 +67,7 @@ class Submitters:
         marked = self._marked(Engine.CPU) | self._marked(Engine.GPU)
         before = sums_before(marked[self._members.samples])
         count: IntArray = before[self._position(call, ends)] - before[self._position(call, starts)]
-        return count
+        return np.where(call >= 0, count, 0)  # -1 is no window
 
     def elsewhere(self, engine: Engine, pid: IntArray, moments: IntArray) -> BoolArray:
         """Mark the pairs of a process and a moment near which another process' sample is of the engine."""

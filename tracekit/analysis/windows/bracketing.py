@@ -8,8 +8,6 @@ interval of the Neural Engine's table whose label comes twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
@@ -25,6 +23,8 @@ from tracekit.model.vocabulary import Basis, Phase
 _FEWEST = 3
 """So many intervals of a name are no coincidence."""
 _MOST_KINDS = 64
+_MODEL_IN_MESSAGE = r"\bmodel\s*[=:]\s*\"?([\w.-]{1,128})"
+"""The way in which apps name a model in a signpost's message, for example ``model=SpeechEncoder``."""
 _SLACK = 4
 """The clocks of signposts and samples may differ by a quarter of a sampling period: a choice."""
 
@@ -100,28 +100,31 @@ def _repeats(trace: Trace, kind: pd.DataFrame) -> bool:
 
 def _windows(trace: Trace, kind: pd.DataFrame) -> list[Window]:
     threads = {tid: row for row, tid in reversed(list(enumerate(trace.threads["tid"].tolist())))}
-    model = _model(trace, kind)
     columns = (kind[name].tolist() for name in ("start_ns", "end_ns", "name", "tid", "pid"))
     return [
         Window(start, end, str(name), "signpost", Basis.MEASURED, threads.get(tid, -1), pid, model)
-        for start, end, name, tid, pid in zip(*columns, strict=True)
+        for start, end, name, tid, pid, model in zip(*columns, _models(trace, kind), strict=True)
     ]
 
 
-def _model(trace: Trace, kind: pd.DataFrame) -> str:
-    """Return the only model that the Neural Engine's rows name in half of the intervals, else ""."""
+def _models(trace: Trace, kind: pd.DataFrame) -> list[str]:
+    """Return the model of each interval, "" where it is not known.
+
+    The app's own messages name it, or the Neural Engine's rows, if all intervals have rows of one model. An
+    interval without such rows may be a call of another model.
+    """
+    named = kind["message"].str.extract(_MODEL_IN_MESSAGE, expand=False).fillna("")
+    if (named != "").all():
+        return named.tolist()
     starts, ends = _edges(kind)
     order = np.argsort(starts, kind="stable")
     rows = _executions(trace)
     row_starts, row_ends = _edges(rows)
     position = np.searchsorted(starts[order], row_starts, "right") - 1
     is_inside = (position >= 0) & (row_ends <= ends[order][np.maximum(position, 0)])
-    pairs = pd.DataFrame({"call": position, "model": rows["model"].astype("str")})[
-        is_inside
-    ].drop_duplicates()
-    calls = pairs["model"].value_counts()
-    models: Sequence[str] = calls[2 * calls >= len(kind)].index.tolist()
-    return models[0] if len(models) == 1 else ""
+    models = rows["model"].astype("str")[is_inside].unique().tolist()
+    is_every = len(np.unique(position[is_inside])) == len(kind)
+    return [models[0] if is_every and len(models) == 1 else ""] * len(kind)
 
 
 def _executions(trace: Trace) -> pd.DataFrame:

@@ -59,6 +59,8 @@ class WindowSelection:
 
     windows: list[Window]
     diagnostics: tuple[Diagnostic, ...]
+    runs: Inferred | None = None
+    """The calls on stacks beside windows of the Neural Engine's own time: some of them have no window."""
 
 
 def choose_windows(
@@ -137,7 +139,7 @@ def _from_table(
     diagnostics = _ane_diagnostics(trace, labels, windows) if source == "ane" else []
     if untouched:
         diagnostics.append(Diagnostic("warning", "calls-outside-windows", len(untouched)))
-    return WindowSelection(windows, tuple(diagnostics))
+    return WindowSelection(windows, tuple(diagnostics), _runs_beside(source, inferred))
 
 
 def _with_threads(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Window]:
@@ -157,13 +159,20 @@ def _with_calls(
         )
     if source == "ane":
         diagnostics += _ane_diagnostics(trace, labels, [*windows, *untouched])
-    return WindowSelection([*windows, *untouched], tuple(diagnostics))
+    return WindowSelection([*windows, *untouched], tuple(diagnostics), _runs_beside(source, inferred))
+
+
+def _runs_beside(source: str, runs: Inferred) -> Inferred | None:
+    """Return the calls on stacks of several threads, which work on other threads may be of."""
+    calls = runs.part(runs.thread_id >= 0)
+    return calls if source == "ane" and len(np.unique(calls.thread_id)) > 1 else None
 
 
 def _untouched(windows: Sequence[Window], calls: Inferred) -> list[Window]:
     """Return the calls that overlap no window that may be of their process and thread."""
     # Windows are united by owner, once for all calls; -1 is an unknown process or thread. A call without a
     # thread may be of any, so each process has the union of its windows, too.
+    windows = [window for window in windows if window.pid >= 0 or window.source not in ANE_TABLES]
     window_starts, window_ends = edges_of(windows)
     owned = pd.DataFrame(
         {"pid": [window.pid for window in windows], "thread": [window.thread_id for window in windows]}
@@ -205,10 +214,14 @@ def bind_threads(
     and Core ML are at work at once, each one's windows are those of its own calls.
     """
     if windows and windows[0].source in ANE_TABLES:
-        bound = _on_threads(windows, threads_of_engine(trace, labels, windows, calls))
-        # The table names no process: beside calls on stacks, a window in none of them may be of any.
+        # The table names no process: the thread's is the call's.
+        threads, is_of_any = threads_of_engine(trace, labels, windows, calls)
+        pids = np.append(trace.threads["pid"].to_numpy(np.int64), -1)[threads]
         return [
-            window if window.thread_id >= 0 or not len(calls) else window.of_any_process() for window in bound
+            window.of_process(pid) if pid >= 0 or is_any else window
+            for window, pid, is_any in zip(
+                _on_threads(windows, threads), pids.tolist(), is_of_any.tolist(), strict=True
+            )
         ]
     bursts = bursts_from_stacks(trace, labels)
     is_core_ai = np.array([window.source == CORE_AI for window in windows], bool)

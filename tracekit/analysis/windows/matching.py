@@ -43,26 +43,30 @@ _FEWEST_ELSEWHERE = 3
 
 def threads_of_engine(
     trace: Trace, labels: SampleLabels, windows: Sequence[Window], runs: Inferred
-) -> IntArray:
+) -> tuple[IntArray, BoolArray]:
     """Return the thread whose call each window of the Neural Engine's own time is of, -1 where none is known.
 
-    It is the thread whose runs cover the window, unless its stacks refute that: they show other engines
-    alone, or the Neural Engine in windows of other labels only.
+    It is the thread whose runs cover the window, or the only one that hands over work as it begins. The mask
+    has the windows that may be of any process: no run touches them, as runs touch most of their label, or
+    stacks show other engines alone in them, or the Neural Engine in windows of other labels only.
     """
     starts, ends = edges_of(windows)
     calls = runs.part(runs.thread_id >= 0)
     if not len(calls) or not len(windows):
-        return np.full(len(windows), -1, np.int64)
+        return np.full(len(windows), -1, np.int64), np.zeros(len(windows), bool)
     pids = np.array([window.pid for window in windows], np.int64)
     period_ns = sampling_period_ns(trace)
     thread = _covering(calls, starts, ends, pids, period_ns)
     # The request is handed over shortly before the engine begins.
+    on_ane = labels.in_call & is_engine(labels.engine, Engine.ANE)
+    begins = (starts - _BEGINS * period_ns, starts + period_ns)
+    thread = np.where(thread < 0, _only_thread(trace, on_ane, *begins), thread)
     handed_over, seen, elsewhere = (
-        _samples_in(trace, labels.in_call & is_engine(labels.engine, *engines), thread, first, last)
-        for engines, first, last in (
-            ((Engine.ANE,), starts - _BEGINS * period_ns, starts + period_ns),
-            ((Engine.ANE,), starts - _BEGINS * period_ns, ends),
-            ((Engine.CPU, Engine.GPU), starts, ends),
+        _samples_in(trace, marked, thread, *edges)
+        for marked, edges in (
+            (on_ane, begins),
+            (on_ane, (begins[0], ends)),
+            (labels.in_call & is_engine(labels.engine, Engine.CPU, Engine.GPU), (starts, ends)),
         )
     )
     label, distinct = pd.factorize(np.array([window.label for window in windows], object))
@@ -72,7 +76,36 @@ def threads_of_engine(
     is_refuted = (seen == 0) & (elsewhere >= _FEWEST_ELSEWHERE) & ~(supported & is_only)
     # Of two labels, one that stacks support and one that none does, the second is of another process.
     is_refuted |= ~supported & supported.any()
-    return np.where(is_refuted, -1, thread)
+    is_refuted |= _overlapping_on_thread(np.where(is_refuted, -1, thread), starts, ends) & (handed_over == 0)
+    # Short calls leave no sample: a window that no run touches is odd only beside many that runs touch.
+    is_touched = _Bursts(calls, calls.starts_ns, calls.ends_ns).touch(pids, starts, ends)
+    touched, every = (
+        np.bincount(label[marked], minlength=len(distinct)) for marked in (is_touched, label >= 0)
+    )
+    is_odd = ~is_touched & (2 * touched > every)[label]
+    return np.where(is_refuted, -1, thread), is_refuted | is_odd
+
+
+def _overlapping_on_thread(thread: IntArray, starts: IntArray, ends: IntArray) -> BoolArray:
+    """Mark the windows that overlap another one of their thread, which makes one call at a time."""
+    marked = np.zeros(len(thread), bool)
+    bound = np.flatnonzero(thread >= 0)
+    for members in positions_by(thread[bound], int(thread.max(initial=-1)) + 1):
+        rows = bound[members]
+        marked[rows] = overlapping(starts[rows], ends[rows])
+    return marked
+
+
+def _only_thread(trace: Trace, marked: BoolArray, starts: IntArray, ends: IntArray) -> IntArray:
+    """Return the only thread that has marked samples in each stretch of time, -1 for none or several."""
+    times, threads = (trace.samples[name].to_numpy(np.int64)[marked] for name in ("time_ns", "thread_id"))
+    first, last = np.searchsorted(times, starts), np.searchsorted(times, ends)
+    # A stretch is of one thread if the thread does not change between two of its samples.
+    changes = np.append(0, np.cumsum(threads[1:] != threads[:-1]))
+    padded, changes = np.append(threads, -1), np.append(changes, 0)
+    is_one = (first < last) & (changes[first] == changes[np.maximum(last - 1, 0)])
+    only: IntArray = np.where(is_one, padded[first], -1)
+    return only
 
 
 def _samples_in(
@@ -146,6 +179,10 @@ class _Bursts:
             return np.zeros(len(pids), np.int64)
         furthest = self._of_processes.furthest(self._group(pids), ends)
         return self._thread[furthest % len(self._thread)]
+
+    def touch(self, pids: IntArray, starts: IntArray, ends: IntArray) -> BoolArray:
+        """Mark the windows with which bursts share time that may be of the process."""
+        return self._of_processes.count(self._group(pids), starts, ends) > 0
 
     def are_of_others(
         self,

@@ -44,9 +44,9 @@ class Window(NamedTuple):
         start_ns, end_ns, label, source, basis, _, pid, model, copy = self
         return Window(start_ns, end_ns, label, source, basis, thread_id, pid, model, copy)
 
-    def of_any_process(self) -> Window:
-        """Return this window of no known process."""
-        return self._replace(pid=-1)
+    def of_process(self, pid: int) -> Window:
+        """Return this window of a process; -1 is none that is known."""
+        return self._replace(pid=pid)
 
 
 GIVEN_SOURCES = ("manual", "csv", "run")

@@ -90,8 +90,9 @@ class CompositeCells:
 
 def _frame_parts(store: ValueStore, slot: int) -> tuple[tuple[str, Any], ...]:
     frames = store.frames
-    row = int(np.searchsorted(frames.slot, slot))
-    name, address, binary = store.strings[frames.name[row]], int(frames.address[row]), int(frames.binary[row])
+    # int32, as the columns: to search them for another type, numpy would copy them.
+    row = int(np.searchsorted(frames.slot, np.int32(slot)))
+    name, address, binary = store.strings[frames.name[row]], int(frames.address[row]), frames.binary[row]
     if not binary:
         return (("symbol", name), ("address", address))
     image = int(store.binaries.name[np.searchsorted(store.binaries.slot, binary)])

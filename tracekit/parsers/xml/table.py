@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 
 from tracekit.errors import InputError
-from tracekit.model.columns import PROCESSES, THREADS, IntArray
+from tracekit.model.columns import IntArray
 from tracekit.model.tables import Column, ColumnKind, CoreType, StackTable, Table
-from tracekit.parsers.combine import distinct_records, unused_mnemonic
+from tracekit.parsers.combine import unused_mnemonic
 from tracekit.parsers.compiled import distinct_by_column
 from tracekit.parsers.engineering_types import KIND_OF_TYPE, STACK_TYPES
 from tracekit.parsers.xml.backtraces import build_stacks
 from tracekit.parsers.xml.composite import CompositeCells
+from tracekit.parsers.xml.entities import read_processes, read_threads
 from tracekit.parsers.xml.value_store import DamagedCellError, Rows, TableNode, ValueForm, ValueStore
 
 _LIST = re.compile(r"-?\d+( -?\d+)*\Z", re.ASCII)
@@ -57,8 +58,8 @@ class _TableBuilder:
         self._kinds = [self._kind(index) for index in range(len(self._definitions))]
         store = self._store
         stacks, stack_ids = self._stacks()
-        processes, process_ids = _processes(store, self._slots_of_kind("process"))
-        threads, thread_ids = _threads(store, self._slots_of_kind("thread"))
+        processes, process_ids = read_processes(store, self._slots_of_kind("process"))
+        threads, thread_ids = read_threads(store, self._slots_of_kind("thread"))
         entity_ids = {"thread": thread_ids, "process": process_ids, "stack": stack_ids}
         columns: list[Column] = []
         data: dict[str, Any] = {}
@@ -225,55 +226,3 @@ def _integers(store: ValueStore, slots: Rows) -> Any:
 def _number_list(store: ValueStore, slot: int) -> tuple[int, ...]:
     words = store.text(slot).split()
     return tuple(int(word) for word in words) if all(_LIST.match(word) for word in words) else ()
-
-
-def _child(store: ValueStore, slot: int, tag: str) -> int:
-    """Return the first child of that tag, or 0."""
-    code = store.tag_code(tag)
-    return next((c for c in store.child_slots(slot) if c and store.tag[c] == code), 0)
-
-
-def _number_below(store: ValueStore, slot: int, tag: str) -> int:
-    """Return the number in the child of that tag, -1 without one; raise ``DamagedCellError`` for text."""
-    child = _child(store, slot, tag)
-    if not child:
-        return -1
-    number = store.number(child)
-    if store.form[child] != ValueForm.INT or number >= 2**63:
-        raise DamagedCellError(slot, f"the {tag} '{store.text(child)[:40]}' is not a number")
-    return number
-
-
-def _processes(store: ValueStore, slots: IntArray) -> tuple[pd.DataFrame, Any]:
-    """Return the distinct processes, and the row of each slot among them."""
-    records = [_process(store, slot) for slot in slots.tolist()]
-    return distinct_records(records, PROCESSES)
-
-
-def _process(store: ValueStore, slot: int) -> tuple[int, str]:
-    """Return pid and name; the pid is a child, the name is only in ``fmt``, such as ``Finder (751)``."""
-    if not slot:
-        return -1, ""
-    pid = _number_below(store, slot, "pid")
-    name = store.fmt_of(slot)
-    return pid, name.removesuffix(f"({pid})").rstrip() if pid >= 0 else name
-
-
-def _threads(store: ValueStore, slots: IntArray) -> tuple[pd.DataFrame, Any]:
-    """Return the distinct threads, and the row of each slot among them."""
-    records = []
-    for slot in slots.tolist():
-        tid = _number_below(store, slot, "tid")
-        pid, process = _process(store, _child(store, slot, "process"))
-        records.append((tid, _thread_name(store.fmt_of(slot), tid), pid, process))
-    return distinct_records(records, THREADS)
-
-
-def _thread_name(fmt: str, tid: int) -> str:
-    """Cut the name out of ``Main Thread  0xd43ff (a.out, pid: 1512)`` or ``Main Thread (0x9db2dc) (…)``."""
-    # From the right, for a name may have such a number, too: "pool (0x12) of (x) (0x9d) (App, pid: 8)".
-    for mark in (f" (0x{tid:x}) ", f" 0x{tid:x} ", f"0x{tid:x} ("):
-        name, separator, _ = fmt.rpartition(mark)
-        if separator:
-            return name.strip()
-    return fmt.strip()

@@ -160,9 +160,17 @@ class ValueStore:
 
     def fmt_of(self, slot: int) -> str:
         """Return the kept ``fmt``, or ""."""
-        row = int(np.searchsorted(self.fmts.slot, slot))
+        # An int32, as the column: to search it for another type, numpy would copy the column.
+        row = int(np.searchsorted(self.fmts.slot, np.int32(slot)))
         is_kept = row < len(self.fmts.slot) and self.fmts.slot[row] == slot
         return self.strings[self.fmts.fmt[row]] if is_kept else ""
+
+    def fmts_of(self, slots: Slots) -> list[str]:
+        """Return the kept ``fmt`` of each slot, or ""."""
+        kept, fmts = np.append(self.fmts.slot, -1), np.append(self.fmts.fmt, -1)
+        rows = np.searchsorted(self.fmts.slot, slots)
+        texts = np.where(kept[rows] == slots, fmts[rows], -1).tolist()
+        return [self.strings[text] if text >= 0 else "" for text in texts]
 
 
 FMT_TAGS = frozenset({"core", "thread", "process"})
