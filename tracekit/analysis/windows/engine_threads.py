@@ -63,17 +63,10 @@ def threads_of_engine(
     is_refuted |= ~supported & supported.any()
     is_refuted |= _overlapping_on_thread(np.where(is_refuted, -1, thread), starts, ends) & (handed_over == 0)
     # Short calls leave no sample: a window that no run touches is odd only beside many that runs touch.
-    is_touched = _are_touched(calls, pids, starts, ends)
+    is_touched = BurstSpans(calls, calls.starts_ns, calls.ends_ns).touch(pids, starts, ends)
     touched, every = np.bincount(label[is_touched], minlength=len(distinct)), np.bincount(label)
     is_odd = ~is_touched & (2 * touched > every)[label]
     return np.where(is_refuted, -1, thread), is_refuted | is_odd
-
-
-def _are_touched(runs: Inferred, pids: IntArray, starts: IntArray, ends: IntArray) -> BoolArray:
-    """Mark the windows that a run of their process shares time with."""
-    no_thread = np.full(len(pids), -1)
-    spans = BurstSpans(runs, runs.starts_ns, runs.ends_ns)
-    return spans.are_of_others(no_thread, pids, starts, ends)
 
 
 def _overlapping_on_thread(thread: IntArray, starts: IntArray, ends: IntArray) -> BoolArray:

@@ -95,6 +95,10 @@ class BurstSpans:
         furthest = self._of_processes.furthest(self._group(pids), ends)
         return self._thread[furthest % len(self._thread)]
 
+    def touch(self, pids: IntArray, starts: IntArray, ends: IntArray) -> BoolArray:
+        """Mark the windows with which bursts share time that may be of the process."""
+        return self._of_processes.count(self._group(pids), starts, ends) > 0
+
     def are_of_others(
         self,
         thread: IntArray,
