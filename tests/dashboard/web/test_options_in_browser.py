@@ -77,7 +77,7 @@ def test_failures_and_addresses_leave_the_page_usable(serve: Serve, tab: Any) ->
     served = serve(SAMPLES / "ane-e5rt-macos26")
     address = served.address
     for query, sentence in (
-        ("?windows=coreml&window=1ms-2ms", "Give windows in one way"),
+        ("?windows=coreml&window=1ms-2ms", "Choose calls in one way"),
         ("?variant=0123456789abcdef", "There is no such analysis of this recording"),
         ("?<script>alert(1)</script>=1", "is no option of an analysis"),
     ):

@@ -68,11 +68,14 @@ class Measured:
         frame = trace.intervals
         # Rows of hardware tables nest: only the outermost count, or time would count once per level.
         is_nested = is_among(frame["source"], *ANE_TABLES, *GPU_TABLES) & (frame["depth"] > 0).to_numpy(bool)
+        self.rows: IntArray = np.arange(len(frame))
+        """The rows of the trace's intervals that count: ``assignment`` has their owners."""
         if is_nested.any():
             outer = frame["source"][(frame["depth"] <= 0).to_numpy(bool)].unique()
             # It repeats time of the row around it, unless only the nested row marks the work as ML.
             is_marked = is_among(frame["engine"], Engine.GPU)
-            frame = frame[~(is_nested & ~is_marked & is_among(frame["source"], *outer))]
+            self.rows = np.flatnonzero(~(is_nested & ~is_marked & is_among(frame["source"], *outer)))
+            frame = frame.iloc[self.rows]
         self._frame = frame
         self._pids = pids
         window_pids = {int(pid) for pid in windows["pid"].unique() if pid >= 0}
@@ -308,6 +311,12 @@ class Measured:
         """Marks the Neural Engine's rows of other processes, those without a length too."""
         is_ane = is_among(self._frame["source"], *ANE_TABLES)
         return self.owner.other_process | (is_ane & self.assignment.is_owner(Owner.OTHER))
+
+    @cached_property
+    def is_other(self) -> BoolArray:
+        """Marks the rows of other processes, and those that may be theirs: they count for no call."""
+        is_other = self._is_other_ane | self.assignment.is_owner(Owner.OTHER)
+        return is_other | self.assignment.has_reason(*_MAY_BE_OTHERS)
 
     @cached_property
     def models_of_others(self) -> Mapping[str, int]:
