@@ -45,7 +45,7 @@ def only(analysis: Analysis) -> tuple[Finding, FindingText]:
 def test_a_model_of_two_pieces_with_the_cpu_between() -> None:
     finding, text = only(calls_of([(2, 6, FIRST), (14, 18, SECOND)], on_cpu=[8, 9, 10, 11]))
     assert (finding.severity, finding.confidence, finding.lost_ns) == ("warning", "certain", 4 * 8 * MS)
-    assert text.title == "Net is cut into 2 pieces on the Neural Engine in each call."
+    assert text.title == "Net is cut into 2 pieces in each call on the Neural Engine."
     assert text.cost == (
         "Per call, 8.00 ms pass between its first and last piece without the engine (measured, 40 % of it). Of"
         " that, the CPU worked about 4.00 ms in BNNSFilterApply (sampled)."
@@ -69,7 +69,7 @@ def test_pieces_without_names_are_cut_where_another_engine_works_in_the_call() -
     pieces = [(2.0, 6.0, "anonymous"), (14.0, 18.0, "anonymous")]
     finding, text = only(calls_of(pieces, on_cpu=[8, 9, 10]))
     assert finding.confidence == "likely"
-    assert text.title == "Net is cut into 2 pieces on the Neural Engine in each call."
+    assert text.title == "Net is cut into 2 pieces in each call on the Neural Engine."
     assert not text.detail
     assert not partial(calls_of(pieces, on_cpu=[]))
 

@@ -26,7 +26,7 @@ def _pieces(finding: Finding) -> Sentences:
     about = "" if numbers["alike"] == cut else "about "
     model = model_name(finding.model, numbers["is_named"])
     title = (
-        f"{model} is cut into {about}{plural(numbers['pieces'], 'piece')} on the Neural Engine in {where}."
+        f"{model} is cut into {about}{plural(numbers['pieces'], 'piece')} in {where} on the Neural Engine."
     )
     whole = "that time" if numbers["is_engine_time"] else "it"
     cost = (
