@@ -8,7 +8,7 @@ const TEXTS = "#evidence td, #issues li, #verdict li, #findings li";
 
 /** Adds the buttons to the sections; `bar` is that of the options (options.js). */
 export function linkAdvice(bar) {
-  for (const row of document.querySelectorAll("#findings .command-row")) {
+  for (const row of document.querySelectorAll(":is(#findings, #issues) .command-row")) {
     const options = commandOptions(row.querySelector("pre").textContent);
     if (options) row.append(adviceButton("Analyze here", () => bar.analyse(options), "Analyze the recording so on this page"));
   }

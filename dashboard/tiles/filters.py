@@ -19,11 +19,12 @@ from tracekit.analysis.call_tree import ROOT
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import ENGINES, PHASES
 
-_NUMBERS = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 _MAX_VALUES = 200
 _MAX_CHARACTERS = 2_000
 _MAX_DOCUMENT = 20_000
-_WINDOW = "window"
+_CALL = re.compile(r"([0-9]+(?:-[0-9]+)?)(?: of (.+))?", re.DOTALL)
+_OF_TIME = ("call", "window")
+"""Keys of calls: by their number in their model; and of windows, by that over the whole recording, from 0."""
 _MALFORMED = "A filter is a list of terms as JSON, as the page sends it (docs/formats.md)."
 
 
@@ -67,8 +68,8 @@ def _term(entry: Any) -> Term:
         raise UsageError(_MALFORMED)
     if not all(isinstance(value, str) and value for value in values):
         raise UsageError(_MALFORMED)
-    if not isinstance(key, str) or key not in (*_MATCHERS, _WINDOW):
-        raise UsageError(f"A filter has the keys {', '.join(filter(None, (*_MATCHERS, _WINDOW)))}.")
+    if not isinstance(key, str) or key not in (*_MATCHERS, *_OF_TIME):
+        raise UsageError(f"A filter has the keys {', '.join(filter(None, (*_MATCHERS, *_OF_TIME)))}.")
     return Term(key, tuple(values), is_negated)
 
 
@@ -85,9 +86,11 @@ def row_mask(samples: SampleColumns, terms: Sequence[Term]) -> Bools | None:
     #   rows of lane: call   2 0 0 3      →     1 1 1 1 …     mask[rows] = fits[call]
     # Windows depend on time and on nothing else, and each group is sorted by time: they cut its rows into
     # runs.
-    of_time = [term for term in terms if term.key == _WINDOW]
-    call_terms = [(_MATCHERS[term.key](samples, term.values), term) for term in terms if term.key != _WINDOW]
-    windows = [(_window_edges(samples, term.values), term) for term in of_time]
+    of_time = [term for term in terms if term.key in _OF_TIME]
+    call_terms = [
+        (_MATCHERS[term.key](samples, term.values), term) for term in terms if term.key in _MATCHERS
+    ]
+    windows = [(_window_edges(samples, term), term) for term in of_time]
     mask = np.zeros(samples.total, np.bool_)
     call = samples["call"]
     for lane, groups in enumerate(samples.groups_of_lanes):
@@ -170,15 +173,35 @@ def _calls_with(samples: SampleColumns, functions: Bools) -> Bools:
     return has_function[samples.call_node]
 
 
-def _window_edges(samples: SampleColumns, values: Sequence[str]) -> Ints:
-    """Return alternating starts and ends of the union of windows, selected by number or part of a name."""
+def _with_number(samples: SampleColumns, term: Term) -> Bools:
+    """Mark the windows whose number a term has: of a call that in its model, "6 of enc"."""
     count = len(samples["window_start"])
-    named = _with(samples.window_names, values)
-    selected = named[samples["window_label"]] | named[samples["window_model"]]
-    for value in values:
-        if match := _NUMBERS.fullmatch(value):
-            first = min(int(match[1]), count)
-            selected[first : min(int(match[2] or match[1]), count) + 1] = True
+    numbers = np.arange(count) if term.key == "window" else samples["window_call"]
+    marked = np.zeros(count, np.bool_)
+    for value in term.values:
+        call = _CALL.fullmatch(value)
+        if call is None or (term.key == "window" and call[2] is not None):
+            continue
+        first, _, last = call[1].partition("-")
+        fits = (numbers >= min(int(first), count + 1)) & (numbers <= min(int(last or first), count + 1))
+        marked |= fits if call[2] is None else fits & _is_meant(samples, call[2])
+    return marked
+
+
+def _is_meant(samples: SampleColumns, name: str) -> Bools:
+    """Mark the windows of a model; of those whose names contain the text, where none is called so."""
+    groups = samples["window_group"]
+    names = np.array([text.lower() for text in samples.window_names], object)
+    is_whole: Bools = (names == name)[groups]
+    return is_whole if is_whole.any() else _with(samples.window_names, [name])[groups]
+
+
+def _window_edges(samples: SampleColumns, term: Term) -> Ints:
+    """Return alternating starts and ends of the union of windows, selected by number or part of a name."""
+    named = _with(samples.window_names, term.values)
+    selected = named[samples["window_label"]] | named[samples["window_model"]] | _with_number(samples, term)
+    if term.key == "call":
+        selected |= named[samples["window_group"]]
     selected &= samples["window_start"] < samples["window_end"]
     order = np.argsort(samples["window_start"][selected], kind="stable")
     starts, ends = samples["window_start"][selected][order], samples["window_end"][selected][order]

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from dashboard.errors import NotFound
 from dashboard.tiles.sorted_times import PARTS, SortedTimes
 
-FORMAT = "tracekit-samples/4"
+FORMAT = "tracekit-samples/5"
 FOLDER, HEADER = "samples", "samples.json.gz"
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]

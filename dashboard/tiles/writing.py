@@ -14,8 +14,9 @@ per stack                          ``stack_node``: its leaf in the call tree (-1
                                    frames; ``stack_rule``, ``stack_deciding``, ``stack_engine``,
                                    ``stack_phase``
 per function                       ``function_binary``: a row of ``binaries``
-per window                         ``window_start``, ``window_end``; ``window_label`` and ``window_model``:
-                                   of the header's ``window_names``
+per window                         ``window_start``, ``window_end``; ``window_call``, its number in its group;
+                                   ``window_label``, ``window_model`` and ``window_group``: of the header's
+                                   ``window_names``
 =================================  ==========================================================================
 
 Whole numbers have the narrowest type that holds them all.
@@ -50,6 +51,7 @@ from tracekit.report.viewmodel.payload import shown_text
 from tracekit.report.viewmodel.samples import calls_of, server_tree
 from tracekit.report.viewmodel.tree import WholeTree, node_flags
 from tracekit.report.viewmodel.view import duration_of
+from tracekit.report.wording import call_names
 
 
 def write_samples(folder: Path, analysis: Analysis) -> None:
@@ -226,10 +228,13 @@ def _windows(writer: _Writer, analysis: Analysis) -> dict[str, Any]:
     windows = analysis.window_rows
     writer.add("window_start", windows["start_ns"].to_numpy(np.int64))
     writer.add("window_end", windows["end_ns"].to_numpy(np.int64))
-    columns = [windows["label"].astype("str"), windows["model"].astype("str")]
-    number, names = pd.factorize(np.concatenate([column.to_numpy(object) for column in columns]))
-    writer.add_narrow("window_label", number[: len(windows)])
-    writer.add_narrow("window_model", number[len(windows) :])
+    calls = call_names(analysis)
+    writer.add_narrow("window_call", calls.numbers)
+    groups = np.array(calls.names, object)[calls.group]
+    columns = [windows["label"].to_numpy(object), windows["model"].to_numpy(object), groups]
+    number, names = pd.factorize(np.concatenate(columns))
+    for name, codes in zip(("label", "model", "group"), np.split(number, 3), strict=True):
+        writer.add_narrow(f"window_{name}", codes)
     return {"window_names": [shown_text(name) for name in names]}
 
 

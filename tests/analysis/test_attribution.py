@@ -99,7 +99,7 @@ def test_a_window_is_half_open() -> None:
 def test_a_window_without_samples() -> None:
     windows = [Window(50 * MS, 60 * MS, "w", "manual", Basis.GIVEN)]
     (verdict,) = verdicts_of(analyze(trace_of([(1, "a", ANE)]), windows=windows))
-    assert (verdict.verdict, verdict.why) == ("UNKNOWN", "no sample in this window")
+    assert (verdict.verdict, verdict.why) == ("UNKNOWN", "no sample in this range")
 
 
 def test_loading_for_an_engine_is_no_inference_on_it() -> None:

@@ -34,7 +34,7 @@ def messages(of: Analysis) -> dict[str, str]:
 def test_a_failed_request_is_an_error_on_its_window() -> None:
     failed = analysis()
     assert messages(failed)["ane-requests-failed"] == (
-        "error: 3 of 10 requests to the Neural Engine failed in 3 of 10 windows (status 0x12 or 0x1d)."
+        "error: 3 of 10 requests to the Neural Engine failed in 3 of 10 calls (status 0x12 or 0x1d)."
         " The runtime may return zeros without an error: check the results of these calls."
     )
     assert [row for row, why in enumerate(failed.windows["why"]) if "failed (status 0x" in why] == FAILED

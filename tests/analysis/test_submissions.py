@@ -150,8 +150,8 @@ def test_inferences_that_left_the_engine_are_counted_apart() -> None:
     assert (model.windows, model.without, model.first_without) == (3, 2, 1)
     assert (model.submissions, model.unlike, model.longest_ns) == (((1, 1),), None, MS)
     assert wording.submission_rows([model])[0][2] == "1 in 1, none in 2"
-    assert wording.submission_notes([model]) == [
-        "Net: 2 of 3 inferences made no submission to the Neural Engine; window 1 is the first."
+    assert wording.submission_notes([model], np.arange(1, 4)) == [
+        "Net: 2 of 3 inferences made no submission to the Neural Engine; call 2 is the first."
     ]
 
 
@@ -218,8 +218,8 @@ def test_the_words_about_submissions() -> None:
             *("1.00 ms", "2.00 ms", "38 %"),
         ]
     ]
-    assert wording.submission_notes(models) == [
-        "Scene: 4 of 5 inferences with submissions made 3, such as window 1; window 2 is the first with another"
+    assert wording.submission_notes(models, np.arange(1, 7)) == [
+        "Scene: 4 of 5 inferences with submissions made 3, such as call 2; call 3 is the first with another"
         " number.",
         "Scene: the region numbers jump. No submission of region 0.1 was recorded: it may have run on another"
         " engine.",
@@ -249,7 +249,7 @@ def test_every_form_of_a_report_has_the_submissions() -> None:
     analysis = cut_model()
     assert "3 in 4, 2 in 1: region 0.0, region 0.2, region 0.3" in analysis.to_text(verbose=True)
     assert "| Scene | 5 | 3 in 4, 2 in 1 |" in analysis.to_markdown()
-    assert "window 2 is the first with another number" in section(SECTION, analysis, Extras())
+    assert "call 3 is the first with another number" in section(SECTION, analysis, Extras())
     document = json.loads(analysis.to_json())
     assert document["windows"][1]["submissions"] == {
         "count": 3,

@@ -251,10 +251,10 @@ def test_a_dispatch_without_an_interval_is_reported() -> None:
 
 def test_unknown_names_the_missing_evidence() -> None:
     far: list[Sample] = [(0, "a", UI), (30, "a", UI)]
-    assert why(far) == "no sample in this window"
-    assert why(far, ane(30, 31)) == "no sample in this window, and no interval of inference on the ANE"
+    assert why(far) == "no sample in this range"
+    assert why(far, ane(30, 31)) == "no sample in this range, and no interval of inference on the ANE"
     assert why(far, ane(30, 31), gpu(30, 31)) == (
-        "no sample in this window, and no interval of inference on the ANE or the GPU"
+        "no sample in this range, and no interval of inference on the ANE or the GPU"
     )
     # An app's or the window server's drawing is no inference.
     assert why([(11, "a", UI)], ane(30, 31)) == "the only sample shows no ML runtime and no engine"

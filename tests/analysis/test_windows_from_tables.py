@@ -117,7 +117,7 @@ def test_an_inference_without_a_length() -> None:
     assert edges(analysis) == [(10, 20)]
     assert codes(analysis)["predictions-without-length"] == 1
     (text,) = [issue.message for issue in analysis.issues if issue.code == "predictions-without-length"]
-    assert text == "1 prediction of ODIEProfile has no length and makes no window."
+    assert text == "1 prediction of ODIEProfile has no length and is left out."
 
 
 def test_both_runtimes_at_once() -> None:

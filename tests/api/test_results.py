@@ -191,8 +191,8 @@ def test_requirements_as_text(fallback: Analysis) -> None:
 
 
 def test_one_line_each(fallback: Analysis, comparison: Comparison) -> None:
-    assert repr(fallback) == "<Analysis fallback-midway-ios27, run 1: 12 windows (6 ANE, 6 CPU)>"
+    assert repr(fallback) == "<Analysis fallback-midway-ios27, run 1: 12 calls (6 ANE, 6 CPU)>"
     assert repr(comparison) == (
-        "<Comparison: 12 windows of fallback-midway-ios27 against 12 windows of ane-e5rt-macos26>"
+        "<Comparison: 12 calls of fallback-midway-ios27 against 12 calls of ane-e5rt-macos26>"
     )
     assert "\n" not in repr(fallback.trace)

@@ -112,7 +112,7 @@ def test_noise_is_open_unless_strict() -> None:
 def test_too_few_windows_are_not_measurable_unless_strict() -> None:
     few = [10.0, 10, 10]
     assert judged(few, [30.0] * 3, "p50 > +10%").outcome == "not measurable"
-    assert judged(few, [30.0], "p50 > +10%").reason == "too few for an interval: 1 window on a side"
+    assert judged(few, [30.0], "p50 > +10%").reason == "too few for an interval: 1 call on a side"
     assert judged(few, few, "p50 > +10%").outcome == "not measurable"
     assert judged(few, [30.0] * 3, "p50 > +10%", strict=True).outcome == "failed"
     assert judged(few, few, "p50 > +10%", strict=True).outcome == "passed"
@@ -125,7 +125,7 @@ def test_what_a_side_cannot_show_is_not_measurable() -> None:
     assert [result.outcome for result in results] == ["not measurable"] * 3
     assert results[0].reason.startswith("BASE: no table measured the ANE")
     assert results[1].reason == "neither recording shows it"
-    assert results[2].reason == "no model or kind of windows 'Other' is on both sides; both have Net"
+    assert results[2].reason == "no model or kind of calls 'Other' is on both sides; both have Net"
 
 
 def test_a_part_of_nothing_is_no_number() -> None:
@@ -144,7 +144,7 @@ def test_a_share_without_a_known_engine_is_not_measurable() -> None:
     comparison = compare([recorded(LENGTHS)], [recorded(LENGTHS, "U" * len(LENGTHS))])
     for strict in (False, True):
         (result,) = check_changes(comparison, [parse_change("CPU share > +5 points")], strict)
-        assert (result.outcome, result.reason) == ("not measurable", "NEW: no window has a known engine")
+        assert (result.outcome, result.reason) == ("not measurable", "NEW: no call has a known engine")
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_number_of_some_windows_is_not_measurable() -> None:
         (result,) = check_changes(compare([some(6)], [some(10)]), change, strict)
         assert result.outcome == "not measurable"
         assert result.reason == (
-            "6 of 10 windows in BASE and 10 of 10 in NEW show it, and the others may have any value"
+            "6 of 10 calls in BASE and 10 of 10 in NEW show it, and the others may have any value"
         )
     assert check_changes(compare(some(10), some(10), run_noise=0.0), change)[0].outcome == "passed"
 

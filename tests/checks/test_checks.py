@@ -78,7 +78,7 @@ def test_numbers_of_ten_inferences(text: str, outcome: str) -> None:
         ("CPU busy <= 1ms", "no table measured the CPU"),
         ("thermal <= fair", "the recording has no thermal state"),
         ("load <= 1s", "no load was recorded; it may have happened before the recording began"),
-        ("p90 in Other <= 1ms", "no window has the model or label 'Other'; the windows have Net"),
+        ("p90 in Other <= 1ms", "no call has the model or label 'Other'; the calls have Net"),
         ("GPU waiting <= 1ms", "no data shows when a thread waited for the GPU"),
     ],
 )
@@ -130,7 +130,7 @@ def test_windows_of_unknown_engine_leave_a_share_open() -> None:
     analysis = recorded([10.0] * 10, "AAAAAAAUUU")
     share = judged(analysis, "ANE share >= 80%")
     assert (share.outcome, share.actual.low, share.actual.high) == ("not measurable", 0.7, 1.0)
-    assert share.actual.note == "the engine of 3 windows is unknown"
+    assert share.actual.note == "the engine of 3 calls is unknown"
     assert required(analysis, "ANE share >= 70%") == "passed"
     assert required(analysis, "CPU share >= 40%") == "failed"
     assert required(analysis, "ANE share <= 60%") == "failed"
@@ -145,7 +145,7 @@ def test_windows_that_show_no_number_could_have_any() -> None:
     rows += [core_ml(21 + index * 20, 24 + index * 20, "CPU", depth=1) for index in range(6)]
     analysis = analyze(with_evidence(trace, rows))
     busy = judged(analysis, "max CPU busy <= 5ms")
-    assert (busy.outcome, busy.actual.note) == ("not measurable", "4 windows do not show it")
+    assert (busy.outcome, busy.actual.note) == ("not measurable", "4 calls do not show it")
     assert required(analysis, "p50 CPU busy <= 2ms") == "failed"
 
 
@@ -179,7 +179,7 @@ def test_warm_leaves_the_first_windows_out_of_every_number_of_windows(text: str,
 
 def test_without_a_warm_window_there_is_no_warm_number() -> None:
     result = judged(recorded([10.0]), "warm ANE share >= 0")
-    assert (result.outcome, result.actual.missing) == ("not measurable", "there is no warm window")
+    assert (result.outcome, result.actual.missing) == ("not measurable", "there is no warm call")
 
 
 @pytest.mark.integration
@@ -207,13 +207,13 @@ def test_segments_per_inference_need_an_engine_that_was_measured_and_single_infe
     assert unmeasured.actual.missing.startswith("no table measured the ANE")
     several = judged(recorded([10.0] * 4, windows="stacks"), "segments per inference <= 1")
     assert several.outcome == "not measurable"
-    assert "no window is a single inference" in several.actual.missing
+    assert "no call is a single inference" in several.actual.missing
 
 
 def test_inferences_without_a_submission_meet_an_upper_limit_and_are_noted() -> None:
     result = judged(recorded([10.0] * 4, "ACCA"), "segments per inference <= 1")
     assert (result.outcome, result.actual.high) == ("passed", 1)
-    assert result.actual.note == "2 windows made no submission to the Neural Engine"
+    assert result.actual.note == "2 calls made no submission to the Neural Engine"
 
 
 def test_hand_offs_have_a_note_on_engines_that_no_table_measured() -> None:
@@ -266,12 +266,12 @@ def test_windows_without_a_sample_are_counted_in_the_note() -> None:
     bare = recorded([10.0] * 4, "AAAA")
     samples = bare.trace.samples.iloc[:1]
     fewer = analyze(replace(bare.trace, samples=samples, counters=pd.DataFrame(index=samples.index)))
-    assert judged(fewer, "CPU", forbids=True).actual.note == "3 windows without a host sample"
+    assert judged(fewer, "CPU", forbids=True).actual.note == "3 calls without a host sample"
 
 
 def test_a_window_of_an_unknown_engine_may_hold_what_is_forbidden() -> None:
     result = judged(recorded([10.0] * 4, "AAAU"), "CPU", forbids=True)
-    assert (result.outcome, result.actual.note) == ("not measurable", "the engine of 1 window is unknown")
+    assert (result.outcome, result.actual.note) == ("not measurable", "the engine of 1 call is unknown")
 
 
 def test_a_forbidden_number_is_a_requirement_turned_round() -> None:
@@ -286,10 +286,10 @@ def test_lengths_that_are_no_finding_are_not_measurable() -> None:
     trace = trace_of([(index + 0.5, "main", BNNS) for index in range(50)])
     user_windows = judged(analyze(trace, windows=[manual(0, 8)]), "p90 <= 8ms")
     assert (
-        user_windows.actual.missing == "the windows are user-supplied, so their lengths are not measurements"
+        user_windows.actual.missing == "the ranges are user-supplied, so their lengths are not measurements"
     )
     whole = judged(analyze(trace, windows="run"), "p90 <= 8ms")
-    assert whole.actual.missing == "the only window is the whole run, so no inference has a length"
+    assert whole.actual.missing == "the only range is the whole run, so no call has a length"
     assert required(analyze(trace, windows="run"), "windows == 1") == "not measurable"
     assert required(analyze(trace, windows="run"), "CPU share == 100%") == "passed"
 
@@ -297,7 +297,7 @@ def test_lengths_that_are_no_finding_are_not_measurable() -> None:
 @pytest.mark.integration
 def test_no_window_and_one_window() -> None:
     none = analyze(trace_of([]))
-    assert judged(none, "p90 <= 8ms").actual.missing == "there is no window"
+    assert judged(none, "p90 <= 8ms").actual.missing == "there is no call"
     assert required(none, "windows >= 1") == "failed"
     assert forbidden(none, "CPU") == "not measurable"
     assert required(recorded([10.0]), "p99 <= 10ms") == "passed"
@@ -310,15 +310,14 @@ def test_windows_of_several_bases_have_no_common_length() -> None:
     assert set(analysis.window_rows["basis"]) == {"measured", "inferred"}
     result = judged(analysis, "p90 <= 1s")
     assert (
-        result.actual.missing
-        == "some windows are inferred and some measured, which one number cannot combine"
+        result.actual.missing == "some calls are inferred and some measured, which one number cannot combine"
     )
     assert required(analysis, "p90 <= 1s in Net") == "passed"
 
 
 @pytest.mark.integration
 def test_a_percentile_that_is_the_largest_value_has_a_note() -> None:
-    assert judged(recorded(LENGTHS), "p99 <= 20ms").actual.note == "of 10 windows, p99 is the largest"
+    assert judged(recorded(LENGTHS), "p99 <= 20ms").actual.note == "of 10 calls, p99 is the largest"
     assert judged(recorded(LENGTHS), "p90 <= 20ms").actual.note == ""
 
 

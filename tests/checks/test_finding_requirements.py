@@ -77,17 +77,17 @@ def test_the_reason_names_what_happened() -> None:
 def test_calls_on_one_engine_pass_and_what_cannot_be_shown_is_named() -> None:
     result = judged(calls_on("AAAAAA"), "no finding")
     assert result.outcome == "passed"
-    assert reason(result).startswith("no finding in 6 windows; this recording cannot show ")
+    assert reason(result).startswith("no finding in 6 calls; this recording cannot show ")
     assert "requests-failed" in reason(result)
 
 
 @pytest.mark.parametrize(
     ("analysis", "why"),
     [
-        (calls_on("AAA---"), "the engine of 3 of 6 windows is unknown"),
+        (calls_on("AAA---"), "the engine of 3 of 6 calls is unknown"),
         (calls_on("AACAAA", is_measured=False), "its samples are too few to show where it stopped"),
-        (analyze(trace_of([(0, "a", UI)])), "there is no window"),
-        (analyze(trace_of([])), "there is no window"),
+        (analyze(trace_of([(0, "a", UI)])), "there is no call"),
+        (analyze(trace_of([])), "there is no call"),
     ],
 )
 def test_what_the_recording_cannot_show_never_passes(analysis: Analysis, why: str) -> None:

@@ -78,8 +78,8 @@ def test_the_sources_of_windows_are_those_of_the_analysis() -> None:
         ({"samples": "\x1b[31m"}, "samples is one of time-profile"),
         ({"window": ["5ms-1ms"]}, "does not end after it starts"),
         ({"window-signpost": ["a/b/c"] * 1_001}, "window-signpost is given 1,001 times"),
-        ({"window": ["1ms-2ms"], "windows": "coreml"}, "Give windows in one way"),
-        ({"window-signpost": ["a/b/c"], "windows-csv": "x"}, "Give windows in one way"),
+        ({"window": ["1ms-2ms"], "windows": "coreml"}, "Choose calls in one way"),
+        ({"window-signpost": ["a/b/c"], "windows-csv": "x"}, "Choose calls in one way"),
     ],
 )
 def test_refused_values(values: dict[str, Any], sentence: str) -> None:

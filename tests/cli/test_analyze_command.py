@@ -61,7 +61,7 @@ def test_the_sentence_for_a_person() -> None:
 def test_the_text_explains_its_numbers() -> None:
     text = " ".join(run("analyze", FALLBACK, "--windows", "stacks").stdout.split())
     assert "host samples: who called or ran an engine on the CPU, not how long it worked" in text
-    assert "Windows (from stacks; edges inferred; busy: measured, in % of the length)" in text
+    assert "Calls (from stacks; edges inferred; busy: measured, in % of the length)" in text
     assert "Back-to-back inferences" in text
     assert "SampleApp (390)" in text
     assert "not recorded: " in run("analyze", FALLBACK, "-v").stdout
@@ -148,7 +148,7 @@ def test_windows_from_csv(tmp_path: Path) -> None:
         ("start_ns,end_ns\n1.5,2\n", "line 2: '1.5' is not a valid start_ns"),
         ("start,end\n1ms,2\n", "line 2: '2' is not a valid end"),
         ("start_ns,end_ns\n5,5\n", "does not end after it starts"),
-        ("start_ns,end_ns,label\n", "has no window below its header"),
+        ("start_ns,end_ns,label\n", "has no range below its header"),
     ],
 )
 def test_a_csv_that_is_wrong_names_its_line(tmp_path: Path, text: str, line: str) -> None:
@@ -240,8 +240,8 @@ def test_large_json_offers_what_is_smaller(
     result = run(command, FALLBACK, "-o", target)
     size = Path(target).stat().st_size
     assert result.stderr == (
-        f"Wrote {target}\nThe JSON of 12 windows has {format_size(size)}. Smaller: tracekit analyze --format jsonl"
-        " has a window per line, tracekit export --table windows -o windows.parquet a row per window.\n"
+        f"Wrote {target}\nThe JSON of 12 calls has {format_size(size)}. Smaller: tracekit analyze --format jsonl"
+        " has a call per line, tracekit export --table windows -o windows.parquet a row per call.\n"
     )
     assert run(command, FALLBACK, "-o", str(tmp_path / "large.txt")).stderr.startswith("Wrote ")
     monkeypatch.undo()

@@ -62,20 +62,19 @@ def test_exit_codes(texts: list[str], code: int) -> None:
 
 def test_the_text_has_value_basis_windows_and_the_worst() -> None:
     result = run(
-        *require("p90 <= 8ms", "windows >= 10", "thermal <= fair"), "--forbid", "CPU execute in SpeechEncoder"
+        *require("p90 <= 8ms", "calls >= 10", "thermal <= fair"), "--forbid", "CPU execute in SpeechEncoder"
     )
     assert result.stdout == (
         "fallback-midway-ios27, run 1: Of 4 requirements, 2 failed and 1 not measurable; 1 passed.\n\n"
         "FAILED          require p90 <= 8ms\n"
-        "                  p90 is 29.900 ms, 27.900 ms or more at 95 % (measured, 12 windows); worst in\n"
-        "                    window 8 at 351.800 ms with 29.900 ms (SpeechEncoder)\n"
+        "                  p90 is 29.900 ms, 27.900 ms or more at 95 % (measured, 12 calls); worst in call 9\n"
+        "                    of SpeechEncoder at 351.800 ms with 29.900 ms\n"
         "FAILED          forbid CPU execute in SpeechEncoder\n"
-        "                  seen in 6 of 12 windows (measured); first in window 6 at 264.800 ms\n"
-        "                    (SpeechEncoder)\n"
+        "                  seen in 6 of 12 calls (measured); first in call 7 of SpeechEncoder at 264.800 ms\n"
         "not measurable  require thermal <= fair\n"
         "                  not measurable: the recording has no thermal state\n"
-        "passed          require windows >= 10\n"
-        "                  windows is 12 (measured, 12 windows)\n"
+        "passed          require calls >= 10\n"
+        "                  calls is 12 (measured, 12 calls)\n"
         "\n"
         "Limits of this recording\n"
         "  ! 2 of 11 Neural Engine intervals (8.3 ms of inference) fit none of this app's Core ML models by\n"
@@ -138,7 +137,7 @@ def test_annotations_of_github() -> None:
     result = run(*require("p90 <= 8ms", "thermal <= fair", "windows >= 10"), "--format", "github")
     lines = result.stdout.splitlines()
     assert lines[0].startswith(
-        "::error title=require p90 <= 8ms::p90 is 29.900 ms, 27.900 ms or more at 95 %25 (measured, 12 windows); worst"
+        "::error title=require p90 <= 8ms::p90 is 29.900 ms, 27.900 ms or more at 95 %25 (measured, 12 calls); worst"
     )
     assert (
         lines[1]
@@ -195,7 +194,7 @@ def test_warm_shares_count_warm_windows() -> None:
     assert run(*require("warm ANE share >= 45%"), "--confidence", "0").exit_code == 0
     result = run(*require("warm ANE share >= 46%"), "--confidence", "0")
     assert result.exit_code == 1
-    assert "warm ANE share is 45.5 % (measured, 11 windows)" in result.stdout
+    assert "warm ANE share is 45.5 % (measured, 11 calls)" in result.stdout
 
 
 HOSTILE = "a]]>&<b> \x00\x1b\x0b\ufffe\ud800 %0A::error::x,y\n::set-env name=A::B\u2028\u202e"
@@ -363,4 +362,4 @@ def test_what_is_open_is_an_error_of_junit_and_a_warning_of_github() -> None:
 def test_windows_of_other_kinds_can_be_requested() -> None:
     result = run(*require("p90 <= 1s"), "--windows", "run")
     assert result.exit_code == 5
-    assert "the only window is the whole run" in result.stdout.replace("\n", " ")
+    assert "the only range is the whole run" in result.stdout.replace("\n", " ")

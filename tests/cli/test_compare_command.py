@@ -49,8 +49,8 @@ def test_the_text_fits_a_terminal() -> None:
     text = run(FALLBACK, ANE).stdout
     assert max(len(line) for line in text.splitlines()) <= 115
     assert "! different devices: Synthetic iPhone in BASE, Synthetic Mac in NEW [different-device]" in text
-    assert "not measurable, windows come from coreml-os-signpost in BASE and from signpost in NEW" in text
-    assert "SpeechEncoder, from coreml-os-signpost: only in BASE, 12 windows" in text
+    assert "not measurable, calls come from coreml-os-signpost in BASE and from signpost in NEW" in text
+    assert "SpeechEncoder, from coreml-os-signpost: only in BASE, 12 calls" in text
 
 
 @pytest.mark.parametrize(
@@ -86,10 +86,9 @@ SILENT = str(SAMPLES / "foundation-models-macos27")
 def test_a_share_of_windows_of_unknown_engine_is_not_measurable() -> None:
     result = run(GPU, SILENT, SILENT, "--fail-on", "CPU share > +5 points")
     assert result.exit_code == 5
-    assert "NEW: no window has a known engine" in result.stdout
+    assert "NEW: no call has a known engine" in result.stdout
     assert (
-        "not measurable in NEW, no window has a known engine: ANE share, GPU share, CPU share"
-        in result.stdout
+        "not measurable in NEW, no call has a known engine: ANE share, GPU share, CPU share" in result.stdout
     )
 
 
@@ -98,8 +97,7 @@ def test_how_many_windows_a_number_rests_on_is_shown(format_: str) -> None:
     result = run(FALLBACK, FALLBACK, "--fail-on", "CPU busy > +1%", "--format", format_)
     assert result.exit_code == 5
     assert (
-        "6 of 12 windows in BASE and 6 of 12 in NEW show it, and the number covers only these"
-        in result.stdout
+        "6 of 12 calls in BASE and 6 of 12 in NEW show it, and the number covers only these" in result.stdout
     )
 
 
@@ -242,7 +240,7 @@ def test_recordings_without_windows_or_samples() -> None:
         str(SAMPLES / "text-addresses-ios16"), str(SAMPLES / "text-addresses-ios16"), "--windows", "run"
     )
     assert result.exit_code == 0
-    assert "the only window is the whole run, so no inference has a length" in result.stdout.replace(
+    assert "the only range is the whole run, so no call has a length" in result.stdout.replace(
         "\n  ", " "
     ).replace("\n    ", " ")
 
@@ -259,4 +257,4 @@ def test_a_side_without_windows_is_named(sides: tuple[str, str], subject: str, t
     empty = write(tmp_path, one_table("time-profile", TIME_PROFILE))
     inputs = {"empty": empty, "full": FALLBACK}
     result = run(*(inputs[side] for side in sides))
-    assert result.stdout.startswith(f"Inferences cannot be compared: {subject} no windows.")
+    assert result.stdout.startswith(f"Inferences cannot be compared: {subject} no calls.")

@@ -80,7 +80,7 @@ def test_options_of_the_analysis_choose_what_is_exported() -> None:
         FALLBACK, "--to", "folded", "--root", "window", "--window", "0-100ms", "--thread", "Main Thread"
     )
     names = {line.split(";")[0] for line in exported.stdout.splitlines()}
-    assert names == {"[window 0 0-100ms]", "[no window]"}
+    assert names == {"[range 1 (0-100ms)]", "[no range]"}
 
 
 @pytest.mark.parametrize("root", ROOTS)

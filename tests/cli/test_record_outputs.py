@@ -178,7 +178,7 @@ def test_settings_of_the_compute_units_end_with_a_table(mac: Mac) -> None:
     assert table[0].split() == [
         "compute",
         "units",
-        "windows",
+        "calls",
         "cold",
         "warm",
         "p50",

@@ -455,7 +455,7 @@ def test_words_that_a_format_has_no_place_for_are_refused(name: str, option: str
 
 @pytest.mark.parametrize("name", ["markdown", "html"])
 def test_lengths_of_windows_that_were_given_are_no_latency(name: str) -> None:
-    sentence = "The windows are user-supplied, so their lengths do not measure the recording."
+    sentence = "The ranges are user-supplied, so their lengths do not measure the recording."
     given = run(FALLBACK, "--window", "0-100ms", "--format", name, "-o", "-")
     plain = run(FALLBACK, "--format", name, "-o", "-")
     assert (sentence in given.stdout, sentence in plain.stdout) == (True, False)

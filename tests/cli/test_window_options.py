@@ -131,7 +131,7 @@ def test_a_pattern_that_names_nothing_lists_what_there_is(pattern: str) -> None:
 def test_windows_are_given_in_one_way(options: tuple[str, ...]) -> None:
     result = run(PARTITIONED, *options)
     assert result.exit_code == 2
-    assert "Give windows in one way" in result.stderr
+    assert "Choose calls in one way" in result.stderr
 
 
 def test_a_thread_has_its_own_windows() -> None:

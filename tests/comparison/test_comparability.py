@@ -81,7 +81,7 @@ def test_given_windows_have_no_length_to_compare() -> None:
     trace = trace_of([(index + 0.5, "main", BNNS) for index in range(200)])
     given = analyze(trace, windows=[manual(index * 10, index * 10 + 8) for index in range(10)])
     lengths = row(compare([given], [given]), "p50")
-    assert lengths.base.missing == "the windows are user-supplied, so their lengths are not measurements"
+    assert lengths.base.missing == "the ranges are user-supplied, so their lengths are not measurements"
 
 
 def test_samples_in_cycles_are_not_subtracted_from_time() -> None:
@@ -186,18 +186,18 @@ def test_a_side_whose_windows_have_no_known_engine_has_no_shares() -> None:
     for name in ("ANE share", "CPU share"):
         share = row(comparison, name)
         assert (share.new.value, share.judgement) == (None, "not measurable")
-        assert share.new.missing == "no window has a known engine"
+        assert share.new.missing == "no call has a known engine"
     unknown = row(comparison, "UNKNOWN share")
     assert (unknown.base.value, unknown.new.value, unknown.judgement) == (
         0.0,
         1.0,
         "higher in these recordings",
     )
-    assert "Engines cannot be compared: not measurable in NEW, no window has a known engine." in sentence(
+    assert "Engines cannot be compared: not measurable in NEW, no call has a known engine." in sentence(
         comparison
     )
     neither = compare([recorded(LENGTHS, "U" * 10)], [recorded(LENGTHS, "U" * 10)])
-    assert "No window has a known engine." in sentence(neither)
+    assert "No call has a known engine." in sentence(neither)
 
 
 def test_windows_of_unknown_engine_leave_shares_open() -> None:
@@ -206,11 +206,9 @@ def test_windows_of_unknown_engine_leave_shares_open() -> None:
     assert (ane.base.value, ane.base.most, ane.new.value, ane.new.most) == (1.0, None, 0.6, 1.0)
     assert (ane.difference, ane.judgement) == (None, "not measurable")
     assert ane.new.missing == (
-        "the engine of 8 of 20 windows in NEW is unknown, and the result depends on them"
+        "the engine of 8 of 20 calls in NEW is unknown, and the result depends on them"
     )
-    assert "Engines cannot be compared: the engine of 8 of 20 windows in NEW is unknown" in sentence(
-        comparison
-    )
+    assert "Engines cannot be compared: the engine of 8 of 20 calls in NEW is unknown" in sentence(comparison)
 
 
 def test_few_silent_windows_change_no_finding() -> None:
@@ -247,7 +245,7 @@ def test_a_number_of_some_windows_has_a_note_with_their_count() -> None:
     assert not busy.new.is_partial
     (note,) = missing(table_rows(iter([busy]))[1])
     assert note.text == (
-        "6 of 10 windows in BASE and 10 of 10 in NEW show it, and the number covers only these: CPU busy"
+        "6 of 10 calls in BASE and 10 of 10 in NEW show it, and the number covers only these: CPU busy"
     )
     whole = row(compare([half_busy(10)], [half_busy(10)]), "CPU busy")
     assert table_rows(iter([whole])) == ([whole], [])
@@ -290,7 +288,7 @@ def test_verdicts_that_are_known_in_different_ways_are_a_caution() -> None:
         caution_text(caution) for caution in comparison.cautions if caution.code == "different-verdict-bases"
     ]
     assert message.startswith(
-        "verdicts are measured in BASE, sampled in NEW: a share counts windows by verdict"
+        "verdicts are measured in BASE, sampled in NEW: a share counts calls by verdict"
     )
     alike = compare([recorded(LENGTHS)], [recorded(LENGTHS[1:])])
     assert "different-verdict-bases" not in [caution.code for caution in alike.cautions]
@@ -299,7 +297,7 @@ def test_verdicts_that_are_known_in_different_ways_are_a_caution() -> None:
 def test_sides_without_windows_or_samples_have_a_remark() -> None:
     empty = analyze(with_evidence(trace_of([])))
     comparison = compare([empty], [recorded(LENGTHS)])
-    assert row(comparison, "p50").base.missing == "there is no such window"
+    assert row(comparison, "p50").base.missing == "there is no such call"
     assert comparison.functions_missing == "not measurable in BASE: no host sample has a stack"
     assert compare([empty], [empty]).groups[0].base_windows == 0
     with pytest.raises(UsageError, match="needs a recording on each side"):

@@ -96,7 +96,7 @@ def test_a_finding_that_loses_more_time_in_every_run_grew() -> None:
 def test_a_side_that_cannot_show_a_finding_is_not_without_it() -> None:
     change = placement(compare(left_engine(5, 10), left_engine(5, 10, "-")))
     assert (change.change, change.new.unseen) == ("not comparable", 1)
-    assert change.new.reason == "the engine of 5 of 10 windows is unknown"
+    assert change.new.reason == "the engine of 5 of 10 calls is unknown"
     other = placement(compare(left_engine(5, 10), two_models(10, 20, "Other")))
     assert (other.change, other.new.reason) == ("not comparable", "the model does not run")
 

@@ -126,7 +126,7 @@ def test_windows_intervals_signposts_and_tracks_are_markers() -> None:
     windows = markers(exported(analyze(trace, windows=[window(10, 15, "a")])))
     assert [(thread, name, start, end, data["type"]) for thread, name, start, end, data in windows] == [
         ("main (0x1)", "power", 1.0, 3.0, "Signpost"),
-        ("Inference windows", "window 0 a", 10.0, 15.0, "InferenceWindow"),
+        ("Ranges", "range 1 (a)", 10.0, 15.0, "InferenceWindow"),
         ("ANE, ane-hw-intervals, measured", "Net_main__Op0_AneInference", 10.0, 14.0, "EngineInterval"),
         ("power", "power", 0.0, 5.0, "TrackValue"),
     ]

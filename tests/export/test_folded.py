@@ -29,11 +29,11 @@ def test_root_first_leaf_last_weight_at_the_end() -> None:
 
 def test_the_root_is_chosen() -> None:
     assert written(write_folded, two_windows(), root=("window", "engine")).decode().splitlines() == [
-        "[no window];[OTHER];App`main;AppKit`-[NSView drawRect:] 1000000",
-        f"[window 0 a];[ANE];{ANE} 1000000",
-        f"[window 0 a];[ANE];{ANE};libsystem_kernel.dylib`semaphore_wait_trap 2000000",
-        f"[window 1 b];[CPU];{BNNS} 3000000",
-        "[window 1 b];[UNKNOWN];[no stack] 5000000",
+        "[no range];[OTHER];App`main;AppKit`-[NSView drawRect:] 1000000",
+        f"[range 1 (a)];[ANE];{ANE} 1000000",
+        f"[range 1 (a)];[ANE];{ANE};libsystem_kernel.dylib`semaphore_wait_trap 2000000",
+        f"[range 2 (b)];[CPU];{BNNS} 3000000",
+        "[range 2 (b)];[UNKNOWN];[no stack] 5000000",
     ]
     assert (
         "App`main;AppKit`-[NSView drawRect:] 1000000\n"

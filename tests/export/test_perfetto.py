@@ -140,10 +140,10 @@ def test_windows_engines_signposts_and_runs_are_slices() -> None:
     trace = with_tracks(trace, "power")
     packets = decoded(analyze(trace, windows=[window(10, 15, "a"), window(12, 20, "b")]))
     assert events(packets) == [
-        (("Inference windows", "Inference windows"), 10 * MS, "window 0 a"),
-        (("Inference windows", "Inference windows"), 15 * MS, "end"),
-        (("Inference windows", "Inference windows"), 12 * MS, "window 1 b"),
-        (("Inference windows", "Inference windows"), 20 * MS, "end"),
+        (("Ranges", "Ranges"), 10 * MS, "range 1 (a)"),
+        (("Ranges", "Ranges"), 15 * MS, "end"),
+        (("Ranges", "Ranges"), 12 * MS, "range 2 (b)"),
+        (("Ranges", "Ranges"), 20 * MS, "end"),
         (("Engines, measured", "ANE, ane-hw-intervals"), 10 * MS, "Net_main__Op0_AneInference"),
         (("Engines, measured", "ANE, ane-hw-intervals"), 14 * MS, "end"),
         (("main (0x1)", "engine (host samples)"), 10 * MS, "ANE dispatch"),
@@ -153,14 +153,14 @@ def test_windows_engines_signposts_and_runs_are_slices() -> None:
         (("Signposts", "power/power"), 1 * MS, "power"),
         (("Signposts", "power/power"), 3 * MS, "end"),
     ]
-    (note,) = notes(packets, "window 0 a")
+    (note,) = notes(packets, "range 1 (a)")
     assert (note["verdict"], note["basis"], note["ANE busy_ns"], note["ANE sampled_ns"]) == (
         "ANE",
         "given",
         4 * MS,
         2 * MS,
     )
-    assert notes(packets, "ANE dispatch") == [{"samples": 2, "weight_ns": 2 * MS, "window": "window 0 a"}]
+    assert notes(packets, "ANE dispatch") == [{"samples": 2, "weight_ns": 2 * MS, "window": "range 1 (a)"}]
     counted = [
         p.track_event.double_counter_value
         for p in packets
@@ -171,12 +171,12 @@ def test_windows_engines_signposts_and_runs_are_slices() -> None:
 
 def test_overlapping_windows_are_in_tracks_of_their_own() -> None:
     packets = decoded(awkward()["overlapping windows"])
-    of_windows = [p for p in packets if p.track_event.name.startswith("window ")]
+    of_windows = [p for p in packets if p.track_event.name.startswith("range ")]
     assert len({p.track_event.track_uuid for p in of_windows}) == 1  # nested
     packets = decoded(
         analyze(trace_of([(1.0, "main", UI)]), windows=[window(0, 10, "a"), window(5, 15, "b")])
     )
-    of_windows = [p for p in packets if p.track_event.name.startswith("window ")]
+    of_windows = [p for p in packets if p.track_event.name.startswith("range ")]
     assert len({p.track_event.track_uuid for p in of_windows}) == 2
 
 
@@ -184,7 +184,7 @@ def test_a_slice_ends_before_the_next_one_begins_at_the_same_time() -> None:
     trace = trace_of([(time_ms, "main", UI) for time_ms in (1.0, 2.0, 30.0)])
     packets = decoded(analyze(trace, windows=[window(0, 2, "a"), window(2, 4, "b")]))
     assert [(time, name) for _, time, name in events(packets)] == [
-        *((0, "window 0 a"), (2 * MS, "end"), (2 * MS, "window 1 b"), (4 * MS, "end")),
+        *((0, "range 1 (a)"), (2 * MS, "end"), (2 * MS, "range 2 (b)"), (4 * MS, "end")),
         *(
             (MS, "OTHER"),
             (2 * MS, "end"),
@@ -333,7 +333,7 @@ def test_trace_processor_reads_everything_without_complaint(tmp_path: Path) -> N
         stacks = analysis.trace.samples["stack_id"]
         assert counts == [(len(stacks), int((stacks >= 0).sum()))], name
         assert complaints == [], name
-        assert dict(slices).get("Inference windows", 0) == len(analysis.window_rows), name
+        assert dict(slices).get("Ranges", 0) == len(analysis.window_rows), name
         engines: dict[str, int] = {}
         for label, weight in runs:
             engines[label.split(" ")[0]] = engines.get(label.split(" ")[0], 0) + weight

@@ -51,7 +51,7 @@ def test_leaf_first_with_labels_and_both_values() -> None:
         "Espresso::ANERuntimeEngine::compiler::__forward_segment(int)",
         *call,
     ]
-    window = {"window": "window 0 a"}
+    window = {"window": "range 1 (a)"}
     assert samples(profile) == [
         (["-[NSView drawRect:]", "main"], [1, MS], {**thread, "engine": "OTHER"}),
         (ane, [1, MS], {**thread, "engine": "ANE", "phase": "dispatch", **window}),
@@ -59,12 +59,12 @@ def test_leaf_first_with_labels_and_both_values() -> None:
         (
             ["BNNSFilterApply", launch, *call],
             [1, 3 * MS],
-            {**thread, "engine": "CPU", "phase": "execute", "window": "window 1 b"},
+            {**thread, "engine": "CPU", "phase": "execute", "window": "range 2 (b)"},
         ),
         (
             ["[no stack]"],
             [1, 5 * MS],
-            {"process": "App7 (7)", "thread": "worker (0x2)", "engine": "UNKNOWN", "window": "window 1 b"},
+            {"process": "App7 (7)", "thread": "worker (0x2)", "engine": "UNKNOWN", "window": "range 2 (b)"},
         ),
     ]
     texts = profile.string_table

@@ -75,7 +75,7 @@ def test_one_profile_per_thread_in_order_of_time_with_holes_left_free() -> None:
     document = exported(two_windows())
     call = ["App`main", "CoreML`-[MLModel predictionFromFeatures:error:]"]
     ane = [
-        *("[window 0 a]", "[ANE]"),
+        *("[range 1 (a)]", "[ANE]"),
         *call,
         "Espresso`Espresso::ANERuntimeEngine::compiler::__forward_segment(int)",
         "ANEServices`H11ANEProgramProcessRequestDirect",
@@ -86,14 +86,14 @@ def test_one_profile_per_thread_in_order_of_time_with_holes_left_free() -> None:
         ("App7 (7) › worker (0x2)", "nanoseconds"),
     ]
     assert stacks(document, 0) == [
-        (["[no window]", "[OTHER]", "App`main", "AppKit`-[NSView drawRect:]"], MS),
+        (["[no range]", "[OTHER]", "App`main", "AppKit`-[NSView drawRect:]"], MS),
         ([], 9 * MS),
         ([*ane[:2], "[dispatch]", *ane[2:]], MS),
         ([*ane[:2], "[wait]", *ane[2:], "libsystem_kernel.dylib`semaphore_wait_trap"], 2 * MS),
         ([], 7 * MS),
-        (["[window 1 b]", "[CPU]", "[execute]", *call, *bnns], 3 * MS),
+        (["[range 2 (b)]", "[CPU]", "[execute]", *call, *bnns], 3 * MS),
     ]
-    assert stacks(document, 1) == [(["[window 1 b]", "[UNKNOWN]", "[no stack]"], 5 * MS)]
+    assert stacks(document, 1) == [(["[range 2 (b)]", "[UNKNOWN]", "[no stack]"], 5 * MS)]
     assert (document["profiles"][0]["startValue"], document["profiles"][0]["endValue"]) == (0, 23 * MS)
     assert document["activeProfileIndex"] == 0
 

@@ -5,9 +5,10 @@ import { arrowsNote, arrowsOfCall } from "../../tracekit/report/assets/arrows.js
 import { smallView } from "./small_view.mjs";
 
 const [ANE, CPU] = [0, 2];
+const [OF_OTHERS, OF_CALL, CONTESTED] = [3, 1, 4]; // numbers of the view's owners
 
 // Call 1 is at 4 to 6 ms. A worker on lane 1 has samples of the ANE at 4.5 to 5 ms; an interval of the ANE begins at 4.8 ms.
-function viewOf({ workers = [[1, 1, 4.5e6, 5e6, ANE]], engine = ANE, sure = 1, own = 2 } = {}) {
+function viewOf({ workers = [[1, 1, 4.5e6, 5e6, ANE]], engine = ANE, sure = 1, owner = OF_CALL } = {}) {
   const column = (Type, place) => Type.from(workers, (worker) => worker[place]);
   return smallView({
     workers: {
@@ -18,7 +19,15 @@ function viewOf({ workers = [[1, 1, 4.5e6, 5e6, ANE]], engine = ANE, sure = 1, o
       last_ns: column(Float64Array, 3),
       engine: column(Uint8Array, 4),
     },
-    spans: [{ engine, start: Float64Array.of(1e6, 4.8e6), end: Float64Array.of(2e6, 5.5e6), call: Uint32Array.of(0, own), sure: Uint8Array.of(0, sure) }],
+    spans: [
+      {
+        engine,
+        start: Float64Array.of(1e6, 4.8e6),
+        end: Float64Array.of(2e6, 5.5e6),
+        owner: Uint8Array.of(OF_OTHERS, owner),
+        pairs: { row: Uint32Array.of(1), call: Uint32Array.of(1), sure: Uint8Array.of(sure) },
+      },
+    ],
   });
 }
 
@@ -48,6 +57,10 @@ test("two workers may have served the interval: it is the call's, of neither in 
 test("another call has no arrow to work that is not its own", () => {
   assert.deepEqual(arrowsOfCall(viewOf(), 0), []);
   assert.deepEqual(arrowsOfCall(smallView(), 1), []); // a view of another version
+});
+
+test("a contested interval has no arrow: no number of the call contains it", () => {
+  assert.deepEqual(arrowsOfCall(viewOf({ workers: [], owner: CONTESTED }), 1), []);
 });
 
 test("what is not drawn is counted", () => {

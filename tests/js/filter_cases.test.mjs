@@ -37,6 +37,8 @@ function view() {
       end: cases.windows.map(({ end }) => end),
       label: cases.windows.map(({ label }) => number(label)),
       model: cases.windows.map(({ model }) => number(model)),
+      group: cases.windows.map(({ group }) => number(group)),
+      call: cases.windows.map(({ call }) => call),
     },
     nodes,
     samples: {

@@ -6,6 +6,7 @@ export function smallView(changes = {}) {
   const count = 6;
   return {
     strings: STRINGS,
+    owners: ["", "call", "process", "other process", "contested"],
     engines: ["ANE", "GPU", "CPU", "OTHER"],
     phases: ["execute", "dispatch", null],
     duration_ns: 10e6,
@@ -27,6 +28,9 @@ export function smallView(changes = {}) {
       end: Float64Array.of(3e6, 6e6),
       label: Uint32Array.of(8, 2),
       model: Uint32Array.of(8, 8),
+      noun: "call",
+      call: Uint32Array.of(1, 2),
+      group: Uint32Array.of(8, 8),
     },
     // 0 main ← 1 predict ← 2 kernel; 0 ← 3 draw; 4 worker
     nodes: {

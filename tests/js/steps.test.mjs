@@ -81,7 +81,7 @@ test("measured intervals and signposts can be stepped through, lanes without sin
   assert.equal(firstLaneOfIntervals(memorySource(smallView())), "w0");
   assert.equal(intervalWords(source, "m1", 1), "kernel, 1.00 ms at 5.00 ms");
   assert.equal(intervalWords(source, "s0", 0), "predict, 0 at 3.000000 ms");
-  assert.match(intervalWords(source, "w0", 1), /^Call 1: predict, 2.00 ms at /);
+  assert.match(intervalWords(source, "w0", 1), /^Call 2 of Detect, 2.00 ms at /);
 });
 
 function started(state = {}) {

@@ -16,7 +16,8 @@ function withCalls(...calls) {
   const column = (index) => Float64Array.from(calls, (call) => call[index] * 1e6);
   const model = Uint32Array.from(calls, ([number]) => number);
   const zeros = new Uint32Array(calls.length);
-  const windows = { count: calls.length, start: column(1), end: column(2), model, label: model, verdict: zeros, why: zeros, basis: zeros, first: zeros };
+  const call = Uint32Array.from(model, (number, row) => model.slice(0, row + 1).filter((other) => other === number).length);
+  const windows = { noun: "call", count: calls.length, start: column(1), end: column(2), model, group: model, call, label: model, verdict: zeros, why: zeros, basis: zeros, first: zeros };
   return memorySource(smallView({ windows }));
 }
 
@@ -24,7 +25,7 @@ const laneOf = (source, id, state) => timelineRows(source, state).rows.find((row
 
 test("each model has a lane, in order of its first call", () => {
   const source = withCalls([8, 3, 4], [2, 1, 2], [8, 5, 6]);
-  assert.deepEqual(callLanes(source.view).map(({ model, rows }) => [model, rows]), [[2, [1]], [8, [0, 2]]]);
+  assert.deepEqual(callLanes(source.view).map(({ name, rows }) => [name, rows]), [[2, [1]], [8, [0, 2]]]);
   assert.deepEqual([laneOf(source, "w0").label, laneOf(source, "w1").label], ["predict", "Detect"]);
 });
 
@@ -33,7 +34,7 @@ test("of many models those with the fewest calls share the last lane, which coun
   const strings = Array.from({ length: 30 }, (_, model) => `model ${model}`);
   const model = Uint32Array.from({ length: 60 }, (_, row) => (row < 30 ? row : row % 12));
   const start = Float64Array.from(model.keys());
-  const source = memorySource({ ...view, strings, windows: { ...view.windows, count: 60, model, start, end: start.map((time) => time + 1) } });
+  const source = memorySource({ ...view, strings, windows: { ...view.windows, count: 60, group: model, start, end: start.map((time) => time + 1) } });
   const lanes = timelineRows(source).rows.filter(({ kind }) => kind === "windows");
   assert.equal(lanes.length, 12);
   assert.equal(lanes.at(-1).label, "19 other models");
@@ -49,8 +50,8 @@ test("of overlapping calls four rows are shown and the rest is counted, until th
   assert.equal(unfolded.height - folded.height, 12 * 18);
   assert.deepEqual([lineAt(folded, 0), lineAt(folded, 22), lineAt(folded, folded.height - 1)], [0, 1, 4]);
   const at = (row, y) => describeAt(source, row, 5e6, y, { from: 0, to: 10e6 }, 1000).lines[0];
-  assert.match(at(unfolded, 3 + 18 * 15 + 4), /^Call 15:/);
-  assert.match(at(folded, 4), /^Call 0:/);
+  assert.match(at(unfolded, 3 + 18 * 15 + 4), /^Call 16 of Detect:/);
+  assert.match(at(folded, 4), /^Call 1 of Detect:/);
 });
 
 test("stepping to the next call goes from model to model, stepping in a lane does not", () => {

@@ -49,7 +49,7 @@ def test_a_row_has_its_lengths_its_gain_and_what_it_ran_on() -> None:
     header, first, second = cells(settings_text([ALL, CPU]))[-3:]
     assert header == [
         "compute units",
-        "windows",
+        "calls",
         "cold",
         "warm p50",
         "warm p90",
@@ -84,10 +84,10 @@ def test_what_is_not_known_is_a_dash_and_never_zero() -> None:
 
 
 def test_the_title_names_the_basis_of_the_lengths() -> None:
-    assert "lengths of windows whose edges are measured;" in " ".join(settings_text([ALL, CPU]).split())
+    assert "lengths of calls whose edges are measured;" in " ".join(settings_text([ALL, CPU]).split())
     mixed = " ".join(settings_text([ALL, replace(CPU, edges=("inferred",))]).split())
-    assert "lengths of windows whose edges are inferred or measured;" in mixed
-    assert "no window was found" in settings_text([NOTHING])
+    assert "lengths of calls whose edges are inferred or measured;" in mixed
+    assert "no call was found" in settings_text([NOTHING])
 
 
 def test_models_are_named_where_there_are_any() -> None:

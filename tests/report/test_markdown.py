@@ -198,7 +198,7 @@ def test_the_engines_and_the_latencies() -> None:
         ["CPU", "not measured", "1", "3.00 ms"],
         ["OTHER", "not measured", "1", "4.00 ms"],
     ]
-    assert [row[0] for row in latencies[2:]] == ["all windows", "Net", "Other"]
+    assert [row[0] for row in latencies[2:]] == ["all calls", "Net", "Other"]
     assert latencies[2][1:4] == ["2", "10.00 ms", "10.00 ms"]
 
 

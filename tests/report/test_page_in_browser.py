@@ -141,7 +141,7 @@ def test_pointing_describes_the_element(opened: Opened) -> None:
     tab = opened()
     tooltip = tab.locator(".tooltip")
     for time, label, words in (
-        (44, "Detector", "Call 4: ANE"),
+        (44, "Detector", "Call 5 of Detector: ANE"),
         (24, "ANE", "Neural Engine Prediction"),
         (44, "ANE", "another process's work"),
         (54, "com.apple.main-thread", "CPU 100 %"),
@@ -169,6 +169,7 @@ def test_the_filter_drops_samples(opened: Opened) -> None:
     for text, samples in (
         ("engine:cpu", 40),
         ("window:0-1 -thread:worker", 16),
+        ("call:1-2 -thread:worker", 16),
         ("binary:camera", 200),
         ("nowhere", 0),
     ):
@@ -184,13 +185,13 @@ def test_the_windows_table_sorts_filters_and_leads_to_the_timeline(opened: Opene
     head = tab.locator("#windows-live th", has_text="ANE busy")
     head.get_by_role("button").click()
     assert head.get_attribute("aria-sort") == "descending"
-    assert tab.locator("#windows-live tbody tr").first.locator("td").nth(3).inner_text() == "ANE"
-    assert tab.locator("#windows-live tbody tr").last.locator("td").nth(4).inner_text() == "–"
+    assert tab.locator("#windows-live tbody tr").first.locator("td").nth(4).inner_text() == "ANE"
+    assert tab.locator("#windows-live tbody tr").last.locator("td").nth(5).inner_text() == "–"
     tab.get_by_label("Filter calls by text").fill("cpu")
     assert tab.locator("#windows-live tbody tr").count() == 5
-    tab.get_by_role("button", name="7: show this call in the timeline").press("Enter")
+    tab.get_by_role("button", name="Call 8 of Detector: show it in the timeline").press("Enter")
     assert shown_range(tab) == pytest.approx((69.2, 78.8), abs=0.1)
-    assert tab.locator("#windows-live tr.inside").inner_text().startswith("7")
+    assert tab.locator("#windows-live tr.inside").inner_text().startswith("8")
 
 
 def test_the_flame_graph(opened: Opened) -> None:
@@ -287,7 +288,7 @@ def test_many_threads_are_folded_up_to_twelve(opened: Opened) -> None:
     assert tab.locator("#windows-live tbody tr").count() == 100
     tab.get_by_role("button", name="Next page").click()
     assert "page 2 of 5" in tab.locator("#windows-live").inner_text()
-    assert tab.locator("#windows-live tbody tr").first.inner_text().startswith("100")
+    assert tab.locator("#windows-live tbody tr").first.inner_text().startswith("101")
 
 
 def test_keys_are_the_timelines_where_nothing_has_the_focus(opened: Opened) -> None:

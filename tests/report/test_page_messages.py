@@ -44,8 +44,8 @@ def test_a_filter_that_can_find_nothing_gives_the_reason(opened: Opened) -> None
     note.wait_for()
     assert note.inner_text() == "No engine is called “XYZ”: ANE, GPU, CPU, RUNTIME, GRAPHICS, OTHER, UNKNOWN."
     assert box.get_attribute("aria-invalid") == "true"
-    box.fill("window:99")
-    tab.get_by_text("There is no call “99”: calls are numbered 0 to 9.").wait_for()
+    box.fill("call:99")
+    tab.get_by_text("There is no call “99”: calls are numbered 1 to 10.").wait_for()
     box.fill("engine:cpu")
     note.wait_for(state="hidden")
     assert box.get_attribute("aria-invalid") == "false"

@@ -192,7 +192,7 @@ def test_calls_stand_at_their_time_in_the_lane_of_their_model_and_the_colour_of_
 def test_calls_at_the_same_time_have_lines_of_their_own_and_others_are_counted() -> None:
     windows = [manual(start, 30) for start in (0, 1, 2, 3, 4)] + [manual(31, 40)]
     picture = timeline_picture(analyze(trace_of([(0, "main", ANE)]), windows=windows))
-    boxes = boxes_of(picture, "all calls")
+    boxes = boxes_of(picture, "ranges")
     assert [box.y - boxes[0].y for box in boxes] == [0, 16, 32, 48, 0]
     assert "1 more at once" in words(picture)
 

@@ -112,7 +112,7 @@ def test_many_findings_are_folded_and_counted() -> None:
     analysis = left_engine()
     many = [finding for finding in analysis.findings if finding.kind == "fell-back"] * (MOST_FINDINGS + 7)
     page, ticket = findings_html(many, analysis.trace.info), findings_markdown(many, analysis.trace.info)
-    assert page.count('<li class="finding">') == MOST_FINDINGS
+    assert page.count('<li class="finding" data-finding=') == MOST_FINDINGS
     assert "55 more findings, of less weight" in page
     assert "… and 7 more: see the JSON output" in page
     assert ticket.count("tracekit record") == 5

@@ -34,6 +34,7 @@ def plain_windows(analysis: Analysis) -> list[dict[str, Any]]:
         documents.append(
             {
                 "id": number,
+                "call": _none(analysis.call_column.astype(object).iloc[len(documents)]),
                 "start_ns": row["start_ns"],
                 "end_ns": row["end_ns"],
                 "label": row["label"],

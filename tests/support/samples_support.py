@@ -210,14 +210,14 @@ def _literal_parts(document: dict[str, Any], order: list[int], calls: list[Any])
         else:
             groups.append([sample["lane"], calls[index][0], row, row + 1, 1, 0, 0])
     header = {
-        "format": "tracekit-samples/4",
+        "format": "tracekit-samples/5",
         "usual_ns": 1,
         "duration_ns": 10,
         "length_ns": 1,
         "groups": groups,
         "lanes": [[lane["label"], lane["process"], lane["tid"]] for lane in document["lanes"]],
         "rules": [],
-        "window_names": [window[name] for name in ("label", "model") for window in windows],
+        "window_names": [window[name] for name in ("label", "model", "group") for window in windows],
         "spans": [],
         "page_nodes": 0,
         "levels": [0],
@@ -234,6 +234,8 @@ def _literal_parts(document: dict[str, Any], order: list[int], calls: list[Any])
         "call_phase": np.array([phase for _, phase in calls], np.int8),
         "window_label": np.arange(len(windows)),
         "window_model": np.arange(len(windows)) + len(windows),
+        "window_group": np.arange(len(windows)) + 2 * len(windows),
+        "window_call": np.array([window["call"] for window in windows], np.int64),
         "window_start": np.array([window["start"] for window in windows], np.int64),
         "window_end": np.array([window["end"] for window in windows], np.int64),
     }

@@ -190,7 +190,7 @@ def big_view(rows: int = 300_000, nodes: int = 50_000, windows: int = 1_000, lan
     ]
     engine = engine_of[leaf]
     busy = np.sort(dice.uniform(0, duration, 15_000))
-    payload.header = _header(duration, "Mixed: 40 % of the windows were served by the ANE.") | {
+    payload.header = _header(duration, "Mixed: 40 % of the calls were served by the ANE.") | {
         "exact": False,
         "bin_ns": bin_ns,
         "bins": bins,
@@ -298,7 +298,8 @@ def _windows(
         return payload.array(np.full(count, payload.text(text)), "u4")
 
     return {
-        "count": count, "start": payload.array(starts, "f8"), "end": payload.array(ends, "f8"),
+        "count": count, "noun": "call", "call": payload.array(np.arange(count) + 1, "u4"),
+        "group": repeated(called["model"]), "start": payload.array(starts, "f8"), "end": payload.array(ends, "f8"),
         "label": repeated(called["window"]), "model": repeated(called["model"]), "source": repeated("coreml-os-signpost"),
         "basis": repeated("measured"), "verdict": payload.array(verdict, "u4"),
         "why": repeated("its samples say so"), "lane": payload.array(lane, "i4"),

@@ -28,6 +28,8 @@ from tracekit.analysis.selection import Selection
 from tracekit.analysis.summary import Summary
 from tracekit.analysis.threads import ThreadWork
 from tracekit.analysis.verdicts import Verdicts
+from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.model.columns import IntArray
 from tracekit.model.content import Content, same_content
 from tracekit.model.trace import Issue, Trace
 from tracekit.text import plural, printable
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
     from tracekit.analysis.findings.answer import Answer
-    from tracekit.analysis.findings.calls import Calls
+    from tracekit.analysis.findings.calls import Calls, ModelCalls
 
 _COMPARED = (
     "trace",
@@ -115,7 +117,7 @@ class Analysis(Content):
         info = self.trace.info
         counts = Counter(self.verdicts.names).most_common()
         verdicts = f" ({', '.join(f'{count} {verdict}' for verdict, count in counts)})" if counts else ""
-        windows = plural(len(self.window_rows), "window")
+        windows = plural(len(self.window_rows), "call")
         return f"<Analysis {printable(info.name)}, run {info.run}: {windows}{verdicts}>"
 
     def _repr_html_(self) -> str:
@@ -171,6 +173,22 @@ class Analysis(Content):
         from tracekit.analysis.findings.calls import Calls  # it reads a complete analysis
 
         return Calls(self)
+
+    @property
+    def call_models(self) -> tuple[ModelCalls, ...]:
+        """The calls of each model, the one with most time first."""
+        return self._calls.models
+
+    @property
+    def call_numbers(self) -> IntArray:
+        """The number of each call within its model, row-aligned to ``window_rows`` (``Calls.numbers``)."""
+        return self._calls.numbers
+
+    @property
+    def call_column(self) -> pd.Series[int]:
+        """``call_numbers`` with ``<NA>`` for ranges that the user gave, which are no calls."""
+        numbers = pd.Series(self.call_numbers, self.window_rows.index, dtype="Int64")
+        return numbers.mask(self.window_rows["source"].isin(GIVEN_SOURCES).to_numpy(bool))
 
     @cached_property
     def joined(self) -> Joined:

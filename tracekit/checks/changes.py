@@ -20,7 +20,7 @@ def check_changes(
 
     A difference fails when its whole interval is beyond the threshold, and passes when its whole interval is
     within. It is open otherwise, and where one run per side leaves the spread between runs unknown. With too
-    few windows for an interval it is not measurable. ``strict`` ignores the intervals.
+    few calls for an interval it is not measurable. ``strict`` ignores the intervals.
     """
     results = tuple(result for change in changes for result in _check(comparison, change, strict))
     if not any(caution.code == REPEATED for caution in comparison.cautions):
@@ -56,7 +56,7 @@ def _no_group(comparison: Comparison, scope: str) -> str:
     names = {group.name for group in comparison.groups if group.name}
     names |= {name for group in comparison.groups for name in group.also_names}
     common = f"; both have {', '.join(sorted(names)[:8])}" if names else ""
-    return f"no model or kind of windows '{scope}' is on both sides{common}"
+    return f"no model or kind of calls '{scope}' is on both sides{common}"
 
 
 def _evaluate(row: Difference, change: Change, strict: bool) -> tuple[Outcome, str]:
@@ -89,7 +89,7 @@ ONE_RUN = "one run per side does not show how much runs of the same program diff
 
 
 def _depends_on_unknown(row: Difference) -> str:
-    return row.base.missing or "it depends on windows whose engine is unknown"
+    return row.base.missing or "it depends on calls whose engine is unknown"
 
 
 def _unusable(row: Difference, change: Change, strict: bool) -> str:
@@ -116,7 +116,7 @@ def _missing(row: Difference) -> str:
 def _amounts(row: Difference, change: Change) -> tuple[float, float]:
     """Return the smallest and the largest that the difference can be.
 
-    Windows of unknown engine leave a share open on either side::
+    Calls of unknown engine leave a share open on either side::
 
         BASE   value ├──────┤ highest
         NEW              value ├─────┤ highest
@@ -138,7 +138,7 @@ def _is_open(row: Difference) -> bool:
 
 
 def coverage(row: Difference) -> str:
-    """Return ``6 of 12 windows in BASE and 6 of 12 in NEW show it``; of runs for metrics of whole runs."""
+    """Return ``6 of 12 calls in BASE and 6 of 12 in NEW show it``; of runs for metrics of whole runs."""
     base = f"{row.base.count:,} of {plural(row.base.total, _noun(row))}"
     return f"{base} in BASE and {row.new.count:,} of {row.new.total:,} in NEW show it"
 
@@ -158,4 +158,4 @@ def runs_needed(result: ChangeResult) -> int | None:
 
 
 def _noun(row: Difference) -> str:
-    return "run" if row.metric in RUN_METRICS else "window"
+    return "run" if row.metric in RUN_METRICS else "call"

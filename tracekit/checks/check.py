@@ -103,7 +103,7 @@ def _check_run(evaluator: MetricEvaluator, requirement: Requirement, confidence:
 
 
 def _must_stay_low(requirement: Requirement, rule: Condition) -> bool:
-    """Return True if the worst window is that of the highest value; a forbidden condition turns it round."""
+    """Return True if the worst call is that of the highest value; a forbidden condition turns it round."""
     return (rule.operator in ("<=", "<", "==")) is not requirement.forbids
 
 

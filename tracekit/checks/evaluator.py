@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.checks.findings import excluded_findings
 from tracekit.checks.intervals import (
     Interval,
@@ -66,7 +67,7 @@ class MetricEvaluator:
         if metric.quantity in ("load", "compile"):
             return self._preparation(metric, scope)
         rows = self.windows_in(scope)
-        if metric.quantity == "windows":
+        if metric.quantity == "calls":
             return self._window_count(rows)
         if not rows.any():
             return MetricValue(metric.kind, missing=self._no_window(scope))
@@ -74,7 +75,7 @@ class MetricEvaluator:
             is_first = self._observations.first
             rows = rows & (is_first if metric.part == "first" else ~is_first)
             if not rows.any():
-                return MetricValue(metric.kind, missing=f"there is no {metric.part} window")
+                return MetricValue(metric.kind, missing=f"there is no {metric.part} call")
         if metric.quantity in ("share", "used share"):
             return self._share(metric, rows, highest_is_worst)
         if metric.quantity == "samples share":
@@ -95,16 +96,16 @@ class MetricEvaluator:
         """Return a note on the windows that did not use the Neural Engine, and so meet any upper limit."""
         submissions = self._observations.quantity("submissions per inference").values
         without = int((rows & (submissions == 0)).sum())
-        return f"{plural(without, 'window')} made no submission to the Neural Engine" if without else ""
+        return f"{plural(without, 'call')} made no submission to the Neural Engine" if without else ""
 
     def _no_window(self, scope: str) -> str:
         """Return the reason why a scope has no window, with the names that it could have."""
         if not scope or not self._observations.count:
-            return "there is no window"
+            return "there is no call"
         names = self._observations.names()
         listed = ", ".join(names[:_MOST_NAMES])
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        return f"no window has the model or label '{scope}'; the windows have {listed}{more}"
+        return f"no call has the model or label '{scope}'; the calls have {listed}{more}"
 
     # Of the whole recording --------------------------------------------------------------------------------
 
@@ -137,12 +138,12 @@ class MetricEvaluator:
     def _window_count(self, rows: BoolArray) -> MetricValue:
         count = int(rows.sum())
         if (self._observations.source == "run").any():
-            missing = "the only window is the whole run, so single inferences cannot be counted"
+            missing = "the only range is the whole run, so single calls cannot be counted"
             return MetricValue("count", missing=missing)
         bases = sorted({str(basis) for basis in self._observations.quantity("length").basis[rows]})
         note = ""
         if (self._observations.source[rows] == "stacks").any():
-            note = "back-to-back calls count as one window where windows are inferred from stacks"
+            note = "back-to-back calls count as one where calls are inferred from stacks"
         return MetricValue("count", count, count, " and ".join(bases), count, note=note)
 
     # Over windows ------------------------------------------------------------------------------------------
@@ -194,7 +195,7 @@ class MetricEvaluator:
             return MetricValue("share", missing=problem)
         total = sum(float(quantity.values[rows].sum()) for quantity in quantities.values())
         if not total:
-            return MetricValue("share", missing="no host sample in a window shows an engine")
+            return MetricValue("share", missing="no host sample in a call shows an engine")
         share = float(engine_samples.values[rows].sum()) / total
         note = "host samples show which code called an engine, not how long the engine worked"
         value = MetricValue("share", share, share, str(Basis.SAMPLED), int(rows.sum()), note=note)
@@ -233,7 +234,7 @@ class MetricEvaluator:
             return replace(result, note=_contested(contested), is_contested=True)
         if unknown := count - len(with_value):
             verb = "does" if unknown == 1 else "do"
-            return replace(result, note=f"{plural(unknown, 'window')} {verb} not show it")
+            return replace(result, note=f"{plural(unknown, 'call')} {verb} not show it")
         return replace(result, note=_few_windows(metric.statistic, len(with_value)))
 
     def _with_sample_interval(
@@ -254,7 +255,9 @@ class MetricEvaluator:
         observations = self._observations
         name = str(observations.model[row] or observations.label[row])
         window = int(observations.windows["window_id"].iloc[row])
-        return WorstWindow(window, int(observations.starts[row]), name, value)
+        is_call = str(observations.source[row]) not in GIVEN_SOURCES
+        call = int(observations.analysis.call_numbers[row]) if is_call else None
+        return WorstWindow(window, call, int(observations.starts[row]), name, value)
 
     # Findings ----------------------------------------------------------------------------------------------
 
@@ -288,7 +291,7 @@ class MetricEvaluator:
         is_measured = bool(measured[shown].any()) or self._is_measured(rule)
         note = _join_notes(_unknown_engine(int(doubtful.sum())), _contested(int(contested.sum())))
         if not is_measured and not note and (without := int((rows & ~self._has_samples()).sum())):
-            note = f"{plural(without, 'window')} without a host sample"
+            note = f"{plural(without, 'call')} without a host sample"
         basis = Basis.MEASURED if is_measured else Basis.SAMPLED
         worst = self._worst(int(np.flatnonzero(shown)[0])) if count else None
         return MetricValue(
@@ -334,11 +337,11 @@ class MetricEvaluator:
             return f"{unmeasured}, and host samples never show the {rule.engine} at work"
         problem = self._observations.quantity("samples", rule.engine).problem(rows)
         if not problem and not (rows & self._has_samples()).any():
-            problem = "no host sample lies in these windows"
+            problem = "no host sample lies in these calls"
         return f"{unmeasured}, and {problem}" if problem else ""
 
 
-_OWN_TIME = "the windows are the Neural Engine's own intervals: calls that did not use it are not among them"
+_OWN_TIME = "the calls are the Neural Engine's own intervals: calls that did not use it are not among them"
 
 
 def _join_notes(*notes: str) -> str:
@@ -346,7 +349,7 @@ def _join_notes(*notes: str) -> str:
 
 
 def _unknown_engine(count: int) -> str:
-    return f"the engine of {plural(count, 'window')} is unknown" if count else ""
+    return f"the engine of {plural(count, 'call')} is unknown" if count else ""
 
 
 def _contested(count: int) -> str:
@@ -377,4 +380,4 @@ def _few_windows(statistic: str, count: int) -> str:
     """Return a note where so few windows make a percentile the largest value; else ""."""
     if not statistic.startswith("p") or count * (100 - float(statistic[1:])) >= 100 or count == 1:
         return ""
-    return f"of {count} windows, {statistic} is the largest"
+    return f"of {count} calls, {statistic} is the largest"

@@ -17,7 +17,7 @@ _EXAMPLE = next(kind for kind, need in NEEDS.items() if need is Need.ENGINES)
 
 
 def excluded_findings(observations: Observations, rule: Absence, rows: BoolArray) -> MetricValue:
-    """Return the findings that a requirement excludes; without any, whether the windows could show one."""
+    """Return the findings that a requirement excludes; without any, whether the calls could show one."""
     analysis = observations.analysis
     excluded = tuple(finding for finding in analysis.findings if _is_meant(finding, rule))
     windows = int(rows.sum())
@@ -51,6 +51,6 @@ def _unproven(observations: Observations, rule: Absence, rows: BoolArray) -> str
 
 
 def _note(observations: Observations, rows: BoolArray) -> str:
-    """Return the kinds of findings that these windows cannot show."""
+    """Return the kinds of findings that these calls cannot show."""
     hidden = sorted(kind for kind in NEEDS if unseen(observations, kind, rows))
     return f"this recording cannot show {', '.join(hidden)}" if hidden else ""

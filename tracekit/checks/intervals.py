@@ -109,8 +109,8 @@ def statistic_of(name: str) -> Statistic:
     return "mean" if name == "mean" else float(name[1:]) / 100
 
 
-def fewest_windows(statistic: str, otherwise: int) -> int:
-    """Return the windows that a percentile needs in a run; ``otherwise`` for any other statistic."""
+def fewest_calls(statistic: str, otherwise: int) -> int:
+    """Return the calls that a percentile needs in a run; ``otherwise`` for any other statistic."""
     return fewest_values(float(statistic[1:]) / 100) if statistic.startswith("p") else otherwise
 
 

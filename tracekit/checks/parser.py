@@ -37,7 +37,7 @@ _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10
 _SEVERITIES = ("error", "warning", "info")
 _OF_RUN = ("load", "compile", "thermal", "issues", "errors", "warnings")
 _METRIC_WORDS = (
-    *("p50", "p90", "p99", "first", "warm", *_STATISTICS, "length", "hand-offs", "windows"),
+    *("p50", "p90", "p99", "first", "warm", *_STATISTICS, "length", "hand-offs", "calls"),
     *("submissions", "segments", "no finding"),
     *(*_OF_RUN, *_VERDICTS, "RUNTIME"),
 )
@@ -171,12 +171,14 @@ class _Parser:
             raise tokens.fail(f"a share changes by at most 1: write {intended}.", position)
         return float(number / 100 if points else number)
 
-    # metric = "windows" | "load" | … | ["warm"] [statistic] quantity
+    # metric = "calls" | "load" | … | ["warm"] [statistic] quantity
 
     def _metric(self) -> Metric:
         tokens = self._tokens
         position = tokens.next_position()
-        if quantity := tokens.accept("windows", "load", "compile", "thermal"):
+        if tokens.accept("calls", "windows"):
+            return Metric("calls")
+        if quantity := tokens.accept("load", "compile", "thermal"):
             return Metric(quantity)
         if severity := tokens.accept("errors", "warnings"):
             return Metric("issues", code=severity.removesuffix("s"))
@@ -185,7 +187,7 @@ class _Parser:
         if tokens.accept("first"):
             return Metric("length", statistic="max", part="first")
         part = tokens.accept("warm")
-        if part and (word := tokens.accept("first", "windows", *_OF_RUN)):
+        if part and (word := tokens.accept("first", "calls", "windows", *_OF_RUN)):
             raise tokens.fail(f"'{word}' cannot be combined with 'warm': remove 'warm'.", position)
         statistic = self._statistic()
         quantity, engine = self._quantity(bool(statistic))

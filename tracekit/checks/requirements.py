@@ -15,15 +15,15 @@ ENGINE_NAMES = tuple(str(engine) for engine in SERVING)
 
 
 PER_WINDOW = ("hand-offs", *SUBMISSION_COUNTS)
-"""Counts that each window has."""
-_COUNTS = ("windows", "issues", *PER_WINDOW)
+"""Counts that each call has."""
+_COUNTS = ("calls", "issues", *PER_WINDOW)
 
 
 @dataclass(frozen=True)
 class Metric:
     """A number of a recording; ``statistic`` is "" where the quantity is a single number by itself.
 
-    ``part`` is "first" or "warm" (all windows but the first), ``code`` an issue's code or severity.
+    ``part`` is "first" or "warm" (all calls but the first), ``code`` an issue's code or severity.
     """
 
     quantity: str
@@ -64,7 +64,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Presence:
-    """An engine at work in any window; without a phase, in any that is part of an inference."""
+    """An engine at work in any call; without a phase, in any that is part of an inference."""
 
     engine: str
     phase: Phase | None
@@ -98,7 +98,7 @@ class Requirement:
 
     @property
     def scope(self) -> str:
-        """The model or label that it applies to; "" is all windows."""
+        """The model or label that it applies to; "" is all calls."""
         return self.rule.scope
 
 

@@ -23,9 +23,14 @@ NOT_MEASURABLE = 5
 
 @dataclass(frozen=True)
 class WorstWindow:
-    """The window furthest from a requirement; ``value`` is None where a window either has it or not."""
+    """The call furthest from a requirement; ``value`` is None where a call either has it or not.
+
+    ``window`` is its number over the whole recording, from 0; ``call`` that within its model, from 1, None of
+    a range that the user gave.
+    """
 
     window: int
+    call: int | None
     start_ns: int
     label: str
     value: float | None = None
@@ -35,10 +40,11 @@ class WorstWindow:
 class MetricValue:
     """A metric of one recording; ``missing`` gives the reason where it is None.
 
-    The value lies between ``low`` and ``high``, which differ where some windows have an unknown one.
-    ``windows`` is how many it was computed over, 0 for metrics of the whole recording; ``note`` qualifies the
-    number. ``interval`` is what other recordings of the program may have as well, at ``confidence``; None for
-    numbers that describe this recording alone. ``runs`` is how many recordings the number is of.
+    The value lies between ``low`` and ``high``, which differ where some calls have an unknown one.
+    ``windows`` is how many calls it was computed over, 0 for metrics of the whole recording; ``note``
+    qualifies the number. ``interval`` is what other recordings of the program may have as well, at
+    ``confidence``; None for numbers that describe this recording alone. ``runs`` is how many recordings the
+    number is of.
     """
 
     kind: Kind

@@ -10,7 +10,7 @@ import numpy as np
 from tracekit.checks.evaluator import MetricEvaluator
 from tracekit.checks.intervals import (
     Interval,
-    fewest_windows,
+    fewest_calls,
     interval_of,
     interval_of_runs,
     middle_of_runs,
@@ -40,7 +40,7 @@ class RunNoise:
 
     def values(self, rule: Condition, must_stay_low: bool, like: MetricValue) -> list[list[MetricValue]]:
         """Return the metric of those recordings that have it as ``like``, by group: of two or more."""
-        fewest = fewest_windows(rule.metric.statistic, 1)
+        fewest = fewest_calls(rule.metric.statistic, 1)
         groups = []
         for group in self.groups:
             values = [each.evaluate(rule.metric, rule.scope, must_stay_low) for each in group]
@@ -74,7 +74,7 @@ def of_runs(
         _, most = interval_of_runs(highs, is_amount, confidence, [_ends(group, "high") for group in alike])
         # Few runs with few calls can lack the slow calls that the program has, and then agree by chance.
         interval = min(least, calls[0]), max(most, calls[1])
-    if min(value.windows for value in values) < fewest_windows(metric.statistic, 1):
+    if min(value.windows for value in values) < fewest_calls(metric.statistic, 1):
         interval = 0.0, np.inf
     notes = [value.note for value in values] + [_noise_note(noise, alike, kind)]
     return replace(

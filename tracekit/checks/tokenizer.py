@@ -133,5 +133,5 @@ class Tokenizer:
             bare = self._take(_BARE)
             name = bare[0] if bare else ""
         if not name:
-            raise self.fail("the name of a model or window is missing after 'in'.", start)
+            raise self.fail("the name of a model or call is missing after 'in'.", start)
         return name

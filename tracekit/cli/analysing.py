@@ -31,27 +31,27 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
         "manual",
         multiple=True,
         metavar="START-END",
-        help="A window from the run's start, such as 12.5ms-18ms. Repeatable.",
+        help="A range of your own instead of calls, from the run's start, such as 12.5ms-18ms. Repeatable.",
     ),
     click.option(
         "--windows-csv",
         type=click.Path(),
         metavar="FILE",
-        help="Windows from a CSV: start_ns,end_ns,label.",
+        help="Ranges of your own from a CSV: start_ns,end_ns,label.",
     ),
     click.option(
         "--window-signpost",
         "signposts",
         multiple=True,
         metavar="PATTERN",
-        help="Windows are the signpost intervals subsystem/category/name, with * for anything. Repeatable.",
+        help="Calls are the signpost intervals subsystem/category/name, with * for anything. Repeatable.",
     ),
     click.option(
         "--windows",
         type=click.Choice(SOURCES),
         default="auto",
         show_default=True,
-        help="Where windows come from: Core ML's predictions, Core AI's inferences, Foundation Models'"
+        help="Where calls come from: Core ML's predictions, Core AI's inferences, Foundation Models'"
         " requests, the Neural Engine's intervals, prediction calls on stacks, or the whole run; auto takes"
         " the first of these, and Core ML's and Core AI's together.",
     ),

@@ -62,7 +62,7 @@ class AnalysisOptions:
         """Raise ``UsageError`` for windows that are chosen in more than one way, and for a useless offset."""
         given = bool(self.manual or self.windows_csv)
         if given + bool(self.signposts) + (self.windows != "auto") > 1:
-            raise UsageError("Give windows in one way: --windows, --window-signpost, or windows of your own.")
+            raise UsageError("Choose calls in one way: --windows, --window-signpost, or ranges of your own.")
         if self.offset is not None and not self.overlays:
             raise UsageError("--offset moves the texts of --with: name one.")
         _ = self.offset_ns

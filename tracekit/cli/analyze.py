@@ -28,7 +28,7 @@ _FORMATS = {".json": "json", ".jsonl": "jsonl", ".txt": "text"}
     "--max-windows",
     metavar="N",
     type=click.IntRange(0),
-    help="Number of windows to list as text (default: 12; with -v 40).",
+    help="Number of calls to list as text (default: 12; with -v 40).",
 )
 @click.option(
     "-v",
@@ -40,7 +40,7 @@ _FORMATS = {".json": "json", ".jsonl": "jsonl", ".txt": "text"}
     "--format",
     "format_",
     type=click.Choice(["text", "json", "jsonl"]),
-    help="jsonl: the windows alone, one per line. Default: by the extension of the output file, else text.",
+    help="jsonl: the calls alone, one per line. Default: by the extension of the output file, else text.",
 )
 @output_options
 def analyze_command(

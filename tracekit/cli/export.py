@@ -1,4 +1,4 @@
-"""``tracekit export``: a recording with its engines and windows in the format of another tool."""
+"""``tracekit export``: a recording with its engines and calls in the format of another tool."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ _TABLES = ("samples", "windows", "attribution", "intervals", "segments")
 @click.option(
     "--root",
     metavar="A,B,…",
-    help="folded, speedscope: frames below a stack's outermost frame: process, thread, window, engine,"
-    " phase, or none (default: process,thread,engine,phase; speedscope: window,engine,phase).",
+    help="folded, speedscope: frames below a stack's outermost frame: process, thread, window (the call),"
+    " engine, phase, or none (default: process,thread,engine,phase; speedscope: window,engine,phase).",
 )
 @click.option(
     "--table", type=click.Choice(_TABLES), help="csv, parquet: the table to write (default: samples)."
@@ -77,7 +77,7 @@ def export_command(
     output: str,
     force: bool,
 ) -> None:
-    """Write a recording in another tool's format, with the engine and the inference window of every sample.
+    """Write a recording in another tool's format, with the engine and the call of every sample.
 
     \b
       folded      flamegraph.pl, inferno            .folded

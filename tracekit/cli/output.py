@@ -178,9 +178,9 @@ def write_json(pieces: Iterable[bytes], windows: int, output: str, force: bool) 
     size_bytes = write_pieces(pieces, output, force)
     if size_bytes >= _LARGE_BYTES:
         write_message(
-            f"The JSON of {plural(windows, 'window')} has {format_size(size_bytes)}."
-            " Smaller: tracekit analyze --format jsonl has a window per line,"
-            " tracekit export --table windows -o windows.parquet a row per window."
+            f"The JSON of {plural(windows, 'call')} has {format_size(size_bytes)}."
+            " Smaller: tracekit analyze --format jsonl has a call per line,"
+            " tracekit export --table windows -o windows.parquet a row per call."
         )
 
 

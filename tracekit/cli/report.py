@@ -77,7 +77,7 @@ def report_command(
 ) -> None:
     """Write the analysis of a recording as one file to attach to a ticket.
 
-    HTML is one file that loads nothing from the network: verdict, timeline, windows, flame graph, stacks and
+    HTML is one file that loads nothing from the network: verdict, timeline, calls, flame graph, stacks and
     evidence, readable without JavaScript and printable. Markdown is for a ticket's text, PNG and SVG are the
     timeline alone. INPUT is as for tracekit analyze.
 

@@ -80,9 +80,9 @@ def unseen(observations: Observations, kind: str, rows: BoolArray) -> str:
     if need in (Need.REQUESTS, Need.LOG):
         return _log(observations, need)
     if not rows.any():
-        return "there is no window"
+        return "there is no call"
     if (observations.source[rows] == "run").any():
-        return "the only window is the whole run, so no call is seen"
+        return "the only range is the whole run, so no call is seen"
     if need is Need.ENGINES:
         return _engines(observations, rows)
     needs_lengths = need in (Need.FEW_CALLS, Need.MANY_CALLS) or bool(observations.given[rows].any())
@@ -116,7 +116,7 @@ def _fewest_calls(fewest: int) -> Callable[[Observations, BoolArray], str]:
 def _idle(observations: Observations, rows: BoolArray) -> str:
     idle = observations.analysis.times["idle_ns"]
     is_known = len(idle) > 0 and bool((idle.notna().to_numpy(bool) & rows).any())
-    return "" if is_known else "no window shows when nothing works"
+    return "" if is_known else "no call shows when nothing works"
 
 
 def _neural_engine(observations: Observations, _rows: BoolArray) -> str:
@@ -167,7 +167,7 @@ def _log(observations: Observations, need: Need) -> str:
 def _engines(observations: Observations, rows: BoolArray) -> str:
     unknown = int((rows & observations.undecided).sum())
     if unknown:
-        return f"the engine of {unknown:,} of {plural(int(rows.sum()), 'window')} is unknown"
+        return f"the engine of {unknown:,} of {plural(int(rows.sum()), 'call')} is unknown"
     for engine in _ACCELERATORS:
         if not observations.is_measured(engine) and _differs(observations, engine, rows):
             return f"{observations.unmeasured(engine)}, and its samples are too few to show where it stopped"

@@ -212,7 +212,7 @@ def problem(base: Sequence[Observations], new: Sequence[Observations]) -> str:
             if not (trace.samples["stack_id"] >= 0).any():
                 return f"not measurable in {name}: no host sample has a stack"
             if not run.count:
-                return f"not measurable in {name}: there is no window"
+                return f"not measurable in {name}: there is no call"
     units = units_of(base) | units_of(new)
     if len(units) > 1:
         return f"samples are weighted in {' and '.join(sorted(units))}, which cannot be compared"

@@ -185,7 +185,7 @@ class GroupSide:
             if part.any() or is_only_run
         ]
         if not problems:
-            return "there is no such window"
+            return "there is no such call"
         failing = [(run, problem) for run, problem in problems if problem]
         if failing:
             reason = failing[0][1]

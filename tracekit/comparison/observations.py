@@ -54,7 +54,7 @@ class Quantity:
     basis: Names
     missing: str = ""
     mixes_bases: bool = False
-    if_unknown: str = "no window shows it"
+    if_unknown: str = "no call shows it"
     """The reason to give where all of the selected windows are NaN."""
 
     @property
@@ -70,14 +70,14 @@ class Quantity:
     def problem(self, rows: BoolArray) -> str:
         """Return the reason why these rows give no number; "" where they give one."""
         if not rows.any():
-            return "there is no such window"
+            return "there is no such call"
         if self.missing:
             return self.missing
         if np.isnan(self.values[rows]).all():
             return self.if_unknown
         bases = self.bases(rows)
         if len(bases) > 1 and not self.mixes_bases:
-            return f"some windows are {' and some '.join(bases)}, which one number cannot combine"
+            return f"some calls are {' and some '.join(bases)}, which one number cannot combine"
         return ""
 
 
@@ -175,9 +175,9 @@ class Observations:
         if self.count and self.given.all():
             whole = (self.source == "run").all()
             missing = (
-                "the only window is the whole run, so no inference has a length"
+                "the only range is the whole run, so no call has a length"
                 if whole
-                else "the windows are user-supplied, so their lengths are not measurements"
+                else "the ranges are user-supplied, so their lengths are not measurements"
             )
         basis = self.windows["basis"].astype("str").to_numpy(object)
         return Quantity(self.lengths_ns, "ns", basis, missing)
@@ -257,14 +257,14 @@ class Observations:
             bases = segments["basis"].astype("str").to_numpy(object)
             for weaker in (Basis.MEASURED, Basis.SAMPLED, Basis.INFERRED):  # the weakest of a window's
                 basis[window[bases == weaker]] = str(weaker)
-        missing = "" if not np.isnan(values).all() else "no window shows when an engine worked"
+        missing = "" if not np.isnan(values).all() else "no call shows when an engine worked"
         return Quantity(values, "count", basis, missing, mixes_bases=True)
 
     def _submissions(self, column: str) -> Quantity:
         counts = self.analysis.submissions[column]
         values = counts.to_numpy(np.float64, na_value=np.nan)
         missing = "" if self.is_measured(Engine.ANE) else self.unmeasured(Engine.ANE)
-        if_unknown = "no window is a single inference whose submissions can be counted"
+        if_unknown = "no call is a single inference whose submissions can be counted"
         if column == "segments" and self.analysis.submissions["submissions"].notna().any():
             if_unknown = "the labels of the Neural Engine's rows name no segment"
         return Quantity(values, "count", self._same_basis(Basis.MEASURED), missing, if_unknown=if_unknown)
@@ -283,7 +283,7 @@ class Observations:
         A window's basis is its verdict's: measured where a table shows any engine at work. For a matching
         window, that engine's own table counts.
         """
-        if_unknown = "no window has a known engine"
+        if_unknown = "no call has a known engine"
         if engine == Engine.ANE and self._may_be_passed_on.any():
             unknown = unknown | (self._may_be_passed_on & ~matches)
             if_unknown = "MPSGraph may have passed the work to the Neural Engine"

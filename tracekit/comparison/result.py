@@ -298,7 +298,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         sides = [
-            f"{plural(side.windows, 'window')} of {printable(side.runs[0].name)}"
+            f"{plural(side.windows, 'call')} of {printable(side.runs[0].name)}"
             + (f" and {len(side.runs) - 1} more" if len(side.runs) > 1 else "")
             for side in (self.base, self.new)
         ]

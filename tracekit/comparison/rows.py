@@ -262,7 +262,7 @@ def _open_share(columns: Columns, sides: Sides, level: float) -> Difference:
     if lowest.judgement == highest.judgement:
         return replace(row, low=lowest.low, high=highest.high, judgement=lowest.judgement)
     unknown = [
-        f"{side.total - side.count:,} of {side.total:,} windows in {name}"
+        f"{side.total - side.count:,} of {side.total:,} calls in {name}"
         for name, side in (("BASE", row.base), ("NEW", row.new))
         if side.most is not None
     ]
@@ -300,6 +300,6 @@ def incomparable(name: str, unit: Unit, base: Value, new: Value, reason: str) ->
 def _incomparable_lengths(columns: Columns, sides: Sides) -> Difference:
     """Return the row of lengths of different things, such as a prediction and an engine's interval."""
     names = [" and ".join(sorted(side.sources)) or "nothing" for side in (sides.base, sides.new)]
-    reason = f"windows come from {names[0]} in BASE and from {names[1]} in NEW"
+    reason = f"calls come from {names[0]} in BASE and from {names[1]} in NEW"
     base, new = columns.base, columns.new
     return incomparable(columns.metric.name, base.unit, base.value, new.value, reason)

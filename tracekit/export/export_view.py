@@ -23,6 +23,7 @@ from tracekit.model.columns import IntArray
 from tracekit.model.combinations import combinations
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINES, PHASES
+from tracekit.report import wording
 from tracekit.text import clip, format_thread, printable
 
 MAX_NAME = 4096
@@ -188,9 +189,15 @@ class ExportView:
 
     @cached_property
     def windows(self) -> list[str]:
-        """``window 3 SpeechEncoder`` for each window; the last entry is for samples outside."""
-        labels = self.analysis.window_rows["label"]
-        return [f"window {number} {clean(label)}" for number, label in enumerate(labels)] + ["no window"]
+        """``call 3 of SpeechEncoder`` for each window; the last entry is for samples outside."""
+        calls = self.calls
+        titles = (calls.title_with(row, clean(calls.name(row))) for row in range(len(calls.numbers)))
+        return [*titles, f"no {calls.noun}"]
+
+    @cached_property
+    def calls(self) -> wording.CallNames:
+        """The names of the calls."""
+        return wording.call_names(self.analysis)
 
     def stack_frames(self, stack_id: int) -> list[int]:
         """Return a stack's rows of the frames, outermost first; empty for -1."""

@@ -42,7 +42,7 @@ CATEGORIES = [
 ]
 _OTHER = ENGINES.index(Engine.OTHER)
 _KINDS = {
-    "InferenceWindow": ("Inference window", ("verdict", "model", "source", "basis", "why", "engines")),
+    "InferenceWindow": ("Call", ("verdict", "model", "source", "basis", "why", "engines")),
     "EngineInterval": ("Engine", ("phase", "label", "model", "channel", "source", "basis", "pid")),
     "Signpost": ("Signpost", ("track", "kind", "pid", "tid")),
     "TrackValue": ("Value", ("value", "unit")),
@@ -76,7 +76,7 @@ class _Profile:
         stacks = self._stacks_of_samples()
         elsewhere: dict[str, list[tuple[str, Span]]] = {}
         for span in window_spans(view):
-            self._place("InferenceWindow", _engines_in_one_field(span), elsewhere, "Inference windows")
+            self._place("InferenceWindow", _engines_in_one_field(span), elsewhere, view.calls.heading)
         for track, spans in interval_spans(view).items():
             for span in spans:
                 self._place("EngineInterval", span, elsewhere, f"{track}, measured")

@@ -109,6 +109,7 @@ def samples_table(analysis: Analysis) -> FlatTable:
 def windows_table(analysis: Analysis) -> FlatTable:
     """Return one row per window: the model's columns, its thread, verdict and times."""
     windows, times = analysis.window_rows, analysis.times.drop(columns="window_id")
+    numbers = analysis.call_column
     threads = _Names(analysis.trace.threads["name"].tolist())
 
     def rows(first: int, last: int) -> pd.DataFrame:
@@ -119,7 +120,7 @@ def windows_table(analysis: Analysis) -> FlatTable:
             "why": wording.verdict_whys(block_verdicts).to_pylist(),
         }
         columns = block.drop(columns="thread_id").assign(
-            thread=threads.at(block["thread_id"].to_numpy(np.int64))
+            thread=threads.at(block["thread_id"].to_numpy(np.int64)), call=numbers.iloc[first:last].to_numpy()
         )
         more = pd.DataFrame(verdicts, dtype="str"), times.iloc[first:last].reset_index(drop=True)
         return _nullable(pd.concat([columns, *more], axis=1))

@@ -28,7 +28,7 @@ _CHUNK = 20_000
 
 
 def write_perfetto(analysis: Analysis, out: IO[bytes]) -> None:
-    """Write samples, windows, measured intervals, signposts and counters.
+    """Write samples, calls, measured intervals, signposts and counters.
 
     Samples are perf samples, whose timebase counts the weights; and, on a track of their thread, slices of
     one engine and phase each, because Perfetto's flame graph counts samples and has no engines.
@@ -66,7 +66,7 @@ class _Writer:
 
     def _before_threads(self) -> Iterator[Any]:
         yield self._beginning()
-        yield from self._group("Inference windows", {"": window_spans(self._view)}, rank=0)
+        yield from self._group(self._view.calls.heading, {"": window_spans(self._view)}, rank=0)
         yield from self._group("Engines, measured", interval_spans(self._view), rank=1)
 
     def _behind_threads(self) -> Iterator[Any]:

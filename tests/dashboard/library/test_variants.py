@@ -137,8 +137,8 @@ def test_cancelled_work_can_be_requested_again(library: Library, recording: str)
     ("values", "files", "sentence"),
     [
         ({"run": "two"}, {}, "run is the number of a run"),
-        ({"windows": "coreml", "window": ["1ms-2ms"]}, {}, "Give windows in one way"),
-        ({"window-signpost": ["a/b/c"]}, {"windows-csv": CALLS}, "Give windows in one way"),
+        ({"windows": "coreml", "window": ["1ms-2ms"]}, {}, "Choose calls in one way"),
+        ({"window-signpost": ["a/b/c"]}, {"windows-csv": CALLS}, "Choose calls in one way"),
         ({"windows-csv": "/etc/passwd"}, {}, "windows-csv is a file: choose it on the recording's page."),
         ({"markers": "../../x"}, {}, "markers is a file"),
         ({}, {"passwd": CALLS}, "No file belongs to 'passwd'"),

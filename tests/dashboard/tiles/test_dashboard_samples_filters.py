@@ -40,7 +40,21 @@ WORDS = [
         "phase:none",
         "phase:exec,idle",
     ),
-    *("window:0", "window:1-3", "window:a", "window:0,2-5,x", "window:inf", "engine:", "std::x", '"', ","),
+    *(
+        "call:1",
+        "call:2-3",
+        'call:"1 of a"',
+        "call:a",
+        "window:0",
+        "window:1-3",
+        "window:a",
+        "window:0,2-5,x",
+        "window:inf",
+        "engine:",
+        "std::x",
+        '"',
+        ",",
+    ),
 ]
 
 
@@ -83,7 +97,7 @@ def test_what_is_no_list_of_terms_is_refused(document: str) -> None:
 
 def test_other_keys_and_too_much_are_refused() -> None:
     for key in ('"color"', "1", "[]", '"Engine"'):
-        with pytest.raises(UsageError, match=r"keys thread, engine, phase, binary, window\.$"):
+        with pytest.raises(UsageError, match=r"keys thread, engine, phase, binary, call, window\.$"):
             terms_of(f"[{TERM}]".replace('""', key))
     assert len(terms_of(",".join([TERM] * 200).join("[]"))) == 200
     with pytest.raises(UsageError, match="no more than 200 words"):

@@ -198,7 +198,7 @@ def test_damaged_results_lead_to_the_advice_to_read_again(
         shutil.rmtree(folder)
     elif harm == "other format":
         content = gzip.decompress(header.read_bytes())
-        header.write_bytes(gzip.compress(content.replace(b"tracekit-samples/4", b"tracekit-samples/9")))
+        header.write_bytes(gzip.compress(content.replace(b"tracekit-samples/5", b"tracekit-samples/9")))
     elif harm == "no header":
         header.write_bytes(gzip.compress(b"[]"))
     elif harm == "damaged header":

@@ -133,7 +133,7 @@ def test_options_of_an_analysis_need_a_recording_and_fit_together(tmp_path: Path
     assert "need its recording" in alone.stderr
     options = ["--windows", "coreml", "--window", "1ms-2ms"]
     contradictory = CliRunner().invoke(main, ["dashboard", str(tmp_path / "x.xml"), *options, *library])
-    assert "Give windows in one way" in contradictory.stderr
+    assert "Choose calls in one way" in contradictory.stderr
     assert not (tmp_path / "library").exists()
 
 

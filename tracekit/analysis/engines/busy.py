@@ -73,7 +73,9 @@ class Measured:
         marked = (frame["engine"] == Engine.GPU).to_numpy(bool)
         outer = frame["source"][(frame["depth"] <= 0).to_numpy(bool)].unique()
         nested = (frame["depth"] > 0).to_numpy(bool) & frame["source"].isin(outer).to_numpy(bool)
-        self._frame = frame[~(hardware & ~marked & nested)]
+        self.rows: IntArray = np.flatnonzero(~(hardware & ~marked & nested))
+        """The rows of the trace's intervals that count: ``assignment`` has their owners."""
+        self._frame = frame.iloc[self.rows]
         self._pids = pids
         window_pids = {int(pid) for pid in windows["pid"].unique() if pid >= 0}
         self._all_pids = pids | window_pids if pids else pids
@@ -286,6 +288,12 @@ class Measured:
         """Marks the Neural Engine's rows of other processes, those without a length too."""
         is_ane = self._frame["source"].isin(ANE_TABLES).to_numpy(bool)
         return self.owner.other_process | (is_ane & self.assignment.is_owner(Owner.OTHER))
+
+    @cached_property
+    def is_other(self) -> BoolArray:
+        """Marks the rows of other processes, and those that may be theirs: they count for no call."""
+        is_other = self._is_other_ane | self.assignment.is_owner(Owner.OTHER)
+        return is_other | self.assignment.has_reason(*_MAY_BE_OTHERS)
 
     @cached_property
     def models_of_others(self) -> Mapping[str, int]:

@@ -142,6 +142,17 @@ class Calls:
             positions[rows] = np.repeat(np.arange(len(self.models)), sizes)
         return positions
 
+    @cached_property
+    def numbers(self) -> IntArray:
+        """The number of each call among those of its model, from 1 in order of time.
+
+        Ranges that the user gave are numbered among themselves; the run as a whole has 0.
+        """
+        numbers = np.zeros(len(self.starts), np.int64)
+        for model in self.models:
+            numbers[model.rows] = np.arange(1, len(model.rows) + 1)
+        return numbers
+
     def models_with(self, marked: BoolArray, fewest: int = 1) -> Iterator[ModelCalls]:
         """Yield the models that have so many marked windows; there may be 100,000 models, of which few do."""
         positions = self.model_of[marked]

@@ -48,7 +48,7 @@ class Window(NamedTuple):
 GIVEN_SOURCES = ("manual", "csv", "run")
 """Windows of these sources include all work in their time; those of other sources are calls, and include only
 their own work."""
-GIVEN_LENGTHS = "The windows are user-supplied, so their lengths do not measure the recording."
+GIVEN_LENGTHS = "The ranges are user-supplied, so their lengths do not measure the recording."
 
 
 def lengths_are_given(windows: pd.DataFrame) -> bool:
@@ -162,7 +162,7 @@ def parse_window(text: str) -> Window:
     first, dash, second = text.partition("-")
     start, end = _TIME.fullmatch(first), _TIME.fullmatch(second)
     if not dash or start is None or end is None or end[2] is None:
-        raise UsageError(f"'{text}' is not a valid window. Write START-END with a unit, such as 12.5ms-18ms.")
+        raise UsageError(f"'{text}' is not a valid range. Write START-END with a unit, such as 12.5ms-18ms.")
     start_ns = _nanoseconds(start[1], start[2] or end[2])
     return _user_window(start_ns, _nanoseconds(end[1], end[2]), text, "manual", f"'{text}'")
 
@@ -177,9 +177,9 @@ def parse_time(text: str) -> int:
 
 def _user_window(start_ns: int, end_ns: int, label: str, source: str, name: str) -> Window:
     if end_ns > _LATEST_NS:
-        raise UsageError(f"The window {name} ends after 146 years.")
+        raise UsageError(f"The range {name} ends after 146 years.")
     if end_ns <= start_ns:
-        raise UsageError(f"The window {name} does not end after it starts.")
+        raise UsageError(f"The range {name} does not end after it starts.")
     return Window(start_ns, end_ns, label, source, Basis.GIVEN)
 
 
@@ -212,7 +212,7 @@ def windows_from_csv(path: Path) -> list[Window]:
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(str(path), f"cannot be read as CSV ({error}).") from error
     if not windows:
-        raise InputError(str(path), "has no window below its header.")
+        raise InputError(str(path), "has no range below its header.")
     return windows
 
 

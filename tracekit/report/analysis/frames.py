@@ -28,6 +28,7 @@ def windows_frame(analysis: Analysis) -> pd.DataFrame:
     times = analysis.times
     columns = {
         "window_id": rows["window_id"],
+        "call": analysis.call_column,
         "start_ns": rows["start_ns"],
         "end_ns": rows["end_ns"],
         "length_ns": rows["end_ns"] - rows["start_ns"],
@@ -129,7 +130,7 @@ def issues_frame(analysis: Analysis) -> pd.DataFrame:
 
 def findings_frame(analysis: Analysis) -> pd.DataFrame:
     """Return one row per finding in its order: what costs most comes first."""
-    rows = findings_document(analysis.findings, analysis.trace.info)
+    rows = findings_document(analysis)
     texts = {name: [row[name] for row in rows] for name in _FINDING_TEXTS}
     commands = [next((step["command"] for step in row["next"] if step["command"]), None) for row in rows]
     times = {name: [row[name] for row in rows] for name in ("pid", "start_ns", "end_ns", "lost_ns")}

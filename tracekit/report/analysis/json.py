@@ -79,7 +79,7 @@ def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
         "power": _power(analysis.power),
     }
     foot = {
-        "findings": findings_document(analysis.findings, trace.info),
+        "findings": findings_document(analysis),
         "submissions": [_model_submissions(model) for model in analysis.submission_summary],
         "summary": _summary(analysis),
         "issues": issue_documents(analysis),

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from enum import StrEnum
 from typing import Any
 
 from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.result import Analysis
+from tracekit.model.columns import IntArray
 from tracekit.model.trace import TraceInfo
 from tracekit.report.wording.findings import finding_text
 
 
-def findings_document(findings: Sequence[Finding], info: TraceInfo) -> list[dict[str, Any]]:
+def findings_document(analysis: Analysis) -> list[dict[str, Any]]:
     """Return findings with their sentences, in their order: what costs most comes first."""
-    return [_document(finding, info) for finding in findings]
+    numbers = analysis.call_numbers
+    return [
+        {**_document(finding, analysis.trace.info), "calls": _calls(finding, numbers)}
+        for finding in analysis.findings
+    ]
+
+
+def _calls(finding: Finding, numbers: IntArray) -> list[list[int]] | None:
+    """Return the ranges of the calls' numbers within their model; null where it is about no model's calls."""
+    if not finding.model or not finding.windows.ranges:
+        return None
+    ranges: list[list[int]] = []
+    for first, last in finding.windows.ranges:
+        begin, end = int(numbers[first]), int(numbers[last])
+        if ranges and ranges[-1][1] + 1 == begin:
+            ranges[-1][1] = end
+        else:
+            ranges.append([begin, end])
+    return ranges
 
 
 _IN_OTHER_DOCUMENTS = (

@@ -55,6 +55,7 @@ class _Blocks:
         models = quoted_texts(texts_of(rows["model"].tolist()))
         return {
             "id": column_texts(rows["window_id"]),
+            "call": column_texts(analysis.call_column.iloc[first:last]),
             **_columns(rows, ["start_ns", "end_ns", "label"]),
             "model": where((rows["model"] != "").to_numpy(bool), models, NULL),
             "first": where(rows["first"].to_numpy(bool), "true", "false"),

@@ -11,7 +11,7 @@ from tracekit.model.issue_codes import BUSY, CALLS, LENGTHS, SAMPLES, VERDICTS, 
 from tracekit.model.trace import Issue
 from tracekit.model.vocabulary import Engine
 from tracekit.report import wording
-from tracekit.report.analysis.markdown_findings import findings_markdown
+from tracekit.report.analysis.markdown_findings import findings_markdown, limits_markdown
 from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.markdown_text import plain
 from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
@@ -49,7 +49,7 @@ def to_markdown(analysis: Analysis, extras: Extras | None = None) -> str:
         _log(analysis),
         _power(analysis),
         _stacks(analysis),
-        _issues(notes.remaining()),
+        _limits(analysis, notes),
         _recording(analysis, extras),
         _redaction(analysis),
     ]
@@ -110,13 +110,13 @@ def _engines(analysis: Analysis, notes: Footnotes) -> str:
 
 def _latency(analysis: Analysis, notes: Footnotes) -> str:
     summary = analysis.summary
-    models: dict[str, Durations] = {"all windows": summary}
+    models: dict[str, Durations] = {f"all {wording.noun_of(analysis.window_rows)}s": summary}
     models |= summary.models if len(summary.models) > 1 else {}
     shown = {name: times for name, times in models.items() if times.p50_ns is not None}
     if not shown:
         return ""
     heads = {
-        "windows": notes.marks(CALLS).head,
+        "calls": notes.marks(CALLS).head,
         "p50": notes.marks(LENGTHS).head,
         "verdicts": notes.marks(VERDICTS, BUSY).head,
     }
@@ -138,13 +138,14 @@ def _latency(analysis: Analysis, notes: Footnotes) -> str:
         ]
         for name, durations in shown.items()
     ]
-    names = ("", "windows", "first", "p50", "p90", "p99", "warm p50", "verdicts")
+    names = ("", "calls", "first", "p50", "p90", "p99", "warm p50", "verdicts")
     header = [f"{name}{plain(heads.get(name, ''))}" for name in names]
     table = _table(header, rows, [False, True, True, True, True, True, True, False])
     sources = wording.window_sources(analysis.window_rows["source"].astype("str").unique().tolist())
     bases = ", ".join(analysis.window_rows["basis"].astype("str").unique())
+    heading = wording.call_names(analysis).heading
     given = f" {GIVEN_LENGTHS}" if lengths_are_given(analysis.window_rows) else ""
-    return _with_notes(f"{table}\n\nWindows from {plain(sources)}; edges {plain(bases)}.{given}", notes)
+    return _with_notes(f"{table}\n\n{heading} from {plain(sources)}; edges {plain(bases)}.{given}", notes)
 
 
 def _submissions(analysis: Analysis) -> str:
@@ -153,7 +154,7 @@ def _submissions(analysis: Analysis) -> str:
         return ""
     right = [name not in ("model", "submissions", "segments") for name in wording.SUBMISSION_HEADER]
     table = _table(wording.SUBMISSION_HEADER, wording.submission_rows(models), right)
-    notes = "".join(f"\n\n{_said(note)}" for note in wording.submission_notes(models))
+    notes = "".join(f"\n\n{_said(note)}" for note in wording.submission_notes(models, analysis.call_numbers))
     return f"Neural Engine submissions per inference (measured):\n\n{table}{notes}"
 
 
@@ -199,6 +200,13 @@ def _stack(stack: HeavyStack, unit: str) -> str:
     phase = f" {stack.phase}" if stack.phase else ""
     noun = "sample" if stack.samples == 1 else "samples"
     return f"{stack.engine}{phase}, {weight}{stack.samples:,} {noun}{rule}:\n\n" + "\n".join(lines) + "\n"
+
+
+def _limits(analysis: Analysis, notes: Footnotes) -> str:
+    """Return the limits that are neither below the headline nor at a number, and what would lift them."""
+    parts = (limits_markdown(analysis.findings, analysis.trace.info), _issues(notes.remaining()))
+    lines = "\n".join(part for part in parts if part)
+    return f"#### Limits of this recording\n\n{lines}" if lines else ""
 
 
 def _issues(issues: Sequence[Issue]) -> str:

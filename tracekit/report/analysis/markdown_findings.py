@@ -18,7 +18,11 @@ _WORDS = {"error": "Error", "warning": "Warning", "info": "Note"}
 
 
 def findings_markdown(findings: Sequence[Finding], info: TraceInfo) -> str:
-    """Return findings as a list, commands as spans of code; after the first few, folded titles."""
+    """Return findings as a list, commands as spans of code; after the first few, folded titles.
+
+    Limits of the recording stand elsewhere (``limits_markdown``).
+    """
+    findings = [finding for finding in findings if finding.kind not in LIMIT_KINDS]
     if not findings:
         return ""
     parts = ["\n".join(_entry(finding, info) for finding in findings[:_MOST_IN_FULL])]
@@ -29,6 +33,11 @@ def findings_markdown(findings: Sequence[Finding], info: TraceInfo) -> str:
         listed = "\n".join(titles)
         parts.append(f"<details><summary>More findings, of less weight</summary>\n\n{listed}\n\n</details>")
     return "\n\n".join(parts)
+
+
+def limits_markdown(findings: Sequence[Finding], info: TraceInfo) -> str:
+    """Return the findings that are limits of the recording, with what would lift them."""
+    return "\n".join(_entry(finding, info) for finding in findings if finding.kind in LIMIT_KINDS)
 
 
 def _title(finding: Finding, info: TraceInfo) -> str:

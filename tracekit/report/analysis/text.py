@@ -83,7 +83,10 @@ def _submissions(analysis: Analysis, layout: TextLayout) -> str:
     rows = [[printable(cell) for cell in row] for row in wording.submission_rows(models)]
     right = [name in ("inferences", "longest", "gaps", "covered") for name in wording.SUBMISSION_HEADER]
     title = f"Neural Engine submissions per inference (measured). {wording.SUBMISSIONS_ABOUT}"
-    notes = [layout.paragraph(printable(note), "  ") for note in wording.submission_notes(models)]
+    notes = [
+        layout.paragraph(printable(note), "  ")
+        for note in wording.submission_notes(models, analysis.call_numbers)
+    ]
     return "\n".join([layout.paragraph(title), align(wording.SUBMISSION_HEADER, rows, right, "  "), *notes])
 
 
@@ -157,7 +160,7 @@ def _more(analysis: Analysis, layout: TextLayout) -> str:
     has_short = any(finding.severity == "info" for finding in analysis.findings)
     parts = [
         "what each finding rests on" if has_short else "",
-        "every column of the windows" if len(analysis.window_rows) else "",
+        f"every column of the {wording.noun_of(analysis.window_rows)}s" if len(analysis.window_rows) else "",
         "more threads and columns" if analysis.thread_work is not None else "",
         "submissions to the Neural Engine" if analysis.submission_summary else "",
         "the log" if wording.log_lines(analysis.requests) else "",

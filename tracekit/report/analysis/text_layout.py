@@ -94,9 +94,16 @@ def _fitted(columns: list[Column], indent: str, width: int) -> list[Column]:
 
 def _clipped(columns: Sequence[Column], position: int, width: int) -> list[Column]:
     column = columns[position]
-    cells = [clip(cell, width) for cell in column.cells]
+    cells = [clip_name(cell, width) for cell in column.cells]
     narrow = Column(column.name, cells, column.is_number, column.rank, column.is_clipped)
     return [*columns[:position], narrow, *columns[position + 1 :]]
+
+
+def clip_name(name: str, width: int) -> str:
+    """Return a name of at most ``width`` characters; a ``(thread 0x1f3)`` or ``(process 412)`` stays."""
+    head, bracket, last = name.rpartition(" (")
+    is_kept = bool(bracket) and last.startswith(("thread ", "process ")) and len(last) + 4 < width
+    return f"{clip(head, width - len(last) - 2)}{bracket}{last}" if is_kept else clip(name, width)
 
 
 def note_lines(notes: Iterable[Note], layout: TextLayout) -> list[str]:

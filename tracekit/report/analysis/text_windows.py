@@ -1,4 +1,4 @@
-"""The windows of an analysis as text: one line each, why, how long, per model."""
+"""The calls of an analysis as text: one line each, why, how long, per model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import SERVING, Engine
 from tracekit.report import wording
-from tracekit.report.analysis.text_layout import Column, TextLayout, note_lines, table_text, width_of
+from tracekit.report.analysis.text_layout import (
+    Column,
+    TextLayout,
+    clip_name,
+    note_lines,
+    table_text,
+    width_of,
+)
 from tracekit.report.viewmodel.limits import Footnotes, Marks, window_marks
 from tracekit.text import clip, format_ms, format_thread, printable
 
@@ -27,8 +34,9 @@ _SHORT_NS = 1_000_000
 
 @dataclass(frozen=True)
 class _Rows:
-    """The windows that are listed, each with its verdict and its shares of the engines."""
+    """The calls that are listed, each with its verdict and its shares of the engines."""
 
+    calls: wording.CallNames
     windows: Sequence[tuple[int, Window]]
     verdicts: Sequence[str]
     shares: Sequence[Sequence[Share]]
@@ -42,7 +50,7 @@ class _Rows:
 
 
 def windows_text(analysis: Analysis, layout: TextLayout, notes: Footnotes) -> str:
-    """Return the table of windows, and why; the first of them, and the number of the others."""
+    """Return the table of calls, and why; the first of them, and the number of the others."""
     if not len(analysis.window_rows):
         return ""
     reasons: dict[str, str] = {}
@@ -76,6 +84,7 @@ def _rows(analysis: Analysis, most: int, reasons: dict[str, str]) -> _Rows:
         for reason in wording.verdict_reasons(verdicts).to_pylist()
     ]
     return _Rows(
+        wording.call_names(analysis),
         windows,
         verdicts.names,
         [shares.get(number, []) for number, _ in windows],
@@ -93,7 +102,8 @@ def _all_columns(analysis: Analysis, rows: _Rows, notes: Footnotes) -> list[Colu
     marks = window_marks(notes, len(rows.windows), map(str, rows.measured))
     runtimes = RUNTIMES if set(analysis.window_rows["source"].unique()).issuperset(RUNTIMES) else {}
     columns = [
-        Column(f"window{marks.number.head}", _numbers(analysis, rows, marks.number), True),
+        Column(_name_header(rows), _names(rows)),
+        Column(f"{rows.calls.noun}{marks.number.head}", _numbers(analysis, rows, marks.number), True),
         Column("start", [format_ms(window.start_ns) for _, window in rows.windows], True),
         Column(f"length{marks.length.head}", _lengths(rows, 3, marks.length), True),
         Column(f"verdict{marks.verdict.head}", _verdicts(rows, marks.verdict)),
@@ -117,7 +127,7 @@ def _all_columns(analysis: Analysis, rows: _Rows, notes: Footnotes) -> list[Colu
         columns.append(Column("runtime", [runtimes.get(window.source, "") for _, window in rows.windows]))
     return [
         *columns,
-        Column("call", _labels(rows)),
+        *_labels(rows),
         Column("thread", [_thread_name(analysis.trace, window) for _, window in rows.windows]),
         Column("why", rows.letters),
     ]
@@ -128,7 +138,8 @@ def _few_columns(analysis: Analysis, rows: _Rows, notes: Footnotes) -> list[Colu
     marks = window_marks(notes, len(rows.windows), [""] if rows.measured else [])
     digits = digits_of([window.end_ns - window.start_ns for _, window in rows.windows])
     columns = [
-        Column(f"window{marks.number.head}", _numbers(analysis, rows, marks.number), True),
+        Column(_name_header(rows), _names(rows), is_clipped=True),
+        Column(f"{rows.calls.noun}{marks.number.head}", _numbers(analysis, rows, marks.number), True),
         Column("start", [format_ms(window.start_ns, digits) for _, window in rows.windows], True, rank=1),
         Column(f"length{marks.length.head}", _lengths(rows, digits, marks.length), True),
         Column(f"verdict{marks.verdict.head}", _verdicts(rows, marks.verdict)),
@@ -144,7 +155,7 @@ def _few_columns(analysis: Analysis, rows: _Rows, notes: Footnotes) -> list[Colu
         columns.append(Column(f"busy{mark.head}", cells))
     elif analysis.trace.samples_source:
         columns.append(Column("samples", list(map(_counts, rows.shares))))
-    return [*columns, Column("call", _labels(rows), is_clipped=True), Column("why", rows.letters)]
+    return [*columns, *_labels(rows), Column("why", rows.letters)]
 
 
 def digits_of(lengths_ns: Sequence[int]) -> int:
@@ -160,7 +171,11 @@ def _letter(number: int) -> str:
 
 def _numbers(analysis: Analysis, rows: _Rows, marks: Marks) -> list[str]:
     firsts = analysis.window_rows["first"].tolist()
-    return [f"{number}{'*' if firsts[number] else ''}{marks.of(number)}" for number, _ in rows.windows]
+    numbers = rows.calls.numbers
+    return [
+        f"{numbers[row]:,}{'*' if firsts[row] else ''}{marks.of(row)}" if numbers[row] else marks.of(row)
+        for row, _ in rows.windows
+    ]
 
 
 def _lengths(rows: _Rows, digits: int, marks: Marks) -> list[str]:
@@ -177,8 +192,21 @@ def _verdicts(rows: _Rows, marks: Marks) -> list[str]:
     ]
 
 
-def _labels(rows: _Rows) -> list[str]:
-    return [clip(printable(window.label), _LABEL_WIDTH) for _, window in rows.windows]
+def _name_header(rows: _Rows) -> str:
+    """Return the heading of the names: a model's, or a function's, a signpost's and a range's."""
+    return "model" if all(window.model for _, window in rows.windows) else "name"
+
+
+def _names(rows: _Rows) -> list[str]:
+    return [clip_name(printable(rows.calls.name(row)), _LABEL_WIDTH) for row, _ in rows.windows]
+
+
+def _labels(rows: _Rows) -> list[Column]:
+    """Return the column of the calls' own names, such as functions of a model, where they have any."""
+    if all(window.label == (window.model or window.label) for _, window in rows.windows):
+        return []
+    labels = [clip(printable(window.label), _LABEL_WIDTH) for _, window in rows.windows]
+    return [Column("label", labels, rank=2)]
 
 
 def _thread_name(trace: Trace, window: Window) -> str:
@@ -260,11 +288,12 @@ def _title(analysis: Analysis, rows: _Rows, is_whole: bool) -> str:
     samples = "ANE, GPU and CPU count host samples" if is_sampled else "no host samples in this input"
     if not is_whole:
         samples = "" if busy else samples.replace("ANE, GPU and CPU count", "samples:")
-    return f"Windows (from {source}; edges {basis}; {busy}{samples})"
+    source = "" if source == "run" else f"from {source}; "
+    return f"{rows.calls.heading} ({source}edges {basis}; {busy}{samples})"
 
 
 def lengths_text(analysis: Analysis, layout: TextLayout, notes: Footnotes) -> str:
-    """Return the lengths of calls, a line for each model; one window, or the user's own, have none."""
+    """Return the lengths of calls, a line for each model; a single call, or the user's ranges, have none."""
     summary = analysis.summary
     sources = analysis.window_rows["source"]
     if sources.isin(GIVEN_SOURCES).any() or summary.windows < 2 or summary.p50_ns is None:
@@ -279,11 +308,11 @@ def lengths_text(analysis: Analysis, layout: TextLayout, notes: Footnotes) -> st
 
 def _single_lengths(analysis: Analysis, layout: TextLayout, notes: Footnotes) -> list[str]:
     summary, sources = analysis.summary, analysis.window_rows["source"]
-    subject = "Lengths of windows"
+    subject = "Lengths of calls"
     if (sources == "stacks").all():
-        subject = "Lengths of windows, each one inference or several"
+        subject = "Lengths of calls, each one inference or several"
     elif sources.isin(ANE_TABLES).any():
-        subject = "Lengths of windows, those of the ANE from its first to its last interval"
+        subject = "Lengths of calls, those of the ANE from its first to its last interval"
     mark = notes.marks(CALLS, LENGTHS).head
     digits = 3 if layout.is_verbose else digits_of([round(summary.p50_ns or 0)])
 
@@ -313,7 +342,7 @@ def _model_lengths(models: dict[str, Durations], layout: TextLayout, notes: Foot
             [clip(printable(name), _LABEL_WIDTH) + marks.of(name) for name, _ in shown],
             is_clipped=True,
         ),
-        Column("windows", [f"{durations.windows:,}" for _, durations in shown], True),
+        Column("calls", [f"{durations.windows:,}" for _, durations in shown], True),
         Column("first", times("first_ns"), True),
         Column("warm p50", times("warm_p50_ns"), True),
         Column("p90", times("warm_p90_ns"), True),

@@ -2,6 +2,7 @@
 import { callLanes } from "./call_lanes.js";
 import { laneId } from "./lanes.js";
 import { countOf } from "./numbers.js";
+import { ownerOf } from "./owners.js";
 import { lowerBound } from "./scale.js";
 
 /** More arrows would be a tangle; the others are counted. */
@@ -48,10 +49,11 @@ function spansOf(view, call) {
   if (!SPANS_OF_CALLS.has(view)) {
     const byCall = new Map();
     view.spans.forEach((span, lane) => {
-      span.call?.forEach((number, row) => {
-        if (number === 0) return; // of no call, or of several
-        if (!byCall.has(number - 1)) byCall.set(number - 1, []);
-        byCall.get(number - 1).push({ lane, row, engine: span.engine, isMeasured: span.sure[row] === 1 });
+      span.pairs?.row.forEach((row, place) => {
+        if (ownerOf(view, span, row) !== "call") return; // contested: no number of the call contains it
+        const owner = span.pairs.call[place];
+        if (!byCall.has(owner)) byCall.set(owner, []);
+        byCall.get(owner).push({ lane, row, engine: span.engine, isMeasured: span.pairs.sure[place] === 1 });
       });
     });
     SPANS_OF_CALLS.set(view, byCall);

@@ -1,4 +1,4 @@
-// A comparison's timelines, in the report and in the dashboard: one below the other, aligned at a window of each run.
+// A comparison's timelines, in the report and in the dashboard: one below the other, aligned at a call of each run.
 import { readAligned, shifted, warmWindow, wholeOfBoth, writeAligned } from "./align.js";
 import { createDifferenceFlame } from "./difference_flame.js";
 import { make } from "./dom.js";
@@ -59,7 +59,7 @@ function showDifference(difference, engines, tooltip) {
   });
 }
 
-/** A side's timeline with a choice of the window at which both are aligned. */
+/** A side's timeline with a choice of the call at which both are aligned. */
 function showSide(name, source, link, { tooltip, help, both }) {
   const { view } = source;
   const store = createStore({ view: { from: 0, to: view.duration_ns } });
@@ -113,14 +113,13 @@ function announceComparison(text) {
 }
 
 function windowChoice(view, number) {
-  const { windows, strings } = view;
+  const { windows } = view;
   const count = Math.min(windows.count, MOST_CHOICES);
   const choice = make("select", {});
   for (let index = 0; index < count; index += 1) {
     const length = formatDuration(windows.end[index] - windows.start[index]);
-    const model = strings[windows.model[index]] || strings[windows.label[index]];
     const start = formatTime(windows.start[index], view.duration_ns / 1000);
-    choice.append(make("option", { value: String(index) }, `${index}: ${model.slice(0, 60)}, ${length} at ${start}`));
+    choice.append(make("option", { value: String(index) }, `${callTitle(view, index)}, ${length} at ${start}`));
   }
   choice.value = String(number ?? warmWindow(windows, MOST_CHOICES));
   return choice;

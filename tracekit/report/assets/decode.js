@@ -17,9 +17,9 @@ const ELEMENT_TYPES = {
 const ARRAY_FIELDS = {
   lanes: ["occupancy"],
   workers: ["call", "lane", "first_ns", "last_ns", "number", "engine"],
-  spans: ["start", "end", "name", "own", "call", "sure", "occupancy", "others"],
+  spans: ["start", "end", "name", "own", "owner", "why", "pairs.*", "occupancy", "others"],
   windows: [
-    "start", "end", "label", "model", "source", "basis", "verdict", "why", "lane", "first",
+    "start", "end", "call", "group", "label", "model", "source", "basis", "verdict", "why", "lane", "first",
     "samples.*", "busy.*", "waiting.*",
   ],
   tracks: ["time", "value"],

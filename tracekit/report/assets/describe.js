@@ -1,7 +1,9 @@
 // Texts for what the timeline shows: as a whole, and under the pointer.
+import { callName, callTitle } from "./calls.js";
 import { flagsOf } from "./draw_notes.js";
 import { intervalAt } from "./intervals.js";
 import { cleanText, countOf, formatCount, formatDuration, formatPercent, formatTime, formatTrack } from "./numbers.js";
+import { ownerText } from "./owners.js";
 import { lineAt } from "./rows.js";
 import { lowerBound } from "./scale.js";
 
@@ -71,15 +73,16 @@ function positionAt(source, intervals, row, time, y, pixelNs) {
   return intervalAt(intervals, time, NEAR_PX * pixelNs, source.packed[row.kind][row.index].rows, lineAt(row, y));
 }
 
-function callLines({ windows, strings }, window) {
+function callLines(view, window) {
+  const { windows, strings } = view;
   const text = (column) => cleanText(strings[windows[column][window]] ?? "", 160);
   const first = windows.first[window] ? ", the first of its model" : "";
   return [
-    `Call ${formatCount(window)}${first}: ${text("verdict")}`,
-    text("label"),
+    `${callTitle(view, window)}${first}: ${text("verdict")}`,
+    text("label") === callName(view, window) ? "" : text("label"),
     `${formatDuration(windows.end[window] - windows.start[window])} (${text("basis")})`,
     text("why"),
-  ];
+  ].filter(Boolean);
 }
 
 function describeSpan({ source, row, time, y, pixelNs }) {
@@ -93,10 +96,10 @@ function describeSpan({ source, row, time, y, pixelNs }) {
   if (position < 0) return null;
   const original = index.row[position];
   const name = cleanText(source.view.strings[span.name[original]] ?? "", 160);
-  const note = span.own && !span.own[original] ? ["another process's work"] : [];
+  const owner = ownerText(source.view, span, original);
   const length = formatDuration(index.end[position] - index.start[position]);
   const chosen = { kind: "interval", lane: row.id, index: original };
-  return { lines: [name || row.label, `${length} (${span.basis})`, ...note], range: { ...rangeOf(index, position), position }, chosen };
+  return { lines: [name || row.label, `${length} (${span.basis})`, owner].filter(Boolean), range: { ...rangeOf(index, position), position }, chosen };
 }
 
 function describeSignpost({ source, row, time, y, pixelNs }) {

@@ -1,7 +1,10 @@
 // Draws rows of intervals: inference windows, measured intervals, signposts.
+import { callLanes } from "./call_lanes.js";
+import { callName } from "./calls.js";
 import { clipText } from "./dom.js";
 import { touching } from "./intervals.js";
 import { cleanText, formatDuration } from "./numbers.js";
+import { ownerOf } from "./owners.js";
 import { engineLetter, readableOn } from "./palette.js";
 import { ROWS_PADDING_PX } from "./rows.js";
 
@@ -22,8 +25,11 @@ export function drawWindows(frame, row) {
     const window = index.row[position];
     const verdict = strings[windows.verdict[window]];
     const length = index.end[position] - index.start[position];
-    const name = `${windows.first[window] ? "*" : ""}${cleanText(strings[windows.label[window]], 80)}`;
-    drawBox(frame, verdict, left, top, right - left, height, `${name} · ${formatDuration(length)}`);
+    const number = `${windows.call[window] || ""}${windows.first[window] ? "*" : ""}`;
+    const label = cleanText(strings[windows.label[window]], 80);
+    const isNamedByLane = label === callName(source.view, window) && callLanes(source.view)[row.index].name !== null;
+    const text = [number, isNamedByLane ? "" : label, formatDuration(length)].filter(Boolean).join(" · ");
+    drawBox(frame, verdict, left, top, right - left, height, text);
     if (windows.first[window]) {
       frame.context.fillStyle = palette.text;
       frame.context.fillRect(left, top, 1.5, height);
@@ -45,9 +51,10 @@ export function drawSpan(frame, row) {
   eachPacked(frame, row, index, (position, left, right, top, height) => {
     const original = index.row[position];
     const name = cleanText(source.view.strings[span.name[original]] ?? "", 80);
-    const isOwn = !span.own || span.own[original] === 1;
-    const draw = isOwn ? drawBox : drawHollow;
-    draw(frame, engine, left, top, right - left, height, name);
+    const owner = ownerOf(source.view, span, original);
+    if (owner === "contested") return drawContested(frame, engine, left, top, right - left, height, name);
+    const draw = span.own?.[original] === 0 ? drawHollow : drawBox;
+    return draw(frame, engine, left, top, right - left, height, name);
   });
 }
 
@@ -122,6 +129,14 @@ function drawHollow({ context, palette }, name, x, y, width, height, text) {
   context.lineWidth = 1;
   context.strokeRect(x + 0.5, y + 0.5, width - 1.75, height - 1);
   return drawText(context, palette.surface, engineLetter(name), text, x, y, width, height);
+}
+
+/** Work of an owner that is not known: hollow as another process's, with a broken outline and a question mark. */
+function drawContested(frame, name, x, y, width, height, text) {
+  const { context } = frame;
+  context.setLineDash([4, 3]);
+  drawHollow(frame, name, x, y, width, height, `? ${text}`);
+  context.setLineDash([]);
 }
 
 /** A signpost is an outlined box in a colour of its own: no engine is meant, and a long one must not outshine the others. */

@@ -1,8 +1,9 @@
 // The filter's grammar: terms that must all match. `word`, `"two words"`, `-word` for not, `a,b` for either; the keys
-// `thread:`, `engine:`, `phase:`, `window:`, `binary:` limit a term to that field.
+// `thread:`, `engine:`, `phase:`, `call:`, `binary:` limit a term to that field, and so does `window:` of earlier links.
 import { lowerBound } from "./scale.js";
 
-export const FILTER_KEYS = ["thread", "engine", "phase", "window", "binary"];
+export const FILTER_KEYS = ["thread", "engine", "phase", "call", "binary"];
+const EARLIER_KEYS = ["window"];
 
 const TERM = /(-?)(?:([a-z]+):)?((?:"[^"]*"?|[^\s"])*)/giu;
 
@@ -11,7 +12,7 @@ export function parseFilter(text) {
   const terms = [];
   for (const [, minus, prefix, value] of text.matchAll(TERM)) {
     const key = prefix?.toLowerCase() ?? "";
-    const isKey = key === "" || FILTER_KEYS.includes(key);
+    const isKey = key === "" || FILTER_KEYS.includes(key) || EARLIER_KEYS.includes(key);
     const values = alternatives(isKey ? value : `${prefix}:${value}`);
     if (values.length > 0) terms.push({ key: isKey ? key : "", values, isNegated: minus === "-" });
   }
@@ -35,7 +36,7 @@ export function sampleMask(view, terms) {
   return mask;
 }
 
-const MATCHERS = { "": matchAnything, thread: matchThread, engine: matchEngine, phase: matchPhase, window: matchWindow, binary: matchBinary };
+const MATCHERS = { "": matchAnything, thread: matchThread, engine: matchEngine, phase: matchPhase, call: matchCall, window: matchWindow, binary: matchBinary };
 
 function matchAnything(view, values) {
   const strings = stringsWith(view.strings, values);
@@ -70,19 +71,44 @@ function matchPhase(view, values) {
   return (row) => matches[view.samples.phase[row]] ?? values.includes("none");
 }
 
-/** Windows by number (`12`, `3-9`) or part of the label or model: matches samples of all threads at that time. */
+/** Calls by number in their model (`6`, `3-9`, `6 of enc`) or part of a name: matches samples of all threads at that time. */
+function matchCall(view, values) {
+  const { call, group } = view.windows;
+  const names = [...new Set(group)].map((number) => view.strings[number].toLowerCase());
+  const ranges = values.map((value) => callRange(value, names)).filter((range) => range !== null);
+  const fits = (row) => ranges.some(({ low, high, isMeant }) => call[row] >= low && call[row] <= high && isMeant(view.strings[group[row]].toLowerCase()));
+  const named = stringsWith(view.strings, values);
+  return matchTimes(view, values, (row) => fits(row) || named[group[row]] === 1);
+}
+
+/** Windows by number over the whole recording, from 0 (`12`, `3-9`), or part of a name, as links of earlier versions have it. */
 function matchWindow(view, values) {
+  const ranges = values.map(numberRange).filter((range) => range !== null);
+  return matchTimes(view, values, (row) => ranges.some(([low, high]) => row >= low && row <= high));
+}
+
+/** The samples in the time of the windows that are named so, or that fit. */
+function matchTimes(view, values, fits) {
   const { start, end, label, model } = view.windows;
   const strings = stringsWith(view.strings, values);
-  const ranges = values.map(numberRange).filter((range) => range !== null);
   const inside = new Uint8Array(view.samples.time.length);
   for (let window = 0; window < start.length; window += 1) {
     const named = strings[label[window]] || strings[model[window]];
-    if (!named && !ranges.some(([low, high]) => window >= low && window <= high)) continue;
+    if (!named && !fits(window)) continue;
     const [first, last] = rowsBetween(view, start[window], end[window]);
     inside.fill(1, first, last);
   }
   return (row) => inside[row] === 1;
+}
+
+/** `6 of enc` as { low, high, isMeant }: a name that is one of `names` means this one alone, else all that contain it. */
+export function callRange(text, names) {
+  const [, numbers, name] = /^(\d+(?:-\d+)?)(?: of (.+))?$/su.exec(text) ?? [];
+  if (numbers === undefined) return null;
+  const [low, high] = numberRange(numbers);
+  const isWhole = names.includes(name);
+  const isMeant = (group) => name === undefined || (isWhole ? group === name : group.includes(name));
+  return { low, high, isMeant };
 }
 
 function numberRange(text) {

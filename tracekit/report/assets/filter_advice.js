@@ -1,6 +1,6 @@
 // Advice for a filter that matches nothing: the names and numbers in it that this recording lacks.
 import { make } from "./dom.js";
-import { FILTER_KEYS, parseFilter } from "./filter.js";
+import { callRange, FILTER_KEYS, parseFilter } from "./filter.js";
 import { cleanText, formatCount } from "./numbers.js";
 
 const MOST_SENTENCES = 2;
@@ -8,7 +8,7 @@ const QUOTED_LENGTH = 40;
 
 /** A sentence for each value of the filter that cannot match anything. */
 export function filterAdvice(view, text) {
-  const advisers = { "": adviseWord, thread: adviseThread, engine: adviseEngine, phase: advisePhase, window: adviseWindow };
+  const advisers = { "": adviseWord, thread: adviseThread, engine: adviseEngine, phase: advisePhase, call: adviseCall, window: adviseWindow };
   return parseFilter(text).flatMap(({ key, values }) =>
     values.map((value) => advisers[key]?.(view, value, quoted(text, value))).filter(Boolean),
   );
@@ -59,14 +59,35 @@ function advisePhase({ phases }, value, name) {
   return `No phase is called ${name}: ${names.join(", ")}.`;
 }
 
-function adviseWindow({ windows, strings }, value, name) {
-  const count = windows.start.length;
+/** A number of a call in its model; the advice names the calls that there are. */
+function adviseCall(view, value, name) {
+  const { windows, strings } = view;
+  if (windows.start.length === 0) return "This recording has no calls.";
+  if (isNameOfCall(view, value)) return null;
+  const names = [...new Set(windows.group)].map((number) => strings[number].toLowerCase());
+  const range = callRange(value, names);
+  if (range === null) return `No call or model is named ${name}.`;
+  if (range.high < range.low) return `Calls ${name}: put the smaller number first.`;
+  const numbers = windows.call.filter((_, row) => range.isMeant(strings[windows.group[row]].toLowerCase()));
+  if (numbers.length === 0) return `No model is named so: ${name}.`;
+  const most = numbers.reduce((left, right) => Math.max(left, right));
+  const last = most === 1 ? "the only call is 1" : `calls are numbered 1 to ${formatCount(most)}`;
+  return range.high >= 1 && range.low <= most ? null : `There is no call ${name}: ${last}.`;
+}
+
+function isNameOfCall({ windows, strings }, value) {
+  const names = new Set([...windows.label, ...windows.model, ...windows.group]);
+  return [...names].some((number) => strings[number].toLowerCase().includes(value));
+}
+
+/** A number over the whole recording, from 0, in links of earlier versions. */
+function adviseWindow(view, value, name) {
+  const count = view.windows.start.length;
   if (count === 0) return "This recording has no calls.";
-  const names = new Set([...windows.label, ...windows.model]);
-  if ([...names].some((number) => strings[number].toLowerCase().includes(value))) return null;
-  const numbers = count === 1 ? "the only call is 0" : `calls are numbered 0 to ${formatCount(count - 1)}`;
+  if (isNameOfCall(view, value)) return null;
+  const numbers = count === 1 ? "the only one is 0" : `they are numbered 0 to ${formatCount(count - 1)} over all models`;
   const [, low, high] = /^(\d+)(?:-(\d+))?$/u.exec(value) ?? [];
   if (low === undefined) return `No call or model is named ${name}.`;
-  if (Number(high ?? low) < Number(low)) return `Calls ${name}: put the smaller number first.`;
-  return Number(low) < count ? null : `There is no call ${name}: ${numbers}.`;
+  if (Number(high ?? low) < Number(low)) return `Windows ${name}: put the smaller number first.`;
+  return Number(low) < count ? null : `There is no window ${name}: ${numbers}. call:1 is the first call of each model.`;
 }

@@ -6,14 +6,19 @@ import { INITIAL_STATE } from "./store.js";
 const SHOWN_AROUND = 0.1;
 const COPIED_MS = 1500;
 
-/** Adds links to the findings of a recording; `choose` selects a range of time and shows it. */
-export function linkFindings(section, view, store, choose) {
-  if (!section) return;
-  addCopyButtons(section);
-  const items = [...section.querySelectorAll(".finding")];
-  const ranges = (view.findings ?? []).map((place) => place && { from: place[0], to: Math.max(place[1], place[0] + 1) });
-  items.forEach((item, index) => {
-    const range = ranges[index];
+/** Adds links to the findings of a recording in some sections; `choose` selects a range of time and shows it. */
+export function linkFindings(sections, view, store, choose) {
+  const shown = sections.filter(Boolean);
+  shown.forEach(addCopyButtons);
+  const items = shown.flatMap((section) => [...section.querySelectorAll(".finding")]);
+  const places = view.findings ?? [];
+  const ranges = items.map((item) => {
+    const place = places[Number(item.dataset.finding)];
+    return place ? { from: place[0], to: Math.max(place[1], place[0] + 1) } : null;
+  });
+  items.forEach((item, position) => {
+    const range = ranges[position];
+    const index = Number(item.dataset.finding);
     if (!range) return;
     const onclick = (event) => {
       if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return; // a tab or window of its own
@@ -27,8 +32,8 @@ export function linkFindings(section, view, store, choose) {
     (item.querySelector(":scope > .cost") ?? title).append(" ", link);
   });
   const mark = ({ range }) =>
-    items.forEach((item, index) => {
-      const isChosen = range !== null && ranges[index]?.from === range.from && ranges[index]?.to === range.to;
+    items.forEach((item, position) => {
+      const isChosen = range !== null && ranges[position]?.from === range.from && ranges[position]?.to === range.to;
       item.classList.toggle("chosen", isChosen);
     });
   store.on(["range"], mark);

@@ -1,7 +1,9 @@
 // What the inspector shows of each kind of thing.
+import { callName, callTitle } from "./calls.js";
 import { make } from "./dom.js";
 import { cleanText, countOf, formatDuration, formatPercent, formatTime, formatWeight } from "./numbers.js";
 import { readLaneId } from "./lanes.js";
+import { callsOfInterval, ownerOf, OWNER_WORDS } from "./owners.js";
 import { framesOf, heaviestLeaves, innermostFrames } from "./stacks.js";
 import { stackDetail } from "./stack_detail.js";
 
@@ -9,7 +11,7 @@ const DETAIL_STEP_NS = 1000;
 const MOST_CALLS = 8;
 const SERVING = ["ANE", "GPU", "CPU"];
 
-/** A call of a model: `index` is its number. */
+/** A call of a model: `index` is its row in the view. */
 export function callDetails({ index }, context) {
   const { view } = context;
   const { windows, strings } = view;
@@ -19,8 +21,7 @@ export function callDetails({ index }, context) {
   const verdict = text("verdict");
   const facts = [
     ["Engine", badge(view, verdict)],
-    ["Model", text("model")],
-    ["Call", text("label") === text("model") ? "" : text("label")],
+    ["Label", text("label") === callName(view, index) ? "" : text("label")],
     ["Start", formatTime(start, DETAIL_STEP_NS)],
     ["Length", `${formatDuration(end - start)}${comparedWithModel(windows, index)}`],
     ...busyFacts(windows, index, end - start),
@@ -30,14 +31,14 @@ export function callDetails({ index }, context) {
   const first = windows.first[index] ? make("p", {}, "The first call of its model: it may include loading and compiling.") : null;
   const why = text("why") ? make("p", {}, make("strong", {}, "Why: "), text("why")) : null;
   const nodes = [factList(facts), why, first, placeButtons({ from: start, to: end }, context), ...heaviestStack({ index, start, end, verdict }, context)];
-  return { title: `Call ${index}`, nodes: nodes.filter(Boolean) };
+  return { title: callTitle(view, index), nodes: nodes.filter(Boolean) };
 }
 
 /** How the call's length compares with the median of its model's other calls. */
 function comparedWithModel(windows, index) {
   const others = [];
   for (let row = 0; row < windows.count; row += 1) {
-    if (row !== index && windows.model[row] === windows.model[index] && !windows.first[row]) others.push(windows.end[row] - windows.start[row]);
+    if (row !== index && windows.group[row] === windows.group[index] && !windows.first[row]) others.push(windows.end[row] - windows.start[row]);
   }
   if (others.length < 2) return "";
   others.sort((left, right) => left - right);
@@ -102,9 +103,8 @@ export function intervalDetails({ lane, index }, context) {
     ["Engine", badge(view, view.engines[span.engine])],
     ["Start", formatTime(start, DETAIL_STEP_NS)],
     ["Length", `${formatDuration(end - start)}, ${span.basis}`],
-    ["Of", span.own ? (span.own[index] ? "the target's work" : "another process") : ""],
   ];
-  const nodes = [factList(facts), placeButtons({ from: start, to: end }, context), callsDuring(start, end, context)];
+  const nodes = [factList(facts), ownerDetails(span, index, context), placeButtons({ from: start, to: end }, context)];
   return { title: name || cleanText(view.strings[span.label], 80), nodes };
 }
 
@@ -142,7 +142,7 @@ export async function sampleDetails({ load }, { source, view, store }) {
 /** A finding: its place in the list, whose text is shown. */
 export function findingDetails({ index }, context) {
   const { view } = context;
-  const item = document.querySelectorAll("#findings .finding")[index];
+  const item = document.querySelector(`.finding[data-finding="${index}"]`);
   if (!item) return null;
   const copy = item.cloneNode(true);
   const title = copy.querySelector("h3");
@@ -155,20 +155,35 @@ export function findingDetails({ index }, context) {
   return { title: title.textContent.trim(), nodes: [...copy.childNodes, buttons].filter(Boolean) };
 }
 
-/** The calls that an interval touches, each with a button that shows it. */
-function callsDuring(start, end, { source, view, store }) {
-  const { windows } = view;
+/** Whose work an interval is by the analysis' own assignment: its calls, each with a button that shows it, and why. */
+function ownerDetails(span, index, context) {
+  const owner = ownerOf(context.view, span, index);
+  const calls = callsOfInterval(span, index);
+  if (owner === "") return callsDuring(span.start[index], span.end[index], context);
+  const why = cleanText(context.view.strings[span.why[index]] ?? "", 200);
+  const buttons = owner === "contested" && calls.length === 0 ? ["several calls"] : callButtons(calls, context);
+  const end = why ? ` (${why})` : "";
+  return make("p", { className: "inspector-links" }, make("strong", {}, OWNER_WORDS[owner]), ...buttons, end);
+}
+
+/** The calls that run during a signpost, each with a button that shows it. */
+function callsDuring(start, end, context) {
+  const { windows } = context.view;
   if (windows.count === 0) return make("p", { className: "note" }, "This run has no calls.");
   const rows = [];
   for (let row = 0; row < windows.count; row += 1) if (windows.start[row] < end && windows.end[row] > start) rows.push(row);
   if (rows.length === 0) return make("p", { className: "note" }, "No call runs during this time.");
+  return make("p", { className: "inspector-links" }, "During ", ...callButtons(rows, context));
+}
+
+function callButtons(rows, { view, store }) {
+  const { windows } = view;
   const buttons = rows.slice(0, MOST_CALLS).map((row) => {
     const range = { from: windows.start[row], to: windows.end[row], isDone: true };
     const show = () => store.set({ range, chosen: { kind: "call", index: row } });
-    return make("button", { type: "button", onclick: show }, `${row}: ${cleanText(view.strings[windows.verdict[row]], 20)}`);
+    return make("button", { type: "button", onclick: show }, callTitle(view, row));
   });
-  const more = rows.length > MOST_CALLS ? ` and ${rows.length - MOST_CALLS} more` : "";
-  return make("p", { className: "inspector-links" }, "During ", rows.length === 1 ? "call " : "calls ", ...buttons, more);
+  return rows.length > MOST_CALLS ? [...buttons, ` and ${rows.length - MOST_CALLS} more`] : buttons;
 }
 
 function placeButtons(range, { store, actions }) {

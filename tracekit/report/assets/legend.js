@@ -26,5 +26,8 @@ export function createLegend(view) {
   if (view.spans.some(({ others }) => others)) {
     list.append(make("li", {}, make("span", { className: "badge hollow", "aria-hidden": "true" }), "another process's work"));
   }
+  if (view.spans.some(({ owner }) => owner?.includes(view.owners.indexOf("contested")))) {
+    list.append(make("li", {}, make("span", { className: "badge hollow contested", "aria-hidden": "true" }), "? contested: of this app's calls or of another owner"));
+  }
   return list;
 }

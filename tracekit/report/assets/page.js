@@ -129,7 +129,7 @@ function fillSections(source, store, page) {
   };
   const inspected = section("inspector") ?? (view.timeless ? make("section") : sectionAfter(section("timeline"), "inspector"));
   const inspector = createInspector(inspected, { source, store, page, actions: timeline.actions, kinds: page.kinds });
-  linkFindings(section("findings"), view, store, choose);
+  linkFindings([section("findings"), section("issues")], view, store, choose);
   const timed = view.timeless ? [] : timedParts(section, view, store, choose);
   const bars = section("engines").appendChild(make("div", { className: "live-only" }));
   const callTree = createCallTree(section("calltree"), view, store, page);

@@ -62,7 +62,7 @@ function laneRows(source, unfolded) {
     lanes.set(id, { kind, index, id, label, words: `${label}\n${more.process ?? ""}`, ...more });
   };
   const addPacked = (kind, index, label) => add(kind, index, label, packedHeight(kind, source.packed[kind][index], unfolded.includes(laneId(kind, index))));
-  callLanes(view).forEach((lane, index, all) => addPacked("windows", index, nameOfCalls(lane, text, all.length)));
+  callLanes(view).forEach((lane, index) => addPacked("windows", index, nameOfCalls(lane, text)));
   view.spans.forEach((span, index) => addPacked("span", index, text(span.label)));
   const process = onlyProcess(view);
   const heaviest = view.lanes.reduce((most, { weight }) => Math.max(most, weight ?? 0), 0);
@@ -78,9 +78,8 @@ function laneRows(source, unfolded) {
   return lanes;
 }
 
-function nameOfCalls({ model, models }, text, lanes) {
-  if (model === null) return `${formatCount(models)} other models`;
-  return text(model) || (lanes === 1 ? "all calls" : "no model named");
+function nameOfCalls({ name, models }, text) {
+  return name === null ? `${formatCount(models)} other models` : text(name);
 }
 
 /** The height of a lane with rows of intervals: `lines` are shown, `folded` are not, `left` intervals have no row at all. */

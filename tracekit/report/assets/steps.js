@@ -1,4 +1,5 @@
 // Stepping from interval to interval of a lane: windows, measured intervals, signposts.
+import { callTitle } from "./calls.js";
 import { touching } from "./intervals.js";
 import { laneId, readLaneId } from "./lanes.js";
 import { cleanText, formatDuration, formatTime } from "./numbers.js";
@@ -86,8 +87,8 @@ export function intervalWords(source, id, position) {
   const { view } = source;
   const row = intervals.row[position];
   const names = { span: () => view.spans[index].name[row], signposts: () => view.signposts[index].name[row] };
-  const text = cleanText(view.strings[names[kind]?.() ?? view.windows.label[row]] ?? "", 160);
-  const name = kind === "windows" ? `Call ${row}: ${text}` : text || "Interval";
+  const text = cleanText(view.strings[names[kind]?.()] ?? "", 160);
+  const name = kind === "windows" ? callTitle(view, row) : text || "Interval";
   const length = intervals.end[position] - intervals.start[position];
   return `${name}, ${formatDuration(length)} at ${formatTime(intervals.start[position], Math.max(1, length / 100))}`;
 }

@@ -5,7 +5,7 @@ import { clampRange } from "./scale.js";
 import { chosenInterval, firstLaneOfIntervals, intervalRange, intervalWords, laneIntervals, nextCall, nextPosition, placeOfCall } from "./steps.js";
 
 const MARGIN = 0.1;
-const BLURRED = "Samples are summed up in bins longer than the visible time. Windows and intervals are exact.";
+const BLURRED = "Samples are summed up in bins longer than the visible time. Calls and intervals are exact.";
 
 export function timelineActions(source, store, page) {
   const duration = source.view.duration_ns;

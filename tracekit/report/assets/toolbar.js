@@ -69,5 +69,5 @@ function button(text, run) {
 
 const FILTER_HELP =
   `All terms must match; -term means not; a comma means or; "quotes" keep words together. ` +
-  `${FILTER_KEYS.map((key) => `${key}:`).join(" ")} search that field only (window:3 or window:3-9 by number); other words ` +
+  `${FILTER_KEYS.map((key) => `${key}:`).join(" ")} search that field only (call:6 or call:3-9 by number in each model, call:"6 of SpeechEncoder" in one); other words ` +
   "search threads, functions and binaries. The filter drops samples; transforms of the call tree change their stacks.";

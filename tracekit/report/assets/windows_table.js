@@ -1,4 +1,5 @@
 // The table of inference windows; choosing a row shows the window in the timeline.
+import { callName, callTitle, isRange } from "./calls.js";
 import { make } from "./dom.js";
 import { indexIntervals } from "./intervals.js";
 import { laneId } from "./lanes.js";
@@ -19,9 +20,9 @@ export function createWindowsTable(container, view, store, choose) {
     columns: windowColumns(view),
     rowCount: () => windows.count,
     isIncluded: (row) => !isScoped() || inside[row] === 1,
-    sort: { key: "number", descending: false },
+    sort: { key: "start", descending: false },
     onChoose: (row) => choose(intervalRange(ordered, laneId("windows", 0), ordered.row.indexOf(row)), { kind: "call", index: row }),
-    chooseLabel: (row) => `${row}: show this call in the timeline`,
+    chooseLabel: (row) => `${callTitle(view, row)}: show it in the timeline`,
     marked: (row) => inside[row] === 1,
     current: () => selected,
     filterLabel: "Filter calls by text",
@@ -35,7 +36,7 @@ export function createWindowsTable(container, view, store, choose) {
     inside = windowsInside(view, store.state.range);
     selected = selectedWindow(ordered, store.state.range);
     const count = inside.reduce((sum, flag) => sum + flag, 0);
-    const prefix = selected < 0 ? "" : `Call ${selected} is selected: `;
+    const prefix = selected < 0 ? "" : `${callTitle(view, selected)} is selected: `;
     const summary = `${prefix}${formatCount(count)} of ${formatCount(windows.count)} in the selection.`;
     note.textContent = store.state.range ? summary : NOTE;
     scope.hidden = store.state.range === null || selected >= 0;
@@ -67,14 +68,18 @@ function windowColumns(view) {
   const text = (column) => (row) => cleanText(strings[windows[column][row]] ?? "", 300);
   const length = (row) => windows.end[row] - windows.start[row];
   const time = (key, title, value) => ({ key, title, isNumber: true, value, show: (row) => formatDuration(value(row)) });
+  const name = (row) => callName(view, row);
+  const hasModels = windows.model.every((model) => strings[model] !== "");
+  const hasLabels = windows.label.some((label, row) => strings[windows.model[row]] !== "" && strings[label] !== strings[windows.model[row]]);
   return [
     {
       key: "number",
-      title: "#",
+      title: isRange(windows) ? "Range" : "Call",
       isNumber: true,
-      value: (row) => row,
-      show: (row) => `${windows.first[row] ? "* " : ""}${row}`,
+      value: (row) => windows.call[row],
+      show: (row) => `${windows.first[row] ? "* " : ""}${windows.call[row]}`,
     },
+    textColumn("model", hasModels ? "Model" : "Name", name),
     time("start", "Start", (row) => windows.start[row]),
     time("length", "Length", length),
     { key: "verdict", title: "Verdict", value: text("verdict"), show: (row) => verdictCell(view, row) },
@@ -84,8 +89,7 @@ function windowColumns(view) {
       note: windows.waiting_basis,
     })),
     ...(Object.keys(windows.samples).length > 0 ? [samplesColumn(windows)] : []),
-    ...(windows.model.some((model) => strings[model] !== "") ? [textColumn("model", "Model", text("model"))] : []),
-    ...(areEqual(windows.label, windows.model) ? [] : [textColumn("label", "Label", text("label"))]),
+    ...(hasLabels ? [textColumn("label", "Label", text("label"))] : []),
     textColumn("why", "Why", text("why")),
   ].map((column) => withMarks(column, windows.marks?.[column.key]));
 }
@@ -104,10 +108,6 @@ function withMarks(column, marks) {
 
 function textColumn(key, title, text) {
   return { key, title, value: text, show: (row) => clipped(text(row)) };
-}
-
-function areEqual(left, right) {
-  return left.every((value, row) => value === right[row]);
 }
 
 function busyColumn(engine, values, length) {

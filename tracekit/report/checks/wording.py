@@ -49,7 +49,7 @@ def more_warnings(issues: Sequence[Issue]) -> str:
 
 
 def reason(result: CheckResult) -> str:
-    """Return the actual value, its basis, the number of windows, and the worst of them."""
+    """Return the actual value, its basis, the number of calls, and the worst of them."""
     actual = result.actual
     if actual.missing:
         return f"not measurable: {actual.missing}"
@@ -58,7 +58,7 @@ def reason(result: CheckResult) -> str:
         return _findings(rule, actual)
     value = _window_count(actual) if isinstance(rule, Presence) else f"{rule.metric.name} is {_range(actual)}"
     facts = [actual.basis] if actual.basis else []
-    facts += [plural(actual.windows, "window")] if actual.windows and not isinstance(rule, Presence) else []
+    facts += [plural(actual.windows, "call")] if actual.windows and not isinstance(rule, Presence) else []
     facts += [plural(actual.runs, "run")] if actual.runs > 1 else []
     text = f"{value} ({', '.join(facts)})" if facts else value
     if actual.note:
@@ -73,7 +73,7 @@ def _findings(rule: Absence, actual: MetricValue) -> str:
     runs = f", {plural(actual.runs, 'run')}" if actual.runs > 1 else ""
     note = f"; {actual.note}" if actual.note else ""
     if not actual.findings or actual.recording is None:
-        where = f" in {plural(actual.windows, 'window')}" if actual.windows else ""
+        where = f" in {plural(actual.windows, 'call')}" if actual.windows else ""
         return f"no {rule.name}{where}{runs}{note}"
     titles = [finding_text(finding, actual.recording).title for finding in actual.findings[:MOST_TITLES]]
     left_out = len(actual.findings) - len(titles)
@@ -84,14 +84,15 @@ def _findings(rule: Absence, actual: MetricValue) -> str:
 
 def _window_count(actual: MetricValue) -> str:
     low = int(actual.low or 0)
-    return f"seen in {low:,} of {plural(actual.windows, 'window')}"
+    return f"seen in {low:,} of {plural(actual.windows, 'call')}"
 
 
 def _worst(worst: WorstWindow, kind: Kind, first: bool) -> str:
     value = "" if worst.value is None else f" with {value_text(worst.value, kind)}"
-    # Windows that either have an engine or not have no worst: the first of them is named.
+    # Calls that either have an engine or not have no worst: the first of them is named.
     which = "first" if first or worst.value is None else "worst"
-    return f"{which} in window {worst.window} at {worst.start_ns / 1e6:,.3f} ms{value} ({worst.label})"
+    where = "the range" if worst.call is None else f"call {worst.call:,} of"
+    return f"{which} in {where} {worst.label} at {worst.start_ns / 1e6:,.3f} ms{value}"
 
 
 def _range(actual: MetricValue) -> str:

@@ -17,7 +17,7 @@ _FIELDS = {
     "period": "sampling periods",
     "selection": "selections",
     "thermal": "thermal states",
-    "window-sources": "sources of windows",
+    "window-sources": "sources of calls",
 }
 
 
@@ -58,7 +58,7 @@ def _listed(values: object) -> str:
 
 _SENTENCES: dict[str, Callable[[Mapping[str, object]], str]] = {
     MIXED_WINDOWS: lambda _: (
-        "BASE and NEW have different models or kinds of windows, and the numbers of all windows mix them:"
+        "BASE and NEW have different models or kinds of calls, and the numbers of all calls mix them:"
         " compare the models and kinds that both have"
     ),
     REPEATED: _repeated,
@@ -88,6 +88,6 @@ _SENTENCES: dict[str, Callable[[Mapping[str, object]], str]] = {
     ),
     "different-verdict-bases": lambda facts: (
         f"verdicts are {_listed(facts['base'])} in BASE, {_listed(facts['new'])} in NEW: a share counts"
-        " windows by verdict, and samples can miss work that a table shows"
+        " calls by verdict, and samples can miss work that a table shows"
     ),
 }

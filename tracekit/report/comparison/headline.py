@@ -47,7 +47,7 @@ def sentence(comparison: Comparison) -> str:
     base, new = comparison.base.windows, comparison.new.windows
     if not base or not new:
         empty = "NEW has" if base else "BASE has" if new else "BASE and NEW have"
-        return f"Inferences cannot be compared: {empty} no windows."
+        return f"Inferences cannot be compared: {empty} no calls."
     one_sided = comparison.first_sentence.one_sided
     if one_sided and not comparison.first_sentence.models:
         return " ".join(filter(None, [_NO_MODEL_IN_COMMON, findings_sentence(comparison)]))
@@ -55,7 +55,7 @@ def sentence(comparison: Comparison) -> str:
     if one_sided:
         parts.append(_left_out(one_sided))
     elif any(caution.code == MIXED_WINDOWS for caution in comparison.cautions):
-        parts.append("But the sides have different kinds of windows: compare each kind.")
+        parts.append("But the sides have different kinds of calls: compare each kind.")
     return " ".join(filter(None, parts))
 
 
@@ -126,7 +126,7 @@ def _lengths(comparison: Comparison) -> str:
     too_few = [(name, row) for name, row in comparable if row.judgement == "too few to tell"]
     if len(too_few) == len(comparable):
         listed = "; ".join(f"{_subject(name, row)} {_against(row)}" for name, row in too_few)
-        return f"Too few windows for an interval of the lengths: {listed}."
+        return f"Too few calls for an interval of the lengths: {listed}."
     shown = [(name, row, _verdict(row, comparison.min_change)) for name, row in comparable]
     here = any(row.tested == _HERE for _, row, _ in shown)
     sentences = []
@@ -157,7 +157,7 @@ def _length(comparison: Comparison, name: str, row: Difference, here: bool) -> s
 def _unchanged(name: str, row: Difference, verdict: _Verdict, comparison: Comparison) -> str:
     subject, limit = _subject(name, row), percent(comparison.min_change)
     if row.judgement == "too few to tell":
-        return f"Too few windows for an interval of {subject}: {_against(row)}."
+        return f"Too few calls for an interval of {subject}: {_against(row)}."
     if row.tested == _HERE:
         if not row.difference:
             return f"In these recordings {subject} is the same: {value_text(row.new, row.unit)}."
@@ -231,7 +231,7 @@ def _engines(comparison: Comparison) -> str:
     shares = comparison.first_sentence.engines
     of_engines = [row for row in shares if row.metric != f"{UNKNOWN} share"]
     if not any(row.base.value is not None or row.new.value is not None for row in of_engines):
-        return "No window has a known engine."
+        return "No call has a known engine."
     incomparable = [row for row in of_engines if row.difference is None]
     if incomparable:
         return (
@@ -246,7 +246,7 @@ def _engines(comparison: Comparison) -> str:
         return "Every engine has the same share of the calls."
     if any(row.judgement == "too few to tell" for row in moved):
         listed = ", ".join(f"{_place(row)} {pair(row)}" for row in moved)
-        return f"Too few windows for an interval of the engines' shares: calls {listed}."
+        return f"Too few calls for an interval of the engines' shares: calls {listed}."
     if all(row.tested == _HERE for row in moved):
         listed = ", ".join(f"{_place(row)} {pair(row)}" for row in moved)
         return f"The engines' shares differ by no more than calls vary: calls {listed}."

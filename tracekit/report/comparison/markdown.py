@@ -102,7 +102,7 @@ def _group(comparison: Comparison, group: Group) -> str:
 
 
 def _functions(comparison: Comparison) -> str:
-    heading = f"### {words.CHANGED_FUNCTIONS} (host samples per window)"
+    heading = f"### {words.CHANGED_FUNCTIONS} (host samples per call)"
     if comparison.functions_missing:
         return f"{heading}\n\n{plain(comparison.functions_missing)}"
     note = words.functions_note(comparison)
@@ -110,7 +110,7 @@ def _functions(comparison: Comparison) -> str:
     parts += [_function_table(comparison.functions)] if comparison.functions else []
     if comparison.largest_functions:
         title = words.largest_functions_title(comparison)
-        parts.append(f"### {title} (host samples per window)")
+        parts.append(f"### {title} (host samples per call)")
         parts.append(_function_table(comparison.largest_functions))
     return "\n\n".join(parts)
 

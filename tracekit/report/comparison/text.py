@@ -83,7 +83,7 @@ def _side(comparison: Comparison, name: str, side: Side) -> list[str]:
         facts = (run.device, run.os, run.template, run.instruments and f"Instruments {run.instruments}")
         listed = ", ".join(fact for fact in facts if fact)
         details = f"; {listed}" if listed else ""
-        count = f", {run.windows:,} windows" if len(side.runs) > 1 else ""
+        count = f", {run.windows:,} calls" if len(side.runs) > 1 else ""
         lines.append(wrap(printable(f"{run.name}, run {run.run}{count}{details}"), "      "))
         if comparison.without_times:
             lines.append(wrap(wording.headline(run.answer), "      "))
@@ -112,12 +112,12 @@ def _group(comparison: Comparison, group: Group) -> str:
 def _one_sided(comparison: Comparison) -> str:
     lines = [wrap(printable(words.one_sided(group)), "  ") for group in comparison.one_sided]
     if comparison.groups_left_out:
-        lines.append(f"  … and {comparison.groups_left_out:,} smaller kinds of windows are not compared")
+        lines.append(f"  … and {comparison.groups_left_out:,} smaller kinds of calls are not compared")
     return "\n".join(["On one side only, or left out", *lines]) if lines else ""
 
 
 def _functions(comparison: Comparison) -> str:
-    heading = "Functions (host samples per window, by the frame that decided the engine, else the leaf)"
+    heading = "Functions (host samples per call, by the frame that decided the engine, else the leaf)"
     if comparison.functions_missing:
         return f"{heading}\n{wrap(printable(comparison.functions_missing), '  ')}"
     parts = [heading]

@@ -135,8 +135,8 @@ def reason(row: Difference) -> str:
 
 
 def title(group: Group) -> str:
-    """Return ``All windows: 12 in BASE, 12 in NEW; the same are SpeechEncoder``."""
-    titles = {"all": "All windows", "kind": f"Windows {group.name}, from {group.source}"}
+    """Return ``All calls: 12 in BASE, 12 in NEW; the same are SpeechEncoder``."""
+    titles = {"all": "All calls", "kind": f"Calls {group.name}, from {group.source}"}
     text = titles.get(group.kind, f"Model {group.name}")
     same = [f"{name} from {source}" if source else f"model {name}" for _, name, source in group.also]
     also = f" (the same as {', '.join(same)})" if same else ""
@@ -174,7 +174,7 @@ def footnote(comparison: Comparison) -> str:
             " the same program differ is not known from one run per side."
         )
     parts.append(
-        "'too few': too few windows (runs for load and compile) for an interval. Each row is tested alone:"
+        "'too few': too few calls (runs for load and compile) for an interval. Each row is tested alone:"
         " among 20 rows without a real difference, about one is not 'noise'."
     )
     return " ".join(parts)
@@ -217,9 +217,9 @@ def pair(row: Difference) -> str:
 
 
 def verdicts(side: Side) -> str:
-    """Return ``12 windows: 6 ANE, 6 CPU``."""
+    """Return ``12 calls: 6 ANE, 6 CPU``."""
     listed = ", ".join(f"{count:,} {verdict}" for verdict, count in side.verdicts.items())
-    return f"{plural(side.windows, 'window')}{f': {listed}' if listed else ''}"
+    return f"{plural(side.windows, 'call')}{f': {listed}' if listed else ''}"
 
 
 def function_cells(change: FunctionChange) -> list[str]:
@@ -274,9 +274,9 @@ def functions_note(comparison: Comparison) -> str:
 
 
 def one_sided(group: OneSided) -> str:
-    """Return ``model Detector: only in NEW, 8 windows``."""
+    """Return ``model Detector: only in NEW, 8 calls``."""
     name = f"model {group.name}" if group.kind == "model" else f"{group.name}, from {group.source}"
-    return f"{name}: only in {group.side.upper()}, {plural(group.windows, 'window')}"
+    return f"{name}: only in {group.side.upper()}, {plural(group.windows, 'call')}"
 
 
 def change_reason(result: ChangeResult) -> str:

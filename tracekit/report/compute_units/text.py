@@ -14,7 +14,7 @@ _MODEL_WIDTH = 32
 def settings_text(rows: Sequence[SettingRow]) -> str:
     """Return the table, model by model, and what its numbers rest on."""
     with_models = any(row.model for row in rows)
-    header = ["compute units", "windows", "cold", "warm p50", "warm p90", "× cpuOnly", "load", "ran on"]
+    header = ["compute units", "calls", "cold", "warm p50", "warm p90", "× cpuOnly", "load", "ran on"]
     right = [name not in ("compute units", "ran on") for name in header]
     lines = [
         [
@@ -33,8 +33,8 @@ def settings_text(rows: Sequence[SettingRow]) -> str:
     if with_models:
         header, right = ["model", *header], [False, *right]
     edges = sorted({edge for row in rows for edge in row.edges})
-    basis = f"lengths of windows whose edges are {' or '.join(edges)}" if edges else "no window was found"
-    title = f"Compute units compared ({basis}; cold is the first window, warm the others)"
+    basis = f"lengths of calls whose edges are {' or '.join(edges)}" if edges else "no call was found"
+    title = f"Compute units compared ({basis}; cold is the first call, warm the others)"
     table = align(header, lines, right, "  ")
     return f"{wrap(title, '')}\n{table}\n{_missing(rows)}"
 

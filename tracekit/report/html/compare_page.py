@@ -1,4 +1,4 @@
-"""A comparison as one HTML file: the differences, and both timelines aligned at a window."""
+"""A comparison as one HTML file: the differences, and both timelines aligned at a call."""
 
 from __future__ import annotations
 
@@ -198,9 +198,9 @@ def _functions(comparison: Comparison) -> Html:
     return join(
         [
             tag("p", f"{note[0].upper()}{note[1:]}.") if note else None,
-            _function_table(comparison.functions, "Functions that changed, host samples per window"),
+            _function_table(comparison.functions, "Functions that changed, host samples per call"),
             tag("h3", title) if comparison.largest_functions else None,
-            _function_table(comparison.largest_functions, f"{title}, host samples per window"),
+            _function_table(comparison.largest_functions, f"{title}, host samples per call"),
         ]
     )
 

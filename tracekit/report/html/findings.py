@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.recording import LIMIT_KINDS
 from tracekit.model.trace import Severity, TraceInfo
 from tracekit.report.html.elements import Html, join, tag
 from tracekit.report.viewmodel.findings import MOST_FINDINGS
-from tracekit.report.wording.findings import FindingText, NextStep, finding_text
+from tracekit.report.wording.findings import NextStep, finding_text
 from tracekit.text import plural
 
 SIGN: dict[Severity, tuple[str, str]] = {
@@ -24,14 +25,15 @@ NOTHING_FOUND = "Nothing stands out: none of the findings of docs/findings.md ap
 def findings_html(findings: Sequence[Finding], info: TraceInfo) -> Html:
     """Return findings as a list in their order; those after the first few are folded.
 
-    The page's script adds a link into the timeline to each: the n-th element of the class ``finding`` is the
-    n-th of the view's ``findings``.
+    The page's script adds a link into the timeline to each: ``data-finding`` is its position in the view's
+    ``findings``. Limits of the recording stand elsewhere (``limits_html``).
     """
-    if not findings:
+    numbered = [entry for entry in enumerate(findings) if entry[1].kind not in LIMIT_KINDS]
+    if not numbered:
         return tag("p", NOTHING_FOUND)
-    items = [_item(finding, finding_text(finding, info)) for finding in findings[:MOST_FINDINGS]]
+    items = [_item(number, finding, info) for number, finding in numbered[:MOST_FINDINGS]]
     shown, folded = items[:MOST_UNFOLDED], items[MOST_UNFOLDED:]
-    left_out = len(findings) - len(items)
+    left_out = len(numbered) - len(items)
     more = f"{plural(len(folded), 'more finding')}, of less weight"
     return join(
         [
@@ -40,6 +42,14 @@ def findings_html(findings: Sequence[Finding], info: TraceInfo) -> Html:
             tag("p", f"… and {left_out:,} more: see the JSON output", class_="note") if left_out else None,
         ]
     )
+
+
+def limits_html(findings: Sequence[Finding], info: TraceInfo) -> Html | None:
+    """Return the findings that are limits of the recording, with what would lift them."""
+    items = [
+        _item(number, finding, info) for number, finding in enumerate(findings) if finding.kind in LIMIT_KINDS
+    ]
+    return tag("ol", *items, class_="findings") if items else None
 
 
 def severity_mark(severity: Severity) -> Html:
@@ -53,8 +63,9 @@ def severity_mark(severity: Severity) -> Html:
     )
 
 
-def _item(finding: Finding, text: FindingText) -> Html:
+def _item(number: int, finding: Finding, info: TraceInfo) -> Html:
     """Return a finding; of a note only the title, the remainder is folded, so that it hides no warning."""
+    text = finding_text(finding, info)
     shown = [
         tag("p", text.cost, class_="cost") if text.cost else None,
         tag("p", text.basis, class_="note") if text.basis else None,
@@ -73,6 +84,7 @@ def _item(finding: Finding, text: FindingText) -> Html:
         *shown,
         tag("details", tag("summary", "More and the next step" if not shown else "More"), *folded),
         class_="finding",
+        data_finding=number,
     )
 
 

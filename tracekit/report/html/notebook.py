@@ -5,13 +5,16 @@ The frame is sandboxed and forbids scripts: names in a recording may be hostile 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 import pandas as pd
 
+from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.recording import LIMIT_KINDS
 from tracekit.analysis.result import Analysis
 from tracekit.comparison.result import Comparison
-from tracekit.model.trace import Issue, Trace
+from tracekit.model.trace import Issue, Trace, TraceInfo
 from tracekit.report import wording
 from tracekit.report.comparison import wording as comparison_wording
 from tracekit.report.comparison.cautions import caution_text
@@ -60,16 +63,18 @@ def trace_html(trace: Trace) -> str:
 
 
 def analysis_html(analysis: Analysis) -> str:
-    """Return an analysis' head: its headline, the first findings, up to 20 windows, and its limits."""
+    """Return an analysis' head: its headline, the first findings, up to 20 calls, and its limits."""
     rows = analysis.window_rows.head(_MOST_ROWS)
     engines = [str(engine) for engine in sorted(analysis.measured.reported, key=str)]
     busy = analysis.windows if engines and len(rows) else pd.DataFrame()
     shown = [engine for engine in engines if f"{engine}_busy_ns" in busy]
     notes = Footnotes(analysis)
     marks = window_marks(notes, len(rows), shown) if len(rows) else WindowMarks()
+    names = wording.call_names(analysis)
     cells = [
         [
-            f"{window}{marks.number.of(window)}",
+            clip(names.name(window), _NAME_WIDTH),
+            f"{names.numbers[window]:,}{marks.number.of(window)}",
             format_ms(start),
             f"{format_ms(end - start)}{marks.length.of(window)}",
             f"{analysis.verdicts.names[window]}{marks.verdict.of(window)}",
@@ -77,35 +82,35 @@ def analysis_html(analysis: Analysis) -> str:
                 f"{_busy(busy[f'{engine}_busy_ns'].iloc[window])}{marks.busy[engine].of(window)}"
                 for engine in shown
             ),
-            clip(model or label, _NAME_WIDTH),
         ]
-        for window, (start, end, label, model) in enumerate(
-            zip(rows["start_ns"], rows["end_ns"], rows["label"], rows["model"], strict=True)
-        )
+        for window, (start, end) in enumerate(zip(rows["start_ns"], rows["end_ns"], strict=True))
     ]
     header = [
-        f"window{marks.number.head}",
+        "model" if (rows["model"] != "").all() else "name",
+        f"{names.noun}{marks.number.head}",
         "start",
         f"length{marks.length.head}",
         f"verdict{marks.verdict.head}",
         *(f"{engine} busy{marks.busy[engine].head}" for engine in shown),
-        "model or call",
     ]
-    numbers = [True, True, True, False, *(True for _ in shown), False]
+    numbers = [False, True, True, True, False, *(True for _ in shown)]
     left_out = len(analysis.window_rows) - len(rows)
     noted = [
         tag("li", note.mark, " ", tag("strong", note.issue.severity), f" {note.issue.message}")
         for note in notes.notes()
     ]
+    of_recording = [
+        _finding(finding, analysis.trace.info) for finding in analysis.findings if finding.kind in LIMIT_KINDS
+    ]
     parts = [
         tag("h4", wording.headline(analysis.answer)),
         tag("ul", *_items(notes.whole)) if notes.whole else None,
         _findings(analysis),
-        table(header, cells, numbers, "Windows"),
+        table(header, cells, numbers, names.heading),
         threads_html(analysis, _MOST_ROWS) if analysis.thread_work is not None else None,
-        tag("p", f"… and {plural(left_out, 'window')} more: see .windows") if left_out else None,
+        tag("p", f"… and {plural(left_out, names.noun)} more: see .windows") if left_out else None,
         tag("ul", *noted) if noted else None,
-        _limits(notes.remaining()),
+        _limits(notes.remaining(), of_recording),
     ]
     threads = 0 if analysis.thread_work is None else len(analysis.thread_work.answers(_MOST_ROWS)) + 6
     shown_findings = min(len(analysis.findings), _MOST_FINDINGS)
@@ -114,19 +119,22 @@ def analysis_html(analysis: Analysis) -> str:
 
 def _findings(analysis: Analysis) -> Html | None:
     """Return the first findings: what happened, what it costs, and the command of the next step."""
-    items = []
-    for finding in analysis.findings[:_MOST_FINDINGS]:
-        text = finding_text(finding, analysis.trace.info)
-        command = next((step.command for step in text.next_steps if step.command), "")
-        title = tag("strong", severity_mark(finding.severity), text.title)
-        items.append(tag("li", title, f" {text.cost}", tag("pre", command) if command else None))
-    left_out = len(analysis.findings) - len(items)
+    findings = [finding for finding in analysis.findings if finding.kind not in LIMIT_KINDS]
+    items = [_finding(finding, analysis.trace.info) for finding in findings[:_MOST_FINDINGS]]
+    left_out = len(findings) - len(items)
     more = tag("li", f"… and {plural(left_out, 'finding')} more: see .findings") if left_out else None
     return tag("ul", *items, more, class_="findings") if items else None
 
 
+def _finding(finding: Finding, info: TraceInfo) -> Html:
+    text = finding_text(finding, info)
+    command = next((step.command for step in text.next_steps if step.command), "")
+    title = tag("strong", severity_mark(finding.severity), text.title)
+    return tag("li", title, f" {text.cost}", tag("pre", command) if command else None)
+
+
 def comparison_html(comparison: Comparison) -> str:
-    """Return a comparison's head: its sentence, the differences of all windows, and its cautions."""
+    """Return a comparison's head: its sentence, the differences of all calls, and its cautions."""
     differences = list(comparison.rows(comparison.groups[0])) if comparison.groups else []
     rows = [comparison_wording.cells(row) for row in differences[:_MOST_ROWS]]
     numbers = [False, True, True, True, True, True, False, False]
@@ -139,7 +147,7 @@ def comparison_html(comparison: Comparison) -> str:
     parts = [
         tag("h4", f"{sign} {word}. {sentence(comparison)}"),
         tag("ul", *changes[:_MOST_FINDINGS]) if changes else None,
-        table(list(comparison_wording.HEADER), rows, numbers, "Differences of all windows"),
+        table(list(comparison_wording.HEADER), rows, numbers, "Differences of all calls"),
         tag("ul", *cautions) if cautions else None,
     ]
     return _frame(parts, len(rows) + 2 * len(cautions))
@@ -149,10 +157,11 @@ def _busy(time_ns: object) -> str:
     return "" if pd.isna(time_ns) else format_ms(float(time_ns), 2)  # type: ignore[arg-type, call-overload]
 
 
-def _limits(issues: tuple[Issue, ...]) -> Html | None:
-    if not issues:
+def _limits(issues: tuple[Issue, ...], of_recording: Sequence[Html] = ()) -> Html | None:
+    if not issues and not of_recording:
         return None
-    return join([tag("p", tag("strong", "Limits of this recording")), tag("ul", *_items(issues))])
+    listed = tag("ul", *of_recording, *_items(issues))
+    return join([tag("p", tag("strong", "Limits of this recording")), listed])
 
 
 def _items(issues: tuple[Issue, ...]) -> list[Html]:

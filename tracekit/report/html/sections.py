@@ -13,7 +13,7 @@ from tracekit.model.vocabulary import SERVING, Engine
 from tracekit.report import wording
 from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.html.elements import Html, badge, join, table, tag
-from tracekit.report.html.findings import findings_html
+from tracekit.report.html.findings import findings_html, limits_html
 from tracekit.report.html.stacks import stacks_html
 from tracekit.report.html.threads import threads_html
 from tracekit.report.pictures.svg import to_svg
@@ -155,6 +155,7 @@ def _windows(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
     sums = window_sums(analysis)
     counted = [str(engine) for engine in SERVING if str(engine) in sums.samples]
     firsts = analysis.window_rows["first"].tolist()
+    names = wording.call_names(analysis)
     marks = window_marks(notes, len(analysis.window_rows), sums.busy)
     rows = []
     verdicts = analysis.verdicts.block(0, MOST_WINDOWS)
@@ -163,7 +164,8 @@ def _windows(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
         length = window.end_ns - window.start_ns
         rows.append(
             [
-                f"{number}{'*' if firsts[index] else ''}{marks.number.of(number)}",
+                f"{names.numbers[number]:,}{'*' if firsts[index] else ''}{marks.number.of(number)}",
+                clip(names.name(number), _LABEL_WIDTH),
                 format_ms(window.start_ns),
                 f"{format_rounded(length)}{marks.length.of(number)}",
                 join([badge(verdict), marks.verdict.of(number)]),
@@ -172,26 +174,25 @@ def _windows(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
                     for engine, busy in sums.busy.items()
                 ),
                 *(f"{int(sums.samples[engine][index]):,}" for engine in counted),
-                clip(window.model or window.label, _LABEL_WIDTH),
                 why,
             ]
         )
     busy = [f"{engine} busy (measured){marks.busy[engine].head}" for engine in sums.busy]
     header = [
-        f"call{marks.number.head}",
+        f"{names.noun}{marks.number.head}",
+        "model" if all(window.model for _, window in windows) else "name",
         "start",
         f"length{marks.length.head}",
         f"verdict{marks.verdict.head}",
         *busy,
         *counted,
-        "model or call",
         "why",
     ]
-    numbers = [True, True, True, False, *(True for _ in (*busy, *counted)), False, False]
+    numbers = [True, False, True, True, False, *(True for _ in (*busy, *counted)), False]
     sources = wording.window_sources(analysis.window_rows["source"].astype("str").unique().tolist())
     bases = ", ".join(analysis.window_rows["basis"].astype("str").unique())
     about = (
-        f"Calls from {sources}; their edges are {bases}."
+        f"{names.heading} from {sources}; their edges are {bases}."
         f" {_SAMPLES_COUNTED if counted else _NO_SAMPLES} * marks the first call of a model."
     )
     remaining = len(analysis.window_rows) - len(rows)
@@ -287,7 +288,9 @@ def _submissions(analysis: Analysis, _extras: Extras, _notes: Footnotes) -> Html
         wording.SUBMISSION_HEADER, wording.submission_rows(models), right, "Submissions per inference"
     )
     about = tag("p", f"Measured. {wording.SUBMISSIONS_ABOUT}")
-    return join([about, rows, *(tag("p", note) for note in wording.submission_notes(models))])
+    return join(
+        [about, rows, *(tag("p", note) for note in wording.submission_notes(models, analysis.call_numbers))]
+    )
 
 
 def _call_tree(_analysis: Analysis, _extras: Extras, _notes: Footnotes) -> Html:
@@ -324,10 +327,12 @@ def _recording(analysis: Analysis, extras: Extras, notes: Footnotes) -> Html:
 
 
 def _issues(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
+    of_recording = limits_html(analysis.findings, analysis.trace.info)
     if not analysis.diagnostics:
-        return tag("p", "No known limits.")
+        return of_recording or tag("p", "No known limits.")
     items = [_issue(issue) for issue in notes.remaining()]
-    return tag("ul", *items) if items else tag("p", "Each limit stands at the number that it limits.")
+    listed = tag("ul", *items) if items else tag("p", "Each other limit stands at the number that it limits.")
+    return join([of_recording, listed])
 
 
 def _issue(issue: Issue) -> Html:

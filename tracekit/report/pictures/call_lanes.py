@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.model.columns import BoolArray, IntArray
+from tracekit.report.wording import CallNames
 
 SHOWN_LINES = 4
 _MOST_MODELS = 12
@@ -33,27 +34,21 @@ class CallLane:
         return int((self.line < 0).sum())
 
 
-def call_lanes(windows: pd.DataFrame) -> list[CallLane]:
+def call_lanes(windows: pd.DataFrame, names: CallNames) -> list[CallLane]:
     """Return a lane per model in order of its first call; models with the fewest calls share the last one."""
     if not len(windows):
         return []
-    codes, models = pd.factorize(windows["model"].astype(str), sort=False)
+    codes, groups = pd.factorize(names.group)
+    models = [names.names[group] for group in groups.tolist()]
     counts = np.bincount(codes)
     busiest = np.argsort(-counts, kind="stable")
     alone = busiest[: _MOST_MODELS if len(models) <= _MOST_MODELS else _MOST_MODELS - 1]
     # Windows are in order of time, and so are the codes of their models.
-    lanes = [
-        _lane(windows, codes == code, _name(str(models[code]), len(models)))
-        for code in sorted(alone.tolist())
-    ]
+    lanes = [_lane(windows, codes == code, models[code]) for code in sorted(alone.tolist())]
     others = len(models) - len(alone)
     if others:
         lanes.append(_lane(windows, ~np.isin(codes, alone), f"{others:,} other models"))
     return lanes
-
-
-def _name(model: str, models: int) -> str:
-    return model or ("all calls" if models == 1 else "no model named")
 
 
 def _lane(windows: pd.DataFrame, mask: BoolArray, name: str) -> CallLane:

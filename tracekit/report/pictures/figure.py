@@ -1,4 +1,4 @@
-"""The timeline of an analysis as a Plotly figure: windows by thread, busy intervals by engine."""
+"""The timeline of an analysis as a Plotly figure: calls by thread, busy intervals by engine."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.errors import UsageError
 from tracekit.model.columns import IntArray
 from tracekit.model.vocabulary import SERVING, Phase
+from tracekit.report import wording
 from tracekit.report.pictures.shapes import COLOURS
 from tracekit.text import clip, format_thread, plural, printable
 
@@ -44,9 +45,9 @@ def timeline_figure(analysis: Analysis) -> Figure:
             _add_bars(figure, lane, str(engine), spans.starts, spans.ends, texts, show=True)
     _add_windows(figure, analysis, lanes)
     left_out = max(0, int(analysis.window_rows["thread_id"].nunique()) - _MOST_THREADS)
-    more = f" ({plural(left_out, 'thread')} with fewer windows not shown)" if left_out else ""
+    more = f" ({plural(left_out, 'thread')} with fewer calls not shown)" if left_out else ""
     figure.update_layout(
-        title=f"{_text(analysis.trace.info.name)}: windows and measured engine time{more}",
+        title=f"{_text(analysis.trace.info.name)}: calls and measured engine time{more}",
         barmode="overlay",
         bargap=0.25,
         height=160 + 44 * max(1, len(lanes)),
@@ -59,12 +60,12 @@ def timeline_figure(analysis: Analysis) -> Figure:
 
 
 def _add_windows(figure: Figure, analysis: Analysis, lanes: list[str]) -> None:
-    """Add one lane per thread, those with most windows first, with a color per verdict."""
+    """Add one lane per thread, those with most calls first, with a color per verdict."""
     rows = analysis.window_rows
     thread_ids = rows["thread_id"].to_numpy(np.int64)
     starts, ends = (rows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
     verdicts = np.array(analysis.verdicts.names, object)
-    labels = rows["label"].to_numpy(object)
+    names = wording.call_names(analysis)
     present, counts = np.unique(thread_ids, return_counts=True)
     shown: set[str] = {engine for engine in SERVING if f"{engine} busy" in lanes}
     for thread in present[np.argsort(-counts, kind="stable")][:_MOST_THREADS].tolist():
@@ -72,14 +73,14 @@ def _add_windows(figure: Figure, analysis: Analysis, lanes: list[str]) -> None:
         lanes.append(lane)
         for verdict in sorted(set(verdicts[thread_ids == thread])):
             chosen = np.flatnonzero((thread_ids == thread) & (verdicts == verdict))
-            texts = [f"window {row}, {_text(labels[row])}: {verdict}" for row in chosen.tolist()]
+            texts = [f"{escape(names.title(row))}: {verdict}" for row in chosen.tolist()]
             _add_bars(figure, lane, verdict, starts[chosen], ends[chosen], texts, show=verdict not in shown)
             shown.add(verdict)
 
 
 def _lane(analysis: Analysis, thread: int) -> str:
     if thread < 0:
-        return "windows, thread not known"
+        return "calls, thread not known"
     row = analysis.trace.threads.iloc[thread]
     return format_thread(_text(row["name"]), int(row["tid"]))
 

@@ -18,6 +18,7 @@ from tracekit.report.viewmodel.lanes import Track, span_lanes, thread_lanes, tra
 from tracekit.report.viewmodel.notes import Note
 from tracekit.report.viewmodel.occupancy import FULL, Plane
 from tracekit.report.viewmodel.view import duration_of
+from tracekit.report.wording import call_names
 from tracekit.text import clip, format_thread, printable
 
 _WIDTH = 1200
@@ -135,7 +136,11 @@ class _Drawing:
         windows = self._analysis.window_rows
         if not len(windows) or (windows["source"] == "run").all():
             return []
-        return [shape for lane in call_lanes(windows) for shape in self._call_lane(lane)]
+        return [
+            shape
+            for lane in call_lanes(windows, call_names(self._analysis))
+            for shape in self._call_lane(lane)
+        ]
 
     def _call_lane(self, lane: CallLane) -> list[Rect | Line | Words]:
         windows, verdicts = self._analysis.window_rows, self._analysis.verdicts.names

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.recording import LIMIT_KINDS
 from tracekit.analysis.result import Analysis
 
 MOST_FINDINGS = 60
@@ -12,8 +13,9 @@ MOST_FINDINGS = 60
 
 
 def finding_places(analysis: Analysis) -> list[list[int] | None]:
-    """Return start and end of each finding that a page lists; None for one about the recording as a whole."""
-    return [_place(analysis, finding) for finding in analysis.findings[:MOST_FINDINGS]]
+    """Return start and end of each finding, as far as a page lists them; None for one about the recording."""
+    most = MOST_FINDINGS + sum(finding.kind in LIMIT_KINDS for finding in analysis.findings)
+    return [_place(analysis, finding) for finding in analysis.findings[:most]]
 
 
 def _place(analysis: Analysis, finding: Finding) -> list[int] | None:

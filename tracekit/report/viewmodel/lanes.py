@@ -11,15 +11,13 @@ import pandas as pd
 
 from tracekit.analysis.engines.codes import sums
 from tracekit.analysis.engines.interval_sets import IntervalSet
-from tracekit.analysis.engines.ownership import Ownership
 from tracekit.analysis.result import Analysis
 from tracekit.model.columns import IntArray
 from tracekit.model.combinations import blocks
-from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, ML_ENGINES, PHASE_CODE, Engine, Phase
-from tracekit.report.viewmodel.links import calls_of_intervals
 from tracekit.report.viewmodel.occupancy import Covered, Plane, occupancy
+from tracekit.report.viewmodel.owners import IntervalOwners, interval_owners
 from tracekit.text import format_thread
 
 MOST_SPANS = 20_000
@@ -40,6 +38,18 @@ class ThreadLane:
 
 
 @dataclass(frozen=True)
+class CallPairs:
+    """The calls that own or may own a lane's rows: parallel arrays, in order of the row.
+
+    ``is_sure`` marks those of which the system reported the model of both.
+    """
+
+    row: IntArray
+    call: IntArray
+    is_sure: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
 class SpanLane:
     """Intervals of one engine from one table; ``rows`` is None where there are too many to list.
 
@@ -52,6 +62,7 @@ class SpanLane:
     source: str
     count: int
     rows: pd.DataFrame | None
+    pairs: CallPairs
     plane: Plane
     other_plane: Plane | None
     unions: tuple[IntervalSet, IntervalSet]
@@ -174,21 +185,21 @@ def _usual_gap(times: IntArray) -> int:
 
 
 def span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[SpanLane]:
-    """Return a lane per table and engine that reported intervals; windows have their own.
+    """Return a lane per table and engine that reported intervals; calls have their own.
 
     ``rows`` has the columns start_ns, end_ns, name, is_target, which is False for the work of another process
-    or model, and the call that it worked for, with a mark where that is measured (``calls_of_intervals``).
+    or model, and owner and reason (``IntervalOwners``); ``pairs`` are the calls that own or may own them.
     """
+    owners = interval_owners(analysis)
     frame = analysis.trace.intervals
-    frame = frame[(frame["end_ns"] > frame["start_ns"]).to_numpy(bool)]
-    frame = frame.assign(is_target=_are_of_target(analysis, frame))
-    call, is_call_measured = calls_of_intervals(analysis, frame)
-    frame = frame.assign(call=call, is_call_measured=is_call_measured)
+    lasting = np.flatnonzero((frame["end_ns"] > frame["start_ns"]).to_numpy(bool))
+    frame = frame.iloc[lasting].reset_index(drop=True)
     lanes = []
     for (source, engine), group in frame.groupby(["source", "engine"], observed=True, sort=True):
         rows = group.sort_values("start_ns", kind="stable")
         starts, ends = rows["start_ns"].to_numpy(np.int64), rows["end_ns"].to_numpy(np.int64)
-        is_target = rows["is_target"].to_numpy(bool)
+        numbers = lasting[rows.index.to_numpy(np.int64)]
+        is_target = ~owners.is_other[numbers]
         # Overlapping intervals occupy their time once, so the planes are drawn from unions.
         unions = (
             IntervalSet.of(starts[is_target], ends[is_target]),
@@ -201,7 +212,8 @@ def span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[SpanLane
                 Engine(str(engine)),
                 str(source),
                 len(rows),
-                _listed(rows) if len(rows) <= MOST_SPANS else None,
+                _listed(rows, numbers, owners) if len(rows) <= MOST_SPANS else None,
+                _pairs(numbers if len(rows) <= MOST_SPANS else numbers[:0], owners),
                 plane,
                 None if is_target.all() else other_plane,
                 unions,
@@ -210,7 +222,12 @@ def span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[SpanLane
     return sorted(lanes, key=lambda lane: (ENGINES.index(lane.engine), lane.source))
 
 
-def _listed(rows: pd.DataFrame) -> pd.DataFrame:
+def _pairs(numbers: IntArray, owners: IntervalOwners) -> CallPairs:
+    row, pairs = owners.pairs_of(numbers)
+    return CallPairs(row, owners.pair_call[pairs], owners.is_sure[pairs])
+
+
+def _listed(rows: pd.DataFrame, numbers: IntArray, owners: IntervalOwners) -> pd.DataFrame:
     """Return the rows as a view lists them; an interval without a label is named by its channel."""
     label, channel = rows["label"].astype("str"), rows["channel"].astype("str")
     return pd.DataFrame(
@@ -218,24 +235,11 @@ def _listed(rows: pd.DataFrame) -> pd.DataFrame:
             "start_ns": rows["start_ns"].to_numpy(np.int64),
             "end_ns": rows["end_ns"].to_numpy(np.int64),
             "name": label.where(label != "", channel).to_numpy(object),
-            "is_target": rows["is_target"].to_numpy(bool),
-            "call": rows["call"].to_numpy(np.int64),
-            "is_call_measured": rows["is_call_measured"].to_numpy(bool),
+            "is_target": ~owners.is_other[numbers],
+            "owner": owners.owner[numbers],
+            "reason": owners.reason[numbers],
         }
     )
-
-
-def _are_of_target(analysis: Analysis, frame: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Mark the intervals of the target, as far as their processes and model names show it."""
-    pids = {int(pid) for pid in analysis.window_rows["pid"] if pid >= 0}
-    if analysis.trace.info.pid is not None:
-        pids.add(analysis.trace.info.pid)
-    pid = frame["pid"].to_numpy(np.int64)
-    of_target = (pid < 0) | np.isin(pid, sorted(pids)) if pids else np.ones(len(frame), bool)
-    # ``Measured.owner`` covers the rows of the analysis only, without nested ones, which lanes show as well.
-    if frame["source"].isin(ANE_TABLES).any():
-        of_target &= ~Ownership(frame, not analysis.measured.owner.unattributed).other_process
-    return of_target
 
 
 def signpost_lanes(analysis: Analysis) -> Iterator[tuple[str, pd.DataFrame]]:

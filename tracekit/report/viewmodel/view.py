@@ -15,6 +15,7 @@ import pandas as pd
 
 import tracekit
 from tracekit.analysis.call_tree import CallTree
+from tracekit.analysis.ownership.owners import OWNERS
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.vocabulary import ENGINES, PHASES, SERVING
@@ -23,6 +24,7 @@ from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.viewmodel.findings import finding_places
 from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
 from tracekit.report.viewmodel.lanes import (
+    CallPairs,
     SpanLane,
     ThreadLane,
     lanes_of_threads,
@@ -130,6 +132,7 @@ class _Builder:
             "unit": trace.weight_unit,
             "engines": [str(engine) for engine in ENGINES],
             "serving": [str(engine) for engine in SERVING],
+            "owners": ["", *(str(owner) for owner in OWNERS)],
             "phases": [*(str(phase) for phase in PHASES), None],
             **samples,
             "period_ns": sampling_period_ns(trace),
@@ -225,11 +228,28 @@ class _Builder:
                 "name": self._arrays.add(self._strings.column(lane.rows["name"]), "u4"),
                 "own": self._arrays.add(lane.rows["is_target"].to_numpy(), "u1"),
             }
-            calls = lane.rows["call"].to_numpy() + 1  # 0 is none
-            if calls.any():
-                document["call"] = self._arrays.add(calls, "u4")
-                document["sure"] = self._arrays.add(lane.rows["is_call_measured"].to_numpy(), "u1")
+            document |= self._owners(lane.rows, lane.pairs)
         return document
+
+    def _owners(self, rows: pd.DataFrame, pairs: CallPairs) -> dict[str, Any]:
+        """Return who the intervals of a lane are counted for, and why; the calls as pairs."""
+        owner, reason = rows["owner"].to_numpy(), rows["reason"].to_numpy()
+        calls = np.minimum(np.bincount(pairs.row, minlength=len(rows)), 2)
+        is_named = np.zeros(len(rows), np.int64)
+        is_named[pairs.row[pairs.is_sure]] = 1
+        facts = np.stack([owner, reason, calls, is_named])
+        cases, case_of_row = np.unique(facts, axis=1, return_inverse=True)
+        reasons = [wording.owner_reason(*case) for case in cases.T.tolist()]
+        texts = np.array([self._strings.add(text) for text in reasons], np.int64)
+        return {
+            "owner": self._arrays.add(owner + 1, "u1"),  # 0 is none
+            "why": self._arrays.add(texts[case_of_row.reshape(-1)], "u4"),
+            "pairs": {
+                "row": self._arrays.add(pairs.row, "u4"),
+                "call": self._arrays.add(pairs.call, "u4"),
+                "sure": self._arrays.add(pairs.is_sure, "u1"),
+            },
+        }
 
     def _signposts(self, name: str, rows: pd.DataFrame) -> dict[str, Any]:
         return {
@@ -246,6 +266,8 @@ class _Builder:
     def _windows(self, lane_of_thread: np.ndarray[Any, Any]) -> dict[str, Any]:
         windows, verdicts = self._analysis.window_rows, self._analysis.verdicts
         thread = windows["thread_id"].to_numpy(np.int64)
+        names = wording.call_names(self._analysis)
+        groups = np.array([self._strings.add(name) for name in names.names], np.int64)
         texts = {
             "label": windows["label"].astype("str"),
             "model": windows["model"].astype("str"),
@@ -258,6 +280,9 @@ class _Builder:
         bases = self._analysis.attribution_rows["waiting_basis"].dropna().astype("str").unique().tolist()
         return {
             "count": len(windows),
+            "noun": names.noun,
+            "call": self._arrays.add(names.numbers, "u4"),
+            "group": self._arrays.add(groups[names.group], "u4"),
             "start": self._arrays.add(windows["start_ns"].to_numpy(), "f8"),
             "end": self._arrays.add(windows["end_ns"].to_numpy(), "f8"),
             **{name: self._arrays.add(self._strings.column(values), "u4") for name, values in texts.items()},

@@ -1,9 +1,11 @@
 """The sentences about an analysis, made from its data: verdicts, headline, diagnostics, availability."""
 
 from tracekit.report.wording.availability import evidence_document, remark, shows
+from tracekit.report.wording.calls import WHOLE_RUN, CallNames, call_names, noun_of
 from tracekit.report.wording.diagnostics import issues
 from tracekit.report.wording.inputs import input_kind
 from tracekit.report.wording.log import log_lines
+from tracekit.report.wording.owners import owner_reason
 from tracekit.report.wording.power import missing_energy, power_lines, rail_state
 from tracekit.report.wording.submissions import (
     SUBMISSION_HEADER,
@@ -32,6 +34,9 @@ __all__ = [
     "SUBMISSION_HEADER",
     "SYMBOLS_HEADER",
     "THREADS_HEADER",
+    "WHOLE_RUN",
+    "CallNames",
+    "call_names",
     "doing",
     "evidence_document",
     "headline",
@@ -40,6 +45,8 @@ __all__ = [
     "left_out_columns",
     "log_lines",
     "missing_energy",
+    "noun_of",
+    "owner_reason",
     "power_lines",
     "process_rows",
     "rail_state",

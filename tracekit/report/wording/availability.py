@@ -37,19 +37,19 @@ _SHOWS = {
 }
 _READ = {
     schemas.MPS_INTERVALS: "measures the GPU's busy time",
-    schemas.CORE_ML: "defines the windows, unless others were chosen",
-    schemas.CORE_AI: "defines the windows, unless others were chosen",
-    schemas.SIGNPOST_INTERVALS: "defines windows with --window-signpost",
-    schemas.SIGNPOST_INTERVALS_NAMED: "defines windows with --window-signpost",
-    schemas.REGIONS_OF_INTEREST: "defines windows with --window-signpost",
-    schemas.SIGNPOST_EVENTS: "begins and ends are paired; defines windows with --window-signpost",
+    schemas.CORE_ML: "defines the calls, unless others were chosen",
+    schemas.CORE_AI: "defines the calls, unless others were chosen",
+    schemas.SIGNPOST_INTERVALS: "defines calls with --window-signpost",
+    schemas.SIGNPOST_INTERVALS_NAMED: "defines calls with --window-signpost",
+    schemas.REGIONS_OF_INTEREST: "defines calls with --window-signpost",
+    schemas.SIGNPOST_EVENTS: "begins and ends are paired; defines calls with --window-signpost",
     schemas.OS_LOG: "only lines of the frameworks below Core ML and Core AI are read",
     schemas.THREAD_STATE: "shows when threads waited",
     schemas.GPU_STATE: "shown as a track",
     schemas.POWER_RAILS: "shown as tracks, and as the energy of calls",
     schemas.ANE_POWER_STATE: "shown as a track",
     schemas.THERMAL_STATE: "shown under Recording",
-    schemas.MODEL_INFERENCE: "defines windows",
+    schemas.MODEL_INFERENCE: "defines calls",
     schemas.METAL_CALLS: "names the process of GPU work",
 }
 _REMARKS = {

@@ -92,7 +92,7 @@ def _dispatch_without_interval(diagnostic: Diagnostic) -> str:
 
 def _holes_bridged(diagnostic: Diagnostic) -> str:
     return (
-        f"In {plural(diagnostic.count, 'place')} a window continues over a gap without samples (the longest:"
+        f"In {plural(diagnostic.count, 'place')} a call continues over a gap without samples (the longest:"
         f" {format_ms(diagnostic.numbers['longest_ns'], 1)}), because the sample before it submits work to an"
         " engine or waits. The call may have ended there, and another begun."
     )
@@ -124,7 +124,7 @@ def _name_shared(diagnostic: Diagnostic) -> str:
 def _window_outside(diagnostic: Diagnostic) -> str:
     numbers = diagnostic.numbers
     return (
-        f"{diagnostic.count} of {plural(numbers['windows'], 'window')}"
+        f"{diagnostic.count} of {plural(numbers['windows'], 'range')}"
         f" {_verb(diagnostic.count, 'lie')} outside the recording, which lasts from"
         f" {format_ms(numbers['start_ns'])} to {format_ms(numbers['end_ns'])}"
         f" (the first is '{numbers['label']}')."
@@ -135,9 +135,9 @@ def _requests_failed(diagnostic: Diagnostic) -> str:
     numbers = diagnostic.numbers
     windows = numbers["failed_windows"]
     where = (
-        f" in {windows} of {plural(numbers['windows'], 'window')}"
+        f" in {windows} of {plural(numbers['windows'], 'call')}"
         if windows
-        else ", none of them in one window for certain"
+        else ", none of them in one call for certain"
         if numbers["windows"]
         else ""
     )
@@ -199,7 +199,7 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
     ),
     "calls-outside-windows": lambda entry: (
         f"{plural(entry.count, 'prediction call')} on stacks {_verb(entry.count, 'lie')} outside these"
-        f" windows and {'is' if entry.count == 1 else 'are'} not listed."
+        f" calls and {'is' if entry.count == 1 else 'are'} not listed."
     ),
     "gpu-process-unknown": lambda entry: (
         f"{plural(entry.count, 'row')} of {GPU_INTERVALS} {_verb(entry.count, 'name')} no process and"
@@ -208,7 +208,7 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
     "holes-bridged": _holes_bridged,
     "inference-outside-windows": lambda entry: (
         f"{plural(entry.count, 'sample')} of inference on the CPU or the GPU {_verb(entry.count, 'lie')} in"
-        " prediction calls, but outside the Neural Engine's windows. --windows stacks includes them."
+        " prediction calls, but outside the Neural Engine's own intervals. --windows stacks includes them."
     ),
     "intervals-contested": _contested,
     "model-name-shared": _name_shared,
@@ -216,14 +216,14 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
         f"{_are(entry.count, f'{MPS_INTERVALS} row')} counted for the GPU. MPSGraph may have passed work"
         " to the Neural Engine, whose own table would show it and has no rows here."
     ),
-    "no-prediction-calls": lambda _: "No prediction call was found, so the whole run is one window.",
+    "no-prediction-calls": lambda _: "No prediction call was found, so the whole run is one range.",
     "operators-not-on-ane": lambda entry: (
         f"{plural(entry.count, 'kind')} of operators cannot run on the Neural Engine, by the log:"
         f" {_listed(entry.numbers['refusals'])}."
     ),
     "predictions-without-length": lambda entry: (
         f"{plural(entry.count, 'prediction')} of {entry.numbers['table']}"
-        f" {'has' if entry.count == 1 else 'have'} no length and {_verb(entry.count, 'make')} no window."
+        f" {'has no length and is' if entry.count == 1 else 'have no length and are'} left out."
     ),
     "unsymbolicated-stacks": lambda entry: (
         f"{entry.count:,} of {plural(entry.numbers['stacks'], 'sampled stack')} {_verb(entry.count, 'lack')}"
@@ -231,8 +231,8 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
     ),
     "window-outside": _window_outside,
     "windows-from-ane": lambda _: (
-        "Windows are the Neural Engine's intervals, from the first to the last of a prediction, without the"
-        " host's work before and after. Choose the calls with --windows stacks."
+        "Calls are the Neural Engine's intervals, from the first to the last of a prediction, without the"
+        " host's work before and after. --windows stacks takes whole calls."
     ),
     "windows-from-signposts": lambda entry: (
         f"Calls are the intervals of the app's signpost"
@@ -241,15 +241,15 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
     ),
     "windows-from-stacks-too": lambda entry: (
         f"{plural(entry.count, 'prediction call')} on stacks {_verb(entry.count, 'lie')} outside every"
-        f" measured window and {'is a window' if entry.count == 1 else 'are windows'} as well,"
-        " inferred from stacks."
+        f" measured call and {'is' if entry.count == 1 else 'are'} listed as well, inferred"
+        " from stacks."
     ),
     "windows-inferred": lambda _: (
         "Calls are inferred from stacks. Back-to-back inferences without a sample between them are counted as"
         " one. Record with --preset coreml for exact calls."
     ),
     "windows-of-unknown-thread": lambda entry: (
-        f"{_are(entry.count, 'window')} left out, because the calling thread is not known."
+        f"{_are(entry.count, 'call')} left out, because the calling thread is not known."
     ),
     "worker-samples-shared": lambda entry: (
         f"{plural(entry.count, 'sample')} of ML work on other threads could belong to several calls, or to"

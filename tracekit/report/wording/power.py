@@ -94,7 +94,7 @@ def missing_energy(entry: CallEnergy, power: Power) -> str:
         "no-interval": "the samples have no length",
         "long-samples": f"no sample ({format_rounded(power.interval_ns)}{accuracy}) lies inside of a run of"
         f" calls (the longest: {longest})",
-        "not-single": "the windows are no single calls: they are from stacks, chosen, or parts of calls",
+        "not-single": "the calls are not single ones: they are from stacks, chosen ranges, or parts of calls",
         "several-tools": "several files state the power",
     }
     return reasons[entry.missing]

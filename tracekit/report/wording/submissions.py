@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from tracekit.analysis.engines.submissions import ModelSubmissions
+from tracekit.model.columns import IntArray
 from tracekit.text import clip, format_ms_or_us, format_percent, plural, printable
 
 SUBMISSION_HEADER = ("model", "inferences", "submissions", "segments", "longest", "gaps", "covered")
@@ -36,22 +37,25 @@ def submission_rows(models: Sequence[ModelSubmissions]) -> list[list[str]]:
     ]
 
 
-def submission_notes(models: Sequence[ModelSubmissions]) -> list[str]:
-    """Return the sentences about models whose inferences differ, or whose regions have holes."""
+def submission_notes(models: Sequence[ModelSubmissions], numbers: IntArray) -> list[str]:
+    """Return the sentences about models whose inferences differ, or whose regions have holes.
+
+    ``numbers`` are those of the calls within their models.
+    """
     notes = []
     for model in models:
         name = _name(model) or "The model"
         if model.without:
             notes.append(
                 f"{name}: {model.without:,} of {plural(model.windows, 'inference')} made no submission to the"
-                f" Neural Engine; window {model.first_without} is the first."
+                f" Neural Engine; call {numbers[model.first_without]:,} is the first."
             )
         if model.unlike is not None:
             usual, inferences = model.submissions[0]
             notes.append(
                 f"{name}: {inferences:,} of {plural(model.windows - model.without, 'inference')} with"
-                f" submissions made {usual:,}, such as window {model.usual}; window {model.unlike} is the"
-                " first with another number."
+                f" submissions made {usual:,}, such as call {numbers[model.usual]:,}; call"
+                f" {numbers[model.unlike]:,} is the first with another number."
             )
         if model.absent:
             is_single = len(model.absent) == 1

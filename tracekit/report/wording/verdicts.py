@@ -253,7 +253,9 @@ def _what_is_missing(block: VerdictBlock) -> Texts:
         ),
         (
             total == 0,
-            joined("no sample", where(windows.is_call, " of ML work", ""), f" in this window{unmeasured}"),
+            joined(
+                "no sample", where(windows.is_call, " of ML work in this call", " in this range"), unmeasured
+            ),
         ),
         (
             windows.preparing_samples > 0,

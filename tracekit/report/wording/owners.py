@@ -1,0 +1,45 @@
+"""The owners of intervals as English: why an interval is counted where it is."""
+
+from __future__ import annotations
+
+from tracekit.analysis.ownership.owners import OWNERS, REASONS, Owner, Reason
+
+_OF_CALL = {
+    Reason.CONTAINED: "it lies in this call only",
+    Reason.MOST: "it begins in this call or most of it lies there, and it reaches beyond",
+    Reason.LABEL_ALONE: "it fits several calls, and every other interval of its name is of this model",
+    Reason.SUBMITTED: "a stack of this call hands over work as it begins",
+    Reason.ENGINE_SEEN: "it fits several calls, and this one alone shows the engine on its stacks",
+}
+_OF_OTHERS = {
+    Reason.NAMED_PROCESS: "its table, a row of another one or the log names another process",
+    Reason.LABEL: "its name is of no model of this app",
+    Reason.SUBMITTED: "a stack of another process hands over work as it begins",
+}
+_CONTESTED = {
+    Reason.SEVERAL_CALLS: "it fits several calls, and nothing here decides between them",
+    Reason.SECOND_USER: "another process has a model of this name, and no stack shows whose it is",
+    Reason.NO_SUBMITTER: "no stack shows that this app used the engine for it",
+}
+_TEXTS = {
+    Owner.CALL: _OF_CALL,
+    Owner.PROCESS: {Reason.OUTSIDE: "it lies in no call: a load, a warm-up or another API"},
+    Owner.OTHER: _OF_OTHERS,
+    Owner.CONTESTED: _CONTESTED,
+}
+_NAMED = "it names this model, and lies in this call of it only"
+_SEVERAL = "it lies in calls of one thread, one inside of the other"
+
+
+def owner_reason(owner: int, reason: int, calls: int, is_named: int) -> str:
+    """Return why an interval has its owner, from codes in ``OWNERS`` and ``REASONS``; "" for no work.
+
+    ``calls`` is the number of calls that own it; ``is_named`` is true where it names their model.
+    """
+    if owner < 0:
+        return ""
+    if OWNERS[owner] is Owner.CALL and calls > 1:
+        return _SEVERAL
+    if is_named and REASONS[reason] is Reason.CONTAINED:
+        return _NAMED
+    return _TEXTS[OWNERS[owner]].get(REASONS[reason], "")
