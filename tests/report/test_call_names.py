@@ -1,0 +1,71 @@
+"""Calls have one number and one name in every output: those of their model, from 1."""
+
+from __future__ import annotations
+
+import pytest
+from evidence_support import prediction, with_evidence
+from trace_support import CALL, UI, trace_of
+
+from tracekit.analysis import Analysis, analyze
+from tracekit.report.analysis.json import to_dict
+from tracekit.report.wording import call_names
+
+NOTHING = [(0.0, "main", UI)]
+
+
+def titles(analysis: Analysis) -> list[str]:
+    names = call_names(analysis)
+    return [names.title(row) for row in range(len(analysis.window_rows))]
+
+
+def two_models() -> Analysis:
+    rows = [
+        prediction(1, 5, "Net"),
+        prediction(2, 4, "Tag"),
+        prediction(6, 9, "Net"),
+        prediction(7, 8, "Tag"),
+        prediction(10, 12, "Net"),
+    ]
+    return analyze(with_evidence(trace_of(NOTHING), rows))
+
+
+def test_calls_are_counted_within_their_model() -> None:
+    assert titles(two_models()) == [
+        "call 1 of Net",
+        "call 1 of Tag",
+        "call 2 of Net",
+        "call 2 of Tag",
+        "call 3 of Net",
+    ]
+
+
+def test_the_number_stands_beside_the_id_in_json_and_frames() -> None:
+    analysis = two_models()
+    document = to_dict(analysis)["windows"]
+    assert [(entry["id"], entry["call"]) for entry in document] == [(0, 1), (1, 1), (2, 2), (3, 2), (4, 3)]
+    assert analysis.windows["call"].tolist() == [1, 1, 2, 2, 3]
+
+
+def test_calls_without_a_model_are_counted_by_function() -> None:
+    samples = [(1.0, "main", CALL), (2.0, "main", UI), (30.0, "main", CALL), (31.0, "main", UI)]
+    first, second = titles(analyze(trace_of(samples)))
+    assert first.startswith("call 1 of -[MLModel prediction")
+    assert second.startswith("call 2 of -[MLModel prediction")
+
+
+def test_calls_of_one_function_at_the_same_time_are_counted_by_thread() -> None:
+    samples = [(time, thread, CALL) for time in (1.0, 2.0, 3.0) for thread in ("a", "b")]
+    names = titles(analyze(trace_of(samples)))
+    assert len(set(names)) == 2
+    assert all(name.startswith("call 1 of ") and "(thread 0x" in name for name in names)
+
+
+@pytest.mark.parametrize(
+    ("windows", "expected"),
+    [(["1ms-3ms", "5ms-9ms"], ["range 1 (1ms-3ms)", "range 2 (5ms-9ms)"]), ("run", ["the whole run"])],
+)
+def test_ranges_of_the_user_are_no_calls(windows: list[str] | str, expected: list[str]) -> None:
+    trace = with_evidence(trace_of([*NOTHING, (20.0, "main", UI)]), [prediction(1, 5, "Net")])
+    analysis = analyze(trace, windows=windows)
+    assert titles(analysis) == expected
+    assert [entry["call"] for entry in to_dict(analysis)["windows"]] == [None] * len(expected)
