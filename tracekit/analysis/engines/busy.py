@@ -67,7 +67,6 @@ class Measured:
     ) -> None:
         frame = trace.intervals
         # Rows of hardware tables nest: only the outermost count, or time would count once per level.
-<<<<<<< HEAD
         is_nested = is_among(frame["source"], *ANE_TABLES, *GPU_TABLES) & (frame["depth"] > 0).to_numpy(bool)
         self.rows: IntArray = np.arange(len(frame))
         """The rows of the trace's intervals that count: ``assignment`` has their owners."""
@@ -78,16 +77,6 @@ class Measured:
             self.rows = np.flatnonzero(~(is_nested & ~is_marked & is_among(frame["source"], *outer)))
             frame = frame.iloc[self.rows]
         self._frame = frame
-=======
-        hardware = frame["source"].isin((*ANE_TABLES, *GPU_TABLES)).to_numpy(bool)
-        # A nested row repeats time of the row around it, unless only the nested row marks the work as ML.
-        marked = (frame["engine"] == Engine.GPU).to_numpy(bool)
-        outer = frame["source"][(frame["depth"] <= 0).to_numpy(bool)].unique()
-        nested = (frame["depth"] > 0).to_numpy(bool) & frame["source"].isin(outer).to_numpy(bool)
-        self.rows: IntArray = np.flatnonzero(~(hardware & ~marked & nested))
-        """The rows of the trace's intervals that count: ``assignment`` has their owners."""
-        self._frame = frame.iloc[self.rows]
->>>>>>> c-words
         self._pids = pids
         window_pids = {int(pid) for pid in windows["pid"].unique() if pid >= 0}
         self._all_pids = pids | window_pids if pids else pids

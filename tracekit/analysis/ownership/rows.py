@@ -41,6 +41,8 @@ class Rows:
     """The number of models."""
     is_nameless: BoolArray
     """Marks the rows that name no model."""
+    is_named_otherwise: BoolArray
+    """Marks the rows whose label names a model, and no model of the app by its whole name."""
     pool: IntArray
     """The position of the model in ``Calls.models``, or after them for no name; -1 where no call is of it."""
     copy: IntArray
@@ -63,6 +65,7 @@ class Rows:
         position = {name: code for code, name in enumerate(calls.models.tolist())}
         pools = {**position, "": len(calls.models)}
         # A label that names neither a model nor a part of one is the same for all models.
+        nameless = owner.model_code == NAMELESS
         names_work = ~(is_among(frame["model"], "") & is_among(frame["segment"], ""))
         return cls(
             starts,
@@ -75,7 +78,12 @@ class Rows:
             is_ane & (pid < 0) & is_work & ~is_other,
             owner.model_code,
             len(owner.model_names),
-            owner.model_code == NAMELESS,
+            nameless,
+            ~is_among(frame["model"], "")
+            & (
+                _positions(frame["model"], owner.model_names)
+                != np.where(nameless, _NO_CALL - 1, owner.model_code)
+            ),
             np.array([pools.get(name, -1) for name in owner.model_names.tolist()])[owner.model_code],
             _positions(frame["copy"], calls.copies),
             np.where(names_work, frame["label"].cat.codes.to_numpy(np.int64), -1),

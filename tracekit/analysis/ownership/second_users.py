@@ -39,8 +39,9 @@ class SecondUsers:
 
         Another process used the engine if a row lies between calls, in none of them, or reaches out of its
         call, and no stack of the process shows a call that the tables lack; or if a stack of another process
-        hands over work where a row begins, and no stack of the row's call. Where a row lies in no call, one
-        in a call that another engine worked for all the time may be another process's as well.
+        hands over work where a row begins, and no stack of the row's call. Where a row lies in no call, or a
+        label names a model by another name, a row in a call that another engine worked for meanwhile may be
+        another process's as well.
         """
         rows, calls = self._rows, self._calls
         doubted = np.zeros(len(rows), bool)
@@ -64,7 +65,7 @@ class SecondUsers:
         has_alone[group[is_alone]] = True
         doubted[chosen] = has_odd[group] | self.submitted_elsewhere(chosen, pid)
         is_suspect = np.zeros(len(rows), bool)
-        is_suspect[chosen] = has_alone[group]
+        is_suspect[chosen] = has_alone[group] | rows.is_named_otherwise[chosen]
         inside = pairs.part((is_suspect & ~doubted)[pairs.row])
         if len(inside):
             doubted[inside.row[self._is_busy_elsewhere(inside, pairs)]] = True
@@ -96,13 +97,16 @@ class SecondUsers:
         the open rows.
         """
         rows, calls = self._rows, self._calls
-        begins_before, ends_after = np.zeros((2, len(rows)), bool)
-        # A row may lie across calls that follow each other: the first and the last are its edges.
-        begins_before[pairs.row] = ends_after[pairs.row] = True
         slack = (calls.ends - calls.starts)[pairs.call] // _REACHES
-        starts, ends = rows.starts[pairs.row] + slack, rows.ends[pairs.row] - slack
-        begins_before[pairs.row[calls.starts[pairs.call] <= starts]] = False
-        ends_after[pairs.row[calls.ends[pairs.call] >= ends]] = False
+        is_before = rows.starts[pairs.row] + slack < calls.starts[pairs.call]
+        is_after = rows.ends[pairs.row] - slack > calls.ends[pairs.call]
+        # The call that most of the row lies in counts, if no call has the whole row.
+        counts = (pairs.shared == pairs.most_of_row(pairs.shared)) & (
+            pairs.of_row(~is_before & ~is_after) == 0
+        )
+        begins_before, ends_after = np.zeros((2, len(rows)), bool)
+        begins_before[pairs.row[is_before & counts]] = True
+        ends_after[pairs.row[is_after & counts]] = True
         chosen = np.flatnonzero(rows.is_open & (rows.pool >= 0))
         before, after, inside = (
             np.bincount(group[marked], minlength=int(group.max()) + 1)
