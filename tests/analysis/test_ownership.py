@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from evidence_support import Interval, Signpost, ane, core_ml, gpu, prediction, with_evidence
-from trace_support import ANE, BNNS, MS, UI, Sample, trace_of
+from trace_support import ANE, BNNS, CALL, E5_WORKER, MS, UI, Sample, trace_of
 
 from tracekit.analysis import Analysis, analyze
 from tracekit.analysis.ownership.owners import OWNERS, REASONS, Owner, Reason
@@ -271,3 +271,12 @@ def test_idle_threads_of_a_runtime_are_not_denied() -> None:
     headline = analyze(trace_of([(time, "worker", idle) for time in range(5)])).headline
     assert "none of the 5 samples is at work in an ML framework" in headline
     assert "5 samples show an idle thread of an ML runtime, which does no work." in headline
+
+
+def test_a_workers_sample_is_of_no_call_where_a_call_without_a_window_is_under_way() -> None:
+    samples = sorted([*turns("a", (10,), 18, ANE), (20, "w", E5_WORKER)])
+    beside = sorted([*samples, *turns("b", (8,), 22, CALL)])
+    alone, shared = (
+        analyze(with_evidence(trace_of(each), [ane(11, 26)]), windows="ane") for each in (samples, beside)
+    )
+    assert alone.members.counts[0] == shared.members.counts[0] + 1

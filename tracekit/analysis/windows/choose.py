@@ -61,7 +61,7 @@ class WindowSelection:
     windows: list[Window]
     diagnostics: tuple[Diagnostic, ...]
     runs: Inferred | None = None
-    """The calls on stacks beside windows of the Neural Engine's own time: some of them have no window."""
+    """The calls on stacks of several threads: some of them have no window."""
 
 
 def choose_windows(
@@ -140,7 +140,7 @@ def _from_table(
     diagnostics = _ane_diagnostics(trace, labels, windows) if source == "ane" else []
     if untouched:
         diagnostics.append(Diagnostic("warning", "calls-outside-windows", len(untouched)))
-    return WindowSelection(windows, tuple(diagnostics), _runs_beside(source, inferred))
+    return WindowSelection(windows, tuple(diagnostics), _runs_beside(inferred))
 
 
 def _with_threads(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Window]:
@@ -160,13 +160,13 @@ def _with_calls(
         )
     if source == "ane":
         diagnostics += _ane_diagnostics(trace, labels, [*windows, *untouched])
-    return WindowSelection([*windows, *untouched], tuple(diagnostics), _runs_beside(source, inferred))
+    return WindowSelection([*windows, *untouched], tuple(diagnostics), _runs_beside(inferred))
 
 
-def _runs_beside(source: str, runs: Inferred) -> Inferred | None:
+def _runs_beside(runs: Inferred) -> Inferred | None:
     """Return the calls on stacks of several threads, which work on other threads may be of."""
     calls = runs.part(runs.thread_id >= 0)
-    return calls if source == "ane" and len(np.unique(calls.thread_id)) > 1 else None
+    return calls if len(np.unique(calls.thread_id)) > 1 else None
 
 
 def _untouched(windows: Sequence[Window], calls: Inferred) -> list[Window]:

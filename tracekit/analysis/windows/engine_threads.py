@@ -31,7 +31,7 @@ def threads_of_engine(
 ) -> tuple[IntArray, BoolArray]:
     """Return the thread whose call each window of the Neural Engine's own time is of, -1 where none is known.
 
-    It is the thread whose runs cover the window, or the only one that hands over work as it begins. The mask
+    It is the only thread that hands over work as the window begins, or the one whose runs cover it. The mask
     has the windows that may be of any process: no run touches them, as runs touch most of their label, or
     stacks show other engines alone in them, or the Neural Engine in windows of other labels only.
     """
@@ -45,7 +45,8 @@ def threads_of_engine(
     # The request is handed over shortly before the engine begins.
     on_ane = labels.in_call & is_engine(labels.engine, Engine.ANE)
     begins = (starts - _BEGINS * period_ns, starts + period_ns)
-    thread = np.where(thread < 0, _only_thread(trace, on_ane, *begins), thread)
+    submitter = _only_thread(trace, on_ane, *begins)
+    thread = np.where(submitter >= 0, submitter, thread)
     handed_over, seen, elsewhere = (
         _samples_in(trace, marked, thread, *edges)
         for marked, edges in (
