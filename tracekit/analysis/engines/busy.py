@@ -190,7 +190,17 @@ class Measured:
     @cached_property
     def contested(self) -> IntervalSet:
         """When any engine worked for an owner that is not known."""
-        return IntervalSet.of(*(edges[self.assignment.is_owner(Owner.CONTESTED)] for edges in self._edges))
+        return self._when(self.assignment.is_owner(Owner.CONTESTED))
+
+    @cached_property
+    def of_others_by_stacks(self) -> IntervalSet:
+        """When the Neural Engine worked for another process by a stack alone, whatever its label."""
+        return self._when(
+            self.assignment.is_owner(Owner.OTHER) & self.assignment.has_reason(Reason.SUBMITTED)
+        )
+
+    def _when(self, marked: BoolArray) -> IntervalSet:
+        return IntervalSet.of(*(edges[marked] for edges in self._edges))
 
     @cached_property
     def sources(self) -> dict[Engine, str]:

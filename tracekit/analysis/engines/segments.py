@@ -297,7 +297,7 @@ class Timeline:
             keys = [key for key in self._measured.keys if is_work(key)]
             # Work of an owner that is not known may be this call's: it is no idle time.
             of_scope = [self._measured.spans(scope, key) for key in keys]
-            working = union([*of_scope, self._measured.contested])
+            working = union([*of_scope, self._measured.contested, self._measured.of_others_by_stacks])
             covered[rows] = working.within(starts, ends) + self._sampled_ns(rows, every, working)
         idle = self._ends - self._starts - covered
         preparing, basis = self._preparing()
