@@ -66,11 +66,11 @@ def test_a_chosen_call_has_arrows_and_another_none_of_them(opened: Any) -> None:
 
 
 def test_a_comparison_has_a_flame_graph_of_both_sides(opened: Any, axe: Any) -> None:
-    base, new = analysis_of(FALLBACK), analysis_of("ane-intervals-macos26")
+    base, new = analysis_of(FALLBACK), analysis_of("concurrent-models-ios27")
     tab = shown(opened, compare_page.to_html(compare([base], [new]), base, new))
     canvas = settled(tab).locator("#difference canvas")
     note = tab.locator("#difference .difference > .note")
-    assert "BASE 20.0 ms per call, NEW 8.38 ms per call." in note.inner_text()
+    assert "BASE 20.0 ms per call, NEW 7.43 ms per call." in note.inner_text()
     both = picture(tab, "#difference canvas")
     tab.locator("#difference").get_by_label("Width").select_option("NEW")
     assert "is in paths of BASE only" in note.inner_text()

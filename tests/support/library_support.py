@@ -24,7 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 BUNDLE = ROOT / "sample_traces" / "gpu-mpsgraph-macos15-bundle" / "recording.trace"
 EXPORTS = ROOT / "sample_traces" / "ane-e5rt-macos26"
 BUNDLE_VERDICT = "The model submitted work to the GPU in all 12 calls"
-EXPORTS_VERDICT = "The model submitted work to the Neural Engine in all 12 calls"
+EXPORT_VERDICT = "The model submitted work to the Neural Engine in all 12 calls"
+EXPORTS_VERDICT = "SpeechEncoder submitted work to the Neural Engine in all 12 calls"
 XML = b'<?xml version="1.0"?>\n<trace-query-result></trace-query-result>\n'
 CONTENT = XML + bytes(range(256)) * 40
 FACTS = {

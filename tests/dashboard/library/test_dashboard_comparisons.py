@@ -86,7 +86,16 @@ def test_the_sections_have_places_for_both_timelines_and_no_script(library: Libr
     base, new = both(library)
     settled(library, base, new)
     document = json.loads(library.comparisons.path(base, new).read_text("utf-8"))
-    names = ["verdict", "findings", "sides", "timelines", "differences", "functions", "difference"]
+    names = [
+        "verdict",
+        "findings",
+        "sides",
+        "timelines",
+        "differences",
+        "one-sided",
+        "functions",
+        "difference",
+    ]
     assert list(document) == names
     assert 'id="timeline-base"><h3>BASE: recording.trace</h3></div>' in document["timelines"]
     assert 'id="timeline-new"><h3>NEW: ane-e5rt-macos26</h3></div>' in document["timelines"]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from library_support import (
     BUNDLE_VERDICT,
+    EXPORT_VERDICT,
     EXPORTS,
     EXPORTS_VERDICT,
     XML,
@@ -80,13 +81,13 @@ def test_what_the_pages_need_is_there(reading: Reading) -> None:
     [
         ("Safari.trace", BUNDLE_VERDICT),
         ("holiday.jpg", BUNDLE_VERDICT),
-        ("x.trace", EXPORTS_VERDICT),
-        ("x.csv", EXPORTS_VERDICT),
+        ("x.trace", EXPORT_VERDICT),
+        ("x.csv", EXPORT_VERDICT),
         ("exports.zip", EXPORTS_VERDICT),
         ("bundle", BUNDLE_VERDICT),
         ("renamed", BUNDLE_VERDICT),
         ("zip", BUNDLE_VERDICT),
-        ("exports", EXPORTS_VERDICT),
+        ("exports", EXPORT_VERDICT),
     ],
 )
 def test_an_upload_is_read_whatever_its_names(reading: Reading, name: str, verdict: str) -> None:

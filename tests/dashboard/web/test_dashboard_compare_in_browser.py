@@ -89,7 +89,7 @@ def test_what_is_shown_or_selected_in_one_is_in_the_other_and_in_the_link(both: 
     tab.mouse.up()
     linked(tab, "t=-", "s=")
     text = tab.locator("#status").inner_text()
-    assert text.startswith("Selected ") and "BASE from 26" in text and "NEW from 5" in text
+    assert text.startswith("Selected ") and "BASE from 25" in text and "NEW from 5" in text
     tab.locator("#timeline-new select").select_option("8")
     linked(tab, "new=8")
     shown = axes(tab)

@@ -68,7 +68,7 @@ def test_another_run_and_a_lane_as_the_calls(serve: Serve, tab: Any, two_runs: P
     assert served.library.recordings()[0].default_variant != ""
     tab.locator(".analyses summary").click()
     tab.get_by_role("link", name="Numbers side by side").click()
-    tab.locator("#trend th .note", has_text=SIGNPOST).wait_for()
+    tab.locator("#trend th .note", has_text=SIGNPOST).first.wait_for()
     opened(tab, first)
     tab.get_by_role("button", name="Calls from: back to the default").click()
     variant_shown(tab, "Run 2")

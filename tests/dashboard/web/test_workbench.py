@@ -72,7 +72,7 @@ def test_a_click_in_a_thread_shows_the_stack_and_the_frame_that_decided(bench: A
 
 def test_a_call_is_explained_beside_the_timeline(bench: Any) -> None:
     bench.mouse.click(*point_in_lane(bench, "SpeechEncoder", 280))
-    bench.locator("#inspector h2", has_text="Call 6").wait_for()
+    bench.locator("#inspector h2", has_text="Call 7").wait_for()
     text = inspected(bench)
     assert "CPU busy" in text and "measured" in text
     assert "longer than the median of its model's other calls" in text
@@ -84,7 +84,7 @@ def test_a_call_is_explained_beside_the_timeline(bench: Any) -> None:
     row_top = "document.querySelector('#windows-live tr[aria-current=true]').getBoundingClientRect().top"
     eventually(bench, f"{row_top} < 890")  # it is in sight, though six tall rows stand above it
     bench.keyboard.press("]")
-    bench.locator("#inspector h2", has_text="Call 7").wait_for()
+    bench.locator("#inspector h2", has_text="Call 8").wait_for()
     bench.keyboard.press("r")  # another selection: its heaviest stack is not the call's
     bench.locator("#inspector h3", has_text="Heaviest stack").wait_for(state="detached")
     bench.locator("#inspector .close").click()
@@ -107,9 +107,9 @@ def test_the_calls_of_a_selection_are_listed_and_all_of_them_on_request(bench: A
 
 def test_an_interval_leads_to_its_call(bench: Any) -> None:
     bench.mouse.click(*point_in_lane(bench, "CPU (coreml", 285))
-    bench.locator("#inspector", has_text="the target's work").wait_for()
-    bench.get_by_role("button", name="6: CPU").click()
-    bench.locator("#inspector h2", has_text="Call 6").wait_for()
+    bench.locator("#inspector", has_text="lies in this call of it only").wait_for()
+    bench.locator("#inspector").get_by_role("button", name="Call 7 of SpeechEncoder").click()
+    bench.locator("#inspector h2", has_text="Call 7").wait_for()
 
 
 def test_back_undoes_a_selection_a_tab_and_a_zoom(bench: Any) -> None:
