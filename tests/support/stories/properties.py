@@ -5,8 +5,10 @@ Each violation has a kind; ``KINDS`` says what it breaks.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,29 +56,26 @@ KINDS = {
     "changed-by-scale": "ten times as long in all is not the same, ten times as long",
     "changed-by-clock": "a recording that begins at another time of the clock has other numbers",
 }
-TOLERATED = frozenset(
-    {
-        "engine-not-in-truth",
-        "call-not-in-truth",
-        "answer-not-in-truth",
-        "headline-not-in-truth",
-        "change-not-in-truth",
-        "partly-not-in-truth",
-        "contention-not-in-truth",
-        "check-passed-against-truth",
-        "check-failed-against-truth",
-        "busy-differs",
-        "samples-differ",
-        "engine-time-counted-twice",
-        "host-time-as-engine-time",
-        "contested-not-called",
-        "contested-but-decided",
-        "engine-changed-without-table",
-        "changed-by-process",
-        "changed-by-model",
-    }
-)
-"""The kinds that do not yet fail a test: interval by interval, calls still share what is one call's."""
+TOLERATED: Mapping[str, int] = {
+    "samples-differ": 180,
+    "engine-not-in-truth": 45,
+    "answer-not-in-truth": 25,
+    "change-not-in-truth": 16,
+    "changed-by-model": 16,
+    "check-failed-against-truth": 15,
+    "call-not-in-truth": 14,
+    "headline-not-in-truth": 14,
+    "changed-by-process": 8,
+    "engine-changed-without-table": 6,
+    "partly-not-in-truth": 6,
+    "busy-differs": 3,
+    "check-passed-against-truth": 3,
+    "changed-by-scale": 2,
+    "engine-missed": 2,
+    "wrong-thread": 2,
+}
+"""The most stories in a thousand that may have a kind. What is left: calls that no table reports beside those that
+one does, another process's model of the same name, and calls of several threads without their samples."""
 _CHANGES = frozenset({"fell-back", "came-back", "moved-to-engine", "alternates", "differs-by-function"})
 _ENGINE_WORDS: dict[str, Engine] = {"Neural Engine": "ANE", "GPU": "GPU", "CPU": "CPU"}
 _ON_ENGINE = re.compile(
@@ -93,6 +92,15 @@ class Violation:
 
     kind: str
     text: str
+
+
+def in_too_many(
+    kinds: Sequence[frozenset[str]], limits: Mapping[str, int] = TOLERATED
+) -> dict[str, tuple[int, int]]:
+    """Return the kinds that more stories have than they may: how many do, and how many may."""
+    counts = Counter(kind for of_story in kinds for kind in of_story)
+    most = {kind: math.ceil(limits.get(kind, 0) * len(kinds) / 1000) for kind in counts}
+    return {kind: (count, most[kind]) for kind, count in counts.items() if count > most[kind]}
 
 
 @dataclass(frozen=True)

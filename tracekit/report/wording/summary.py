@@ -177,8 +177,14 @@ def _action(model: ModelAnswer) -> str:
     parts = [f"{_ran_on(lead)} {_of_calls(model, lead.calls)}{_how_sure(lead)}"]
     if lead.calls == model.calls - model.unknown:
         for use in others:
-            part = "in each" if use.calls == lead.calls else f"in {use.calls:,} of them"
-            parts.append(f", with work on {engine_name(use.engine)} {part}")
+            part = (
+                ""
+                if lead.calls == 1
+                else " in each"
+                if use.calls == lead.calls
+                else f" in {use.calls:,} of them"
+            )
+            parts.append(f", with work on {engine_name(use.engine)}{part}")
     else:
         parts += [f", {_ran_on(use)} in {use.calls:,}{_how_sure(use)}" for use in others]
     return "".join(parts)
