@@ -126,7 +126,9 @@ def listed(case: Case) -> tuple[set[tuple[int, int]], int]:
         if not is_call(window) or is_own(window, sample) or not same_process(window, sample):
             return False
         of_any = windows[window]["source"] in ANE_TABLES and windows[window]["pid"] < 0
-        if windows[window]["source"] == "stacks" or of_any or sample in called:
+        if of_any and windows[window]["thread_id"] < 0:
+            return False
+        if windows[window]["source"] == "stacks" or sample in called:
             return bool(labels.is_worker[sample])
         return bool(labels.is_worker[sample] or labels.is_ml[sample] or labels.in_call[sample])
 

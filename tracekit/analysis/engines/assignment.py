@@ -27,9 +27,9 @@ def assign_samples(
     A window that the user gave, or that spans the run, counts every sample in its time; of its thread, if it
     has one. A call counts its own thread's samples and the process's ML work on other threads, unless that
     work lies in several calls of different threads at once: then it could belong to any of them, and counts
-    in none. Of a window from stacks, or of no known process, such work is that of the runtime's workers;
-    other sources may not name the calling thread, and count all ML work. ``runs`` are calls that have no
-    window of their own, and may be what another thread's work is for.
+    in none. Of a window from stacks, such work is that of the runtime's workers; other sources may not name
+    the calling thread, and count all ML work, unless they name no process either. ``runs`` are calls that
+    have no window of their own, and may be what another thread's work is for.
     """
     return _Assignment(trace, labels, windows, runs).membership()
 
@@ -97,7 +97,8 @@ class _Assignment:
                 "first": first,
                 "last": last,
                 "is_call": is_call,
-                "counts_workers": _count_workers(windows),
+                "counts_workers": (windows["source"] == "stacks").to_numpy(bool),
+                "is_of_any": (windows["source"].isin(ANE_TABLES) & (pid < 0) & (owner < 0)).to_numpy(bool),
                 "has_thread": owner >= 0,
                 "caller": np.where(owner >= 0, owner, alone),
                 "process": np.where(is_call & (pid >= 0), process[threads + 1 :], 0),
@@ -113,6 +114,7 @@ class _Assignment:
                 "last": np.searchsorted(times, runs.ends_ns),
                 "is_call": True,
                 "counts_workers": True,
+                "is_of_any": False,
                 "has_thread": True,
                 "caller": runs.thread_id,
                 "process": self._process_of_thread[runs.thread_id],
@@ -172,7 +174,9 @@ class _Assignment:
 
     def _callers_served(self) -> tuple[IntArray, BoolArray]:
         """Return the caller that other threads' work joins, -1 for none, and mark what several claim."""
-        labels, calls = self._labels, self._windows[self._windows["is_call"].to_numpy(bool)]
+        # Calls of no known process have no samples.
+        is_call = self._windows["is_call"] & ~self._windows["is_of_any"]
+        labels, calls = self._labels, self._windows[is_call.to_numpy(bool)]
         calls = pd.concat([calls, self._beside]) if len(self._beside) else calls
         called = self._inside_own_call(calls)
         # A thread inside its own call works for that call, so its samples join no other one, unless they are
@@ -253,13 +257,6 @@ class _Assignment:
             count += sign * lists.running_sum(*edges, np.ones(len(caller), np.int64))
             total += sign * lists.running_sum(*edges, caller)
         return count, total
-
-
-def _count_workers(windows: pd.DataFrame) -> BoolArray:
-    """Mark the calls that only workers join: prediction frames on other threads are of calls of their own."""
-    is_of_any = windows["source"].isin(ANE_TABLES) & (windows["pid"] < 0)
-    marked: BoolArray = ((windows["source"] == "stacks") | is_of_any).to_numpy(bool)
-    return marked
 
 
 def _places(distinct: IntArray, numbers: IntArray) -> IntArray:

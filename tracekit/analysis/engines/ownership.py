@@ -8,6 +8,7 @@ rows mostly have none and belong to the recording's target.
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -80,7 +81,7 @@ class Ownership:
         self.unattributed = False
         self._has_process = (frame["pid"] >= 0).to_numpy(bool)
         rows = np.flatnonzero(is_ane)
-        self._match_gpu(models)
+        reported = frozenset(models)
         if self.runtimes:
             self._match(rows, models, parts, bool(named[CORE_ML]))
             models |= self._vocabulary.names(self.model_code[rows])
@@ -90,6 +91,7 @@ class Ownership:
         else:
             self._take_label(rows)
             models = self._vocabulary.names(named_model[rows])
+        self._match_gpu(reported, bool(reported & self._vocabulary.names(self.model_code[rows])))
         self.models = frozenset(models)
         named_rows = np.flatnonzero(is_ane & self._has_process) if pids else rows[:0]
         elsewhere = named_rows[~frame["pid"].iloc[named_rows].isin(pids).to_numpy(bool)]
@@ -145,17 +147,18 @@ class Ownership:
             self.unmatched += int((~self._has_process[rest]).sum())
         self.other_process &= ~self._has_process
 
-    def _match_gpu(self, models: set[str]) -> None:
+    def _match_gpu(self, models: frozenset[str], is_alike: bool) -> None:
         """Give rows of the GPU the model that their label names; most labels name none.
 
-        A label may begin with one of the target's models. A model that it names by itself counts unless the
-        runtimes' tables and the labels name all models differently.
+        A label may begin with one of the runtimes' ``models``. A model that it names by itself counts unless
+        the runtimes' tables and the labels name all models differently; ``is_alike`` is True where a label of
+        the Neural Engine names one as they do.
         """
         rows = np.flatnonzero(is_among(self._frame["source"], *GPU_TABLES))
         labels, label_of_row = self._labels_of(rows)
         owners = [owner_of(label, models) or "" for label in labels.tolist()]
         owner = np.array([self._vocabulary.code(name) for name in owners], np.int64)[label_of_row]
-        if not models or (owner != NAMELESS).any():
+        if is_alike or not models or (owner != NAMELESS).any():
             owner = np.where(owner == NAMELESS, self._named_model[rows], owner)
         self.model_code[rows] = owner
 
@@ -244,7 +247,7 @@ def is_region(label: str) -> bool:
     return _REGION in label.lower()
 
 
-def owner_of(label: str, models: set[str]) -> str | None:
+def owner_of(label: str, models: AbstractSet[str]) -> str | None:
     """Return the longest model name that the label begins with, up to a boundary; None for none."""
     if label in models:
         return label

@@ -7,6 +7,8 @@ of that name.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from tracekit.analysis.engines.codes import is_engine
@@ -45,7 +47,7 @@ class SecondUsers:
         """
         rows, calls = self._rows, self._calls
         doubted = np.zeros(len(rows), bool)
-        is_open = rows.is_open & (rows.pool >= 0)
+        is_open = self._is_open & (rows.pool >= 0)
         chosen = np.flatnonzero(is_open)
         if not len(chosen) or not calls.is_listed.any():
             return doubted
@@ -59,17 +61,39 @@ class SecondUsers:
         of_rows = pairs.part((is_open & ~is_inside & ~crowded)[pairs.row])
         is_odd |= self._reaches_out(of_rows, group, is_inside[chosen])[chosen]
         odd = np.flatnonzero(is_odd)
-        is_submitted = self._submitters.by_process(Engine.ANE, pid[odd], rows.starts[chosen[odd]])
+        is_submitted = self._are_submitted(chosen[odd], pid[odd])
         has_odd, has_alone = np.zeros((2, int(group.max()) + 1), bool)
         has_odd[group[odd[~is_submitted]]] = True
         has_alone[group[is_alone]] = True
-        doubted[chosen] = has_odd[group] | self.submitted_elsewhere(chosen, pid)
+        doubted[chosen] = has_odd[group] | (self.submitted_elsewhere(chosen, pid) & rows.is_open[chosen])
         is_suspect = np.zeros(len(rows), bool)
         is_suspect[chosen] = has_alone[group] | rows.is_named_otherwise[chosen]
         inside = pairs.part((is_suspect & ~doubted)[pairs.row])
         if len(inside):
             doubted[inside.row[self._is_busy_elsewhere(inside, pairs)]] = True
         return doubted
+
+    @cached_property
+    def _is_open(self) -> BoolArray:
+        """Marks the rows that a name does not give to a call.
+
+        These are the Neural Engine's without a process, and the GPU's whose label names another model.
+        """
+        rows = self._rows
+        on_gpu = is_engine(rows.engine, Engine.GPU) & rows.is_execution & ~rows.is_other
+        marked: BoolArray = rows.is_open | (on_gpu & rows.is_named_otherwise)
+        return marked
+
+    def _are_submitted(self, chosen: IntArray, pid: IntArray) -> BoolArray:
+        """Mark the rows near whose start a stack of the process shows their engine."""
+        rows = self._rows
+        submitted = np.zeros(len(chosen), bool)
+        for engine in (Engine.ANE, Engine.GPU):
+            of_engine = np.flatnonzero(is_engine(rows.engine[chosen], engine))
+            submitted[of_engine] = self._submitters.by_process(
+                engine, pid[of_engine], rows.starts[chosen[of_engine]]
+            )
+        return submitted
 
     def _pools(self, chosen: IntArray) -> tuple[IntArray, BoolArray]:
         """Return the process of the calls that rows may be of, -1 for several, and mark rows between them."""
@@ -107,7 +131,7 @@ class SecondUsers:
         begins_before, ends_after = np.zeros((2, len(rows)), bool)
         begins_before[pairs.row[is_before & counts]] = True
         ends_after[pairs.row[is_after & counts]] = True
-        chosen = np.flatnonzero(rows.is_open & (rows.pool >= 0))
+        chosen = np.flatnonzero(self._is_open & (rows.pool >= 0))
         before, after, inside = (
             np.bincount(group[marked], minlength=int(group.max()) + 1)
             for marked in (begins_before[chosen], ends_after[chosen], is_inside)
