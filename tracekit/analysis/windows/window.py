@@ -127,6 +127,7 @@ def numbered_windows(frame: pd.DataFrame) -> list[tuple[int, Window]]:
                 int(row["thread_id"]),
                 int(row["pid"]),
                 str(row["model"]),
+                str(row["copy"]),
             ),
         )
         for row in frame.to_dict("records")

@@ -127,6 +127,7 @@ def _all_columns(analysis: Analysis, rows: _Rows, notes: Footnotes) -> list[Colu
         columns.append(Column("runtime", [runtimes.get(window.source, "") for _, window in rows.windows]))
     return [
         *columns,
+        *_copies(rows),
         *_labels(rows),
         Column("thread", [_thread_name(analysis.trace, window) for _, window in rows.windows]),
         Column("why", rows.letters),
@@ -155,7 +156,7 @@ def _few_columns(analysis: Analysis, rows: _Rows, notes: Footnotes) -> list[Colu
         columns.append(Column(f"busy{mark.head}", cells))
     elif analysis.trace.samples_source:
         columns.append(Column("samples", list(map(_counts, rows.shares))))
-    return [*columns, *_labels(rows), Column("why", rows.letters)]
+    return [*columns, *_copies(rows), *_labels(rows), Column("why", rows.letters)]
 
 
 def digits_of(lengths_ns: Sequence[int]) -> int:
@@ -199,6 +200,15 @@ def _name_header(rows: _Rows) -> str:
 
 def _names(rows: _Rows) -> list[str]:
     return [clip_name(printable(rows.calls.name(row)), _LABEL_WIDTH) for row, _ in rows.windows]
+
+
+def _copies(rows: _Rows) -> list[Column]:
+    """Return the loaded copy of each call, if a model has several."""
+    copies = [window.copy for _, window in rows.windows]
+    named = {(window.model, window.copy) for _, window in rows.windows if window.copy}
+    is_several = len(named) > len({model for model, _ in named})
+    texts = [clip(printable(copy), _LABEL_WIDTH) for copy in copies]
+    return [Column("copy", texts, rank=2)] if is_several else []
 
 
 def _labels(rows: _Rows) -> list[Column]:
