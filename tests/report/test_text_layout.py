@@ -13,8 +13,6 @@ from tracekit.cli import main, terminal
 from tracekit.report.analysis.text import to_text
 from tracekit.report.analysis.text_layout import Column, TextLayout, table_text
 
-SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
-
 SAMPLE_TRACES = Path(__file__).resolve().parents[2] / "sample_traces"
 FALLBACK = SAMPLE_TRACES / "fallback-midway-ios27"
 ESCAPES = re.compile(r"\x1b\[[0-9]+m")
@@ -100,7 +98,7 @@ def test_the_width_is_that_of_columns_or_of_the_terminal(monkeypatch: pytest.Mon
 
 def test_calls_of_a_model_that_is_loaded_twice_name_their_copy() -> None:
     def columns(sample: str) -> set[str]:
-        lines = analyze(open_trace(SAMPLES / sample)).to_text().splitlines()
+        lines = analyze(open_trace(SAMPLE_TRACES / sample)).to_text().splitlines()
         header = next(number for number, line in enumerate(lines) if line.strip().startswith("model "))
         return {word for line in lines[header : header + 3] for word in line.split()}
 
