@@ -80,6 +80,7 @@ def test_a_deep_and_wide_tree_costs_its_lines_until_its_stacks_are_written_out(t
     lines += [f"    {' ' * (2 * depth + 2)}1 g{n}" for n in range(leaves)]
     path = tmp_path / "report.txt"
     path.write_text(sample(*lines))
+    refusal(tmp_path, sample("    1 Thread_1", "    + 1 f"), few(stack_frames=0))  # what is loaded once
     tracemalloc.start()
     problem = refusal(tmp_path, sample(*lines), few(stack_frames=depth * leaves - 1))
     peak_bytes = tracemalloc.get_traced_memory()[1]
