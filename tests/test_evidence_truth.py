@@ -316,3 +316,14 @@ def test_requests_in_the_log(recording: str) -> None:
     }
     refused = [vars(refusal) for refusal in requests.refused]
     assert refused == truth["refused"]
+
+
+def test_rows_of_another_app_are_none_of_the_apps_calls_without_its_runtimes_table(tmp_path: Path) -> None:
+    for path in (SAMPLES / "fallback-midway-ios27").glob("*.xml"):
+        if path.stem != "coreml-os-signpost":
+            shutil.copy(path, tmp_path)
+    analysis = analyze(open_trace(tmp_path))
+    rows = analysis.window_rows.assign(verdict=list(analysis.verdicts.names))
+    assert rows[rows["model"] == "PersonSegmenter"]["pid"].tolist() == [-1, -1]
+    counts = rows.groupby(["model", "verdict"]).size().to_dict()
+    assert counts == {("", "CPU"): 6, ("PersonSegmenter", "ANE"): 2, ("SpeechEncoder", "ANE"): 6}

@@ -43,16 +43,17 @@ def threads_of_engine(
     period_ns = sampling_period_ns(trace)
     thread = covering_threads(calls, starts, ends, pids, period_ns)
     # The request is handed over shortly before the engine begins.
-    on_ane = labels.in_call & is_engine(labels.engine, Engine.ANE)
+    times, caller = trace.samples["time_ns"].to_numpy(np.int64), _callers(trace, labels)
+    on_ane = np.where(is_engine(labels.engine, Engine.ANE), caller, -1)
     begins = (starts - _BEGINS * period_ns, starts + period_ns)
-    submitter = _only_thread(trace, on_ane, *begins)
+    submitter = _only_thread(times, on_ane, *begins)
     thread = np.where(submitter >= 0, submitter, thread)
     handed_over, seen, elsewhere = (
-        _samples_in(trace, marked, thread, *edges)
-        for marked, edges in (
+        _samples_in(times, callers, thread, *edges)
+        for callers, edges in (
             (on_ane, begins),
             (on_ane, (begins[0], ends)),
-            (labels.in_call & is_engine(labels.engine, Engine.CPU, Engine.GPU), (starts, ends)),
+            (np.where(is_engine(labels.engine, Engine.CPU, Engine.GPU), caller, -1), (starts, ends)),
         )
     )
     label, distinct = pd.factorize(np.array([window.label for window in windows], object))
@@ -80,26 +81,39 @@ def _overlapping_on_thread(thread: IntArray, starts: IntArray, ends: IntArray) -
     return marked
 
 
-def _only_thread(trace: Trace, marked: BoolArray, starts: IntArray, ends: IntArray) -> IntArray:
-    """Return the only thread that has marked samples in each stretch of time, -1 for none or several."""
-    times, threads = (trace.samples[name].to_numpy(np.int64)[marked] for name in ("time_ns", "thread_id"))
+def _callers(trace: Trace, labels: SampleLabels) -> IntArray:
+    """Return the thread whose call each sample is work for, -1 where none is known.
+
+    A worker's is the only thread of its process that is ever inside a prediction.
+    """
+    threads = trace.samples["thread_id"].to_numpy(np.int64)
+    of_callers = np.unique(threads[labels.in_call & (threads >= 0)])
+    pids = trace.threads["pid"].to_numpy(np.int64)
+    distinct, first, count = np.unique(pids[of_callers], return_index=True, return_counts=True)
+    only = dict(zip(distinct[count == 1].tolist(), of_callers[first[count == 1]].tolist(), strict=True))
+    of_thread = np.array([*(only.get(pid, -1) for pid in pids.tolist()), -1], np.int64)
+    return np.where(labels.in_call, threads, np.where(labels.is_worker, of_thread[threads], -1))
+
+
+def _only_thread(times: IntArray, callers: IntArray, starts: IntArray, ends: IntArray) -> IntArray:
+    """Return the only caller whose samples lie in each stretch of time, -1 for none or several."""
+    times, callers = times[callers >= 0], callers[callers >= 0]
     first, last = np.searchsorted(times, starts), np.searchsorted(times, ends)
-    # A stretch is of one thread if the thread does not change between two of its samples.
-    changes = np.append(0, np.cumsum(threads[1:] != threads[:-1]))
-    padded, changes = np.append(threads, -1), np.append(changes, 0)
+    # A stretch is of one caller if the caller does not change between two of its samples.
+    changes = np.append(0, np.cumsum(callers[1:] != callers[:-1]))
+    padded, changes = np.append(callers, -1), np.append(changes, 0)
     is_one = (first < last) & (changes[first] == changes[np.maximum(last - 1, 0)])
     only: IntArray = np.where(is_one, padded[first], -1)
     return only
 
 
 def _samples_in(
-    trace: Trace, marked: BoolArray, thread: IntArray, starts: IntArray, ends: IntArray
+    times: IntArray, callers: IntArray, thread: IntArray, starts: IntArray, ends: IntArray
 ) -> IntArray:
-    """Return how many marked samples a thread has in each stretch of time."""
-    times, threads = (trace.samples[name].to_numpy(np.int64) for name in ("time_ns", "thread_id"))
+    """Return how many samples of a caller lie in each stretch of time."""
     width = len(times) + 1
-    chosen = np.flatnonzero(marked & (threads >= 0))
-    keys = np.sort(threads[chosen] * width + chosen)
+    chosen = np.flatnonzero(callers >= 0)
+    keys = np.sort(callers[chosen] * width + chosen)
     first, last = (
         np.searchsorted(keys, thread * width + np.searchsorted(times, edges)) for edges in (starts, ends)
     )
