@@ -280,3 +280,10 @@ def test_a_workers_sample_is_of_no_call_where_a_call_without_a_window_is_under_w
         analyze(with_evidence(trace_of(each), [ane(11, 26)]), windows="ane") for each in (samples, beside)
     )
     assert alone.members.counts[0] == shared.members.counts[0] + 1
+
+
+def test_rows_of_which_none_meets_a_call_show_no_other_owner() -> None:
+    hour = 3_600_000
+    analysis = analysis_of(*PERIODIC, *[ane(hour + start, hour + start + 10) for start in (12, 72, 132, 192)])
+    assert "model-name-shared" not in {diagnostic.code for diagnostic in analysis.diagnostics}
+    assert {owner for owner, _ in owners(analysis)} == {Owner.PROCESS}

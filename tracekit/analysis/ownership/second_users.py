@@ -58,6 +58,8 @@ class SecondUsers:
         group = self._group(chosen)
         is_alone = ~(has_pair | crowded)[chosen]
         is_odd = is_alone & (between | self._comes_twice(chosen, is_alone & ~between))
+        # Rows of which none meets a call are of other clocks, or of calls that no table has.
+        is_odd &= (np.bincount(group[has_pair[chosen]], minlength=int(group.max()) + 1) > 0)[group]
         of_rows = pairs.part((is_open & ~is_inside & ~crowded)[pairs.row])
         is_odd |= self._reaches_out(of_rows, group, is_inside[chosen])[chosen]
         odd = np.flatnonzero(is_odd)

@@ -104,9 +104,13 @@ def _contested(diagnostic: Diagnostic) -> str:
     return (
         f"{plural(diagnostic.count, 'hardware interval')} ({format_ms(numbers['busy_ns'], 1)})"
         f" {'fits' if is_single else 'fit'} several owners, and nothing here decides between them."
-        f" {'It counts' if is_single else 'They count'} in no call; the shares of"
-        f" {plural(numbers['calls'], 'call')} are ranges, with and without"
-        f" {'it' if is_single else 'them'}."
+        f" {'It counts' if is_single else 'They count'} in no call"
+        + (
+            f"; the shares of {plural(numbers['calls'], 'call')} are ranges, with and without"
+            f" {'it' if is_single else 'them'}."
+            if numbers["calls"]
+            else "."
+        )
     )
 
 
