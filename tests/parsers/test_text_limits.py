@@ -75,14 +75,13 @@ def test_counted_stacks_are_limited_too(tmp_path: Path) -> None:
 
 
 def test_a_deep_and_wide_tree_costs_its_lines_until_its_stacks_are_written_out(tmp_path: Path) -> None:
-    depth, leaves = 300, 3000
+    depth, leaves = 300, 9000
     lines = ["    9999 Thread_1", *(f"    {' ' * (2 * n + 2)}9999 f{n}" for n in range(depth))]
     lines += [f"    {' ' * (2 * depth + 2)}1 g{n}" for n in range(leaves)]
-    path = tmp_path / "report.txt"
-    path.write_text(sample(*lines))
+    path, text = tmp_path / "report.txt", sample(*lines)
     refusal(tmp_path, sample("    1 Thread_1", "    + 1 f"), few(stack_frames=0))  # what is loaded once
     tracemalloc.start()
-    problem = refusal(tmp_path, sample(*lines), few(stack_frames=depth * leaves - 1))
+    problem = refusal(tmp_path, text, few(stack_frames=depth * leaves - 1))
     peak_bytes = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert "frames in its different stacks" in problem
