@@ -76,7 +76,12 @@ def test_an_interval_has_the_owner_that_the_numbers_count_it_for() -> None:
     assert owners(analyze(with_evidence(trace_of(SAMPLES), rows))) == [
         ("call", [0], True, "it names this model, and lies in this call of it only"),
         ("call", [0], False, reaches_beyond),
-        ("other process", [], False, "its name is of no model of this app"),
+        (
+            "other process",
+            [],
+            False,
+            "its name is of no model of this app, or the app's stacks show no use of the engine",
+        ),
         ("call", [1], False, reaches_beyond),
     ]
 

@@ -161,7 +161,7 @@ class Observations:
             if not unseen.any():
                 return quantity
             return replace(
-                quantity, if_unknown=f"{self.unmeasured(engine)}, and no host sample lies in these calls"
+                quantity, if_unknown=f"{self.unmeasured(engine)}, and no host sample in these calls shows it"
             )
         if name == "waiting":
             return self._waiting(engine)

@@ -269,7 +269,12 @@ def _model(calls: Calls, model: ModelCalls, placement: Finding | None) -> ModelA
 
 
 def _are_cut(calls: Calls, rows: IntArray) -> BoolArray:
-    """Mark the calls on stacks that reach an edge of the recording; a table has whole calls only."""
+    """Mark the calls on stacks that reach an edge of the recording; a table has whole calls only.
+
+    Where nothing but samples gives the recording's length, its edges are not known.
+    """
+    if not calls.trace.info.duration_ns:
+        return np.zeros(len(rows), bool)
     run, period_ns = whole_run(calls.trace), sampling_period_ns(calls.trace)
     at_edge = (calls.starts[rows] <= run.start_ns + period_ns) | (calls.ends[rows] >= run.end_ns - period_ns)
     marked: BoolArray = at_edge & (calls.analysis.window_rows["source"].iloc[rows] == "stacks").to_numpy(bool)

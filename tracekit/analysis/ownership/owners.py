@@ -32,7 +32,7 @@ class Reason(StrEnum):
     ENGINE_SEEN = "engine seen"  # of the calls around it, one alone shows the engine on its stacks
     OUTSIDE = "outside"  # it lies in no call
     SEVERAL_CALLS = "several calls"  # it fits several calls
-    SECOND_USER = "second user"  # another process has a model of the same name
+    SECOND_USER = "second user"  # rows or stacks show that another owner uses the engine as well
     NO_SUBMITTER = "no submitter"  # no stack shows that the call's process used the engine for this label
 
 

@@ -119,9 +119,9 @@ def _name_shared(diagnostic: Diagnostic) -> str:
     listed = ", ".join(clip(printable(name), _NAME_WIDTH) for name in models[:_MOST_LISTED])
     more = f" and {len(models) - _MOST_LISTED} more" if len(models) > _MOST_LISTED else ""
     return (
-        f"The Neural Engine also worked under names of this app's models ({listed}{more}) outside of"
-        " their calls, or when another process submitted it: another process has models of these names, or"
-        " calls are in no table. Only calls whose stacks show the engine own such work."
+        f"The Neural Engine's work under names of this app's models ({listed}{more}) may be another owner's:"
+        " some of it lies outside of their calls, reaches out of them, lies beside a call's work on another"
+        " engine, or begins as another process submits work. Only calls whose stacks show the engine own it."
     )
 
 
@@ -240,8 +240,8 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
     ),
     "windows-from-signposts": lambda entry: (
         f"Calls are the intervals of the app's signpost"
-        f" {clip(printable(entry.numbers['name']), _NAME_WIDTH)}: each holds one prediction on its thread's"
-        " stacks."
+        f" {clip(printable(entry.numbers['name']), _NAME_WIDTH)}: each holds at most one prediction on its"
+        " thread's stacks."
     ),
     "windows-from-stacks-too": lambda entry: (
         f"{plural(entry.count, 'prediction call')} on stacks {_verb(entry.count, 'lie')} outside every"

@@ -7,23 +7,25 @@ from tracekit.analysis.ownership.owners import OWNERS, REASONS, Owner, Reason
 _OF_CALL = {
     Reason.CONTAINED: "it lies in this call only",
     Reason.MOST: "it begins in this call or most of it lies there, and it reaches beyond",
-    Reason.LABEL_ALONE: "it fits several calls, and every other interval of its name is of this model",
+    Reason.LABEL_ALONE: "it fits several calls, and those of its name in one call only are of this model",
     Reason.SUBMITTED: "a stack of this call hands over work as it begins",
-    Reason.ENGINE_SEEN: "it fits several calls, and this one alone shows the engine on its stacks",
+    Reason.ENGINE_SEEN: "it fits several calls, and this one alone shows the engine, on stacks or in the log",
 }
 _OF_OTHERS = {
     Reason.NAMED_PROCESS: "its table, a row of another one or the log names another process",
-    Reason.LABEL: "its name is of no model of this app",
+    Reason.LABEL: "its name is of no model of this app, or the app's stacks show no use of the engine",
     Reason.SUBMITTED: "a stack of another process hands over work as it begins",
 }
 _CONTESTED = {
     Reason.SEVERAL_CALLS: "it fits several calls, and nothing here decides between them",
-    Reason.SECOND_USER: "another process has a model of this name, and no stack shows whose it is",
+    Reason.SECOND_USER: "other rows show another owner of such work, and no stack shows whose this is",
     Reason.NO_SUBMITTER: "no stack shows that this app used the engine for it",
 }
 _TEXTS = {
     Owner.CALL: _OF_CALL,
-    Owner.PROCESS: {Reason.OUTSIDE: "it lies in no call: a load, a warm-up or another API"},
+    Owner.PROCESS: {
+        Reason.OUTSIDE: "it lies in no call, as a load, a warm-up or a call that no table has would"
+    },
     Owner.OTHER: _OF_OTHERS,
     Owner.CONTESTED: _CONTESTED,
 }
