@@ -36,6 +36,7 @@ _COMMANDS = (
     "pack",
     "doctor",
     "export",
+    "fleet",
     "lldb",
     "record",
     "report",

@@ -1,0 +1,1 @@
+"""The commands of ``tracekit fleet``: one file per command."""

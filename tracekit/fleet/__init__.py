@@ -1,0 +1,1 @@
+"""Many recordings: their results as one dataset, and the questions that it answers."""

@@ -1,0 +1,178 @@
+"""The tables of a dataset of results, each declared once; docs/fleet.md lists them for people.
+
+Every row begins with the columns of ``PLACE``: the recording, and where it ran. They are repeated because a
+question asks "by device and build" of every table; as dictionaries they cost a few bytes a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+SCHEMA = "tracekit-fleet/1"
+"""The version of the dataset: readers refuse a later one; of an earlier one, new columns are null."""
+
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+_NS = pa.int64()
+_COUNT = pa.int64()
+
+ENGINES = ("ANE", "GPU", "CPU")
+"""The engines that a call can be served by, as columns of ``calls`` and as rows of ``engines``."""
+YES, NO, UNKNOWN = "yes", "no", "unknown"
+"""Whether an engine served a call; ``unknown`` also where its intervals are contested."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its type, and a sentence for docs and for ``fleet questions``."""
+
+    type: pa.DataType
+    meaning: str
+
+
+PLACE: Mapping[str, Column] = {
+    "recording": Column(
+        pa.string(), "The recording: a digest of its content and its run; rows of one share it."
+    ),
+    "recorded": Column(pa.timestamp("us", "UTC"), "When it was recorded; null where that is not known."),
+    "device": Column(_TEXT, "The device's name."),
+    "device_model": Column(_TEXT, "The device's model, as the recording has it."),
+    "chip": Column(_TEXT, "The chip, where the model identifies it, else empty."),
+    "system": Column(_TEXT, "Platform, version and build of the system."),
+    "app": Column(_TEXT, "The program that was recorded."),
+    "build": Column(_TEXT, "The app's build: the label ``build``, else empty."),
+    "labels": Column(pa.map_(pa.string(), pa.string()), "All labels of the recording."),
+}
+_OF_MODEL: Mapping[str, Column] = {
+    "process": Column(_TEXT, "The process that made the calls; empty where it is not known."),
+    "pid": Column(pa.int64(), "Its pid; null where it is not known."),
+    "model": Column(_TEXT, "The model's name; empty for calls that name none."),
+    "copy": Column(_TEXT, "The loaded copy, where one model is loaded more than once."),
+}
+
+
+def _nullable_times(engine: str) -> dict[str, Column]:
+    name = engine.lower()
+    return {
+        f"{name}_used": Column(_TEXT, f"Whether the {engine} served the call: yes, no or unknown."),
+        f"{name}_busy_ns": Column(_NS, f"Time that the {engine} worked for the call; null if not measured."),
+        f"{name}_waiting_ns": Column(_NS, f"Time that the call waited for the {engine}; null if not known."),
+    }
+
+
+TABLES: Mapping[str, Mapping[str, Column]] = {
+    "recordings": {
+        **PLACE,
+        "run": Column(_COUNT, "The run within the recording, from 1."),
+        "name": Column(pa.string(), "The file's name."),
+        "path": Column(pa.string(), "Where it was read from: a path or an address."),
+        "content": Column(pa.string(), "SHA-256 of the file, or of a folder's files, as 64 hex digits."),
+        "kind": Column(_TEXT, "The kind of file."),
+        "tracekit": Column(_TEXT, "The version of tracekit that analyzed it."),
+        "state": Column(_TEXT, "analyzed, failed (it cannot be read) or killed (it ended its worker)."),
+        "reason": Column(pa.string(), "Why it was not analyzed; empty if it was."),
+        "headline": Column(pa.string(), "The first sentence of the analysis."),
+        "duration_ns": Column(_NS, "The length of the recording."),
+        "samples": Column(_COUNT, "The number of samples."),
+        "calls": Column(_COUNT, "The number of calls."),
+        "template": Column(_TEXT, "The template that it was recorded with."),
+        "instruments": Column(_TEXT, "The version of Instruments."),
+        "thermal": Column(
+            _TEXT, "The worst thermal state during the recording; empty where none was recorded."
+        ),
+        "binary": Column(_TEXT, "The UUID of the program's main binary; empty where stacks do not show it."),
+    },
+    "models": {
+        **PLACE,
+        **_OF_MODEL,
+        "calls": Column(_COUNT, "The number of calls; those cut by an edge of the recording are left out."),
+        "cut_calls": Column(_COUNT, "The number of calls that an edge of the recording cuts."),
+        "source": Column(_TEXT, "What showed the calls: lengths of other sources cannot be compared."),
+        "basis": Column(_TEXT, "How the lengths are known: measured, sampled, inferred."),
+        "mean_ns": Column(pa.float64(), "The mean length of its calls but the first."),
+        "p50_ns": Column(pa.float64(), "The median length of its calls but the first."),
+        "p90_ns": Column(pa.float64(), "The 90th percentile of these lengths; null for fewer than 10 calls."),
+        "first_ns": Column(_NS, "The length of the first call after a load; null where it was not recorded."),
+        "load_ns": Column(_NS, "Time of loads and compilations before the first call; null if not recorded."),
+    },
+    "engines": {
+        **PLACE,
+        **_OF_MODEL,
+        "engine": Column(_TEXT, "ANE, GPU or CPU."),
+        "calls": Column(_COUNT, "The number of calls."),
+        "served": Column(_COUNT, "Calls that the engine certainly served."),
+        "not_served": Column(_COUNT, "Calls that it certainly did not serve."),
+        "unknown": Column(_COUNT, "Calls of which neither is known, or whose intervals are contested."),
+        "busy_ns": Column(_NS, "Time that it worked for the calls; null where nothing measured it."),
+        "contested_ns": Column(_NS, "Time of intervals that may belong to the calls or to others."),
+        "basis": Column(_TEXT, "How it is known which engine served: measured, sampled, inferred."),
+    },
+    "calls": {
+        **PLACE,
+        **_OF_MODEL,
+        "call": Column(_COUNT, "The call's number within its model, from 1."),
+        "thread": Column(_TEXT, "Its thread; empty where it is not known."),
+        "start_ns": Column(_NS, "Its begin, since the start of the run."),
+        "length_ns": Column(_NS, "Its length."),
+        "first": Column(pa.bool_(), "The first call of its model after a load."),
+        "cut": Column(pa.bool_(), "An edge of the recording cuts it: its length is unknown."),
+        "source": Column(_TEXT, "What showed the call."),
+        "basis": Column(_TEXT, "How its edges are known."),
+        "verdict": Column(_TEXT, "The engines that served it."),
+        **{name: column for engine in ENGINES for name, column in _nullable_times(engine).items()},
+        "contested_ns": Column(_NS, "Time of intervals that may be the call's or another's."),
+        "idle_ns": Column(_NS, "Time in which no engine worked and no sample of the thread was taken."),
+        "preparing_ns": Column(_NS, "Time on the host before the first engine began; null if not known."),
+        "submissions": Column(_COUNT, "Submissions to the Neural Engine; null if not recorded."),
+    },
+    "segments": {
+        **PLACE,
+        "model": _OF_MODEL["model"],
+        "call": Column(_COUNT, "The number of the call within its model."),
+        "segment": Column(_COUNT, "The number of the segment within the call, from 1."),
+        "engine": Column(_TEXT, "The engine."),
+        "start_ns": Column(_NS, "Its begin, since the begin of the call."),
+        "length_ns": Column(_NS, "Its length."),
+        "busy_ns": Column(_NS, "Time that the engine worked in it; null if not measured."),
+        "basis": Column(_TEXT, "How it is known."),
+    },
+    "findings": {
+        **PLACE,
+        "model": _OF_MODEL["model"],
+        "finding": Column(_TEXT, "The kind of finding."),
+        "severity": Column(_TEXT, "Its severity."),
+        "basis": Column(_TEXT, "How it is known."),
+        "title": Column(pa.string(), "The finding in a sentence."),
+        "calls": Column(_COUNT, "The number of calls that it concerns."),
+        "lost_ns": Column(_NS, "What it costs in time; null where that is not known."),
+    },
+    "issues": {
+        **PLACE,
+        "severity": Column(_TEXT, "Its severity."),
+        "issue": Column(_TEXT, "The code of the issue."),
+        "message": Column(pa.string(), "The issue in a sentence."),
+        "count": Column(_COUNT, "How often it occurred; null where it is not counted."),
+    },
+    "energy": {
+        **PLACE,
+        "model": _OF_MODEL["model"],
+        "rail": Column(_TEXT, "The power rail."),
+        "calls": Column(_COUNT, "The calls over which it was measured."),
+        "energy_per_call_nj": Column(
+            pa.float64(), "Energy of one call in nanojoules; null where it is not known."
+        ),
+        "basis": Column(_TEXT, "How it is known."),
+        "reason": Column(pa.string(), "Why it is not known; empty if it is."),
+    },
+}
+
+
+def arrow_schema(table: str) -> pa.Schema:
+    """Return the Arrow schema of one of ``TABLES``, with its version and the meanings as metadata."""
+    fields = [
+        pa.field(name, column.type, metadata={"meaning": column.meaning})
+        for name, column in TABLES[table].items()
+    ]
+    return pa.schema(fields, metadata={"schema": SCHEMA, "table": table})
