@@ -27,4 +27,10 @@ class _FleetCommands(click.Group):
 
 @click.group("fleet", cls=_FleetCommands, context_settings=HELP, short_help="Many recordings as one dataset.")
 def fleet_command() -> None:
-    """Analyze many recordings into one dataset, and ask it questions."""
+    """Analyze many recordings into one dataset, and ask it questions.
+
+    \b
+    Examples:
+      tracekit fleet run traces/ -o results/
+      tracekit fleet run --help
+    """

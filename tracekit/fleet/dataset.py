@@ -1,0 +1,221 @@
+"""A dataset of results: a folder of Parquet parts that grows, in which a recording counts once.
+
+    RESULTS/
+      tracekit-fleet.json            the manifest: the version, and the parts that are the dataset
+      parts/000007-3fa9c1d2e4b5/     a part, never changed: <table>.parquet for each table with rows
+      .lock                          held by the writer
+
+A part becomes visible when the manifest that lists it takes the place of the previous one, in one renaming. A
+writer that is killed before leaves a folder that no manifest lists, and a later writer removes that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as pds
+from filelock import FileLock, Timeout
+
+from tracekit.errors import UsageError
+from tracekit.fleet.manifest import Manifest, Part, is_dataset, read_manifest, write_manifest
+from tracekit.fleet.parts import (
+    contents_of,
+    in_schema,
+    merged,
+    next_number,
+    part_file,
+    read_table,
+    remove_leftovers,
+    require_types,
+    retire,
+    without,
+    write_part,
+)
+from tracekit.fleet.schema import TABLES, arrow_schema
+from tracekit.text import printable
+
+_LOCK = ".lock"
+_LOCK_SECONDS = 60
+_SMALL_PARTS = 16
+"""So many small parts are merged when the next one is written: a query opens few files."""
+_FULL_RECORDINGS, _FULL_ROWS = 1000, 500_000
+"""A part with so many recordings, or so many rows, is not merged again."""
+
+
+class Dataset:
+    """The results of many recordings. Readers need no lock, and see the parts of the last commit."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        read_manifest(path)
+
+    def parts(self) -> tuple[Part, ...]:
+        """Return the parts as of now."""
+        return read_manifest(self.path).parts
+
+    def files(self, name: str) -> list[Path]:
+        """Return the Parquet files of a table, checked against the schema; none where it has no rows.
+
+        Raises ``InputError``, which names the part, where a file is missing, damaged or of other types.
+        """
+        parts = [part for part in self.parts() if name in part.rows]
+        for part in parts:
+            require_types(self.path, part, name)
+        return [part_file(self.path, part, name) for part in parts]
+
+    def table(self, name: str) -> pds.Dataset:
+        """Return a table over all parts in the columns of the schema; those that a part lacks are null."""
+        schema = arrow_schema(name)
+        texts = [field.name for field in schema if pa.types.is_dictionary(field.type)]
+        files = self.files(name)
+        if not files:
+            return pds.dataset(schema.empty_table())
+        format_ = pds.ParquetFileFormat(read_options=pds.ParquetReadOptions(dictionary_columns=texts))
+        return pds.dataset([str(path) for path in files], schema=schema, format=format_)
+
+    def count(self, name: str) -> int:
+        """Return the number of rows of a table."""
+        return sum(part.rows.get(name, 0) for part in self.parts())
+
+    def append(self, tables: Mapping[str, pa.Table]) -> None:
+        """Add the rows of some recordings, in one step.
+
+        Recordings of the dataset with a content that the new rows have as well are replaced. A table or a
+        column that is missing is empty. Raises ``UsageError`` where nothing can be written.
+        """
+        rows = {name: in_schema(name, tables.get(name, arrow_schema(name).empty_table())) for name in TABLES}
+        if rows["recordings"].num_rows:
+            self._commit(lambda manifest: self._with(manifest, rows))
+
+    def compact(self) -> None:
+        """Merge all small parts; queries open fewer files. ``append`` does so now and then by itself."""
+        self._commit(lambda manifest: self._merged(manifest, 2))
+
+    def _commit(self, change: Callable[[Manifest], Manifest]) -> None:
+        """Replace the manifest by a changed one, as the only writer."""
+        with _writing(self.path):
+            manifest = read_manifest(self.path)
+            remove_leftovers(self.path, manifest)
+            changed = change(manifest)
+            if changed != manifest:
+                write_manifest(self.path, changed)
+                retire(self.path, _difference(manifest.parts, changed.parts))
+
+    def _with(self, manifest: Manifest, rows: Mapping[str, pa.Table]) -> Manifest:
+        remaining = list(self._replaced(manifest, set(rows["recordings"].column("content").to_pylist())))
+        part = write_part(self.path, next_number(self.path, manifest), rows)
+        return self._merged(Manifest((*remaining, part)), _SMALL_PARTS)
+
+    def _replaced(self, manifest: Manifest, contents: set[str]) -> Iterator[Part]:
+        """Yield the parts of a manifest without the recordings of some contents."""
+        for part in manifest.parts:
+            old = contents_of(self.path, part)
+            recordings = {name for content in contents & old.keys() for name in old[content]}
+            if not recordings:
+                yield part
+            elif len(recordings) < part.rows["recordings"]:
+                yield write_part(
+                    self.path,
+                    next_number(self.path, manifest),
+                    {name: without(name, read_table(self.path, part, name), recordings) for name in TABLES},
+                )
+
+    def _merged(self, manifest: Manifest, fewest: int) -> Manifest:
+        """Merge the small parts, as many as make a full one, where there are ``fewest`` of them."""
+        small = [part for part in manifest.parts if not _is_full(part)]
+        if len(small) < fewest:
+            return manifest
+        parts = {part.name: part for part in manifest.parts}
+        for group in (group for group in _groups(small) if len(group) > 1):
+            part = write_part(self.path, next_number(self.path, manifest), merged(self.path, group))
+            for old in group:
+                del parts[old.name]
+            parts[part.name] = part
+        return Manifest(tuple(parts.values()))
+
+
+def _difference(parts: tuple[Part, ...], remaining: tuple[Part, ...]) -> list[Part]:
+    """Return the parts that do not remain."""
+    names = {part.name for part in remaining}
+    return [part for part in parts if part.name not in names]
+
+
+def _is_full(part: Part) -> bool:
+    return part.rows["recordings"] >= _FULL_RECORDINGS or sum(part.rows.values()) >= _FULL_ROWS
+
+
+def _groups(parts: list[Part]) -> Iterator[list[Part]]:
+    group: list[Part] = []
+    for part in parts:
+        group.append(part)
+        if _is_full(Part(part.name, _summed(group))):
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _summed(parts: list[Part]) -> dict[str, int]:
+    return {name: sum(part.rows.get(name, 0) for part in parts) for name in TABLES}
+
+
+def open_dataset(path: Path | str) -> Dataset:
+    """Return the dataset in a folder. Raises ``UsageError`` or ``InputError`` where there is none."""
+    return Dataset(Path(path).absolute())
+
+
+def create_dataset(path: Path | str) -> Dataset:
+    """Return the dataset in a folder, which is made if it is missing or empty.
+
+    Raises ``UsageError`` for a folder of anything else, which is left as it is.
+    """
+    folder = Path(path).absolute()
+    if not is_dataset(folder):
+        _refuse_foreign(folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unwritable(folder, error) from error
+        with _writing(folder):
+            if not is_dataset(folder):
+                write_manifest(folder, Manifest())
+    return open_dataset(folder)
+
+
+def _refuse_foreign(folder: Path) -> None:
+    try:
+        is_empty = not folder.exists() or all(path.name == _LOCK for path in folder.iterdir())
+    except NotADirectoryError:
+        raise UsageError(f"{printable(str(folder))} is a file. Name a folder for the results.") from None
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    if not is_empty:
+        raise UsageError(
+            f"{printable(str(folder))} is neither empty nor a dataset of results: nothing is written into it."
+            " Name another folder."
+        )
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Hold the right to write. Errors of the disk leave the dataset as it was."""
+    lock = FileLock(folder / _LOCK, mode=0o644)
+    try:
+        with lock.acquire(timeout=_LOCK_SECONDS):
+            yield
+    except Timeout:  # before OSError, which it is, too
+        raise UsageError(
+            f"{printable(str(folder))}: another tracekit has been writing for {_LOCK_SECONDS} s. Try again."
+        ) from None
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> UsageError:
+    return UsageError(
+        f"{printable(str(folder))} cannot be written: {error.strerror or error}."
+        " What the dataset held before is unchanged."
+    )

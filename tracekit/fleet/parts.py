@@ -1,0 +1,172 @@
+"""A part of a dataset: a folder with a Parquet file per table, written once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tracekit.errors import InputError
+from tracekit.fleet.manifest import Manifest, Part
+from tracekit.fleet.schema import TABLES, arrow_schema
+from tracekit.text import printable
+
+PARTS = "parts"
+_WRITING = ".writing"
+_KEPT_SECONDS = 600
+"""The time for which a reader that began before may still open the files of a part that was replaced."""
+
+
+def write_part(folder: Path, number: int, tables: Mapping[str, pa.Table]) -> Part:
+    """Write tables as a new part, which no manifest lists yet."""
+    target = folder / PARTS
+    writing = target / f"{_WRITING}-{number:06}-{os.getpid()}"
+    rows = {name: table.num_rows for name, table in tables.items() if table.num_rows}
+    part = Part(f"{number:06}-{_digest(tables['recordings'])}", rows)
+    try:
+        writing.mkdir(parents=True)
+        for name in rows:
+            _write_table(writing / f"{name}.parquet", tables[name])
+        writing.rename(target / part.name)
+    finally:
+        shutil.rmtree(writing, ignore_errors=True)
+    return part
+
+
+def _write_table(path: Path, table: pa.Table) -> None:
+    with path.open("wb") as file:
+        pq.write_table(table, file, compression="zstd")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _digest(recordings: pa.Table) -> str:
+    names = "\n".join(recordings.column("recording").to_pylist())
+    return hashlib.sha256(names.encode()).hexdigest()[:12]
+
+
+def in_schema(name: str, table: pa.Table) -> pa.Table:
+    """Return a table with the columns and types of the schema; columns that it lacks are null."""
+    schema = arrow_schema(name)
+    columns = [
+        table.column(field.name).cast(field.type)
+        if field.name in table.column_names
+        else pa.nulls(table.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def part_file(folder: Path, part: Part, name: str) -> Path:
+    """Return the path of a table of a part, whether or not it has rows."""
+    return folder / PARTS / part.name / f"{name}.parquet"
+
+
+def require_types(folder: Path, part: Part, name: str) -> None:
+    """Raise ``InputError`` unless the columns of a part's table have the types of the schema."""
+    path = part_file(folder, part, name)
+    is_missing = not path.is_file()  # any moment, unlike the other problems
+    for problem in (
+        ("is missing, although the dataset lists it.",) if is_missing else _problems(str(path), name)
+    ):
+        raise InputError(printable(str(path)), problem, "Analyze the recordings again into another folder.")
+
+
+@lru_cache(maxsize=4096)
+def _problems(path: str, name: str) -> tuple[str, ...]:
+    """Return what is wrong with a file: nothing, or the first problem. A part's file never changes."""
+    try:
+        schema = pq.read_schema(path)
+    except (OSError, pa.ArrowException) as error:
+        return (f"is not a readable Parquet file: {printable(str(error))}.",)
+    for field in arrow_schema(name):
+        index = schema.get_field_index(field.name)
+        if index >= 0 and _plain(schema.field(index).type) != _plain(field.type):
+            return (
+                f"the column {field.name} is {schema.field(index).type}, where this version of the dataset"
+                f" has {field.type}.",
+            )
+    return ()
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Return a type without its encoding: a dictionary of texts and a column of texts are the same."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def read_table(folder: Path, part: Part, name: str) -> pa.Table:
+    """Return a table of a part in the columns of the schema."""
+    if name not in part.rows:
+        return arrow_schema(name).empty_table()
+    require_types(folder, part, name)
+    return in_schema(name, pq.read_table(part_file(folder, part, name)))
+
+
+def contents_of(folder: Path, part: Part) -> Mapping[str, tuple[str, ...]]:
+    """Return the recordings of a part by their content."""
+    require_types(folder, part, "recordings")
+    return _contents(str(part_file(folder, part, "recordings")))
+
+
+@lru_cache(maxsize=4096)
+def _contents(path: str) -> Mapping[str, tuple[str, ...]]:
+    table = pq.read_table(path, columns=["recording", "content"])
+    result: dict[str, tuple[str, ...]] = {}
+    for recording, content in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        result[content] = (*result.get(content, ()), recording)
+    return result
+
+
+def without(name: str, table: pa.Table, recordings: Collection[str]) -> pa.Table:
+    """Return the rows of a table that belong to none of some recordings."""
+    excluded = pc.is_in(table.column("recording"), value_set=pa.array(sorted(recordings), pa.string()))
+    return in_schema(name, table.filter(pc.invert(excluded)))
+
+
+def merged(folder: Path, parts: Iterable[Part]) -> dict[str, pa.Table]:
+    """Return the tables of several parts as one table each."""
+    kept = list(parts)
+    return {
+        name: in_schema(name, pa.concat_tables([read_table(folder, part, name) for part in kept]))
+        for name in TABLES
+    }
+
+
+def remove_leftovers(folder: Path, manifest: Manifest) -> None:
+    """Remove what killed writers left and what was replaced some time ago; the writer's lock is held."""
+    listed = {part.name for part in manifest.parts}
+    for path in _entries(folder / PARTS):
+        if path.name in listed:
+            continue
+        with suppress(OSError):
+            is_old = time.time() - path.stat().st_mtime > _KEPT_SECONDS
+            if path.name.startswith(_WRITING) or is_old:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def retire(folder: Path, parts: Iterable[Part]) -> None:
+    """Note the time at which parts were replaced; ``remove_leftovers`` removes them some time later."""
+    for part in parts:
+        with suppress(OSError):
+            os.utime(folder / PARTS / part.name)
+
+
+def next_number(folder: Path, manifest: Manifest) -> int:
+    """Return a number that no part has, listed or not."""
+    numbers = [part.number for part in manifest.parts]
+    numbers += [int(head) for path in _entries(folder / PARTS) if (head := path.name.split("-")[0]).isdigit()]
+    return max(numbers, default=0) + 1
+
+
+def _entries(folder: Path) -> Iterator[Path]:
+    with suppress(FileNotFoundError):
+        yield from folder.iterdir()
