@@ -29,7 +29,7 @@ from tracekit.analysis.summary import Summary
 from tracekit.analysis.threads import ThreadWork
 from tracekit.analysis.verdicts import Verdicts
 from tracekit.analysis.windows.window import GIVEN_SOURCES
-from tracekit.model.columns import IntArray
+from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.content import Content, same_content
 from tracekit.model.trace import Issue, Trace
 from tracekit.text import plural, printable
@@ -183,6 +183,11 @@ class Analysis(Content):
     def call_numbers(self) -> IntArray:
         """The number of each call within its model, row-aligned to ``window_rows`` (``Calls.numbers``)."""
         return self._calls.numbers
+
+    @property
+    def is_cut(self) -> BoolArray:
+        """The calls that an edge of the recording cuts, row-aligned to ``window_rows`` (``Calls.is_cut``)."""
+        return self._calls.is_cut
 
     @property
     def call_column(self) -> pd.Series[int]:

@@ -22,13 +22,14 @@ from filelock import FileLock, Timeout
 from tracekit.errors import UsageError
 from tracekit.fleet.manifest import Manifest, Part, is_dataset, read_manifest, write_manifest
 from tracekit.fleet.parts import (
-    contents_of,
     in_schema,
     merged,
     next_number,
     part_file,
     read_table,
     remove_leftovers,
+    replaceable,
+    replacing,
     require_types,
     retire,
     without,
@@ -83,8 +84,8 @@ class Dataset:
     def append(self, tables: Mapping[str, pa.Table]) -> None:
         """Add the rows of some recordings, in one step.
 
-        Recordings of the dataset with a content that the new rows have as well are replaced. A table or a
-        column that is missing is empty. Raises ``UsageError`` where nothing can be written.
+        Recordings of the dataset that have a content of the new ones are replaced (``parts.replaceable``). A
+        table or a column that is missing is empty. Raises ``UsageError`` where nothing can be written.
         """
         rows = {name: in_schema(name, tables.get(name, arrow_schema(name).empty_table())) for name in TABLES}
         if rows["recordings"].num_rows:
@@ -105,15 +106,15 @@ class Dataset:
                 retire(self.path, _difference(manifest.parts, changed.parts))
 
     def _with(self, manifest: Manifest, rows: Mapping[str, pa.Table]) -> Manifest:
-        remaining = list(self._replaced(manifest, set(rows["recordings"].column("content").to_pylist())))
+        remaining = list(self._replaced(manifest, replacing(rows["recordings"])))
         part = write_part(self.path, next_number(self.path, manifest), rows)
         return self._merged(Manifest((*remaining, part)), _SMALL_PARTS)
 
-    def _replaced(self, manifest: Manifest, contents: set[str]) -> Iterator[Part]:
-        """Yield the parts of a manifest without the recordings of some contents."""
+    def _replaced(self, manifest: Manifest, keys: set[str]) -> Iterator[Part]:
+        """Yield the parts of a manifest without the recordings that new ones replace."""
         for part in manifest.parts:
-            old = contents_of(self.path, part)
-            recordings = {name for content in contents & old.keys() for name in old[content]}
+            old = replaceable(self.path, part)
+            recordings = {name for key in keys & old.keys() for name in old[key]}
             if not recordings:
                 yield part
             elif len(recordings) < part.rows["recordings"]:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from tracekit.errors import InputError
 from tracekit.fleet.manifest import Manifest, Part
-from tracekit.fleet.schema import TABLES, arrow_schema
+from tracekit.fleet.schema import FAILURES, TABLES, arrow_schema
 from tracekit.text import printable
 
 PARTS = "parts"
@@ -111,19 +111,33 @@ def read_table(folder: Path, part: Part, name: str) -> pa.Table:
     return in_schema(name, pq.read_table(part_file(folder, part, name)))
 
 
-def contents_of(folder: Path, part: Part) -> Mapping[str, tuple[str, ...]]:
-    """Return the recordings of a part by their content."""
+def replaceable(folder: Path, part: Part) -> Mapping[str, frozenset[str]]:
+    """Return the recordings of a part that new rows replace, by the content or the path of the new ones.
+
+    A recording is replaced by one of the same content. A file that could not be analyzed is replaced by the
+    next one at its path as well: it may have been half uploaded.
+    """
     require_types(folder, part, "recordings")
-    return _contents(str(part_file(folder, part, "recordings")))
+    return _replaceable(str(part_file(folder, part, "recordings")))
 
 
 @lru_cache(maxsize=4096)
-def _contents(path: str) -> Mapping[str, tuple[str, ...]]:
-    table = pq.read_table(path, columns=["recording", "content"])
-    result: dict[str, tuple[str, ...]] = {}
-    for recording, content in zip(*(column.to_pylist() for column in table.columns), strict=True):
-        result[content] = (*result.get(content, ()), recording)
-    return result
+def _replaceable(path: str) -> Mapping[str, frozenset[str]]:
+    table = pq.read_table(path, columns=["recording", "content", "path", "state"])
+    result: dict[str, set[str]] = {}
+    for recording, content, place, state in zip(
+        *(column.to_pylist() for column in table.columns), strict=True
+    ):
+        for key in [content, *([place] if state in FAILURES else [])]:
+            if key:
+                result.setdefault(key, set()).add(recording)
+    return {key: frozenset(recordings) for key, recordings in result.items()}
+
+
+def replacing(recordings: pa.Table) -> set[str]:
+    """Return the contents and paths of new recordings, which ``replaceable`` ones may have."""
+    columns = (recordings.column(name).to_pylist() for name in ("content", "path"))
+    return {value for column in columns for value in column if value}
 
 
 def without(name: str, table: pa.Table, recordings: Collection[str]) -> pa.Table:

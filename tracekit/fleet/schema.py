@@ -22,6 +22,9 @@ ENGINES = ("ANE", "GPU", "CPU")
 """The engines that a call can be served by, as columns of ``calls`` and as rows of ``engines``."""
 YES, NO, UNKNOWN = "yes", "no", "unknown"
 """Whether an engine served a call; ``unknown`` also where its intervals are contested."""
+ANALYZED, FAILED, KILLED = "analyzed", "failed", "killed"
+"""The states of a recording."""
+FAILURES = (FAILED, KILLED)
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ _OF_MODEL: Mapping[str, Column] = {
     "process": Column(_TEXT, "The process that made the calls; empty where it is not known."),
     "pid": Column(pa.int64(), "Its pid; null where it is not known."),
     "model": Column(_TEXT, "The model's name; empty for calls that name none."),
+    "label": Column(_TEXT, "What calls without a model are called: a signpost, a function; else empty."),
     "copy": Column(_TEXT, "The loaded copy, where one model is loaded more than once."),
 }
 
@@ -57,7 +61,9 @@ def _nullable_times(engine: str) -> dict[str, Column]:
     name = engine.lower()
     return {
         f"{name}_used": Column(_TEXT, f"Whether the {engine} served the call: yes, no or unknown."),
-        f"{name}_busy_ns": Column(_NS, f"Time that the {engine} worked for the call; null if not measured."),
+        f"{name}_busy_ns": Column(
+            _NS, f"Time that the {engine} certainly worked for the call; null if not measured."
+        ),
         f"{name}_waiting_ns": Column(_NS, f"Time that the call waited for the {engine}; null if not known."),
     }
 
@@ -71,10 +77,11 @@ TABLES: Mapping[str, Mapping[str, Column]] = {
         "content": Column(pa.string(), "SHA-256 of the file, or of a folder's files, as 64 hex digits."),
         "kind": Column(_TEXT, "The kind of file."),
         "tracekit": Column(_TEXT, "The version of tracekit that analyzed it."),
+        "options": Column(pa.string(), "The options of the analysis, as JSON; empty for none."),
         "state": Column(_TEXT, "analyzed, failed (it cannot be read) or killed (it ended its worker)."),
         "reason": Column(pa.string(), "Why it was not analyzed; empty if it was."),
         "headline": Column(pa.string(), "The first sentence of the analysis."),
-        "duration_ns": Column(_NS, "The length of the recording."),
+        "duration_ns": Column(_NS, "The length of the recording; null where it states none."),
         "samples": Column(_COUNT, "The number of samples."),
         "calls": Column(_COUNT, "The number of calls."),
         "template": Column(_TEXT, "The template that it was recorded with."),
@@ -87,26 +94,35 @@ TABLES: Mapping[str, Mapping[str, Column]] = {
     "models": {
         **PLACE,
         **_OF_MODEL,
-        "calls": Column(_COUNT, "The number of calls; those cut by an edge of the recording are left out."),
+        "calls": Column(_COUNT, "The number of calls that no edge of the recording cuts."),
         "cut_calls": Column(_COUNT, "The number of calls that an edge of the recording cuts."),
         "source": Column(_TEXT, "What showed the calls: lengths of other sources cannot be compared."),
         "basis": Column(_TEXT, "How the lengths are known: measured, sampled, inferred."),
-        "mean_ns": Column(pa.float64(), "The mean length of its calls but the first."),
-        "p50_ns": Column(pa.float64(), "The median length of its calls but the first."),
-        "p90_ns": Column(pa.float64(), "The 90th percentile of these lengths; null for fewer than 10 calls."),
-        "first_ns": Column(_NS, "The length of the first call after a load; null where it was not recorded."),
-        "load_ns": Column(_NS, "Time of loads and compilations before the first call; null if not recorded."),
+        "mean_ns": Column(pa.float64(), "The mean length of these calls, but the first."),
+        "p50_ns": Column(pa.float64(), "The median length of the same calls."),
+        "p90_ns": Column(pa.float64(), "Their 90th percentile; null for fewer than 10 calls."),
+        "first_ns": Column(_NS, "The length of the first call; null where no load before it was recorded."),
+        "load_ns": Column(
+            _NS,
+            "Time of measured loads and compilations until the end of the first call; null where none was"
+            " recorded, or for a copy, because loads name the model alone.",
+        ),
     },
     "engines": {
         **PLACE,
         **_OF_MODEL,
         "engine": Column(_TEXT, "ANE, GPU or CPU."),
-        "calls": Column(_COUNT, "The number of calls."),
+        "calls": Column(_COUNT, "The number of calls, with those that an edge of the recording cuts."),
         "served": Column(_COUNT, "Calls that the engine certainly served."),
         "not_served": Column(_COUNT, "Calls that it certainly did not serve."),
         "unknown": Column(_COUNT, "Calls of which neither is known, or whose intervals are contested."),
-        "busy_ns": Column(_NS, "Time that it worked for the calls; null where nothing measured it."),
-        "contested_ns": Column(_NS, "Time of intervals that may belong to the calls or to others."),
+        "busy_ns": Column(
+            _NS, "Time that it certainly worked for the calls; null unless it was measured in all of them."
+        ),
+        "contested_ns": Column(
+            _NS,
+            "Time of intervals that may be the calls' or others'; null where nothing measured the engine.",
+        ),
         "basis": Column(_TEXT, "How it is known which engine served: measured, sampled, inferred."),
     },
     "calls": {
@@ -115,21 +131,27 @@ TABLES: Mapping[str, Mapping[str, Column]] = {
         "call": Column(_COUNT, "The call's number within its model, from 1."),
         "thread": Column(_TEXT, "Its thread; empty where it is not known."),
         "start_ns": Column(_NS, "Its begin, since the start of the run."),
-        "length_ns": Column(_NS, "Its length."),
-        "first": Column(pa.bool_(), "The first call of its model after a load."),
-        "cut": Column(pa.bool_(), "An edge of the recording cuts it: its length is unknown."),
+        "length_ns": Column(_NS, "Its length; null where an edge cuts it, or where time was not recorded."),
+        "first": Column(
+            pa.bool_(), "The first call of its model, or of its copy, in the recording: it may be cold."
+        ),
+        "cut": Column(pa.bool_(), "An edge of the recording cuts it."),
         "source": Column(_TEXT, "What showed the call."),
         "basis": Column(_TEXT, "How its edges are known."),
-        "verdict": Column(_TEXT, "The engines that served it."),
+        "verdict": Column(_TEXT, "ANE, GPU or CPU; MIXED for several, UNKNOWN where none is seen."),
         **{name: column for engine in ENGINES for name, column in _nullable_times(engine).items()},
         "contested_ns": Column(_NS, "Time of intervals that may be the call's or another's."),
-        "idle_ns": Column(_NS, "Time in which no engine worked and no sample of the thread was taken."),
-        "preparing_ns": Column(_NS, "Time on the host before the first engine began; null if not known."),
+        "idle_ns": Column(
+            _NS,
+            "Time in which no engine was measured at work and no sample was on a CPU; null where neither the"
+            " ANE nor the GPU was measured.",
+        ),
+        "preparing_ns": Column(_NS, "Time of compiling and loading in it; null where none was recorded."),
         "submissions": Column(_COUNT, "Submissions to the Neural Engine; null if not recorded."),
     },
     "segments": {
         **PLACE,
-        "model": _OF_MODEL["model"],
+        **_OF_MODEL,
         "call": Column(_COUNT, "The number of the call within its model."),
         "segment": Column(_COUNT, "The number of the segment within the call, from 1."),
         "engine": Column(_TEXT, "The engine."),
@@ -140,6 +162,7 @@ TABLES: Mapping[str, Mapping[str, Column]] = {
     },
     "findings": {
         **PLACE,
+        "pid": _OF_MODEL["pid"],
         "model": _OF_MODEL["model"],
         "finding": Column(_TEXT, "The kind of finding."),
         "severity": Column(_TEXT, "Its severity."),
@@ -157,14 +180,21 @@ TABLES: Mapping[str, Mapping[str, Column]] = {
     },
     "energy": {
         **PLACE,
+        "pid": _OF_MODEL["pid"],
         "model": _OF_MODEL["model"],
         "rail": Column(_TEXT, "The power rail."),
-        "calls": Column(_COUNT, "The calls over which it was measured."),
+        "calls": Column(
+            pa.float64(), "The calls over which it was measured; samples begin inside of calls, too."
+        ),
         "energy_per_call_nj": Column(
             pa.float64(), "Energy of one call in nanojoules; null where it is not known."
         ),
         "basis": Column(_TEXT, "How it is known."),
-        "reason": Column(pa.string(), "Why it is not known; empty if it is."),
+        "reason": Column(
+            _TEXT,
+            "Why it is not known: absent, dead or zero (the rail), no-interval or long-samples (the power's),"
+            " not-single (calls that cannot be separated), several-tools; empty if it is.",
+        ),
     },
 }
 

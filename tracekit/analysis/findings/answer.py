@@ -17,8 +17,7 @@ from tracekit.analysis.findings.lengths import two_lengths, typical_length, warm
 from tracekit.analysis.findings.placement import PLACEMENT_KINDS
 from tracekit.analysis.selection import selected_pids
 from tracekit.analysis.threads import ThreadWork
-from tracekit.analysis.windows.window import sampling_period_ns, whole_run
-from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.columns import IntArray
 from tracekit.model.power import POWERED_TRACK
 from tracekit.model.schemas import ANE_TABLES, OS_LOG
 from tracekit.model.vocabulary import ENGINE_CODE, ML_ENGINES, SERVING, Basis, Engine, Phase
@@ -264,21 +263,8 @@ def _model(calls: Calls, model: ModelCalls, placement: Finding | None) -> ModelA
         placement,
         tuple(_contested(calls, rows)),
         two_lengths(warm_lengths(calls, rows)) if calls.is_timed else None,
-        int((_are_cut(calls, rows) & (served == 0)).sum()),
+        int((calls.is_cut[rows] & (served == 0)).sum()),
     )
-
-
-def _are_cut(calls: Calls, rows: IntArray) -> BoolArray:
-    """Mark the calls on stacks that reach an edge of the recording; a table has whole calls only.
-
-    Where nothing but samples gives the recording's length, its edges are not known.
-    """
-    if not calls.trace.info.duration_ns:
-        return np.zeros(len(rows), bool)
-    run, period_ns = whole_run(calls.trace), sampling_period_ns(calls.trace)
-    at_edge = (calls.starts[rows] <= run.start_ns + period_ns) | (calls.ends[rows] >= run.end_ns - period_ns)
-    marked: BoolArray = at_edge & (calls.analysis.window_rows["source"].iloc[rows] == "stacks").to_numpy(bool)
-    return marked
 
 
 def _contested(calls: Calls, rows: IntArray) -> Iterator[tuple[Engine, int]]:

@@ -13,7 +13,7 @@ from tracekit.analysis.engines.codes import group_codes, positions_by, sums
 from tracekit.analysis.findings.coincidences import Events, events_of
 from tracekit.analysis.findings.finding import WindowRanges
 from tracekit.analysis.result import Analysis
-from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.analysis.windows.window import GIVEN_SOURCES, sampling_period_ns, whole_run
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import SERVING, Engine, Phase
@@ -120,6 +120,19 @@ class Calls:
         if thread_id < 0:
             return name
         return f"{name} (thread 0x{int(self.trace.threads['tid'].iloc[thread_id]):x})"
+
+    @cached_property
+    def is_cut(self) -> BoolArray:
+        """Calls on stacks that reach an edge of the recording; a table has whole calls only.
+
+        Where nothing but samples gives the recording's length, its edges are not known.
+        """
+        if not self.trace.info.duration_ns:
+            return np.zeros(len(self.starts), bool)
+        run, period_ns = whole_run(self.trace), sampling_period_ns(self.trace)
+        at_edge = (self.starts <= run.start_ns + period_ns) | (self.ends >= run.end_ns - period_ns)
+        marked: BoolArray = at_edge & (self.analysis.window_rows["source"] == "stacks").to_numpy(bool)
+        return marked
 
     @cached_property
     def events(self) -> tuple[Events, ...]:

@@ -1,0 +1,289 @@
+"""The calls of an analysis as rows: each call, the models that made them, their engines and segments.
+
+Whether an engine served a call is ``yes``, ``no`` or ``unknown``, and counts nowhere as anything else: a call
+without evidence, one whose intervals may be another owner's, or one that an edge cuts may have been served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.analysis.engines.busy import Scope
+from tracekit.analysis.engines.interval_sets import union
+from tracekit.analysis.findings.calls import ModelCalls
+from tracekit.analysis.result import Analysis
+from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.comparison.observations import Observations
+from tracekit.fleet.schema import ENGINES, NO, UNKNOWN, YES
+from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.vocabulary import Engine, Phase
+from tracekit.text import format_thread
+
+Names = npt.NDArray[np.object_]
+_FEWEST_FOR_P90 = 10
+_MOST_SEGMENTS = 1_000_000
+"""Of one recording: overlapping calls have the same intervals each, so segments may outgrow any memory."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The calls of one model in one process, or of one of its copies where it has several.
+
+    ``rows`` are those of the analysis' windows, in order of time; the first one may be cold.
+    """
+
+    process: str
+    pid: int
+    model: str
+    label: str
+    copy: str
+    rows: IntArray
+
+    def place(self) -> dict[str, object]:
+        """Return the group's columns of every table about calls."""
+        return {
+            "process": self.process,
+            "pid": self.pid if self.pid >= 0 else None,
+            "model": self.model,
+            "label": self.label,
+            "copy": self.copy,
+        }
+
+
+class CallRows:
+    """The rows about calls of one analysis. Ranges that the user gave, and the whole run, are no calls."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+        self.observed = Observations(analysis)
+        self._windows = analysis.window_rows
+        self._starts: IntArray = self._windows["start_ns"].to_numpy(np.int64)
+        self._ends: IntArray = self._windows["end_ns"].to_numpy(np.int64)
+        self._is_timed = analysis.trace.has_durations and analysis.trace.has_timeline
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """The calls by model, process and copy."""
+        return tuple(group for model in self.analysis.call_models for group in self._groups_of(model))
+
+    def _groups_of(self, model: ModelCalls) -> Iterator[Group]:
+        if self._windows["source"].iloc[int(model.rows[0])] in GIVEN_SOURCES:
+            return
+        label = "" if model.model else model.name
+        process = self._processes.get(model.pid, "")
+        copies = self._windows["copy"].to_numpy(object)[model.rows]
+        names = sorted(set(copies))
+        for name in names:
+            rows = model.rows[copies == name]
+            yield Group(process, model.pid, model.model, label, name if len(names) > 1 else "", rows)
+
+    @cached_property
+    def _processes(self) -> Mapping[int, str]:
+        trace = self.analysis.trace
+        names = dict(zip(trace.threads["pid"].tolist(), trace.threads["process"].tolist(), strict=True))
+        target = {trace.info.pid: trace.info.process} if trace.info.pid is not None else {}
+        return {int(pid): str(name) for pid, name in {**names, **target}.items() if pid >= 0}
+
+    @cached_property
+    def _rows(self) -> IntArray:
+        """The windows that are calls, group by group."""
+        return np.concatenate([np.zeros(0, np.int64), *(group.rows for group in self.groups)])
+
+    @cached_property
+    def count(self) -> int:
+        """The number of calls."""
+        return len(self._rows)
+
+    @cached_property
+    def _is_first(self) -> BoolArray:
+        first = self._windows["first"].to_numpy(bool).copy()
+        first[[int(group.rows[0]) for group in self.groups]] = True
+        return first
+
+    @cached_property
+    def _used(self) -> dict[str, Names]:
+        """Whether each engine served each window."""
+        return {engine: self._uses(engine) for engine in ENGINES}
+
+    def _uses(self, engine: str) -> Names:
+        share = self.observed.quantity("used share", engine).values  # noqa: PD011
+        used = np.where(np.isnan(share), UNKNOWN, np.where(share > 0, YES, NO)).astype(object)
+        used[self.analysis.is_cut & (used == NO)] = UNKNOWN  # it may have served the part that is missing
+        return used
+
+    @cached_property
+    def _busy(self) -> dict[str, pd.Series[int]]:
+        """Time that each engine certainly worked for each window; <NA> where that was not measured."""
+        measured = self.analysis.measured.engines
+        return {
+            str(work.engine): pd.Series(work.busy_ns, dtype="Int64").where(
+                # Core ML reports the CPU's part only sometimes: without a row, it is not known.
+                pd.Series((work.busy_ns > 0) | (work.engine in measured))
+            )
+            for work in self.analysis.verdicts.works
+        }
+
+    @cached_property
+    def _contested(self) -> dict[str, IntArray]:
+        return {str(work.engine): work.contested_ns for work in self.analysis.verdicts.works}
+
+    # Tables -------------------------------------------------------------------------------------------------
+
+    def models(self) -> list[dict[str, object]]:
+        """Return the rows of ``models``."""
+        return [{**group.place(), **self._lengths(group)} for group in self.groups]
+
+    def _lengths(self, group: Group) -> dict[str, object]:
+        is_cut = self.analysis.is_cut[group.rows]
+        counted = group.rows[~is_cut & ~self._is_first[group.rows]]
+        lengths = (self._ends - self._starts)[counted] if self._is_timed else np.zeros(0, np.int64)
+        load_ns, is_loaded = self._load(group)
+        first = int(group.rows[0])
+        has_first = is_loaded and self._is_timed and not is_cut[0]
+        many = len(lengths) >= _FEWEST_FOR_P90
+        return {
+            "calls": int((~is_cut).sum()),
+            "cut_calls": int(is_cut.sum()),
+            "source": _listed(self.observed.source[group.rows]),
+            "basis": _listed(self._windows["basis"].astype(str).to_numpy(object)[group.rows]),
+            "mean_ns": float(lengths.mean()) if len(lengths) else None,
+            "p50_ns": float(np.median(lengths)) if len(lengths) else None,
+            "p90_ns": float(np.percentile(lengths, 90, method="inverted_cdf")) if many else None,
+            "first_ns": int(self._ends[first] - self._starts[first]) if has_first else None,
+            "load_ns": load_ns,
+        }
+
+    def _load(self, group: Group) -> tuple[int | None, bool]:
+        """Return the time of measured loads until the end of a group's first call, and if there was any.
+
+        Loads name the model, not its copy: only the copy that is called first certainly was loaded before.
+        """
+        measured = self.analysis.measured
+        if not group.model or group.model not in measured.owner.models or group.pid < 0:
+            return None, False
+        scope = Scope(frozenset([group.pid]), group.model)
+        keys = [key for key in measured.keys if key[1] in (Phase.LOAD, Phase.COMPILE)]
+        first = int(group.rows[0])
+        until = self._ends[first : first + 1]
+        load_ns = int(union([measured.spans(scope, key) for key in keys]).until(until)[0])
+        if not load_ns:
+            return None, False
+        return (None, bool(self._windows["first"].iloc[first])) if group.copy else (load_ns, True)
+
+    def engines(self) -> list[dict[str, object]]:
+        """Return the rows of ``engines``: one per group and engine."""
+        return [
+            {**group.place(), "engine": engine, **self._use(group, engine)}
+            for group in self.groups
+            for engine in ENGINES
+        ]
+
+    def _use(self, group: Group, engine: str) -> dict[str, object]:
+        used = self._used[engine][group.rows]
+        busy = self._busy[engine].iloc[group.rows]
+        marked = np.zeros(self.observed.count, bool)
+        marked[group.rows[used != UNKNOWN]] = True
+        is_measured = Engine(engine) in self.analysis.measured.reported
+        return {
+            "calls": len(used),
+            "served": int((used == YES).sum()),
+            "not_served": int((used == NO).sum()),
+            "unknown": int((used == UNKNOWN).sum()),
+            "busy_ns": int(busy.sum()) if busy.notna().all() else None,
+            "contested_ns": int(self._contested[engine][group.rows].sum()) if is_measured else None,
+            "basis": ", ".join(self.observed.quantity("used share", engine).bases(marked)),
+        }
+
+    def calls(self) -> dict[str, object]:
+        """Return the columns of ``calls``, group by group."""
+        rows = self._rows
+        frame = self._windows.iloc[rows]
+        is_cut = self.analysis.is_cut[rows]
+        lengths = pd.Series((self._ends - self._starts)[rows], dtype="Int64")
+        times = self.analysis.times.iloc[rows]
+        return {
+            **self._places([len(group.rows) for group in self.groups]),
+            "call": self.analysis.call_numbers[rows],
+            "thread": self._threads[frame["thread_id"].to_numpy(np.int64)],
+            "start_ns": _known(self._starts[rows], np.full(len(rows), self.analysis.trace.has_timeline)),
+            "length_ns": lengths.mask(is_cut | (not self._is_timed)),
+            "first": self._is_first[rows],
+            "cut": is_cut,
+            "source": self.observed.source[rows],
+            "basis": frame["basis"].astype(str).to_numpy(object),
+            "verdict": self.observed.verdict[rows],
+            **{name: values for engine in ENGINES for name, values in self._engine_columns(engine, rows)},
+            "contested_ns": times["contested_ns"],
+            "idle_ns": times["idle_ns"],
+            "preparing_ns": _known(
+                times["preparing_ns"].to_numpy(np.int64), (times["preparing_ns"] > 0).to_numpy(bool)
+            ),
+            "submissions": self.analysis.submissions["submissions"].iloc[rows],
+        }
+
+    def _engine_columns(self, engine: str, rows: IntArray) -> Iterator[tuple[str, object]]:
+        name = engine.lower()
+        waiting = self.observed.quantity("waiting", engine).values[rows]  # noqa: PD011
+        yield f"{name}_used", self._used[engine][rows]
+        yield f"{name}_busy_ns", self._busy[engine].iloc[rows]
+        yield f"{name}_waiting_ns", _known(np.nan_to_num(waiting).astype(np.int64), ~np.isnan(waiting))
+
+    @cached_property
+    def _threads(self) -> Names:
+        """The name of each thread; the last one is that of -1."""
+        threads = self.analysis.trace.threads
+        names = zip(threads["name"].tolist(), threads["tid"].tolist(), strict=True)
+        return np.array([*(format_thread(str(name), int(tid)) for name, tid in names), ""], object)
+
+    def _places(self, counts: list[int]) -> dict[str, Names]:
+        """Return the groups' columns, each group's repeated as often as it has rows."""
+        places = [group.place() for group in self.groups]
+        return {
+            name: np.repeat(np.array([place[name] for place in places], object), counts)
+            for name in ("process", "pid", "model", "label", "copy")
+        }
+
+    def segments(self) -> dict[str, object] | None:
+        """Return the columns of ``segments``; None where there are too many."""
+        group_of = np.full(self.observed.count, -1, np.int64)
+        group_of[self._rows] = np.repeat(np.arange(len(self.groups)), [len(g.rows) for g in self.groups])
+        blocks: list[pd.DataFrame] = []
+        count = 0
+        for block in self.analysis.segment_blocks.frames():
+            blocks.append(block[group_of[block["window_id"].to_numpy(np.int64)] >= 0])
+            count += len(blocks[-1])
+            if count > _MOST_SEGMENTS:
+                return None
+        return self._segment_columns(pd.concat(blocks, ignore_index=True), group_of)
+
+    def _segment_columns(self, segments: pd.DataFrame, group_of: IntArray) -> dict[str, object]:
+        window = segments["window_id"].to_numpy(np.int64)
+        starts = segments["start_ns"].to_numpy(np.int64)
+        basis = segments["basis"].astype(str)
+        places = {
+            name: values[group_of[window]] for name, values in self._places([1] * len(self.groups)).items()
+        }
+        return {
+            **places,
+            "call": self.analysis.call_numbers[window],
+            "segment": segments.groupby("window_id").cumcount().to_numpy() + 1,
+            "engine": segments["engine"].astype(str).to_numpy(object),
+            "start_ns": starts - self._starts[window],
+            "length_ns": segments["end_ns"].to_numpy(np.int64) - starts,
+            "busy_ns": _known(segments["busy_ns"].to_numpy(np.int64), (basis == "measured").to_numpy(bool)),
+            "basis": basis.to_numpy(object),
+        }
+
+
+def _known(values: IntArray, is_known: BoolArray) -> pd.Series[int]:
+    return pd.Series(pd.arrays.IntegerArray(values.copy(), ~is_known))
+
+
+def _listed(values: Names) -> str:
+    return ", ".join(sorted({str(value) for value in values}))

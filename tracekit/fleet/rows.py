@@ -1,0 +1,232 @@
+"""An analysis as rows of the tables of ``schema``; a recording that could not be analyzed as one row."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from tracekit import __version__
+from tracekit.analysis.chips import chip_of
+from tracekit.analysis.result import Analysis
+from tracekit.comparison.builds import program_binaries
+from tracekit.comparison.cautions import THERMAL
+from tracekit.fleet.call_rows import CallRows
+from tracekit.fleet.schema import ANALYZED, PLACE, TABLES, arrow_schema
+from tracekit.model.trace import TraceInfo
+
+Tables: TypeAlias = dict[str, pa.Table]
+BUILD = "build"
+"""The label whose value is the column ``build``."""
+_NJ_PER_MJ = 1e6
+_LEFT_OUT = "segments-left-out"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a recording came from, and what is known of it besides its content.
+
+    ``content`` is the SHA-256 of its files, "" where they cannot be read. ``options`` are those of the
+    analysis, as JSON, "" for none.
+    """
+
+    path: str
+    content: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    options: str = ""
+
+    @property
+    def name(self) -> str:
+        """The last part of the path or address."""
+        return self.path.rstrip("/").replace("\\", "/").rpartition("/")[2]
+
+
+def analysis_tables(analysis: Analysis, origin: Origin) -> Tables:
+    """Return the rows of one analyzed run."""
+    info, calls = analysis.trace.info, CallRows(analysis)
+    place = _place(info, analysis, origin)
+    segments = calls.segments()
+    return {
+        "recordings": _table("recordings", place, [_recording(analysis, calls, origin)]),
+        "models": _table("models", place, calls.models()),
+        "engines": _table("engines", place, calls.engines()),
+        "calls": _columns("calls", place, calls.calls()),
+        "segments": _columns("segments", place, segments or {"call": []}),
+        "findings": _table("findings", place, _findings(analysis)),
+        "issues": _table("issues", place, _issues(analysis, has_segments=segments is not None)),
+        "energy": _table("energy", place, _energy(analysis)),
+    }
+
+
+def failure_tables(origin: Origin, state: str, reason: str) -> Tables:
+    """Return the row of a recording that could not be analyzed."""
+    place = _place(TraceInfo("", "", run=0), None, origin)
+    row = {**_of_file(origin), "state": state, "reason": reason}
+    return {"recordings": _table("recordings", place, [row])}
+
+
+def joined(parts: Sequence[Tables]) -> Tables:
+    """Return the rows of several recordings, table by table."""
+    return {
+        name: pa.concat_tables([part[name] for part in parts if name in part])
+        for name in TABLES
+        if any(name in part for part in parts)
+    }
+
+
+def recording_id(content: str, path: str, run: int) -> str:
+    """Return the identity of a run: of its content, of its path where that could not be read."""
+    return hashlib.sha256(f"{content or path}:{run}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def _place(info: TraceInfo, analysis: Analysis | None, origin: Origin) -> dict[str, object]:
+    """Return the values of ``PLACE``."""
+    power = analysis.power if analysis is not None else None
+    return {
+        "recording": recording_id(origin.content, origin.path, info.run),
+        "recorded": _moment(info.start),
+        "device": info.device,
+        "device_model": info.model,
+        "chip": (power.chip if power else "") or chip_of(info.model),
+        "system": f"{info.platform} {info.os}".strip(),
+        "app": info.process,
+        "build": origin.labels.get(BUILD, ""),
+        "labels": sorted(origin.labels.items()),
+    }
+
+
+def _moment(start: str) -> datetime | None:
+    """Return the start of a recording; None where its text has no time zone."""
+    try:
+        moment = datetime.fromisoformat(start)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else None
+
+
+def _of_file(origin: Origin) -> dict[str, object]:
+    return {
+        "name": origin.name,
+        "path": origin.path,
+        "content": origin.content,
+        "tracekit": __version__,
+        "options": origin.options,
+    }
+
+
+def _recording(analysis: Analysis, calls: CallRows, origin: Origin) -> dict[str, object]:
+    info = analysis.trace.info
+    binaries = program_binaries(analysis.trace)
+    levels, _ = calls.observed.thermal()
+    return {
+        **_of_file(origin),
+        "run": info.run,
+        "kind": info.kind,
+        "state": ANALYZED,
+        "reason": "",
+        "headline": analysis.headline,
+        "duration_ns": info.duration_ns,
+        "samples": analysis.trace.count_samples(),
+        "calls": calls.count,
+        "template": info.template,
+        "instruments": info.instruments,
+        "thermal": THERMAL[int(min(max(levels), len(THERMAL) - 1))] if len(levels) else "",
+        "binary": "" if isinstance(binaries, str) else next(iter(binaries.values())),
+    }
+
+
+def _findings(analysis: Analysis) -> list[dict[str, object]]:
+    frame = analysis.to_frame("findings")
+    titles = frame["title"].tolist()
+    return [
+        {
+            "pid": finding.pid if finding.pid >= 0 else None,
+            "model": finding.model,
+            "finding": finding.kind,
+            "severity": finding.severity,
+            "basis": str(finding.basis),
+            "title": str(title),
+            "calls": finding.windows.count,
+            "lost_ns": finding.lost_ns,
+        }
+        for finding, title in zip(analysis.findings, titles, strict=True)
+    ]
+
+
+def _issues(analysis: Analysis, *, has_segments: bool) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = [
+        {"severity": issue.severity, "issue": issue.code, "message": issue.message, "count": issue.count}
+        for issue in analysis.issues
+    ]
+    if not has_segments:
+        message = "the segments of the calls are left out of the dataset, because there are too many of them"
+        rows.append({"severity": "warning", "issue": _LEFT_OUT, "message": message, "count": None})
+    return rows
+
+
+def _energy(analysis: Analysis) -> list[dict[str, object]]:
+    power = analysis.power
+    return [
+        {
+            "pid": call.pid if call.pid >= 0 else None,
+            "model": call.model,
+            "rail": call.rail,
+            "calls": call.calls,
+            "energy_per_call_nj": None if call.energy_mj is None else call.energy_mj * _NJ_PER_MJ,
+            "basis": "inferred" if call.energy_mj is not None else "",
+            "reason": call.missing,
+        }
+        for call in (power.calls if power else ())
+    ]
+
+
+def _table(name: str, place: Mapping[str, object], rows: Sequence[Mapping[str, object]]) -> pa.Table:
+    """Return rows as a table of the schema; values that a row lacks are null."""
+    names = [column for column in TABLES[name] if column not in PLACE]
+    columns = {column: [row.get(column) for row in rows] for column in names}
+    return _columns(name, place, columns)
+
+
+def _columns(name: str, place: Mapping[str, object], columns: Mapping[str, Any]) -> pa.Table:
+    """Return columns as a table of the schema, each row with the columns of its place."""
+    count = len(next(iter(columns.values())))
+    schema = arrow_schema(name)
+    arrays = [
+        _repeated(place[field.name], field.type, count)
+        if field.name in PLACE
+        else _array(columns[field.name], field.type)
+        if field.name in columns
+        else pa.nulls(count, field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _repeated(value: object, kind: pa.DataType, count: int) -> pa.Array:
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    values = pa.array([_valid(value)], plain)
+    rows = pa.array(np.zeros(count, np.int32))
+    return pa.DictionaryArray.from_arrays(rows, values) if plain is not kind else values.take(rows)
+
+
+def _array(values: Any, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_dictionary(kind) or pa.types.is_string(kind):
+        codes, texts = pd.factorize(np.array(list(values), object), use_na_sentinel=True)
+        known = pa.array([_valid(text) for text in texts], pa.string())
+        rows = pa.array(codes.astype(np.int32), mask=codes < 0)
+        array = pa.DictionaryArray.from_arrays(rows, known)
+        return array if pa.types.is_dictionary(kind) else array.cast(kind)
+    return pa.array(values, kind, from_pandas=True)
+
+
+def _valid(value: object) -> object:
+    """Return a value for Arrow, whose texts are UTF-8: names of files and processes may be any bytes."""
+    if isinstance(value, list):
+        return [(_valid(key), _valid(text)) for key, text in value]
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
