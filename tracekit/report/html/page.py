@@ -34,10 +34,13 @@ def to_html(analysis: Analysis, extras: Extras | None = None, full: bool = False
     return document(title, body, {DATA_ID: packed(view_block(analysis, extras, full))}, _ENTRY)
 
 
-def document(title: str, body: Sequence[Html], data: Mapping[str, str], entry: str) -> str:
-    """Return a page with style, script and ``data`` (by element id), and a policy that forbids the rest."""
+def document(title: str, body: Sequence[Html], data: Mapping[str, str], entry: str = "") -> str:
+    """Return a page with style, script and ``data`` (by element id), and a policy that forbids the rest.
+
+    Without an ``entry``, the page has no script.
+    """
     # The policy's hashes cover the text between the tags, byte for byte; "</" would end the element early.
-    script, style = bundled(entry).replace("</", "<\\/"), asset(_STYLE)
+    script, style = bundled(entry).replace("</", "<\\/") if entry else "", asset(_STYLE)
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -54,7 +57,7 @@ def document(title: str, body: Sequence[Html], data: Mapping[str, str], entry: s
         tag("footer", tag("p", footer)),
         tag("div", id="status", role="status", aria_live="polite"),
         *(tag("script", Html(text), type="application/octet-stream", id=name) for name, text in data.items()),
-        tag("script", Html(script), type="module"),
+        tag("script", Html(script), type="module") if script else None,
     )
     return f"<!doctype html>\n{tag('html', head, page_body, lang='en')}\n"
 

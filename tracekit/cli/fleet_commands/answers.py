@@ -1,0 +1,39 @@
+"""Options and output that the commands share which answer from a dataset."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from tracekit.cli.output import open_output, write_output, write_pieces
+from tracekit.cli.terminal import text_width
+from tracekit.errors import UsageError
+
+if TYPE_CHECKING:
+    from tracekit.fleet.answer import Answer
+
+FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".html": "html", ".txt": "text"}
+
+
+def check_binary(chosen: str, output: str) -> None:
+    """Raise ``UsageError`` where a binary format would go to a terminal."""
+    if chosen == "parquet" and output == "-" and sys.stdout is not None and sys.stdout.isatty():
+        raise UsageError("Parquet is a binary format: write it to a file with -o FILE.parquet.")
+
+
+def write_answer(answer: Answer, chosen: str, output: str, force: bool, raw: bool = False) -> None:
+    """Write an answer in a format of ``FORMATS``."""
+    from tracekit.report.fleet import files, html, text
+
+    match chosen:
+        case "csv":
+            write_pieces([files.to_csv(answer, raw)], output, force)
+        case "json":
+            write_output(files.to_json(answer), output, force, is_document=True)
+        case "html":
+            write_output(html.to_html(answer), output, force, is_document=True)
+        case "parquet":
+            with open_output(output) as file:
+                files.write_parquet(answer, file)
+        case _:
+            write_output(text.to_text(answer, text_width(output)), output, force)

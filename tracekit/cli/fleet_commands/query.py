@@ -1,0 +1,67 @@
+"""``tracekit fleet query``: one SELECT over the tables of a dataset."""
+
+from __future__ import annotations
+
+import click
+
+from tracekit.cli.fleet_commands.answers import FORMATS, check_binary, write_answer
+from tracekit.cli.output import HELP, check_output, check_raw, guess_format, output_options
+
+_FORMATS = {extension: name for extension, name in FORMATS.items() if name != "html"}
+
+
+@click.command("query", context_settings=HELP, short_help="Run SQL over a dataset.")
+@click.argument("sql", metavar="SQL")
+@click.argument("results", metavar="RESULTS")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "csv", "json", "parquet"]),
+    help="Default: by the extension of the output file, else text.",
+)
+@click.option(
+    "--raw", is_flag=True, help="CSV: exact text, which a spreadsheet can take for formulas (default: safe)."
+)
+@click.option(
+    "--timeout",
+    "timeout_seconds",
+    type=click.FloatRange(0.1, 3600),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="End the query after so many seconds.",
+)
+@output_options
+def query_command(
+    sql: str,
+    results: str,
+    format_: str | None,
+    raw: bool,
+    timeout_seconds: float,
+    output: str,
+    force: bool,
+) -> None:
+    """Run one SELECT, in DuckDB's SQL, over the tables of the dataset RESULTS.
+
+    The tables are recordings, models, engines, calls, segments, findings, issues and energy; DESCRIBE calls
+    lists the columns of one, and docs/fleet.md what they mean. A query reads these tables and nothing else:
+    no file, no network, no extension.
+
+    \b
+    Examples:
+      tracekit fleet query 'DESCRIBE calls' results/
+      tracekit fleet query 'SELECT build, count(*) FROM recordings GROUP BY build' results/
+      tracekit fleet query "SELECT * FROM models WHERE labels['branch'] = 'main'" results/ -o main.csv
+    """
+    check_output(output, force)
+    chosen = guess_format(format_, output, _FORMATS)
+    if raw:
+        check_raw(chosen, output)
+    check_binary(chosen, output)
+
+    from tracekit.fleet.answer import answer_of_query
+    from tracekit.fleet.dataset import open_dataset
+    from tracekit.fleet.query import QueryLimits, run_query
+
+    rows = run_query(open_dataset(results), sql, QueryLimits(seconds=timeout_seconds))
+    write_answer(answer_of_query(sql, rows), chosen, output, force, raw)

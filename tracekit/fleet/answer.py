@@ -1,0 +1,32 @@
+"""An answer: rows, and what their columns are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class AnswerColumn:
+    """A column of an answer. The unit is ms, mJ, share (of 1), percent, or empty for counts and text."""
+
+    name: str
+    meaning: str = ""
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Rows with their columns, in order. ``notes`` are sentences about all of them."""
+
+    title: str
+    columns: tuple[AnswerColumn, ...]
+    rows: pa.Table
+    notes: tuple[str, ...] = ()
+    parameters: dict[str, str | int | float] = field(default_factory=dict)
+
+
+def answer_of_query(sql: str, rows: pa.Table) -> Answer:
+    """Return the result of a query, whose columns are described by their names alone."""
+    return Answer(sql, tuple(AnswerColumn(name) for name in rows.column_names), rows)

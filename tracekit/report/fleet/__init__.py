@@ -1,0 +1,1 @@
+"""Answers about many recordings, in the forms of reports."""
