@@ -40,15 +40,37 @@ def test_the_list_of_commands_is_not_cut_short() -> None:
     assert "..." not in CliRunner().invoke(main, ["--help"]).output.split("Commands:")[1]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+def with_subcommands() -> dict[str, click.Command]:
+    commands = {name: the_command(name) for name in COMMANDS}
+    for name, group in list(commands.items()):
+        if isinstance(group, click.Group):
+            context = click.Context(group)
+            for part in group.list_commands(context):
+                command = group.get_command(context, part)
+                assert command
+                commands[f"{name} {part}"] = command
+    return commands
+
+
+ALL_COMMANDS = with_subcommands()
+
+
+@pytest.mark.parametrize("name", sorted(ALL_COMMANDS.keys() - set(COMMANDS)))
+def test_every_subcommand_has_help_with_an_example(name: str) -> None:
+    result = CliRunner().invoke(main, [*name.split(), "--help"])
+    assert result.exit_code == 0
+    assert f"  tracekit {name} " in result.output.split("Options:")[0].split("Examples:")[1]
+
+
+@pytest.mark.parametrize("command", ALL_COMMANDS)
 def test_every_option_explains_itself(command: str) -> None:
-    for parameter in the_command(command).params:
+    for parameter in ALL_COMMANDS[command].params:
         if isinstance(parameter, click.Option):
             assert parameter.help, parameter.name
 
 
 def test_options_in_the_docs_exist() -> None:
-    options = {o for c in map(the_command, COMMANDS) for p in c.params for o in p.opts} | {
+    options = {o for c in ALL_COMMANDS.values() for p in c.params for o in p.opts} | {
         "--help",
         "--version",
     }

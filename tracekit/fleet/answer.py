@@ -1,4 +1,4 @@
-"""An answer: rows, and what their columns are."""
+"""The result of a question: rows, and what their columns are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 @dataclass(frozen=True)
 class AnswerColumn:
-    """A column of an answer. The unit is ms, mJ, share (of 1), percent, or empty for counts and text."""
+    """A column of a result. The unit is ms, mJ, share (of 1), percent, or empty for counts and text."""
 
     name: str
     meaning: str = ""

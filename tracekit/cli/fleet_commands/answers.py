@@ -1,4 +1,4 @@
-"""Options and output that the commands share which answer from a dataset."""
+"""Formats and output of the commands that read a dataset."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_binary(chosen: str, output: str) -> None:
 
 
 def write_answer(answer: Answer, chosen: str, output: str, force: bool, raw: bool = False) -> None:
-    """Write an answer in a format of ``FORMATS``."""
+    """Write a result in a format of ``FORMATS``."""
     from tracekit.report.fleet import files, html, text
 
     match chosen:

@@ -1,1 +1,1 @@
-"""Answers about many recordings, in the forms of reports."""
+"""The results of questions about many recordings, in the forms of reports."""

@@ -1,4 +1,4 @@
-"""The cells of an answer as text for people, and as plain values for programs."""
+"""The cells of a result as text for people, and as plain values for programs."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def cell_text(value: Any, unit: str = "") -> str:
 
 
 def texts(answer: Answer) -> list[list[str]]:
-    """Return the columns of an answer as texts for people; hidden characters are not yet escaped."""
+    """Return the columns as texts for people; hidden characters are not yet escaped."""
     return [
         [cell_text(value, column.unit) for value in values]
         for column, values in zip(answer.columns, plain_columns(answer), strict=True)

@@ -1,4 +1,4 @@
-"""An answer as CSV, JSON or Parquet."""
+"""A result as CSV, JSON or Parquet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tracekit.text import escape_json, spreadsheet_cell
 
 
 def to_csv(answer: Answer, raw: bool = False) -> str:
-    """Return the answer as CSV with a header; null is an empty field.
+    """Return CSV with a header; null is an empty field.
 
     Text is safe for terminals and spreadsheets (``spreadsheet_cell``); with ``raw`` it is exact.
     """
@@ -36,7 +36,7 @@ def _field(value: Any, rewrite: Callable[[str], str]) -> str:
 
 
 def to_json(answer: Answer) -> str:
-    """Return the answer as a JSON object: its title, parameters, columns and rows (an object per row)."""
+    """Return a JSON object: its title, parameters, columns and rows (an object per row)."""
     names = [column.name for column in answer.columns]
     document = {
         "title": answer.title,
@@ -51,7 +51,7 @@ def to_json(answer: Answer) -> str:
 
 
 def write_parquet(answer: Answer, out: IO[bytes]) -> None:
-    """Write the answer as a Parquet file; units and meanings are metadata of the columns."""
+    """Write a Parquet file; units and meanings are metadata of the columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

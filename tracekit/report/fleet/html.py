@@ -1,4 +1,4 @@
-"""An answer as one HTML file, in the style of reports."""
+"""A result as one HTML file, in the style of reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST_ROWS = 5000
 
 
 def to_html(answer: Answer) -> str:
-    """Return the answer as one document that loads nothing: the rows, and what the columns mean."""
+    """Return one document that loads nothing: the rows, and what the columns mean."""
     columns = [column[:_MOST_ROWS] for column in texts(answer)]
     right = [is_number(column, answer) for column in answer.columns]
     header = [column.name for column in answer.columns]

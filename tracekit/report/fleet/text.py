@@ -1,4 +1,4 @@
-"""An answer for a terminal: a table that fits its width, or a block of lines per row."""
+"""A result for a terminal: a table that fits its width, or a block of lines per row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GAP = 2
 
 
 def to_text(answer: Answer, width: int) -> str:
-    """Return the answer as text: at most a thousand rows, text cut where the table would be too wide."""
+    """Return text: at most a thousand rows, text cut where the table would be too wide."""
     columns = [[clip(printable(cell), _WIDEST) for cell in column[:_MOST_ROWS]] for column in texts(answer)]
     header = [printable(column.name) for column in answer.columns]
     right = [is_number(column, answer) for column in answer.columns]
