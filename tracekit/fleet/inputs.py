@@ -1,0 +1,203 @@
+"""The recordings that the inputs of a run name: files, folders, globs, lists, and addresses of object stores.
+
+A folder is searched: a bundle in it is a recording, so is an archive, a pack or a text, and the exports that
+lie in one folder are one recording, as ``tracekit analyze FOLDER`` reads them.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from tracekit.errors import UsageError
+from tracekit.fleet import stores
+from tracekit.fleet.manifest import MARKER
+from tracekit.parsers.bundle.container import EXPORT_ENDINGS, is_archive, is_bundle_folder
+from tracekit.text import printable
+
+SIDECAR = ".labels.json"
+"""The ending of a file with labels, behind the name of the recording that it belongs to."""
+_NOT_SEARCHED = (".dSYM", ".xcresult", ".xcarchive", ".app", ".framework", ".logarchive")
+_NO_RECORDING = (SIDECAR, ".recording.json", ".parquet")
+_MOST_LISTED = 1_000_000
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recording to analyze: one task.
+
+    ``address`` is a path or the address of an object; rows have it as ``path``. ``members`` are the files of
+    a recording that is a folder of files: its exports, or the objects of a bundle in a store; without any,
+    the address is opened itself. ``sidecar`` is a file with labels, "" for none.
+    """
+
+    address: str
+    members: tuple[str, ...] = ()
+    sidecar: str = ""
+
+    @property
+    def is_remote(self) -> bool:
+        """True where it is in an object store."""
+        return stores.is_address(self.address)
+
+    @property
+    def name(self) -> str:
+        """The last part of the address."""
+        return PurePosixPath(self.address.replace(os.sep, "/")).name
+
+
+def find_recordings(inputs: Sequence[str]) -> list[Recording]:
+    """Return the recordings of the inputs, each once, in their order.
+
+    ``@LIST`` is a file with an input per line, relative to the list. Raises ``UsageError`` for an input that
+    does not exist or names no recording: a mistyped name shall not pass as an empty fleet.
+    """
+    recordings: dict[str, Recording] = {}
+    for name in _expanded(inputs):
+        matches = _of_address(name) if stores.is_address(name) else _of_path(name)
+        if not matches:
+            raise UsageError(
+                f"{printable(name)} holds no recording: no .trace, pack, export of xctrace, or text that"
+                " tracekit reads."
+            )
+        for recording in matches:
+            recordings.setdefault(_identity(recording), recording)
+    return list(recordings.values())
+
+
+def _identity(recording: Recording) -> str:
+    return recording.address if recording.is_remote else os.path.realpath(recording.address)
+
+
+def _expanded(inputs: Sequence[str]) -> Iterator[str]:
+    """Yield inputs, with those of lists in place of the lists."""
+    for name in inputs:
+        if not name.startswith("@"):
+            yield name
+            continue
+        path = Path(name[1:])
+        try:
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            problem = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+            raise UsageError(f"The list {printable(str(path))} cannot be read: {problem}.") from error
+        for line in map(str.strip, lines):
+            if line and not line.startswith("#"):
+                yield line if stores.is_address(line) else str(path.parent / line)
+
+
+# Files ------------------------------------------------------------------------------------------------------
+
+
+def _of_path(name: str) -> list[Recording]:
+    if os.path.lexists(name):
+        return list(_of_existing(Path(name)))
+    if not glob.has_magic(name):
+        raise UsageError(f"{printable(name)} does not exist. Check the path.")
+    return [found for match in sorted(glob.glob(name, recursive=True)) for found in _of_existing(Path(match))]  # noqa: PTH207
+
+
+def _of_existing(path: Path) -> Iterator[Recording]:
+    """Yield the recordings of a path; a file that is named is a recording, whatever it holds."""
+    if not path.is_dir() or is_bundle_folder(path):
+        address = str(path.absolute())
+        yield Recording(address, sidecar=_sidecar(address, os.path.isfile))
+        return
+    for place, folders, files in os.walk(path.absolute()):
+        folder = Path(place)
+        if MARKER in files:  # a dataset of results
+            folders.clear()
+            continue
+        bundles = sorted(name for name in folders if is_bundle_folder(folder / name))
+        folders[:] = sorted(
+            name
+            for name in set(folders) - {*bundles}
+            if not name.startswith((".", "__")) and _is_searched(name)
+        )
+        whole = [name for name in sorted(files) if _is_whole(folder / name)]
+        names = [os.path.join(place, name) for name in (*bundles, *whole)]  # noqa: PTH118 - many names
+        exports = [str(folder / name) for name in sorted(files) if _is_export(name)]
+        yield from _grouped(place, names, exports, os.path.isfile)
+
+
+def _is_searched(name: str) -> bool:
+    return not name.endswith(_NOT_SEARCHED)
+
+
+def _is_export(name: str) -> bool:
+    return name.endswith(EXPORT_ENDINGS) and not name.startswith(".")
+
+
+def _is_whole(path: Path) -> bool:
+    """Return True for a file that is a recording by itself: an archive, a pack, or a text."""
+    if path.name.startswith(".") or path.name.endswith((*EXPORT_ENDINGS, *_NO_RECORDING)):
+        return False
+    with suppress(OSError):
+        return path.is_file() and (is_archive(path) or _is_text(path))
+    return False
+
+
+def _is_text(path: Path) -> bool:
+    from tracekit.parsers.text.kinds import recognise
+    from tracekit.parsers.text.lines import TextPlace
+
+    return recognise(TextPlace(str(path), path.name)) is not None
+
+
+def _grouped(
+    folder: str, whole: Iterable[str], exports: list[str], exists: Callable[[str], bool]
+) -> Iterator[Recording]:
+    """Yield each whole recording, and the exports of a folder as one."""
+    for address in whole:
+        yield Recording(address, sidecar=_sidecar(address, exists))
+    if exports:
+        yield Recording(folder, tuple(exports), _sidecar(folder, exists))
+
+
+def _sidecar(address: str, exists: Callable[[str], bool]) -> str:
+    return f"{address}{SIDECAR}" if exists(f"{address}{SIDECAR}") else ""
+
+
+# Object stores ----------------------------------------------------------------------------------------------
+
+_ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+_TEXTS = (".txt", ".log", ".ndjson", ".ips", ".crash", ".spindump", ".sample")
+"""Endings of texts in stores, whose objects are not opened to see what they hold."""
+
+
+def _of_address(address: str) -> list[Recording]:
+    """Return the recordings of an address: of an object, of all that a folder or a pattern has."""
+    objects = stores.listing(address, _MOST_LISTED)
+    if objects == [address]:
+        return [Recording(address, sidecar=_sidecar(address, stores.exists))]
+    listed = frozenset(objects)
+    bundles: defaultdict[str, list[str]] = defaultdict(list)
+    exports: defaultdict[str, list[str]] = defaultdict(list)
+    whole: list[str] = []
+    for name in objects:
+        bundle = _bundle_of(name)
+        if bundle:
+            bundles[bundle].append(name)
+        elif _is_export(name.rpartition("/")[2]):
+            exports[name.rpartition("/")[0]].append(name)
+        elif name.endswith((*_ARCHIVES, *_TEXTS)):
+            whole.append(name)
+    found = [
+        Recording(name, tuple(members), _sidecar(name, listed.__contains__))
+        for name, members in bundles.items()
+    ]
+    for folder in sorted({name.rpartition("/")[0] for name in whole} | exports.keys()):
+        of_folder = [name for name in whole if name.rpartition("/")[0] == folder]
+        found += _grouped(folder, of_folder, exports.get(folder, []), listed.__contains__)
+    return sorted(found, key=lambda recording: recording.address)
+
+
+def _bundle_of(name: str) -> str:
+    """Return the address of the bundle around an object, "" for none."""
+    head, separator, _ = name.partition(".trace/")
+    return f"{head}.trace" if separator else ""
