@@ -105,10 +105,10 @@ def _of_path(name: str) -> list[Recording]:
 def _of_existing(path: Path) -> Iterator[Recording]:
     """Yield the recordings of a path; a file that is named is a recording, whatever it holds."""
     if not path.is_dir() or is_bundle_folder(path):
-        address = str(path.absolute())
+        address = os.path.abspath(path)  # noqa: PTH100 - without ".."
         yield Recording(address, sidecar=_sidecar(address, os.path.isfile))
         return
-    for place, folders, files in os.walk(path.absolute()):
+    for place, folders, files in os.walk(os.path.abspath(path)):  # noqa: PTH100
         folder = Path(place)
         if MARKER in files:  # a dataset of results
             folders.clear()

@@ -64,10 +64,10 @@ def analysis_tables(analysis: Analysis, origin: Origin) -> Tables:
     }
 
 
-def failure_tables(origin: Origin, state: str, reason: str) -> Tables:
-    """Return the row of a recording that could not be analyzed."""
-    place = _place(TraceInfo("", "", run=0), None, origin)
-    row = {**_of_file(origin), "state": state, "reason": reason}
+def failure_tables(origin: Origin, state: str, reason: str, run: int | None = None) -> Tables:
+    """Return the row of a recording that could not be analyzed, or of one of its runs."""
+    place = _place(TraceInfo("", "", run=run or 0), None, origin)
+    row = {**_of_file(origin), "run": run, "state": state, "reason": reason}
     return {"recordings": _table("recordings", place, [row])}
 
 

@@ -1,0 +1,124 @@
+"""The content of recordings as SHA-256, remembered in a dataset: unchanged files are not read again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from tracekit.errors import InputError
+from tracekit.fleet import stores
+from tracekit.fleet.inputs import Recording
+from tracekit.text import printable
+
+_CACHE = "contents.json"
+_MOST_BYTES = 256_000_000
+
+
+def content_of(path: Path, members: tuple[str, ...] = ()) -> str:
+    """Return the SHA-256 of a file, of a folder's files with their names, or of some files of a folder.
+
+    Raises ``InputError`` for what cannot be read.
+    """
+    try:
+        if not members and path.is_file():
+            return _digest(path)
+        whole = hashlib.sha256()
+        for file in sorted([Path(member) for member in members] or _files_of(path)):
+            name = file.relative_to(path).as_posix()
+            whole.update(f"{name}\0{_digest(file)}\n".encode("utf-8", "surrogateescape"))
+        return whole.hexdigest()
+    except OSError as error:
+        place = printable(os.fsdecode(error.filename or path))
+        raise InputError(place, f"cannot be read: {error.strerror or error}.") from error
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _files_of(folder: Path) -> list[Path]:
+    found = list(_walk(folder))
+    if not found and not folder.is_dir():
+        raise FileNotFoundError(2, "No such file or directory", str(folder))
+    return found
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for place, _folders, files in os.walk(folder):
+        for name in files:
+            path = Path(place) / name
+            if path.is_file():
+                yield path
+
+
+def fingerprint(recording: Recording) -> str:
+    """Return a text that changes with a recording's files, without reading them; "" where none is known."""
+    if recording.is_remote:
+        versions = [stores.version(address) for address in recording.members or [recording.address]]
+        states = [] if "" in versions else versions
+    else:
+        try:
+            states = list(_states(recording))
+        except OSError:
+            states = []
+    return hashlib.sha256("\n".join(states).encode("utf-8", "surrogateescape")).hexdigest() if states else ""
+
+
+def _states(recording: Recording) -> Iterator[str]:
+    path = Path(recording.address)
+    files = [Path(member) for member in recording.members] or (
+        [path] if path.is_file() else sorted(_walk(path))
+    )
+    for file in files:
+        status = file.stat()
+        yield f"{file} {status.st_size} {status.st_mtime_ns}"
+
+
+class ContentCache:
+    """The digests of recordings by address and fingerprint, kept in the folder of a dataset."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / _CACHE
+        self._known = self._read()
+        self._is_changed = False
+
+    def _read(self) -> dict[str, list[str]]:
+        # It may be lost or damaged without harm: digests are then computed again.
+        with suppress(OSError, ValueError, AttributeError):
+            if self._path.stat().st_size <= _MOST_BYTES:
+                entries = json.loads(self._path.read_bytes()).items()
+                return {
+                    str(name): value for name, value in entries if isinstance(value, list) and len(value) == 2
+                }
+        return {}
+
+    def get(self, address: str, mark: str) -> str:
+        """Return the digest of a recording whose files are as they were, "" where it is not known."""
+        known, content = self._known.get(address, ["", ""])
+        return content if mark and known == mark and isinstance(content, str) else ""
+
+    def put(self, address: str, mark: str, content: str) -> None:
+        """Remember a digest, where files have a fingerprint."""
+        if mark and content:
+            self._known[address] = [mark, content]
+            self._is_changed = True
+
+    def save(self) -> None:
+        """Write what was added; a cache that cannot be written costs time alone."""
+        if not self._is_changed:
+            return
+        with suppress(OSError):
+            descriptor, temporary = tempfile.mkstemp(dir=self._path.parent, prefix=f".{_CACHE}.")
+            try:
+                with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogatepass") as file:
+                    json.dump(self._known, file)
+                Path(temporary).replace(self._path)
+                self._is_changed = False
+            finally:
+                Path(temporary).unlink(missing_ok=True)

@@ -1,0 +1,186 @@
+"""A pool of processes on this machine that survives its workers.
+
+Each worker holds one task, which the pool knows: when a worker ends, that recording ended it, perhaps because
+memory ran out. It is tried once more when nothing else runs, and then set aside.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnContext, SpawnProcess
+
+from tracekit.fleet.schema import KILLED
+from tracekit.fleet.task import Outcome, Task, failed, run_task
+from tracekit.text import format_size
+
+_CONTEXT: SpawnContext = multiprocessing.get_context("spawn")
+"""Not fork: libraries of a process that was forked may wait for threads that are gone."""
+_END_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class LocalLimits:
+    """The number of workers, what each may use of memory, and how long a recording may take; 0: no limit."""
+
+    workers: int
+    memory_bytes: int = 0
+    timeout_seconds: float = 0.0
+
+
+class _Worker:
+    """A process that analyzes one recording after another."""
+
+    def __init__(self, limits: LocalLimits, work: Callable[[Task], Outcome]) -> None:
+        self.connection, theirs = _CONTEXT.Pipe()
+        self._timeout_seconds = limits.timeout_seconds
+        self.task: Task | None = None
+        self._began = 0.0
+        self.process: SpawnProcess = _CONTEXT.Process(
+            target=_serve, args=(theirs, limits.memory_bytes, work), daemon=True, name="tracekit-fleet"
+        )
+        self.process.start()
+        theirs.close()
+
+    def give(self, task: Task) -> bool:
+        """Send a task; False if the process has ended."""
+        self.task, self._began = task, time.monotonic()
+        try:
+            self.connection.send(task)
+        except OSError:
+            return False
+        return True
+
+    def outcome(self) -> Outcome | None:
+        """Return the outcome that the process has sent; None if it ended instead."""
+        try:
+            outcome: Outcome = self.connection.recv()
+        except (EOFError, OSError):
+            return None
+        self.task = None
+        return outcome
+
+    @property
+    def remaining_seconds(self) -> float | None:
+        """The time that is left for the task; None without a limit."""
+        if not self._timeout_seconds or self.task is None:
+            return None
+        return max(0.0, self._began + self._timeout_seconds - time.monotonic())
+
+    def end(self) -> int:
+        """End the process and return its exit code."""
+        self.connection.close()
+        self.process.terminate()
+        self.process.join(_END_SECONDS)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+        return self.process.exitcode or 0
+
+
+class LocalPool:
+    """Runs tasks in worker processes; ``run`` yields their outcomes as they come."""
+
+    def __init__(self, limits: LocalLimits, work: Callable[[Task], Outcome] = run_task) -> None:
+        self._limits, self._work = limits, work
+        self._workers: list[_Worker] = []
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
+        """Yield the outcome of each task. When the iterator is closed, no process is left."""
+        suspects: list[Task] = []
+        try:
+            yield from self._run(tasks, self._limits.workers, suspects, is_last=False)
+            for task in suspects:  # each alone: what it needs, it has
+                self._end_all()
+                yield from self._run([task], 1, [], is_last=True)
+        finally:
+            self._end_all()
+
+    def _end_all(self) -> None:
+        while self._workers:
+            self._workers.pop().end()
+
+    def _run(
+        self, tasks: Sequence[Task], most: int, suspects: list[Task], *, is_last: bool
+    ) -> Iterator[Outcome]:
+        waiting = deque(tasks)
+        while waiting or any(worker.task for worker in self._workers):
+            self._give(waiting, most)
+            busy = {worker.connection: worker for worker in self._workers if worker.task}
+            seconds = [left for worker in busy.values() if (left := worker.remaining_seconds) is not None]
+            ready = wait(list(busy), min(seconds, default=None))
+            for worker in [busy[connection] for connection in ready if isinstance(connection, Connection)]:
+                yield from self._collect(worker, suspects, is_last=is_last)
+            for worker in [worker for worker in self._workers if worker.remaining_seconds == 0]:
+                yield self._set_aside(worker, f"It took longer than {self._limits.timeout_seconds:g} s.")
+
+    def _give(self, waiting: deque[Task], most: int) -> None:
+        """Give each free worker a task, and start workers up to their number."""
+        while len(self._workers) < min(
+            most, len(waiting) + sum(bool(worker.task) for worker in self._workers)
+        ):
+            self._workers.append(_Worker(self._limits, self._work))
+        for worker in [worker for worker in self._workers if not worker.task][: len(waiting)]:
+            if not worker.give(waiting.popleft()):
+                continue  # ``_collect`` finds that it has ended
+
+    def _collect(self, worker: _Worker, suspects: list[Task], *, is_last: bool) -> Iterator[Outcome]:
+        task = worker.task
+        outcome = worker.outcome()
+        if outcome is not None:
+            yield outcome
+        elif is_last:
+            yield self._set_aside(worker)
+        else:
+            self._remove(worker)
+            if task:
+                suspects.append(task)
+
+    def _set_aside(self, worker: _Worker, reason: str = "") -> Outcome:
+        """Return the outcome of a worker's task that it ended by, or for ``reason`` is ended for."""
+        task = worker.task
+        assert task is not None  # the worker was busy
+        code = self._remove(worker, seconds=0 if reason else _END_SECONDS)
+        return failed(task, reason or self._cause(code), state=KILLED)
+
+    def _cause(self, code: int) -> str:
+        how = (
+            f"signal {signal.Signals(-code).name}" if -code in {*map(int, signal.Signals)} else f"code {code}"
+        )
+        limit = (
+            f" (at most {format_size(self._limits.memory_bytes)} each)" if self._limits.memory_bytes else ""
+        )
+        return f"It ended its worker twice ({how}), perhaps because memory{limit} ran out."
+
+    def _remove(self, worker: _Worker, seconds: float = _END_SECONDS) -> int:
+        self._workers.remove(worker)
+        worker.process.join(seconds)  # an exit code of its own, where it has ended
+        return worker.end()
+
+
+def _serve(connection: Connection, memory_bytes: int, work: Callable[[Task], Outcome]) -> None:
+    """Analyze what comes until the pool closes its end; Ctrl-C is the pool's to handle."""
+    with suppress(ValueError):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _limit_memory(memory_bytes)
+    import pyarrow as pa
+
+    pa.set_cpu_count(1)  # the cores are taken by the other workers
+    with suppress(EOFError, OSError):
+        while True:
+            connection.send(work(connection.recv()))
+
+
+def _limit_memory(memory_bytes: int) -> None:
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if memory_bytes:  # not the address space, of which numpy and threads reserve far more than they use
+            resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))

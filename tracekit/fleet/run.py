@@ -1,0 +1,227 @@
+"""``fleet run``: recordings → tasks → a pool → parts of a dataset, in the order in which results come.
+
+A recording is the same if its content is, whatever its name: it is analyzed once, and not again by the same
+tracekit with the same options and labels. What is in the dataset stays there whatever happens to the run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from tracekit import __version__
+from tracekit.errors import InputError, TracekitError
+from tracekit.fleet.contents import ContentCache, content_of, fingerprint
+from tracekit.fleet.dataset import Dataset
+from tracekit.fleet.labels import require_agreement
+from tracekit.fleet.rows import joined
+from tracekit.fleet.schema import ANALYZED, FAILURES, KILLED
+from tracekit.fleet.task import Outcome, Task
+from tracekit.text import printable
+
+_BATCH = 64
+_BATCH_ROWS = 200_000
+_BATCH_SECONDS = 20.0
+"""Results are appended when there are so many of them, or after this time: what a killed run loses."""
+_READERS = 2
+Progress = Callable[[str, int, int], None]
+"""Gets the stage ("Checking", "Analyzing"), and how many recordings of how many are done."""
+
+
+class Pool(Protocol):
+    """Something that runs tasks: processes of this machine, or a cluster."""
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
+        """Yield the outcome of each task in any order."""
+        ...
+
+
+@dataclass
+class Summary:
+    """What a run did: numbers, and the recordings to name. ``duplicates`` are (recording, the same as)."""
+
+    analyzed: int = 0
+    present: int = 0
+    duplicates: list[tuple[str, str]] = field(default_factory=list)
+    failed: list[tuple[str, str]] = field(default_factory=list)
+    killed: list[tuple[str, str]] = field(default_factory=list)
+    failed_before: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        """True where no recording could be analyzed, now or before."""
+        return not self.analyzed and not self.present
+
+
+def run_fleet(
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    pool: Pool,
+    progress: Progress,
+    *,
+    retry_failed: bool = False,
+    summary: Summary | None = None,
+) -> Summary:
+    """Analyze the recordings that the dataset does not have, append their rows, and return what was done.
+
+    ``summary`` is filled while it goes on: it is what an interrupted run has to state. Raises ``UsageError``
+    where labels of copies contradict each other, and where the dataset cannot be written.
+    """
+    summary = Summary() if summary is None else summary
+    cache = ContentCache(dataset.path)
+    known = _with_contents(tasks, cache, progress)
+    chosen = _chosen(dataset, known, summary, retry_failed=retry_failed)
+    writer = _Writer(dataset)
+    first_of = {task.content: task for task in known if task.content}
+    try:
+        with closing(pool.run(chosen)) as outcomes:  # type: ignore[type-var] # it is a generator
+            for done, outcome in enumerate(outcomes, 1):
+                _account(outcome, first_of, summary, writer, cache)
+                progress("Analyzing", done, len(chosen))
+    except BaseException:
+        with suppress(TracekitError):  # the first error is the one to state
+            writer.write()
+        raise
+    finally:
+        cache.save()
+    writer.write()
+    return summary
+
+
+def _account(
+    outcome: Outcome, first_of: dict[str, Task], summary: Summary, writer: _Writer, cache: ContentCache
+) -> None:
+    """Add an outcome to the dataset and the summary."""
+    address = outcome.task.recording.address
+    if not outcome.task.content and outcome.content:  # an object, of which only the worker saw the content
+        cache.put(address, fingerprint(outcome.task.recording), outcome.content)
+        first = first_of.setdefault(outcome.content, outcome.task)
+        if first is not outcome.task:
+            _note_copy(outcome.task, first, summary)
+            return
+    if outcome.state == ANALYZED:
+        summary.analyzed += 1
+    else:
+        (summary.killed if outcome.state == KILLED else summary.failed).append((address, outcome.reason))
+    writer.add(outcome)
+
+
+def _note_copy(task: Task, first: Task, summary: Summary) -> None:
+    summary.duplicates.append((task.recording.address, first.recording.address))
+    if dict(task.labels) != dict(first.labels):
+        summary.notes.append(
+            f"{printable(task.recording.address)} is a copy of {printable(first.recording.address)} with"
+            " other labels: it counts once, with the labels of the latter."
+        )
+
+
+# Which recordings to analyze --------------------------------------------------------------------------------
+
+
+def _with_contents(tasks: Sequence[Task], cache: ContentCache, progress: Progress) -> list[Task]:
+    """Return the tasks with the content of their recordings: of files, and of objects that are known."""
+
+    def found(task: Task) -> Task:
+        mark = fingerprint(task.recording)
+        content = cache.get(task.recording.address, mark)
+        if not content and not task.recording.is_remote:
+            with suppress(InputError):  # the task states it
+                content = content_of(Path(task.recording.address), task.recording.members)
+                cache.put(task.recording.address, mark, content)
+        return replace(task, content=content)
+
+    result: list[Task] = []
+    executor = ThreadPoolExecutor(_READERS)  # hashing needs no Python meanwhile
+    try:
+        for task in executor.map(found, tasks):
+            result.append(task)
+            progress("Checking", len(result), len(tasks))
+    finally:
+        executor.shutdown(cancel_futures=True)
+    cache.save()
+    return result
+
+
+def _chosen(dataset: Dataset, tasks: Sequence[Task], summary: Summary, *, retry_failed: bool) -> list[Task]:
+    """Return the tasks to run: each content once, and none that the dataset has."""
+    present = _present(dataset)
+    first_of: dict[str, Task] = {}
+    chosen: list[Task] = []
+    contradictions: list[str] = []
+    for task in tasks:
+        first = first_of.setdefault(task.content, task) if task.content else task
+        if first is not task:
+            summary.duplicates.append((task.recording.address, first.recording.address))
+            contradictions += _contradictions(first, task)
+            continue
+        key, state, reason = present.get(task.content, (None, "", ""))
+        if key != _key(__version__, task.choice.text(), task.labels) or (retry_failed and state in FAILURES):
+            chosen.append(task)
+        elif state in FAILURES:
+            summary.failed_before.append((task.recording.address, reason))
+        else:
+            summary.present += 1
+    require_agreement(contradictions)
+    return chosen
+
+
+def _contradictions(first: Task, task: Task) -> Iterator[str]:
+    """Yield the labels of a copy that differ from those of the recording."""
+    for name in sorted(first.labels.keys() | task.labels.keys()):
+        values = first.labels.get(name), task.labels.get(name)
+        if values[0] != values[1]:
+            texts = [f"'{value}'" if value is not None else "not given" for value in values]
+            yield (
+                f"{printable(first.recording.address)} and its copy {printable(task.recording.address)}:"
+                f" {name} is {texts[0]} and {texts[1]}"
+            )
+
+
+def _key(version: str, options: str, labels: object) -> tuple[str, str, str]:
+    pairs = dict(labels)  # type: ignore[call-overload] # a mapping, or the pairs that Arrow has
+    return version, options, repr(sorted(pairs.items()))
+
+
+def _present(dataset: Dataset) -> dict[str, tuple[tuple[str, str, str], str, str]]:
+    """Return by content how each recording of the dataset was analyzed, its state and reason."""
+    columns = ["content", "tracekit", "options", "labels", "state", "reason"]
+    table = dataset.table("recordings").to_table(columns=columns)
+    present: dict[str, tuple[tuple[str, str, str], str, str]] = {}
+    for content, version, options, labels, state, reason in zip(
+        *(table.column(name).to_pylist() for name in columns), strict=True
+    ):
+        # Of several runs, one that was analyzed stands for the recording.
+        if content not in present or state == ANALYZED:
+            present[content] = _key(version, options, labels), state, reason
+    return present
+
+
+class _Writer:
+    """Appends outcomes to a dataset, some at a time."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
+        self._waiting: list[Outcome] = []
+        self._rows = 0
+        self._written = time.monotonic()
+
+    def add(self, outcome: Outcome) -> None:
+        """Take an outcome; those that wait are written when they are many or have waited long."""
+        self._waiting.append(outcome)
+        self._rows += sum(table.num_rows for table in outcome.tables.values())
+        is_due = time.monotonic() - self._written > _BATCH_SECONDS
+        if len(self._waiting) >= _BATCH or self._rows >= _BATCH_ROWS or is_due:
+            self.write()
+
+    def write(self) -> None:
+        """Append all that waits in one step."""
+        waiting, self._waiting, self._rows = self._waiting, [], 0
+        if waiting:
+            self._dataset.append(joined([outcome.tables for outcome in waiting]))
+        self._written = time.monotonic()
