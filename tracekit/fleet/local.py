@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing.context import ForkServerContext, ForkServerProcess, SpawnContext, SpawnProcess
 
 from tracekit.fleet.schema import KILLED
 from tracekit.fleet.task import Outcome, Task, failed, run_task
 from tracekit.text import format_size
 
-_CONTEXT: SpawnContext = multiprocessing.get_context("spawn")
-"""Not fork: libraries of a process that was forked may wait for threads that are gone."""
+_MODULES = ["tracekit.fleet.task"]
+"""What a server that starts workers by forking has imported, so that a worker begins at once."""
 _END_SECONDS = 5.0
 
 
@@ -34,15 +35,29 @@ class LocalLimits:
     timeout_seconds: float = 0.0
 
 
+def _context() -> ForkServerContext | SpawnContext:
+    """Return the way to start processes: never a fork of this one, which may have threads and locks.
+
+    macOS has libraries with threads from their import on, and Windows cannot fork: there, workers import.
+    """
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(_MODULES)
+    return context
+
+
 class _Worker:
     """A process that analyzes one recording after another."""
 
     def __init__(self, limits: LocalLimits, work: Callable[[Task], Outcome]) -> None:
-        self.connection, theirs = _CONTEXT.Pipe()
+        context = _context()
+        self.connection, theirs = context.Pipe()
         self._timeout_seconds = limits.timeout_seconds
         self.task: Task | None = None
+        self._is_ready = False
         self._began = 0.0
-        self.process: SpawnProcess = _CONTEXT.Process(
+        self.process: ForkServerProcess | SpawnProcess = context.Process(
             target=_serve, args=(theirs, limits.memory_bytes, work), daemon=True, name="tracekit-fleet"
         )
         self.process.start()
@@ -57,19 +72,22 @@ class _Worker:
             return False
         return True
 
-    def outcome(self) -> Outcome | None:
-        """Return the outcome that the process has sent; None if it ended instead."""
+    def message(self) -> Outcome | None:
+        """Return the outcome that the process has sent, None when it is ready; ``EOFError`` if it ended."""
         try:
-            outcome: Outcome = self.connection.recv()
-        except (EOFError, OSError):
-            return None
-        self.task = None
+            outcome: Outcome | None = self.connection.recv()
+        except OSError as error:
+            raise EOFError from error
+        if outcome is None:  # its imports are done: the time of its task begins
+            self._is_ready, self._began = True, time.monotonic()
+        else:
+            self.task = None
         return outcome
 
     @property
     def remaining_seconds(self) -> float | None:
         """The time that is left for the task; None without a limit."""
-        if not self._timeout_seconds or self.task is None:
+        if not self._timeout_seconds or self.task is None or not self._is_ready:
             return None
         return max(0.0, self._began + self._timeout_seconds - time.monotonic())
 
@@ -132,15 +150,17 @@ class LocalPool:
 
     def _collect(self, worker: _Worker, suspects: list[Task], *, is_last: bool) -> Iterator[Outcome]:
         task = worker.task
-        outcome = worker.outcome()
+        try:
+            outcome = worker.message()
+        except EOFError:
+            if is_last:
+                yield self._set_aside(worker)
+                return
+            self._remove(worker)
+            suspects += [task] if task else []
+            return
         if outcome is not None:
             yield outcome
-        elif is_last:
-            yield self._set_aside(worker)
-        else:
-            self._remove(worker)
-            if task:
-                suspects.append(task)
 
     def _set_aside(self, worker: _Worker, reason: str = "") -> Outcome:
         """Return the outcome of a worker's task that it ended by, or for ``reason`` is ended for."""
@@ -173,6 +193,7 @@ def _serve(connection: Connection, memory_bytes: int, work: Callable[[Task], Out
 
     pa.set_cpu_count(1)  # the cores are taken by the other workers
     with suppress(EOFError, OSError):
+        connection.send(None)
         while True:
             connection.send(work(connection.recv()))
 
