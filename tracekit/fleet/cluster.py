@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -43,6 +44,8 @@ class DaskPool:
             raise UsageError(
                 "--scheduler needs Dask. Install tracekit with its extra fleet: pip install 'tracekit[fleet]'"
             ) from error
+        # What happens to the connection is stated below, in a sentence.
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
         try:
             return Client(self._address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
@@ -74,7 +77,7 @@ class DaskPool:
         options = {"resources": self._resources} if self._resources else {}
         futures = client.map(run_task, tasks, pure=False, retries=_RETRIES, **options)
         task_of = {future.key: task for future, task in zip(futures, tasks, strict=True)}
-        remaining = as_completed(futures)
+        remaining = as_completed(futures, loop=client.loop)
         del futures  # each result is released when it was taken
         for future in remaining:
             yield self._outcome(future, task_of.pop(future.key))
