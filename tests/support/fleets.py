@@ -313,7 +313,7 @@ def _recordings(fleet: Fleet, place: _Place) -> pa.Table:
             "calls": fleet.models * fleet.calls,
             "template": "Core ML",
             "instruments": "27.0",
-            "thermal": "Nominal",
+            "thermal": "nominal",
             "binary": "",
         },
     )

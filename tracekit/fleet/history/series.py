@@ -1,0 +1,263 @@
+"""A dataset as series: one value per build, of each metric of a model on a device.
+
+The value of a run is the logarithm of a length, or the share of calls that an engine served as a band: from
+the calls that it certainly served to those that it may have served. The value of a build is the winsorised
+mean of its runs. A build without a recording that has the metric is absent; nothing is filled in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.comparison.cautions import THERMAL
+from tracekit.fleet.dataset import Dataset
+from tracekit.fleet.history.builds import ordered_builds
+from tracekit.fleet.schema import ANALYZED, ENGINES
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+LENGTHS = ("p50", "p90", "mean")
+USED, UNKNOWN_SHARE = "used share", "unknown share"
+METRICS = (*LENGTHS, *(f"{engine} {share}" for engine in ENGINES for share in (USED, UNKNOWN_SHARE)))
+"""The metrics of a series, as ``tracekit check`` names them where it has them."""
+_HOT = THERMAL[2:]
+"""Thermal states in which a device is slowed down: such a recording is about the device, not the build."""
+_IDENTITY = ["app", "device", "device_model", "model", "metric", "source", "basis"]
+_WINSORISED = 0.2
+_FEWEST_TO_WINSORISE = 3
+
+
+@dataclass(frozen=True)
+class SeriesKey:
+    """The identity of a series. Values of other sources or bases make a series of their own."""
+
+    app: str
+    device: str
+    device_model: str
+    model: str
+    metric: str
+    source: str
+    basis: str
+
+    @property
+    def is_length(self) -> bool:
+        """Whether its values are logarithms of lengths in ns, not shares."""
+        return self.metric in LENGTHS
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Recordings that are in no series, by reason."""
+
+    not_analyzed: int = 0
+    without_build: int = 0
+    hot: int = 0
+    builds_without_time: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """All series of a dataset.
+
+    ``points`` has a row per series and build, in that order: ``series`` (row of ``keys``), ``build`` (its
+    number in the order of the app's ``builds``), ``low`` and ``high`` (equal unless some calls have an
+    unknown engine), ``runs``, ``spread`` (the standard deviation between the build's runs, NaN for one) and
+    ``system``. ``orders`` has "version" or "time" per app.
+    """
+
+    keys: tuple[SeriesKey, ...]
+    points: pd.DataFrame
+    builds: Mapping[str, tuple[str, ...]]
+    orders: Mapping[str, str]
+    left_out: LeftOut
+
+    def of(self, series: int) -> pd.DataFrame:
+        """Return the points of one series."""
+        column = self.points["series"].to_numpy()
+        first, last = np.searchsorted(column, [series, series + 1])
+        return self.points.iloc[first:last]
+
+    def build_name(self, series: int, build: int) -> str:
+        """Return the label of a build of a series."""
+        return self.builds[self.keys[series].app][build]
+
+
+def read_history(dataset: Dataset, metrics: Sequence[str] = METRICS) -> History:
+    """Return the series of a dataset; ``metrics`` limits them."""
+    recordings = _frame(dataset, "recordings", ["recording", "app", "build", "recorded", "state", "thermal"])
+    analyzed = recordings["state"].eq(ANALYZED).to_numpy(bool)
+    hot = analyzed & recordings["thermal"].isin(_HOT).to_numpy(bool)
+    has_build = recordings["build"].ne("").to_numpy(bool)
+    places, orders, builds, unplaced = _places(recordings[analyzed & has_build])
+    left_out = LeftOut(
+        int((~analyzed).sum()), int((analyzed & ~has_build).sum()), int((hot & has_build).sum()), unplaced
+    )
+    values = pd.concat([*_lengths(dataset, metrics), *_shares(dataset, metrics)], ignore_index=True)
+    used = set(recordings["recording"][analyzed & has_build & ~hot])
+    values = values[values["recording"].isin(used).to_numpy(bool)]
+    numbers = _numbers(values, places)
+    values = values.assign(place=numbers)[numbers >= 0]
+    keys, points = _points(values)
+    return History(keys, points, builds, orders, left_out)
+
+
+def _numbers(values: pd.DataFrame, places: Mapping[tuple[str, str], int]) -> Integers:
+    """Return the number of each row's build, -1 for one without a place."""
+    app_codes, apps = pd.factorize(values["app"])
+    build_codes, builds = pd.factorize(values["build"])
+    table = np.array(
+        [[places.get((str(app), str(build)), -1) for build in builds] for app in apps], np.int64
+    ).reshape(len(apps), len(builds))
+    return np.asarray(table[app_codes, build_codes], np.int64)
+
+
+def _frame(dataset: Dataset, table: str, columns: list[str]) -> pd.DataFrame:
+    """Return columns of a table; texts that are missing are empty."""
+    frame: pd.DataFrame = dataset.table(table).to_table(columns=columns).to_pandas()
+    for name in frame.columns:
+        if isinstance(frame[name].dtype, pd.CategoricalDtype):
+            frame[name] = frame[name].astype("str").where(frame[name].notna(), "")
+    return frame
+
+
+def _places(
+    recordings: pd.DataFrame,
+) -> tuple[dict[tuple[str, str], int], dict[str, str], dict[str, tuple[str, ...]], tuple[str, ...]]:
+    """Return the number of each app's builds, the orders' names, the builds, and those without a place."""
+    first = recordings.groupby(["app", "build"], sort=True)["recorded"].min()
+    by_app: dict[str, dict[str, int | None]] = {}
+    for app, build, time in first.reset_index().itertuples(index=False):
+        by_app.setdefault(str(app), {})[str(build)] = None if pd.isna(time) else int(time.value)
+    places: dict[tuple[str, str], int] = {}
+    orders, builds, unplaced = {}, {}, []
+    for app, times in by_app.items():
+        ordered, orders[app], missing = ordered_builds(times)
+        builds[app] = tuple(ordered)
+        unplaced += missing
+        places.update({(app, build): number for number, build in enumerate(ordered)})
+    return places, orders, builds, tuple(unplaced)
+
+
+_PLACE = ["recording", "app", "device", "device_model", "system", "build", "model", "label"]
+
+
+def _named(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return rows whose ``model`` is the label where calls name no model."""
+    frame["model"] = frame["model"].where(frame["model"].ne(""), frame["label"])
+    return frame.drop(columns="label")
+
+
+def _lengths(dataset: Dataset, metrics: Sequence[str]) -> list[pd.DataFrame]:
+    names = [name for name in LENGTHS if name in metrics]
+    columns = [f"{name}_ns" for name in names]
+    frame = _named(_frame(dataset, "models", [*_PLACE, "source", "basis", "calls", *columns]))
+    parts = []
+    for name, column in zip(names, columns, strict=True):
+        lengths = frame[column].to_numpy(np.float64)
+        part = frame[lengths > 0].drop(columns=columns)
+        logs = np.log(lengths[lengths > 0])
+        parts.append(part.assign(metric=name, low=logs, high=logs, weight=part["calls"]))
+    return parts
+
+
+def _shares(dataset: Dataset, metrics: Sequence[str]) -> list[pd.DataFrame]:
+    counts = ["calls", "served", "unknown"]
+    frame = _named(_frame(dataset, "engines", [*_PLACE, "engine", "basis", *counts]))
+    frame = frame[frame["calls"].to_numpy(np.int64) > 0].assign(source="")
+    calls, served, unknown = (frame[name].to_numpy(np.float64) for name in counts)
+    prefix = frame["engine"] + " "
+    plain = frame.drop(columns=["engine", *counts]).assign(weight=calls)
+    used = plain.assign(metric=prefix + USED, low=served / calls, high=(served + unknown) / calls)
+    missing = unknown / calls
+    unknowns = plain.assign(metric=prefix + UNKNOWN_SHARE, low=missing, high=missing, basis="")
+    parts = [_with_undetermined(used, unknown == calls), unknowns]
+    return [part[part["metric"].isin(metrics).to_numpy(bool)] for part in parts]
+
+
+def _with_undetermined(used: pd.DataFrame, undetermined: npt.NDArray[np.bool_]) -> pd.DataFrame:
+    """Return the bands, with a recording that shows nothing in the series of every basis of its model.
+
+    It has no basis itself. A model of which no recording shows anything has one series, without a basis.
+    """
+    identity = [name for name in _IDENTITY if name != "basis"]
+    bases = used[~undetermined][[*identity, "basis"]].drop_duplicates()
+    joined = used[undetermined].drop(columns="basis").merge(bases, how="left", on=identity)
+    joined["basis"] = joined["basis"].fillna("")
+    return pd.concat([used[~undetermined], joined], ignore_index=True)
+
+
+def _points(values: pd.DataFrame) -> tuple[tuple[SeriesKey, ...], pd.DataFrame]:
+    """Return the series and their points from the values of runs."""
+    groups = values.groupby(_IDENTITY, sort=True, observed=True)
+    values = values.assign(series=groups.ngroup().to_numpy(np.int64))
+    first = values.drop_duplicates("series").sort_values("series")
+    keys = tuple(SeriesKey(*row) for row in first[_IDENTITY].itertuples(index=False))
+    runs = _run_values(values)
+    series, build = (runs[name].to_numpy(np.int64) for name in ("series", "place"))
+    begins = (np.diff(series, prepend=-1) != 0) | (np.diff(build, prepend=-1) != 0)
+    group = np.cumsum(begins) - 1
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    low, spread = _of_builds(runs["low"].to_numpy(np.float64), group)
+    high, _ = _of_builds(runs["high"].to_numpy(np.float64), group)
+    columns: dict[str, Any] = {
+        "series": series[starts],
+        "build": build[starts],
+        "low": low,
+        "high": high,
+        "runs": np.diff(np.append(starts, len(group))),
+        "spread": spread,
+        "system": _systems(runs["system"], group),
+    }
+    return keys, pd.DataFrame(columns)
+
+
+def _run_values(values: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per series, build and recording: copies and processes by their calls, ordered."""
+    names = ["series", "place", "recording"]
+    values = values.sort_values(names, ignore_index=True)
+    starts = np.flatnonzero(~values.duplicated(names).to_numpy(bool))
+    weights = np.maximum(values["weight"].to_numpy(np.float64), 1)
+    total = np.add.reduceat(weights, starts) if len(starts) else weights
+    runs = values.iloc[starts].copy()
+    for name in ("low", "high"):
+        weighted = values[name].to_numpy(np.float64) * weights
+        runs[name] = (np.add.reduceat(weighted, starts) if len(starts) else weighted) / total
+    return runs
+
+
+def _of_builds(values: Floats, group: Integers) -> tuple[Floats, Floats]:
+    """Return the winsorised mean and the standard deviation of each group; equal groups are neighbours.
+
+    From three values on, the highest and the lowest fifth, at least one of each, count as the next one.
+    """
+    if not len(values):
+        return values, values
+    ordered = values[np.lexsort((values, group))]
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    count = np.diff(np.append(starts, len(group)))
+    cut = np.where(count < _FEWEST_TO_WINSORISE, 0, np.maximum(1, (count * _WINSORISED).astype(np.int64)))
+    low, high = ordered[starts + cut], ordered[starts + count - 1 - cut]
+    clipped = np.clip(ordered, low[group], high[group])
+    mean = np.add.reduceat(clipped, starts) / count
+    plain = np.add.reduceat(ordered, starts) / count
+    squares = np.add.reduceat((ordered - plain[group]) ** 2, starts)
+    spread = np.sqrt(squares / np.maximum(count - 1, 1))
+    return mean, np.where(count > 1, spread, np.nan)
+
+
+def _systems(systems: pd.Series[str], group: Integers) -> list[str]:
+    """Return the systems of each group, separated by commas."""
+    codes, names = pd.factorize(systems, sort=True)
+    pairs = np.unique(group * max(len(names), 1) + codes)
+    texts: list[str] = [""] * (int(group.max()) + 1 if len(group) else 0)
+    for number, code in zip(*(part.tolist() for part in np.divmod(pairs, max(len(names), 1))), strict=True):
+        name = str(names[code])
+        texts[number] = f"{texts[number]}, {name}" if texts[number] else name
+    return texts
