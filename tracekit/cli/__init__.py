@@ -70,7 +70,12 @@ def _collect_seldom() -> None:
     again while it is imported, and once more at exit, took a sixth of the time of a short command.
     """
     gc.set_threshold(200_000)
-    atexit.register(gc.freeze)
+    atexit.register(_leave_garbage)
+
+
+def _leave_garbage() -> None:
+    if "duckdb" not in sys.modules:  # which would list what remains of it on standard error
+        gc.freeze()
 
 
 def _loaded(point: EntryPoint) -> click.Command:

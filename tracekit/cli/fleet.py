@@ -8,7 +8,7 @@ import click
 
 from tracekit.cli.output import HELP
 
-_COMMANDS: tuple[str, ...] = ("run", "query")
+_COMMANDS: tuple[str, ...] = ("run", "questions", "query", "notebook")
 """Each is in the module of its name; only the module of the command that runs is imported."""
 
 
@@ -32,5 +32,5 @@ def fleet_command() -> None:
     \b
     Examples:
       tracekit fleet run traces/ -o results/
-      tracekit fleet run --help
+      tracekit fleet questions results/
     """

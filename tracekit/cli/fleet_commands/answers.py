@@ -37,3 +37,14 @@ def write_answer(answer: Answer, chosen: str, output: str, force: bool, raw: boo
                 files.write_parquet(answer, file)
         case _:
             write_output(text.to_text(answer, text_width(output)), output, force)
+
+
+def values_of(settings: tuple[str, ...]) -> dict[str, str]:
+    """Return the values of ``--set NAME=VALUE``. Raises ``UsageError`` for a text without ``=``."""
+    values = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--set {setting}: write NAME=VALUE, such as --set build=422.")
+        values[name] = value
+    return values

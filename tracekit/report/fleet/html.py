@@ -15,7 +15,7 @@ def to_html(answer: Answer) -> str:
     """Return one document that loads nothing: the rows, and what the columns mean."""
     columns = [column[:_MOST_ROWS] for column in texts(answer)]
     right = [is_number(column, answer) for column in answer.columns]
-    header = [column.name for column in answer.columns]
+    header = [column.name.replace("_", " ") for column in answer.columns]
     count = answer.rows.num_rows
     caption = plural(count, "row") + (
         f", of which the first {_MOST_ROWS:,} are listed" * (count > _MOST_ROWS)

@@ -1,0 +1,45 @@
+"""``tracekit fleet notebook``: a notebook of a question."""
+
+from __future__ import annotations
+
+import click
+
+from tracekit.cli.fleet_commands.answers import values_of
+from tracekit.cli.output import HELP, check_output, output_options, write_output
+
+
+@click.command("notebook", context_settings=HELP, short_help="Write a notebook that asks a question.")
+@click.argument("question", metavar="QUESTION")
+@click.argument("results", metavar="RESULTS")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter of the question, such as model=Encoder. Repeatable.",
+)
+@output_options
+def notebook_command(
+    question: str, results: str, settings: tuple[str, ...], output: str, force: bool
+) -> None:
+    """Write a Jupyter notebook with QUESTION about the dataset RESULTS, and a drawing of the result.
+
+    tracekit fleet questions RESULTS lists the questions. The notebook holds the path of the dataset and no
+    results yet: running it reads the dataset as it is then.
+
+    \b
+    Examples:
+      tracekit fleet notebook engine-share results/ -o share.ipynb
+      tracekit fleet notebook latency results/ --set model=Encoder -o latency.ipynb
+    """
+    check_output(output, force)
+    values = values_of(settings)
+
+    from tracekit.fleet.dataset import open_dataset
+    from tracekit.fleet.questions.registry import ask, question_named
+    from tracekit.report.fleet.notebook import to_notebook
+
+    dataset = open_dataset(results)
+    ask(dataset, question, values)  # so that a notebook that cannot run is not written
+    document = to_notebook(question_named(question), dataset.path, values)
+    write_output(document, output, force, is_document=True)

@@ -1,0 +1,1 @@
+"""Named questions about a dataset, each declared once; ``registry.py`` lists them."""

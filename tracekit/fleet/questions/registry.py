@@ -1,0 +1,137 @@
+"""All named questions, what a dataset lacks for each, and their results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import pyarrow as pa
+
+from tracekit.errors import NotMeasurableError, UsageError
+from tracekit.fleet.answer import Answer
+from tracekit.fleet.dataset import Dataset
+from tracekit.fleet.history.builds import ordered_builds
+from tracekit.fleet.query import Parameter, connected, select
+from tracekit.fleet.questions import costs, engines, lengths, quality
+from tracekit.fleet.questions.question import Question
+from tracekit.fleet.schema import TABLES
+
+QUESTIONS: Mapping[str, Question] = {
+    question.name: question
+    for question in (*engines.QUESTIONS, *lengths.QUESTIONS, *costs.QUESTIONS, *quality.QUESTIONS)
+}
+
+_BUILD_PLACES = pa.schema([("app", pa.string()), ("build", pa.string()), ("place", pa.int64())])
+_FIRST_RECORDED = """
+    SELECT coalesce(app, '') AS app, build, epoch_us(min(recorded)) AS first_us
+    FROM recordings WHERE build <> '' AND state = 'analyzed' GROUP BY ALL"""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A question, and the columns (``table.column``) that it needs and that hold no value in a dataset."""
+
+    question: Question
+    missing: tuple[str, ...]
+
+
+def question_named(name: str) -> Question:
+    """Return a question. Raises ``UsageError`` for a name of none."""
+    if name not in QUESTIONS:
+        close = get_close_matches(name, QUESTIONS, 1)
+        hint = f" Is it {close[0]}?" if close else ""
+        raise UsageError(f"There is no question '{name}'.{hint}", *QUESTIONS)
+    return QUESTIONS[name]
+
+
+def offers(dataset: Dataset) -> list[Offer]:
+    """Return all questions with what the dataset lacks for them."""
+    with connected(dataset) as connection:
+        needed = {need for question in QUESTIONS.values() for need in _needs(question)}
+        empty = _empty(connection, needed)
+    return [
+        Offer(question, tuple(need for need in _needs(question) if need in empty))
+        for question in QUESTIONS.values()
+    ]
+
+
+def ask(dataset: Dataset, name: str, values: Mapping[str, str]) -> Answer:
+    """Return the result of a question with these parameters, the others at their defaults.
+
+    Raises ``UsageError`` for parameters that it lacks, and ``NotMeasurableError`` where the dataset has none
+    of what the question needs.
+    """
+    question = question_named(name)
+    parameters = _parameters(question, values)
+    with connected(dataset) as connection:
+        if missing := _empty(connection, set(_needs(question))):
+            listed = [f"{need}: {_meaning(need)}" for need in sorted(missing)]
+            raise NotMeasurableError(
+                f"{dataset.path} cannot answer {name}: no recording has a value of", *listed
+            )
+        _register_build_places(connection)
+        rows = select(connection, question.sql, parameters)
+    return Answer(question.title, question.columns, rows, question.notes, parameters)
+
+
+def _needs(question: Question) -> list[str]:
+    return [f"{table}.{column}" for table, columns in question.needs.items() for column in columns]
+
+
+def _meaning(need: str) -> str:
+    table, _, column = need.partition(".")
+    return TABLES[table][column].meaning
+
+
+def _empty(connection: Any, needs: set[str]) -> set[str]:
+    """Return the columns that hold no value; an empty text is none."""
+    found: set[str] = set()
+    for table in {need.partition(".")[0] for need in needs}:
+        columns = sorted(need.partition(".")[2] for need in needs if need.startswith(f"{table}."))
+        tests = ", ".join(f"bool_or(CAST({column} AS VARCHAR) <> '')" for column in columns)
+        # Names of the schema, not of a user.
+        (row,) = select(connection, f"SELECT {tests} FROM {table}", {}).to_pylist()
+        found |= {f"{table}.{column}" for column, has in zip(columns, row.values(), strict=True) if has}
+    return needs - found
+
+
+def _register_build_places(connection: Any) -> None:
+    """Give SQL the place of each build in the order of its app's builds."""
+    by_app: dict[str, dict[str, int | None]] = {}
+    for row in select(connection, _FIRST_RECORDED, {}).to_pylist():
+        by_app.setdefault(row["app"], {})[row["build"]] = row["first_us"]
+    places = [
+        {"app": app, "build": build, "place": place}
+        for app, first_recorded in by_app.items()
+        for place, build in enumerate(ordered_builds(first_recorded)[0])
+    ]
+    connection.register("build_places", pa.Table.from_pylist(places, _BUILD_PLACES))
+
+
+def _parameters(question: Question, values: Mapping[str, str]) -> dict[str, Parameter]:
+    unknown = sorted(values.keys() - question.parameters.keys())
+    if unknown:
+        raise UsageError(
+            f"{question.name} has no parameter '{unknown[0]}'; it has {', '.join(question.parameters)}."
+        )
+    return {
+        name: _value(name, default, values[name]) if name in values else default
+        for name, (default, _) in question.parameters.items()
+    }
+
+
+def _value(name: str, default: Parameter, text: str) -> Parameter:
+    if isinstance(default, str):
+        return text
+    try:
+        return type(default)(text)
+    except ValueError:
+        raise UsageError(f"{name} is a number, not '{text}'.") from None
+
+
+def listed_parameters(question: Question) -> Iterator[tuple[str, str, str]]:
+    """Yield the name, the default and the meaning of each parameter."""
+    for name, (default, meaning) in question.parameters.items():
+        yield name, str(default), meaning

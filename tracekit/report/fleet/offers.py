@@ -1,0 +1,60 @@
+"""The list of questions with what a dataset lacks for each, as text and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from tracekit.fleet.questions.question import Question
+from tracekit.fleet.questions.registry import Offer, listed_parameters
+from tracekit.fleet.schema import TABLES
+from tracekit.text import escape_json, plural, printable, wrap
+
+
+def offers_text(offers: Sequence[Offer], width: int) -> str:
+    """Return the questions that are offered, with their parameters, then the others."""
+    offered = [offer.question for offer in offers if not offer.missing]
+    lines = [f"{plural(len(offered), 'question')} of {len(offers)} can be answered:"]
+    for question in offered:
+        lines += ["", *_question_lines(question, width)]
+    if lacking := [offer for offer in offers if offer.missing]:
+        lines += ["", "No recording has what these need:"]
+        for offer in lacking:
+            lines += ["", f"{offer.question.name}  {offer.question.title}"]
+            lines += [wrap(f"{need}: {meaning(need)}", "    ", width) for need in offer.missing]
+    return "\n".join(lines) + "\n"
+
+
+def _question_lines(question: Question, width: int) -> list[str]:
+    lines = [f"{question.name}  {question.title}"]
+    for name, default, text in listed_parameters(question):
+        value = f"{name}={printable(default)}" if default else name
+        lines.append(wrap(f"{value}: {text}", "    ", width))
+    return lines
+
+
+def meaning(need: str) -> str:
+    """Return the meaning of ``table.column``."""
+    table, _, column = need.partition(".")
+    return TABLES[table][column].meaning
+
+
+def offers_json(offers: Sequence[Offer]) -> str:
+    """Return the questions as a JSON document."""
+    document = {
+        "questions": [
+            {
+                "name": offer.question.name,
+                "title": offer.question.title,
+                "offered": not offer.missing,
+                "needs": {table: list(columns) for table, columns in offer.question.needs.items()},
+                "missing": list(offer.missing),
+                "parameters": [
+                    {"name": name, "default": default, "meaning": text}
+                    for name, default, text in listed_parameters(offer.question)
+                ],
+            }
+            for offer in offers
+        ]
+    }
+    return escape_json(json.dumps(document, ensure_ascii=False, indent=1)) + "\n"
