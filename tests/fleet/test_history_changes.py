@@ -113,7 +113,7 @@ def test_the_same_changes_are_found_whatever_comes_later(tmp_path: Path) -> None
     step = (Step("Encoder", PHONE, 20, 1.1),)
     short = changes_of(tmp_path / "a", Fleet(devices=1, builds=22, spread=0.0, call_spread=0.0, steps=step))
     long = changes_of(tmp_path / "b", Fleet(devices=1, builds=40, spread=0.0, call_spread=0.0, steps=step))
-    assert placed(short[0], list(short[1].found)) == placed(long[0], list(long[1].found))
+    assert placed(short[0], list(short[1].changes)) == placed(long[0], list(long[1].changes))
 
 
 def test_many_series_need_more_than_few() -> None:

@@ -34,11 +34,11 @@ class Change:
     """A change of a series: builds are numbers in the order of its app's builds.
 
     ``last_before`` is the last build of the old level, ``first`` the first of the new one, ``found_at`` the
-    one at which the change was found, ``later`` how many builds of the series that is after ``first``. Levels are
-    pairs of low and high: logarithms of lengths in ns, or shares. ``shift`` is the common shift of the device
-    at ``found_at`` that was taken out, of ``models`` models, 0 of too few; ``tested`` is how many series were
-    judged together. ``withheld`` marks a change of an engine at a build where the share of calls with an
-    unknown engine changed as well.
+    one at which the change was found, ``later`` how many builds of the series that is after ``first``.
+    Levels are pairs of low and high: logarithms of lengths in ns, or shares. ``shift`` is the common shift
+    of the device at ``found_at`` that was taken out, of ``models`` models, 0 of too few; ``tested`` is how
+    many series were judged together. ``withheld`` marks a change of an engine at a build where the share of
+    calls with an unknown engine changed as well.
     """
 
     series: int
