@@ -77,8 +77,8 @@ def _check(
     rule = requirement.rule
     has_intervals = all(value.interval is not None for value in values)
     if isinstance(rule, Condition) and has_intervals and (len(values) > 1 or noise):
-        actual = of_runs(values, rule, confidence, noise, _must_stay_low(requirement, rule))
-        return _judged(requirement, rule, actual)
+        actual = of_runs(values, rule, confidence, noise, must_stay_low(requirement, rule))
+        return judged(requirement, rule, actual)
     if len(results) == 1:
         return results[0]
     # A number that describes one recording alone: every run must meet the requirement.
@@ -98,11 +98,11 @@ def _check_run(evaluator: MetricEvaluator, requirement: Requirement, confidence:
     if isinstance(rule, Absence):
         actual = evaluator.findings(rule)
         return CheckResult(requirement, _outcome(actual, "==", 0), actual)
-    actual = evaluator.evaluate(rule.metric, rule.scope, _must_stay_low(requirement, rule))
-    return _judged(requirement, rule, actual)
+    actual = evaluator.evaluate(rule.metric, rule.scope, must_stay_low(requirement, rule))
+    return judged(requirement, rule, actual)
 
 
-def _must_stay_low(requirement: Requirement, rule: Condition) -> bool:
+def must_stay_low(requirement: Requirement, rule: Condition) -> bool:
     """Return True if the worst call is that of the highest value; a forbidden condition turns it round."""
     return (rule.operator in ("<=", "<", "==")) is not requirement.forbids
 
@@ -116,7 +116,8 @@ def _with_unseen(actual: MetricValue, confidence: float) -> MetricValue:
     return replace(actual, note="; ".join(filter(None, (actual.note, unseen))))
 
 
-def _judged(requirement: Requirement, rule: Condition, actual: MetricValue) -> CheckResult:
+def judged(requirement: Requirement, rule: Condition, actual: MetricValue) -> CheckResult:
+    """Return the outcome of a condition, by the interval of the number where it has one."""
     outcome = _outcome(actual, rule.operator, rule.value)
     if outcome != "not measurable" and actual.interval is not None and _is_estimate(rule):
         all_hold, any_holds = _holds(*actual.interval, rule.operator, rule.value)

@@ -8,7 +8,7 @@ import click
 
 from tracekit.cli.output import HELP
 
-_COMMANDS: tuple[str, ...] = ("run", "questions", "query", "notebook")
+_COMMANDS: tuple[str, ...] = ("run", "questions", "query", "notebook", "check")
 """Each is in the module of its name; only the module of the command that runs is imported."""
 
 

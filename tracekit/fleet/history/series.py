@@ -84,6 +84,16 @@ class History:
         first, last = np.searchsorted(column, [series, series + 1])
         return self.points.iloc[first:last]
 
+    def until(self, build: str) -> History:
+        """Return the history of the apps that have a build, as it was when that was the newest one."""
+        builds = {
+            app: names[: names.index(build) + 1] for app, names in self.builds.items() if build in names
+        }
+        lengths = np.array([len(builds.get(key.app, ())) for key in self.keys], np.int64)
+        series = self.points["series"].to_numpy(np.int64)
+        points = self.points[self.points["build"].to_numpy(np.int64) < lengths[series]]
+        return History(self.keys, points, builds, self.orders, self.left_out)
+
     def build_name(self, series: int, build: int) -> str:
         """Return the label of a build of a series."""
         return self.builds[self.keys[series].app][build]

@@ -1,0 +1,84 @@
+"""``tracekit fleet check``: requirements on the newest build of a dataset, for CI."""
+
+from __future__ import annotations
+
+import click
+
+from tracekit.cli.intervals import confidence_option, open_option
+from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
+from tracekit.cli.standard_error import write_message
+from tracekit.text import plural
+
+_FORMATS = {".json": "json", ".txt": "text"}
+_DEFAULT = "no regressions"
+
+
+@click.command("check", context_settings=HELP, short_help="Check the newest build of a dataset, for CI.")
+@click.argument("results", metavar="RESULTS")
+@click.option(
+    "--require",
+    "require",
+    multiple=True,
+    metavar="REQUIREMENT",
+    help="A condition that must hold at the build: 'no regressions' (the default), 'no changes in MyModel',"
+    " or a number on every device, such as 'p50 <= 20ms in MyModel'. Repeatable.",
+)
+@click.option(
+    "--build",
+    metavar="BUILD",
+    help="Check this build, as it was when it was the newest (default: the newest).",
+)
+@click.option(
+    "--accept", is_flag=True, help="Accept the changes that are listed as the new level, and exit with 0."
+)
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "json"]), help="Default: by extension, or text."
+)
+@confidence_option
+@open_option("requirement")
+@output_options
+def check_command(
+    results: str,
+    require: tuple[str, ...],
+    build: str | None,
+    accept: bool,
+    format_: str | None,
+    confidence: float,
+    open_counts: str | None,
+    output: str,
+    force: bool,
+) -> None:
+    """Check the newest build in RESULTS: exit code 1 if a requirement fails, 5 if one cannot be decided.
+
+    'no regressions' fails while a series has a change for the worse that nobody accepted and that is still
+    there: longer calls, fewer calls on the Neural Engine, more on the CPU, more with an unknown engine.
+    'no changes' fails for any. docs/fleet.md describes how changes are found, and docs/statistics.md how
+    often that is wrong.
+
+    \b
+    Examples:
+      tracekit fleet check results/
+      tracekit fleet check results/ --require 'no changes in Encoder' --build 424
+      tracekit fleet check results/ --require 'p50 <= 20ms in Encoder' --format json
+      tracekit fleet check results/ --accept
+    """
+    check_output(output, force)
+    chosen = guess_format(format_, output, _FORMATS)
+
+    from tracekit.checks.results import exit_code
+    from tracekit.fleet.dataset import open_dataset
+    from tracekit.fleet.history.gate import accept_changes, check_fleet, parse_gate
+    from tracekit.report.fleet.gate import to_json, to_text
+
+    requirements = [parse_gate(text) for text in require or (_DEFAULT,)]
+    dataset = open_dataset(results)
+    gate = check_fleet(dataset, requirements, build, confidence)
+    text = to_json(gate, results) if chosen == "json" else to_text(gate, results)
+    write_output(text, output, force, is_document=chosen != "text")
+    if accept:
+        found = [entry for result in gate.of_changes for entry in result.found]
+        accept_changes(dataset, found, gate.history)
+        write_message(f"{plural(len(found), 'change')} accepted as the new level.")
+        return
+    if code := exit_code(gate.outcomes, open_counts):  # type: ignore[arg-type]
+        click.get_current_context().exit(code)

@@ -1,0 +1,134 @@
+"""``fleet check``: requirements on the newest build of each app, and on the changes up to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tracekit.checks.parser import parse_requirement
+from tracekit.checks.requirements import Requirement
+from tracekit.checks.results import Outcome
+from tracekit.checks.tokenizer import Tokenizer
+from tracekit.errors import UsageError
+from tracekit.fleet.dataset import Dataset
+from tracekit.fleet.history.accepted import Accepted, read_accepted, write_accepted
+from tracekit.fleet.history.build_values import DeviceResult, device_results, require_supported
+from tracekit.fleet.history.changes import Changes, find_changes
+from tracekit.fleet.history.open_changes import OpenChange, open_changes, place_of
+from tracekit.fleet.history.series import History, read_history
+from tracekit.text import printable
+
+REGRESSIONS, CHANGES = "regressions", "changes"
+_MOST_NAMES = 10
+
+
+@dataclass(frozen=True)
+class NoChanges:
+    """No open change of a kind: for the worse, or any; of one model where a scope is given."""
+
+    text: str
+    kind: str
+    scope: str = ""
+
+
+@dataclass(frozen=True)
+class ChangesResult:
+    """The outcome of ``NoChanges``: the open changes, and how many series could show none."""
+
+    requirement: NoChanges
+    outcome: Outcome
+    found: tuple[OpenChange, ...]
+    series: int
+    without_level: int
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Everything that was checked at ``builds``, the build of each app."""
+
+    builds: dict[str, str]
+    history: History
+    changes: Changes
+    of_changes: tuple[ChangesResult, ...]
+    of_devices: tuple[DeviceResult, ...]
+
+    @property
+    def outcomes(self) -> list[Outcome]:
+        """The outcome of each requirement, on each device."""
+        return [
+            *(result.outcome for result in self.of_changes),
+            *(entry.result.outcome for entry in self.of_devices),
+        ]
+
+
+def parse_gate(text: str) -> NoChanges | Requirement:
+    """Return a requirement of ``fleet check``. Raises ``UsageError`` that points at a mistake."""
+    tokens = Tokenizer(text, "--require", "no regressions in MyModel")
+    if tokens.accept("no") and (word := tokens.accept(REGRESSIONS, CHANGES)):
+        scope = tokens.name() if tokens.accept("in") else ""
+        if not tokens.ended:
+            raise tokens.fail("unexpected text; put a name with spaces in quotes.")
+        return NoChanges(text.strip(), word, scope)
+    requirement = parse_requirement(text)
+    require_supported(requirement)
+    return requirement
+
+
+def check_fleet(
+    dataset: Dataset,
+    requirements: Sequence[NoChanges | Requirement],
+    build: str | None = None,
+    confidence: float = 0.95,
+) -> Gate:
+    """Check the requirements at a build, by default at the newest one of each app."""
+    history = read_history(dataset)
+    if build is not None:
+        _require_build(history, build)
+        history = history.until(build)
+    builds = {app: names[-1] for app, names in history.builds.items() if names}
+    if not builds:
+        raise UsageError(
+            f"{printable(str(dataset.path))} has no analyzed recording with a build. Give builds as the label"
+            " 'build': docs/fleet.md#labels."
+        )
+    changes = find_changes(history)
+    accepted = read_accepted(dataset.path)
+    entries = [entry for entry in requirements if isinstance(entry, NoChanges)]
+    of_changes = [_changes_result(history, changes, accepted, entry) for entry in entries]
+    of_devices: list[DeviceResult] = []
+    for requirement in requirements:
+        if isinstance(requirement, Requirement):
+            of_devices += device_results(dataset, builds, requirement, confidence)
+    return Gate(builds, history, changes, tuple(of_changes), tuple(of_devices))
+
+
+def accept_changes(dataset: Dataset, found: Sequence[OpenChange], history: History) -> None:
+    """Accept changes as the new level."""
+    places = {place_of(history, entry.change) for entry in found}
+    write_accepted(dataset.path, read_accepted(dataset.path) | places)
+
+
+def _require_build(history: History, build: str) -> None:
+    names = sorted({name for builds in history.builds.values() for name in builds})
+    if build not in names:
+        listed = ", ".join(names[-_MOST_NAMES:])
+        raise UsageError(f"There is no build {build} in the dataset; it has {listed or 'none'}.")
+
+
+def _changes_result(
+    history: History, changes: Changes, accepted: frozenset[Accepted], requirement: NoChanges
+) -> ChangesResult:
+    in_scope = [
+        series
+        for series, key in enumerate(history.keys)
+        if key.app in history.builds and requirement.scope in ("", key.model)
+    ]
+    rows = set(in_scope)
+    found = [
+        entry
+        for entry in open_changes(history, changes, accepted)
+        if entry.change.series in rows and (entry.is_worse or requirement.kind == CHANGES)
+    ]
+    lacking = sum(changes.states[series].spread != changes.states[series].spread for series in in_scope)
+    outcome: Outcome = "failed" if found else "not measurable" if lacking == len(in_scope) else "passed"
+    return ChangesResult(requirement, outcome, tuple(found), len(in_scope), lacking)

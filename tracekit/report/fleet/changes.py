@@ -1,0 +1,131 @@
+"""The sentences about changes of a history: what changed, since when, how sure that is, what settles it."""
+
+from __future__ import annotations
+
+import math
+import shlex
+
+import numpy as np
+
+from tracekit.fleet.history.changes import Change, Changes, DeviceShift
+from tracekit.fleet.history.power import STEP, WITHIN, Power, power_of
+from tracekit.fleet.history.series import UNKNOWN_SHARE, History, SeriesKey
+from tracekit.text import format_ms_or_us, plural, printable
+
+
+def series_name(key: SeriesKey) -> str:
+    """Return ``Encoder on iPhone 17 Pro (iPhone18,1)``."""
+    model = printable(key.model) or "calls without a model"
+    return f"{model} on {device_name(key.device, key.device_model)}"
+
+
+def device_name(device: str, device_model: str) -> str:
+    """Return a device's name and model, as far as they are there."""
+    name = printable(device or device_model) or "an unnamed device"
+    return (
+        f"{name} ({printable(device_model)})" if device and device_model != device and device_model else name
+    )
+
+
+def change_text(history: History, change: Change) -> str:
+    """Return what changed, from which build on, and the build at which it was found."""
+    key = history.keys[change.series]
+    first = printable(history.build_name(change.series, change.first))
+    place = printable(history.build_name(change.series, change.found_at))
+    when = f"Found at build {place}, {_later(change.later)}." if change.later else "Found at that build."
+    return f"{_amount(key, change)} from build {first} ({_levels(key, change)}). {when}"
+
+
+def _later(builds: int) -> str:
+    return "the next one" if builds == 1 else f"{builds} builds later"
+
+
+def _amount(key: SeriesKey, change: Change) -> str:
+    if key.is_length:
+        return f"{key.metric} {100 * math.expm1(change.difference):+.1f} %"
+    return f"{printable(key.metric)} {100 * change.difference:+.0f} points"
+
+
+def _levels(key: SeriesKey, change: Change) -> str:
+    if key.is_length:
+        before, after = (format_ms_or_us(math.exp(level[0])) for level in (change.before, change.after))
+        low, high = (100 * math.expm1(end) for end in change.interval)
+        return f"{before} → {after}, 95 % interval {low:+.1f} … {high:+.1f} %"
+    return f"{_band(change.before)} → {_band(change.after)} of the calls"
+
+
+def _band(ends: tuple[float, float]) -> str:
+    low, high = (f"{100 * end:.0f}" for end in ends)
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def evidence_text(history: History, change: Change) -> str:
+    """Return what the level rests on, the common shift, and the number of series judged together."""
+    key = history.keys[change.series]
+    unit = "%" if key.is_length else "points"
+    parts = [
+        f"The level before it is of {plural(change.reference, 'build')}, which spread by at"
+        f" most {100 * change.spread:.1f} {unit}; {change.tested:,} series of the build"
+        f" {'was' if change.tested == 1 else 'were'} judged together."
+    ]
+    if change.models:
+        parts.append(
+            f"{change.models} models on the device moved by {100 * math.expm1(change.shift):+.1f} % in common"
+            " (median) at the build where this was found, which is taken out of these numbers."
+        )
+    if key.metric.endswith(UNKNOWN_SHARE):
+        parts.append("Changes of engines at the build at which this was found are withheld.")
+    return " ".join(parts)
+
+
+def settling_command(history: History, change: Change) -> str:
+    """Return the command that records the builds before and after a change in turn, and compares them."""
+    key = history.keys[change.series]
+    app = key.app or "MyApp"
+    old, new = (history.build_name(change.series, build) for build in (change.last_before, change.first))
+    systems = history.of(change.series)["system"].tolist()
+    device = "" if not key.device or systems[-1].startswith("macOS") else f" --device {_quoted(key.device)}"
+    base, changed = (_quoted(f"{build}/{app}.app") for build in (old, new))
+    return f"tracekit record --app {base} --interleave {changed}{device}"
+
+
+def _quoted(text: str) -> str:
+    return shlex.quote(printable(text))
+
+
+def shift_text(history: History, shift: DeviceShift) -> str:
+    """Return the shift that the models of a device have in common."""
+    build = printable(history.builds[shift.app][shift.first])
+    return (
+        f"{device_name(shift.device, shift.device_model)}: {shift.metric} of {shift.models} models moved by"
+        f" {100 * math.expm1(shift.shift):+.1f} % in common from build {build}: the device, its system, or"
+        " what the models share. It is taken out of their series."
+    )
+
+
+def power_of_series(history: History, changes: Changes, series: int) -> Power | None:
+    """Return the power of a series of lengths; None where it has too few builds, and for shares."""
+    state = changes.states[series]
+    if not history.keys[series].is_length or not math.isfinite(state.spread):
+        return None
+    points = history.of(series).tail(max(state.count, 1))
+    runs = float(points["runs"].mean())
+    spreads = points["spread"].to_numpy(np.float64)
+    spreads = spreads[np.isfinite(spreads)]
+    run_spread = float(np.median(spreads)) if len(spreads) else math.nan
+    return power_of(state.spread, run_spread, runs, state.count)
+
+
+def power_text(power: Power | None) -> str:
+    """Return which change a series shows, after how many builds, and how many runs would help."""
+    if power is None:
+        return "has too few builds for a level: no change of it can be found yet"
+    step = f"{100 * STEP:.0f} %"
+    if power.builds is None:
+        text = f"does not show {step} within 30 builds"
+    else:
+        text = f"shows {step} after {plural(power.builds, 'build')}"
+    if power.more_runs:
+        more = f"{power.more_runs} more run{'s' if power.more_runs > 1 else ''}"
+        text += f"; {more} a build would make it {WITHIN}"
+    return text
