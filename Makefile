@@ -90,6 +90,7 @@ bench: $(READY) ## how long things take, and how that grows with their size
 	$(BIN)/python benchmarks/dashboard_library.py --out bench-library.json
 	$(BIN)/python benchmarks/dashboard_upload.py --out bench-upload.json
 	$(BIN)/python benchmarks/dashboard_options.py --out bench-options.json
+	$(BIN)/python benchmarks/fleet.py --out bench-fleet.json
 
 # make attack MINUTES=60: more of everything; docs/security.md has the figures of a full run
 MINUTES ?= 15

@@ -117,6 +117,8 @@ class Observations:
         self.verdict: Names = np.array(analysis.verdicts.names, object)
         self.given: BoolArray = np.isin(self.source, GIVEN_SOURCES)
         self._quantities: dict[tuple[str, str], Quantity] = {}
+        self._at_work: dict[Engine, BoolArray] = {}
+        self._rows_of: dict[Engine, pd.DataFrame] = {}
         rows = analysis.attribution_rows
         rows = rows[(rows["window_id"] >= 0).to_numpy(bool)]
         self._rows = rows.assign(engine=rows["engine"].astype("str"), phase=rows["phase"].astype("str"))
@@ -199,8 +201,11 @@ class Observations:
         return sums
 
     def _inference_rows(self, engine: Engine) -> pd.DataFrame:
-        rows = self._rows
-        return rows[((rows["engine"] == engine) & rows["phase"].isin(_INFERENCE)).to_numpy(bool)]
+        if engine not in self._rows_of:
+            rows = self._rows
+            chosen = (rows["engine"] == engine) & rows["phase"].isin(_INFERENCE)
+            self._rows_of[engine] = rows[chosen.to_numpy(bool)]
+        return self._rows_of[engine]
 
     def _same_basis(self, basis: str) -> Names:
         return np.full(self.count, basis, object)
@@ -302,10 +307,13 @@ class Observations:
 
     def at_work(self, engine: Engine) -> BoolArray:
         """Mark the windows in which an engine was measured at work, or Core ML reported a request to it."""
-        marks: BoolArray = np.nan_to_num(self._busy(engine).values) > 0
-        if self.analysis.measured.requests(engine):
-            marks = marks | (np.nan_to_num(self._per_window(self._inference_rows(engine), "waiting_ns")) > 0)
-        return marks
+        if engine not in self._at_work:
+            marks = np.nan_to_num(self._busy(engine).values) > 0
+            if self.analysis.measured.requests(engine):
+                waiting = self._per_window(self._inference_rows(engine), "waiting_ns")
+                marks = marks | (np.nan_to_num(waiting) > 0)
+            self._at_work[engine] = marks
+        return self._at_work[engine]
 
     def contested(self, engine: str) -> BoolArray:
         """Mark the windows in whose time an engine worked for them or for another owner."""

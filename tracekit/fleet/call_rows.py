@@ -256,24 +256,25 @@ class CallRows:
         blocks: list[pd.DataFrame] = []
         count = 0
         for block in self.analysis.segment_blocks.frames():
-            blocks.append(block[group_of[block["window_id"].to_numpy(np.int64)] >= 0])
+            is_of_call = group_of[block["window_id"].to_numpy(np.int64)] >= 0
+            blocks.append(block if is_of_call.all() else block[is_of_call])
             count += len(blocks[-1])
             if count > _MOST_SEGMENTS:
                 return None
-        return self._segment_columns(pd.concat(blocks, ignore_index=True), group_of)
+        return self._segment_columns(_joined(blocks), group_of)
 
     def _segment_columns(self, segments: pd.DataFrame, group_of: IntArray) -> dict[str, object]:
         window = segments["window_id"].to_numpy(np.int64)
         starts = segments["start_ns"].to_numpy(np.int64)
-        basis = segments["basis"].astype(str)
+        basis = segments["basis"].astype("str")
         places = {
             name: values[group_of[window]] for name, values in self._places([1] * len(self.groups)).items()
         }
         return {
             **places,
             "call": self.analysis.call_numbers[window],
-            "segment": segments.groupby("window_id").cumcount().to_numpy() + 1,
-            "engine": segments["engine"].astype(str).to_numpy(object),
+            "segment": _numbers_within(window),
+            "engine": segments["engine"].astype("str").to_numpy(object),
             "start_ns": starts - self._starts[window],
             "length_ns": segments["end_ns"].to_numpy(np.int64) - starts,
             "busy_ns": _known(segments["busy_ns"].to_numpy(np.int64), (basis == "measured").to_numpy(bool)),
@@ -281,8 +282,20 @@ class CallRows:
         }
 
 
+def _joined(blocks: list[pd.DataFrame]) -> pd.DataFrame:
+    return blocks[0] if len(blocks) == 1 else pd.concat(blocks, ignore_index=True)
+
+
 def _known(values: IntArray, is_known: BoolArray) -> pd.Series[int]:
     return pd.Series(pd.arrays.IntegerArray(values.copy(), ~is_known))
+
+
+def _numbers_within(groups: IntArray) -> IntArray:
+    """Return the number of each row within its group, from 1; a group's rows follow one another."""
+    begins = np.flatnonzero(np.append(True, groups[1:] != groups[:-1])[: len(groups)])
+    lengths = np.diff(begins, append=len(groups))
+    numbers: IntArray = np.arange(len(groups)) - np.repeat(begins, lengths) + 1
+    return numbers
 
 
 def _listed(values: Names) -> str:

@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from tracekit import __version__
@@ -216,13 +215,13 @@ def _repeated(value: object, kind: pa.DataType, count: int) -> pa.Array:
 
 
 def _array(values: Any, kind: pa.DataType) -> pa.Array:
-    if pa.types.is_dictionary(kind) or pa.types.is_string(kind):
-        codes, texts = pd.factorize(np.array(list(values), object), use_na_sentinel=True)
-        known = pa.array([_valid(text) for text in texts], pa.string())
-        rows = pa.array(codes.astype(np.int32), mask=codes < 0)
-        array = pa.DictionaryArray.from_arrays(rows, known)
-        return array if pa.types.is_dictionary(kind) else array.cast(kind)
-    return pa.array(values, kind, from_pandas=True)
+    if not pa.types.is_dictionary(kind) and not pa.types.is_string(kind):
+        return pa.array(values, kind, from_pandas=True)
+    try:
+        texts = pa.array(values, pa.string(), from_pandas=True)
+    except UnicodeEncodeError:
+        texts = pa.array([_valid(value) for value in values], pa.string(), from_pandas=True)
+    return texts.dictionary_encode() if pa.types.is_dictionary(kind) else texts
 
 
 def _valid(value: object) -> object:

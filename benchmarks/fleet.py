@@ -1,0 +1,179 @@
+"""Measure what `tracekit fleet run` costs beside the analyses themselves.
+
+    python benchmarks/fleet.py [--recordings 100] [--samples 10000] [--workers 2] [--out FILE.json]
+
+Recordings differ in a comment alone, so that each has a content of its own and costs the same. Measured is
+CPU time, which other programs on the machine change little: of the analyses with their JSON in one process
+that does nothing else, of the run with all of its processes, of the same run on Dask workers, and of a second
+run, which has nothing to do. What a start costs, the imports above all, is measured with a run of one
+recording and left out of the overhead. Fails where a target is missed. The full size is --recordings 1000.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from large_export import write_rows
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "tests" / "support"))
+SIGNPOSTS = ROOT / "sample_traces" / "two-copies-ios27" / "coreml-os-signpost.xml"
+MOST_OVERHEAD, MOST_DIFFERENCE, MOST_SECONDS = 0.10, 0.10, 5.0
+_ANALYSES = 20
+_SUBREAPER = 36
+"""Linux: processes whose parent has ended become children of this one, so that their time counts."""
+_ANALYSES_ALONE = """
+import sys, time
+import tracekit
+from tracekit.fleet import task  # the imports are no part of an analysis
+for path in sys.argv[1:]:
+    if path == sys.argv[2]:
+        began = time.process_time()
+    analysis = tracekit.analyze(tracekit.open_trace(path))
+    analysis.to_json()
+print(time.process_time() - began)
+"""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """CPU time of all processes, and time on the clock."""
+
+    cpu_seconds: float
+    wall_seconds: float
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--recordings", type=int, default=100)
+    parser.add_argument("--samples", type=int, default=10_000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+    with tempfile.TemporaryDirectory() as folder:
+        figures = measure(Path(folder), arguments.recordings, arguments.samples, arguments.workers)
+    if arguments.out:
+        arguments.out.write_text(json.dumps(figures, indent=1))
+    missed = missed_targets(figures)
+    print("\n".join(missed) or "every target is reached")
+    sys.exit(bool(missed))
+
+
+def measure(folder: Path, recordings: int, samples: int, workers: int) -> dict[str, float]:
+    """Return the figures of runs over generated recordings."""
+    lab = folder / "lab"
+    write_lab(lab, recordings, samples)
+    each = analysis_seconds(sorted(lab.iterdir())[: _ANALYSES + 1])
+    start = run(next(lab.iterdir()), folder / "start", "--workers", "1")
+    pool = run(lab, folder / "pool", "--workers", str(workers))
+    again = run(lab, folder / "pool", "--workers", str(workers))
+    dask_start = run_on_dask(folder / "dask start", next(lab.iterdir()), workers)
+    dask = run_on_dask(folder / "dask", lab, workers)
+    figures = {
+        "recordings": recordings,
+        "analysis_seconds": each,
+        "pool_cpu_seconds": pool.cpu_seconds,
+        "pool_wall_seconds": pool.wall_seconds,
+        "start_cpu_seconds": start.cpu_seconds,
+        "overhead": (pool.cpu_seconds - start.cpu_seconds) / (each * (recordings - 1)) - 1,
+        "second_run_seconds": again.cpu_seconds,
+        "dask_cpu_seconds": dask.cpu_seconds,
+        "dask_wall_seconds": dask.wall_seconds,
+        "dask_start_cpu_seconds": dask_start.cpu_seconds,
+        "dask_difference": (dask.cpu_seconds - dask_start.cpu_seconds)
+        / (pool.cpu_seconds - start.cpu_seconds)
+        - 1,
+    }
+    print(
+        f"{recordings:,} recordings of {samples:,} samples, {workers} workers (load {os.getloadavg()[0]:.1f})"
+    )
+    for name, value in list(figures.items())[1:]:
+        print(f"{name:>20} {value:10.3f}")
+    return figures
+
+
+def missed_targets(figures: dict[str, float]) -> list[str]:
+    """Return a line for each target that was missed."""
+    targets = {
+        "overhead": MOST_OVERHEAD,
+        "dask_difference": MOST_DIFFERENCE,
+        "second_run_seconds": MOST_SECONDS,
+    }
+    return [
+        f"{name} is {figures[name]:.3f}, at most {most} is wanted"
+        for name, most in targets.items()
+        if figures[name] > most
+    ]
+
+
+def write_lab(lab: Path, recordings: int, samples: int) -> None:
+    """Write recordings of the same rows, each a folder with samples and calls."""
+    first = lab / "run-00000"
+    first.mkdir(parents=True)
+    with (first / "time-profile.xml").open("wb") as file:
+        write_rows(file, samples, 0.21)
+    shutil.copy(SIGNPOSTS, first)
+    for number in range(1, recordings):
+        place = lab / f"run-{number:05}"
+        shutil.copytree(first, place)
+        with (place / "time-profile.xml").open("ab") as file:
+            file.write(f"<!-- run {number} -->\n".encode())
+
+
+def analysis_seconds(paths: list[Path]) -> float:
+    """Return the CPU time of one analysis; the first one, which fills caches, is left out."""
+    program = [sys.executable, "-c", _ANALYSES_ALONE, *map(str, paths)]
+    result = subprocess.run(program, check=True, capture_output=True, text=True)  # noqa: S603
+    return float(result.stdout) / (len(paths) - 1)
+
+
+def run(lab: Path, results: Path, *options: str) -> Cost:
+    """Run ``tracekit fleet run``."""
+    before = _children_seconds()
+    wall_seconds = _run(lab, results, *options)
+    return Cost(_children_seconds() - before, wall_seconds)
+
+
+def _run(lab: Path, results: Path, *options: str) -> float:
+    """Return the time on the clock of a run."""
+    began = time.monotonic()
+    command = [sys.executable, "-m", "tracekit", "fleet", "run", str(lab), "-o", str(results), *options]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
+    return time.monotonic() - began
+
+
+def run_on_dask(folder: Path, lab: Path, workers: int) -> Cost:
+    """Run on a cluster, whose processes count from their start to their end."""
+    from dask_cluster import dask_cluster
+
+    folder.mkdir()
+    before = _children_seconds()
+    with dask_cluster(folder, workers) as cluster:
+        wall_seconds = _run(lab, folder / "results", "--scheduler", cluster.address)
+    return Cost(_children_seconds() - before, wall_seconds)
+
+
+def _children_seconds() -> float:
+    """Return the CPU time of all processes that were started and have ended."""
+    with suppress(ChildProcessError):
+        while True:  # those that the run left to end by themselves: the server of its workers
+            os.waitpid(-1, 0)
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+if __name__ == "__main__":
+    main()
