@@ -104,12 +104,12 @@ class _Assigner:
     def _needs_stack(self, pairs: Pairs) -> BoolArray:
         """Mark other engines' rows in calls that the Neural Engine's rows show, beside other threads' calls.
 
-        The time of such a call is the Neural Engine's: what else lies in it may be of another call.
+        The time of such a call is the Neural Engine's: what else lies in it may be of another call, also
+        of the same model.
         """
         rows, calls = self._rows, self._calls
-        is_same = rows.is_open[pairs.row] | (rows.pool[pairs.row] == calls.model[pairs.call])
-        is_same &= ~rows.is_nameless[pairs.row] | rows.is_open[pairs.row]
-        marked: BoolArray = calls.is_of_engine[pairs.call] & ~is_same & self._submitters.has_several_callers
+        is_other = calls.is_of_engine[pairs.call] & ~rows.is_open[pairs.row]
+        marked: BoolArray = is_other & self._submitters.has_several_callers
         return marked
 
     def _without_model(self, chosen: IntArray) -> Pairs:
@@ -124,6 +124,7 @@ class _Assigner:
 
     def _decide(self, pairs: Pairs) -> None:
         """Give rows to their only call, or to the call that a rule finds, or contest them."""
+        pairs = pairs.part(~self._contest_refuted(pairs))
         is_alone = pairs.is_alone
         is_inside = is_alone & pairs.is_contained
         self._rules.learn(pairs.part(is_inside))
@@ -137,6 +138,23 @@ class _Assigner:
             self._decisions.own(pairs, chosen, reason)
             pairs = pairs.part(pairs.of_row(chosen) == 0)
         self._decisions.contest(pairs, np.ones(len(pairs), bool), Reason.SEVERAL_CALLS)
+
+    def _contest_refuted(self, pairs: Pairs) -> BoolArray:
+        """Contest rows that nothing but time gives to a call, while another engine worked for it.
+
+        A name or a stack would give them to it. Marks their pairs.
+        """
+        rows, calls = self._rows, self._calls
+        has_name = (rows.pool[pairs.row] == calls.model[pairs.call]) & ~rows.is_named_otherwise[pairs.row]
+        by_time = np.flatnonzero(rows.is_open[pairs.row] & (~has_name | rows.is_nameless[pairs.row]))
+        timed = pairs.part(by_time)
+        refuted = np.zeros(len(pairs), bool)
+        if len(timed):
+            is_busy = self._second_users.is_busy_elsewhere(timed, self._of_models)
+            refuted[by_time[is_busy & ~self._rules.near(timed)]] = True
+            refuted = pairs.of_row(refuted) == pairs.of_row(np.ones(len(pairs), bool))
+            self._decisions.contest(pairs, refuted, Reason.SECOND_USER)
+        return refuted
 
     def _decide_doubted(self, pairs: Pairs) -> None:
         """Give a row that another process may own to the only call around it that shows the engine."""

@@ -27,8 +27,8 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.row)
 
-    def part(self, marked: BoolArray) -> Pairs:
-        """Return the marked pairs."""
+    def part(self, marked: BoolArray | IntArray) -> Pairs:
+        """Return the marked pairs, or those at positions in increasing order."""
         return Pairs(self.row[marked], self.call[marked], self.shared[marked], self.is_contained[marked])
 
     def narrowed(self) -> Pairs:

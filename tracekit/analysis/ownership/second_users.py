@@ -68,12 +68,31 @@ class SecondUsers:
         has_odd[group[odd[~is_submitted]]] = True
         has_alone[group[is_alone]] = True
         doubted[chosen] = has_odd[group] | (self.submitted_elsewhere(chosen, pid) & rows.is_open[chosen])
-        is_suspect = np.zeros(len(rows), bool)
-        is_suspect[chosen] = has_alone[group] | rows.is_named_otherwise[chosen]
-        inside = pairs.part((is_suspect & ~doubted)[pairs.row])
-        if len(inside):
-            doubted[inside.row[self._is_busy_elsewhere(inside, pairs)]] = True
+        doubted[self._refuted(pairs, chosen, group, has_alone[group], doubted)] = True
         return doubted
+
+    def _refuted(
+        self, pairs: Pairs, chosen: IntArray, group: IntArray, has_alone: BoolArray, doubted: BoolArray
+    ) -> IntArray:
+        """Return the rows whose calls another engine worked for meanwhile.
+
+        ``chosen`` are the open rows, ``group`` is theirs, and ``has_alone`` marks those of groups with a row
+        in no call. Where a label names a model by another name, one such row refutes the name.
+        """
+        rows, pairs = self._rows, pairs.narrowed()
+        is_suspect = np.zeros(len(rows), bool)
+        is_suspect[chosen] = has_alone | rows.is_named_otherwise[chosen]
+        is_suspect[pairs.row] |= ~pairs.is_contained & self._is_open[pairs.row]
+        inside = pairs.part((is_suspect & ~doubted)[pairs.row])
+        if not len(inside):
+            return chosen[:0]
+        refuted = np.zeros(len(rows), bool)
+        refuted[inside.row[self.is_busy_elsewhere(inside, pairs)]] = True
+        is_otherwise = rows.is_named_otherwise[chosen]
+        has_refuted = np.zeros(int(group.max()) + 1, bool)
+        has_refuted[group[is_otherwise & (refuted | doubted)[chosen]]] = True
+        refuted[chosen[is_otherwise & has_refuted[group]]] = True
+        return np.flatnonzero(refuted)
 
     @cached_property
     def _is_open(self) -> BoolArray:
@@ -146,10 +165,11 @@ class SecondUsers:
         marked[chosen] = reaches & is_odd[group]
         return marked
 
-    def _is_busy_elsewhere(self, inside: Pairs, pairs: Pairs) -> BoolArray:
-        """Mark the rows of which another engine worked for the call more than half of the time."""
+    def is_busy_elsewhere(self, inside: Pairs, pairs: Pairs) -> BoolArray:
+        """Mark the pairs of which another engine worked for the call more than half of the time in common."""
         rows, calls = self._rows, self._calls
-        starts, ends = rows.starts[inside.row], rows.ends[inside.row]
+        starts = np.maximum(rows.starts[inside.row], calls.starts[inside.call])
+        ends = starts + inside.shared
         window = calls.window[inside.call]
         samples = self._submitters.computing(window, starts, ends)
         period_ns = self._submitters.period_ns
