@@ -37,12 +37,13 @@ KINDS = {
     "contention-not-in-truth": "a finding says that another process used the engine meanwhile, and none did",
     "check-passed-against-truth": "a requirement passes that the calls do not meet",
     "check-failed-against-truth": "a requirement fails that all calls meet",
-    "engine-missed": "an engine's own row in a call, and no other call near, is not stated",
+    "engine-missed": "an engine's own row in a call, and no other call near, is not stated, nor contested",
     "busy-differs": "the time of an engine in a call is not that of its rows",
     "call-missed": "a call with a row of Core ML is not listed",
     "call-listed-twice": "a call with a row of Core ML is listed again, as one from another source",
     "wrong-thread": "a call is given to a thread that did not make it",
-    "samples-differ": "a call has not the samples of its own thread",
+    "samples-differ": "a call has samples, and not those of its own thread",
+    "samples-missed": "a call has none of the samples of its own thread",
     "engine-time-counted-twice": "the calls have more time of an engine than all of its rows",
     "time-not-conserved": "owned, contested and others' time are not the time of the rows",
     "host-time-as-engine-time": "samples of the host are stated as work of the Neural Engine or the GPU",
@@ -278,7 +279,7 @@ def clear_calls_are_exact(case: Case) -> Iterator[Violation]:
             count = sum(sample.call == number for sample in story.samples)
             if abs(count - claim.all_samples) > _SAMPLES_AT_EDGES:
                 text = f"call {number} of {call.model}: {claim.all_samples} samples, in truth {count}"
-                yield Violation("samples-differ", text)
+                yield Violation("samples-differ" if claim.all_samples else "samples-missed", text)
     yield from _listed_once(case)
 
 
@@ -287,6 +288,8 @@ def _engines_are_exact(case: Case, number: int, call: Call, claim: Claim) -> Ite
     for position, engine in enumerate(ENGINES):
         has_table = engine == "CPU" or story.has(TABLE_OF[engine])
         if engine not in call.engines or not has_table or not is_owner_clear(story, call, engine):
+            continue
+        if engine in claim.contested:
             continue
         if engine not in claim.engines:
             yield Violation("engine-missed", f"call {number}: {claim.text()}; {engine} worked for it")

@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from tracekit.analysis.engines.codes import is_engine
 from tracekit.analysis.engines.ownership import Ownership
 from tracekit.analysis.ownership.calls import Calls
 from tracekit.analysis.ownership.candidates import Candidates
@@ -27,6 +28,7 @@ from tracekit.analysis.ownership.rules import Rules
 from tracekit.analysis.ownership.second_users import SecondUsers
 from tracekit.analysis.ownership.submitters import Submitters
 from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.vocabulary import Engine
 
 
 def assign(
@@ -77,6 +79,19 @@ class _Assigner:
         chosen = np.flatnonzero(self._is_free)
         return self._pairs(chosen, self._rows.pool[chosen])
 
+    @cached_property
+    def _of_nameless(self) -> Pairs:
+        """The calls without a model that may own rows which name one, where no call of that model is around."""
+        has_pair = np.zeros(len(self._rows), bool)
+        has_pair[self._of_models.row] = True
+        is_unpaired = self._is_free & ~(has_pair | self._candidates.crowded | self._rows.is_nameless)
+        return self._without_model(np.flatnonzero(is_unpaired))
+
+    @cached_property
+    def _lacks_callers(self) -> bool:
+        """Whether threads make calls that are not among these."""
+        return self._calls.lack_callers(self._submitters.callers)
+
     @property
     def _is_free(self) -> BoolArray:
         return self._rows.is_work & ~self._rows.is_other
@@ -93,11 +108,7 @@ class _Assigner:
         is_doubted = doubted[pairs.row]
         self._decide_doubted(pairs.part(is_doubted).narrowed())
         self._decide(pairs.part(~is_doubted).narrowed())
-        # A row that names a model may be of a call that names none, if no call of its model is around it.
-        has_pair = np.zeros(len(rows), bool)
-        has_pair[pairs.row] = True
-        unpaired = np.flatnonzero(self._is_free & ~(has_pair | crowded | rows.is_nameless))
-        self._decide_nameless(self._without_model(unpaired), doubted)
+        self._decide_nameless(self._of_nameless, doubted)
         decisions.set(crowded, Owner.CONTESTED, Reason.SEVERAL_CALLS)
         return decisions.assignment(self._calls.window, crowded, doubted)
 
@@ -142,16 +153,25 @@ class _Assigner:
     def _contest_refuted(self, pairs: Pairs) -> BoolArray:
         """Contest rows that nothing but time gives to a call, while another engine worked for it.
 
-        A name or a stack would give them to it. Marks their pairs.
+        So are rows that lie outside of it for the most part, and all of these rows where threads make calls
+        that nothing lists. A name or a stack would give them to it. Marks their pairs.
         """
         rows, calls = self._rows, self._calls
-        has_name = (rows.pool[pairs.row] == calls.model[pairs.call]) & ~rows.is_named_otherwise[pairs.row]
-        by_time = np.flatnonzero(rows.is_open[pairs.row] & (~has_name | rows.is_nameless[pairs.row]))
+        is_named = ~rows.is_nameless & ~rows.is_named_otherwise
+        has_name = is_named[pairs.row] & (rows.pool[pairs.row] == calls.model[pairs.call])
+        # A row of the GPU without a label is of its process all the same.
+        is_of_gpu = is_engine(rows.engine, Engine.GPU) & rows.is_execution & ~rows.is_nameless
+        by_time = np.flatnonzero(~has_name & (rows.is_open | is_of_gpu)[pairs.row])
         timed = pairs.part(by_time)
         refuted = np.zeros(len(pairs), bool)
-        if len(timed):
-            is_busy = self._second_users.is_busy_elsewhere(timed, self._of_models)
-            refuted[by_time[is_busy & ~self._rules.near(timed)]] = True
+        if self._lacks_callers:
+            refuted[by_time] = True
+        elif len(timed):
+            is_busy = self._second_users.is_busy_elsewhere(timed, self._of_models, self._of_nameless)
+            refuted[by_time[is_busy]] = True
+        refuted |= pairs.lies_outside
+        if refuted.any():
+            refuted &= ~self._rules.near(pairs)
             refuted = pairs.of_row(refuted) == pairs.of_row(np.ones(len(pairs), bool))
             self._decisions.contest(pairs, refuted, Reason.SECOND_USER)
         return refuted
@@ -174,8 +194,10 @@ class _Assigner:
         foreign = unseen.of_row(
             self._second_users.submitted_elsewhere(unseen.row, self._calls.pid[unseen.call])
         )
-        decisions.contest(unseen, foreign == 0, Reason.SECOND_USER)
-        rows = np.unique(unseen.row[foreign > 0])
+        # Of rows that begin together, the other process may have begun another one.
+        is_foreign = (foreign > 0) & self._rules.is_apart[unseen.row]
+        decisions.contest(unseen, ~is_foreign, Reason.SECOND_USER)
+        rows = np.unique(unseen.row[is_foreign])
         decisions.set(rows, Owner.OTHER, Reason.SUBMITTED)
         # The other process may have a call on stacks.
         nameless = self._without_model(rows)
@@ -185,8 +207,9 @@ class _Assigner:
         """Give rows that name a model to calls that name none.
 
         Where other calls are of the row's model, it lies outside of them: only a stack shows that it is of
-        this one. The same holds for a label that no stack supports, beside labels that some do, and for one
-        whose rows lie outside of calls, beside labels whose rows all lie in calls.
+        this one. The same holds for a label that no stack supports, beside labels that some do, for one whose
+        rows lie outside of calls, beside labels whose rows all lie in calls, and for the GPU's where several
+        threads make calls.
         """
         if not len(pairs):
             return
@@ -198,6 +221,8 @@ class _Assigner:
         is_odd = ~supported[model] & (supported.any() and not self._has_runtime)
         is_odd |= self._lies_outside(pairs)[model]
         needs_stack = is_open & (is_odd | doubted[pairs.row] | (rows.pool[pairs.row] >= 0))
+        # Another thread may have made a call of that model that nothing lists.
+        needs_stack |= is_engine(rows.engine[pairs.row], Engine.GPU) & self._submitters.has_several_callers
         open_pairs, near = pairs.part(needs_stack), near[needs_stack]
         count = open_pairs.of_row(near)
         self._decisions.own(open_pairs, near & (count == 1), Reason.SUBMITTED)
@@ -209,7 +234,8 @@ class _Assigner:
         """Mark the models of labels with a row in no call, if all rows of others lie in calls."""
         rows = self._rows
         is_inside = np.zeros(len(rows), bool)
-        is_inside[pairs.row[pairs.is_contained]] = True
+        for every in (pairs, self._of_models):
+            is_inside[every.row[every.is_contained]] = True
         is_named = rows.is_open & ~rows.is_nameless
         inside, every = (
             np.bincount(rows.model[marked], minlength=rows.models)

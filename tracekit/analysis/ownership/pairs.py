@@ -12,15 +12,20 @@ import numpy.typing as npt
 from tracekit.model.columns import BoolArray, IntArray
 
 
+CLOCKS_NS = 1_000_000
+"""The clocks of two tables differ by so much at most: a choice."""
+
+
 @dataclass(frozen=True, eq=False)
 class Pairs:
     """Rows and calls that may be their owners, in order of the row; ``shared`` is the time in common.
 
-    ``is_contained`` marks the pairs of which the row lies in the call.
+    ``length`` is the row's; ``is_contained`` marks the pairs of which the row lies in the call.
     """
 
     row: IntArray
     call: IntArray
+    length: IntArray
     shared: IntArray
     is_contained: BoolArray
 
@@ -29,7 +34,14 @@ class Pairs:
 
     def part(self, marked: BoolArray | IntArray) -> Pairs:
         """Return the marked pairs, or those at positions in increasing order."""
-        return Pairs(self.row[marked], self.call[marked], self.shared[marked], self.is_contained[marked])
+        columns = (self.row, self.call, self.length, self.shared, self.is_contained)
+        return Pairs(*(column[marked] for column in columns))
+
+    @property
+    def lies_outside(self) -> BoolArray:
+        """Marks the pairs of which most of the row lies outside of the call, by more than clocks differ."""
+        marked: BoolArray = (2 * self.shared < self.length) & (self.length - self.shared > CLOCKS_NS)
+        return marked
 
     def narrowed(self) -> Pairs:
         """Return the calls that contain each row; of a row that none contains, all of its calls."""

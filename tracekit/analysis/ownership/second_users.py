@@ -18,7 +18,7 @@ from tracekit.analysis.ownership.pairs import Pairs
 from tracekit.analysis.ownership.rows import Rows
 from tracekit.analysis.ownership.submitters import Submitters
 from tracekit.model.columns import BoolArray, IntArray
-from tracekit.model.vocabulary import Engine
+from tracekit.model.vocabulary import SERVING, Engine
 
 _FEWEST_ELSEWHERE = 3
 """So many samples of other engines are no chance: a choice."""
@@ -77,7 +77,7 @@ class SecondUsers:
         """Return the rows whose calls another engine worked for meanwhile.
 
         ``chosen`` are the open rows, ``group`` is theirs, and ``has_alone`` marks those of groups with a row
-        in no call. Where a label names a model by another name, one such row refutes the name.
+        in no call. Of these, and where a label names a model by another name, one such row refutes the name.
         """
         rows, pairs = self._rows, pairs.narrowed()
         is_suspect = np.zeros(len(rows), bool)
@@ -88,7 +88,7 @@ class SecondUsers:
             return chosen[:0]
         refuted = np.zeros(len(rows), bool)
         refuted[inside.row[self.is_busy_elsewhere(inside, pairs)]] = True
-        is_otherwise = rows.is_named_otherwise[chosen]
+        is_otherwise = rows.is_named_otherwise[chosen] | has_alone
         has_refuted = np.zeros(int(group.max()) + 1, bool)
         has_refuted[group[is_otherwise & (refuted | doubted)[chosen]]] = True
         refuted[chosen[is_otherwise & has_refuted[group]]] = True
@@ -165,19 +165,27 @@ class SecondUsers:
         marked[chosen] = reaches & is_odd[group]
         return marked
 
-    def is_busy_elsewhere(self, inside: Pairs, pairs: Pairs) -> BoolArray:
-        """Mark the pairs of which another engine worked for the call more than half of the time in common."""
+    def is_busy_elsewhere(self, inside: Pairs, *pairs: Pairs) -> BoolArray:
+        """Mark the pairs of which another engine worked for the call more than half of the time in common.
+
+        ``pairs`` are all rows in calls.
+        """
         rows, calls = self._rows, self._calls
         starts = np.maximum(rows.starts[inside.row], calls.starts[inside.call])
         ends = starts + inside.shared
         window = calls.window[inside.call]
-        samples = self._submitters.computing(window, starts, ends)
-        period_ns = self._submitters.period_ns
-        marked: BoolArray = (samples >= _FEWEST_ELSEWHERE) & (2 * samples * period_ns > ends - starts)
-        for engine in (Engine.CPU, Engine.GPU):
-            of_engine = is_engine(rows.engine, engine) & rows.is_execution
-            work = pairs.part(pairs.is_contained & of_engine[pairs.row])
-            marked |= 2 * self._shared_with(work, inside) > ends - starts
+        samples = np.zeros(len(inside), np.int64)
+        marked = np.zeros(len(inside), bool)
+        for engine in SERVING:
+            of_engine = is_engine(rows.engine, engine)
+            is_beside = ~of_engine[inside.row]
+            if engine is not Engine.ANE:  # whose samples are those that hand work over
+                samples += is_beside * self._submitters.count(engine, window, starts, ends)
+            for every in pairs:
+                work = every.part(every.is_contained & (of_engine & rows.is_execution)[every.row])
+                marked |= is_beside & (2 * self._shared_with(work, inside) > ends - starts)
+        is_sampled = samples >= _FEWEST_ELSEWHERE
+        marked |= is_sampled & (2 * samples * self._submitters.period_ns > ends - starts)
         return marked
 
     def _shared_with(self, work: Pairs, inside: Pairs) -> IntArray:

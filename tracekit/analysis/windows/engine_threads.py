@@ -57,7 +57,8 @@ def threads_of_engine(
         )
     )
     label, distinct = pd.factorize(np.array([window.label for window in windows], object))
-    supported = (np.bincount(label[handed_over > 0], minlength=len(distinct)) > 0)[label]
+    is_shown = (handed_over > 0) & _begin_apart(starts, (_BEGINS + 1) * period_ns)
+    supported = (np.bincount(label[is_shown], minlength=len(distinct)) > 0)[label]
     # One thread and one label leave no other call that the window may be of.
     is_only = len(distinct) == 1 and len(np.unique(calls.thread_id)) == 1
     is_refuted = (seen == 0) & (elsewhere >= _FEWEST_ELSEWHERE) & ~(supported & is_only)
@@ -71,7 +72,6 @@ def threads_of_engine(
     thread = np.where(is_refuted, -1, thread)
     is_of_any = is_refuted | is_odd
     # Of a label that several processes use, a window is of the process whose stack hands it over.
-    is_shown = (handed_over > 0) & _begin_apart(starts, 2 * _BEGINS * period_ns)
     is_of_any |= ~is_shown & _has_users(trace, label, thread, is_of_any)
     return np.where(is_of_any, -1, thread), is_of_any
 
