@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from stories.claims import Claim, claims_of, contested_ns, engine_time, outcomes_of
-from stories.model import ANE_TABLE, ENGINES, GPU_TABLE, TABLE_OF, Call, Engine, Story
+from stories.model import ANE_TABLE, CORE_ML_TABLE, ENGINES, GPU_TABLE, TABLE_OF, Call, Engine, Story
 from stories.truth import (
     calls_meant,
     has_edges,
@@ -217,7 +217,8 @@ def findings_are_true(case: Case) -> Iterator[Violation]:
                     if is_excused(story, call, engine)
                     else {engine in call.engines}
                 )
-                copies.setdefault((call.process.pid, call.copy), set()).update(uses)
+                copy = call.copy if story.has(CORE_ML_TABLE) else 0  # nothing else tells copies apart
+                copies.setdefault((call.process.pid, copy), set()).update(uses)
             if not any(len(uses) == 2 for uses in copies.values()):
                 yield Violation("change-not-in-truth", f"{finding.kind} of {finding.model} from {engine}")
         if finding.kind == "partly-on-engine":

@@ -81,7 +81,7 @@ class _Assigner:
 
     @cached_property
     def _of_nameless(self) -> Pairs:
-        """The calls without a model that may own rows which name one, where no call of that model is around."""
+        """The calls without a model that may own rows of models, where no call of that model is around."""
         has_pair = np.zeros(len(self._rows), bool)
         has_pair[self._of_models.row] = True
         is_unpaired = self._is_free & ~(has_pair | self._candidates.crowded | self._rows.is_nameless)
@@ -234,8 +234,8 @@ class _Assigner:
         """Mark the models of labels with a row in no call, if all rows of others lie in calls."""
         rows = self._rows
         is_inside = np.zeros(len(rows), bool)
-        for every in (pairs, self._of_models):
-            is_inside[every.row[every.is_contained]] = True
+        for of_calls in (pairs, self._of_models):
+            is_inside[of_calls.row[of_calls.is_contained]] = True
         is_named = rows.is_open & ~rows.is_nameless
         inside, every = (
             np.bincount(rows.model[marked], minlength=rows.models)

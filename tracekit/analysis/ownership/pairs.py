@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from tracekit.model.columns import BoolArray, IntArray
 
-
 CLOCKS_NS = 1_000_000
 """The clocks of two tables differ by so much at most: a choice."""
 
@@ -34,8 +33,10 @@ class Pairs:
 
     def part(self, marked: BoolArray | IntArray) -> Pairs:
         """Return the marked pairs, or those at positions in increasing order."""
-        columns = (self.row, self.call, self.length, self.shared, self.is_contained)
-        return Pairs(*(column[marked] for column in columns))
+        row, call, length, shared = (
+            column[marked] for column in (self.row, self.call, self.length, self.shared)
+        )
+        return Pairs(row, call, length, shared, self.is_contained[marked])
 
     @property
     def lies_outside(self) -> BoolArray:
