@@ -153,23 +153,25 @@ class _Assigner:
     def _contest_refuted(self, pairs: Pairs) -> BoolArray:
         """Contest rows that nothing but time gives to a call, while another engine worked for it.
 
-        So are rows that lie outside of it for the most part, and all of these rows where threads make calls
+        So are rows that reach too far beyond it, and all of these rows where threads make calls
         that nothing lists. A name or a stack would give them to it. Marks their pairs.
         """
         rows, calls = self._rows, self._calls
-        is_named = ~rows.is_nameless & ~rows.is_named_otherwise
-        has_name = is_named[pairs.row] & (rows.pool[pairs.row] == calls.model[pairs.call])
         # A row of the GPU without a label is of its process all the same.
         is_of_gpu = is_engine(rows.engine, Engine.GPU) & rows.is_execution & ~rows.is_nameless
-        by_time = np.flatnonzero(~has_name & (rows.is_open | is_of_gpu)[pairs.row])
-        timed = pairs.part(by_time)
-        refuted = np.zeros(len(pairs), bool)
+        is_open = (rows.is_open | is_of_gpu)[pairs.row]
+        is_named = ~rows.is_nameless & ~rows.is_named_otherwise
+        has_name = is_named[pairs.row] & (rows.pool[pairs.row] == calls.model[pairs.call])
+        refuted = is_open & ~pairs.is_near & ~pairs.is_most
+        by_time = np.flatnonzero(is_open & ~has_name)
         if self._lacks_callers:
             refuted[by_time] = True
-        elif len(timed):
+        elif len(by_time):
+            timed = pairs.part(by_time)
             is_busy = self._second_users.is_busy_elsewhere(timed, self._of_models, self._of_nameless)
-            refuted[by_time[is_busy]] = True
-        refuted |= pairs.lies_outside
+            # Edges of calls on stacks are those of samples: a row may reach beyond them by a wait.
+            is_beyond = ~timed.is_near & ~timed.is_contained & calls.is_listed[timed.call]
+            refuted[by_time[is_busy | is_beyond]] = True
         if refuted.any():
             refuted &= ~self._rules.near(pairs)
             refuted = pairs.of_row(refuted) == pairs.of_row(np.ones(len(pairs), bool))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tracekit.analysis.ownership.calls import UNKNOWN, Calls
-from tracekit.analysis.ownership.pairs import CLOCKS_NS, Pairs
+from tracekit.analysis.ownership.pairs import Pairs
 from tracekit.analysis.ownership.pools import CallPools
 from tracekit.analysis.ownership.rows import Rows
 from tracekit.model.columns import IntArray
@@ -14,7 +14,9 @@ _FLOOR = 20
 """A row that shares less than 1/20 of its length and of the call's with a call touches it, and is no work of
 it: a choice."""
 _PROTRUDES = 10
-"""A row of 1/10 of its length outside of a call, and of ``CLOCKS_NS`` at most, lies in it."""
+_CLOCKS_NS = 1_000_000
+"""A row of 1/10 of its length outside of a call, and of a millisecond at most, lies in it: two tables'
+clocks differ."""
 
 
 class Candidates:
@@ -51,5 +53,6 @@ class Candidates:
         shared = np.minimum(rows.ends[row], calls.ends[call]) - first
         length, call_length = rows.ends[row] - rows.starts[row], calls.ends[call] - calls.starts[call]
         fits &= (shared >= length // _FLOOR) | (shared >= call_length // _FLOOR)
-        is_contained = length - shared <= np.minimum(length // _PROTRUDES, CLOCKS_NS)
-        return Pairs(row, call, length, shared, is_contained).part(fits)
+        outside = length - shared
+        is_contained = outside <= np.minimum(length // _PROTRUDES, _CLOCKS_NS)
+        return Pairs(row, call, shared, is_contained, outside <= _CLOCKS_NS, 2 * shared > length).part(fits)

@@ -77,7 +77,7 @@ class SecondUsers:
         """Return the rows whose calls another engine worked for meanwhile.
 
         ``chosen`` are the open rows, ``group`` is theirs, and ``has_alone`` marks those of groups with a row
-        in no call. Of these, and where a label names a model by another name, one such row refutes the name.
+        in no call. Where a label names a model by another name, one such row refutes the name.
         """
         rows, pairs = self._rows, pairs.narrowed()
         is_suspect = np.zeros(len(rows), bool)
@@ -87,12 +87,28 @@ class SecondUsers:
         if not len(inside):
             return chosen[:0]
         refuted = np.zeros(len(rows), bool)
-        refuted[inside.row[self.is_busy_elsewhere(inside, pairs)]] = True
-        is_otherwise = rows.is_named_otherwise[chosen] | has_alone
+        may_be_work = inside.is_near | inside.is_most
+        is_away = inside.of_row(may_be_work) == 0
+        refuted[inside.row[self.is_busy_elsewhere(inside, pairs) | is_away]] = True
         has_refuted = np.zeros(int(group.max()) + 1, bool)
-        has_refuted[group[is_otherwise & (refuted | doubted)[chosen]]] = True
-        refuted[chosen[is_otherwise & has_refuted[group]]] = True
+        has_refuted[group[(refuted | doubted)[chosen]]] = True
+        follows = np.zeros(len(rows), bool)
+        follows[chosen] = has_refuted[group]
+        # The stacks of the call of such a row may show other engines alone.
+        refuted[inside.row[follows[inside.row] & self._shows_others(inside)]] = True
+        follows &= rows.is_named_otherwise
+        refuted[chosen[follows[chosen]]] = True
         return np.flatnonzero(refuted)
+
+    def _shows_others(self, inside: Pairs) -> BoolArray:
+        """Mark the Neural Engine's rows of calls whose stacks show other engines, and not this one."""
+        window = self._calls.window[inside.call]
+        if (window < 0).any():
+            return np.zeros(len(inside), bool)
+        is_unseen = self._submitters.of_engine(Engine.ANE)[window] == 0
+        shows = is_unseen & (self._submitters.beside(Engine.ANE)[window] >= _FEWEST_ELSEWHERE)
+        marked: BoolArray = shows & self._rows.is_open[inside.row]
+        return marked
 
     @cached_property
     def _is_open(self) -> BoolArray:
