@@ -338,3 +338,14 @@ def test_a_workers_samples_of_two_calls_leave_the_share_of_an_engine_without_a_t
     assert outcome(alone, "ANE used share == 100% in Net") == "passed"
     assert shared.members.counts.tolist() == [20, 20]
     assert outcome(shared, "ANE used share == 0% in Net") == "not measurable"
+
+
+def test_a_row_by_time_alone_may_be_of_a_call_that_the_recordings_edge_cuts() -> None:
+    call, row = prediction(4, 30), replace(gpu(8, 20), model="Seg", label="Seg_main__Op0_MpsGraphInference")
+    listed = turns("a", (5,), 25, CALL)[1:]
+    beside = [(time, "b", CALL) for time in (12, 13)] + [(14, "b", UI), (100, "b", UI)]
+    alone = analysis_of(call, row, samples=sorted(listed))
+    cut = analysis_of(call, row, samples=sorted([*listed, *beside]))
+    later = analysis_of(call, row, samples=sorted([(0, "b", UI), *listed, *beside]))
+    contested = [int(analysis.verdicts.works[1].contested_ns[0]) // MS for analysis in (alone, cut, later)]
+    assert contested == [0, 12, 0]

@@ -154,7 +154,8 @@ class _Assigner:
         """Contest rows that nothing but time gives to a call, while another engine worked for it.
 
         So are rows that reach too far beyond it, and all of these rows where threads make calls
-        that nothing lists. A name or a stack would give them to it. Marks their pairs.
+        that nothing lists, or that an edge of the recording cuts. A name or a stack would give them to it.
+        Marks their pairs.
         """
         rows, calls = self._rows, self._calls
         # A row of the GPU without a label is of its process all the same.
@@ -163,6 +164,9 @@ class _Assigner:
         is_named = ~rows.is_nameless & ~rows.is_named_otherwise
         has_name = is_named[pairs.row] & (rows.pool[pairs.row] == calls.model[pairs.call])
         refuted = is_open & ~pairs.is_near & ~pairs.is_most
+        if self._submitters.has_several_callers:
+            edges, start = self._submitters.edges, rows.starts[pairs.row]
+            refuted |= ~has_name & edges.may_be_cut(calls, pairs.call, start)
         by_time = np.flatnonzero(is_open & ~has_name)
         if self._lacks_callers:
             refuted[by_time] = True

@@ -10,6 +10,7 @@ import pandas as pd
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase, sums_before
 from tracekit.analysis.engines.membership import Membership
+from tracekit.analysis.ownership.cut_calls import ThreadEdges
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
@@ -29,7 +30,8 @@ class Submitters:
         self.near_ns = int(_NEAR * self.period_ns)
         # Samples that are weighed in cycles have times as well.
         self._is_inference = is_phase(labels.phase, *INFERENCE)
-        self.callers = np.unique(trace.samples["thread_id"].to_numpy(np.int64)[labels.in_call])
+        self.edges = ThreadEdges.of(trace, labels)
+        self.callers = self.edges.thread
         """The threads that are ever inside a prediction, as rows of the trace's threads."""
         self.has_several_callers = len(self.callers) > 1
         self._counts: dict[Engine, IntArray] = {}
