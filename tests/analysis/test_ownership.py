@@ -52,9 +52,11 @@ def test_a_row_that_reaches_into_the_next_call_is_of_the_call_that_it_lies_in() 
     assert outcome(analysis, "ANE used share == 100% in Net") == "failed"
 
 
-def test_a_row_that_ends_long_after_its_call_is_not_of_a_later_one() -> None:
+def test_a_row_that_ends_long_after_its_call_is_of_no_known_call() -> None:
     analysis = analysis_of(prediction(10, 30), ane(12, 51), prediction(50, 70), core_ml(51, 69, "CPU"))
-    assert verdicts(analysis) == ["ANE", "CPU"]
+    assert verdicts(analysis) == ["UNKNOWN", "CPU"]
+    assert contested_ms(analysis) == [18, 1]
+    assert outcome(analysis, "ANE used share == 0% in Net") == "open"
 
 
 @pytest.mark.parametrize(
@@ -291,3 +293,59 @@ def test_rows_of_which_none_meets_a_call_show_no_other_owner() -> None:
     analysis = analysis_of(*PERIODIC, *[ane(hour + start, hour + start + 10) for start in (12, 72, 132, 192)])
     assert "model-name-shared" not in {diagnostic.code for diagnostic in analysis.diagnostics}
     assert {owner for owner, _ in owners(analysis)} == {Owner.PROCESS}
+
+
+def test_a_row_by_time_alone_needs_a_stack_where_the_cpu_works_for_the_call() -> None:
+    calls = [prediction(10, 30), prediction(70, 90)]
+    on_cpu = core_ml(11, 29, "CPU")
+    analysis = analysis_of(*calls, on_cpu, ane(12, 26, ""), ane(72, 86, ""))
+    assert contested_ms(analysis) == [14, 0]
+    assert verdicts(analysis) == ["CPU", "ANE"]
+    by_name = analysis_of(*calls, on_cpu, ane(12, 26), ane(72, 86))
+    assert contested_ms(by_name) == [0, 0]
+    on_stacks = sorted([*turns("a", (11, 71), 2, ANE)])
+    assert contested_ms(analysis_of(*calls, on_cpu, ane(12, 26, ""), ane(72, 86, ""), samples=on_stacks)) == [
+        0,
+        0,
+    ]
+
+
+def test_a_row_by_time_alone_does_not_outlast_its_call() -> None:
+    assert contested_ms(analysis_of(prediction(10, 30), ane(20, 30.9, ""))) == [0]
+    assert contested_ms(analysis_of(prediction(10, 30), ane(20, 34, ""))) == [10]
+
+
+def test_a_row_by_time_alone_needs_a_stack_where_no_table_lists_a_threads_calls() -> None:
+    calls, rows = [prediction(10, 30), prediction(70, 90)], [ane(16, 26, ""), ane(76, 86, "")]
+    listed = sorted(turns("a", (11, 71), 2, CALL))
+    unlisted = sorted([*listed, *turns("b", (14, 74), 2, CALL)])
+    assert contested_ms(analysis_of(*calls, *rows, samples=listed)) == [0, 0]
+    assert contested_ms(analysis_of(*calls, *rows, samples=unlisted)) == [10, 10]
+    assert contested_ms(analysis_of(*calls, ane(16, 26), ane(76, 86), samples=unlisted)) == [0, 0]
+
+
+def test_a_row_that_two_calls_hold_but_for_what_clocks_differ_is_of_either() -> None:
+    calls = [prediction(10, 30, "Net"), prediction(12, 40, "Seg")]
+    assert contested_ms(analysis_of(*calls, ane(24, 30.8, ""))) == [6, 6.8]
+    assert contested_ms(analysis_of(*calls, ane(24, 33, ""))) == [0, 0]
+
+
+def test_a_workers_samples_of_two_calls_leave_the_share_of_an_engine_without_a_table_open() -> None:
+    net, seg = prediction(10, 30, "Net"), prediction(15, 35, "Seg")
+    of_net = [*turns("a", (10,), 20, CALL), (20, "w", E5_WORKER)]
+    of_both = sorted([*of_net, *turns("b", (15,), 20, CALL)])
+    alone, shared = analysis_of(net, samples=sorted(of_net)), analysis_of(net, seg, samples=of_both)
+    assert outcome(alone, "ANE used share == 100% in Net") == "passed"
+    assert shared.members.counts.tolist() == [20, 20]
+    assert outcome(shared, "ANE used share == 0% in Net") == "not measurable"
+
+
+def test_a_row_by_time_alone_may_be_of_a_call_that_the_recordings_edge_cuts() -> None:
+    call, row = prediction(4, 30), replace(gpu(8, 20), model="Seg", label="Seg_main__Op0_MpsGraphInference")
+    listed = turns("a", (5,), 25, CALL)[1:]
+    beside = [(time, "b", CALL) for time in (12, 13)] + [(14, "b", UI), (100, "b", UI)]
+    alone = analysis_of(call, row, samples=sorted(listed))
+    cut = analysis_of(call, row, samples=sorted([*listed, *beside]))
+    later = analysis_of(call, row, samples=sorted([(0, "b", UI), *listed, *beside]))
+    contested = [int(analysis.verdicts.works[1].contested_ns[0]) // MS for analysis in (alone, cut, later)]
+    assert contested == [0, 12, 0]

@@ -144,7 +144,18 @@ def test_an_engine_that_was_missed() -> None:
     story = simple("ANE")
     analysis = case_of(replace(story, tables=frozenset({CORE_ML_TABLE}))).analysis
     kinds = {violation.kind for violation in violations(Case(story, analysis))}
-    assert kinds >= {"engine-missed", "busy-differs", "samples-differ"}
+    assert kinds >= {"engine-missed", "busy-differs", "samples-missed"}
+
+
+def test_samples_of_another_call() -> None:
+    story = simple("CPU")
+    first = [sample for sample in story.samples if sample.call == 0]
+    others = [sample for sample in story.samples if sample not in first[:3]]
+    analysis = case_of(story).analysis
+    kinds = {
+        violation.kind for violation in violations(Case(replace(story, samples=tuple(others)), analysis))
+    }
+    assert "samples-differ" in kinds
 
 
 def test_a_nanosecond_of_busy_time() -> None:

@@ -114,7 +114,7 @@ def calls_without_thread(windows: pd.DataFrame) -> list[Diagnostic]:
 
 
 def _ambiguous_samples(members: Membership) -> list[Diagnostic]:
-    count = members.ambiguous
+    count = len(members.ambiguous)
     return [Diagnostic("info", "worker-samples-shared", count)] if count else []
 
 

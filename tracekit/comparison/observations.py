@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.engines.busy import Scope
+from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase
 from tracekit.analysis.engines.interval_sets import union
 from tracekit.analysis.engines.membership import UNASSIGNED
 from tracekit.analysis.result import Analysis
@@ -158,7 +159,7 @@ class Observations:
         if name == "used share":
             matches = self._uses(engine)
             unseen = self._unseen(engine) & ~matches
-            unknown = unseen | ((self.undecided | self.contested(engine)) & ~matches)
+            unknown = unseen | ((self.undecided | self.contested(engine) | self._shares(engine)) & ~matches)
             quantity = self._window_share(matches, engine, unknown)
             if not unseen.any():
                 return quantity
@@ -331,11 +332,32 @@ class Observations:
         marks: BoolArray = (counts == 0) & (engine not in self.analysis.measured.engines)
         return marks
 
+    def _shares(self, engine: Engine) -> BoolArray:
+        """Mark the windows with samples of an engine without a table that several calls may claim."""
+        analysis, marks = self.analysis, np.zeros(self.count, bool)
+        if engine in analysis.measured.engines:
+            return marks
+        labels, samples = analysis.labels, analysis.members.ambiguous
+        of_engine = is_engine(labels.engine[samples], engine) & is_phase(labels.phase[samples], *INFERENCE)
+        samples = samples[of_engine]
+        times = analysis.trace.samples["time_ns"].to_numpy(np.int64)[samples]
+        pids = self.windows["pid"].to_numpy(np.int64)
+        for pid in np.unique(labels.pid[samples]).tolist():
+            of_process = times[labels.pid[samples] == pid]
+            first, last = (
+                np.searchsorted(of_process, self.windows[edge].to_numpy()) for edge in ("start_ns", "end_ns")
+            )
+            marks |= (last > first) & ((pids == pid) | (pids < 0) | (pid < 0))
+        return marks & ~self.given
+
     @cached_property
     def is_open(self) -> BoolArray:
         """Windows that an engine may have served besides those of their verdict."""
         works = self.analysis.verdicts.works
-        marks: BoolArray = np.any([(work.contested_ns > 0) & ~work.is_serving for work in works], axis=0)
+        may_serve = [(work.contested_ns > 0) | self._shares(Engine(work.engine)) for work in works]
+        marks: BoolArray = np.any(
+            [may & ~work.is_serving for may, work in zip(may_serve, works, strict=True)], axis=0
+        )
         return marks
 
     @cached_property

@@ -107,11 +107,23 @@ class _Assignment:
         self._beside = self._windows[:0] if runs is None else self._frame_of(runs, times)
 
     def _frame_of(self, runs: Inferred, times: IntArray) -> pd.DataFrame:
-        """Return calls on stacks in the form of ``_windows``; their threads are known."""
+        """Return calls on stacks in the form of ``_windows``; their threads are known.
+
+        A thread that is first sampled inside a prediction, or last, may have waited in it since before the
+        recording, or until after it, unless a table has the call.
+        """
+        first, last = (np.searchsorted(times, edges) for edges in (runs.starts_ns, runs.ends_ns))
+        listed = self._windows[(self._windows["is_call"] & ~self._windows["counts_workers"]).to_numpy(bool)]
+        unlisted = np.flatnonzero(~self._inside_own_call(listed))
+        every = np.arange(self._count)
+        edges = np.full((2, len(self._process_of_thread)), [[self._count], [-1]])
+        np.minimum.at(edges[0], self._thread, every)
+        np.maximum.at(edges[1], self._thread, every)
+        earliest, latest = np.where(np.isin(edges, unlisted), edges, [[-1], [self._count]])
         return pd.DataFrame(
             {
-                "first": np.searchsorted(times, runs.starts_ns),
-                "last": np.searchsorted(times, runs.ends_ns),
+                "first": np.where(earliest[runs.thread_id] >= first, 0, first),
+                "last": np.where(latest[runs.thread_id] < last, self._count, last),
                 "is_call": True,
                 "counts_workers": True,
                 "is_of_any": False,
@@ -125,7 +137,7 @@ class _Assignment:
         """Return the samples of each window."""
         windows, every = self._windows, np.arange(self._count)
         if (windows["caller"] == self._everyone).all():
-            return Membership(every, np.zeros(1, np.int64), *_edges(windows))
+            return Membership(every, np.zeros(1, np.int64), *_edges(windows), every[:0])
         # Work on another thread joins the windows of one caller at most. So each caller has a list of its own
         # samples and of those that join it, and all lists are about as long as the samples together.
         served, is_ambiguous = self._callers_served()
@@ -138,7 +150,7 @@ class _Assignment:
             starts.append(size + lists.starts(int(number.max()) + 1))
             size += len(samples[-1])
         return Membership(
-            np.concatenate(samples), np.concatenate(starts), first, last, int(is_ambiguous.sum())
+            np.concatenate(samples), np.concatenate(starts), first, last, np.flatnonzero(is_ambiguous)
         )
 
     def _lists(self, served: IntArray) -> Iterator[tuple[IntArray, IntArray, _Lists]]:

@@ -38,15 +38,15 @@ class Membership:
     """The samples that count in each window, as a range of a list: memory does not grow with overlap.
 
     ``samples`` are lists of samples, one after another, each in order of time; ``list_starts`` is where each
-    begins. A window counts the samples from position ``first`` up to ``last``. ``ambiguous`` counts the ML
-    samples that no single one of several overlapping calls can claim.
+    begins. A window counts the samples from position ``first`` up to ``last``. ``ambiguous`` are the ML
+    samples that no single one of several overlapping calls can claim, in order of time.
     """
 
     samples: IntArray
     list_starts: IntArray
     first: IntArray
     last: IntArray
-    ambiguous: int = 0
+    ambiguous: IntArray
 
     @property
     def counts(self) -> IntArray:
@@ -68,7 +68,7 @@ class Membership:
             position[self.list_starts],
             position[self.first[windows]],
             position[self.last[windows]],
-            self.ambiguous,
+            new_number[self.ambiguous[samples[self.ambiguous]]],
         )
 
     def count(self, marked: BoolArray) -> IntArray:
@@ -150,4 +150,4 @@ class Membership:
 
 
 _NOTHING = np.zeros(0, np.int64)
-NO_WINDOWS = Membership(_NOTHING, _NOTHING, _NOTHING, _NOTHING)
+NO_WINDOWS = Membership(_NOTHING, _NOTHING, _NOTHING, _NOTHING, _NOTHING)

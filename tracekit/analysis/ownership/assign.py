@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from tracekit.analysis.engines.codes import is_engine
 from tracekit.analysis.engines.ownership import Ownership
 from tracekit.analysis.ownership.calls import Calls
 from tracekit.analysis.ownership.candidates import Candidates
@@ -27,6 +28,7 @@ from tracekit.analysis.ownership.rules import Rules
 from tracekit.analysis.ownership.second_users import SecondUsers
 from tracekit.analysis.ownership.submitters import Submitters
 from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.vocabulary import Engine
 
 
 def assign(
@@ -77,6 +79,19 @@ class _Assigner:
         chosen = np.flatnonzero(self._is_free)
         return self._pairs(chosen, self._rows.pool[chosen])
 
+    @cached_property
+    def _of_nameless(self) -> Pairs:
+        """The calls without a model that may own rows of models, where no call of that model is around."""
+        has_pair = np.zeros(len(self._rows), bool)
+        has_pair[self._of_models.row] = True
+        is_unpaired = self._is_free & ~(has_pair | self._candidates.crowded | self._rows.is_nameless)
+        return self._without_model(np.flatnonzero(is_unpaired))
+
+    @cached_property
+    def _lacks_callers(self) -> bool:
+        """Whether threads make calls that are not among these."""
+        return self._calls.lack_callers(self._submitters.callers)
+
     @property
     def _is_free(self) -> BoolArray:
         return self._rows.is_work & ~self._rows.is_other
@@ -93,23 +108,19 @@ class _Assigner:
         is_doubted = doubted[pairs.row]
         self._decide_doubted(pairs.part(is_doubted).narrowed())
         self._decide(pairs.part(~is_doubted).narrowed())
-        # A row that names a model may be of a call that names none, if no call of its model is around it.
-        has_pair = np.zeros(len(rows), bool)
-        has_pair[pairs.row] = True
-        unpaired = np.flatnonzero(self._is_free & ~(has_pair | crowded | rows.is_nameless))
-        self._decide_nameless(self._without_model(unpaired), doubted)
+        self._decide_nameless(self._of_nameless, doubted)
         decisions.set(crowded, Owner.CONTESTED, Reason.SEVERAL_CALLS)
         return decisions.assignment(self._calls.window, crowded, doubted)
 
     def _needs_stack(self, pairs: Pairs) -> BoolArray:
         """Mark other engines' rows in calls that the Neural Engine's rows show, beside other threads' calls.
 
-        The time of such a call is the Neural Engine's: what else lies in it may be of another call.
+        The time of such a call is the Neural Engine's: what else lies in it may be of another call, also
+        of the same model.
         """
         rows, calls = self._rows, self._calls
-        is_same = rows.is_open[pairs.row] | (rows.pool[pairs.row] == calls.model[pairs.call])
-        is_same &= ~rows.is_nameless[pairs.row] | rows.is_open[pairs.row]
-        marked: BoolArray = calls.is_of_engine[pairs.call] & ~is_same & self._submitters.has_several_callers
+        is_other = calls.is_of_engine[pairs.call] & ~rows.is_open[pairs.row]
+        marked: BoolArray = is_other & self._submitters.has_several_callers
         return marked
 
     def _without_model(self, chosen: IntArray) -> Pairs:
@@ -124,6 +135,7 @@ class _Assigner:
 
     def _decide(self, pairs: Pairs) -> None:
         """Give rows to their only call, or to the call that a rule finds, or contest them."""
+        pairs = pairs.part(~self._contest_refuted(pairs))
         is_alone = pairs.is_alone
         is_inside = is_alone & pairs.is_contained
         self._rules.learn(pairs.part(is_inside))
@@ -137,6 +149,38 @@ class _Assigner:
             self._decisions.own(pairs, chosen, reason)
             pairs = pairs.part(pairs.of_row(chosen) == 0)
         self._decisions.contest(pairs, np.ones(len(pairs), bool), Reason.SEVERAL_CALLS)
+
+    def _contest_refuted(self, pairs: Pairs) -> BoolArray:
+        """Contest rows that nothing but time gives to a call, while another engine worked for it.
+
+        So are rows that reach too far beyond it, and all of these rows where threads make calls
+        that nothing lists, or that an edge of the recording cuts. A name or a stack would give them to it.
+        Marks their pairs.
+        """
+        rows, calls = self._rows, self._calls
+        # A row of the GPU without a label is of its process all the same.
+        is_of_gpu = is_engine(rows.engine, Engine.GPU) & rows.is_execution & ~rows.is_nameless
+        is_open = (rows.is_open | is_of_gpu)[pairs.row]
+        is_named = ~rows.is_nameless & ~rows.is_named_otherwise
+        has_name = is_named[pairs.row] & (rows.pool[pairs.row] == calls.model[pairs.call])
+        refuted = is_open & ~pairs.is_near & ~pairs.is_most
+        if self._submitters.has_several_callers:
+            edges, start = self._submitters.edges, rows.starts[pairs.row]
+            refuted |= ~has_name & edges.may_be_cut(calls, pairs.call, start)
+        by_time = np.flatnonzero(is_open & ~has_name)
+        if self._lacks_callers:
+            refuted[by_time] = True
+        elif len(by_time):
+            timed = pairs.part(by_time)
+            is_busy = self._second_users.is_busy_elsewhere(timed, self._of_models, self._of_nameless)
+            # Edges of calls on stacks are those of samples: a row may reach beyond them by a wait.
+            is_beyond = ~timed.is_near & ~timed.is_contained & calls.is_listed[timed.call]
+            refuted[by_time[is_busy | is_beyond]] = True
+        if refuted.any():
+            refuted &= ~self._rules.near(pairs)
+            refuted = pairs.of_row(refuted) == pairs.of_row(np.ones(len(pairs), bool))
+            self._decisions.contest(pairs, refuted, Reason.SECOND_USER)
+        return refuted
 
     def _decide_doubted(self, pairs: Pairs) -> None:
         """Give a row that another process may own to the only call around it that shows the engine."""
@@ -156,8 +200,10 @@ class _Assigner:
         foreign = unseen.of_row(
             self._second_users.submitted_elsewhere(unseen.row, self._calls.pid[unseen.call])
         )
-        decisions.contest(unseen, foreign == 0, Reason.SECOND_USER)
-        rows = np.unique(unseen.row[foreign > 0])
+        # Of rows that begin together, the other process may have begun another one.
+        is_foreign = (foreign > 0) & self._rules.is_apart[unseen.row]
+        decisions.contest(unseen, ~is_foreign, Reason.SECOND_USER)
+        rows = np.unique(unseen.row[is_foreign])
         decisions.set(rows, Owner.OTHER, Reason.SUBMITTED)
         # The other process may have a call on stacks.
         nameless = self._without_model(rows)
@@ -167,8 +213,9 @@ class _Assigner:
         """Give rows that name a model to calls that name none.
 
         Where other calls are of the row's model, it lies outside of them: only a stack shows that it is of
-        this one. The same holds for a label that no stack supports, beside labels that some do, and for one
-        whose rows lie outside of calls, beside labels whose rows all lie in calls.
+        this one. The same holds for a label that no stack supports, beside labels that some do, for one whose
+        rows lie outside of calls, beside labels whose rows all lie in calls, and for the GPU's where several
+        threads make calls.
         """
         if not len(pairs):
             return
@@ -180,6 +227,8 @@ class _Assigner:
         is_odd = ~supported[model] & (supported.any() and not self._has_runtime)
         is_odd |= self._lies_outside(pairs)[model]
         needs_stack = is_open & (is_odd | doubted[pairs.row] | (rows.pool[pairs.row] >= 0))
+        # Another thread may have made a call of that model that nothing lists.
+        needs_stack |= is_engine(rows.engine[pairs.row], Engine.GPU) & self._submitters.has_several_callers
         open_pairs, near = pairs.part(needs_stack), near[needs_stack]
         count = open_pairs.of_row(near)
         self._decisions.own(open_pairs, near & (count == 1), Reason.SUBMITTED)
@@ -191,7 +240,8 @@ class _Assigner:
         """Mark the models of labels with a row in no call, if all rows of others lie in calls."""
         rows = self._rows
         is_inside = np.zeros(len(rows), bool)
-        is_inside[pairs.row[pairs.is_contained]] = True
+        for of_calls in (pairs, self._of_models):
+            is_inside[of_calls.row[of_calls.is_contained]] = True
         is_named = rows.is_open & ~rows.is_nameless
         inside, every = (
             np.bincount(rows.model[marked], minlength=rows.models)

@@ -79,6 +79,20 @@ class Calls:
     def __len__(self) -> int:
         return len(self.window)
 
+    def lack_callers(self, callers: IntArray) -> bool:
+        """Return whether some of these threads made calls that are not listed.
+
+        A thread of no call may have made those whose thread is not known, if so many are under way at once as
+        there are threads.
+        """
+        if np.isin(callers, self.thread).all():
+            return False
+        listed = np.flatnonzero(self.is_listed)
+        edges = np.concatenate([self.starts[listed], self.ends[listed]])
+        step = np.repeat([1, -1], len(listed))
+        at_once = np.cumsum(step[np.lexsort((step, edges))])
+        return int(at_once.max(initial=0)) < len(callers)
+
     @property
     def nameless(self) -> int:
         """The position in ``models`` of calls without a model, -1 where all have one."""

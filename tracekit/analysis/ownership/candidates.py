@@ -53,5 +53,6 @@ class Candidates:
         shared = np.minimum(rows.ends[row], calls.ends[call]) - first
         length, call_length = rows.ends[row] - rows.starts[row], calls.ends[call] - calls.starts[call]
         fits &= (shared >= length // _FLOOR) | (shared >= call_length // _FLOOR)
-        is_contained = length - shared <= np.minimum(length // _PROTRUDES, _CLOCKS_NS)
-        return Pairs(row, call, shared, is_contained).part(fits)
+        outside = length - shared
+        is_contained = outside <= np.minimum(length // _PROTRUDES, _CLOCKS_NS)
+        return Pairs(row, call, shared, is_contained, outside <= _CLOCKS_NS, 2 * shared > length).part(fits)

@@ -16,24 +16,30 @@ from tracekit.model.columns import BoolArray, IntArray
 class Pairs:
     """Rows and calls that may be their owners, in order of the row; ``shared`` is the time in common.
 
-    ``is_contained`` marks the pairs of which the row lies in the call.
+    ``is_contained`` marks the pairs of which the row lies in the call, ``is_near`` those of which it does but
+    for what clocks differ, ``is_most`` those of which most of it does.
     """
 
     row: IntArray
     call: IntArray
     shared: IntArray
     is_contained: BoolArray
+    is_near: BoolArray
+    is_most: BoolArray
 
     def __len__(self) -> int:
         return len(self.row)
 
-    def part(self, marked: BoolArray) -> Pairs:
-        """Return the marked pairs."""
-        return Pairs(self.row[marked], self.call[marked], self.shared[marked], self.is_contained[marked])
+    def part(self, marked: BoolArray | IntArray) -> Pairs:
+        """Return the marked pairs, or those at positions in increasing order."""
+        row, call, shared = (column[marked] for column in (self.row, self.call, self.shared))
+        flags = (column[marked] for column in (self.is_contained, self.is_near, self.is_most))
+        return Pairs(row, call, shared, *flags)
 
     def narrowed(self) -> Pairs:
-        """Return the calls that contain each row; of a row that none contains, all of its calls."""
-        return self.part(self.is_contained | (self.of_row(self.is_contained) == 0))
+        """Return the calls that contain each row, or may; of a row that none contains, all of its calls."""
+        contains = self.is_contained | (self.is_near & self.is_most)
+        return self.part(contains | (self.of_row(self.is_contained) == 0))
 
     def of_row(self, amounts: npt.NDArray[Any]) -> IntArray:
         """Return for each pair the sum of the amounts of its row's pairs."""

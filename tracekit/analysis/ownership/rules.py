@@ -41,8 +41,8 @@ class Rules:
         return (
             (self._nested, Reason.CONTAINED),
             (self._longest, Reason.MOST),
-            (self._learned, Reason.LABEL_ALONE),
             (self._submitted, Reason.SUBMITTED),
+            (self._learned, Reason.LABEL_ALONE),
             (self._only_seen, Reason.ENGINE_SEEN),
         )
 
@@ -56,7 +56,7 @@ class Rules:
     def near(self, pairs: Pairs) -> BoolArray:
         """Mark the calls with a stack of the row's engine near the row's start."""
         near = np.zeros(len(pairs), bool)
-        is_apart = self._is_apart[pairs.row] if len(pairs) else near
+        is_apart = self.is_apart[pairs.row] if len(pairs) else near
         for engine in SERVING:
             chosen = np.flatnonzero(is_apart & (self._rows.engine[pairs.row] == ENGINE_CODE[engine]))
             window = self._calls.window[pairs.call[chosen]]
@@ -114,14 +114,16 @@ class Rules:
         return marked
 
     @cached_property
-    def _is_apart(self) -> BoolArray:
+    def is_apart(self) -> BoolArray:
         """Marks the rows that begin so far from others of their engine that a sample shows which it is of."""
         rows = self._rows
         apart = np.ones(len(rows), bool)
         for engine in SERVING:
             chosen = np.flatnonzero(rows.is_work & (rows.engine == ENGINE_CODE[engine]))
-            starts = np.sort(rows.starts[chosen])
-            starts = starts[np.append(True, starts[1:] > starts[:-1])[: len(starts)]]
+            # A row may be in the table twice.
+            starts = np.unique(
+                np.stack([rows.starts[chosen], rows.ends[chosen], rows.label[chosen]]), axis=1
+            )[0]
             is_far = np.diff(starts) > 2 * self._submitters.near_ns
             far = np.append(True, is_far) & np.append(is_far, True) if len(starts) else is_far
             apart[chosen] = far[np.searchsorted(starts, rows.starts[chosen])]

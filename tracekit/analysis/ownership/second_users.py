@@ -18,7 +18,7 @@ from tracekit.analysis.ownership.pairs import Pairs
 from tracekit.analysis.ownership.rows import Rows
 from tracekit.analysis.ownership.submitters import Submitters
 from tracekit.model.columns import BoolArray, IntArray
-from tracekit.model.vocabulary import Engine
+from tracekit.model.vocabulary import SERVING, Engine
 
 _FEWEST_ELSEWHERE = 3
 """So many samples of other engines are no chance: a choice."""
@@ -68,12 +68,47 @@ class SecondUsers:
         has_odd[group[odd[~is_submitted]]] = True
         has_alone[group[is_alone]] = True
         doubted[chosen] = has_odd[group] | (self.submitted_elsewhere(chosen, pid) & rows.is_open[chosen])
-        is_suspect = np.zeros(len(rows), bool)
-        is_suspect[chosen] = has_alone[group] | rows.is_named_otherwise[chosen]
-        inside = pairs.part((is_suspect & ~doubted)[pairs.row])
-        if len(inside):
-            doubted[inside.row[self._is_busy_elsewhere(inside, pairs)]] = True
+        doubted[self._refuted(pairs, chosen, group, has_alone[group], doubted)] = True
         return doubted
+
+    def _refuted(
+        self, pairs: Pairs, chosen: IntArray, group: IntArray, has_alone: BoolArray, doubted: BoolArray
+    ) -> IntArray:
+        """Return the rows whose calls another engine worked for meanwhile.
+
+        ``chosen`` are the open rows, ``group`` is theirs, and ``has_alone`` marks those of groups with a row
+        in no call. Where a label names a model by another name, one such row refutes the name.
+        """
+        rows, pairs = self._rows, pairs.narrowed()
+        is_suspect = np.zeros(len(rows), bool)
+        is_suspect[chosen] = has_alone | rows.is_named_otherwise[chosen]
+        is_suspect[pairs.row] |= ~pairs.is_contained & self._is_open[pairs.row]
+        inside = pairs.part((is_suspect & ~doubted)[pairs.row])
+        if not len(inside):
+            return chosen[:0]
+        refuted = np.zeros(len(rows), bool)
+        may_be_work = inside.is_near | inside.is_most
+        is_away = inside.of_row(may_be_work) == 0
+        refuted[inside.row[self.is_busy_elsewhere(inside, pairs) | is_away]] = True
+        has_refuted = np.zeros(int(group.max()) + 1, bool)
+        has_refuted[group[(refuted | doubted)[chosen]]] = True
+        follows = np.zeros(len(rows), bool)
+        follows[chosen] = has_refuted[group]
+        # The stacks of the call of such a row may show other engines alone.
+        refuted[inside.row[follows[inside.row] & self._shows_others(inside)]] = True
+        follows &= rows.is_named_otherwise
+        refuted[chosen[follows[chosen]]] = True
+        return np.flatnonzero(refuted)
+
+    def _shows_others(self, inside: Pairs) -> BoolArray:
+        """Mark the Neural Engine's rows of calls whose stacks show other engines, and not this one."""
+        window = self._calls.window[inside.call]
+        if (window < 0).any():
+            return np.zeros(len(inside), bool)
+        is_unseen = self._submitters.of_engine(Engine.ANE)[window] == 0
+        shows = is_unseen & (self._submitters.beside(Engine.ANE)[window] >= _FEWEST_ELSEWHERE)
+        marked: BoolArray = shows & self._rows.is_open[inside.row]
+        return marked
 
     @cached_property
     def _is_open(self) -> BoolArray:
@@ -146,18 +181,27 @@ class SecondUsers:
         marked[chosen] = reaches & is_odd[group]
         return marked
 
-    def _is_busy_elsewhere(self, inside: Pairs, pairs: Pairs) -> BoolArray:
-        """Mark the rows of which another engine worked for the call more than half of the time."""
+    def is_busy_elsewhere(self, inside: Pairs, *pairs: Pairs) -> BoolArray:
+        """Mark the pairs of which another engine worked for the call more than half of the time in common.
+
+        ``pairs`` are all rows in calls.
+        """
         rows, calls = self._rows, self._calls
-        starts, ends = rows.starts[inside.row], rows.ends[inside.row]
+        starts = np.maximum(rows.starts[inside.row], calls.starts[inside.call])
+        ends = starts + inside.shared
         window = calls.window[inside.call]
-        samples = self._submitters.computing(window, starts, ends)
-        period_ns = self._submitters.period_ns
-        marked: BoolArray = (samples >= _FEWEST_ELSEWHERE) & (2 * samples * period_ns > ends - starts)
-        for engine in (Engine.CPU, Engine.GPU):
-            of_engine = is_engine(rows.engine, engine) & rows.is_execution
-            work = pairs.part(pairs.is_contained & of_engine[pairs.row])
-            marked |= 2 * self._shared_with(work, inside) > ends - starts
+        samples = np.zeros(len(inside), np.int64)
+        marked = np.zeros(len(inside), bool)
+        for engine in SERVING:
+            of_engine = is_engine(rows.engine, engine)
+            is_beside = ~of_engine[inside.row]
+            if engine is not Engine.ANE:  # whose samples are those that hand work over
+                samples += is_beside * self._submitters.count(engine, window, starts, ends)
+            for every in pairs:
+                work = every.part(every.is_contained & (of_engine & rows.is_execution)[every.row])
+                marked |= is_beside & (2 * self._shared_with(work, inside) > ends - starts)
+        is_sampled = samples >= _FEWEST_ELSEWHERE
+        marked |= is_sampled & (2 * samples * self._submitters.period_ns > ends - starts)
         return marked
 
     def _shared_with(self, work: Pairs, inside: Pairs) -> IntArray:

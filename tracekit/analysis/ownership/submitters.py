@@ -10,6 +10,7 @@ import pandas as pd
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase, sums_before
 from tracekit.analysis.engines.membership import Membership
+from tracekit.analysis.ownership.cut_calls import ThreadEdges
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
@@ -29,8 +30,10 @@ class Submitters:
         self.near_ns = int(_NEAR * self.period_ns)
         # Samples that are weighed in cycles have times as well.
         self._is_inference = is_phase(labels.phase, *INFERENCE)
-        callers = trace.samples["thread_id"].to_numpy()[labels.in_call]
-        self.has_several_callers = bool(len(callers)) and bool((callers != callers[0]).any())
+        self.edges = ThreadEdges.of(trace, labels)
+        self.callers = self.edges.thread
+        """The threads that are ever inside a prediction, as rows of the trace's threads."""
+        self.has_several_callers = len(self.callers) > 1
         self._counts: dict[Engine, IntArray] = {}
         self._before: dict[Engine, IntArray] = {}
         self._processes: dict[Engine, tuple[IntArray, IntArray]] = {}
@@ -51,23 +54,18 @@ class Submitters:
 
     def near(self, engine: Engine, call: IntArray, moments: IntArray) -> BoolArray:
         """Mark the pairs of a call and a moment near which a sample of the call is of the engine."""
+        is_near: BoolArray = self.count(engine, call, moments - self.near_ns, moments + self.near_ns + 1) > 0
+        return is_near
+
+    def count(self, engine: Engine, call: IntArray, starts: IntArray, ends: IntArray) -> IntArray:
+        """Return how many samples of an engine each call has in a stretch of time; the call -1 has none."""
         if engine not in self._before:
             self._before[engine] = sums_before(self._marked(engine)[self._members.samples])
         before = self._before[engine]
         if not before[-1] or not len(call):
-            return np.zeros(len(call), bool)
-        first, last = (self._position(call, moments + shift) for shift in (-self.near_ns, self.near_ns + 1))
-        is_near: BoolArray = before[last] > before[first]
-        return is_near
-
-    def computing(self, call: IntArray, starts: IntArray, ends: IntArray) -> IntArray:
-        """Return how many samples of each call show the CPU or the GPU at work in a stretch of time."""
-        if not len(self._times) or not len(call):
             return np.zeros(len(call), np.int64)
-        marked = self._marked(Engine.CPU) | self._marked(Engine.GPU)
-        before = sums_before(marked[self._members.samples])
         count: IntArray = before[self._position(call, ends)] - before[self._position(call, starts)]
-        return np.where(call >= 0, count, 0)  # -1 is no window
+        return np.where(call >= 0, count, 0)
 
     def elsewhere(self, engine: Engine, pid: IntArray, moments: IntArray) -> BoolArray:
         """Mark the pairs of a process and a moment near which another process' sample is of the engine."""

@@ -57,7 +57,8 @@ def threads_of_engine(
         )
     )
     label, distinct = pd.factorize(np.array([window.label for window in windows], object))
-    supported = (np.bincount(label[handed_over > 0], minlength=len(distinct)) > 0)[label]
+    is_shown = (handed_over > 0) & _begin_apart(starts, (_BEGINS + 1) * period_ns)
+    supported = (np.bincount(label[is_shown], minlength=len(distinct)) > 0)[label]
     # One thread and one label leave no other call that the window may be of.
     is_only = len(distinct) == 1 and len(np.unique(calls.thread_id)) == 1
     is_refuted = (seen == 0) & (elsewhere >= _FEWEST_ELSEWHERE) & ~(supported & is_only)
@@ -68,7 +69,33 @@ def threads_of_engine(
     is_touched = BurstSpans(calls, calls.starts_ns, calls.ends_ns).touch(pids, starts, ends)
     touched, every = np.bincount(label[is_touched], minlength=len(distinct)), np.bincount(label)
     is_odd = ~is_touched & (2 * touched > every)[label]
-    return np.where(is_refuted, -1, thread), is_refuted | is_odd
+    thread = np.where(is_refuted, -1, thread)
+    is_of_any = is_refuted | is_odd
+    # Of a label that several processes use, a window is of the process whose stack hands it over.
+    is_of_any |= ~is_shown & _has_users(trace, label, thread, is_of_any)
+    return np.where(is_of_any, -1, thread), is_of_any
+
+
+def _begin_apart(starts: IntArray, least_ns: int) -> BoolArray:
+    """Mark the windows that begin so long before and after others that a sample shows which it is of."""
+    order = np.argsort(starts, kind="stable")
+    is_far = np.diff(starts[order]) > least_ns
+    apart = np.empty(len(starts), bool)
+    apart[order] = np.append(True, is_far) & np.append(is_far, True)
+    return apart
+
+
+def _has_users(trace: Trace, label: IntArray, thread: IntArray, is_of_any: BoolArray) -> BoolArray:
+    """Mark the windows whose label has windows of two processes, or of one that no stack shows."""
+    pids = np.append(trace.threads["pid"].to_numpy(np.int64), -1)[thread]
+    least, most = np.full((2, int(label.max(initial=-1)) + 1), [[np.iinfo(np.int64).max], [-1]])
+    is_bound = thread >= 0
+    np.minimum.at(least, label[is_bound], pids[is_bound])
+    np.maximum.at(most, label[is_bound], pids[is_bound])
+    has_users = least < most
+    has_users[label[is_of_any]] = True
+    marked: BoolArray = has_users[label]
+    return marked
 
 
 def _overlapping_on_thread(thread: IntArray, starts: IntArray, ends: IntArray) -> BoolArray:
