@@ -104,9 +104,11 @@ SEEDS ?= 10000
 stories: $(READY) ## analyse SEEDS (10,000) random recordings that hold their truth, and print those that refute it
 	PYTHONPATH=tests/support:sample_traces $(BIN)/python -m stories --seeds $(SEEDS) $(STORIES)
 
-calibrate: $(READY) ## the error rates of comparisons and requirements on simulated recordings, into docs/statistics.md
+calibrate: $(READY) ## the error rates of comparisons, requirements and changes on simulated recordings, into docs/statistics.md
 	$(BIN)/python benchmarks/error_rates.py --out bench-error-rates.json
 	$(BIN)/python benchmarks/error_rates.py --docs bench-error-rates.json
+	$(BIN)/python benchmarks/change_rates.py --out bench-change-rates.json
+	$(BIN)/python benchmarks/change_rates.py --docs bench-change-rates.json
 
 clean: ## remove .venv and everything that was generated
 	rm -f tracekit/parsers/xml/_scanner.c tracekit/parsers/_columns.c tracekit/parsers/*.so tracekit/parsers/xml/*.so

@@ -214,8 +214,8 @@ def _points(values: pd.DataFrame) -> tuple[tuple[SeriesKey, ...], pd.DataFrame]:
     begins = (np.diff(series, prepend=-1) != 0) | (np.diff(build, prepend=-1) != 0)
     group = np.cumsum(begins) - 1
     starts = np.flatnonzero(np.diff(group, prepend=-1))
-    low, spread = _of_builds(runs["low"].to_numpy(np.float64), group)
-    high, _ = _of_builds(runs["high"].to_numpy(np.float64), group)
+    low, spread = values_of_builds(runs["low"].to_numpy(np.float64), group)
+    high, _ = values_of_builds(runs["high"].to_numpy(np.float64), group)
     columns: dict[str, Any] = {
         "series": series[starts],
         "build": build[starts],
@@ -242,7 +242,7 @@ def _run_values(values: pd.DataFrame) -> pd.DataFrame:
     return runs
 
 
-def _of_builds(values: Floats, group: Integers) -> tuple[Floats, Floats]:
+def values_of_builds(values: Floats, group: Integers) -> tuple[Floats, Floats]:
     """Return the winsorised mean and the standard deviation of each group; equal groups are neighbours.
 
     From three values on, the highest and the lowest fifth, at least one of each, count as the next one.
