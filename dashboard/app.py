@@ -20,11 +20,13 @@ from dashboard.callbacks import trace as trace_callbacks
 from dashboard.callbacks import trend as trend_callbacks
 from dashboard.callbacks.values import check_values
 from dashboard.errors import Busy, NotFound
+from dashboard.history import HistoryStore
 from dashboard.library.library import Library
-from dashboard.pages import compare, trend
+from dashboard.pages import compare, history, trend
 from dashboard.pages.frame import frame, not_found, problem
 from dashboard.routes import analyses, bundle, downloads, notes, samples, tables, uploads, views
 from dashboard.routes import compare as compare_routes
+from dashboard.routes import history as history_routes
 from dashboard.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -83,6 +85,7 @@ def create_app(settings: Settings, library: Library) -> dash.Dash:
     downloads.register(app.server, library)
     notes.register(app.server, library)
     compare_routes.register(app.server, library)
+    history_routes.register(app.server, HistoryStore(settings.fleet), library)
     auth.protect(app.server, settings, app.csp_hashes())
     return app
 
@@ -103,6 +106,8 @@ def _route(app: dash.Dash, settings: Settings, library: Library) -> None:
                 return trend_callbacks.page(library, analyses)
             case ["record"]:
                 return record_callbacks.page(settings)
+            case ["history"]:
+                return history.page() if settings.fleet else history.how_page()
         return not_found("There is nothing at this address.")
 
     server: Flask = app.server
@@ -143,7 +148,7 @@ def _mark_version(app: dash.Dash, settings: Settings) -> None:
 def _has_page(library: Library) -> bool:
     """Return True if the request's address leads to a page."""
     match _parts(request.path):
-        case [] | ["compare"] | ["record"]:
+        case [] | ["compare"] | ["record"] | ["history"]:
             return True
         case ["recordings", recording]:
             return _has_recording(library, recording)

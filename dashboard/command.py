@@ -56,6 +56,12 @@ if TYPE_CHECKING:
     metavar="DIR",
     help="The folder for recordings [default: tracekit in the user's data folder].",
 )
+@click.option(
+    "--fleet",
+    "fleet_folder",
+    metavar="RESULTS",
+    help="Show the history of a dataset of many recordings, made by tracekit fleet run.",
+)
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @analysis_choices
 def dashboard_command(
@@ -65,6 +71,7 @@ def dashboard_command(
     allowed_hosts: tuple[str, ...],
     allow_recording: bool,
     library_folder: str | None,
+    fleet_folder: str | None,
     no_browser: bool,
     options: AnalysisOptions,
 ) -> None:
@@ -81,6 +88,7 @@ def dashboard_command(
     Examples:
       tracekit dashboard MyApp.trace
       tracekit dashboard MyApp.trace --run 2 --window-signpost 'com.example.app/Inference/*'
+      tracekit dashboard --fleet results/
       tracekit dashboard
     """
     paths = [_existing(name) for name in inputs]
@@ -89,6 +97,7 @@ def dashboard_command(
         raise UsageError(
             "The options of an analysis need its recording: tracekit dashboard MyApp.trace --run 2."
         )
+    fleet = _dataset(fleet_folder) if fleet_folder else None
     from dashboard.library.library import Library
     from dashboard.recording.state import being_saved
     from dashboard.server import address, listening, other_addresses, serve
@@ -105,11 +114,17 @@ def dashboard_command(
         added = [library.add_file(path) for path in paths]
         variants = [library.analyses.request(recording.id, values, files) for recording in added]
         requested = Settings(
-            folder, host, port or 0, allowed_hosts=allowed_hosts, remote_recording=allow_recording
+            folder,
+            host,
+            port or 0,
+            allowed_hosts=allowed_hosts,
+            remote_recording=allow_recording,
+            fleet=fleet,
         )
         listener, settings = listening(requested)
         variant = f"?variant={variants[0].id}" if variants and variants[0] else ""
         start = f"/recordings/{added[0].id}{variant}" if len(added) == 1 else "/"
+        start = "/history" if fleet and not added else start
         start_address = address(settings, start)
 
         def ready() -> None:
@@ -133,6 +148,13 @@ def dashboard_command(
         message = f"The recording of {target} is being saved. The next start of the dashboard adds it."
         write_message(message)
     write_message("The dashboard has ended.")
+
+
+def _dataset(name: str) -> Path:
+    """Return the folder of a dataset. Raises ``UsageError`` or ``InputError`` where there is none."""
+    from tracekit.fleet.dataset import open_dataset
+
+    return open_dataset(Path(name).expanduser()).path
 
 
 def _existing(name: str) -> Path:

@@ -66,6 +66,8 @@ class Settings:
     """Further names by which browsers may call the dashboard."""
     remote_recording: bool = False
     """True allows recording even if other machines can reach the dashboard."""
+    fleet: Path | None = None
+    """A dataset of many recordings (``tracekit fleet run``), whose history is shown."""
     limits: Limits = field(default_factory=Limits)
 
 

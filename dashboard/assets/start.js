@@ -5,6 +5,7 @@ import { awaitAnalysis } from "./options.js";
 import { repeatBusyRequests } from "./busy.js";
 import { showComparison } from "./compare.js";
 import { bindCopyButtons, bindSelects } from "./controls.js";
+import { showHistory } from "./history_page.js";
 import { showLibrary } from "./library.js";
 import { showRecording } from "./trace.js";
 import { setTitle } from "./title.js";
@@ -17,6 +18,7 @@ const MOUNTS = [
   ["#compare[data-base]", showComparison],
   ["#upload", showUpload],
   ["#library-rows", showLibrary],
+  ["#history[data-history]", showHistory],
 ];
 const mounted = new WeakSet();
 

@@ -18,6 +18,7 @@ def frame() -> Node:
                     html.A("tracekit", href="/", className="brand"),
                     html.A("Recordings", href="/", className="place"),
                     html.A("Record", href="/record", className="place"),
+                    html.A("History", href="/history", className="place"),
                 ],
                 className="site",
                 **aria(label="Pages"),

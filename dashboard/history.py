@@ -1,0 +1,72 @@
+"""The history of a dataset, computed once for each state of the dataset."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from tracekit.errors import NotMeasurableError, UsageError
+from tracekit.fleet.dataset import Dataset, open_dataset
+from tracekit.fleet.history.accepted import Accepted, read_accepted
+from tracekit.fleet.manifest import Part
+from tracekit.fleet.questions.registry import ask
+from tracekit.report.fleet.cells import plain_columns
+from tracekit.report.fleet.history_view import HistoryData, history_view, read_history_data
+from tracekit.text import printable
+
+_MOST_RECORDINGS = 50
+_COLUMNS = ["recording", "name", "path", "build", "recorded"]
+
+
+class HistoryStore:
+    """The history of the dataset in ``folder``; raises ``UsageError`` for everything if there is none."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._state: tuple[tuple[Part, ...], frozenset[Accepted]] | None = None
+        self._data: HistoryData | None = None
+
+    def view(self, app: str) -> dict[str, Any]:
+        """Return the view of an app."""
+        return history_view(self._read(), app)
+
+    def parts(self, app: str, device: str, model: str, before: str, after: str) -> list[dict[str, Any]]:
+        """Return the parts of a call in two builds; none where no call has them in both."""
+        values = {"app": app, "device": device, "model": model, "before": before, "after": after}
+        try:
+            answer = ask(self._dataset(), "grown-part", values)
+        except NotMeasurableError:
+            return []
+        names = [column.name for column in answer.columns]
+        return [dict(zip(names, row, strict=True)) for row in zip(*plain_columns(answer), strict=True)]
+
+    def recordings(self, app: str, device: str, builds: list[str]) -> list[dict[str, Any]]:
+        """Return the recordings of builds on a device, the first fifty of each."""
+        import pyarrow.dataset as pds
+
+        of_device = (pds.field("app") == app) & (pds.field("device") == device)
+        table = self._dataset().table("recordings")
+        return [
+            {name: printable(str(row[name] or "")) for name in _COLUMNS}
+            for build in builds
+            for row in table.head(
+                _MOST_RECORDINGS, columns=_COLUMNS, filter=of_device & (pds.field("build") == build)
+            ).to_pylist()
+        ]
+
+    def _dataset(self) -> Dataset:
+        if self._folder is None:
+            raise UsageError(
+                "This dashboard shows no dataset. Start it with tracekit dashboard --fleet RESULTS."
+            )
+        return open_dataset(self._folder)
+
+    def _read(self) -> HistoryData:
+        dataset = self._dataset()
+        with self._lock:  # so that two visitors do not compute the same
+            state = (dataset.parts(), read_accepted(dataset.path))
+            if self._data is None or state != self._state:
+                self._state, self._data = state, read_history_data(dataset)
+            return self._data

@@ -1,0 +1,250 @@
+"""The history of an app as plain data for a page: series over builds, their changes, and what is left out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from tracekit.comparison.distributions import t_quantile
+from tracekit.fleet.dataset import Dataset
+from tracekit.fleet.history.accepted import Accepted, read_accepted
+from tracekit.fleet.history.changes import Change, Changes, find_changes
+from tracekit.fleet.history.open_changes import place_of
+from tracekit.fleet.history.series import METRICS, UNKNOWN_SHARE, USED, History, SeriesKey, read_history
+from tracekit.fleet.schema import ENGINES
+from tracekit.report.fleet.changes import (
+    change_text,
+    evidence_text,
+    power_of_series,
+    power_text,
+    settling_command,
+)
+from tracekit.text import format_percent, plural, printable
+
+_SHOWN_METRICS = tuple(metric for metric in METRICS if metric != "mean")
+_MS = 1e6
+_DIGITS = 5
+_ENGINE_NAMES = {"ANE": "Neural Engine"}
+_BASES = ("measured", "sampled", "inferred", "")
+"""The better known first: an engine of a build is shown by the best basis that the build has."""
+
+Row = tuple[str, str, str, str, str]
+"""Device, its model, the model, and source and basis of lengths."""
+
+
+@dataclass(frozen=True, eq=False)
+class HistoryData:
+    """A history with its changes, and the number of recordings."""
+
+    history: History
+    changes: Changes
+    recordings: int
+    days: Mapping[tuple[str, str], str]
+    """The day of the first recording of each app and build, where it is known."""
+    chips: Mapping[str, str]
+    """The chip of each device, where it is known."""
+    accepted: frozenset[Accepted]
+    """The changes that people accepted as the new level."""
+
+
+def read_history_data(dataset: Dataset) -> HistoryData:
+    """Return what the page of a dataset needs; a million calls take less than a second."""
+    history = read_history(dataset, _SHOWN_METRICS)
+    recordings = dataset.table("recordings").to_table(columns=["app", "build", "recorded", "device", "chip"])
+    days, chips = _days(recordings), _chips(recordings)
+    accepted = read_accepted(dataset.path)
+    return HistoryData(history, find_changes(history), recordings.num_rows, days, chips, accepted)
+
+
+def _chips(recordings: pa.Table) -> dict[str, str]:
+    pairs = recordings.select(["device", "chip"]).drop_null().group_by(["device", "chip"]).aggregate([])
+    return {row["device"]: row["chip"] for row in pairs.to_pylist() if row["chip"]}
+
+
+def _days(recordings: pa.Table) -> dict[tuple[str, str], str]:
+    dated = recordings.select(["app", "build", "recorded"]).drop_null()
+    first = dated.group_by(["app", "build"]).aggregate([("recorded", "min")]).to_pylist()
+    return {(row["app"], row["build"]): row["recorded_min"].date().isoformat() for row in first}
+
+
+def history_view(data: HistoryData, app: str) -> dict[str, Any]:
+    """Return the view of an app, of the first one if there is none of this name."""
+    history = data.history
+    apps = sorted(history.builds)
+    app = app if app in history.builds else apps[0] if apps else ""
+    rows = _rows(history, app)
+    numbers = {row: number for number, row in enumerate(rows)}
+    return {
+        "apps": [printable(name) for name in apps],
+        "app": printable(app),
+        "builds": [printable(build) for build in history.builds.get(app, ())],
+        "days": [data.days.get((app, build), "") for build in history.builds.get(app, ())],
+        "order": history.orders.get(app, ""),
+        "summary": _summary(data),
+        "rows": [_row(data, row, series) for row, series in rows.items()],
+        "changes": _changes(data, app, numbers),
+    }
+
+
+def _summary(data: HistoryData) -> str:
+    left_out = data.history.left_out
+    parts = [
+        (left_out.not_analyzed, "could not be analyzed"),
+        (left_out.without_build, "without a build"),
+        (left_out.hot, "on a hot device"),
+    ]
+    listed = ", ".join(f"{count:,} {words_}" for count, words_ in parts if count)
+    unplaced = len(left_out.builds_without_time)
+    missing = f" {plural(unplaced, 'build')} without a date have no place." if unplaced else ""
+    return plural(data.recordings, "recording") + (f"; left out: {listed}." if listed else ".") + missing
+
+
+def _row_of(key: SeriesKey) -> Row:
+    return (key.device, key.device_model, key.model, key.source, key.basis)
+
+
+def _rows(history: History, app: str) -> dict[Row, list[int]]:
+    """Return the rows of the page with their series: lengths of one source, and the engines of the model."""
+    keys = [(series, key) for series, key in enumerate(history.keys) if key.app == app]
+    shares: dict[tuple[str, str, str], list[int]] = {}
+    for series, key in keys:
+        if not key.is_length:
+            shares.setdefault((key.device, key.device_model, key.model), []).append(series)
+    rows: dict[Row, list[int]] = {}
+    for series, key in keys:
+        if key.is_length:
+            rows.setdefault(_row_of(key), []).append(series)
+    for place, series_of_model in shares.items():
+        matching = [row for row in rows if row[:3] == place] or [(*place, "", "")]
+        for row in matching:
+            rows[row] = rows.get(row, []) + series_of_model
+    return dict(sorted(rows.items(), key=lambda item: (item[0][2], item[0][0], item[0])))
+
+
+def _row(data: HistoryData, row: Row, series: Sequence[int]) -> dict[str, Any]:
+    device, device_model, model, source, basis = row
+    by_metric: dict[str, list[int]] = {}
+    for number in series:
+        by_metric.setdefault(data.history.keys[number].metric, []).append(number)
+    p50 = by_metric.get("p50", [])
+    return {
+        "model": printable(model) or "calls without a model",
+        "device": printable(device),
+        "deviceModel": printable(device_model),
+        "chip": printable(data.chips.get(device, "")),
+        "source": printable(source),
+        "basis": printable(basis),
+        "power": power_text(power_of_series(data.history, data.changes, p50[0])) if p50 else "no lengths",
+        "p50": _lengths(data.history, p50),
+        "p90": _lengths(data.history, by_metric.get("p90", [])),
+        "engines": {
+            engine: _shares(data.history, by_metric.get(f"{engine} {USED}", [])) for engine in ENGINES
+        },
+    }
+
+
+def _lengths(history: History, series: Sequence[int]) -> dict[str, list[Any]]:
+    """Return the points of a series of lengths: builds, ms, the 95 % interval over runs, runs, systems."""
+    if not series:
+        return {}
+    points = history.of(series[0])
+    means, spreads = points["low"].to_numpy(np.float64), points["spread"].to_numpy(np.float64)
+    runs = points["runs"].to_numpy(np.int64)
+    half = _students(runs) * spreads / np.sqrt(runs)
+    return {
+        "build": points["build"].tolist(),
+        "ms": _rounded(np.exp(means) / _MS),
+        "low": _rounded(np.exp(means - half) / _MS),
+        "high": _rounded(np.exp(means + half) / _MS),
+        "runs": runs.tolist(),
+        "system": [printable(system) for system in points["system"]],
+    }
+
+
+def _students(runs: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return Student's t of 95 % for each number of runs; NaN for one."""
+    known = {int(count): t_quantile(0.975, float(count - 1)) for count in np.unique(runs) if count > 1}
+    return np.array([known.get(count, math.nan) for count in runs.tolist()])
+
+
+def _rounded(values: np.ndarray[Any, np.dtype[np.float64]]) -> list[float | None]:
+    return [float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None for value in values.tolist()]
+
+
+def _shares(history: History, series: Sequence[int]) -> dict[str, list[Any]]:
+    """Return the band of an engine at each build: the certain and the possible share of calls."""
+    ordered = sorted(series, key=lambda number: _BASES.index(_basis(history, number)))
+    points = pd.concat([history.of(number) for number in ordered]) if ordered else None
+    if points is None:
+        return {}
+    points = points.drop_duplicates("build").sort_values("build")
+    return {
+        "build": points["build"].tolist(),
+        "low": _rounded(points["low"].to_numpy(np.float64)),
+        "high": _rounded(points["high"].to_numpy(np.float64)),
+        "runs": points["runs"].tolist(),
+    }
+
+
+def _basis(history: History, series: int) -> str:
+    basis = history.keys[series].basis
+    return basis if basis in _BASES else ""
+
+
+def _changes(data: HistoryData, app: str, numbers: Mapping[Row, int]) -> list[dict[str, Any]]:
+    """Return the changes that later builds still show, once for each row that has the series.
+
+    A change of an engine is withheld where the share of calls with an unknown engine changed as well.
+    """
+    found = []
+    for number, change in enumerate(data.changes.changes):
+        key = data.history.keys[change.series]
+        if key.app == app and change.holds and not change.withheld:
+            found += [_change(data, number, change, numbers[row]) for row in _rows_of(key, numbers)]
+    return found
+
+
+def _rows_of(key: SeriesKey, numbers: Mapping[Row, int]) -> Iterator[Row]:
+    if key.is_length:
+        yield _row_of(key)
+        return
+    place = (key.device, key.device_model, key.model)
+    yield from (row for row in numbers if row[:3] == place)
+
+
+def _change(data: HistoryData, number: int, change: Change, row: int) -> dict[str, Any]:
+    key = data.history.keys[change.series]
+    return {
+        "id": number,
+        "row": row,
+        "metric": key.metric,
+        "isLength": key.is_length,
+        "lastBefore": change.last_before,
+        "first": change.first,
+        "sign": 1 if change.difference > 0 else -1,
+        "accepted": place_of(data.history, change) in data.accepted,
+        "label": printable(_label(key, change)),
+        "sentence": change_text(data.history, change),
+        "certainty": evidence_text(data.history, change),
+        "command": settling_command(data.history, change),
+    }
+
+
+def _label(key: SeriesKey, change: Change) -> str:
+    """Return a change in a few words: ``p50 +7.5 %``, ``CPU 0 % → 58 %``."""
+    if key.is_length:
+        return f"{key.metric} {100 * math.expm1(change.difference):+.1f} %"
+    engine, _, share = key.metric.partition(" ")
+    unknown = " unknown" if share == UNKNOWN_SHARE else ""
+    return f"{_ENGINE_NAMES.get(engine, engine)}{unknown} {_band(change.before)} → {_band(change.after)}"
+
+
+def _band(band: tuple[float, float]) -> str:
+    low, high = (format_percent(max(0.0, min(end, 1.0))) for end in band)
+    return low if low == high else f"{low} to {high}"
