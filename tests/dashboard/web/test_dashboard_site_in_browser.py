@@ -14,15 +14,16 @@ def test_every_page_has_a_title_and_its_link_is_marked(idle: tuple[str, Library]
     address, library = idle
     recording = library.add_file(FALLBACK)
     for path, title, current in (
-        ("", "Recordings", "page null"),
-        ("record", "Record", "null page"),
-        (f"recordings/{recording.id}", "fallback-midway-ios27", "true null"),
+        ("", "Recordings", "page null null"),
+        ("record", "Record", "null page null"),
+        (f"recordings/{recording.id}", "fallback-midway-ios27", "true null null"),
         (
             f"compare/{recording.id}/{recording.id}",
             "fallback-midway-ios27 and fallback-midway-ios27",
-            "true null",
+            "true null null",
         ),
-        ("compare", "Comparison", "true null"),
+        ("compare", "Comparison", "true null null"),
+        ("history", "History", "null null page"),
     ):
         opened(tab, address + path, "h1")
         eventually(tab, f"document.title === {json.dumps(f'{title} – tracekit')}")
