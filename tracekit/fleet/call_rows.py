@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
 from tracekit.analysis.engines.busy import Scope
 from tracekit.analysis.engines.interval_sets import union
@@ -118,14 +119,12 @@ class CallRows:
         return used
 
     @cached_property
-    def _busy(self) -> dict[str, pd.Series[int]]:
-        """Time that each engine certainly worked for each window; <NA> where that was not measured."""
+    def _busy(self) -> dict[str, tuple[IntArray, BoolArray]]:
+        """Time that each engine certainly worked for each window, and where that was measured."""
         measured = self.analysis.measured.engines
         return {
-            str(work.engine): pd.Series(work.busy_ns, dtype="Int64").where(
-                # Core ML reports the CPU's part only sometimes: without a row, it is not known.
-                pd.Series((work.busy_ns > 0) | (work.engine in measured))
-            )
+            # Core ML reports the CPU's part only sometimes: without a row, it is not known.
+            str(work.engine): (work.busy_ns, (work.busy_ns > 0) | (work.engine in measured))
             for work in self.analysis.verdicts.works
         }
 
@@ -151,7 +150,7 @@ class CallRows:
             "calls": int((~is_cut).sum()),
             "cut_calls": int(is_cut.sum()),
             "source": _listed(self.observed.source[group.rows]),
-            "basis": _listed(self._windows["basis"].astype(str).to_numpy(object)[group.rows]),
+            "basis": _listed(self._basis[group.rows]),
             "mean_ns": float(lengths.mean()) if len(lengths) else None,
             "p50_ns": float(np.median(lengths)) if len(lengths) else None,
             "p90_ns": float(np.percentile(lengths, 90, method="inverted_cdf")) if many else None,
@@ -186,7 +185,7 @@ class CallRows:
 
     def _use(self, group: Group, engine: str) -> dict[str, object]:
         used = self._used[engine][group.rows]
-        busy = self._busy[engine].iloc[group.rows]
+        busy_ns, is_known = self._busy[engine]
         marked = np.zeros(self.observed.count, bool)
         marked[group.rows[used != UNKNOWN]] = True
         is_measured = Engine(engine) in self.analysis.measured.reported
@@ -195,7 +194,7 @@ class CallRows:
             "served": int((used == YES).sum()),
             "not_served": int((used == NO).sum()),
             "unknown": int((used == UNKNOWN).sum()),
-            "busy_ns": int(busy.sum()) if busy.notna().all() else None,
+            "busy_ns": int(busy_ns[group.rows].sum()) if is_known[group.rows].all() else None,
             "contested_ns": int(self._contested[engine][group.rows].sum()) if is_measured else None,
             "basis": ", ".join(self.observed.quantity("used share", engine).bases(marked)),
         }
@@ -203,36 +202,39 @@ class CallRows:
     def calls(self) -> dict[str, object]:
         """Return the columns of ``calls``, group by group."""
         rows = self._rows
-        frame = self._windows.iloc[rows]
         is_cut = self.analysis.is_cut[rows]
-        lengths = pd.Series((self._ends - self._starts)[rows], dtype="Int64")
-        times = self.analysis.times.iloc[rows]
+        times = self.analysis.times
+        preparing_ns = times["preparing_ns"].to_numpy(np.int64)[rows]
         return {
             **self._places([len(group.rows) for group in self.groups]),
             "call": self.analysis.call_numbers[rows],
-            "thread": self._threads[frame["thread_id"].to_numpy(np.int64)],
+            "thread": self._threads[self._windows["thread_id"].to_numpy(np.int64)[rows]],
             "start_ns": _known(self._starts[rows], np.full(len(rows), self.analysis.trace.has_timeline)),
-            "length_ns": lengths.mask(is_cut | (not self._is_timed)),
+            "length_ns": _known((self._ends - self._starts)[rows], ~is_cut & self._is_timed),
             "first": self._is_first[rows],
             "cut": is_cut,
             "source": self.observed.source[rows],
-            "basis": frame["basis"].astype(str).to_numpy(object),
+            "basis": self._basis[rows],
             "verdict": self.observed.verdict[rows],
             **{name: values for engine in ENGINES for name, values in self._engine_columns(engine, rows)},
-            "contested_ns": times["contested_ns"],
-            "idle_ns": times["idle_ns"],
-            "preparing_ns": _known(
-                times["preparing_ns"].to_numpy(np.int64), (times["preparing_ns"] > 0).to_numpy(bool)
-            ),
-            "submissions": self.analysis.submissions["submissions"].iloc[rows],
+            "contested_ns": times["contested_ns"].to_numpy(np.int64)[rows],
+            "idle_ns": times["idle_ns"].array[rows],
+            "preparing_ns": _known(preparing_ns, preparing_ns > 0),
+            "submissions": self.analysis.submissions["submissions"].array[rows],
         }
 
     def _engine_columns(self, engine: str, rows: IntArray) -> Iterator[tuple[str, object]]:
         name = engine.lower()
         waiting = self.observed.quantity("waiting", engine).values[rows]  # noqa: PD011
         yield f"{name}_used", self._used[engine][rows]
-        yield f"{name}_busy_ns", self._busy[engine].iloc[rows]
+        busy_ns, is_known = self._busy[engine]
+        yield f"{name}_busy_ns", _known(busy_ns[rows], is_known[rows])
         yield f"{name}_waiting_ns", _known(np.nan_to_num(waiting).astype(np.int64), ~np.isnan(waiting))
+
+    @cached_property
+    def _basis(self) -> Names:
+        """How the edges of each window are known."""
+        return self._windows["basis"].astype("str").to_numpy(object)
 
     @cached_property
     def _threads(self) -> Names:
@@ -286,8 +288,8 @@ def _joined(blocks: list[pd.DataFrame]) -> pd.DataFrame:
     return blocks[0] if len(blocks) == 1 else pd.concat(blocks, ignore_index=True)
 
 
-def _known(values: IntArray, is_known: BoolArray) -> pd.Series[int]:
-    return pd.Series(pd.arrays.IntegerArray(values.copy(), ~is_known))
+def _known(values: IntArray, is_known: BoolArray) -> pa.Array:
+    return pa.array(values, mask=~is_known)
 
 
 def _numbers_within(groups: IntArray) -> IntArray:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tracekit.analysis import analyze
 from tracekit.analysis.result import Analysis
@@ -16,7 +17,15 @@ from tracekit.errors import InputError, TracekitError, UsageError
 from tracekit.fleet import stores
 from tracekit.fleet.contents import content_of, fingerprint
 from tracekit.fleet.inputs import Recording
-from tracekit.fleet.rows import Origin, Tables, analysis_tables, failure_tables, joined
+from tracekit.fleet.rows import (
+    Origin,
+    Tables,
+    analysis_tables,
+    failure_tables,
+    joined,
+    packed,
+    unpacked,
+)
 from tracekit.fleet.schema import ANALYZED, FAILED
 from tracekit.load import trace_of
 from tracekit.model.schemas import READ_TABLES
@@ -67,6 +76,12 @@ class Outcome:
     state: str
     tables: Tables
     reason: str = ""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "tables": packed(self.tables)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, tables=unpacked(state["tables"]))
 
 
 def run_task(task: Task) -> Outcome:
