@@ -21,6 +21,7 @@ from documents_support import python_calls
 from text_support import codes, per_thread, trace_of_text
 
 from tracekit.cli import main
+from tracekit.fleet.questions.registry import QUESTIONS
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 FUSION = runpy.run_path(str(BENCHMARKS / "fusion.py"))
@@ -123,6 +124,14 @@ def run(program: str, tmp_path: Path, *arguments: str) -> Any:
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     return json.loads(out.read_text())[program]
+
+
+@pytest.mark.integration
+def test_every_question_and_the_history_are_measured(tmp_path: Path) -> None:
+    figures = run("fleet_questions", tmp_path, "--scale", "0.01")
+    assert (figures["recordings"], figures["calls"]) == (489, 48_000)
+    assert figures["cpu_seconds"].keys() == {"list of questions", *QUESTIONS, "History"}
+    assert all(seconds > 0 for seconds in figures["cpu_seconds"].values())
 
 
 def test_an_upload_is_measured_in_three_ways(tmp_path: Path, browser: Any) -> None:

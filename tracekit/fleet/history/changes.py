@@ -16,7 +16,15 @@ import numpy as np
 
 from tracekit.comparison.distributions import t_quantile
 from tracekit.fleet.history.bands import Bands
-from tracekit.fleet.history.levels import TWO_OF_TWO, Booleans, Evidence, Floats, Integers, Levels
+from tracekit.fleet.history.levels import (
+    TWO_OF_TWO,
+    Booleans,
+    Evidence,
+    Floats,
+    Integers,
+    Levels,
+    row_medians,
+)
 from tracekit.fleet.history.series import UNKNOWN_SHARE, USED, History
 
 SMALLEST_LENGTH, SMALLEST_SHARE = 0.02, 0.05
@@ -360,5 +368,5 @@ class _Devices:
         enough = count >= _FEWEST_MODELS
         shift = np.full(len(self.groups), np.nan)
         if enough.any():
-            shift[enough] = np.nanmedian(values[enough], axis=1)
+            shift[enough] = row_medians(values[enough])
         return shift, np.where(enough, count, 0)

@@ -264,10 +264,11 @@ def values_of_builds(values: Floats, group: Integers) -> tuple[Floats, Floats]:
 
 def _systems(systems: pd.Series[str], group: Integers) -> list[str]:
     """Return the systems of each group, separated by commas."""
-    codes, names = pd.factorize(systems, sort=True)
+    codes, distinct = pd.factorize(systems, sort=True)
+    names = distinct.tolist()
     pairs = np.unique(group * max(len(names), 1) + codes)
     texts: list[str] = [""] * (int(group.max()) + 1 if len(group) else 0)
     for number, code in zip(*(part.tolist() for part in np.divmod(pairs, max(len(names), 1))), strict=True):
-        name = str(names[code])
+        name = names[code]
         texts[number] = f"{texts[number]}, {name}" if texts[number] else name
     return texts
