@@ -31,6 +31,7 @@ _DEFECT = 70
 _COMMANDS = (
     "analyze",
     "classify",
+    "collect",
     "compare",
     "check",
     "pack",

@@ -25,6 +25,8 @@ YES, NO, UNKNOWN = "yes", "no", "unknown"
 ANALYZED, FAILED, KILLED = "analyzed", "failed", "killed"
 """The states of a recording."""
 FAILURES = (FAILED, KILLED)
+METRICKIT = "metrickit"
+"""The kind of a report of MetricKit, which has rows in ``field`` and is no recording of calls."""
 
 
 @dataclass(frozen=True)
@@ -195,6 +197,15 @@ TABLES: Mapping[str, Mapping[str, Column]] = {
             "Why it is not known: absent, dead or zero (the rail), no-interval or long-samples (the power's),"
             " not-single (calls that cannot be separated), several-tools; empty if it is.",
         ),
+    },
+    "field": {
+        **PLACE,
+        "app_version": Column(_TEXT, "The app's version; the latest of several."),
+        "category": Column(_TEXT, "The signpost's category."),
+        "signpost": Column(_TEXT, "The signpost's name."),
+        "bucket_start_ns": Column(_NS, "The least length of an interval in the bucket."),
+        "bucket_end_ns": Column(_NS, "The length below which they are."),
+        "count": Column(_COUNT, "The number of intervals in the bucket."),
     },
 }
 

@@ -43,9 +43,9 @@ def query_command(
 ) -> None:
     """Run one SELECT, in DuckDB's SQL, over the tables of the dataset RESULTS.
 
-    The tables are recordings, models, engines, calls, segments, findings, issues and energy; DESCRIBE calls
-    lists the columns of one, and docs/fleet.md what they mean. A query reads these tables and nothing else:
-    no file, no network, no extension.
+    The tables are recordings, models, engines, calls, segments, findings, issues, energy and field;
+    DESCRIBE calls lists the columns of one, and docs/fleet.md what they mean. A query reads these tables and
+    nothing else: no file, no network, no extension.
 
     \b
     Examples:

@@ -18,7 +18,7 @@ import pandas as pd
 from tracekit.comparison.cautions import THERMAL
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.history.builds import ordered_builds
-from tracekit.fleet.schema import ANALYZED, ENGINES
+from tracekit.fleet.schema import ANALYZED, ENGINES, METRICKIT
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -101,7 +101,10 @@ class History:
 
 def read_history(dataset: Dataset, metrics: Sequence[str] = METRICS) -> History:
     """Return the series of a dataset; ``metrics`` limits them."""
-    recordings = _frame(dataset, "recordings", ["recording", "app", "build", "recorded", "state", "thermal"])
+    recordings = _frame(
+        dataset, "recordings", ["recording", "app", "build", "recorded", "state", "thermal", "kind"]
+    )
+    recordings = recordings[recordings["kind"].ne(METRICKIT).to_numpy(bool)]
     analyzed = recordings["state"].eq(ANALYZED).to_numpy(bool)
     hot = analyzed & recordings["thermal"].isin(_HOT).to_numpy(bool)
     has_build = recordings["build"].ne("").to_numpy(bool)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tracekit.fleet.questions.question import BUILD, IN_PLACE, PLACE, SYSTEM, WHERE, declare
+from tracekit.fleet.schema import METRICKIT
 
 _OUTCOMES = f"""
     WITH shown AS (
@@ -16,7 +17,8 @@ _OUTCOMES = f"""
                 WHEN measured = 0 THEN 'no engine'
                 WHEN unknown > 0 THEN 'partly'
                 ELSE 'all' END AS outcome
-        FROM recordings r LEFT JOIN shown s ON s.recording = r.recording WHERE {IN_PLACE})"""
+        FROM recordings r LEFT JOIN shown s ON s.recording = r.recording
+        WHERE coalesce(kind, '') <> '{METRICKIT}' AND {IN_PLACE})"""
 _USELESS = "outcome NOT IN ('partly', 'all')"
 
 UNDETERMINED = declare(

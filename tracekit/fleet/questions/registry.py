@@ -16,7 +16,7 @@ from tracekit.fleet.history.builds import ordered_builds
 from tracekit.fleet.query import Parameter, connected, select
 from tracekit.fleet.questions import costs, engines, lengths, quality
 from tracekit.fleet.questions.question import Question
-from tracekit.fleet.schema import TABLES
+from tracekit.fleet.schema import METRICKIT, TABLES
 
 QUESTIONS: Mapping[str, Question] = {
     question.name: question
@@ -24,9 +24,10 @@ QUESTIONS: Mapping[str, Question] = {
 }
 
 _BUILD_PLACES = pa.schema([("app", pa.string()), ("build", pa.string()), ("place", pa.int64())])
-_FIRST_RECORDED = """
+_FIRST_RECORDED = f"""
     SELECT coalesce(app, '') AS app, build, epoch_us(min(recorded)) AS first_us
-    FROM recordings WHERE build <> '' AND state = 'analyzed' GROUP BY ALL"""
+    FROM recordings WHERE build <> '' AND state = 'analyzed'
+        AND coalesce(kind, '') <> '{METRICKIT}' GROUP BY ALL"""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,137 @@
+"""``tracekit collect``: recordings of device farms and test results as a store, reports as rows."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tracekit.cli.output import HELP
+from tracekit.cli.standard_error import write_message
+from tracekit.errors import InputError, UsageError
+from tracekit.text import plural, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tracekit.fleet.collect.metrickit import Report
+    from tracekit.fleet.inputs import Recording
+
+_NOTHING = 3
+
+
+@click.command("collect", context_settings=HELP, short_help="Collect recordings of CI into a store of packs.")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option(
+    "-o", "--output", "store", metavar="STORE", help="The folder of the packs, made if it is missing."
+)
+@click.option(
+    "--redact",
+    is_flag=True,
+    help="Leave out other processes, home folders, users, volumes and the device's name.",
+)
+@click.option(
+    "--results",
+    metavar="RESULTS",
+    help="Append reports of MetricKit to this dataset, as rows of the table field.",
+)
+def collect_command(inputs: tuple[str, ...], store: str | None, redact: bool, results: str | None) -> None:
+    """Collect what CI and the field produce: recordings into STORE, reports of MetricKit into RESULTS.
+
+    INPUT is a recording, a folder of a device farm, an .xcresult bundle (on a Mac: its attachments are
+    searched), or a JSON file that MXMetricPayload.jsonRepresentation() wrote. A recording is packed under its
+    name and the digest of its content, so that one that is there already, whatever its name, is not
+    collected again. What cannot be read is named, and the others are collected.
+
+    \b
+    Examples:
+      tracekit collect farm/ -o store/
+      tracekit collect Tests.xcresult farm/ -o store/ --redact
+      tracekit collect metrickit/ --results results/
+    """
+    if store is None and results is None:
+        raise UsageError(
+            "Name where it goes: -o STORE for recordings, --results RESULTS for reports of MetricKit."
+        )
+
+    from tracekit.fleet.collect.find import find
+
+    found = find(inputs)
+    counts: Counter[str] = Counter()
+    problems = list(found.problems)
+    with tempfile.TemporaryDirectory(prefix="tracekit-collect-") as folder:
+        attached = list(_attached(found.bundles, Path(folder), problems))
+        recordings = [*found.recordings, *attached]
+        if store is not None:
+            problems += _collect(recordings, Path(store), redact, counts)
+        elif recordings:
+            problems.append(f"{plural(len(recordings), 'recording')} not collected: name a store with -o.")
+    if results is not None:
+        problems += _append(found.reports, results, counts)
+    elif found.reports:
+        problems.append(f"{plural(len(found.reports), 'report')} of MetricKit not added: name --results.")
+    for problem in problems:
+        write_message(f"note: {printable(problem)}")
+    parts = [f"{count:,} {what}" for what, count in sorted(counts.items())]
+    click.echo(f"{', '.join(parts) or 'nothing collected'}; {plural(len(problems), 'problem')}.")
+    if not counts:
+        click.get_current_context().exit(_NOTHING)
+
+
+def _attached(bundles: Sequence[Path], folder: Path, problems: list[str]) -> Iterator[Recording]:
+    """Yield the recordings that are attached to test results."""
+    from tracekit.fleet.collect.xcresult import export_attachments
+    from tracekit.fleet.inputs import find_recordings
+
+    for number, bundle in enumerate(bundles):
+        target = folder / str(number)
+        try:
+            attachments = export_attachments(bundle, target)
+        except (InputError, UsageError) as error:
+            problems.append(str(error))
+            continue
+        traces = [path for path in attachments if path.suffix == ".ktrace"]
+        if traces:
+            problems.append(
+                f"{bundle}: {plural(len(traces), '.ktrace attachment')} not read. On a Mac, xctrace import"
+                " makes a .trace of each."
+            )
+        for path in attachments:
+            if path.suffix not in (".ktrace", ".png", ".jpeg", ".jpg", ".heic", ".mp4", ".plist"):
+                try:
+                    yield from find_recordings([str(path)])
+                except UsageError as error:
+                    problems.append(str(error))
+
+
+def _collect(recordings: Sequence[Recording], store: Path, redact: bool, counts: Counter[str]) -> list[str]:
+    from tracekit.fleet.collect.store import ADDED, FAILED, collect
+
+    problems = []
+    for collected in collect(recordings, store, redact):
+        if collected.state == FAILED:
+            problems.append(collected.reason)
+        else:
+            what = "collected" if collected.state == ADDED else "already there"
+            counts[what] += 1
+    return problems
+
+
+def _append(reports: Sequence[Report], results: str, counts: Counter[str]) -> list[str]:
+    from tracekit.fleet.collect.metrickit import report_tables
+    from tracekit.fleet.dataset import create_dataset
+    from tracekit.fleet.rows import joined
+
+    problems, parts = [], []
+    for report in {report.content: report for report in reports}.values():
+        try:
+            parts.append(report_tables(report))
+        except InputError as error:
+            problems.append(str(error))
+    if parts:
+        create_dataset(results).append(joined(parts))
+        counts["reports of MetricKit added"] += len(parts)
+    return problems

@@ -1,0 +1,75 @@
+"""The things that ``tracekit collect`` takes, found in its inputs: recordings, test results, reports."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tracekit.errors import InputError, UsageError
+from tracekit.fleet import stores
+from tracekit.fleet.collect.metrickit import Report, read_report
+from tracekit.fleet.collect.xcresult import ENDING
+from tracekit.fleet.inputs import Recording, find_recordings
+from tracekit.text import printable
+
+
+@dataclass(frozen=True)
+class Found:
+    """The recordings, ``.xcresult`` bundles and reports in the inputs, and the problems of other files."""
+
+    recordings: tuple[Recording, ...]
+    bundles: tuple[Path, ...]
+    reports: tuple[Report, ...]
+    problems: tuple[str, ...]
+
+
+def find(inputs: Sequence[str]) -> Found:
+    """Return what the inputs hold. Raises ``UsageError`` for an input that holds nothing of it."""
+    recordings: list[Recording] = []
+    bundles: list[Path] = []
+    reports: list[Report] = []
+    problems: list[str] = []
+    for name in inputs:
+        if stores.is_address(name):
+            raise UsageError(
+                f"{printable(name)} is an address: collect takes files and folders of this machine."
+            )
+        before = len(bundles) + len(reports) + len(problems)
+        for path in _special(Path(name)):
+            if path.suffix == ENDING:
+                bundles.append(path)
+                continue
+            try:
+                report = read_report(path)
+            except InputError as error:
+                problems.append(str(error))
+            else:
+                reports += [report] if report is not None else []
+        is_special = len(bundles) + len(reports) + len(problems) > before
+        recordings += _recordings(name, is_special)
+    return Found(tuple(recordings), tuple(bundles), tuple(reports), tuple(problems))
+
+
+def _special(path: Path) -> Iterator[Path]:
+    """Yield the ``.xcresult`` bundles and the JSON files of a path; those in bundles are not searched."""
+    if path.suffix in (ENDING, ".json"):
+        yield path
+        return
+    for place, folders, files in os.walk(path):
+        yield from (Path(place, name) for name in sorted(folders) if name.endswith(ENDING))
+        folders[:] = sorted(name for name in folders if "." not in name)
+        yield from (Path(place, name) for name in sorted(files) if name.endswith(".json"))
+
+
+def _recordings(name: str, is_special: bool) -> list[Recording]:
+    """Return the recordings of an input; it may have none where it holds something else."""
+    if is_special and Path(name).suffix in (ENDING, ".json"):
+        return []
+    try:
+        return find_recordings([name])
+    except UsageError:
+        if not is_special:
+            raise
+        return []

@@ -1,0 +1,108 @@
+"""A store: a folder of packs, each named after its recording and the digest of its content.
+
+STORE/Encoder-run3-5f1c09ab7e42.tracekit.zip
+STORE/Encoder-run3-5f1c09ab7e42.tracekit.zip.labels.json    its labels, where it has any
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tracekit import __version__
+from tracekit.detect import open_source
+from tracekit.errors import TracekitError, UsageError
+from tracekit.fleet.contents import content_of
+from tracekit.fleet.inputs import SIDECAR, Recording
+from tracekit.model.schemas import READ_TABLES
+from tracekit.parsers.in_memory import read_into_memory
+from tracekit.parsers.pack.write import write_pack
+from tracekit.redact.source import redacted, without_private_cells
+from tracekit.text import printable
+
+PACK = ".tracekit.zip"
+REDACTED = "-redacted"
+_DIGITS = 12
+_MOST_LETTERS = 80
+_ENDING = re.compile(r"(\.(trace|tracekit|xml|zip|tar|gz|tgz|bz2|xz|txt|log))+$", re.IGNORECASE)
+_FORBIDDEN = re.compile(r"[^\w.+-]+")
+
+ADDED, PRESENT, FAILED = "added", "present", "failed"
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What became of a recording: added, already present, or failed with a reason; ``pack`` is its file."""
+
+    recording: Recording
+    state: str
+    pack: Path | None = None
+    reason: str = ""
+
+
+def collect(recordings: Iterable[Recording], store: Path, redact: bool = False) -> Iterator[Collected]:
+    """Pack each recording into the store, unless its content is there; one that fails stops no other.
+
+    Raises ``UsageError`` where the store cannot be written.
+    """
+    try:
+        store.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(store, error) from error
+    for recording in recordings:
+        try:
+            yield _collected(recording, store, redact)
+        except UsageError:
+            raise
+        except TracekitError as error:
+            yield Collected(recording, FAILED, reason=str(error))
+
+
+def _collected(recording: Recording, store: Path, redact: bool) -> Collected:
+    path = Path(recording.address)
+    suffix = f"-{content_of(path, recording.members)[:_DIGITS]}{REDACTED if redact else ''}{PACK}"
+    present = next((file for file in sorted(store.glob(f"*{suffix}")) if file.is_file()), None)
+    if present is not None:
+        return Collected(recording, PRESENT, present)
+    source = read_into_memory(open_source(list(recording.members) or str(path), schemas=READ_TABLES))
+    source, _ = without_private_cells(source)
+    data = write_pack(redacted(source) if redact else source, __version__)
+    pack = store / f"{_slug(recording.name)}{suffix}"
+    labels = Path(recording.sidecar) if recording.sidecar else None
+    try:
+        if labels is not None:
+            shutil.copyfile(labels, f"{pack}{SIDECAR}")
+        _write(pack, data)
+    except OSError as error:
+        raise _unwritable(store, error) from error
+    return Collected(recording, ADDED, pack)
+
+
+def _slug(name: str) -> str:
+    """Return a name without endings, of letters, digits and ``._+-``."""
+    plain = _FORBIDDEN.sub("-", _ENDING.sub("", name)).strip("-.")
+    return plain[:_MOST_LETTERS] or "recording"
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".collecting-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def _unwritable(store: Path, error: OSError) -> UsageError:
+    return UsageError(f"{printable(str(store))} cannot be written: {error.strerror or error}.")
