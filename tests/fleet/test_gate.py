@@ -64,6 +64,13 @@ def test_an_accepted_change_fails_no_longer(tmp_path: Path) -> None:
     assert run(tmp_path / "results").exit_code == 0
 
 
+def test_accepting_changes_leaves_other_requirements_as_they_are(tmp_path: Path) -> None:
+    write_fleet(tmp_path / "results", SLOWER)
+    required = ("--require", "no regressions", "--require", "p50 <= 5ms in Encoder")
+    assert run(tmp_path / "results", "--accept", *required).exit_code == 1
+    assert run(tmp_path / "results", "--require", "no regressions").exit_code == 0
+
+
 def test_a_change_that_is_undone_is_closed(tmp_path: Path) -> None:
     steps = (Step("Encoder", PHONE, 20, 1.1), Step("Encoder", PHONE, 32, 1 / 1.1))
     write_fleet(tmp_path / "results", Fleet(devices=1, builds=40, spread=0.01, steps=steps))

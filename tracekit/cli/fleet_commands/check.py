@@ -29,7 +29,7 @@ _DEFAULT = "no regressions"
     help="Check this build, as it was when it was the newest (default: the newest).",
 )
 @click.option(
-    "--accept", is_flag=True, help="Accept the changes that are listed as the new level, and exit with 0."
+    "--accept", is_flag=True, help="Accept the changes that are listed as the new level: they fail no longer."
 )
 @click.option(
     "--format", "format_", type=click.Choice(["text", "json"]), help="Default: by extension, or text."
@@ -79,6 +79,7 @@ def check_command(
         found = [entry for result in gate.of_changes for entry in result.found]
         accept_changes(dataset, found, gate.history)
         write_message(f"{plural(len(found), 'change')} accepted as the new level.")
-        return
-    if code := exit_code(gate.outcomes, open_counts):  # type: ignore[arg-type]
+    of_devices = [entry.result.outcome for entry in gate.of_devices]
+    outcomes = of_devices if accept else gate.outcomes
+    if code := exit_code(outcomes, open_counts):  # type: ignore[arg-type]
         click.get_current_context().exit(code)

@@ -341,13 +341,14 @@ def _with_levels(change: Change, after: tuple[float, float], count: int, smalles
 
 
 class _Devices:
-    """The series of lengths by device, source and metric: models that may shift in common."""
+    """The series of lengths of different models by device, metric, source and basis: they may shift alike."""
 
     def __init__(self, history: History, lengths: Sequence[int]) -> None:
-        groups: dict[tuple[str, str, str], list[int]] = {}
+        groups: dict[tuple[str, ...], list[int]] = {}
         for row, series in enumerate(lengths):
             key = history.keys[series]
-            groups.setdefault((key.device, key.device_model, key.metric), []).append(row)
+            place = (key.device, key.device_model, key.metric, key.source, key.basis)
+            groups.setdefault(place, []).append(row)
         self.groups = list(groups.values())
         self.group = np.zeros(len(lengths), np.int64)
         widest = max((len(rows) for rows in self.groups), default=0)

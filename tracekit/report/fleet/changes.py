@@ -43,7 +43,8 @@ def _later(builds: int) -> str:
 def _amount(key: SeriesKey, change: Change) -> str:
     if key.is_length:
         return f"{key.metric} {100 * math.expm1(change.difference):+.1f} %"
-    return f"{printable(key.metric)} {100 * change.difference:+.0f} points"
+    is_band = any(low != high for low, high in (change.before, change.after))
+    return f"{printable(key.metric)} {'at least ' if is_band else ''}{100 * change.difference:+.0f} points"
 
 
 def _levels(key: SeriesKey, change: Change) -> str:
