@@ -101,7 +101,9 @@ def test_a_model_that_leaves_the_neural_engine_is_a_regression(tmp_path: Path) -
 
 def test_too_few_builds_are_not_measurable(tmp_path: Path) -> None:
     write_fleet(tmp_path / "results", Fleet(devices=1, builds=3))
-    assert run(tmp_path / "results").exit_code == 5
+    result = run(tmp_path / "results")
+    assert result.exit_code == 5
+    assert "2 series of p50 with too few builds for a level" in " ".join(result.stdout.split())
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from tracekit.comparison.bootstrap import estimate, fewest_values
 from tracekit.errors import UsageError
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.schema import NO, YES
+from tracekit.text import plural
 
 _PLACE = ["app", "device", "device_model"]
 _EXTREMES = {"max": np.max, "min": np.min}
@@ -144,7 +145,9 @@ def _length(run: pd.DataFrame, metric: Metric, confidence: float) -> MetricValue
         return MetricValue("time", value, value, basis, len(whole))
     statistic = statistic_of(metric.statistic)
     if len(whole) < fewest_values(statistic):
-        return MetricValue("time", missing=f"{len(whole)} calls in a recording are too few for {metric.name}")
+        return MetricValue(
+            "time", missing=f"a recording with {plural(len(whole), 'call')} has too few for {metric.name}"
+        )
     value = float(whole.mean()) if statistic == "mean" else float(estimate(whole, float(statistic)))
     interval = interval_of(whole, statistic, confidence) if confidence else None
     return MetricValue(

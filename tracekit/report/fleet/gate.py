@@ -39,7 +39,10 @@ def to_text(gate: Gate, name: str) -> str:
     for result in gate.of_changes:
         lines += _of_changes(gate, result)
     for entry in gate.of_devices:
-        place = f" on {device_name(entry.device, entry.device_model)}" if entry.app or entry.device else ""
+        app = f", {printable(entry.app)}" if len(gate.builds) > 1 and entry.app else ""
+        place = (
+            f"{app} on {device_name(entry.device, entry.device_model)}" if entry.app or entry.device else ""
+        )
         lines.append(f"{_MARK[entry.result.outcome]:<14}  {printable(entry.result.requirement.text)}{place}")
         lines.append(wrap(printable(reason(entry.result)), " " * 18))
     lines += _section("Shifts of devices", [shift_text(gate.history, shift) for shift in gate.changes.shifts])
@@ -74,10 +77,16 @@ def _of_changes(gate: Gate, result: ChangesResult) -> Iterator[str]:
 
 
 def _powers(gate: Gate) -> Iterator[str]:
+    lacking = 0
     for series, key in enumerate(gate.history.keys):
         if key.metric == "p50" and key.app in gate.builds:
             power = power_of_series(gate.history, gate.changes, series)
-            yield f"{series_name(key)}: p50 {power_text(power)}"
+            if power is None:
+                lacking += 1
+            else:
+                yield f"{series_name(key)}: p50 {power_text(power)}"
+    if lacking:
+        yield f"{lacking:,} series of p50 with too few builds for a level: no change of theirs can be found yet"
 
 
 def _left_out(history: History) -> Iterator[str]:
