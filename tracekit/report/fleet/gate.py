@@ -86,7 +86,7 @@ def _powers(gate: Gate) -> Iterator[str]:
             else:
                 yield f"{series_name(key)}: p50 {power_text(power)}"
     if lacking:
-        yield f"{lacking:,} series of p50 with too few builds for a level: no change of theirs can be found yet"
+        yield f"{lacking:,} series of p50 with too few builds for a level: they show no change yet"
 
 
 def _left_out(history: History) -> Iterator[str]:
