@@ -142,7 +142,8 @@ function fillRow(page, chart) {
   const row = page.rows[Number(chart.dataset.row)];
   const picked = page.picked.row === row.number ? page.picked.builds : [];
   const marks = row.marks.filter((mark) => mark.first >= page.scale.first);
-  chart.replaceChildren(drawHistoryRow(row.points, row.marks, page.scale, picked), ...historyPlaced(marks, page.scale).map(([mark, ...place]) => markButton(page, row, mark, place)));
+  const { ticks, svg } = drawHistoryRow(row.points, row.marks, page.scale, picked);
+  chart.replaceChildren(make("div", { className: "history-ticks" }, ticks), svg, ...historyPlaced(marks, page.scale).map(([mark, ...place]) => markButton(page, row, mark, place)));
 }
 
 /** Labels of marks: one that would cover the last one goes a line lower, one near the end to the left of its line. */

@@ -88,11 +88,12 @@ export function markKind({ changes }) {
   return ane ? (ane.sign > 0 ? "better" : "worse") : "other";
 }
 
-/** The picture of a row. `points` are those of pointsByBuild, `picked` builds. */
+/** The pictures of a row: its scale, which stays in view, and its builds. `points` are those of pointsByBuild, `picked` builds. */
 export function drawHistoryRow(points, marks, scale, picked) {
+  const ticks = makeSvg("svg", { width: HISTORY_LEFT, height: HISTORY_ROW_HEIGHT, class: "history-picture", "aria-hidden": "true" });
   const svg = makeSvg("svg", { width: scale.width, height: HISTORY_ROW_HEIGHT, class: "history-picture", "aria-hidden": "true" });
   const shown = [...points].filter(([build]) => build >= scale.first);
-  const yOf = historyDrawScale(svg, shown, scale);
+  const yOf = historyDrawScale(svg, ticks, shown, scale);
   for (const build of picked) svg.append(makeSvg("rect", { class: "history-picked", x: scale.xOf(build) - scale.step / 2, y: 0, width: scale.step, height: HISTORY_ROW_HEIGHT }));
   for (const [build, point] of shown) {
     drawBar(svg, scale, build, point.engines);
@@ -100,10 +101,10 @@ export function drawHistoryRow(points, marks, scale, picked) {
   }
   for (const [build, system] of systemUpdates(points)) if (build > scale.first) drawUpdate(svg, scale, build, system);
   for (const mark of marks) if (mark.first >= scale.first) historyDrawMark(svg, scale, mark);
-  return svg;
+  return { ticks, svg };
 }
 
-function historyDrawScale(svg, shown, scale) {
+function historyDrawScale(svg, ticks, shown, scale) {
   const values = shown.flatMap(([, { p50, low, high, p90 }]) => [p50, low, high, p90]).filter((value) => value > 0);
   if (values.length === 0) return null;
   const least = values.reduce((left, right) => Math.min(left, right));
@@ -112,7 +113,7 @@ function historyDrawScale(svg, shown, scale) {
   const yOf = (ms) => PLOT_BOTTOM - ((ms - least) / span) * (PLOT_BOTTOM - PLOT_TOP);
   for (const ms of [least, least + span]) {
     svg.append(makeSvg("line", { class: "grid", x1: HISTORY_LEFT, x2: scale.width, y1: yOf(ms), y2: yOf(ms) }));
-    svg.append(makeSvg("text", { x: HISTORY_LEFT - 6, y: yOf(ms) + 4, "text-anchor": "end" }, `${ms.toPrecision(3)} ms`));
+    ticks.append(makeSvg("text", { x: HISTORY_LEFT - 6, y: yOf(ms) + 4, "text-anchor": "end" }, `${ms.toPrecision(3)} ms`));
   }
   return yOf;
 }
