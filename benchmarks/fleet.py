@@ -2,7 +2,7 @@
 
     python benchmarks/fleet.py [--recordings 100] [--samples 10000] [--workers 2] [--out FILE.json]
 
-Recordings differ in a comment alone, so that each has a content of its own and costs the same. Measured is
+Recordings differ in one name alone, so that each has a content of its own and costs the same. Measured is
 CPU time, which other programs on the machine change little: of the analyses with their JSON in one process
 that does nothing else, of the run with all of its processes, of the same run on Dask workers, and of a second
 run, which has nothing to do. What a start costs, the imports above all, is measured with a run of one
@@ -32,6 +32,7 @@ sys.path.append(str(ROOT / "tests" / "support"))
 SIGNPOSTS = ROOT / "sample_traces" / "two-copies-ios27" / "coreml-os-signpost.xml"
 MOST_OVERHEAD, MOST_DIFFERENCE, MOST_SECONDS = 0.10, 0.10, 5.0
 _ANALYSES = 20
+_NAME = b"prediction"
 _SUBREAPER = 36
 """Linux: processes whose parent has ended become children of this one, so that their time counts."""
 _ANALYSES_ALONE = """
@@ -126,11 +127,13 @@ def write_lab(lab: Path, recordings: int, samples: int) -> None:
     with (first / "time-profile.xml").open("wb") as file:
         write_rows(file, samples, 0.21)
     shutil.copy(SIGNPOSTS, first)
+    data = (first / "time-profile.xml").read_bytes()
+    assert data.count(_NAME)
     for number in range(1, recordings):
         place = lab / f"run-{number:05}"
-        shutil.copytree(first, place)
-        with (place / "time-profile.xml").open("ab") as file:
-            file.write(f"<!-- run {number} -->\n".encode())
+        place.mkdir()
+        shutil.copy(SIGNPOSTS, place)
+        (place / "time-profile.xml").write_bytes(data.replace(_NAME, b"prd%07d" % number, 1))
 
 
 def analysis_seconds(paths: list[Path]) -> float:

@@ -34,14 +34,14 @@ def test_a_cluster_gives_the_same_rows_and_its_loss_costs_no_result(tmp_path: Pa
         calls = (
             dataset.table("calls").to_table().sort_by([("recording", "ascending"), ("start_ns", "ascending")])
         )
-        local = [run_task(Task(found)).tables["calls"] for found in find_recordings(inputs)]
+        local = [run_task(Task(matches)).tables["calls"] for matches in find_recordings(inputs)]
         assert calls.num_rows == sum(table.num_rows for table in local) == 22
         columns = ("recording", "model", "copy", "call", "start_ns", "length_ns", "verdict")
         expected = [row for table in local for row in table.select(columns).to_pylist()]
         assert sorted(map(str, calls.select(columns).to_pylist())) == sorted(map(str, expected))
 
         # A worker that is gone: its recordings go to the other one. A scheduler that is gone: a sentence.
-        tasks = [Task(found) for found in find_recordings([str(SAMPLES)])]
+        tasks = [Task(matches) for matches in find_recordings([str(SAMPLES)])]
         other = create_dataset(tmp_path / "other")
         summary = Summary()
 

@@ -36,8 +36,8 @@ def table(name: str, *dicts: Mapping[str, object]) -> pa.Table:
 
 
 def lengths(dataset: Dataset) -> list[tuple[str, int]]:
-    found = dataset.table("calls").to_table(columns=["recording", "length_ns"]).to_pylist()
-    return sorted((row["recording"], row["length_ns"]) for row in found)
+    matches = dataset.table("calls").to_table(columns=["recording", "length_ns"]).to_pylist()
+    return sorted((row["recording"], row["length_ns"]) for row in matches)
 
 
 def test_rows_come_back_in_the_columns_of_the_schema(tmp_path: Path) -> None:
@@ -56,9 +56,9 @@ def test_rows_come_back_in_the_columns_of_the_schema(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_new_dataset_has_every_table_without_rows(tmp_path: Path, name: str) -> None:
-    found = create_dataset(tmp_path / "results").table(name)
-    assert found.schema.equals(arrow_schema(name))
-    assert found.count_rows() == 0
+    matches = create_dataset(tmp_path / "results").table(name)
+    assert matches.schema.equals(arrow_schema(name))
+    assert matches.count_rows() == 0
 
 
 def test_a_recording_that_is_analyzed_again_replaces_its_rows(tmp_path: Path) -> None:
@@ -192,8 +192,8 @@ def test_columns_that_an_earlier_version_did_not_write_are_null(tmp_path: Path) 
     dataset = create_dataset(tmp_path)
     dataset.append(rows("a", calls=(5,)))
     replace_calls(dataset, pa.table({"recording": ["a"], "model": ["Encoder"]}))
-    found = dataset.table("calls").to_table(columns=["recording", "model", "length_ns"])
-    assert found.to_pylist() == [{"recording": "a", "model": "Encoder", "length_ns": None}]
+    matches = dataset.table("calls").to_table(columns=["recording", "model", "length_ns"])
+    assert matches.to_pylist() == [{"recording": "a", "model": "Encoder", "length_ns": None}]
 
 
 def test_a_column_of_another_type_is_refused_with_the_name_of_the_part(tmp_path: Path) -> None:

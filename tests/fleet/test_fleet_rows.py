@@ -178,8 +178,8 @@ def test_segments_begin_inside_of_their_call_and_have_measured_time_only() -> No
         (call["label"], "ANE", measured["busy_ns"]["ANE"])
         for call, measured in zip(truth["inferences"], truth["measured"], strict=True)
     ]
-    found = rows(tables["segments"], *columns)
-    assert sorted((model, engine, busy) for model, _, _, engine, busy, _ in found) == sorted(expected)
+    matches = rows(tables["segments"], *columns)
+    assert sorted((model, engine, busy) for model, _, _, engine, busy, _ in matches) == sorted(expected)
     lengths = {
         (model, call): length for model, call, length in rows(tables["calls"], "model", "call", "length_ns")
     }

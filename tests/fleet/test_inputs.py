@@ -17,8 +17,8 @@ from tracekit.fleet.inputs import find_recordings
 
 def names(inputs: list[str], base: Path) -> list[tuple[str, list[str]]]:
     return [
-        (str(Path(found.address).relative_to(base)), [Path(member).name for member in found.members])
-        for found in find_recordings(inputs)
+        (str(Path(matches.address).relative_to(base)), [Path(member).name for member in matches.members])
+        for matches in find_recordings(inputs)
     ]
 
 
@@ -61,7 +61,7 @@ def test_a_glob_and_a_list_name_inputs(lab: Path) -> None:
         ("a/Shop.trace", []),
         ("a/Shop.trace/nested.trace", []),
     ]
-    assert [Path(found.address).name for found in find_recordings([f"@{lab}/lists/nightly.txt"])] == [
+    assert [Path(matches.address).name for matches in find_recordings([f"@{lab}/lists/nightly.txt"])] == [
         "Shop.trace",
         "dump.txt",
     ]
@@ -107,8 +107,8 @@ def store() -> str:
 
 
 def test_an_address_is_searched_like_a_folder(store: str) -> None:
-    found = find_recordings([store])
-    assert [(each.address, len(each.members), each.sidecar) for each in found] == [
+    matches = find_recordings([store])
+    assert [(each.address, len(each.members), each.sidecar) for each in matches] == [
         ("memory://lab/Shop.trace", 2, "memory://lab/Shop.trace.labels.json"),
         ("memory://lab/b.trace.zip", 0, ""),
         ("memory://lab/exports", 2, ""),

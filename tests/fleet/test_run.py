@@ -51,7 +51,7 @@ def lab(tmp_path: Path) -> Path:
 
 
 def tasks_of(lab: Path, labels: dict[str, str] | None = None, **choice: Any) -> list[Task]:
-    return [Task(found, "", labels or {}, Choice(**choice)) for found in find_recordings([str(lab)])]
+    return [Task(matches, "", labels or {}, Choice(**choice)) for matches in find_recordings([str(lab)])]
 
 
 def run(dataset: Dataset, tasks: list[Task], **options: Any) -> tuple[Summary, list[str]]:
@@ -146,8 +146,8 @@ def test_a_recording_that_changes_while_it_is_read_has_no_result(
 ) -> None:
     marks = iter(["before", "after"])
     monkeypatch.setattr(task_module, "fingerprint", lambda _: next(marks))
-    (found,) = find_recordings([str(lab / "kperf-samples-macos26")])
-    outcome = run_task(Task(found))
+    (matches,) = find_recordings([str(lab / "kperf-samples-macos26")])
+    outcome = run_task(Task(matches))
     assert outcome.state == "failed"
     assert "changed while it was read: it may be half uploaded" in outcome.reason
 
@@ -180,7 +180,7 @@ def test_objects_of_a_store_are_analyzed_once(lab: Path, tmp_path: Path) -> None
         for folder in ("a", "b"):
             files.pipe(f"/lab/{folder}/{name}", (SAMPLES / "text-addresses-ios16" / name).read_bytes())
     dataset = create_dataset(tmp_path / "results")
-    tasks = [Task(found) for found in find_recordings(["memory://lab"])]
+    tasks = [Task(matches) for matches in find_recordings(["memory://lab"])]
     summary, names = run(dataset, tasks)
     assert (names, summary.analyzed) == (["a", "b"], 1)
     assert summary.duplicates == [("memory://lab/b", "memory://lab/a")]
@@ -193,13 +193,13 @@ def test_any_error_of_a_recording_is_its_own(lab: Path, monkeypatch: pytest.Monk
     def fail(*_arguments: object, **_options: object) -> None:
         raise ZeroDivisionError("x\x1b[2J")
 
-    (found,) = find_recordings([str(lab / "kperf-samples-macos26")])
+    (matches,) = find_recordings([str(lab / "kperf-samples-macos26")])
     with monkeypatch.context() as patch:
         patch.setattr(task_module, "open_source", fail)
-        assert run_task(Task(found)).reason == (
+        assert run_task(Task(matches)).reason == (
             r"tracekit failed: ZeroDivisionError: x\x1b[2J. Please report this."
         )
     shutil.rmtree(lab / "kperf-samples-macos26")
-    outcome = run_task(Task(found))
+    outcome = run_task(Task(matches))
     assert (outcome.state, outcome.content) == ("failed", "")
     assert "No such file" in outcome.reason or "does not exist" in outcome.reason
