@@ -216,6 +216,25 @@ def test_a_system_is_separated_from_the_build_by_builds_on_both(tmp_path: Path) 
     assert (row["recordings_before"], row["recordings_after"]) == (2, 2)
 
 
+def test_recordings_without_a_build_do_not_separate_systems(tmp_path: Path) -> None:
+    """And systems whose first recordings have the same date have no order."""
+    made = [("a", "iOS 1", 1), ("b", "iOS 2", 2), ("c", "iOS 3", 2)]
+    common = [
+        {"recording": name, "device": "Phone", "system": system, "recorded": pd.Timestamp(f"2026-01-0{day}", tz="UTC")}
+        for name, system, day in made
+    ]  # fmt: skip
+    model = {"model": "Net", "source": "coreml", "calls": 5, "p50_ns": 1e6}
+    dataset = write_dataset(
+        tmp_path / "results",
+        recordings=[{"recording": row["recording"]} for row in common],
+        models=[{**row, **model} for row in common],
+    )
+    found = rows(dataset, "system-change")
+    assert [(row["system_after"], row["builds_on_both"], row["length_change"]) for row in found] == [
+        ("iOS 2", 0, None)
+    ]
+
+
 def test_a_system_without_a_common_build_has_no_change_of_length(fleet: Dataset) -> None:
     found = rows(fleet, "system-change")
     assert [(row["device"], row["model"], row["builds_on_both"], row["length_change"]) for row in found] == [

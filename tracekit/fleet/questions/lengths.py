@@ -61,9 +61,9 @@ SYSTEM_CHANGE = declare(
     "What changed with a system version",
     f"""
     WITH runs AS (
-        SELECT recording, {PLACE}, coalesce(system, '') AS system, build, {MODEL} AS model, source,
-            min(recorded) AS recorded, avg(ln(p50_ns)) AS log_length
-        FROM models WHERE p50_ns > 0 AND system <> '' AND {OF_MODEL} GROUP BY ALL),
+        SELECT recording, {PLACE}, coalesce(system, '') AS system, build, {MODEL} AS model,
+            coalesce(source, '') AS source, min(recorded) AS recorded, avg(ln(p50_ns)) AS log_length
+        FROM models WHERE p50_ns > 0 AND system <> '' AND device <> '' AND {OF_MODEL} GROUP BY ALL),
     served AS (
         SELECT recording, {MODEL} AS model, sum(served) AS served, sum(served) + sum(not_served) AS measured
         FROM engines WHERE engine = 'ANE' AND {OF_MODEL} GROUP BY ALL),
@@ -72,13 +72,14 @@ SYSTEM_CHANGE = declare(
             min(recorded) AS since, sum(served)::BIGINT AS served, sum(measured)::BIGINT AS measured
         FROM runs LEFT JOIN served USING (recording, model) GROUP BY ALL),
     pairs AS (
-        SELECT *, lag(system) OVER series AS before, lag(recordings) OVER series AS recordings_before,
+        SELECT *, lag(system) OVER series AS before, lag(since) OVER series AS since_before,
+            lag(recordings) OVER series AS recordings_before,
             lag(served) OVER series AS served_before, lag(measured) OVER series AS measured_before
         FROM systems WHERE since IS NOT NULL
-        WINDOW series AS (PARTITION BY app, device, device_model, model, source ORDER BY since)),
+        WINDOW series AS (PARTITION BY app, device, device_model, model, source ORDER BY since, system)),
     builds AS (
         SELECT app, device, device_model, model, source, system, build, avg(log_length) AS level
-        FROM runs GROUP BY ALL),
+        FROM runs WHERE build <> '' GROUP BY ALL),
     on_both AS (
         SELECT p.app, p.device, p.device_model, p.model, p.source, p.system, count(*) AS builds_on_both,
             exp(median(n.level - o.level)) AS ratio
@@ -94,7 +95,7 @@ SYSTEM_CHANGE = declare(
         served_before / nullif(measured_before, 0) AS ane_share_before,
         served / nullif(measured, 0) AS ane_share_after
     FROM pairs LEFT JOIN on_both USING (app, device, device_model, model, source, system)
-    WHERE before IS NOT NULL
+    WHERE since > since_before
     ORDER BY since, model, device, source""",
     {
         **OF,
@@ -113,7 +114,8 @@ SYSTEM_CHANGE = declare(
     {"models": ("p50_ns", "system", "recorded")},
     notes=(
         "Shares are over all builds of a system. A change of length is given only by builds that were"
-        " recorded on both systems: otherwise it could be the build's.",
+        " recorded on both systems: otherwise it could be the build's. Recordings without a date or a"
+        " device's name are left out.",
     ),
 )
 
@@ -139,7 +141,7 @@ GROWN_PART = declare(
     "The part of the call that grew between two builds",
     f"""
     WITH series AS (
-        SELECT {MODEL} AS model, {PLACE}, source, build, place
+        SELECT {MODEL} AS model, {PLACE}, coalesce(source, '') AS source, build, place
         FROM (SELECT * REPLACE (coalesce(app, '') AS app) FROM models)
             JOIN build_places USING (app, build)
         WHERE p50_ns > 0 AND {OF_MODEL} GROUP BY ALL),
@@ -149,7 +151,8 @@ GROWN_PART = declare(
             coalesce(nullif($before, ''), list(build ORDER BY place DESC)[2]) AS before
         FROM series GROUP BY ALL),
     calls_of AS (
-        SELECT {MODEL} AS model, {PLACE}, source, build, {", ".join(_PARTS.values())}
+        SELECT {MODEL} AS model, {PLACE}, coalesce(source, '') AS source, build,
+            {", ".join(_PARTS.values())}
         FROM calls WHERE NOT "first" AND length_ns IS NOT NULL AND {OF_MODEL}),
     warm AS (
         SELECT c.* FROM calls_of c JOIN chosen h USING (model, app, device, device_model, source)
@@ -193,7 +196,7 @@ OUTLIERS = declare(
     f"""
     WITH runs AS (
         SELECT recording, {PLACE}, coalesce(system, '') AS system, coalesce(build, '') AS build,
-            {MODEL} AS model, source, avg(ln(p50_ns)) AS level
+            {MODEL} AS model, coalesce(source, '') AS source, avg(ln(p50_ns)) AS level
         FROM models WHERE p50_ns > 0 AND {OF_MODEL} GROUP BY ALL),
     kinds AS (
         SELECT app, device, device_model, system, build, model, source, count(*) AS recordings,
@@ -232,7 +235,7 @@ LOADS = declare(
     WITH runs AS (
         SELECT recording, recorded, {PLACE}, coalesce(system, '') AS system, coalesce(build, '') AS build,
             {MODEL} AS model, sum(load_ns) AS load_ns, max(first_ns) AS first_ns
-        FROM models WHERE recorded IS NOT NULL AND {OF_MODEL} GROUP BY ALL),
+        FROM models WHERE recorded IS NOT NULL AND device <> '' AND {OF_MODEL} GROUP BY ALL),
     ordered AS (
         SELECT *, row_number() OVER of_both AS number, lag(system) OVER series AS system_before,
             lag(build) OVER series AS build_before
@@ -270,7 +273,7 @@ LOADS = declare(
         "later_recordings": ("All later recordings on this system and build.", ""),
     },
     {"models": ("load_ns", "recorded")},
-    notes=("Recordings without a date are left out: their order is not known.",),
+    notes=("Recordings without a date or a device's name are left out: their order is not known.",),
 )
 
 QUESTIONS = (LATENCY, SYSTEM_CHANGE, GROWN_PART, OUTLIERS, LOADS)
