@@ -42,17 +42,24 @@ class HistoryStore:
         names = [column.name for column in answer.columns]
         return [dict(zip(names, row, strict=True)) for row in zip(*plain_columns(answer), strict=True)]
 
-    def recordings(self, app: str, device: str, builds: list[str]) -> list[dict[str, Any]]:
-        """Return the recordings of builds on a device, the first fifty of each."""
+    def recordings(self, app: str, device: str, model: str, builds: list[str]) -> list[dict[str, Any]]:
+        """Return the recordings of builds on a device with calls of a model, the first fifty of each."""
         import pyarrow.dataset as pds
 
         of_device = (pds.field("app") == app) & (pds.field("device") == device)
-        table = self._dataset().table("recordings")
+        dataset = self._dataset()
+        of_model = (pds.field("model") == model) | (pds.field("label") == model)
+        of_builds = pds.field("build").isin(builds)
+        with_model = dataset.table("models").to_table(
+            columns=["recording"], filter=of_device & of_model & of_builds
+        )
+        is_shown = of_device & pds.field("recording").isin(with_model["recording"].combine_chunks())
+        table = dataset.table("recordings")
         return [
             {name: printable(str(row[name] or "")) for name in _COLUMNS}
             for build in builds
             for row in table.head(
-                _MOST_RECORDINGS, columns=_COLUMNS, filter=of_device & (pds.field("build") == build)
+                _MOST_RECORDINGS, columns=_COLUMNS, filter=is_shown & (pds.field("build") == build)
             ).to_pylist()
         ]
 

@@ -9,14 +9,15 @@ const PLOT_BOTTOM = 112;
 const BAR_TOP = 122;
 const BAR_HEIGHT = 16;
 const LEAST_STEP = 7;
+const MOST_STEP = 60;
 const ENGINE_ORDER = ["ANE", "GPU", "CPU"];
 const LABEL_WIDTH = 6.6;
 
 /** The builds that are shown, as numbers from `first`, and the place of each on the horizontal axis. */
 export function buildScale(first, count, width) {
   const shown = Math.max(1, count - first);
-  const step = Math.max(LEAST_STEP, (width - HISTORY_LEFT - 8) / shown);
-  return { first, last: count - 1, step, width: HISTORY_LEFT + shown * step + 8, xOf: (build) => HISTORY_LEFT + (build - first + 0.5) * step };
+  const step = Math.min(MOST_STEP, Math.max(LEAST_STEP, (width - HISTORY_LEFT - 8) / shown));
+  return { first, last: count - 1, step, width: Math.max(width, HISTORY_LEFT + shown * step + 8), xOf: (build) => HISTORY_LEFT + (build - first + 0.5) * step };
 }
 
 /** The number of the build below a place on the horizontal axis. */

@@ -31,7 +31,8 @@ def register(server: Flask, store: HistoryStore, library: Library) -> None:
     @server.get("/api/history/recordings")
     def history_recordings() -> Response:
         """Return the recordings of two builds on a device; those of the library with their links."""
-        found = store.recordings(_text("app"), _text("device"), [_text("before"), _text("after")])
+        builds = [_text("before"), _text("after")]
+        found = store.recordings(_text("app"), _text("device"), _text("model"), builds)
         links = {recording.path: f"/recordings/{recording.id}" for recording in library.recordings()}
         return _json({"recordings": [{**row, "link": links.get(row["path"], "")} for row in found]})
 

@@ -43,6 +43,7 @@ test("a place on the axis is that of a build", () => {
   for (const build of [10, 15, 19]) assert.equal(buildAt(scale, scale.xOf(build)), build);
   assert.equal(buildAt(scale, -5), 10);
   assert.equal(buildScale(0, 1000, 460).step, 7);
+  assert.deepEqual([buildScale(0, 1, 460).step, buildScale(0, 1, 460).width], [60, 460]);
 });
 
 test("a point in words has its interval and its engines", () => {

@@ -49,6 +49,8 @@ def test_parts_and_recordings_of_two_builds(client: Callable[..., Any], tmp_path
         ("a", "1", ""),
         ("b", "2", ""),
     ]
+    other = query.replace("model=Net", "model=Other")
+    assert made.get(f"/api/history/recordings?{other}", headers=HOST).get_json() == {"recordings": []}
     hostile = "app=App&device=' OR 1=1 --&model=x&before=1&after=2"
     assert made.get(f"/api/history/recordings?{hostile}", headers=HOST).get_json() == {"recordings": []}
     assert made.get(f"/api/history/parts?{hostile}", headers=HOST).get_json() == {"parts": []}
