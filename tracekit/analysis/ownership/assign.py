@@ -191,7 +191,7 @@ class _Assigner:
         seen, _ = self._rules.shows(pairs)
         # A call that a stack shows to begin another row may not have begun this one.
         has_near = np.zeros(len(self._calls), bool)
-        has_near[pairs.call[near]] = True
+        has_near[self._of_models.call[self._rules.near(self._of_models)]] = True
         shows = near | (seen & ~has_near[pairs.call] & (pairs.of_row(near) == 0))
         count = pairs.of_row(shows)
         decisions.own(pairs, shows & (count == 1), Reason.SUBMITTED)
