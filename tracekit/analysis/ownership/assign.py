@@ -164,6 +164,9 @@ class _Assigner:
         is_named = ~rows.is_nameless & ~rows.is_named_otherwise
         has_name = is_named[pairs.row] & (rows.pool[pairs.row] == calls.model[pairs.call])
         refuted = is_open & ~pairs.is_near & ~pairs.is_most
+        refuted |= (is_of_gpu & rows.is_named_otherwise)[pairs.row] & (
+            calls.model[pairs.call] != calls.nameless
+        )
         if self._submitters.has_several_callers:
             edges, start = self._submitters.edges, rows.starts[pairs.row]
             refuted |= ~has_name & edges.may_be_cut(calls, pairs.call, start)
