@@ -82,15 +82,12 @@ class SecondUsers:
         rows, pairs = self._rows, pairs.narrowed()
         is_suspect = np.zeros(len(rows), bool)
         is_suspect[chosen] = has_alone | rows.is_named_otherwise[chosen]
-        has_doubt = is_suspect.copy()
         is_suspect[pairs.row] |= ~pairs.is_contained & self._is_open[pairs.row]
         inside = pairs.part((is_suspect & ~doubted)[pairs.row])
         if not len(inside):
             return chosen[:0]
         refuted = np.zeros(len(rows), bool)
-        may_be_work = inside.is_near | inside.is_most
-        is_away = has_doubt[inside.row] & (inside.of_row(may_be_work) == 0)
-        refuted[inside.row[self.is_busy_elsewhere(inside, pairs) | is_away]] = True
+        refuted[inside.row[self.is_busy_elsewhere(inside, pairs)]] = True
         has_refuted = np.zeros(int(group.max()) + 1, bool)
         has_refuted[group[(refuted | doubted)[chosen]]] = True
         follows = np.zeros(len(rows), bool)
