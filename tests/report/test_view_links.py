@@ -79,7 +79,7 @@ def test_an_interval_has_the_owner_that_the_numbers_count_it_for() -> None:
             "contested",
             [0, 1],
             False,
-            "other rows show another owner of such work, and no stack shows whose this is",
+            "there is doubt that it is work of this call, and no stack decides",
         ),
         (
             "other process",

@@ -182,7 +182,7 @@ class _Assigner:
         if refuted.any():
             refuted &= ~self._rules.near(pairs)
             refuted = pairs.of_row(refuted) == pairs.of_row(np.ones(len(pairs), bool))
-            self._decisions.contest(pairs, refuted, Reason.SECOND_USER)
+            self._decisions.contest(pairs, refuted, Reason.DOUBTFUL)
         return refuted
 
     def _decide_doubted(self, pairs: Pairs) -> None:
