@@ -75,7 +75,12 @@ def test_an_interval_has_the_owner_that_the_numbers_count_it_for() -> None:
     reaches_beyond = "it begins in this call or most of it lies there, and it reaches beyond"
     assert owners(analyze(with_evidence(trace_of(SAMPLES), rows))) == [
         ("call", [0], True, "it names this model, and lies in this call of it only"),
-        ("call", [0], False, "a stack of this call hands over work as it begins"),
+        (
+            "contested",
+            [0, 1],
+            False,
+            "there is doubt that it is work of this call, and no stack decides",
+        ),
         (
             "other process",
             [],

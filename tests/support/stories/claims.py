@@ -21,7 +21,7 @@ from tracekit.checks.results import Outcome
 class Claim:
     """The statement about one call; ``pid`` and ``tid`` are -1, ``model`` is "" where none is stated.
 
-    ``engines`` are those that served it for certain, ``contested`` those that may have. ``busy_ns`` and
+    ``engines`` are those that served it for certain, ``contested`` those that may have for longer, or at all. ``busy_ns`` and
     ``samples`` are in the order of ``ENGINES``.
     """
 
@@ -73,11 +73,7 @@ def claims_of(analysis: Analysis) -> list[Claim]:
             int(tids[window["thread_id"]]),
             str(window["source"]),
             frozenset(engine for engine in ENGINES if works[engine].is_serving[position]),
-            frozenset(
-                engine
-                for engine in ENGINES
-                if works[engine].contested_ns[position] and not works[engine].is_serving[position]
-            ),
+            frozenset(engine for engine in ENGINES if works[engine].contested_ns[position]),
             tuple(int(works[engine].busy_ns[position]) for engine in ENGINES),
             tuple(int(works[engine].samples[position]) for engine in ENGINES),
             int(samples.get(position, 0)),

@@ -289,7 +289,7 @@ def _engines_are_exact(case: Case, number: int, call: Call, claim: Claim) -> Ite
         has_table = engine == "CPU" or story.has(TABLE_OF[engine])
         if engine not in call.engines or not has_table or not is_owner_clear(story, call, engine):
             continue
-        if engine in claim.contested:
+        if engine in claim.contested:  # some of its time, or all
             continue
         if engine not in claim.engines:
             yield Violation("engine-missed", f"call {number}: {claim.text()}; {engine} worked for it")

@@ -26,7 +26,7 @@ _WORK = (Phase.EXECUTE, Phase.LOAD, Phase.COMPILE)
 
 Key = tuple[Engine, Phase | None]
 _Lane = tuple[int, str]  # process, model
-_MAY_BE_OTHERS = (Reason.SECOND_USER, Reason.NO_SUBMITTER)
+_MAY_BE_OTHERS = (Reason.SECOND_USER, Reason.DOUBTFUL, Reason.NO_SUBMITTER)
 
 
 def is_work(key: Key) -> bool:

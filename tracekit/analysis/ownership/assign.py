@@ -164,6 +164,9 @@ class _Assigner:
         is_named = ~rows.is_nameless & ~rows.is_named_otherwise
         has_name = is_named[pairs.row] & (rows.pool[pairs.row] == calls.model[pairs.call])
         refuted = is_open & ~pairs.is_near & ~pairs.is_most
+        refuted |= (is_of_gpu & rows.is_named_otherwise)[pairs.row] & (
+            calls.model[pairs.call] != calls.nameless
+        )
         if self._submitters.has_several_callers:
             edges, start = self._submitters.edges, rows.starts[pairs.row]
             refuted |= ~has_name & edges.may_be_cut(calls, pairs.call, start)
@@ -179,7 +182,7 @@ class _Assigner:
         if refuted.any():
             refuted &= ~self._rules.near(pairs)
             refuted = pairs.of_row(refuted) == pairs.of_row(np.ones(len(pairs), bool))
-            self._decisions.contest(pairs, refuted, Reason.SECOND_USER)
+            self._decisions.contest(pairs, refuted, Reason.DOUBTFUL)
         return refuted
 
     def _decide_doubted(self, pairs: Pairs) -> None:
@@ -191,7 +194,7 @@ class _Assigner:
         seen, _ = self._rules.shows(pairs)
         # A call that a stack shows to begin another row may not have begun this one.
         has_near = np.zeros(len(self._calls), bool)
-        has_near[pairs.call[near]] = True
+        has_near[self._of_models.call[self._rules.near(self._of_models)]] = True
         shows = near | (seen & ~has_near[pairs.call] & (pairs.of_row(near) == 0))
         count = pairs.of_row(shows)
         decisions.own(pairs, shows & (count == 1), Reason.SUBMITTED)

@@ -33,6 +33,7 @@ class Reason(StrEnum):
     OUTSIDE = "outside"  # it lies in no call
     SEVERAL_CALLS = "several calls"  # it fits several calls
     SECOND_USER = "second user"  # rows or stacks show that another owner uses the engine as well
+    DOUBTFUL = "doubtful"  # what a call shows meanwhile, its edges or another thread's calls leave doubt
     NO_SUBMITTER = "no submitter"  # no stack shows that the call's process used the engine for this label
 
 

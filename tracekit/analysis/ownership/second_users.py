@@ -87,9 +87,7 @@ class SecondUsers:
         if not len(inside):
             return chosen[:0]
         refuted = np.zeros(len(rows), bool)
-        may_be_work = inside.is_near | inside.is_most
-        is_away = inside.of_row(may_be_work) == 0
-        refuted[inside.row[self.is_busy_elsewhere(inside, pairs) | is_away]] = True
+        refuted[inside.row[self.is_busy_elsewhere(inside, pairs)]] = True
         has_refuted = np.zeros(int(group.max()) + 1, bool)
         has_refuted[group[(refuted | doubted)[chosen]]] = True
         follows = np.zeros(len(rows), bool)

@@ -19,6 +19,7 @@ _OF_OTHERS = {
 _CONTESTED = {
     Reason.SEVERAL_CALLS: "it fits several calls, and nothing here decides between them",
     Reason.SECOND_USER: "other rows show another owner of such work, and no stack shows whose this is",
+    Reason.DOUBTFUL: "there is doubt that it is work of this call, and no stack decides",
     Reason.NO_SUBMITTER: "no stack shows that this app used the engine for it",
 }
 _TEXTS = {
