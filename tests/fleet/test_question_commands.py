@@ -67,7 +67,7 @@ def test_a_question_that_the_data_cannot_answer_is_not_measurable(results: Path)
 
 def test_an_answer_as_text_csv_json_and_parquet(results: Path, tmp_path: Path) -> None:
     arguments = ("questions", results, "engine-share", "--set", "model=Net")
-    assert "share                  25.0 %" in command(*arguments)
+    assert "2       25.0 %" in command(*arguments)
     lines = command(*arguments, "--format", "csv").splitlines()
     assert lines[0].startswith("app,device,device_model,system,build,model,share,")
     assert lines[1:] == ["Dictate,Phone,,iOS 27,1,Net,1.0,1.0,1.0,4,4,0,1,0", "Dictate,Phone,,iOS 27,2,Net,0.25,0.25,0.25,1,4,0,1,0"]  # fmt: skip

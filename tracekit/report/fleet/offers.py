@@ -27,9 +27,12 @@ def offers_text(offers: Sequence[Offer], width: int) -> str:
 
 def _question_lines(question: Question, width: int) -> list[str]:
     lines = [f"{question.name}  {question.title}"]
-    for name, default, text in listed_parameters(question):
-        value = f"{name}={printable(default)}" if default else name
-        lines.append(wrap(f"{value}: {text}", "    ", width))
+    parameters = list(listed_parameters(question))
+    for name, default, text in parameters:
+        if default:
+            lines.append(wrap(f"{name}={printable(default)}: {text}", "    ", width))
+    if filters := [name for name, default, _ in parameters if not default]:
+        lines.append(wrap(f"filters: {', '.join(filters)}", "    ", width))
     return lines
 
 

@@ -1,4 +1,7 @@
-"""A result for a terminal: a table that fits its width, or a block of lines per row."""
+"""A result for a terminal: a table that fits its width, or a block of lines per row.
+
+Where the table is too wide, columns with the same value in all rows are a line above it.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,7 @@ def to_text(answer: Answer, width: int) -> str:
     count = answer.rows.num_rows
     if not count:
         return "\n".join(["No rows.", *_notes(answer, width)]) + "\n"
-    fitted = _fitted(header, columns, right, width)
-    lines = [align(header, list(zip(*fitted, strict=True)), right)] if fitted else [_records(header, columns)]
+    lines = _table(header, columns, right, width) or _with_common(header, columns, right, width)
     if count > _MOST_ROWS:
         lines.append(f"… and {plural(count - _MOST_ROWS, 'more row')}: -o FILE.csv has all {count:,}.")
     return "\n".join([*lines, *_notes(answer, width)]) + "\n"
@@ -30,6 +32,33 @@ def to_text(answer: Answer, width: int) -> str:
 
 def _notes(answer: Answer, width: int) -> list[str]:
     return ["", *(wrap(note, "", width) for note in answer.notes)] if answer.notes else []
+
+
+def _table(header: Sequence[str], columns: list[list[str]], right: Sequence[bool], width: int) -> list[str]:
+    """Return the table; nothing if it cannot be made to fit."""
+    fitted = _fitted(header, columns, right, width)
+    return [align(header, list(zip(*fitted, strict=True)), right)] if fitted else []
+
+
+def _with_common(
+    header: Sequence[str], columns: list[list[str]], right: Sequence[bool], width: int
+) -> list[str]:
+    """Return the values that all rows have, and the other columns as a table, or as a block per row."""
+    varies = [place for place, column in enumerate(columns) if len(set(column)) > 1]
+    common = [
+        f"{name}: {column[0] or 'empty'}"
+        for place, (name, column) in enumerate(zip(header, columns, strict=True))
+        if place not in varies
+    ]
+    if not varies or not common:
+        return [_records(header, columns)]
+    header, columns = [header[place] for place in varies], [columns[place] for place in varies]
+    table = _table(header, columns, [right[place] for place in varies], width)
+    return [
+        wrap(f"In all rows: {', '.join(common)}.", "", width),
+        "",
+        *(table or [_records(header, columns)]),
+    ]
 
 
 def _fitted(
