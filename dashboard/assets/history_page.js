@@ -2,7 +2,7 @@
 import { make, makeSvg } from "/report-assets/dom.js";
 import { countOf } from "/report-assets/numbers.js";
 import { pointLines, showMark, showPicked } from "./history_inspector.js";
-import { buildAt, buildScale, drawHistoryRow, markKind, marksOf, markText, pointsByBuild, HISTORY_ROW_HEIGHT } from "./history_rows.js";
+import { buildAt, buildScale, drawHistoryRow, markKind, marksOf, markText, pointsByBuild, HISTORY_LEFT, HISTORY_ROW_HEIGHT } from "./history_rows.js";
 import { fetchResult } from "./requests.js";
 
 const HISTORY_AXIS_HEIGHT = 34;
@@ -154,7 +154,7 @@ function historyPlaced(marks, scale) {
     const x = scale.xOf(mark.first) - scale.step / 2;
     const width = markText(mark).length * 7.4 + 14;
     const isRight = x + width > scale.width;
-    const begin = isRight ? Math.max(0, x - width) : x;
+    const begin = isRight ? Math.max(HISTORY_LEFT, x - width) : x;
     top = begin < end ? (top + 17) % 34 : 0;
     end = begin + width;
     return [mark, begin, top, width];
