@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -181,7 +182,7 @@ def test_a_report_becomes_rows_of_field_and_counts_once(tmp_path: Path) -> None:
         (tmp_path / "in" / name).write_text(json.dumps(REPORT))
     for _ in range(2):
         result = run(tmp_path / "in", "--results", tmp_path / "results")
-        assert result.stdout == "1 reports of MetricKit added; 0 problems.\n"
+        assert result.stdout == "1 report of MetricKit added; 0 problems.\n"
     dataset = open_dataset(tmp_path / "results")
     columns = ["app", "build", "device_model", "system", "category", "signpost"]
     columns += ["bucket_start_ns", "bucket_end_ns", "count"]
@@ -217,3 +218,61 @@ def test_a_report_with_other_lengths_is_an_error(tmp_path: Path, length: object)
     assert report is not None
     with pytest.raises(InputError, match="not as MetricKit writes it"):
         report_tables(report)
+
+
+FIRST_BUCKET = '{"bucketCount": 50, "bucketStart": "0 ms", "bucketEnd": "100 ms"}'
+
+
+@pytest.mark.parametrize(
+    ("text", "replacement"),
+    [
+        ('"bucketCount": 50', '"bucketCount": 1' + "0" * 30),
+        ('"bucketCount": 50', '"bucketCount": -5'),
+        ('"bucketCount": 50', '"bucketCount": 2.5'),
+        ('"bucketEnd": "100 ms"', '"bucketEnd": "' + "9" * 40 + ' s"'),
+        (FIRST_BUCKET, '{"bucketCount": 50, "bucketStart": "100 ms", "bucketEnd": "1 ms"}'),
+        ('"com.example.Dictate"', '"\\ud800"'),
+        ('"2026-11-01 23:59:59 +0000"', "1e18"),
+    ],
+)
+def test_a_report_with_values_out_of_range_does_not_stop_the_others(
+    tmp_path: Path, text: str, replacement: str
+) -> None:
+    document = json.dumps(REPORT)
+    assert text in document
+    (tmp_path / "a.json").write_text(document.replace(text, replacement))
+    (tmp_path / "b.json").write_text(document)
+    result = run(tmp_path, "--results", tmp_path / "results")
+    assert result.stdout == "1 report of MetricKit added; 1 problem.\n"
+    assert "a.json: it is not as MetricKit writes it" in result.stderr
+
+
+def test_reports_lie_in_folders_of_versions_and_pipes_are_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "in" / "v1.4").mkdir(parents=True)
+    (tmp_path / "in" / "v1.4" / "report.json").write_text(json.dumps(REPORT))
+    os.mkfifo(tmp_path / "in" / "pipe.json")
+    result = run(tmp_path / "in", "--results", tmp_path / "results")
+    assert result.stdout == "1 report of MetricKit added; 0 problems.\n"
+
+
+# Stores -----------------------------------------------------------------------------------------------------
+
+
+def test_a_store_is_not_collected_into_itself(farm: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    run(farm / "again", "-o", store)
+    assert run(store, "-o", store).stdout == "1 already there; 0 problems.\n"
+    assert len(list(store.glob("*.tracekit.zip"))) == 1
+
+
+def test_labels_of_a_copy_are_added_and_never_exchanged(farm: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    run(farm / "Run 1 (iPhone)", "-o", store)
+    assert run(farm / "again", "-o", store).stdout == "1 already there; 0 problems.\n"
+    (labels,) = store.glob("*.labels.json")
+    assert json.loads(labels.read_text()) == {"build": "424"}
+    (farm / "again.labels.json").write_text('{"build": "425"}')
+    result = run(farm / "again", "-o", store)
+    assert result.stdout == "1 already there; 1 problem.\n"
+    assert "with other labels: the store keeps the labels that it has" in result.stderr
+    assert json.loads(labels.read_text()) == {"build": "424"}

@@ -112,9 +112,9 @@ def _collect(recordings: Sequence[Recording], store: Path, redact: bool, counts:
 
     problems = []
     for collected in collect(recordings, store, redact):
-        if collected.state == FAILED:
+        if collected.reason:
             problems.append(collected.reason)
-        else:
+        if collected.state != FAILED:
             what = "collected" if collected.state == ADDED else "already there"
             counts[what] += 1
     return problems
@@ -133,5 +133,5 @@ def _append(reports: Sequence[Report], results: str, counts: Counter[str]) -> li
             problems.append(str(error))
     if parts:
         create_dataset(results).append(joined(parts))
-        counts["reports of MetricKit added"] += len(parts)
+        counts[f"{'report' if len(parts) == 1 else 'reports'} of MetricKit added"] += len(parts)
     return problems

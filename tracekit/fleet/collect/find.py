@@ -14,6 +14,9 @@ from tracekit.fleet.collect.xcresult import ENDING
 from tracekit.fleet.inputs import Recording, find_recordings
 from tracekit.text import printable
 
+_BUNDLES = (ENDING, ".trace")
+"""Endings of folders that are searched for no report."""
+
 
 @dataclass(frozen=True)
 class Found:
@@ -59,7 +62,7 @@ def _special(path: Path) -> Iterator[Path]:
         return
     for place, folders, files in os.walk(path):
         yield from (Path(place, name) for name in sorted(folders) if name.endswith(ENDING))
-        folders[:] = sorted(name for name in folders if "." not in name)
+        folders[:] = sorted(name for name in folders if not name.endswith(_BUNDLES) and name[0] != ".")
         yield from (Path(place, name) for name in sorted(files) if name.endswith(".json"))
 
 

@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from tracekit.text import printable
 _MOST_BYTES = 50_000_000
 _LENGTH = re.compile(r"([0-9][0-9,]*(?:\.[0-9]+)?)\s*(ns|µs|us|ms|s|sec)", re.ASCII)
 _UNITS_NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9, "sec": 1e9}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MARKS = ("signpostMetrics", "metaData")
 
 
@@ -45,7 +46,7 @@ class Report:
 def read_report(path: Path) -> Report | None:
     """Return the report in a JSON file; None for other JSON. Raises ``InputError`` for a damaged file."""
     try:
-        if path.stat().st_size > _MOST_BYTES:
+        if not path.is_file() or path.stat().st_size > _MOST_BYTES:  # a pipe would be waited for
             return None
         data = path.read_bytes()
         document = json.loads(data)
@@ -67,9 +68,16 @@ def report_tables(report: Report) -> Tables:
     try:
         place = _place(report)
         rows = [{**place, **bucket} for bucket in _buckets(report.document)]
+        return {
+            "recordings": _table("recordings", [_recording(report, place)]),
+            "field": _table("field", rows),
+        }
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(str(report.path), f"it is not as MetricKit writes it: {error!r}.") from error
-    recording = {
+
+
+def _recording(report: Report, place: Mapping[str, Any]) -> dict[str, Any]:
+    return {
         **place,
         "run": 1,
         "name": report.path.name,
@@ -81,7 +89,6 @@ def report_tables(report: Report) -> Tables:
         "state": ANALYZED,
         "reason": "",
     }
-    return {"recordings": _table("recordings", [recording]), "field": _table("field", rows)}
 
 
 def _place(report: Report) -> dict[str, Any]:
@@ -107,7 +114,7 @@ def _place(report: Report) -> dict[str, Any]:
 def _moment(value: object) -> datetime | None:
     """Return a time: seconds since 1970, or text with a time zone; None for anything else."""
     if isinstance(value, (int, float)):
-        return datetime.fromtimestamp(value, UTC)
+        return _EPOCH + timedelta(seconds=value)  # unlike fromtimestamp, raises no OSError for large values
     try:
         moment = datetime.fromisoformat(str(value))
     except ValueError:
@@ -122,12 +129,16 @@ def _buckets(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         histogram = data.get("histogrammedSignpostDurations") or {}
         values = histogram.get("histogramValue") or {}
         for _, bucket in sorted(values.items(), key=lambda entry: int(entry[0])):
+            start_ns, end_ns = _length_ns(bucket["bucketStart"]), _length_ns(bucket["bucketEnd"])
+            count = bucket["bucketCount"]
+            if not isinstance(count, int) or count < 0 or end_ns < start_ns:
+                raise ValueError(f"a bucket from {start_ns} to {end_ns} ns has {count!r} intervals")
             yield {
                 "category": str(signpost.get("signpostCategory", "")),
                 "signpost": str(signpost["signpostName"]),
-                "bucket_start_ns": _length_ns(bucket["bucketStart"]),
-                "bucket_end_ns": _length_ns(bucket["bucketEnd"]),
-                "count": int(bucket["bucketCount"]),
+                "bucket_start_ns": start_ns,
+                "bucket_end_ns": end_ns,
+                "count": count,
             }
 
 

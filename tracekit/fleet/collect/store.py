@@ -6,6 +6,7 @@ STORE/Encoder-run3-5f1c09ab7e42.tracekit.zip.labels.json    its labels, where it
 
 from __future__ import annotations
 
+import filecmp
 import os
 import re
 import shutil
@@ -38,7 +39,10 @@ ADDED, PRESENT, FAILED = "added", "present", "failed"
 
 @dataclass(frozen=True)
 class Collected:
-    """What became of a recording: added, already present, or failed with a reason; ``pack`` is its file."""
+    """What became of a recording: added, already present, or failed; ``pack`` is its file.
+
+    ``reason`` states why it failed, or that its labels are not those of the pack.
+    """
 
     recording: Recording
     state: str
@@ -66,10 +70,12 @@ def collect(recordings: Iterable[Recording], store: Path, redact: bool = False) 
 
 def _collected(recording: Recording, store: Path, redact: bool) -> Collected:
     path = Path(recording.address)
+    if path.name.endswith(PACK) and path.parent.resolve() == store.resolve():
+        return Collected(recording, PRESENT, path)
     suffix = f"-{content_of(path, recording.members)[:_DIGITS]}{REDACTED if redact else ''}{PACK}"
     present = next((file for file in sorted(store.glob(f"*{suffix}")) if file.is_file()), None)
     if present is not None:
-        return Collected(recording, PRESENT, present)
+        return Collected(recording, PRESENT, present, _add_labels(recording, present))
     source = read_into_memory(open_source(list(recording.members) or str(path), schemas=READ_TABLES))
     source, _ = without_private_cells(source)
     data = write_pack(redacted(source) if redact else source, __version__)
@@ -82,6 +88,23 @@ def _collected(recording: Recording, store: Path, redact: bool) -> Collected:
     except OSError as error:
         raise _unwritable(store, error) from error
     return Collected(recording, ADDED, pack)
+
+
+def _add_labels(recording: Recording, pack: Path) -> str:
+    """Give a pack without labels those of a copy, and return a sentence where it has other ones."""
+    if not recording.sidecar:
+        return ""
+    labels = Path(f"{pack}{SIDECAR}")
+    try:
+        if not labels.exists():
+            shutil.copyfile(recording.sidecar, labels)
+        is_same = filecmp.cmp(recording.sidecar, labels, shallow=False)
+    except OSError as error:
+        raise _unwritable(pack.parent, error) from error
+    other = (
+        f"{recording.address} is a copy of {pack} with other labels: the store keeps the labels that it has."
+    )
+    return "" if is_same else printable(other)
 
 
 def _slug(name: str) -> str:
