@@ -15,7 +15,7 @@ from tracekit.errors import UsageError
 from tracekit.fleet import run as run_module
 from tracekit.fleet import task as task_module
 from tracekit.fleet.dataset import Dataset, create_dataset
-from tracekit.fleet.inputs import find_recordings
+from tracekit.fleet.inputs import Recording, find_recordings
 from tracekit.fleet.run import Summary, run_fleet
 from tracekit.fleet.task import Choice, Outcome, Task, run_task
 
@@ -159,6 +159,8 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_loses_nothing(
     dataset = create_dataset(tmp_path / "results")
     run(dataset, tasks_of(lab / "kperf-samples-macos26"))
 
+    summary = Summary()
+
     def full(*_arguments: object, **_options: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -167,7 +169,8 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_loses_nothing(
         with pytest.raises(
             UsageError, match=r"No space left on device\. What the dataset held before is unchanged"
         ):
-            run(dataset, tasks_of(lab))
+            run(dataset, tasks_of(lab), summary=summary)
+    assert summary.analyzed == 0  # what is not in the dataset is not called analyzed
     assert states(dataset) == [("kperf-samples-macos26", "analyzed")]
     assert len(run(dataset, tasks_of(lab))[1]) == 3
 
@@ -203,3 +206,13 @@ def test_any_error_of_a_recording_is_its_own(lab: Path, monkeypatch: pytest.Monk
     outcome = run_task(Task(matches))
     assert (outcome.state, outcome.content) == ("failed", "")
     assert "No such file" in outcome.reason or "does not exist" in outcome.reason
+
+
+def test_recordings_that_could_not_be_read_do_not_stand_for_others(tmp_path: Path) -> None:
+    dataset = create_dataset(tmp_path / "results")
+    unreadable = [Task(Recording(str(tmp_path / name))) for name in ("a.trace", "b.trace")]
+    assert len(run(dataset, unreadable[:1])[0].failed) == 1
+    summary, names = run(dataset, unreadable)
+    assert names == ["a.trace", "b.trace"]
+    assert not summary.failed_before
+    assert states(dataset) == [("a.trace", "failed"), ("b.trace", "failed")]

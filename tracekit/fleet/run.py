@@ -77,7 +77,7 @@ def run_fleet(
     cache = ContentCache(dataset.path)
     known = _with_contents(tasks, cache, progress)
     chosen = _chosen(dataset, known, summary, retry_failed=retry_failed)
-    writer = _Writer(dataset)
+    writer = _Writer(dataset, summary)
     first_of = {task.content: task for task in known if task.content}
     try:
         with closing(pool.run(chosen)) as outcomes:  # type: ignore[type-var] # it is a generator
@@ -105,9 +105,7 @@ def _account(
         if first is not outcome.task:
             _note_copy(outcome.task, first, summary)
             return
-    if outcome.state == ANALYZED:
-        summary.analyzed += 1
-    else:
+    if outcome.state != ANALYZED:
         (summary.killed if outcome.state == KILLED else summary.failed).append((address, outcome.reason))
     writer.add(outcome)
 
@@ -196,17 +194,19 @@ def _present(dataset: Dataset) -> dict[str, tuple[tuple[str, str, str], str, str
     for content, version, options, labels, state, reason in zip(
         *(table.column(name).to_pylist() for name in columns), strict=True
     ):
-        # Of several runs, one that was analyzed stands for the recording.
-        if content not in present or state == ANALYZED:
+        # Of several runs, one that was analyzed stands for the recording. A file that could not be read has
+        # no content, and stands for no other.
+        if content and (content not in present or state == ANALYZED):
             present[content] = _key(version, options, labels), state, reason
     return present
 
 
 class _Writer:
-    """Appends outcomes to a dataset, some at a time."""
+    """Appends outcomes to a dataset, some at a time, and counts in the summary what the dataset then has."""
 
-    def __init__(self, dataset: Dataset) -> None:
+    def __init__(self, dataset: Dataset, summary: Summary) -> None:
         self._dataset = dataset
+        self._summary = summary
         self._waiting: list[Outcome] = []
         self._rows = 0
         self._written = time.monotonic()
@@ -221,7 +221,8 @@ class _Writer:
 
     def write(self) -> None:
         """Append all that waits in one step."""
-        waiting, self._waiting, self._rows = self._waiting, [], 0
-        if waiting:
-            self._dataset.append(joined([outcome.tables for outcome in waiting]))
+        if self._waiting:
+            self._dataset.append(joined([outcome.tables for outcome in self._waiting]))
+            self._summary.analyzed += sum(outcome.state == ANALYZED for outcome in self._waiting)
+        self._waiting, self._rows = [], 0  # not before: what an interrupt keeps from the dataset waits on
         self._written = time.monotonic()
