@@ -167,6 +167,9 @@ def test_a_dataset_of_a_later_version_is_refused(tmp_path: Path) -> None:
         '{"schema": "tracekit-fleet/1", "parts": [{"name": "../../000001-aaaaaaaaaaaa", "rows": {}}]}',
         '{"schema": "tracekit-fleet/1", "parts": [{"name": "000001-aaaaaaaaaaaa", "rows": {"calls": -1}}]}',
         '{"schema": "tracekit-fleet/1", "parts": [{"name": "000001-aaaaaaaaaaaa", "rows": [1]}]}',
+        '{"schema": "tracekit-fleet/1", "parts": [{"name": "000001-aaaaaaaaaaaa", "rows": {"calls": 1}}]}',
+        '{"schema": "tracekit-fleet/1", "parts": [{"name": "000001-aaaaaaaaaaaa", "rows": {"recordings": 1}},'
+        ' {"name": "000001-aaaaaaaaaaaa", "rows": {"recordings": 1}}]}',
     ],
 )
 def test_a_damaged_manifest_is_refused(tmp_path: Path, text: str) -> None:

@@ -87,7 +87,10 @@ def _parts(path: Path, document: dict[str, object]) -> list[Part]:
     listed = document.get("parts")
     if not isinstance(listed, list):
         raise _damaged(path, "it lists no parts")
-    return [_part(path, entry) for entry in listed]
+    parts = [_part(path, entry) for entry in listed]
+    if len({part.name for part in parts}) < len(parts):
+        raise _damaged(path, "it lists a part twice")
+    return parts
 
 
 def _part(path: Path, entry: object) -> Part:
@@ -98,6 +101,8 @@ def _part(path: Path, entry: object) -> Part:
         raise _damaged(path, "an entry is not a part")
     if not all(isinstance(count, int) and count >= 0 for count in rows.values()):
         raise _damaged(path, "an entry counts no rows")
+    if not rows.get("recordings"):
+        raise _damaged(path, "an entry counts no recordings")
     return Part(name, {table: rows[table] for table in TABLES if rows.get(table)})
 
 

@@ -87,7 +87,7 @@ def _problems(path: str, name: str) -> tuple[str, ...]:
     try:
         schema = pq.read_schema(path)
     except (OSError, pa.ArrowException) as error:
-        return (f"is not a readable Parquet file: {printable(str(error))}.",)
+        return (f"is not a readable Parquet file: {printable(str(error)).rstrip('.')}.",)
     for field in arrow_schema(name):
         index = schema.get_field_index(field.name)
         if index >= 0 and _plain(schema.field(index).type) != _plain(field.type):
