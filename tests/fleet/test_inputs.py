@@ -137,3 +137,9 @@ def test_an_address_that_cannot_be_read_is_refused(store: str) -> None:
         find_recordings(["memory://lab/none"])
     with pytest.raises(UsageError, match=r"nosuchstore://x cannot be (opened|listed)"):
         find_recordings(["nosuchstore://x"])
+
+
+def test_an_empty_file_with_the_name_of_a_recording_is_one(tmp_path: Path) -> None:
+    (tmp_path / "a.trace.zip").write_bytes(b"")
+    (tmp_path / "notes.zip").write_bytes(b"")
+    assert names([str(tmp_path)], tmp_path) == [("a.trace.zip", [])]

@@ -130,3 +130,9 @@ def test_labels_of_all_recordings_are_given_by_name_and_value() -> None:
     for texts in (["branch"], ["branch=a", "branch=b"]):
         with pytest.raises(UsageError, match="NAME=VALUE"):
             parse_labels(texts)
+
+
+def test_a_cell_in_quotes_may_have_lines(tmp_path: Path) -> None:
+    recordings = folder_with(tmp_path, {}, 'path,note\r\nShop-7.trace,"1\n2"\r\n')
+    labelled = labels_of(recordings, LabelSources(table=str(tmp_path / "labels.csv")))
+    assert labelled.labels == ({"note": r"1\n2"},)

@@ -418,5 +418,9 @@ def test_parameters_that_a_question_lacks_are_refused(fleet: Dataset) -> None:
         ask(fleet, "latency", {"engine": "GPU"})
     with pytest.raises(UsageError, match="used is a number, not 'half'"):
         ask(fleet, "left-engine", {"used": "half"})
+    with pytest.raises(UsageError, match="used is a number, not 'nan'"):
+        ask(fleet, "left-engine", {"used": "nan"})
+    with pytest.raises(UsageError, match="engine is ANE, GPU, CPU, not 'NPU'"):
+        ask(fleet, "engine-share", {"engine": "NPU"})
     with pytest.raises(UsageError, match=r"no question 'latencies'\. Is it latency\?"):
         ask(fleet, "latencies", {})

@@ -24,6 +24,8 @@ SIDECAR = ".labels.json"
 """The ending of a file with labels, behind the name of the recording that it belongs to."""
 _NOT_SEARCHED = (".dSYM", ".xcresult", ".xcarchive", ".app", ".framework", ".logarchive")
 _NO_RECORDING = (SIDECAR, ".recording.json", ".parquet")
+_NAMED = (".trace.zip", ".tracekit.zip")
+"""Endings of recordings, whatever the file holds: one that is empty was not uploaded yet, and is named."""
 _MOST_LISTED = 1_000_000
 
 
@@ -138,7 +140,7 @@ def _is_whole(path: Path) -> bool:
     if path.name.startswith(".") or path.name.endswith((*EXPORT_ENDINGS, *_NO_RECORDING)):
         return False
     with suppress(OSError):
-        return path.is_file() and (is_archive(path) or _is_text(path))
+        return path.is_file() and (path.name.endswith(_NAMED) or is_archive(path) or _is_text(path))
     return False
 
 

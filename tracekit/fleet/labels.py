@@ -7,6 +7,7 @@ settled: which one is right cannot be deduced.
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import re
@@ -246,12 +247,12 @@ class _Line:
 def _read_table(path: str) -> Iterator[tuple[_Line, str, dict[str, str]]]:
     """Yield the rows of a CSV: the line, the recording's path or name, and its labels."""
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = Path(path).read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(printable(path), "is not UTF-8.") from error
     except OSError as error:
         raise UsageError(f"--labels: {printable(path)} cannot be read: {error.strerror or error}.") from error
-    reader = csv.DictReader(text.splitlines())
+    reader = csv.DictReader(io.StringIO(text, newline=None))  # a cell in quotes may have lines
     names = reader.fieldnames or []
     keys = [name for name in _KEYS if name in names]
     if len(keys) != 1 or len(set(names)) < len(names):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -16,7 +17,8 @@ from tracekit.fleet.history.builds import ordered_builds
 from tracekit.fleet.query import Parameter, connected, select
 from tracekit.fleet.questions import costs, engines, lengths, quality
 from tracekit.fleet.questions.question import Question
-from tracekit.fleet.schema import METRICKIT, TABLES
+from tracekit.fleet.schema import ENGINES, METRICKIT, TABLES
+from tracekit.text import printable
 
 QUESTIONS: Mapping[str, Question] = {
     question.name: question
@@ -124,12 +126,17 @@ def _parameters(question: Question, values: Mapping[str, str]) -> dict[str, Para
 
 
 def _value(name: str, default: Parameter, text: str) -> Parameter:
+    if name == "engine" and text not in ENGINES:
+        raise UsageError(f"engine is {', '.join(ENGINES)}, not '{printable(text)}'.")
     if isinstance(default, str):
         return text
     try:
-        return type(default)(text)
+        number = type(default)(text)
     except ValueError:
-        raise UsageError(f"{name} is a number, not '{text}'.") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise UsageError(f"{name} is a number, not '{printable(text)}'.")
+    return number
 
 
 def listed_parameters(question: Question) -> Iterator[tuple[str, str, str]]:
