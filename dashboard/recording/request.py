@@ -60,7 +60,7 @@ class RecordingRequest:
             app=None if self.kind == "all" else str(self.pid) if self.pid else self.target,
             launch=self.kind == "launch",
             all_processes=self.kind == "all",
-            device=self.device or None,
+            devices=(self.device,) if self.device else (),
             time_limit_seconds=self.seconds,
             preset=None if self.template else cast(Preset, self.preset),
             template=self.template or None,

@@ -155,7 +155,7 @@ def test_an_invalid_variable_is_refused(text: str) -> None:
         ({"app": "501", "compute_units": ("all",)}, "a running process cannot be launched"),
         ({"app": "501", "target_output": "-"}, "a running process cannot be launched"),
         ({"app": "NoSuchApp"}, "Nothing called 'NoSuchApp' is running"),
-        ({"app": "MyApp", "device": "No Phone"}, "No device is called 'No Phone'"),
+        ({"app": "MyApp", "devices": ("No Phone",)}, "No device is called 'No Phone'"),
         ({"app": "MyApp", "preset": "coreml", "template": "Core ML"}, "--preset or --template, not both"),
         ({"app": "MyApp", "output": "no/such/x.trace"}, "its folder does not exist"),
         ({"app": "MyApp", "output": "no-folder"}, "-o no-folder: give a name that ends in .trace"),
@@ -228,15 +228,15 @@ def test_options_that_need_a_fresh_start_start_the_program(options: dict[str, An
 
 
 def test_this_mac_by_name_is_no_device() -> None:
-    assert plan(app="MyApp", device="MacBook Pro")[0].settings.device is None
-    assert plan(app="MyApp", device="My iPhone")[0].settings.device == PHONE
+    assert plan(app="MyApp", devices=("MacBook Pro",))[0].settings.device is None
+    assert plan(app="MyApp", devices=("My iPhone",))[0].settings.device == PHONE
 
 
 @pytest.mark.parametrize(("version", "template"), [(XCODE_26_3, "CPU Counters"), (XCODE_26_5, None)])
 def test_a_simulator_is_recorded_without_template_where_that_can_hang(
     version: Version, template: str | None
 ) -> None:
-    chosen = plan(version=version, all_processes=True, device="iPhone 17")[0].settings.plan
+    chosen = plan(version=version, all_processes=True, devices=("iPhone 17",))[0].settings.plan
     assert chosen.template == template
     assert any("does not show a device's engines" in note for note in chosen.notes)
 
@@ -338,3 +338,23 @@ def test_each_setting_of_the_compute_units_is_passed_to_the_app() -> None:
         ("x-all.trace", "all", (("A", "1"), ("TRACEKIT_COMPUTE_UNITS", "all"))),
         ("x-cpuOnly.trace", "cpuOnly", (("A", "1"), ("TRACEKIT_COMPUTE_UNITS", "cpuOnly"))),
     ]
+
+
+def test_several_devices_take_turns() -> None:
+    planned = plan(app="MyApp", output="x.trace", devices=("My iPhone", "MacBook Pro"), count=2)
+    assert [(recording.final.name, recording.settings.device) for recording in planned] == [
+        ("x-My-iPhone-1.trace", PHONE),
+        ("x-this-mac-1.trace", None),
+        ("x-My-iPhone-2.trace", PHONE),
+        ("x-this-mac-2.trace", None),
+    ]
+    once = plan(all_processes=True, output="x.trace", devices=("My iPhone", "iPhone 17"))
+    assert [recording.suffix for recording in once] == ["My-iPhone", "iPhone-17-Simulator"]
+
+
+def test_what_several_devices_exclude() -> None:
+    devices = ("My iPhone", "MacBook Pro")
+    assert "each as often as --count" in refusal(app="./a", interleave="./b", devices=devices)
+    assert "names a device twice" in refusal(app="MyApp", devices=("My iPhone", PHONE.udid))
+    several = refusal(launch=True, arguments=("/bin/cat",), target_input="-", devices=devices)
+    assert "--stdin - can be read once" in several

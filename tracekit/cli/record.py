@@ -53,8 +53,11 @@ if TYPE_CHECKING:
 @click.option("--all-processes", is_flag=True, help="Record all running processes.")
 @click.option(
     "--device",
+    "devices",
+    multiple=True,
     metavar="NAME|UDID",
-    help="Record on this device or simulator (default: this Mac). tracekit doctor lists them.",
+    help="Record on this device or simulator (default: this Mac). tracekit doctor lists them. Repeatable: the"
+    " devices take turns, each as often as --count.",
 )
 @click.option(
     "--time-limit",

@@ -29,7 +29,7 @@ _DEFAULT_SECONDS = 10.0
 _UNTIL_STOPPED_SECONDS = 600.0
 """A recording always has a limit: one that is never stopped would fill the disk."""
 _UNSAFE_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
-_MAX_NAME_BYTES = 120
+_MAX_NAME_BYTES = 100
 
 _Rules: TypeAlias = Sequence[tuple[bool, str]]
 """Pairs of a condition and the message of the error that it is."""
@@ -39,14 +39,15 @@ _Rules: TypeAlias = Sequence[tuple[bool, str]]
 class RecordRequest:
     """Options of a recording; ``tracekit record --help`` describes each.
 
-    ``interleave`` names a second target, to be recorded in turn with the first.
+    ``interleave`` names a second target, to be recorded in turn with the first. Several ``devices`` take
+    turns, each ``count`` times; none is this Mac.
     """
 
     app: str | None = None
     launch: bool = False
     all_processes: bool = False
     arguments: tuple[str, ...] = ()
-    device: str | None = None
+    devices: tuple[str, ...] = ()
     time_limit_seconds: float | None = None
     until_stopped: bool = False
     window_seconds: float | None = None
@@ -69,7 +70,7 @@ class RecordRequest:
 
     @property
     def repetitions(self) -> int:
-        """Return the number of recordings per target."""
+        """Return the number of recordings per target and device."""
         return self.count or (1 if self.interleave is None else DEFAULT_PAIRS)
 
 
@@ -97,15 +98,37 @@ def plan_recordings(
     and for outputs that cannot be written; ``XctraceError`` when xctrace does not work.
     """
     _check_request(request, version)
-    device = None if request.device is None else _find_device(tool, request.device)
+    devices = _find_devices(tool, request.devices)
+    settings, *further = [_settings(request, tool, version, host, device) for device in devices]
+    if further:
+        planned = _in_turn(request, [settings, *further])
+    elif request.interleave is None:
+        planned = _split(request, settings)
+    else:
+        other = _find_other(request, host, settings.device, request.interleave)
+        check_sides(settings.target, other)
+        planned = _interleave(request, settings, other)
+    for recording in planned:
+        check_output_path(recording.final, replace=request.force, append=request.append)
+    for device in devices:
+        if request.companions and device is not None and device.kind == "device":
+            raise UsageError(f"--with watches this Mac, and the recording is of {device.name}: leave it out.")
+    finals = [recording.final for recording in planned]
+    check_companions(request.companions, finals, replace=request.force, is_root=is_root())
+    return planned
+
+
+def _settings(
+    request: RecordRequest, tool: Xctrace, version: Version, host: Host, device: Device | None
+) -> RecordSettings:
+    """Return the settings of the recordings of one device."""
     target = _find_target(request, host, device, request.app, request.arguments)
-    other = None if request.interleave is None else _find_other(request, host, device, request.interleave)
     plan = _make_plan(request, tool, version, device)
     default_seconds = _UNTIL_STOPPED_SECONDS if request.until_stopped else _DEFAULT_SECONDS
     limits = RecordLimits.within(
         request.time_limit_seconds or default_seconds, request.save_timeout_seconds, request.min_free_bytes
     )
-    settings = RecordSettings(
+    return RecordSettings(
         plan,
         target,
         limits,
@@ -118,18 +141,6 @@ def plan_recordings(
         request.run_name,
         request.companions,
     )
-    if other is None:
-        planned = _split(request, settings)
-    else:
-        check_sides(target, other)
-        planned = _interleave(request, settings, other)
-    for recording in planned:
-        check_output_path(recording.final, replace=request.force, append=request.append)
-    if request.companions and device is not None and device.kind == "device":
-        raise UsageError(f"--with watches this Mac, and the recording is of {device.name}: leave it out.")
-    finals = [recording.final for recording in planned]
-    check_companions(request.companions, finals, replace=request.force, is_root=is_root())
-    return planned
 
 
 def parse_compute_units(text: str) -> tuple[str, ...]:
@@ -211,7 +222,12 @@ def _program_rules(request: RecordRequest) -> _Rules:
 
 def _series_rules(request: RecordRequest) -> _Rules:
     """Return the rules about several recordings."""
-    several = request.repetitions > 1 or bool(request.compute_units) or request.interleave is not None
+    several = (
+        request.repetitions > 1
+        or bool(request.compute_units)
+        or request.interleave is not None
+        or len(request.devices) > 1
+    )
     return (
         (
             request.target_input == "-" and several,
@@ -228,6 +244,12 @@ def _series_rules(request: RecordRequest) -> _Rules:
             and (request.all_processes or request.append or bool(request.compute_units)),
             "--interleave records two targets into recordings of their own: leave out --all-processes,"
             " --append-run and --compute-units.",
+        ),
+        (
+            len(request.devices) > 1
+            and (bool(request.compute_units) or request.append or request.interleave is not None),
+            "Several devices are recorded in turn, each as often as --count: leave out --interleave,"
+            " --compute-units and --append-run.",
         ),
     )
 
@@ -246,10 +268,13 @@ def _duration_rules(request: RecordRequest, version: Version) -> _Rules:
     )
 
 
-def _find_device(tool: Xctrace, name: str) -> Device | None:
-    """Return the device with that name or identifier; None is this Mac."""
-    device = find_device(name, list_devices(tool))
-    return None if device.kind == "mac" else device
+def _find_devices(tool: Xctrace, names: Sequence[str]) -> list[Device | None]:
+    """Return the devices with these names or identifiers; None is this Mac, which is the one of no name."""
+    listed = list_devices(tool) if names else ()
+    found = [find_device(name, listed) for name in names]
+    if len({device.udid for device in found}) < len(found):
+        raise UsageError("--device names a device twice.")
+    return [None if device.kind == "mac" else device for device in found] or [None]
 
 
 def _find_target(
@@ -299,6 +324,22 @@ def _split(request: RecordRequest, settings: RecordSettings) -> tuple[PlannedRec
     )
 
 
+def _in_turn(request: RecordRequest, of_devices: Sequence[RecordSettings]) -> tuple[PlannedRecording, ...]:
+    """Return ``count`` rounds of recordings, one per device each."""
+    final = _final_path(request, of_devices[0].target.name)
+    names = [
+        _safe_in_file_name(settings.device.name if settings.device else "this-mac") or "device"
+        for settings in of_devices
+    ]
+    words = [f"{name}-{place}" if names.count(name) > 1 else name for place, name in enumerate(names, 1)]
+    rounds = [""] if request.repetitions == 1 else [f"-{number + 1}" for number in range(request.repetitions)]
+    return tuple(
+        PlannedRecording(_with_suffix(final, f"{word}{number}"), settings, suffix=f"{word}{number}")
+        for number in rounds
+        for word, settings in zip(words, of_devices, strict=True)
+    )
+
+
 def _interleave(
     request: RecordRequest, settings: RecordSettings, other: Target
 ) -> tuple[PlannedRecording, ...]:
@@ -332,6 +373,10 @@ def _final_path(request: RecordRequest, target_name: str) -> Path:
         raise UsageError(f"-o {path}: give a name that ends in .trace, or a folder.")
     if request.append:
         raise UsageError(f"--append-run: {path} is a folder; name the .trace in it.")
-    safe = _UNSAFE_IN_FILE_NAMES.sub("-", target_name).encode("utf-8", "replace")[:_MAX_NAME_BYTES]
-    stem = safe.decode("utf-8", "ignore").strip("-.") or "recording"
+    stem = _safe_in_file_name(target_name) or "recording"
     return path / f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}.trace"
+
+
+def _safe_in_file_name(name: str) -> str:
+    safe = _UNSAFE_IN_FILE_NAMES.sub("-", name).encode("utf-8", "replace")[:_MAX_NAME_BYTES]
+    return safe.decode("utf-8", "ignore").strip("-.")
