@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from fleet.pool_work import act
 
+from tracekit.errors import TracekitError
 from tracekit.fleet.inputs import Recording
 from tracekit.fleet.local import LocalLimits, LocalPool
 from tracekit.fleet.task import Outcome, Task
@@ -37,6 +38,17 @@ def test_a_recording_that_ends_its_worker_is_tried_again_alone_and_set_aside(tmp
     assert states["crash"][1] == "It ended its worker twice (signal SIGKILL), perhaps because memory ran out."
     assert len(outcomes) == 5
     assert not [pid for state, pid in states.values() if state == "analyzed" and is_running(int(pid))]
+
+
+def test_a_worker_that_cannot_be_started_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(_process: object) -> None:
+        raise EOFError("unexpected EOF")
+
+    monkeypatch.setattr("multiprocessing.process.BaseProcess.start", ended)
+    with pytest.raises(
+        TracekitError, match=r"cannot be started: unexpected EOF\. Run the same command again"
+    ):
+        run(tmp_path, ["a"], LocalLimits(1))
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="needs Linux")

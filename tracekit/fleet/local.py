@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerContext, ForkServerProcess, SpawnContext, SpawnProcess
 
+from tracekit.errors import TracekitError
 from tracekit.fleet.schema import KILLED
 from tracekit.fleet.task import Outcome, Task, failed, run_task
-from tracekit.text import format_size
+from tracekit.text import format_size, printable
 
 _MODULES = ["tracekit.fleet.task"]
 """What a server that starts workers by forking has imported, so that a worker begins at once."""
@@ -60,7 +61,12 @@ class _Worker:
         self.process: ForkServerProcess | SpawnProcess = context.Process(
             target=_serve, args=(theirs, limits.memory_bytes, work), daemon=True, name="tracekit-fleet"
         )
-        self.process.start()
+        try:
+            self.process.start()
+        except (OSError, EOFError) as error:  # EOFError: the process that starts the others was killed
+            raise TracekitError(
+                f"A worker process cannot be started: {printable(str(error))}. Run the same command again."
+            ) from error
         theirs.close()
 
     def give(self, task: Task) -> bool:
