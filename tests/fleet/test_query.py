@@ -154,3 +154,14 @@ def test_json_and_parquet_hold_the_values(results: Path, tmp_path: Path) -> None
     assert pq.read_table(target).to_pylist() == [
         {"recording": "a", "calls": 7, "labels": [("branch", "main")]}
     ]
+
+
+def test_changed_bytes_of_a_part_are_damage(tmp_path: Path) -> None:
+    write_dataset(tmp_path / "results", recordings=[{"recording": f"{n:064x}"} for n in range(2000)])
+    dataset = open_dataset(tmp_path / "results")
+    (file,) = dataset.files("recordings")
+    content = bytearray(file.read_bytes())
+    content[300:310] = bytes(byte ^ 0x5A for byte in content[300:310])
+    file.write_bytes(content)
+    with pytest.raises(TracekitError, match="damaged part, whose checksum differs"):
+        run_query(dataset, "SELECT max(recording) FROM recordings")

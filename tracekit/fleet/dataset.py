@@ -74,7 +74,10 @@ class Dataset:
         files = self.files(name)
         if not files:
             return pds.dataset(schema.empty_table())
-        format_ = pds.ParquetFileFormat(read_options=pds.ParquetReadOptions(dictionary_columns=texts))
+        format_ = pds.ParquetFileFormat(
+            read_options=pds.ParquetReadOptions(dictionary_columns=texts),
+            default_fragment_scan_options=pds.ParquetFragmentScanOptions(page_checksum_verification=True),
+        )
         return pds.dataset([str(path) for path in files], schema=schema, format=format_)
 
     def count(self, name: str) -> int:

@@ -44,7 +44,7 @@ def write_part(folder: Path, number: int, tables: Mapping[str, pa.Table]) -> Par
 
 def _write_table(path: Path, table: pa.Table) -> None:
     with path.open("wb") as file:
-        pq.write_table(table, file, compression="zstd")
+        pq.write_table(table, file, compression="zstd", write_page_checksum=True)
         file.flush()
         os.fsync(file.fileno())
 

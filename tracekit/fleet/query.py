@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tracekit.errors import TracekitError, UsageError
+from tracekit.errors import InputError, TracekitError, UsageError
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.schema import TABLES
 from tracekit.text import printable
@@ -27,6 +27,8 @@ _CONFIGURATION = {
     "temp_directory": "",
 }
 _REFUSED = "PermissionException"
+_CHECKSUM = "CRC checksum verification failed"
+_RENEW = "Restore the dataset from a copy, or run tracekit fleet run into a new folder."
 _SETTINGS = ("TimeZone='UTC'", "python_enable_replacements=false", "lock_configuration=true")
 """Without replacements, a name that is no table is an error, and not a variable of this program."""
 
@@ -116,7 +118,7 @@ def _require_select(connection: Any, sql: str) -> None:
         raise UsageError("A query has no parameters: write the values into the SQL.")
 
 
-def _refusal(error: Exception, limits: QueryLimits) -> UsageError:
+def _refusal(error: Exception, limits: QueryLimits) -> TracekitError:
     """Return the error of DuckDB as a sentence; its lines show the place in the SQL."""
     kind = type(error).__name__
     if kind == "InterruptException":
@@ -124,6 +126,8 @@ def _refusal(error: Exception, limits: QueryLimits) -> UsageError:
     if kind == "OutOfMemoryException":
         size = f"{limits.memory_bytes >> 20:,} MiB"
         return UsageError(f"The query needs more than the {size} that it may take. Aggregate less at once.")
+    if _CHECKSUM in str(error):
+        return InputError("The dataset", "has a damaged part, whose checksum differs.", _RENEW)
     if kind == _REFUSED:
         return UsageError(
             f"A query reads the tables of the dataset, and no file, extension or address: {_first(error)}"
