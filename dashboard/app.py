@@ -85,7 +85,7 @@ def create_app(settings: Settings, library: Library) -> dash.Dash:
     downloads.register(app.server, library)
     notes.register(app.server, library)
     compare_routes.register(app.server, library)
-    history_routes.register(app.server, HistoryStore(settings.fleet), library)
+    history_routes.register(app.server, HistoryStore(settings.fleet, library), library)
     auth.protect(app.server, settings, app.csp_hashes())
     return app
 
@@ -107,7 +107,7 @@ def _route(app: dash.Dash, settings: Settings, library: Library) -> None:
             case ["record"]:
                 return record_callbacks.page(settings)
             case ["history"]:
-                return history.page() if settings.fleet else history.how_page()
+                return history.page(of_library=settings.fleet is None)
         return not_found("There is nothing at this address.")
 
     server: Flask = app.server

@@ -1,4 +1,4 @@
-"""The history of a dataset, computed once for each state of the dataset."""
+"""The history of a dataset, or of the library, computed once for each state of it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from tracekit.errors import NotMeasurableError, UsageError
+from dashboard.library.library import Library
+from tracekit.errors import NotMeasurableError
 from tracekit.fleet.dataset import Dataset, open_dataset
 from tracekit.fleet.history.accepted import Accepted, read_accepted
+from tracekit.fleet.library import FOLDER, library_dataset
 from tracekit.fleet.manifest import Part
 from tracekit.fleet.questions.registry import ask
 from tracekit.report.fleet.cells import plain_columns
@@ -20,11 +22,13 @@ _COLUMNS = ["recording", "name", "path", "build", "recorded"]
 
 
 class HistoryStore:
-    """The history of the dataset in ``folder``; raises ``UsageError`` for everything if there is none."""
+    """The history of the dataset in ``folder``; of the library's own recordings if there is none."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path | None, library: Library) -> None:
+        self._folder, self._library = folder, library
         self._lock = threading.Lock()
+        self._updating = threading.Lock()
+        self._revision = ""
         self._state: tuple[tuple[Part, ...], frozenset[Accepted]] | None = None
         self._data: HistoryData | None = None
 
@@ -64,11 +68,15 @@ class HistoryStore:
         ]
 
     def _dataset(self) -> Dataset:
-        if self._folder is None:
-            raise UsageError(
-                "This dashboard shows no dataset. Start it with tracekit dashboard --fleet RESULTS."
-            )
-        return open_dataset(self._folder)
+        if self._folder is not None:
+            return open_dataset(self._folder)
+        with self._updating:
+            revision = self._library.revision  # before: what changes meanwhile is read the next time
+            if revision == self._revision:
+                return open_dataset(self._library.folder / FOLDER)
+            dataset = library_dataset(self._library.folder)
+            self._revision = revision
+            return dataset
 
     def _read(self) -> HistoryData:
         dataset = self._dataset()

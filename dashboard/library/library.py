@@ -102,9 +102,18 @@ class Library:
         self._lock.release()
 
     @property
+    def folder(self) -> Path:
+        """The folder of the library."""
+        return self._store.folder
+
+    @property
     def recorded(self) -> Path:
         """The folder of recordings made on the page."""
         return self._store.recorded
+
+    def place(self, recording: Recording) -> str:
+        """Return where a recording lies: an upload in the library, others where they were added."""
+        return recording.path if recording.origin == "file" else str(self._store.input(recording.id))
 
     def is_recorded(self, recording: Recording) -> bool:
         """Return True for a recording made on the page: the library has the only copy."""

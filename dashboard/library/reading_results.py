@@ -19,7 +19,7 @@ from dashboard.library.names import one_line
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
 
-RESULTS_VERSION = 8
+RESULTS_VERSION = 9
 """The version of the results: results of another version are made again when the dashboard starts."""
 SECTIONS_FILE, VIEW = "sections.json.gz", "view.bin.gz"
 COUNTERS = "counters.json.gz"

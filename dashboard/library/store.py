@@ -13,6 +13,7 @@
                     worker.log
     uploads/<id>/              see ``uploads``
     comparisons/<id>-<id>/     see ``comparisons``
+    fleet/                     the rows of all recordings, see ``tracekit.fleet.library``; it can be removed
     recorded/<attempt>/        recordings made on the page, see ``dashboard.recording``
     trash/removed-…            folders that are being removed
 
@@ -132,7 +133,7 @@ class Store:
         if not names:
             return True
         # A library of an earlier version, or one whose making was interrupted, has no marker.
-        of_library = {*_PARTS, "recorded", "lock", "lock.pid", f"{MARKER}.draft"}
+        of_library = {*_PARTS, "recorded", "fleet", "lock", "lock.pid", f"{MARKER}.draft"}
         others = {name for name in names - of_library if not name.startswith(_CATALOGS)}
         lock = self.folder / "lock"
         has_lock = not lock.exists() or (lock.is_file() and lock.stat().st_size == 0)

@@ -16,29 +16,22 @@ _ABOUT = (
 _LOADING = "Loading the history …"
 
 
-def page() -> Node:
-    """Return the page of a dataset."""
+_OF_LIBRARY = (
+    "These are the recordings of the library that have been read. A tag such as build=422 gives a recording"
+    " its build; those without one are in no row. The history of other recordings: tracekit fleet run traces/"
+    " -o results/, then tracekit dashboard --fleet results/."
+)
+
+
+def page(*, of_library: bool) -> Node:
+    """Return the page of the library or of a dataset."""
     named: Any = {"data-history": ""}
+    notes = [_ABOUT, *([_OF_LIBRARY] if of_library else [])]
     return html.Div(
         [
-            html.Header([html.H1("History"), html.P(_ABOUT, className="note")]),
+            html.Header([html.H1("History"), *(html.P(note, className="note") for note in notes)]),
             html.Main(html.P(_LOADING, className="note loading", role="status"), id="history-body"),
         ],
         id="history",
         **named,
-    )
-
-
-def how_page() -> Node:
-    """Return the page of a dashboard without a dataset."""
-    return html.Main(
-        [
-            html.H1("History"),
-            html.Section(
-                [
-                    html.P("The history of models over builds is shown of a dataset of many recordings:"),
-                    html.Pre("tracekit fleet run traces/ -o results/\ntracekit dashboard --fleet results/"),
-                ]
-            ),
-        ]
     )

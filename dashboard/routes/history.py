@@ -33,7 +33,7 @@ def register(server: Flask, store: HistoryStore, library: Library) -> None:
         """Return the recordings of two builds on a device; those of the library with their links."""
         builds = [_text("before"), _text("after")]
         found = store.recordings(_text("app"), _text("device"), _text("model"), builds)
-        links = {recording.path: f"/recordings/{recording.id}" for recording in library.recordings()}
+        links = {library.place(each): f"/recordings/{each.id}" for each in library.recordings()}
         return _json({"recordings": [{**row, "link": links.get(row["path"], "")} for row in found]})
 
 

@@ -121,6 +121,9 @@ class FakeLibrary:
     def tags(self) -> list[tuple[str, int]]:
         return sorted(Counter(tag for recording in self.recordings() for tag in recording.tags).items())
 
+    def place(self, recording: Recording) -> str:
+        return recording.path
+
     def is_recorded(self, recording: Recording) -> bool:
         return False
 

@@ -35,6 +35,7 @@ RESULTS = [
     "inventory.json",
     "measures.json",
     "processes.json",
+    "rows.arrow",
     "sections.json.gz",
     "summary.json",
     "view.bin.gz",

@@ -11,7 +11,7 @@ writer that is killed before leaves a folder that no manifest lists, and a later
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from tracekit.fleet.parts import (
     next_number,
     part_file,
     read_table,
+    recordings_of,
     remove_leftovers,
     replaceable,
     replacing,
@@ -90,9 +91,17 @@ class Dataset:
         Recordings of the dataset that have a content of the new ones are replaced (``parts.replaceable``). A
         table or a column that is missing is empty. Raises ``UsageError`` where nothing can be written.
         """
-        rows = {name: in_schema(name, tables.get(name, arrow_schema(name).empty_table())) for name in TABLES}
+        rows = _all_tables(tables)
         if rows["recordings"].num_rows:
             self._commit(lambda manifest: self._with(manifest, rows))
+
+    def recordings(self) -> frozenset[str]:
+        """Return the identities of all recordings."""
+        return frozenset().union(*(recordings_of(self.path, part) for part in self.parts()))
+
+    def replace(self, remaining: Collection[str], tables: Mapping[str, pa.Table]) -> None:
+        """Remove all recordings but some, and add the rows of others, in one step."""
+        self._commit(lambda manifest: self._exactly(manifest, frozenset(remaining), _all_tables(tables)))
 
     def compact(self) -> None:
         """Merge all small parts; queries open fewer files. ``append`` does so now and then by itself."""
@@ -121,11 +130,23 @@ class Dataset:
             if not recordings:
                 yield part
             elif len(recordings) < part.rows["recordings"]:
-                yield write_part(
-                    self.path,
-                    next_number(self.path, manifest),
-                    {name: without(name, read_table(self.path, part, name), recordings) for name in TABLES},
-                )
+                yield self._part_without(manifest, part, recordings)
+
+    def _exactly(
+        self, manifest: Manifest, recordings: frozenset[str], rows: Mapping[str, pa.Table]
+    ) -> Manifest:
+        remaining = []
+        for part in manifest.parts:
+            removed = recordings_of(self.path, part) - recordings
+            if len(removed) < part.rows["recordings"]:
+                remaining.append(self._part_without(manifest, part, removed) if removed else part)
+        if rows["recordings"].num_rows:
+            remaining.append(write_part(self.path, next_number(self.path, manifest), rows))
+        return self._merged(Manifest(tuple(remaining)), _SMALL_PARTS)
+
+    def _part_without(self, manifest: Manifest, part: Part, recordings: Collection[str]) -> Part:
+        tables = {name: without(name, read_table(self.path, part, name), recordings) for name in TABLES}
+        return write_part(self.path, next_number(self.path, manifest), tables)
 
     def _merged(self, manifest: Manifest, fewest: int) -> Manifest:
         """Merge the small parts, as many as make a full one, where there are ``fewest`` of them."""
@@ -139,6 +160,11 @@ class Dataset:
                 del parts[old.name]
             parts[part.name] = part
         return Manifest(tuple(parts.values()))
+
+
+def _all_tables(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """Return every table in the columns of the schema; those that are missing have no rows."""
+    return {name: in_schema(name, tables.get(name, arrow_schema(name).empty_table())) for name in TABLES}
 
 
 def _difference(parts: tuple[Part, ...], remaining: tuple[Part, ...]) -> list[Part]:

@@ -57,6 +57,8 @@ def _digest(recordings: pa.Table) -> str:
 def in_schema(name: str, table: pa.Table) -> pa.Table:
     """Return a table with the columns and types of the schema; columns that it lacks are null."""
     schema = arrow_schema(name)
+    if table.schema.equals(schema):
+        return table.replace_schema_metadata(schema.metadata)
     columns = [
         table.column(field.name).cast(field.type)
         if field.name in table.column_names
@@ -132,6 +134,17 @@ def _replaceable(path: str) -> Mapping[str, frozenset[str]]:
             if key:
                 result.setdefault(key, set()).add(recording)
     return {key: frozenset(recordings) for key, recordings in result.items()}
+
+
+def recordings_of(folder: Path, part: Part) -> frozenset[str]:
+    """Return the recordings of a part."""
+    require_types(folder, part, "recordings")
+    return _recordings(str(part_file(folder, part, "recordings")))
+
+
+@lru_cache(maxsize=4096)
+def _recordings(path: str) -> frozenset[str]:
+    return frozenset(pq.read_table(path, columns=["recording"]).column("recording").to_pylist())
 
 
 def replacing(recordings: pa.Table) -> set[str]:

@@ -79,6 +79,26 @@ def joined(parts: Sequence[Tables]) -> Tables:
     }
 
 
+def relabelled(tables: Tables, origin: Origin, name: str) -> Tables:
+    """Return the rows of one recording with the path and the labels of an origin, under a name."""
+    values = {
+        "recording": tables["recordings"].column("recording")[0].as_py(),
+        "labels": sorted(origin.labels.items()),
+        "build": origin.labels.get(BUILD, ""),
+        "name": name,
+        "path": origin.path,
+    }
+    return {table: _with_values(table, rows, values) for table, rows in tables.items()}
+
+
+def _with_values(name: str, rows: pa.Table, values: Mapping[str, object]) -> pa.Table:
+    for field_ in arrow_schema(name):
+        if field_.name in values:
+            column = _repeated(values[field_.name], field_.type, rows.num_rows)
+            rows = rows.set_column(rows.schema.get_field_index(field_.name), field_, column)
+    return rows
+
+
 def packed(tables: Tables) -> dict[str, bytes]:
     """Return tables as Arrow streams: to send them between processes takes a fifth of what pickling takes."""
     return {name: _stream(table) for name, table in tables.items()}

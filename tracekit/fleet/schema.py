@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import pyarrow as pa
 
@@ -210,6 +211,7 @@ TABLES: Mapping[str, Mapping[str, Column]] = {
 }
 
 
+@cache
 def arrow_schema(table: str) -> pa.Schema:
     """Return the Arrow schema of one of ``TABLES``, with its version and the meanings as metadata."""
     fields = [

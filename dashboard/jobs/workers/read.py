@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from dashboard.jobs import worker_process
 from dashboard.jobs.worker_process import Channel
 from dashboard.jobs.workers.failures import exit_code
+from dashboard.library.history_rows import write_history_rows
 from dashboard.library.inputs import fingerprint, inputs_of, left_out
 from dashboard.library.names import one_line
 from dashboard.library.reading_results import write_results
@@ -114,6 +115,8 @@ class _Reader:
         self._channel.stage("writing")
         write_inventory(draft, inventory(opened.runs, opened.trace))
         write_results(draft, analysis)
+        if not split(task.analysis)[1]:
+            write_history_rows(draft, analysis, path, inputs_of(path, task.name, not task.path))
         # One renaming makes all results visible at once; whatever ends the worker before it leaves no results
         # at all.
         draft.rename(results)

@@ -56,12 +56,6 @@ def test_parts_and_recordings_of_two_builds(client: Callable[..., Any], tmp_path
     assert made.get(f"/api/history/parts?{hostile}", headers=HOST).get_json() == {"parts": []}
 
 
-def test_without_a_dataset_the_command_is_named(client: Callable[..., Any]) -> None:
-    response = client().get("/api/history", headers=HOST)
-    assert response.status_code == 400
-    assert "tracekit dashboard --fleet RESULTS" in response.get_json()["error"]
-
-
 def test_names_have_a_bound(client: Callable[..., Any], tmp_path: Path) -> None:
     response = client(fleet=dataset_of(tmp_path).path).get("/api/history?app=" + "x" * 5000, headers=HOST)
     assert response.status_code == 400

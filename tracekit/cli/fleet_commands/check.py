@@ -66,12 +66,12 @@ def check_command(
     chosen = guess_format(format_, output, _FORMATS)
 
     from tracekit.checks.results import exit_code
-    from tracekit.fleet.dataset import open_dataset
     from tracekit.fleet.history.gate import accept_changes, check_fleet, parse_gate
+    from tracekit.fleet.library import open_results
     from tracekit.report.fleet.gate import to_json, to_text
 
     requirements = [parse_gate(text) for text in require or (_DEFAULT,)]
-    dataset = open_dataset(results)
+    dataset = open_results(results)
     gate = check_fleet(dataset, requirements, build, confidence)
     text = to_json(gate, results) if chosen == "json" else to_text(gate, results)
     write_output(text, output, force, is_document=chosen != "text")

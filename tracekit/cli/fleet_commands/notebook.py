@@ -35,11 +35,11 @@ def notebook_command(
     check_output(output, force)
     values = values_of(settings)
 
-    from tracekit.fleet.dataset import open_dataset
+    from tracekit.fleet.library import open_results
     from tracekit.fleet.questions.registry import ask, question_named
     from tracekit.report.fleet.notebook import to_notebook
 
-    dataset = open_dataset(results)
+    dataset = open_results(results)
     ask(dataset, question, values)  # so that a notebook that cannot run is not written
     document = to_notebook(question_named(question), dataset.path, values)
     write_output(document, output, force, is_document=True)

@@ -60,8 +60,8 @@ def query_command(
     check_binary(chosen, output)
 
     from tracekit.fleet.answer import answer_of_query
-    from tracekit.fleet.dataset import open_dataset
+    from tracekit.fleet.library import open_results
     from tracekit.fleet.query import QueryLimits, run_query
 
-    rows = run_query(open_dataset(results), sql, QueryLimits(seconds=timeout_seconds))
+    rows = run_query(open_results(results), sql, QueryLimits(seconds=timeout_seconds))
     write_answer(answer_of_query(sql, rows), chosen, output, force, raw)

@@ -64,9 +64,9 @@ def questions_command(
         check_raw(chosen, output)
     check_binary(chosen, output)
 
-    from tracekit.fleet.dataset import open_dataset
+    from tracekit.fleet.library import open_results
 
-    dataset = open_dataset(results)
+    dataset = open_results(results)
     if name is not None:
         from tracekit.fleet.questions.registry import ask
 
