@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from fleet.pool_work import act
+from pool_work import act
 
 from tracekit.errors import TracekitError
 from tracekit.fleet.inputs import Recording
@@ -70,6 +70,7 @@ def test_an_interrupted_run_leaves_no_process(tmp_path: Path) -> None:
         [Task(Recording(str(tmp_path / name)), content=name) for name in ("a", "sleep")]
     )
     first = next(outcomes)
+    assert first.state == "analyzed"
     while not (tmp_path / "sleep").exists() or not (tmp_path / "sleep").read_text():
         time.sleep(0.01)
     outcomes.close()  # type: ignore[attr-defined]
