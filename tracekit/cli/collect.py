@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli.output import HELP
+from tracekit.cli.output import HELP, write_output
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import InputError, UsageError
 from tracekit.text import plural, printable
@@ -76,7 +76,8 @@ def collect_command(inputs: tuple[str, ...], store: str | None, redact: bool, re
     for problem in problems:
         write_message(f"note: {printable(problem)}")
     parts = [f"{count:,} {what}" for what, count in sorted(counts.items())]
-    click.echo(f"{', '.join(parts) or 'nothing collected'}; {plural(len(problems), 'problem')}.")
+    summary = f"{', '.join(parts) or 'nothing collected'}; {plural(len(problems), 'problem')}."
+    write_output(f"{summary}\n", "-", force=False)
     if not counts:
         click.get_current_context().exit(_NOTHING)
 
