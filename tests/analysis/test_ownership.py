@@ -14,6 +14,7 @@ from tracekit.analysis.ownership.owners import OWNERS, REASONS, Owner, Reason
 from tracekit.checks.check import check
 
 QUIET: list[Sample] = [(0, "a", UI), (400, "a", UI)]
+ON_GPU = ("MetalPerformanceShadersGraph | -[MPSGraphExecutable encodeToCommandBuffer:]", *CALL)
 NET, OTHER = "Net_main__Op0_AneInference", "Photos_main__Op0_AneInference"
 
 
@@ -341,11 +342,21 @@ def test_a_workers_samples_of_two_calls_leave_the_share_of_an_engine_without_a_t
 
 
 def test_a_row_by_time_alone_may_be_of_a_call_that_the_recordings_edge_cuts() -> None:
-    call, row = prediction(4, 30), replace(gpu(8, 20), model="Seg", label="Seg_main__Op0_MpsGraphInference")
+    call, row = prediction(4, 30), core_ml(8, 20, "CPU", "")
     listed = turns("a", (5,), 25, CALL)[1:]
     beside = [(time, "b", CALL) for time in (12, 13)] + [(14, "b", UI), (100, "b", UI)]
     alone = analysis_of(call, row, samples=sorted(listed))
     cut = analysis_of(call, row, samples=sorted([*listed, *beside]))
     later = analysis_of(call, row, samples=sorted([(0, "b", UI), *listed, *beside]))
-    contested = [int(analysis.verdicts.works[1].contested_ns[0]) // MS for analysis in (alone, cut, later)]
+    contested = [int(analysis.verdicts.works[2].contested_ns[0]) // MS for analysis in (alone, cut, later)]
     assert contested == [0, 12, 0]
+
+
+def test_the_gpus_work_for_another_model_needs_a_stack() -> None:
+    call, row = prediction(10, 30), replace(gpu(14, 26), model="Seg", label="Seg_main__Op0_MpsGraphInference")
+    encoding = sorted(turns("a", (11,), 18, ON_GPU))
+    contested = [
+        int(analysis_of(call, row, samples=samples).verdicts.works[1].contested_ns[0]) // MS
+        for samples in (QUIET, encoding)
+    ]
+    assert contested == [12, 0]

@@ -159,7 +159,8 @@ class _Assigner:
         """
         rows, calls = self._rows, self._calls
         # A row of the GPU without a label is of its process all the same.
-        is_of_gpu = is_engine(rows.engine, Engine.GPU) & rows.is_execution & ~rows.is_nameless
+        has_label = ~rows.is_nameless | rows.is_named_otherwise
+        is_of_gpu = is_engine(rows.engine, Engine.GPU) & rows.is_execution & has_label
         is_open = (rows.is_open | is_of_gpu)[pairs.row]
         is_named = ~rows.is_nameless & ~rows.is_named_otherwise
         has_name = is_named[pairs.row] & (rows.pool[pairs.row] == calls.model[pairs.call])

@@ -7,8 +7,6 @@ of that name.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from tracekit.analysis.engines.codes import is_engine
@@ -47,7 +45,7 @@ class SecondUsers:
         """
         rows, calls = self._rows, self._calls
         doubted = np.zeros(len(rows), bool)
-        is_open = self._is_open & (rows.pool >= 0)
+        is_open = rows.is_open & (rows.pool >= 0)
         chosen = np.flatnonzero(is_open)
         if not len(chosen) or not calls.is_listed.any():
             return doubted
@@ -63,11 +61,12 @@ class SecondUsers:
         of_rows = pairs.part((is_open & ~is_inside & ~crowded)[pairs.row])
         is_odd |= self._reaches_out(of_rows, group, is_inside[chosen])[chosen]
         odd = np.flatnonzero(is_odd)
-        is_submitted = self._are_submitted(chosen[odd], pid[odd])
+        # A stack of the process shows a call that the tables lack.
+        is_submitted = self._submitters.by_process(Engine.ANE, pid[odd], rows.starts[chosen[odd]])
         has_odd, has_alone = np.zeros((2, int(group.max()) + 1), bool)
         has_odd[group[odd[~is_submitted]]] = True
         has_alone[group[is_alone]] = True
-        doubted[chosen] = has_odd[group] | (self.submitted_elsewhere(chosen, pid) & rows.is_open[chosen])
+        doubted[chosen] = has_odd[group] | self.submitted_elsewhere(chosen, pid)
         doubted[self._refuted(pairs, chosen, group, has_alone[group], doubted)] = True
         return doubted
 
@@ -77,12 +76,11 @@ class SecondUsers:
         """Return the rows whose calls another engine worked for meanwhile.
 
         ``chosen`` are the open rows, ``group`` is theirs, and ``has_alone`` marks those of groups with a row
-        in no call. Where a label names a model by another name, one such row refutes the name.
+        in no call. Of a group with such a row, others whose calls show other engines alone are refuted too.
         """
         rows, pairs = self._rows, pairs.narrowed()
         is_suspect = np.zeros(len(rows), bool)
         is_suspect[chosen] = has_alone | rows.is_named_otherwise[chosen]
-        is_suspect[pairs.row] |= ~pairs.is_contained & self._is_open[pairs.row]
         inside = pairs.part((is_suspect & ~doubted)[pairs.row])
         if not len(inside):
             return chosen[:0]
@@ -90,12 +88,9 @@ class SecondUsers:
         refuted[inside.row[self.is_busy_elsewhere(inside, pairs)]] = True
         has_refuted = np.zeros(int(group.max()) + 1, bool)
         has_refuted[group[(refuted | doubted)[chosen]]] = True
-        follows = np.zeros(len(rows), bool)
-        follows[chosen] = has_refuted[group]
-        # The stacks of the call of such a row may show other engines alone.
-        refuted[inside.row[follows[inside.row] & self._shows_others(inside)]] = True
-        follows &= rows.is_named_otherwise
-        refuted[chosen[follows[chosen]]] = True
+        is_of_refuted = np.zeros(len(rows), bool)
+        is_of_refuted[chosen] = has_refuted[group]
+        refuted[inside.row[is_of_refuted[inside.row] & self._shows_others(inside)]] = True
         return np.flatnonzero(refuted)
 
     def _shows_others(self, inside: Pairs) -> BoolArray:
@@ -105,30 +100,8 @@ class SecondUsers:
             return np.zeros(len(inside), bool)
         is_unseen = self._submitters.of_engine(Engine.ANE)[window] == 0
         shows = is_unseen & (self._submitters.beside(Engine.ANE)[window] >= _FEWEST_ELSEWHERE)
-        marked: BoolArray = shows & self._rows.is_open[inside.row]
+        marked: BoolArray = shows
         return marked
-
-    @cached_property
-    def _is_open(self) -> BoolArray:
-        """Marks the rows that a name does not give to a call.
-
-        These are the Neural Engine's without a process, and the GPU's whose label names another model.
-        """
-        rows = self._rows
-        on_gpu = is_engine(rows.engine, Engine.GPU) & rows.is_execution & ~rows.is_other
-        marked: BoolArray = rows.is_open | (on_gpu & rows.is_named_otherwise)
-        return marked
-
-    def _are_submitted(self, chosen: IntArray, pid: IntArray) -> BoolArray:
-        """Mark the rows near whose start a stack of the process shows their engine."""
-        rows = self._rows
-        submitted = np.zeros(len(chosen), bool)
-        for engine in (Engine.ANE, Engine.GPU):
-            of_engine = np.flatnonzero(is_engine(rows.engine[chosen], engine))
-            submitted[of_engine] = self._submitters.by_process(
-                engine, pid[of_engine], rows.starts[chosen[of_engine]]
-            )
-        return submitted
 
     def _pools(self, chosen: IntArray) -> tuple[IntArray, BoolArray]:
         """Return the process of the calls that rows may be of, -1 for several, and mark rows between them."""
@@ -166,7 +139,7 @@ class SecondUsers:
         begins_before, ends_after = np.zeros((2, len(rows)), bool)
         begins_before[pairs.row[is_before & counts]] = True
         ends_after[pairs.row[is_after & counts]] = True
-        chosen = np.flatnonzero(self._is_open & (rows.pool >= 0))
+        chosen = np.flatnonzero(rows.is_open & (rows.pool >= 0))
         before, after, inside = (
             np.bincount(group[marked], minlength=int(group.max()) + 1)
             for marked in (begins_before[chosen], ends_after[chosen], is_inside)

@@ -110,7 +110,7 @@ def run_command(
     Examples:
       tracekit fleet run traces/ -o results/
       tracekit fleet run 'lab/**/*.trace.zip' -o results/ --labels-from-name '{app}-{build}-{device}'
-      tracekit fleet run @nightly.txt s3://farm/runs -o results/ --labels labels.csv --workers 8
+      tracekit fleet run @nightly.txt s3://lab/runs -o results/ --labels labels.csv --workers 8
       tracekit fleet run traces/ -o results/ --scheduler tcp://127.0.0.1:8786
     """
     from tracekit.fleet.dataset import create_dataset
