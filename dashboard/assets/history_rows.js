@@ -26,13 +26,13 @@ export function buildAt(scale, x) {
   return Math.min(scale.last, Math.max(scale.first, build));
 }
 
-/** The values of a row by build: { p50, low, high, p90, runs, system, engines }, for the builds that have any. */
+/** The values of a row by build: { p50, low, high, p90, level, runs, system, engines }, for the builds that have any. */
 export function pointsByBuild(row) {
   const points = new Map();
   const of = (build) => points.get(build) ?? points.set(build, { engines: {} }).get(build);
   (row.p50.build ?? []).forEach((build, index) => {
-    const { ms, low, high, runs, system } = row.p50;
-    Object.assign(of(build), { p50: ms[index], low: low[index], high: high[index], runs: runs[index], system: system[index] });
+    const { ms, low, high, runs, system, level } = row.p50;
+    Object.assign(of(build), { p50: ms[index], low: low[index], high: high[index], runs: runs[index], system: system[index], level: level[index] });
   });
   (row.p90.build ?? []).forEach((build, index) => (of(build).p90 = row.p90.ms[index]));
   for (const [engine, { build = [], low, high }] of Object.entries(row.engines)) {
@@ -98,7 +98,7 @@ export function drawHistoryRow(points, marks, scale, picked) {
   for (const build of picked) svg.append(makeSvg("rect", { class: "history-picked", x: scale.xOf(build) - scale.step / 2, y: 0, width: scale.step, height: HISTORY_ROW_HEIGHT }));
   for (const [build, point] of shown) {
     drawBar(svg, scale, build, point.engines);
-    if (yOf) drawPoint(svg, scale.xOf(build), point, yOf);
+    if (yOf) drawPoint(svg, scale, build, point, yOf);
   }
   for (const [build, system] of systemUpdates(points)) if (build > scale.first) drawUpdate(svg, scale, build, system);
   for (const mark of marks) if (mark.first >= scale.first) historyDrawMark(svg, scale, mark);
@@ -129,7 +129,9 @@ function drawBar(svg, scale, build, engines) {
   }
 }
 
-function drawPoint(svg, x, { p50, low, high, p90 }, yOf) {
+function drawPoint(svg, scale, build, { p50, low, high, p90, level }, yOf) {
+  const x = scale.xOf(build);
+  if (level) svg.append(makeSvg("line", { class: "history-level", x1: x - scale.step / 2, x2: x + scale.step / 2, y1: yOf(level), y2: yOf(level) }));
   if (low !== null && high !== null && low !== undefined) svg.append(makeSvg("line", { class: "history-interval", x1: x, x2: x, y1: yOf(low), y2: yOf(high) }));
   if (p50) svg.append(makeSvg("circle", { class: "history-p50", cx: x, cy: yOf(p50), r: 3 }));
   if (p90) svg.append(makeSvg("circle", { class: "history-p90", cx: x, cy: yOf(p90), r: 1.7 }));

@@ -10,8 +10,9 @@ from dashboard.pages.components import Node
 
 _ABOUT = (
     "Each dot is the median length of calls in a build's recordings (their winsorised mean), with a 95 %"
-    " interval over them; the smaller dot is the 90th percentile. The bar below has the engines that served"
-    " the calls, a call of several engines under each; what could not be determined is hatched."
+    " interval over them; the smaller dot is the 90th percentile. The line of a model that changed is its"
+    " level, fitted to all builds at once. The bar below has the engines that served the calls, a call of"
+    " several engines under each; what could not be determined is hatched."
 )
 _LOADING = "Loading the history …"
 

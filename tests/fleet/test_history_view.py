@@ -42,6 +42,15 @@ def changes(view: dict[str, Any], model: str, device: str) -> list[dict[str, Any
     return [change for change in view["changes"] if change["row"] == number]
 
 
+def test_a_series_that_changed_has_its_levels_and_the_others_have_none(view: dict[str, Any]) -> None:
+    points = row(view, "Encoder", PHONE)["p50"]
+    levels = dict(zip(points["build"], points["level"], strict=True))
+    assert len(set(levels.values())) == 2
+    assert [levels[build] == levels[0] for build in (19, 20, 29)] == [True, False, False]
+    assert levels[20] / levels[19] == pytest.approx(1.1, abs=0.015)
+    assert row(view, "Segmenter", PHONE)["p50"]["level"] == []
+
+
 def test_a_change_that_people_accepted_is_marked(tmp_path: Path) -> None:
     dataset = write_fleet(tmp_path / "results", FLEET)
     write_accepted(dataset.path, [Accepted("Dictate", PHONE, "iPhone 17 Pro", "Encoder", "p50", "420")])

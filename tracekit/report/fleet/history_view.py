@@ -16,6 +16,7 @@ from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.history.accepted import Accepted, read_accepted
 from tracekit.fleet.history.changes import Change, Changes, find_changes
 from tracekit.fleet.history.open_changes import place_of
+from tracekit.fleet.history.segments import partition
 from tracekit.fleet.history.series import METRICS, UNKNOWN_SHARE, USED, History, SeriesKey, read_history
 from tracekit.fleet.schema import ENGINES
 from tracekit.report.fleet.changes import (
@@ -80,6 +81,7 @@ def history_view(data: HistoryData, app: str) -> dict[str, Any]:
     app = app if app in history.builds else apps[0] if apps else ""
     rows = _rows(history, app)
     numbers = {row: number for number, row in enumerate(rows)}
+    changed = frozenset(change.series for change in data.changes.changes)
     return {
         "apps": [printable(name) for name in apps],
         "app": printable(app),
@@ -87,7 +89,7 @@ def history_view(data: HistoryData, app: str) -> dict[str, Any]:
         "days": [data.days.get((app, build), "") for build in history.builds.get(app, ())],
         "order": history.orders.get(app, ""),
         "summary": _summary(data),
-        "rows": [_row(data, row, series) for row, series in rows.items()],
+        "rows": [_row(data, row, series, changed) for row, series in rows.items()],
         "changes": _changes(data, app, numbers),
     }
 
@@ -127,7 +129,7 @@ def _rows(history: History, app: str) -> dict[Row, list[int]]:
     return dict(sorted(rows.items(), key=lambda item: (item[0][2], item[0][0], item[0])))
 
 
-def _row(data: HistoryData, row: Row, series: Sequence[int]) -> dict[str, Any]:
+def _row(data: HistoryData, row: Row, series: Sequence[int], changed: frozenset[int]) -> dict[str, Any]:
     device, device_model, model, source, basis = row
     by_metric: dict[str, list[int]] = {}
     for number in series:
@@ -141,7 +143,7 @@ def _row(data: HistoryData, row: Row, series: Sequence[int]) -> dict[str, Any]:
         "source": printable(source),
         "basis": printable(basis),
         "power": power_text(power_of_series(data.history, data.changes, p50[0])) if p50 else "no lengths",
-        "p50": _lengths(data.history, p50),
+        "p50": {**_lengths(data.history, p50), "level": _levels(data.history, p50, changed)},
         "p90": _lengths(data.history, by_metric.get("p90", [])),
         "engines": {
             engine: _shares(data.history, by_metric.get(f"{engine} {USED}", [])) for engine in ENGINES
@@ -165,6 +167,16 @@ def _lengths(history: History, series: Sequence[int]) -> dict[str, list[Any]]:
         "runs": runs.tolist(),
         "system": [printable(system) for system in points["system"]],
     }
+
+
+def _levels(history: History, series: Sequence[int], changed: frozenset[int]) -> list[float | None]:
+    """Return the level in ms at each point of a series that changed, fitted to all of them; else nothing."""
+    if not changed.intersection(series[:1]):
+        return []
+    values = history.of(series[0])["low"].to_numpy(np.float64)
+    parts = partition(values)
+    levels = np.repeat([part.level for part in parts], [part.last - part.first for part in parts])
+    return _rounded(np.exp(levels) / _MS)
 
 
 def _students(runs: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
