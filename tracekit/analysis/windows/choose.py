@@ -115,7 +115,8 @@ def choose_windows(
                 return _with_calls(trace, labels, source, windows, inferred)
     at_work = bool(labels.is_ml.any()) or _measured_work(trace)
     whole = [whole_run(trace)] if at_work and not len(inferred) else []
-    return WindowSelection(inferred.windows() or whole, tuple(_stack_diagnostics(inferred, at_work)))
+    diagnostics = tuple(_stack_diagnostics(inferred, at_work))
+    return WindowSelection(inferred.windows() or whole, diagnostics, _runs_beside(inferred))
 
 
 def _measured_work(trace: Trace) -> bool:

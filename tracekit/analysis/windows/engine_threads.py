@@ -17,8 +17,9 @@ from tracekit.analysis.windows.matching import BurstSpans, covering_threads
 from tracekit.analysis.windows.stack_windows import Inferred
 from tracekit.analysis.windows.window import Window, edges_of, overlapping, sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
+from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
-from tracekit.model.vocabulary import Engine
+from tracekit.model.vocabulary import Engine, Phase
 
 _BEGINS = 2
 """In sampling periods: a request is handed over so shortly before the engine begins, a choice."""
@@ -32,8 +33,9 @@ def threads_of_engine(
     """Return the thread whose call each window of the Neural Engine's own time is of, -1 where none is known.
 
     It is the only thread that hands over work as the window begins, or the one whose runs cover it. The mask
-    has the windows that may be of any process: no run touches them, as runs touch most of their label, or
-    stacks show other engines alone in them, or the Neural Engine in windows of other labels only.
+    has the windows that may be of any process: of several labels or threads, none is known to be theirs; no
+    run touches them, as runs touch most of their label; or stacks show other engines alone in them, or the
+    Neural Engine in windows of other labels only.
     """
     starts, ends = edges_of(windows)
     calls = runs.part(runs.thread_id >= 0)
@@ -47,7 +49,8 @@ def threads_of_engine(
     on_ane = np.where(is_engine(labels.engine, Engine.ANE), caller, -1)
     begins = (starts - _BEGINS * period_ns, starts + period_ns)
     submitter = _only_thread(times, on_ane, *begins)
-    thread = np.where(submitter >= 0, submitter, thread)
+    is_known = (submitter >= 0) & (submitter < len(trace.threads))
+    thread = np.where(is_known, submitter, thread)
     handed_over, seen, elsewhere = (
         _samples_in(times, callers, thread, *edges)
         for callers, edges in (
@@ -57,7 +60,7 @@ def threads_of_engine(
         )
     )
     label, distinct = pd.factorize(np.array([window.label for window in windows], object))
-    is_shown = (handed_over > 0) & _begin_apart(starts, (_BEGINS + 1) * period_ns)
+    is_shown = (handed_over > 0) & _begin_apart(trace, starts, (_BEGINS + 1) * period_ns)
     supported = (np.bincount(label[is_shown], minlength=len(distinct)) > 0)[label]
     # One thread and one label leave no other call that the window may be of.
     is_only = len(distinct) == 1 and len(np.unique(calls.thread_id)) == 1
@@ -70,18 +73,24 @@ def threads_of_engine(
     touched, every = np.bincount(label[is_touched], minlength=len(distinct)), np.bincount(label)
     is_odd = ~is_touched & (2 * touched > every)[label]
     thread = np.where(is_refuted, -1, thread)
-    is_of_any = is_refuted | is_odd
+    is_of_any = is_refuted | is_odd | ((thread < 0) & (not is_only))
     # Of a label that several processes use, a window is of the process whose stack hands it over.
     is_of_any |= ~is_shown & _has_users(trace, label, thread, is_of_any)
     return np.where(is_of_any, -1, thread), is_of_any
 
 
-def _begin_apart(starts: IntArray, least_ns: int) -> BoolArray:
-    """Mark the windows that begin so long before and after others that a sample shows which it is of."""
-    order = np.argsort(starts, kind="stable")
-    is_far = np.diff(starts[order]) > least_ns
-    apart = np.empty(len(starts), bool)
-    apart[order] = np.append(True, is_far) & np.append(is_far, True)
+def _begin_apart(trace: Trace, starts: IntArray, least_ns: int) -> BoolArray:
+    """Mark the windows that begin so long before and after other rows that a sample shows which it is of."""
+    rows = trace.intervals
+    is_work = rows["source"].isin(ANE_TABLES) & (rows["phase"] == Phase.EXECUTE)
+    # A row may be in the table twice.
+    distinct = rows.loc[is_work, ["start_ns", "end_ns", "label"]].drop_duplicates()
+    begins = np.sort(distinct["start_ns"].to_numpy(np.int64))
+    first, last = (
+        np.searchsorted(begins, starts - least_ns),
+        np.searchsorted(begins, starts + least_ns, "right"),
+    )
+    apart: BoolArray = last - first <= 1
     return apart
 
 
@@ -109,15 +118,17 @@ def _overlapping_on_thread(thread: IntArray, starts: IntArray, ends: IntArray) -
 
 
 def _callers(trace: Trace, labels: SampleLabels) -> IntArray:
-    """Return the thread whose call each sample is work for, -1 where none is known.
+    """Return the thread whose call each sample is work for, -1 where it is for none.
 
-    A worker's is the only thread of its process that is ever inside a prediction.
+    A worker's is the only thread of its process that is ever inside a prediction; of several, an unknown
+    one with a number beyond all threads'.
     """
     threads = trace.samples["thread_id"].to_numpy(np.int64)
     of_callers = np.unique(threads[labels.in_call & (threads >= 0)])
     pids = trace.threads["pid"].to_numpy(np.int64)
     distinct, first, count = np.unique(pids[of_callers], return_index=True, return_counts=True)
-    only = dict(zip(distinct[count == 1].tolist(), of_callers[first[count == 1]].tolist(), strict=True))
+    callers = np.where(count == 1, of_callers[first], len(pids) + np.arange(len(distinct)))
+    only = dict(zip(distinct.tolist(), callers.tolist(), strict=True))
     of_thread = np.array([*(only.get(pid, -1) for pid in pids.tolist()), -1], np.int64)
     return np.where(labels.in_call, threads, np.where(labels.is_worker, of_thread[threads], -1))
 

@@ -12,12 +12,14 @@ stretch of samples of one thread inside a prediction without a long hole::
 
 A row has a thread whose burst begins with it, or lies in no other row, if no burst of another thread, which
 no other row explains yet, reaches over the row's beginning: that thread may have entered the row's call
-without a sample between. What a round decides explains bursts in the next.
+without a sample between. What a round decides explains bursts in the next. Where that decides nothing,
+``elimination.py`` does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -26,12 +28,13 @@ from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import grouped, positions_by, sums_before
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.engines.span_counts import SpanCounts
+from tracekit.analysis.windows.elimination import Elimination, has_unlisted_caller
 from tracekit.analysis.windows.stack_windows import Inferred
 from tracekit.analysis.windows.window import Window, edges_of, overlapping, sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
 
-_ROUNDS = 8
+_ROUNDS = 16
 _SLACK = 4
 """The clocks of samples and rows may differ by a quarter of a period: a choice."""
 _BEGINS = 2
@@ -125,7 +128,9 @@ class _Matcher:
         ends: IntArray,
         pids: IntArray,
     ) -> None:
+        self._trace, self._labels = trace, labels
         self._bursts, self._starts, self._ends, self._pids = bursts, starts, ends, pids
+        self._pid_of = trace.threads["pid"].to_numpy(np.int64)
         self._period = sampling_period_ns(trace)
         self._slack = self._period // _SLACK
         self._lasts = np.maximum(bursts.ends_ns - self._period, bursts.starts_ns)
@@ -153,18 +158,50 @@ class _Matcher:
     def threads(self) -> IntArray:
         """Return the thread of each window, -1 where it is not known."""
         for _ in range(_ROUNDS):
-            is_open = ~self._explained()
-            window, thread = self._begun(is_open)
-            fits = self._is_free(window, thread)
-            window, thread = window[fits], thread[fits]
-            start = self._starts[window]
-            # A burst of another thread that reaches over the row's beginning may be of the row's call.
-            fits = ~self._reaching.are_of_others(thread, self._pids[window], start, start + 1, is_open)
-            if not fits.any():
+            window, thread = self._entered()
+            if not len(window) and (self._thread < 0).any():
+                window, thread = self._left_over()
+            if not len(window):
                 break
-            self._thread[window[fits]] = thread[fits]
+            self._thread[window] = thread
             self._part()
         return self._thread
+
+    def _entered(self) -> tuple[IntArray, IntArray]:
+        """Return windows that one thread may have entered only, and that thread."""
+        is_open = ~self._explained()
+        window, thread = self._begun(is_open)
+        is_free = self._is_free(window, thread)
+        window, thread = window[is_free], thread[is_free]
+        start = self._starts[window]
+        # A burst of another thread that reaches over the row's beginning may be of the row's call.
+        fits = ~self._reaching.are_of_others(thread, self._pids[window], start, start + 1, is_open)
+        return window[fits], thread[fits]
+
+    def _left_over(self) -> tuple[IntArray, IntArray]:
+        """Return windows without a thread that samples of one thread lie in alone, and that thread."""
+        samples = self._elimination
+        if samples is None:
+            return self._by_start[:0], self._by_start[:0]
+        bound = self._by_start[self._thread[self._by_start] >= 0]
+        before = np.searchsorted(self._starts[self._by_start], samples.time + self._slack, "right")
+        row = self._latest(bound, samples.thread, before)
+        is_explained = (row >= 0) & (samples.time < self._ends[row] + self._slack)
+        window, thread, shows = samples.only_rows(self._thread < 0, is_explained)
+        fits = (self._pids[window] < 0) | (self._pids[window] == self._pid_of[thread])
+        fits &= self._is_free(window, thread)
+        rows, only = _only_values(window[fits], thread[fits], len(self._thread))
+        has_listed = np.zeros(len(self._thread), bool)
+        has_listed[window[fits & shows]] = True
+        return rows[has_listed[rows]], only[has_listed[rows]]
+
+    @cached_property
+    def _elimination(self) -> Elimination | None:
+        of_process = np.isin(self._bursts.pid, self._pids) | (self._pids < 0).any()
+        bursts = self._bursts.part(of_process)
+        if has_unlisted_caller(bursts, self._starts, self._ends):
+            return None
+        return Elimination(self._trace, self._labels, bursts, self._starts, self._ends, self._slack)
 
     def _begun(self, is_open: BoolArray) -> tuple[IntArray, IntArray]:
         """Return the open windows that unexplained bursts of one thread begin with, and that thread."""
@@ -179,11 +216,7 @@ class _Matcher:
         window, burst = np.append(open_rows[first[is_one]], row), np.append(is_one, burst)
         same = (self._pids[window] < 0) | (self._pids[window] == pid[burst])
         window, thread = window[same], of_thread[burst[same]]
-        least, most = np.full((2, len(self._starts)), [[np.iinfo(np.int64).max], [-1]])
-        np.minimum.at(least, window, thread)
-        np.maximum.at(most, window, thread)
-        rows = np.flatnonzero(least == most)
-        return rows, most[rows]
+        return _only_values(window, thread, len(self._starts))
 
     def _only_around(self, is_unbound: BoolArray, bursts: IntArray) -> tuple[IntArray, IntArray]:
         """Return the bursts that lie in one of the unbound windows only, and that window."""
@@ -201,12 +234,19 @@ class _Matcher:
         return window[fits], bursts[is_only][fits]
 
     def _explained(self) -> BoolArray:
-        """Mark the bursts that lie in windows of their own thread."""
+        """Mark the bursts that lie in windows of their own thread, which follow one another."""
         bound = self._by_start[self._thread[self._by_start] >= 0]
         of_thread, explained = self._bursts.thread_id, np.ones(len(self._bursts), bool)
         rows = self._latest(bound, np.tile(of_thread, 2), np.append(self._begun_then, self._begun_last))
-        for moments, row in zip((self._bursts.starts_ns, self._lasts), np.split(rows, 2), strict=True):
+        first, last = np.split(rows, 2)
+        for moments, row in ((self._bursts.starts_ns, first), (self._lasts, last)):
             explained &= (row >= 0) & (moments < self._ends[row] + self._slack)
+        # A thread that is sampled between two of its windows may be in another one's call there.
+        order = bound[np.lexsort((self._starts[bound], self._thread[bound]))]
+        chain = np.zeros(len(self._thread), np.int64)
+        is_apart = self._starts[order[1:]] - self._ends[order[:-1]] > self._period
+        chain[order[1:]] = np.cumsum(is_apart)
+        explained &= chain[first] == chain[last]
         return explained
 
     def _is_free(self, window: IntArray, thread: IntArray) -> BoolArray:
@@ -245,6 +285,15 @@ class _Matcher:
         before, after = order[:-1], order[1:]
         clash = (self._thread[before] == self._thread[after]) & (self._starts[after] < self._ends[before])
         self._thread[before[clash]] = self._thread[after[clash]] = -1
+
+
+def _only_values(rows: IntArray, values: IntArray, count: int) -> tuple[IntArray, IntArray]:
+    """Return the rows, of so many, that have a single distinct value, and that value."""
+    least, most = np.full((2, count), [[np.iinfo(np.int64).max], [-1]])
+    np.minimum.at(least, rows, values)
+    np.maximum.at(most, rows, values)
+    only = np.flatnonzero(least == most)
+    return only, most[only]
 
 
 def covering_threads(
