@@ -56,6 +56,11 @@ def test_a_model_of_two_pieces_with_the_cpu_between() -> None:
     )
 
 
+def test_pieces_without_time_between_them_are_no_cut() -> None:
+    assert partial(calls_of([(2, 14, FIRST), (6, 18, SECOND)], on_cpu=[])) == []
+    assert partial(calls_of([(2, 9, FIRST), (9, 18, SECOND)], on_cpu=[])) == []
+
+
 def test_a_short_gap_is_no_warning() -> None:
     finding, _ = only(calls_of([(2, 9, FIRST), (9.5, 18, SECOND)], on_cpu=[]))
     assert (finding.severity, finding.lost_ns) == ("info", 4 * MS // 2)

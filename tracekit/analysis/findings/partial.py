@@ -65,11 +65,12 @@ class _Parts:
         """Marks the calls of several submissions that are of several segments.
 
         A batch submits one segment several times. Where labels name no segment, work of another engine in
-        the call shows that they differ.
+        the call shows that they differ. Segments of other names without time between them are of several
+        calls, or run at once.
         """
         unnamed = self.calls.analysis.submissions["segments"].isna().to_numpy(bool)
         is_other = unnamed & (self.submissions > 1) & self.is_shared[Engine.ANE]
-        marked: BoolArray = (self.segments > 1) | is_other
+        marked: BoolArray = ((self.segments > 1) & (self.gaps_ns > 0)) | is_other
         return marked
 
     @cached_property

@@ -170,7 +170,9 @@ class _Assigner:
         )
         if self._submitters.has_several_callers:
             edges, start = self._submitters.edges, rows.starts[pairs.row]
-            refuted |= ~has_name & edges.may_be_cut(calls, pairs.call, start)
+            # A cut call of another thread may be of the same model.
+            is_certain = has_name & ~calls.has_several_threads[pairs.call]
+            refuted |= ~is_certain & edges.may_be_cut(calls, pairs.call, start)
         by_time = np.flatnonzero(is_open & ~has_name)
         if self._lacks_callers:
             refuted[by_time] = True
@@ -179,7 +181,10 @@ class _Assigner:
             is_busy = self._second_users.is_busy_elsewhere(timed, self._of_models, self._of_nameless)
             # Edges of calls on stacks are those of samples: a row may reach beyond them by a wait.
             is_beyond = ~timed.is_near & ~timed.is_contained & calls.is_listed[timed.call]
-            refuted[by_time[is_busy | is_beyond]] = True
+            # A label shows that models have names: one that fits no call's needs more than its time.
+            _, is_elsewhere = self._rules.shows(timed)
+            is_elsewhere &= ~rows.is_nameless[timed.row]
+            refuted[by_time[is_busy | is_beyond | is_elsewhere]] = True
         if refuted.any():
             refuted &= ~self._rules.near(pairs)
             refuted = pairs.of_row(refuted) == pairs.of_row(np.ones(len(pairs), bool))
@@ -193,19 +198,17 @@ class _Assigner:
         decisions = self._decisions
         near = self._rules.near(pairs)
         seen, _ = self._rules.shows(pairs)
-        # A call that a stack shows to begin another row may not have begun this one.
+        # A call whose stacks may begin a row, this one or another, shows nothing else about it.
         has_near = np.zeros(len(self._calls), bool)
-        has_near[self._of_models.call[self._rules.near(self._of_models)]] = True
+        has_near[self._of_models.call[self._rules.may_begin(self._of_models)]] = True
         shows = near | (seen & ~has_near[pairs.call] & (pairs.of_row(near) == 0))
         count = pairs.of_row(shows)
         decisions.own(pairs, shows & (count == 1), Reason.SUBMITTED)
         decisions.contest(pairs, shows & (count > 1), Reason.SEVERAL_CALLS)
         unseen = pairs.part(count == 0)
-        foreign = unseen.of_row(
-            self._second_users.submitted_elsewhere(unseen.row, self._calls.pid[unseen.call])
-        )
+        submitted = self._second_users.submitted_by_others(unseen.row, self._calls.pid[unseen.call])
         # Of rows that begin together, the other process may have begun another one.
-        is_foreign = (foreign > 0) & self._rules.is_apart[unseen.row]
+        is_foreign = (unseen.of_row(~submitted) == 0) & self._rules.is_apart[unseen.row]
         decisions.contest(unseen, ~is_foreign, Reason.SECOND_USER)
         rows = np.unique(unseen.row[is_foreign])
         decisions.set(rows, Owner.OTHER, Reason.SUBMITTED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,15 @@ class Calls:
         step = np.repeat([1, -1], len(listed))
         at_once = np.cumsum(step[np.lexsort((step, edges))])
         return int(at_once.max(initial=0)) < len(callers)
+
+    @cached_property
+    def has_several_threads(self) -> BoolArray:
+        """Marks the calls of models whose calls are not all known to be of one thread."""
+        least, most = np.full((2, len(self.models)), [[np.iinfo(np.int64).max], [-1]])
+        np.minimum.at(least, self.model, self.thread)
+        np.maximum.at(most, self.model, self.thread)
+        marked: BoolArray = ((least < most) | (least < 0))[self.model]
+        return marked
 
     @property
     def nameless(self) -> int:

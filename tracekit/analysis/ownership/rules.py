@@ -54,11 +54,17 @@ class Rules:
         np.maximum.at(self._most_group, label, group)
 
     def near(self, pairs: Pairs) -> BoolArray:
+        """Mark the calls with a stack of the row's engine near the row's start, and near no other row's."""
+        marked: BoolArray = self.may_begin(pairs)
+        if len(pairs):
+            marked &= self.is_apart[pairs.row]
+        return marked
+
+    def may_begin(self, pairs: Pairs) -> BoolArray:
         """Mark the calls with a stack of the row's engine near the row's start."""
         near = np.zeros(len(pairs), bool)
-        is_apart = self.is_apart[pairs.row] if len(pairs) else near
         for engine in SERVING:
-            chosen = np.flatnonzero(is_apart & (self._rows.engine[pairs.row] == ENGINE_CODE[engine]))
+            chosen = np.flatnonzero(self._rows.engine[pairs.row] == ENGINE_CODE[engine])
             window = self._calls.window[pairs.call[chosen]]
             near[chosen] = self._submitters.near(engine, window, self._rows.starts[pairs.row[chosen]])
         return near
@@ -108,9 +114,16 @@ class Rules:
         return pairs.only(self.near(pairs))
 
     def _only_seen(self, pairs: Pairs) -> BoolArray:
-        """Mark the only call of a row that shows the engine, where the others show where they worked."""
+        """Mark the only call of a row that shows the engine, where the others show where they worked.
+
+        Of rows that name no process, it has no more than samples of the engine: each shows one row's start.
+        """
         seen, elsewhere = self.shows(pairs)
         marked: BoolArray = pairs.only(seen) & (pairs.of_row(~seen & ~elsewhere) == 0)
+        chosen = marked & self._rows.is_open[pairs.row]
+        call = pairs.call[chosen]
+        samples = self._submitters.of_engine(Engine.ANE)[self._calls.window[call]] + self._calls.logged[call]
+        marked[chosen] = np.bincount(call, minlength=len(self._calls))[call] <= samples
         return marked
 
     @cached_property

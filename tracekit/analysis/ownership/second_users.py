@@ -7,9 +7,11 @@ of that name.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
-from tracekit.analysis.engines.codes import is_engine
+from tracekit.analysis.engines.codes import group_codes, is_engine, sums
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.ownership.calls import Calls
 from tracekit.analysis.ownership.pairs import Pairs
@@ -73,7 +75,7 @@ class SecondUsers:
     def _refuted(
         self, pairs: Pairs, chosen: IntArray, group: IntArray, has_alone: BoolArray, doubted: BoolArray
     ) -> IntArray:
-        """Return the rows whose calls another engine worked for meanwhile.
+        """Return the rows whose calls another engine worked for, or whose copy never shows this one.
 
         ``chosen`` are the open rows, ``group`` is theirs, and ``has_alone`` marks those of groups with a row
         in no call. Of a group with such a row, others whose calls show other engines alone are refuted too.
@@ -85,7 +87,8 @@ class SecondUsers:
         if not len(inside):
             return chosen[:0]
         refuted = np.zeros(len(rows), bool)
-        refuted[inside.row[self.is_busy_elsewhere(inside, pairs)]] = True
+        is_refuted = self.is_busy_elsewhere(inside, pairs) | self._never_seen[inside.call]
+        refuted[inside.row[is_refuted]] = True
         has_refuted = np.zeros(int(group.max()) + 1, bool)
         has_refuted[group[(refuted | doubted)[chosen]]] = True
         is_of_refuted = np.zeros(len(rows), bool)
@@ -93,14 +96,27 @@ class SecondUsers:
         refuted[inside.row[is_of_refuted[inside.row] & self._shows_others(inside)]] = True
         return np.flatnonzero(refuted)
 
+    @cached_property
+    def _never_seen(self) -> BoolArray:
+        """Marks the calls of loaded copies that show other engines on their stacks, and never this one."""
+        calls = self._calls
+        if (calls.window < 0).any():
+            return np.zeros(len(calls), bool)
+        copy = group_codes(calls.model, calls.copy)
+        count = int(copy.max(initial=-1)) + 1
+        seen = self._submitters.of_engine(Engine.ANE)[calls.window] + calls.logged
+        beside = self._submitters.beside(Engine.ANE)[calls.window]
+        is_elsewhere = (sums(copy, seen, count) == 0) & (sums(copy, beside, count) >= _FEWEST_ELSEWHERE)
+        marked: BoolArray = is_elsewhere[copy]
+        return marked
+
     def _shows_others(self, inside: Pairs) -> BoolArray:
         """Mark the Neural Engine's rows of calls whose stacks show other engines, and not this one."""
         window = self._calls.window[inside.call]
         if (window < 0).any():
             return np.zeros(len(inside), bool)
         is_unseen = self._submitters.of_engine(Engine.ANE)[window] == 0
-        shows = is_unseen & (self._submitters.beside(Engine.ANE)[window] >= _FEWEST_ELSEWHERE)
-        marked: BoolArray = shows
+        marked: BoolArray = is_unseen & (self._submitters.beside(Engine.ANE)[window] > 0)
         return marked
 
     def _pools(self, chosen: IntArray) -> tuple[IntArray, BoolArray]:
@@ -204,6 +220,11 @@ class SecondUsers:
         first, last = (np.searchsorted(other_starts, starts + shift) for shift in (-near_ns, near_ns + 1))
         alone: BoolArray = is_elsewhere & (last == first)
         return alone
+
+    def submitted_by_others(self, chosen: IntArray, pid: IntArray) -> BoolArray:
+        """Mark rows at whose start a stack of another process hands over work, and none of this process."""
+        is_own = self._submitters.by_process(Engine.ANE, pid, self._rows.starts[chosen])
+        return self.submitted_elsewhere(chosen, pid) & ~is_own
 
     def _comes_twice(self, chosen: IntArray, marked: BoolArray) -> BoolArray:
         """Mark rows before the first call or after the last whose label comes twice there.
