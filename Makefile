@@ -99,7 +99,7 @@ MINUTES ?= 15
 attack: $(READY) ## attack the readers, the dashboard and the recorder for MINUTES (15), and print what was found
 	$(BIN)/python tests/attack/run.py --minutes $(MINUTES)
 
-# make stories SEEDS=500 STORIES=--strict: with the kinds of violations that are tolerated
+# make stories SEEDS=3000 STORIES='--first 50000': other stories than those of the tests
 SEEDS ?= 10000
 
 stories: $(READY) ## analyse SEEDS (10,000) random recordings that hold their truth, and print those that refute it

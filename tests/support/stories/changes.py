@@ -11,6 +11,7 @@ from dice import Dice
 from stories.claims import Claim
 from stories.model import (
     CORE_ML_TABLE,
+    ENGINES,
     MS,
     SAMPLE_TABLE,
     SIGNPOST_TABLE,
@@ -22,7 +23,8 @@ from stories.model import (
     Story,
 )
 from stories.play import Copy, Habits, Played, Rhythm, play
-from stories.properties import Case, Violation
+from stories.properties import SAMPLES_AT_EDGES, Case, Violation
+from stories.truth import has_edges, possible_engines
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Stated:
     busy_ns: tuple[int, ...]
     samples: tuple[int, ...]
     all_samples: int
+    source: str
 
 
 _Key = tuple[str, int, int, int]
@@ -89,8 +92,7 @@ def differences(base: Case, changed: Case, change: Change) -> Iterator[Violation
     after = _stated(changed, base.story, change.scale, change.shift_ns)
     for key in sorted(before.keys() | after.keys()):
         stated, stated_after = before.get(key), after.get(key)
-        is_weaker = change.may_weaken and stated and stated_after and _weakens(stated, stated_after)
-        if stated != stated_after and not is_weaker:
+        if stated != stated_after and not _may_become(stated, stated_after, change, changed, key):
             text = f"{key}: {stated} became {stated_after}"
             yield Violation(change.kind, text)
             return
@@ -105,8 +107,8 @@ def changed_engines(base: Case, without: Case) -> Iterator[Violation]:
     before, after = _engines_by_call(base), _engines_by_call(without)
     for number, engines in after.items():
         engines_before = before.get(number, frozenset())
-        true = base.story.calls[number].engines
-        if engines_before and (added := engines - engines_before - true):
+        possible = possible_engines(without.story, [without.story.calls[number]])
+        if engines_before and (added := engines - engines_before - possible):
             text = f"call {number}: {'+'.join(sorted(engines_before))}, without {missing} {'+'.join(sorted(added))}"
             yield Violation("engine-changed-without-table", text)
 
@@ -122,12 +124,57 @@ def _engines_by_call(case: Case) -> dict[int, frozenset[Engine]]:
     return engines
 
 
-def _weakens(before: Stated, after: Stated) -> bool:
-    """Return whether nothing is stated but what was stated before, or that it is contested."""
+def _may_become(
+    before: Stated | None, after: Stated | None, change: Change, changed: Case, key: _Key
+) -> bool:
+    """Return whether a change allows that something else is stated of a call.
+
+    A call that stacks alone show may be that of a row whose thread is not known, and a row of an engine may be of
+    no call once stacks show that the app worked elsewhere. The clocks of two tables
+    differ by a millisecond on any scale, so what is contested at a call's edges depends on the scale.
+    """
+    if before is None or after is None:
+        is_possible = before.source != CORE_ML_TABLE if before else after and after.source == "stacks"
+        return change.may_weaken and bool(is_possible)
+    truth = _Truth.of(changed.story, key)
+    if change.scale != 1:
+        return _weakens(before, after, truth) or _weakens(after, before, truth)
+    return change.may_weaken and _weakens(before, after, truth)
+
+
+@dataclass(frozen=True)
+class _Truth:
+    """For how long each engine worked for a call, in the order of ``ENGINES``, and its samples."""
+
+    busy_ns: tuple[int, ...]
+    samples: int
+
+    @classmethod
+    def of(cls, story: Story, key: _Key) -> _Truth:
+        """Return the truth of the calls with a key's model and edges."""
+        numbers = {
+            number
+            for number, call in enumerate(story.calls)
+            if (call.model, call.start_ns, call.end_ns) == key[:3]
+        }
+        busy_ns = tuple(sum(story.calls[number].work_ns(engine) for number in numbers) for engine in ENGINES)
+        return cls(busy_ns, sum(sample.call in numbers for sample in story.samples))
+
+
+def _weakens(before: Stated, after: Stated, truth: _Truth) -> bool:
+    """Return whether nothing is stated but what was stated before, or that it is contested.
+
+    What was open may be decided if that is true: rows of another owner explain stacks that left doubt.
+    """
+    busy = zip(after.busy_ns, before.busy_ns, truth.busy_ns, ENGINES, strict=True)
+    is_found = not before.all_samples and abs(after.all_samples - truth.samples) <= SAMPLES_AT_EDGES
     return (
-        after.engines <= before.engines
-        and all(now <= then for now, then in zip(after.busy_ns, before.busy_ns, strict=True))
-        and (after.samples == before.samples or not after.all_samples)
+        after.engines <= before.engines | before.contested
+        and all(
+            now <= then or (engine in before.contested and now <= most) for now, then, most, engine in busy
+        )
+        and (is_found or after.all_samples <= before.all_samples)
+        and (is_found or all(now <= then for now, then in zip(after.samples, before.samples, strict=True)))
     )
 
 
@@ -146,6 +193,7 @@ def _stated(case: Case, base: Story, scale: int = 1, shift_ns: int = 0) -> dict[
             tuple(busy // scale for busy in claim.busy_ns),
             claim.samples,
             claim.all_samples,
+            claim.source,
         )
         for number, claim in _numbered(case.claims)
         if _is_about(claim, case, base, models)
@@ -165,9 +213,9 @@ def _numbered(claims: Sequence[Claim]) -> Iterator[tuple[int, Claim]]:
 def _is_about(claim: Claim, case: Case, base: Story, models: set[str]) -> bool:
     if claim.model:
         return claim.model in models and claim.pid in (-1, base.target.pid)
-    tids = {call.tid for call in base.calls if call.process == base.target}
-    added = {call.tid for call in case.story.calls[len(base.calls) :]}
-    return claim.pid == base.target.pid and claim.tid not in added and (claim.tid in tids or claim.tid >= 0)
+    own, added = case.story.calls[: len(base.calls)], case.story.calls[len(base.calls) :]
+    is_own = claim.tid >= 0 or any(has_edges(claim, call) for call in own)
+    return claim.pid == base.target.pid and is_own and claim.tid not in {call.tid for call in added}
 
 
 # The changes ----------------------------------------------------------------------------------------------

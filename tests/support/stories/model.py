@@ -152,6 +152,13 @@ class Story:
         """Return whether a row of Core ML or the stacks of its thread show the call."""
         return self.is_listed(call) or self.is_sampled(call.process)
 
+    def is_named(self, call: Call) -> bool:
+        """Return whether a row of Core ML names the model of this call."""
+        edges = call.start_ns, call.end_ns
+        return self.is_listed(call) and any(
+            row.name and (row.start_ns, row.end_ns) == edges for row in self.runtime_rows
+        )
+
     def calls_of(self, model: str, process: Process | None = None) -> list[Call]:
         """Return the calls of a model, in one process or in all."""
         return [

@@ -57,21 +57,47 @@ def possible_engines(story: Story, calls: Sequence[Call]) -> frozenset[Engine]:
 def is_excused(story: Story, call: Call, engine: Engine) -> bool:
     """Return whether some row of that engine only looks like the call's.
 
-    It does if it lies in the call and nothing separates them: no stacks of the call's process, which would
-    show the submission; no other model's label; no other process in the row; no further call around it, which
-    would make it contested; no row of that label outside of all calls, which shows a second user.
+    It does if it lies in the call and nothing separates them: no stacks of the call, which would show the
+    submission; no other model's label, where names can be compared; no other process in the row; no
+    further call around it, which would make it contested; no row of that label outside of all calls, which
+    shows a second user.
     """
-    if story.is_sampled(call.process):
+    if has_stacks(story, call):
         return False
     return any(
         story.calls[row.call] is not call
         and not touches_only(row, call)
         and row.pid in (-1, call.process.pid)
-        and (not row.label or story.calls[row.call].model == call.model)
+        and (not row.label or story.calls[row.call].model == call.model or not is_name_known(story, call))
         and not (story.calls[row.call].process == call.process and story.is_visible(story.calls[row.call]))
         and not (row.label and has_second_user(story, row))
         for row in story.rows_of(engine)
     )
+
+
+def is_read_as(story: Story, model: str, name: str) -> bool:
+    """Return whether labels of a model are read as another's: as parts of the one that a table lists."""
+    is_listed = any(story.is_named(call) for call in story.calls_of(model))
+    return model == name or (model.startswith(f"{name}_") and not is_listed)
+
+
+def is_name_known(story: Story, call: Call) -> bool:
+    """Return whether Core ML names a call's model, and some label names a model as Core ML does."""
+    listed = {beside.model for beside in story.calls if story.is_named(beside)}
+    return story.is_named(call) and any(
+        row.label and story.calls[row.call].model in listed for row in story.rows_of("ANE")
+    )
+
+
+def has_stacks(story: Story, call: Call) -> bool:
+    """Return whether stacks show the work for a call: those of a worker may be of any call under way."""
+    has_workers = any(sample.is_worker and sample.process == call.process for sample in story.samples)
+    is_alone = not any(
+        overlap_ns(call, beside)
+        for beside in story.calls
+        if beside is not call and beside.process == call.process
+    )
+    return story.is_sampled(call.process) and (is_alone or not has_workers)
 
 
 def touches_only(row: Row, call: Call) -> bool:
@@ -81,15 +107,48 @@ def touches_only(row: Row, call: Call) -> bool:
 
 
 def has_second_user(story: Story, row: Row) -> bool:
-    """Return whether a row with this one's label lies outside of all calls of the target, by a millisecond."""
-    return any(
-        all(
-            candidate.end_ns + MS <= call.start_ns or call.end_ns + MS <= candidate.start_ns
-            for call in story.calls
-            if call.process == story.target
-        )
+    """Return whether rows with this one's label lie outside of all calls of the target, by a millisecond.
+
+    The recording may cut a call at each end, so one such row before the first call, or behind the last, shows
+    nothing.
+    """
+    calls = [call for call in story.calls if call.process == story.target]
+    outside = [
+        candidate
         for candidate in story.rows_of(row.engine)
         if candidate.label == row.label
+        and all(
+            candidate.end_ns + MS <= call.start_ns or call.end_ns + MS <= candidate.start_ns for call in calls
+        )
+    ]
+    before = sum(all(candidate.end_ns <= call.start_ns for call in calls) for candidate in outside)
+    behind = sum(all(candidate.start_ns >= call.end_ns for call in calls) for candidate in outside)
+    return before > 1 or behind > 1 or len(outside) > before + behind
+
+
+def is_thread_clear(story: Story, call: Call) -> bool:
+    """Return whether no thread but the call's may have made it.
+
+    Core ML's rows have no thread. Of calls of several threads at once, or one after another, stacks show whose
+    each is if a table lists all calls of the process, which are of two threads and never begin or end together.
+    """
+    calls = [beside for beside in story.calls if beside.process == call.process]
+    others = [beside for beside in calls if beside.tid != call.tid]
+    near_ns = 2 * story.period_ns
+    if all(
+        beside.end_ns + near_ns <= call.start_ns or call.end_ns + near_ns <= beside.start_ns
+        for beside in others
+    ):
+        return True
+    if len({beside.tid for beside in others}) > 1 or not all(map(story.is_listed, calls)):
+        return False
+    return all(
+        abs(edge_ns - other_ns) >= near_ns
+        for beside in others
+        for same in calls
+        if same.tid != beside.tid
+        for edge_ns in (same.start_ns, same.end_ns)
+        for other_ns in (beside.start_ns, beside.end_ns)
     )
 
 
@@ -103,10 +162,7 @@ def is_clear(story: Story, call: Call) -> bool:
         and abs(beside.start_ns - call.start_ns) < 2 * story.period_ns
         and abs(beside.end_ns - call.end_ns) < 2 * story.period_ns
     ]
-    has_name = any(
-        row.name and (row.start_ns, row.end_ns) == (call.start_ns, call.end_ns) for row in story.runtime_rows
-    )
-    return story.is_listed(call) and has_name and not is_same_span
+    return story.is_listed(call) and story.is_named(call) and not is_same_span
 
 
 def is_owner_clear(story: Story, call: Call, engine: Engine) -> bool:
@@ -122,7 +178,8 @@ def is_owner_clear(story: Story, call: Call, engine: Engine) -> bool:
     if any(beside.model == call.model and beside.process != call.process for beside in story.calls):
         return False
     return bool(rows) and not any(
-        overlap_ns(row, beside) and (beside.model == call.model or engine == "GPU" or not row.label)
+        overlap_ns(row, beside)
+        and (engine == "GPU" or not row.label or is_read_as(story, beside.model, call.model))
         for row in rows
         for beside in story.calls
         if beside is not call and row.pid in (-1, beside.process.pid)
