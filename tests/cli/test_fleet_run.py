@@ -31,6 +31,7 @@ def test_a_run_names_what_it_did_and_a_second_run_has_nothing_to_do(tmp_path: Pa
     shutil.copytree(lab / "two-copies-ios27", lab / "z-copy-ios27")
     (lab / "broken").mkdir()
     (lab / "broken" / "x.xml").write_text("<trace-query-result>")
+    (lab / "cut.trace.zip").write_bytes(b"PK\x03\x04")
     (lab / "kperf-samples-macos26.labels.json").write_text('{"branch": "main"}')
     options = (
         "-o",
@@ -46,27 +47,28 @@ def test_a_run_names_what_it_did_and_a_second_run_has_nothing_to_do(tmp_path: Pa
     result = fleet_run(lab, *options)
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
-    assert lines[0] == (
-        f"{tmp_path}/results: 2 recordings analyzed, 1 the same as others, 1 that could not be analyzed."
-    )
-    assert lines[1] == "Could not be analyzed:"
-    assert lines[2].startswith(f"  {lab}/broken: ")
-    assert lines[3:5] == [
+    assert lines[:6] == [
+        f"{tmp_path}/results: 2 recordings analyzed, 1 the same as others, 2 that could not be analyzed.",
+        "Could not be analyzed:",
+        f"  {lab}/cut.trace.zip: cannot be unpacked: it is cut off or damaged. Make the archive again, or"
+        " download it again.",
+        f"  {lab}/broken: x.xml: ends in the middle of the document. The export was cut off: export the table"
+        " again.",
         "The same recording under several names, counted once:",
         f"  {lab}/z-copy-ios27: {lab}/two-copies-ios27",
     ]
-    assert "4 recordings without labels of the name" in lines[5]
+    assert "5 recordings without labels of the name" in lines[6]
     recordings = (
         open_dataset(tmp_path / "results").table("recordings").to_table(columns=["name", "build", "labels"])
     )
-    assert sorted(recordings.to_pylist(), key=lambda row: str(row["name"]))[1] == {
+    assert next(row for row in recordings.to_pylist() if str(row["name"]).startswith("kperf")) == {
         "name": "kperf-samples-macos26", "build": "7", "labels": [("branch", "main"), ("build", "7")]
     }  # fmt: skip
 
     result = fleet_run(lab, *options)
     assert result.exit_code == 0
     assert (
-        "0 recordings analyzed, 2 already there, 1 the same as others, 1 that could not be analyzed."
+        "0 recordings analyzed, 2 already there, 1 the same as others, 2 that could not be analyzed."
         in result.output
     )
 

@@ -192,6 +192,13 @@ def test_objects_of_a_store_are_analyzed_once(lab: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.integration
+def test_the_reason_of_a_cut_object_names_its_address_and_not_the_copy_that_was_read() -> None:
+    fsspec.filesystem("memory").pipe("/cut/x.trace.zip", b"PK\x03\x04")
+    (matches,) = find_recordings(["memory://cut"])
+    assert run_task(Task(matches)).reason.startswith("memory://cut/x.trace.zip: cannot be unpacked")
+
+
+@pytest.mark.integration
 def test_any_error_of_a_recording_is_its_own(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_arguments: object, **_options: object) -> None:
         raise ZeroDivisionError("x\x1b[2J")

@@ -87,6 +87,7 @@ class Outcome:
 def run_task(task: Task) -> Outcome:
     """Analyze every run of a recording. No error of a recording leaves this function."""
     content = task.content
+    path = Path(task.recording.address)
     try:
         with ExitStack() as stack:
             before = fingerprint(task.recording)
@@ -95,7 +96,9 @@ def run_task(task: Task) -> Outcome:
             tables = _tables(task, content, path, members)
             _require_unchanged(task.recording, before)
     except TracekitError as error:
-        return failed(task, str(error), content)
+        # The path of a copy that is gone helps nobody: the object has the address.
+        reason = str(error).replace(printable(str(path)), printable(task.recording.address))
+        return failed(task, reason, content)
     except MemoryError:
         return failed(task, "It needs more memory than a worker may use: raise --memory.", content)
     except Exception as error:  # noqa: BLE001 - a defect of tracekit, which shall not end the batch

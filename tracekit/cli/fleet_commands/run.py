@@ -227,17 +227,18 @@ def _lines(summary: Summary, output: str) -> Iterator[str]:
         plural(summary.analyzed, "recording") + " analyzed",
         *([f"{summary.present:,} already there"] if summary.present else []),
     ]
-    failures = len(summary.failed) + len(summary.killed) + len(summary.failed_before)
+    failed = len(summary.failed) + len(summary.killed) + len(summary.failed_before)
     if summary.duplicates:
         counts.append(f"{len(summary.duplicates):,} the same as others")
-    if failures:
-        counts.append(f"{failures:,} that could not be analyzed")
+    if failed:
+        counts.append(f"{failed:,} that could not be analyzed")
     yield f"{printable(output)}: {', '.join(counts)}."
-    yield from _named("Could not be analyzed", summary.failed)
-    yield from _named("Set aside", summary.killed)
-    yield from _named(
-        "Failed in an earlier run, and not tried again without --retry-failed", summary.failed_before
-    )
+    for title, failures in (
+        ("Could not be analyzed", summary.failed),
+        ("Set aside", summary.killed),
+        ("Failed in an earlier run, and not tried again without --retry-failed", summary.failed_before),
+    ):
+        yield from _named(title, [(address, _without_name(reason, address)) for address, reason in failures])
     yield from _named("The same recording under several names, counted once", summary.duplicates)
     yield from summary.notes
 
@@ -250,3 +251,12 @@ def _named(title: str, pairs: list[tuple[str, str]]) -> Iterator[str]:
         yield f"  {printable(address)}: {printable(text)}"
     if len(pairs) > _MOST_NAMED:
         yield f"  and {len(pairs) - _MOST_NAMED:,} more"
+
+
+def _without_name(reason: str, address: str) -> str:
+    """Return a reason without the address or the name that it begins with, because the line begins so."""
+    path = printable(address)
+    for beginning in (f"{path}: ", f"{path}/", f"{path.rpartition('/')[2]}: "):
+        if reason.startswith(beginning):
+            return reason.removeprefix(beginning)
+    return reason
