@@ -22,14 +22,14 @@ _MOST_BYTES = 256_000_000
 def content_of(path: Path, members: tuple[str, ...] = ()) -> str:
     """Return the SHA-256 of a file, of a folder's files with their names, or of some files of a folder.
 
-    Raises ``InputError`` for what cannot be read.
+    ``path`` is the folder, or one of those files. Raises ``InputError`` for what cannot be read.
     """
     try:
         if not members and path.is_file():
             return _digest(path)
-        whole = hashlib.sha256()
+        whole, folder = hashlib.sha256(), path.parent if path.is_file() else path
         for file in sorted([Path(member) for member in members] or _files_of(path)):
-            name = file.relative_to(path).as_posix()
+            name = file.relative_to(folder).as_posix()
             whole.update(f"{name}\0{_digest(file)}\n".encode("utf-8", "surrogateescape"))
         return whole.hexdigest()
     except OSError as error:

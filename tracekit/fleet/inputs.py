@@ -1,7 +1,8 @@
 """The recordings that the inputs of a run name: files, folders, globs, lists, and addresses of object stores.
 
 A folder is searched: a bundle in it is a recording, so is an archive, a pack or a text, and the exports that
-lie in one folder are one recording, as ``tracekit analyze FOLDER`` reads them.
+lie in one folder are one recording, as ``tracekit analyze FOLDER`` reads them, or several
+(``loose_exports``).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from tracekit.errors import UsageError
+from tracekit.errors import InputError, UsageError
 from tracekit.fleet import stores
 from tracekit.fleet.manifest import MARKER
 from tracekit.parsers.bundle.container import EXPORT_ENDINGS, is_archive, is_bundle_folder
@@ -35,12 +36,21 @@ class Recording:
 
     ``address`` is a path or the address of an object; rows have it as ``path``. ``members`` are the files of
     a recording that is a folder of files: its exports, or the objects of a bundle in a store; without any,
-    the address is opened itself. ``sidecar`` is a file with labels, "" for none.
+    the address is opened itself. Where a folder holds exports of several recordings, the address of each is
+    its table of contents. ``sidecar`` is a file with labels, "" for none. ``problem`` is why it cannot be
+    analyzed, where that is known from the names.
     """
 
     address: str
     members: tuple[str, ...] = ()
     sidecar: str = ""
+    problem: str = ""
+
+    def require_readable(self) -> None:
+        """Raise ``InputError`` where the names show that it cannot be read."""
+        if self.problem:
+            advice = "Put the exports of each recording into a folder, with its table of contents."
+            raise InputError(printable(self.address), printable(self.problem), advice)
 
     @property
     def is_remote(self) -> bool:
@@ -124,7 +134,17 @@ def _of_existing(path: Path) -> Iterator[Recording]:
         whole = [name for name in sorted(files) if _is_whole(folder / name)]
         names = [os.path.join(place, name) for name in (*bundles, *whole)]  # noqa: PTH118 - many names
         exports = [str(folder / name) for name in sorted(files) if _is_export(name)]
-        yield from _grouped(place, names, exports, os.path.isfile)
+        yield from _whole(names, os.path.isfile)
+        yield from _exports(place, exports)
+
+
+def _exports(folder: str, paths: list[str]) -> Iterator[Recording]:
+    """Yield the recordings whose exports lie in a folder."""
+    from tracekit.fleet.loose_exports import of_recordings
+
+    for exports in of_recordings(paths) if paths else ():
+        address = exports.first or folder
+        yield Recording(address, exports.members, _sidecar(address, os.path.isfile), exports.problem)
 
 
 def _is_searched(name: str) -> bool:
@@ -151,14 +171,9 @@ def _is_text(path: Path) -> bool:
     return recognise(TextPlace(str(path), path.name)) is not None
 
 
-def _grouped(
-    folder: str, whole: Iterable[str], exports: list[str], exists: Callable[[str], bool]
-) -> Iterator[Recording]:
-    """Yield each whole recording, and the exports of a folder as one."""
-    for address in whole:
+def _whole(addresses: Iterable[str], exists: Callable[[str], bool]) -> Iterator[Recording]:
+    for address in addresses:
         yield Recording(address, sidecar=_sidecar(address, exists))
-    if exports:
-        yield Recording(folder, tuple(exports), _sidecar(folder, exists))
 
 
 def _sidecar(address: str, exists: Callable[[str], bool]) -> str:
@@ -191,11 +206,9 @@ def _of_address(address: str) -> list[Recording]:
             whole.append(name)
     found = [
         Recording(name, tuple(members), _sidecar(name, listed.__contains__))
-        for name, members in bundles.items()
+        for name, members in [*bundles.items(), *exports.items()]
     ]
-    for folder in sorted({name.rpartition("/")[0] for name in whole} | exports.keys()):
-        of_folder = [name for name in whole if name.rpartition("/")[0] == folder]
-        found += _grouped(folder, of_folder, exports.get(folder, []), listed.__contains__)
+    found += _whole(whole, listed.__contains__)
     return sorted(found, key=lambda recording: recording.address)
 
 

@@ -89,6 +89,7 @@ def run_task(task: Task) -> Outcome:
     content = task.content
     path = Path(task.recording.address)
     try:
+        task.recording.require_readable()
         with ExitStack() as stack:
             before = fingerprint(task.recording)
             path, members = _local(task, stack)

@@ -100,8 +100,9 @@ def run_command(
     """Analyze many recordings into one dataset; what it has already is not analyzed again.
 
     INPUT is a recording, a folder to search, a glob, @LIST (a file with an input per line), or an address
-    such as s3://bucket/traces. Exports of one recording lie in a folder of their own. A recording counts
-    once, whatever its names. Labels also come from a file beside it: X.trace.labels.json.
+    such as s3://bucket/traces. Exports of one recording lie in a folder of their own, or begin like its table
+    of contents: X-toc.xml. A recording counts once, whatever its names. Labels also come from a file beside
+    it: X.trace.labels.json.
 
     Run it again after an interruption, with more recordings, or with a later tracekit. Recordings that cannot
     be read are rows with their reason, and named; the exit code is 0 unless none could be read (3).
@@ -254,9 +255,9 @@ def _named(title: str, pairs: list[tuple[str, str]]) -> Iterator[str]:
 
 
 def _without_name(reason: str, address: str) -> str:
-    """Return a reason without the address or the name that it begins with, because the line begins so."""
+    """Return a reason without the address, its name or its folder's name, because the line begins so."""
     path = printable(address)
-    for beginning in (f"{path}: ", f"{path}/", f"{path.rpartition('/')[2]}: "):
+    for beginning in (f"{path}: ", f"{path}/", *(f"{name}: " for name in path.split("/")[-2:])):
         if reason.startswith(beginning):
             return reason.removeprefix(beginning)
     return reason

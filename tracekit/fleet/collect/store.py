@@ -72,6 +72,7 @@ def _collected(recording: Recording, store: Path, redact: bool) -> Collected:
     path = Path(recording.address)
     if path.name.endswith(PACK) and path.parent.resolve() == store.resolve():
         return Collected(recording, PRESENT, path)
+    recording.require_readable()
     suffix = f"-{content_of(path, recording.members)[:_DIGITS]}{REDACTED if redact else ''}{PACK}"
     present = next((file for file in sorted(store.glob(f"*{suffix}")) if file.is_file()), None)
     if present is not None:
