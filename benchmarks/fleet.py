@@ -3,10 +3,13 @@
     python benchmarks/fleet.py [--recordings 100] [--samples 10000] [--workers 2] [--out FILE.json]
 
 Recordings differ in one name alone, so that each has a content of its own and costs the same. Measured is
-CPU time, which other programs on the machine change little: of the analyses with their JSON in one process
-that does nothing else, of the run with all of its processes, of the same run on Dask workers, and of a second
-run, which has nothing to do. What a start costs, the imports above all, is measured with a run of one
-recording and left out of the overhead. Fails where a target is missed. The full size is --recordings 1000.
+CPU time, which other programs on the machine change little: of the analyses with their JSON in as many
+processes as there are workers, which do nothing else (cores that work at once share caches and memory: two
+are each about a seventh slower than one), of the run with all of its processes, of the same run on Dask
+workers, and of a second run, which has nothing to do. What a start costs, the imports above all, is measured
+with a run of one recording and left out of the overhead. So is what a cluster does each second in which its
+workers wait for a core that another program has. Fails where a target is missed. The full size is
+--recordings 1000.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ sys.path.append(str(ROOT / "tests" / "support"))
 SIGNPOSTS = ROOT / "sample_traces" / "two-copies-ios27" / "coreml-os-signpost.xml"
 MOST_OVERHEAD, MOST_DIFFERENCE, MOST_SECONDS = 0.10, 0.10, 5.0
 _ANALYSES = 20
+_IDLE_SECONDS = 10.0
 _NAME = b"prediction"
 _SUBREAPER = 36
 """Linux: processes whose parent has ended become children of this one, so that their time counts."""
@@ -77,12 +81,15 @@ def measure(folder: Path, recordings: int, samples: int, workers: int) -> dict[s
     """Return the figures of runs over generated recordings."""
     lab = folder / "lab"
     write_lab(lab, recordings, samples)
-    each = analysis_seconds(sorted(lab.iterdir())[: _ANALYSES + 1])
+    each = analysis_seconds(sorted(lab.iterdir())[: _ANALYSES + 1], workers)
     start = run(next(lab.iterdir()), folder / "start", "--workers", "1")
     pool = run(lab, folder / "pool", "--workers", str(workers))
     again = run(lab, folder / "pool", "--workers", str(workers))
     dask_start = run_on_dask(folder / "dask start", next(lab.iterdir()), workers)
+    idle = run_on_dask(folder / "dask idle", next(lab.iterdir()), workers, _IDLE_SECONDS)
     dask = run_on_dask(folder / "dask", lab, workers)
+    idle_share = max(0.0, idle.cpu_seconds - dask_start.cpu_seconds) / _IDLE_SECONDS
+    waited_seconds = max(0.0, dask.wall_seconds - dask.cpu_seconds / workers)
     figures = {
         "recordings": recordings,
         "analysis_seconds": each,
@@ -94,7 +101,8 @@ def measure(folder: Path, recordings: int, samples: int, workers: int) -> dict[s
         "dask_cpu_seconds": dask.cpu_seconds,
         "dask_wall_seconds": dask.wall_seconds,
         "dask_start_cpu_seconds": dask_start.cpu_seconds,
-        "dask_difference": (dask.cpu_seconds - dask_start.cpu_seconds)
+        "dask_idle_cpu_share": idle_share,
+        "dask_difference": (dask.cpu_seconds - dask_start.cpu_seconds - idle_share * waited_seconds)
         / (pool.cpu_seconds - start.cpu_seconds)
         - 1,
     }
@@ -136,11 +144,15 @@ def write_lab(lab: Path, recordings: int, samples: int) -> None:
         (place / "time-profile.xml").write_bytes(data.replace(_NAME, b"prd%07d" % number, 1))
 
 
-def analysis_seconds(paths: list[Path]) -> float:
-    """Return the CPU time of one analysis; the first one, which fills caches, is left out."""
+def analysis_seconds(paths: list[Path], workers: int) -> float:
+    """Return the mean CPU time of an analysis in some processes at once.
+
+    The first analysis of each, which fills caches, is left out.
+    """
     program = [sys.executable, "-c", _ANALYSES_ALONE, *map(str, paths)]
-    result = subprocess.run(program, check=True, capture_output=True, text=True)  # noqa: S603
-    return float(result.stdout) / (len(paths) - 1)
+    processes = [subprocess.Popen(program, stdout=subprocess.PIPE, text=True) for _ in range(workers)]  # noqa: S603
+    seconds = [float(process.communicate()[0]) for process in processes]
+    return sum(seconds) / workers / (len(paths) - 1)
 
 
 def run(lab: Path, results: Path, *options: str) -> Cost:
@@ -158,13 +170,14 @@ def _run(lab: Path, results: Path, *options: str) -> float:
     return time.monotonic() - began
 
 
-def run_on_dask(folder: Path, lab: Path, workers: int) -> Cost:
-    """Run on a cluster, whose processes count from their start to their end."""
+def run_on_dask(folder: Path, lab: Path, workers: int, idle_seconds: float = 0) -> Cost:
+    """Run on a cluster, whose processes count from their start to their end, after some idle time."""
     from dask_cluster import dask_cluster
 
     folder.mkdir()
     before = _children_seconds()
     with dask_cluster(folder, workers) as cluster:
+        time.sleep(idle_seconds)
         wall_seconds = _run(lab, folder / "results", "--scheduler", cluster.address)
     return Cost(_children_seconds() - before, wall_seconds)
 
