@@ -18,6 +18,7 @@ from tracekit.fleet.collect import xcresult
 from tracekit.fleet.collect.metrickit import read_report, report_tables
 from tracekit.fleet.dataset import open_dataset
 from tracekit.fleet.history.series import read_history
+from tracekit.parsers.in_memory import InMemorySource
 from tracekit.xctrace.tool import CommandResult
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
@@ -62,6 +63,23 @@ def test_a_redacted_pack_is_another_file(farm: Path, tmp_path: Path) -> None:
     run(farm / "again", "-o", tmp_path / "store", "--redact")
     names = sorted(path.name for path in (tmp_path / "store").glob("*.tracekit.zip"))
     assert [name.count("-redacted") for name in names] == [1, 0]
+
+
+def test_a_recording_that_cannot_be_redacted_stops_no_other(
+    farm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.rmtree(farm / "Run 1 (iPhone)")
+    shutil.copytree(SAMPLES / "same-name-two-processes-macos27", farm / "Run 1 (iPhone)")
+
+    def redact(source: InMemorySource) -> InMemorySource:
+        if source.runs[0].info.name == "Run 1 (iPhone)":
+            raise UsageError("Run 1 has no target process.")
+        return source
+
+    monkeypatch.setattr("tracekit.fleet.collect.store.redacted", redact)
+    result = run(farm, "-o", tmp_path / "store", "--redact")
+    assert result.stdout == "1 collected; 2 problems.\n"
+    assert f"{farm}/Run 1 (iPhone): cannot be redacted: Run 1 has no target process" in result.stderr
 
 
 def test_labels_go_with_their_recording(farm: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tracekit import __version__
 from tracekit.detect import open_source
-from tracekit.errors import TracekitError, UsageError
+from tracekit.errors import InputError, TracekitError, UsageError
 from tracekit.fleet.contents import content_of
 from tracekit.fleet.inputs import SIDECAR, Recording
 from tracekit.model.schemas import READ_TABLES
@@ -77,9 +77,7 @@ def _collected(recording: Recording, store: Path, redact: bool) -> Collected:
     present = next((file for file in sorted(store.glob(f"*{suffix}")) if file.is_file()), None)
     if present is not None:
         return Collected(recording, PRESENT, present, _add_labels(recording, present))
-    source = read_into_memory(open_source(list(recording.members) or str(path), schemas=READ_TABLES))
-    source, _ = without_private_cells(source)
-    data = write_pack(redacted(source) if redact else source, __version__)
+    data = _packed(recording, redact)
     pack = store / f"{_slug(recording.name)}{suffix}"
     labels = Path(recording.sidecar) if recording.sidecar else None
     try:
@@ -89,6 +87,16 @@ def _collected(recording: Recording, store: Path, redact: bool) -> Collected:
     except OSError as error:
         raise _unwritable(store, error) from error
     return Collected(recording, ADDED, pack)
+
+
+def _packed(recording: Recording, redact: bool) -> bytes:
+    paths = list(recording.members) or recording.address
+    source, _ = without_private_cells(read_into_memory(open_source(paths, schemas=READ_TABLES)))
+    try:
+        return write_pack(redacted(source) if redact else source, __version__)
+    except UsageError as error:  # of this recording alone: it has no process to keep
+        advice = "Pack it by itself: tracekit pack --redact --process NAME."
+        raise InputError(printable(recording.address), f"cannot be redacted: {error}", advice) from error
 
 
 def _add_labels(recording: Recording, pack: Path) -> str:
