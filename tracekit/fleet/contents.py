@@ -1,4 +1,7 @@
-"""The content of recordings as SHA-256, remembered in a dataset: unchanged files are not read again."""
+"""The content of recordings as SHA-256, remembered in a dataset: unchanged files are not read again.
+
+Contents that are copies of others (``copies``) are remembered as well, so that these are not analyzed again.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from tracekit.errors import InputError
 from tracekit.fleet import stores
@@ -16,6 +20,8 @@ from tracekit.fleet.inputs import Recording
 from tracekit.text import printable
 
 _CACHE = "contents.json"
+_COPIES = "copies"
+"""The key of copies, by their content; addresses are paths from the root, or have a scheme."""
 _MOST_BYTES = 256_000_000
 
 
@@ -85,17 +91,20 @@ class ContentCache:
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / _CACHE
-        self._known = self._read()
+        document = self._read()
+        self._known = {
+            name: value for name, value in document.items() if isinstance(value, list) and len(value) == 2
+        }
+        copies = document.get(_COPIES)
+        self._copies: dict[str, object] = copies if isinstance(copies, dict) else {}
         self._is_changed = False
 
-    def _read(self) -> dict[str, list[str]]:
+    def _read(self) -> dict[str, Any]:
         # It may be lost or damaged without harm: digests are then computed again.
-        with suppress(OSError, ValueError, AttributeError):
+        with suppress(OSError, ValueError):
             if self._path.stat().st_size <= _MOST_BYTES:
-                entries = json.loads(self._path.read_bytes()).items()
-                return {
-                    str(name): value for name, value in entries if isinstance(value, list) and len(value) == 2
-                }
+                document = json.loads(self._path.read_bytes())
+                return document if isinstance(document, dict) else {}
         return {}
 
     def get(self, address: str, mark: str) -> str:
@@ -109,6 +118,20 @@ class ContentCache:
             self._known[address] = [mark, content]
             self._is_changed = True
 
+    def put_copy(self, content: str, counted: str) -> None:
+        """Remember that a content is a copy of another one, which counts."""
+        self._copies.pop(counted, None)
+        self._copies[content] = counted
+        self._is_changed = True
+
+    def counted_copy(self, content: str) -> str:
+        """Return the content that counts for a copy, "" for a content that is none."""
+        counted, seen = content, {content}
+        while isinstance(following := self._copies.get(counted), str) and following not in seen:
+            seen.add(following)
+            counted = following
+        return counted if counted != content else ""
+
     def save(self) -> None:
         """Write what was added; a cache that cannot be written costs time alone."""
         if not self._is_changed:
@@ -117,7 +140,7 @@ class ContentCache:
             descriptor, temporary = tempfile.mkstemp(dir=self._path.parent, prefix=f".{_CACHE}.")
             try:
                 with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogatepass") as file:
-                    json.dump(self._known, file)
+                    json.dump({**self._known, _COPIES: self._copies}, file)
                 Path(temporary).replace(self._path)
                 self._is_changed = False
             finally:

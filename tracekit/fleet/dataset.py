@@ -12,6 +12,7 @@ writer that is killed before leaves a folder that no manifest lists, and a later
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,6 +21,7 @@ import pyarrow.dataset as pds
 from filelock import FileLock, Timeout
 
 from tracekit.errors import UsageError
+from tracekit.fleet.copies import Copy, runs_of, whole_copies, without_counting
 from tracekit.fleet.manifest import Manifest, Part, is_dataset, read_manifest, write_manifest
 from tracekit.fleet.parts import (
     in_schema,
@@ -33,6 +35,7 @@ from tracekit.fleet.parts import (
     replacing,
     require_types,
     retire,
+    runs_in,
     without,
     write_part,
 )
@@ -85,15 +88,18 @@ class Dataset:
         """Return the number of rows of a table."""
         return sum(part.rows.get(name, 0) for part in self.parts())
 
-    def append(self, tables: Mapping[str, pa.Table]) -> None:
-        """Add the rows of some recordings, in one step.
+    def append(self, tables: Mapping[str, pa.Table]) -> list[Copy]:
+        """Add the rows of some recordings, in one step, and return the files that do not count by that.
 
-        Recordings of the dataset that have a content of the new ones are replaced (``parts.replaceable``). A
-        table or a column that is missing is empty. Raises ``UsageError`` where nothing can be written.
+        Recordings of the dataset that have a content of the new ones are replaced (``parts.replaceable``). Of
+        copies whose files differ, among the new ones and those of the dataset, the best counts (``copies``).
+        A table or a column that is missing is empty. Raises ``UsageError`` where nothing can be written.
         """
         rows = _all_tables(tables)
+        found: list[Copy] = []
         if rows["recordings"].num_rows:
-            self._commit(lambda manifest: self._with(manifest, rows))
+            self._commit(lambda manifest: self._with(manifest, rows, found))
+        return found
 
     def recordings(self) -> frozenset[str]:
         """Return the identities of all recordings."""
@@ -117,29 +123,41 @@ class Dataset:
                 write_manifest(self.path, changed)
                 retire(self.path, _difference(manifest.parts, changed.parts))
 
-    def _with(self, manifest: Manifest, rows: Mapping[str, pa.Table]) -> Manifest:
-        remaining = list(self._replaced(manifest, replacing(rows["recordings"])))
-        part = write_part(self.path, next_number(self.path, manifest), rows)
-        return self._merged(Manifest((*remaining, part)), _SMALL_PARTS)
+    def _with(self, manifest: Manifest, rows: Mapping[str, pa.Table], found: list[Copy]) -> Manifest:
+        """Return the manifest with new rows, and add the copies among them and the others to ``found``."""
+        replaced = self._replaced(manifest, replacing(rows["recordings"]))
+        present = [run for part in manifest.parts for run in runs_in(self.path, part)]
+        present = [run for run in present if run.recording not in replaced]
+        new = runs_of(rows["recordings"])
+        pairs = without_counting(present, new)
+        found += whole_copies(pairs, [*present, *new])
+        copies = {run.recording for run, _ in pairs}
+        if copies:
+            rows = {name: without(name, table, copies) for name, table in rows.items()}
+        parts = list(self._without(manifest, replaced | copies))
+        if rows["recordings"].num_rows:
+            parts.append(write_part(self.path, next_number(self.path, manifest), rows))
+        return self._merged(Manifest(tuple(parts)), _SMALL_PARTS)
 
-    def _replaced(self, manifest: Manifest, keys: set[str]) -> Iterator[Part]:
-        """Yield the parts of a manifest without the recordings that new ones replace."""
+    def _replaced(self, manifest: Manifest, keys: set[str]) -> set[str]:
+        """Return the recordings that new ones with these contents and paths replace."""
+        listed = [replaceable(self.path, part) for part in manifest.parts]
+        return {name for old in listed for key in keys & old.keys() for name in old[key]}
+
+    def _without(self, manifest: Manifest, recordings: AbstractSet[str]) -> Iterator[Part]:
+        """Yield the parts of a manifest without some recordings."""
         for part in manifest.parts:
-            old = replaceable(self.path, part)
-            recordings = {name for key in keys & old.keys() for name in old[key]}
-            if not recordings:
+            removed = recordings_of(self.path, part) & recordings
+            if not removed:
                 yield part
-            elif len(recordings) < part.rows["recordings"]:
-                yield self._part_without(manifest, part, recordings)
+            elif len(removed) < part.rows["recordings"]:
+                yield self._part_without(manifest, part, removed)
 
     def _exactly(
         self, manifest: Manifest, recordings: frozenset[str], rows: Mapping[str, pa.Table]
     ) -> Manifest:
-        remaining = []
-        for part in manifest.parts:
-            removed = recordings_of(self.path, part) - recordings
-            if len(removed) < part.rows["recordings"]:
-                remaining.append(self._part_without(manifest, part, removed) if removed else part)
+        removed = self.recordings() - recordings
+        remaining = list(self._without(manifest, removed))
         if rows["recordings"].num_rows:
             remaining.append(write_part(self.path, next_number(self.path, manifest), rows))
         return self._merged(Manifest(tuple(remaining)), _SMALL_PARTS)

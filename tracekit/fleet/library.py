@@ -80,10 +80,10 @@ class _Update:
                 yield self._added(entry)
 
     def _is_copy(self, entry: Entry) -> bool:
-        return bool({entry.recording, entry.digest} & self._seen)
+        return bool({entry.recording, entry.digest, entry.identity} & self._seen)
 
     def _count(self, entry: Entry) -> Entry:
-        self._seen |= {entry.recording, entry.digest} - {""}
+        self._seen |= {entry.recording, entry.digest, entry.identity} - {""}
         return replace(entry, is_counted=True)
 
     def _added(self, entry: Entry) -> Entry:
@@ -91,7 +91,8 @@ class _Update:
         tables: Tables = {}
         if not self._is_copy(entry):
             tables = self._tables(entry)
-            entry = replace(entry, recording=tables["recordings"].column("recording")[0].as_py())
+            (row,) = tables["recordings"].select(["recording", "identity"]).to_pylist()
+            entry = replace(entry, recording=row["recording"], identity=row["identity"] or "")
         if self._is_copy(entry):
             return replace(entry, is_counted=False)
         self._new.append(tables)

@@ -41,6 +41,8 @@ class Entry:
     """Alike for copies of one recording; "" where that is not known."""
     recording: str = ""
     """The identity of its rows; "" before they are read."""
+    identity: str = ""
+    """Alike for copies of one recording whose files differ; "" where that is not certain."""
     is_counted: bool = False
     """True for the recording that the dataset's rows are of, not for its copies."""
 
@@ -127,7 +129,7 @@ def read_inventory(path: Path, library: Path) -> dict[str, Entry]:
 
 
 def _is_valid(entry: Entry) -> bool:
-    texts = (entry.id, entry.stamp, entry.digest, entry.recording)
+    texts = (entry.id, entry.stamp, entry.digest, entry.recording, entry.identity)
     return all(isinstance(text, str) for text in texts) and isinstance(entry.added_us, int)
 
 

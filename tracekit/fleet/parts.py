@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tracekit.errors import InputError
+from tracekit.fleet.copies import COLUMNS, Run, runs_of
 from tracekit.fleet.manifest import Manifest, Part
 from tracekit.fleet.schema import FAILURES, TABLES, arrow_schema
 from tracekit.text import printable
@@ -134,6 +135,19 @@ def _replaceable(path: str) -> Mapping[str, frozenset[str]]:
             if key:
                 result.setdefault(key, set()).add(recording)
     return {key: frozenset(recordings) for key, recordings in result.items()}
+
+
+def runs_in(folder: Path, part: Part) -> list[Run]:
+    """Return the rows of a part's table of recordings."""
+    require_types(folder, part, "recordings")
+    return _runs(str(part_file(folder, part, "recordings")))
+
+
+@lru_cache(maxsize=4096)
+def _runs(path: str) -> list[Run]:
+    file = pq.ParquetFile(path)
+    present = [name for name in COLUMNS if name in file.schema_arrow.names]
+    return runs_of(in_schema("recordings", file.read(present)))
 
 
 def recordings_of(folder: Path, part: Part) -> frozenset[str]:

@@ -17,6 +17,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.comparison.builds import program_binaries
 from tracekit.comparison.cautions import THERMAL
 from tracekit.fleet.call_rows import CallRows
+from tracekit.fleet.copies import identity_of
 from tracekit.fleet.schema import ANALYZED, PLACE, TABLES, arrow_schema
 from tracekit.model.trace import TraceInfo
 
@@ -164,6 +165,7 @@ def _recording(analysis: Analysis, calls: CallRows, origin: Origin) -> dict[str,
     return {
         **_of_file(origin),
         "run": info.run,
+        "identity": identity_of(info),
         "kind": info.kind,
         "state": ANALYZED,
         "reason": "",

@@ -1,7 +1,8 @@
 """``fleet run``: recordings → tasks → a pool → parts of a dataset, in the order in which results come.
 
 A recording is the same if its content is, whatever its name: it is analyzed once, and not again by the same
-tracekit with the same options and labels. What is in the dataset stays there whatever happens to the run.
+tracekit with the same options and labels. Copies of other contents are found when they are analyzed, and
+remembered (``copies``). What is in the dataset stays there whatever happens to the run.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from tracekit import __version__
 from tracekit.errors import InputError, TracekitError
 from tracekit.fleet.contents import ContentCache, content_of, fingerprint
+from tracekit.fleet.copies import Labels
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.labels import require_agreement
 from tracekit.fleet.rows import joined
@@ -76,8 +78,8 @@ def run_fleet(
     summary = Summary() if summary is None else summary
     cache = ContentCache(dataset.path)
     known = _with_contents(tasks, cache, progress)
-    chosen = _chosen(dataset, known, summary, retry_failed=retry_failed)
-    writer = _Writer(dataset, summary)
+    chosen = _chosen(dataset, known, summary, cache, retry_failed=retry_failed)
+    writer = _Writer(dataset, summary, cache)
     first_of = {task.content: task for task in known if task.content}
     try:
         with closing(pool.run(chosen)) as outcomes:  # type: ignore[type-var] # it is a generator
@@ -88,9 +90,10 @@ def run_fleet(
         with suppress(TracekitError):  # the first error is the one to state
             writer.write()
         raise
+    else:
+        writer.write()
     finally:
         cache.save()
-    writer.write()
     return summary
 
 
@@ -103,19 +106,28 @@ def _account(
         cache.put(address, fingerprint(outcome.task.recording), outcome.content)
         first = first_of.setdefault(outcome.content, outcome.task)
         if first is not outcome.task:
-            _note_copy(outcome.task, first, summary)
+            _note_copy(_named(outcome.task), _named(first), summary)
             return
     if outcome.state != ANALYZED:
         (summary.killed if outcome.state == KILLED else summary.failed).append((address, outcome.reason))
     writer.add(outcome)
 
 
-def _note_copy(task: Task, first: Task, summary: Summary) -> None:
-    summary.duplicates.append((task.recording.address, first.recording.address))
-    if dict(task.labels) != dict(first.labels):
+_Named: TypeAlias = tuple[str, Labels]
+"""The address and the labels of a recording."""
+
+
+def _named(task: Task) -> _Named:
+    return task.recording.address, tuple(sorted(task.labels.items()))
+
+
+def _note_copy(copy: _Named, counted: _Named, summary: Summary) -> None:
+    (address, labels), (other, other_labels) = copy, counted
+    summary.duplicates.append((address, other))
+    if sorted(labels) != sorted(other_labels):
         summary.notes.append(
-            f"{printable(task.recording.address)} is a copy of {printable(first.recording.address)} with"
-            " other labels: it counts once, with the labels of the latter."
+            f"{printable(address)} is a copy of {printable(other)} with other labels: it counts once, with"
+            " the labels of the latter."
         )
 
 
@@ -146,26 +158,39 @@ def _with_contents(tasks: Sequence[Task], cache: ContentCache, progress: Progres
     return result
 
 
-def _chosen(dataset: Dataset, tasks: Sequence[Task], summary: Summary, *, retry_failed: bool) -> list[Task]:
-    """Return the tasks to run: each content once, and none that the dataset has."""
+def _chosen(
+    dataset: Dataset, tasks: Sequence[Task], summary: Summary, cache: ContentCache, *, retry_failed: bool
+) -> list[Task]:
+    """Return the tasks to run: each recording once, and none that the dataset has."""
     present = _present(dataset)
+    named = {task.content: task for task in reversed(tasks) if task.content}
     first_of: dict[str, Task] = {}
     chosen: list[Task] = []
     contradictions: list[str] = []
+    elsewhere: set[str] = set()
     for task in tasks:
         first = first_of.setdefault(task.content, task) if task.content else task
         if first is not task:
             summary.duplicates.append((task.recording.address, first.recording.address))
             contradictions += _contradictions(first, task)
             continue
-        key, state, reason = present.get(task.content, (None, "", ""))
-        if key != _key(__version__, task.choice.text(), task.labels) or (retry_failed and state in FAILURES):
+        row = present.get(cache.counted_copy(task.content))
+        if row and (row.content in named or row.version == (__version__, task.choice.text())):
+            if row.content in named:
+                _note_copy(_named(task), _named(named[row.content]), summary)
+            else:
+                _note_copy(_named(task), (row.path, row.labels), summary)
+                elsewhere.add(row.content)
+            continue
+        row = present.get(task.content)
+        if row is None or not row.is_of(task) or (retry_failed and row.state in FAILURES):
             chosen.append(task)
-        elif state in FAILURES:
-            summary.failed_before.append((task.recording.address, reason))
+        elif row.state in FAILURES:
+            summary.failed_before.append((task.recording.address, row.reason))
         else:
             summary.present += 1
     require_agreement(contradictions)
+    summary.present += len(elsewhere)
     return chosen
 
 
@@ -181,32 +206,45 @@ def _contradictions(first: Task, task: Task) -> Iterator[str]:
             )
 
 
-def _key(version: str, options: str, labels: object) -> tuple[str, str, str]:
-    pairs = dict(labels)  # type: ignore[call-overload] # a mapping, or the pairs that Arrow has
-    return version, options, repr(sorted(pairs.items()))
+@dataclass(frozen=True)
+class _Row:
+    """A recording of the dataset: what it was analyzed with, and what became of it."""
+
+    content: str
+    path: str
+    version: tuple[str, str]
+    labels: Labels
+    state: str
+    reason: str
+
+    def is_of(self, task: Task) -> bool:
+        """Return whether the task would be analyzed in the same way."""
+        return (self.version, self.labels) == ((__version__, task.choice.text()), _named(task)[1])
 
 
-def _present(dataset: Dataset) -> dict[str, tuple[tuple[str, str, str], str, str]]:
-    """Return by content how each recording of the dataset was analyzed, its state and reason."""
-    columns = ["content", "tracekit", "options", "labels", "state", "reason"]
+def _present(dataset: Dataset) -> dict[str, _Row]:
+    """Return the recordings of the dataset by content."""
+    columns = ["content", "path", "tracekit", "options", "labels", "state", "reason"]
     table = dataset.table("recordings").to_table(columns=columns)
-    present: dict[str, tuple[tuple[str, str, str], str, str]] = {}
-    for content, version, options, labels, state, reason in zip(
+    present: dict[str, _Row] = {}
+    for content, path, version, options, labels, state, reason in zip(
         *(table.column(name).to_pylist() for name in columns), strict=True
     ):
         # Of several runs, one that was analyzed stands for the recording. A file that could not be read has
         # no content, and stands for no other.
         if content and (content not in present or state == ANALYZED):
-            present[content] = _key(version, options, labels), state, reason
+            present[content] = _Row(content, path, (version, options), tuple(sorted(labels)), state, reason)
     return present
 
 
 class _Writer:
     """Appends outcomes to a dataset, some at a time, and counts in the summary what the dataset then has."""
 
-    def __init__(self, dataset: Dataset, summary: Summary) -> None:
+    def __init__(self, dataset: Dataset, summary: Summary, cache: ContentCache) -> None:
         self._dataset = dataset
         self._summary = summary
+        self._cache = cache
+        self._analyzed: set[str] = set()
         self._waiting: list[Outcome] = []
         self._rows = 0
         self._written = time.monotonic()
@@ -222,7 +260,16 @@ class _Writer:
     def write(self) -> None:
         """Append all that waits in one step."""
         if self._waiting:
-            self._dataset.append(joined([outcome.tables for outcome in self._waiting]))
-            self._summary.analyzed += sum(outcome.state == ANALYZED for outcome in self._waiting)
+            copies = self._dataset.append(joined([outcome.tables for outcome in self._waiting]))
+            self._analyzed |= {outcome.content for outcome in self._waiting if outcome.state == ANALYZED}
+            for copy in copies:
+                _note_copy(
+                    (copy.file.path, copy.file.labels),
+                    (copy.counted.path, copy.counted.labels),
+                    self._summary,
+                )
+                self._cache.put_copy(copy.file.content, copy.counted.content)
+                self._analyzed.discard(copy.file.content)
+            self._summary.analyzed = len(self._analyzed)
         self._waiting, self._rows = [], 0  # not before: what an interrupt keeps from the dataset waits on
         self._written = time.monotonic()

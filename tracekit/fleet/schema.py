@@ -78,6 +78,10 @@ TABLES: Mapping[str, Mapping[str, Column]] = {
         "name": Column(pa.string(), "The file's name."),
         "path": Column(pa.string(), "Where it was read from: a path or an address."),
         "content": Column(pa.string(), "SHA-256 of the file, or of a folder's files, as 64 hex digits."),
+        "identity": Column(
+            pa.string(),
+            "What copies of a run share whose files differ; empty where it states no exact start or length.",
+        ),
         "kind": Column(_TEXT, "The kind of file."),
         "tracekit": Column(_TEXT, "The version of tracekit that analyzed it."),
         "options": Column(pa.string(), "The options of the analysis, as JSON; empty for none."),
