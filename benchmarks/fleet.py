@@ -28,6 +28,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 from large_export import write_rows
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,6 +37,8 @@ SIGNPOSTS = ROOT / "sample_traces" / "two-copies-ios27" / "coreml-os-signpost.xm
 MOST_OVERHEAD, MOST_DIFFERENCE, MOST_SECONDS = 0.10, 0.10, 5.0
 _ANALYSES = 20
 _IDLE_SECONDS = 10.0
+_ROUNDS = 4
+"""Pool and cluster work in turn on a part of the recordings, so that the machine's other load is on both."""
 _NAME = b"prediction"
 _SUBREAPER = 36
 """Linux: processes whose parent has ended become children of this one, so that their time counts."""
@@ -56,8 +59,15 @@ print(time.process_time() - began)
 class Cost:
     """CPU time of all processes, and time on the clock."""
 
-    cpu_seconds: float
-    wall_seconds: float
+    cpu_seconds: float = 0.0
+    wall_seconds: float = 0.0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.cpu_seconds + other.cpu_seconds, self.wall_seconds + other.wall_seconds)
+
+    def times(self, count: int) -> Cost:
+        """Return the cost of as many of these."""
+        return Cost(self.cpu_seconds * count, self.wall_seconds * count)
 
 
 def main() -> None:
@@ -81,14 +91,20 @@ def measure(folder: Path, recordings: int, samples: int, workers: int) -> dict[s
     """Return the figures of runs over generated recordings."""
     lab = folder / "lab"
     write_lab(lab, recordings, samples)
-    each = analysis_seconds(sorted(lab.iterdir())[: _ANALYSES + 1], workers)
-    start = run(next(lab.iterdir()), folder / "start", "--workers", "1")
-    pool = run(lab, folder / "pool", "--workers", str(workers))
-    again = run(lab, folder / "pool", "--workers", str(workers))
-    dask_start = run_on_dask(folder / "dask start", next(lab.iterdir()), workers)
-    idle = run_on_dask(folder / "dask idle", next(lab.iterdir()), workers, _IDLE_SECONDS)
-    dask = run_on_dask(folder / "dask", lab, workers)
-    idle_share = max(0.0, idle.cpu_seconds - dask_start.cpu_seconds) / _IDLE_SECONDS
+    first = str(lab / "run-00000")
+    analyses, pool, dask = [], Cost(), Cost()
+    for number in range(_ROUNDS):
+        part = sorted(lab.iterdir())[number::_ROUNDS]
+        listed = folder / f"part-{number}.txt"
+        listed.write_text("\n".join(map(str, part)))
+        analyses.append(analysis_seconds(part[: _ANALYSES // _ROUNDS + 1], workers))
+        pool += run(f"@{listed}", folder / "pool", "--workers", str(workers))
+        dask += run_on_dask(folder / f"cluster {number}", f"@{listed}", folder / "dask", workers)
+    each = sum(analyses) / _ROUNDS
+    again = run(str(lab), folder / "pool", "--workers", str(workers))
+    start = run(first, folder / "start", "--workers", "1").times(_ROUNDS)
+    dask_start = run_on_dask(folder / "cluster", first, folder / "dask start", workers).times(_ROUNDS)
+    idle_share = cluster_idle_share(folder / "idle cluster", workers)
     waited_seconds = max(0.0, dask.wall_seconds - dask.cpu_seconds / workers)
     figures = {
         "recordings": recordings,
@@ -96,7 +112,7 @@ def measure(folder: Path, recordings: int, samples: int, workers: int) -> dict[s
         "pool_cpu_seconds": pool.cpu_seconds,
         "pool_wall_seconds": pool.wall_seconds,
         "start_cpu_seconds": start.cpu_seconds,
-        "overhead": (pool.cpu_seconds - start.cpu_seconds) / (each * (recordings - 1)) - 1,
+        "overhead": (pool.cpu_seconds - start.cpu_seconds) / (each * (recordings - _ROUNDS)) - 1,
         "second_run_seconds": again.cpu_seconds,
         "dask_cpu_seconds": dask.cpu_seconds,
         "dask_wall_seconds": dask.wall_seconds,
@@ -155,31 +171,48 @@ def analysis_seconds(paths: list[Path], workers: int) -> float:
     return sum(seconds) / workers / (len(paths) - 1)
 
 
-def run(lab: Path, results: Path, *options: str) -> Cost:
+def run(lab: str, results: Path, *options: str) -> Cost:
     """Run ``tracekit fleet run``."""
     before = _children_seconds()
     wall_seconds = _run(lab, results, *options)
     return Cost(_children_seconds() - before, wall_seconds)
 
 
-def _run(lab: Path, results: Path, *options: str) -> float:
+def _run(lab: str, results: Path, *options: str) -> float:
     """Return the time on the clock of a run."""
     began = time.monotonic()
-    command = [sys.executable, "-m", "tracekit", "fleet", "run", str(lab), "-o", str(results), *options]
+    command = [sys.executable, "-m", "tracekit", "fleet", "run", lab, "-o", str(results), *options]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
     return time.monotonic() - began
 
 
-def run_on_dask(folder: Path, lab: Path, workers: int, idle_seconds: float = 0) -> Cost:
-    """Run on a cluster, whose processes count from their start to their end, after some idle time."""
+def run_on_dask(folder: Path, lab: str, results: Path, workers: int) -> Cost:
+    """Run on a cluster, whose processes count from their start to their end."""
     from dask_cluster import dask_cluster
 
     folder.mkdir()
     before = _children_seconds()
     with dask_cluster(folder, workers) as cluster:
-        time.sleep(idle_seconds)
-        wall_seconds = _run(lab, folder / "results", "--scheduler", cluster.address)
+        wall_seconds = _run(lab, results, "--scheduler", cluster.address)
     return Cost(_children_seconds() - before, wall_seconds)
+
+
+def cluster_idle_share(folder: Path, workers: int) -> float:
+    """Return the CPU time that a cluster takes in each second without work."""
+    from dask_cluster import dask_cluster
+
+    folder.mkdir()
+    with dask_cluster(folder, workers) as cluster:
+        _run(
+            str(ROOT / "sample_traces" / "two-copies-ios27"),
+            folder / "results",
+            "--scheduler",
+            cluster.address,
+        )
+        processes = [psutil.Process(process.pid) for process in cluster.processes]
+        before = sum(sum(process.cpu_times()[:2]) for process in processes)
+        time.sleep(_IDLE_SECONDS)
+        return (sum(sum(process.cpu_times()[:2]) for process in processes) - before) / _IDLE_SECONDS
 
 
 def _children_seconds() -> float:
