@@ -50,9 +50,10 @@ _LIMITS = QueryLimits()
 
 
 def run_query(dataset: Dataset, sql: str, limits: QueryLimits = _LIMITS) -> pa.Table:
-    """Return the result of one SELECT over the tables of a dataset.
+    """Return the result of one SELECT, DESCRIBE, SHOW or SUMMARIZE over the tables of a dataset.
 
-    Raises ``UsageError`` for any other statement, for SQL that fails, and for a result beyond the limits.
+    DuckDB parses all of these as a SELECT. Raises ``UsageError`` for any other statement, for SQL that fails,
+    and for a result beyond the limits.
     """
     with connected(dataset, limits) as connection:
         _require_select(connection, sql)
@@ -111,8 +112,8 @@ def _require_select(connection: Any, sql: str) -> None:
         raise _refusal(error, _LIMITS) from None
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise UsageError(
-            "A query is one SELECT over the tables of the dataset. Nothing else is run: no change of data or"
-            " settings, no file, no extension, no second statement."
+            "A query is one SELECT over the tables of the dataset, or DESCRIBE, SHOW TABLES or SUMMARIZE."
+            " Nothing else is run: no change of data or settings, no file, no extension, no second statement."
         )
     if statements[0].named_parameters:
         raise UsageError("A query has no parameters: write the values into the SQL.")

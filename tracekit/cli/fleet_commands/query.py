@@ -1,4 +1,4 @@
-"""``tracekit fleet query``: one SELECT over the tables of a dataset."""
+"""``tracekit fleet query``: one statement that reads the tables of a dataset."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def query_command(
 ) -> None:
     """Run one SELECT, in DuckDB's SQL, over the tables of the dataset RESULTS.
 
-    The tables are recordings, models, engines, calls, segments, findings, issues, energy and field;
-    DESCRIBE calls lists the columns of one, and docs/fleet.md what they mean. A query reads these tables and
-    nothing else: no file, no network, no extension.
+    DESCRIBE, SHOW TABLES and SUMMARIZE read as well, and nothing else is run. The tables are recordings,
+    models, engines, calls, segments, findings, issues, energy and field; DESCRIBE calls lists the columns of
+    one, and docs/fleet.md what they mean. A query opens no file and no address, and loads no extension.
 
     \b
     Examples:
