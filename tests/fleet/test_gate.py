@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from fleet_rows import write_dataset
 from fleets import EngineChange, Fleet, Step, Unmeasured, write_fleet
 
 from tracekit.cli import main
+from tracekit.fleet.dataset import open_dataset
 
 PHONE = "iPhone 17 Pro 1"
 SLOWER = Fleet(devices=1, builds=30, spread=0.01, steps=(Step("Encoder", PHONE, 25, 1.1),))
@@ -104,6 +106,36 @@ def test_too_few_builds_are_not_measurable(tmp_path: Path) -> None:
     result = run(tmp_path / "results")
     assert result.exit_code == 5
     assert "2 series of p50 with too few builds for a level" in " ".join(result.stdout.split())
+
+
+def test_a_dataset_without_builds_is_not_measurable(tmp_path: Path) -> None:
+    write_dataset(tmp_path / "results", recordings=[{"recording": "a", "state": "analyzed", "build": ""}])
+    result = run(tmp_path / "results", "--require", "p50 <= 5ms in Encoder")
+    assert result.exit_code == 5
+    assert "no analyzed recording with a build" in result.stderr
+    assert "--labels-from-name" in result.stderr
+
+
+def test_devices_without_the_newest_build_are_listed_as_not_checked(tmp_path: Path) -> None:
+    write_fleet(tmp_path / "results", Fleet(devices=2, builds=3))
+    dataset = open_dataset(tmp_path / "results")
+    last = {
+        row["recording"]
+        for row in dataset.table("recordings").to_table().to_pylist()
+        if (row["device"], row["build"]) == (PHONE, "402")
+    }
+    dataset.replace(dataset.recordings() - last, {})
+    result = run(tmp_path / "results")
+    assert result.stdout.split("Not checked: no calls of the build that count\n")[1].splitlines()[:2] == [
+        "  Decoder on iPhone 17 Pro 1 (iPhone 17 Pro)",
+        "  Encoder on iPhone 17 Pro 1 (iPhone 17 Pro)",
+    ]
+    document = json.loads(run(tmp_path / "results", "--format", "json").stdout)
+    assert [(entry["device"], entry["model"]) for entry in document["absent"]] == [
+        (PHONE, "Decoder"),
+        (PHONE, "Encoder"),
+    ]
+    assert json.loads(run(tmp_path / "results", "--format", "json", "--build", "401").stdout)["absent"] == []
 
 
 @pytest.mark.parametrize(

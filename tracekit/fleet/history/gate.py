@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from tracekit.checks.parser import parse_requirement
 from tracekit.checks.requirements import Requirement
 from tracekit.checks.results import Outcome
 from tracekit.checks.tokenizer import Tokenizer
-from tracekit.errors import UsageError
+from tracekit.errors import NotMeasurableError, UsageError
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.history.accepted import Accepted, read_accepted, write_accepted
 from tracekit.fleet.history.build_values import DeviceResult, device_results, require_supported
 from tracekit.fleet.history.changes import Changes, find_changes
 from tracekit.fleet.history.open_changes import OpenChange, open_changes, place_of
-from tracekit.fleet.history.series import History, read_history
+from tracekit.fleet.history.series import History, SeriesKey, read_history
 from tracekit.text import printable
 
 REGRESSIONS, CHANGES = "regressions", "changes"
@@ -53,12 +55,27 @@ class Gate:
     of_devices: tuple[DeviceResult, ...]
 
     @property
+    def absent(self) -> list[SeriesKey]:
+        """A series of each model and device that has no value of any metric at the build."""
+        points = self.history.points
+        last = np.array([len(self.history.builds.get(key.app, ())) - 1 for key in self.history.keys])
+        series = points["series"].to_numpy(np.int64)
+        present = np.unique(series[points["build"].to_numpy(np.int64) == last[series]])
+        places = {_place(self.history.keys[number]) for number in present}
+        keys = {_place(key): key for key in self.history.keys if key.app in self.builds}
+        return [key for place, key in sorted(keys.items()) if place not in places]
+
+    @property
     def outcomes(self) -> list[Outcome]:
         """The outcome of each requirement, on each device."""
         return [
             *(result.outcome for result in self.of_changes),
             *(entry.result.outcome for entry in self.of_devices),
         ]
+
+
+def _place(key: SeriesKey) -> tuple[str, str, str, str]:
+    return key.app, key.device, key.device_model, key.model
 
 
 def parse_gate(text: str) -> NoChanges | Requirement:
@@ -87,9 +104,10 @@ def check_fleet(
         history = history.until(build)
     builds = {app: names[-1] for app, names in history.builds.items() if names}
     if not builds:
-        raise UsageError(
-            f"{printable(str(dataset.path))} has no analyzed recording with a build. Give builds as the label"
-            " 'build': docs/fleet.md#labels."
+        raise NotMeasurableError(
+            f"{printable(str(dataset.path))} has no analyzed recording with a build that has a place in an"
+            " order, so nothing can be checked. Give builds as the label 'build', by tracekit fleet run"
+            " --labels-from-name, --labels or --label: docs/fleet.md#labels."
         )
     changes = find_changes(history)
     accepted = read_accepted(dataset.path)

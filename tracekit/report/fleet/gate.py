@@ -47,6 +47,7 @@ def to_text(gate: Gate, name: str) -> str:
         lines.append(wrap(printable(reason(entry.result)), " " * 18))
     lines += _section("Shifts of devices", [shift_text(gate.history, shift) for shift in gate.changes.shifts])
     lines += _section("What the series show", list(_powers(gate)))
+    lines += _section("Not checked: no calls of the build that count", list(_absent(gate)))
     lines += _section("Left out", list(_left_out(gate.history)))
     return "\n".join(lines) + "\n"
 
@@ -87,6 +88,11 @@ def _powers(gate: Gate) -> Iterator[str]:
                 yield f"{series_name(key)}: p50 {power_text(power)}"
     if lacking:
         yield f"{lacking:,} series of p50 with too few builds for a level: they show no change yet"
+
+
+def _absent(gate: Gate) -> Iterator[str]:
+    for key in gate.absent:
+        yield series_name(key) + (f", of {printable(key.app)}" if len(gate.builds) > 1 and key.app else "")
 
 
 def _left_out(history: History) -> Iterator[str]:
@@ -145,6 +151,10 @@ def to_json(gate: Gate, name: str) -> str:
                 "reason": reason(entry.result),
             }
             for entry in gate.of_devices
+        ],
+        "absent": [
+            {"app": key.app, "device": key.device, "device_model": key.device_model, "model": key.model}
+            for key in gate.absent
         ],
         "shifts": [shift_text(history, shift) for shift in gate.changes.shifts],
     }
