@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     "--fleet",
     "fleet_folder",
     metavar="RESULTS",
-    help="Show the history of a dataset of many recordings, made by tracekit fleet run.",
+    help="Show the history of a dataset of many recordings, made by tracekit fleet run, or of a library.",
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @analysis_choices
@@ -151,10 +151,12 @@ def dashboard_command(
 
 
 def _dataset(name: str) -> Path:
-    """Return the folder of a dataset. Raises ``UsageError`` or ``InputError`` where there is none."""
-    from tracekit.fleet.dataset import open_dataset
+    """Return the folder of a dataset or a library. Raises ``UsageError`` or ``InputError`` for any other."""
+    from tracekit.fleet.library import open_results
 
-    return open_dataset(Path(name).expanduser()).path
+    folder = Path(name).expanduser().absolute()
+    open_results(folder)
+    return folder
 
 
 def _existing(name: str) -> Path:

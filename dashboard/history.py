@@ -10,7 +10,7 @@ from dashboard.library.library import Library
 from tracekit.errors import NotMeasurableError
 from tracekit.fleet.dataset import Dataset, open_dataset
 from tracekit.fleet.history.accepted import Accepted, read_accepted
-from tracekit.fleet.library import FOLDER, library_dataset
+from tracekit.fleet.library import FOLDER, library_dataset, open_results
 from tracekit.fleet.manifest import Part
 from tracekit.fleet.questions.registry import ask
 from tracekit.report.fleet.cells import plain_columns
@@ -22,7 +22,7 @@ _COLUMNS = ["recording", "name", "path", "build", "recorded"]
 
 
 class HistoryStore:
-    """The history of the dataset in ``folder``; of the library's own recordings if there is none."""
+    """The history of the dataset or library in ``folder``; of the own library if there is none."""
 
     def __init__(self, folder: Path | None, library: Library) -> None:
         self._folder, self._library = folder, library
@@ -69,7 +69,8 @@ class HistoryStore:
 
     def _dataset(self) -> Dataset:
         if self._folder is not None:
-            return open_dataset(self._folder)
+            with self._updating:
+                return open_results(self._folder)
         with self._updating:
             revision = self._library.revision  # before: what changes meanwhile is read the next time
             if revision == self._revision:

@@ -38,9 +38,15 @@ export function showMark(aside, { view, row, mark }) {
     ...section("How sure", [main.certainty]),
     make("h3", {}, "Settle it"),
     make("p", {}, "Both builds in turn, five runs each; put the paths of your builds in place of these:"),
-    make("div", { className: "command" }, make("pre", {}, main.command), make("button", { type: "button", className: "copy" }, "Copy")),
+    commandBox(main.command),
+    ...(mark.changes.every(({ accepted }) => accepted) ? [] : [make("h3", {}, "Accept it as the new level"), make("p", {}, "With the other open changes of this model:"), commandBox(main.acceptCommand)]),
     ...recordingsSection(view, row, before, after),
   );
+}
+
+/** A command with a button that copies it. */
+function commandBox(command) {
+  return make("div", { className: "command" }, make("pre", {}, command), make("button", { type: "button", className: "copy" }, "Copy"));
 }
 
 /** Shows one build, or two of a series compared; `picked` are their numbers. */
@@ -149,7 +155,7 @@ function recordingLists(recordings, builds) {
   } else if (sides.length === 2 && sides.every((side) => side.length > 0)) {
     const [base, compared] = sides.map(([{ path }]) => historyQuoted(path));
     lists.push(make("p", {}, "Compare one recording of each:"));
-    lists.push(make("div", { className: "command" }, make("pre", {}, `tracekit compare ${base} ${compared}`), make("button", { type: "button", className: "copy" }, "Copy")));
+    lists.push(commandBox(`tracekit compare ${base} ${compared}`));
   }
   return lists;
 }

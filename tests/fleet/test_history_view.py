@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from pathlib import Path
 from statistics import stdev
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from fleet_rows import write_dataset
 from fleets import DeviceShift, EngineChange, Fleet, Step, Unmeasured, write_fleet
 
+from tracekit.cli import main
 from tracekit.fleet.history.accepted import Accepted, write_accepted
 from tracekit.report.fleet.history_view import history_view, read_history_data
 
@@ -57,6 +60,19 @@ def test_a_change_that_people_accepted_is_marked(tmp_path: Path) -> None:
     found = history_view(read_history_data(dataset), "Dictate")
     marked = [change["label"] for change in found["changes"] if change["accepted"]]
     assert len(marked) == 1 and marked[0].startswith("p50 +")
+
+
+def test_the_command_of_a_change_accepts_it(tmp_path: Path) -> None:
+    dataset = write_fleet(tmp_path / "my results", FLEET)
+    found = history_view(read_history_data(dataset), "Dictate")["changes"]
+    (command,) = {change["acceptCommand"] for change in found if change["label"].startswith("p50 +")}
+    assert (
+        command
+        == f"tracekit fleet check '{tmp_path}/my results' --require 'no changes in \"Encoder\"' --accept"
+    )
+    assert CliRunner().invoke(main, shlex.split(command)[1:]).exit_code == 0
+    found = history_view(read_history_data(dataset), "Dictate")["changes"]
+    assert {change["label"][:5] for change in found if change["accepted"]} >= {"p50 +"}
 
 
 def test_each_model_and_device_has_a_row(view: dict[str, Any]) -> None:

@@ -47,6 +47,7 @@ def test_a_change_is_shown_with_its_evidence(base: str, tab: Any, axe: str) -> N
     assert "from build 430 (" in text and "95 % interval" in text
     assert "3 models on the device moved by" in text
     assert "tracekit record --app 429/Dictate.app --interleave 430/Dictate.app" in text
+    assert "--require 'no changes in \"Encoder\"' --accept" in text
     assert (
         "Build 429: 5 recordings" in text and "tracekit compare farm/run145.trace farm/run150.trace" in text
     )

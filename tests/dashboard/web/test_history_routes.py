@@ -9,6 +9,7 @@ from typing import Any
 from fleet_rows import arrow_rows, write_dataset
 
 from tracekit.fleet.dataset import Dataset
+from tracekit.fleet.library_rows import write_rows
 
 HOST = {"Host": "127.0.0.1:8127"}
 PLACE = {"device": "Phone", "app": "App", "system": "iOS 27"}
@@ -37,6 +38,23 @@ def test_the_view_follows_the_dataset(client: Callable[..., Any], tmp_path: Path
     grown["recordings"] = [{**grown["recordings"][0], "content": "c", "run": 1, "state": "analyzed"}]
     dataset.append({name: arrow_rows(name, of_table) for name, of_table in grown.items()})
     assert made.get("/api/history", headers=HOST).get_json()["builds"] == ["1", "2", "3"]
+
+
+def test_a_library_is_a_dataset_that_follows_its_recordings(
+    client: Callable[..., Any], tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    (other / "recordings").mkdir(parents=True)
+    (other / "tracekit-library.json").write_text('{"tracekit": "library", "version": 1}')
+    made = client(fleet=other)
+    assert made.get("/api/history", headers=HOST).get_json()["builds"] == []
+    results = other / "recordings" / ("a" * 32) / "results"
+    results.mkdir(parents=True)
+    (results.parent / "about.json").write_text('{"name": "a.trace", "tags": ["build=7"], "added_us": 1}')
+    tables = rows("a", "", 10)
+    tables["recordings"][0] |= {"run": 1, "state": "analyzed", "content": "a"}
+    write_rows(results, {name: arrow_rows(name, of_table) for name, of_table in tables.items()})
+    assert made.get("/api/history", headers=HOST).get_json()["builds"] == ["7"]
 
 
 def test_parts_and_recordings_of_two_builds(client: Callable[..., Any], tmp_path: Path) -> None:

@@ -90,6 +90,14 @@ def settling_command(history: History, change: Change) -> str:
     return f"tracekit record --app {base} --interleave {changed}{device}"
 
 
+def accepting_command(history: History, change: Change, results: str) -> str:
+    """Return the command that accepts the open changes of a change's model as the new level."""
+    model = history.keys[change.series].model
+    name = f'"{model}"' if model and '"' not in model else ""
+    required = _quoted(f"no changes in {name}" if name else "no changes")
+    return f"tracekit fleet check {_quoted(results)} --require {required} --accept"
+
+
 def _quoted(text: str) -> str:
     return shlex.quote(printable(text))
 

@@ -20,6 +20,7 @@ from tracekit.fleet.history.segments import partition
 from tracekit.fleet.history.series import METRICS, UNKNOWN_SHARE, USED, History, SeriesKey, read_history
 from tracekit.fleet.schema import ENGINES
 from tracekit.report.fleet.changes import (
+    accepting_command,
     change_text,
     evidence_text,
     power_of_series,
@@ -52,6 +53,8 @@ class HistoryData:
     """The chip of each device, where it is known."""
     accepted: frozenset[Accepted]
     """The changes that people accepted as the new level."""
+    results: str
+    """The folder of the dataset."""
 
 
 def read_history_data(dataset: Dataset) -> HistoryData:
@@ -60,7 +63,9 @@ def read_history_data(dataset: Dataset) -> HistoryData:
     recordings = dataset.table("recordings").to_table(columns=["app", "build", "recorded", "device", "chip"])
     days, chips = _days(recordings), _chips(recordings)
     accepted = read_accepted(dataset.path)
-    return HistoryData(history, find_changes(history), recordings.num_rows, days, chips, accepted)
+    return HistoryData(
+        history, find_changes(history), recordings.num_rows, days, chips, accepted, str(dataset.path)
+    )
 
 
 def _chips(recordings: pa.Table) -> dict[str, str]:
@@ -245,6 +250,7 @@ def _change(data: HistoryData, number: int, change: Change, row: int) -> dict[st
         "sentence": change_text(data.history, change),
         "certainty": evidence_text(data.history, change),
         "command": settling_command(data.history, change),
+        "acceptCommand": accepting_command(data.history, change, data.results),
     }
 
 
