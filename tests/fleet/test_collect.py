@@ -58,6 +58,15 @@ def test_a_recording_under_two_names_is_collected_once(farm: Path, tmp_path: Pat
     assert run(farm, "-o", store).stdout == "2 already there; 1 problem.\n"
 
 
+def test_a_store_that_grows_shows_how_many_recordings_are_left(
+    farm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[tuple[int, int | None]] = []
+    monkeypatch.setattr("tracekit.cli.output.Progress.__call__", lambda _, *counts: calls.append(counts))
+    run(farm, "-o", tmp_path / "store")
+    assert calls == [(1, 3), (2, 3), (3, 3)]
+
+
 def test_a_redacted_pack_is_another_file(farm: Path, tmp_path: Path) -> None:
     run(farm / "again", "-o", tmp_path / "store")
     run(farm / "again", "-o", tmp_path / "store", "--redact")

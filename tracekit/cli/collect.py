@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli.output import HELP, write_output
+from tracekit.cli.output import HELP, Progress, write_output
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import InputError, UsageError
 from tracekit.text import plural, printable
@@ -112,12 +112,14 @@ def _collect(recordings: Sequence[Recording], store: Path, redact: bool, counts:
     from tracekit.fleet.collect.store import ADDED, FAILED, collect
 
     problems = []
-    for collected in collect(recordings, store, redact):
-        if collected.reason:
-            problems.append(collected.reason)
-        if collected.state != FAILED:
-            what = "collected" if collected.state == ADDED else "already there"
-            counts[what] += 1
+    with Progress(f"Collecting {plural(len(recordings), 'recording')}") as progress:
+        for done, collected in enumerate(collect(recordings, store, redact), 1):
+            progress(done, len(recordings))
+            if collected.reason:
+                problems.append(collected.reason)
+            if collected.state != FAILED:
+                what = "collected" if collected.state == ADDED else "already there"
+                counts[what] += 1
     return problems
 
 
