@@ -33,7 +33,6 @@ from tracekit.fleet.history.series import values_of_builds  # noqa: E402
 
 FloatArray = npt.NDArray[np.float64]
 Alarms = list[tuple[int, int]]
-DOCS = ROOT / "docs" / "statistics.md"
 BEGIN, END = "<!-- changes over builds: make calibrate -->\n", "<!-- end of changes over builds -->\n"
 NOISES = ("gauss", "outliers", "two-level", "walk")
 STEPS = (0.03, 0.05, 0.10)
@@ -237,10 +236,9 @@ def main() -> None:
     parser.add_argument("--docs", type=Path, help="a file of rows to write into docs/statistics.md")
     arguments = parser.parse_args()
     if arguments.docs:
-        text = DOCS.read_text("utf-8")
-        head, tail = text.partition(BEGIN)[0], text.partition(END)[2]
-        tables = markdown(json.loads(arguments.docs.read_text("utf-8")))
-        DOCS.write_text(f"{head}{BEGIN}\n{tables}\n{END}{tail}", "utf-8")
+        from statistics_page import write_tables  # not for those who import this module
+
+        write_tables(BEGIN, END, markdown(json.loads(arguments.docs.read_text("utf-8"))))
         return
     results = []
     for row in cells(arguments.series):

@@ -47,7 +47,6 @@ Runs = Sequence[FloatArray]
 BASE_MS, SIGMA, OUTLIERS, RHO, SPREAD = 20.0, 0.10, 0.02, 0.5, 0.02
 TRUE_CHANGE = 0.10
 MODELS = ("independent", "alike", "warm-up", "spread")
-DOCS = Path(__file__).resolve().parents[1] / "docs" / "statistics.md"
 BEGIN, END = "<!-- error rates: make calibrate -->\n", "<!-- end of error rates -->\n"
 
 
@@ -362,10 +361,10 @@ def main() -> None:
     parser.add_argument("--docs", type=Path, nargs="+", help="files of rows to write into docs/statistics.md")
     arguments = parser.parse_args()
     if arguments.docs:
+        from statistics_page import write_tables  # not for those who import this module
+
         written = [row for path in arguments.docs for row in json.loads(path.read_text("utf-8"))]
-        text = DOCS.read_text("utf-8")
-        head, tail = text.partition(BEGIN)[0], text.partition(END)[2]
-        DOCS.write_text(f"{head}{BEGIN}\n{markdown(written)}\n{END}{tail}", "utf-8")
+        write_tables(BEGIN, END, markdown(written))
         return
     results = []
     for table in arguments.tables:

@@ -14,7 +14,7 @@ import click
 
 from tracekit.cli.analysing import analyse, analysis_options
 from tracekit.cli.analysis_options import AnalysisOptions
-from tracekit.cli.output import HELP, check_output, check_raw, open_output, output_options
+from tracekit.cli.output import HELP, check_output, check_raw, open_output, output_options, raw_option
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
 
@@ -62,9 +62,7 @@ _TABLES = ("samples", "windows", "attribution", "intervals", "segments")
 @click.option(
     "--table", type=click.Choice(_TABLES), help="csv, parquet: the table to write (default: samples)."
 )
-@click.option(
-    "--raw", is_flag=True, help="csv: exact text, which a spreadsheet can take for formulas (default: safe)."
-)
+@raw_option
 @analysis_options
 @output_options
 def export_command(

@@ -40,6 +40,15 @@ def output_options(command: _Command) -> _Command:
     )(command)
 
 
+def raw_option(command: _Command) -> _Command:
+    """Add ``--raw``: CSV that is not made safe for spreadsheets."""
+    return click.option(
+        "--raw",
+        is_flag=True,
+        help="CSV: exact text, which a spreadsheet can take for formulas (default: safe).",
+    )(command)
+
+
 def via_option(command: _Command) -> _Command:
     """Add ``--via``: how a bundle is read."""
     return click.option(

@@ -18,6 +18,7 @@ from tracekit.cli.output import (
     limits_option,
     open_output,
     output_options,
+    raw_option,
     via_option,
     write_output,
     write_pieces,
@@ -50,9 +51,7 @@ _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".txt": "text
     type=click.Choice(["text", "csv", "json", "parquet"]),
     help="Default: by the extension of the output file, else text.",
 )
-@click.option(
-    "--raw", is_flag=True, help="CSV: exact text, which a spreadsheet can take for formulas (default: safe)."
-)
+@raw_option
 @click.option(
     "--private", is_flag=True, help="Show prompts, answers and instructions. They are hidden by default."
 )

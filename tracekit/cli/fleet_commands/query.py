@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tracekit.cli.fleet_commands.answers import FORMATS, check_binary, write_answer
-from tracekit.cli.output import HELP, check_output, check_raw, guess_format, output_options
+from tracekit.cli.output import HELP, check_output, check_raw, guess_format, output_options, raw_option
 
 _FORMATS = {extension: name for extension, name in FORMATS.items() if name != "html"}
 
@@ -19,9 +19,7 @@ _FORMATS = {extension: name for extension, name in FORMATS.items() if name != "h
     type=click.Choice(["text", "csv", "json", "parquet"]),
     help="Default: by the extension of the output file, else text.",
 )
-@click.option(
-    "--raw", is_flag=True, help="CSV: exact text, which a spreadsheet can take for formulas (default: safe)."
-)
+@raw_option
 @click.option(
     "--timeout",
     "timeout_seconds",

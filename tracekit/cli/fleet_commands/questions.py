@@ -11,6 +11,7 @@ from tracekit.cli.output import (
     check_raw,
     guess_format,
     output_options,
+    raw_option,
     write_output,
 )
 from tracekit.cli.terminal import text_width
@@ -33,9 +34,7 @@ from tracekit.errors import UsageError
     type=click.Choice(["text", "csv", "json", "parquet", "html"]),
     help="Default: by the extension of the output file, else text.",
 )
-@click.option(
-    "--raw", is_flag=True, help="CSV: exact text, which a spreadsheet can take for formulas (default: safe)."
-)
+@raw_option
 @output_options
 def questions_command(
     results: str,
