@@ -89,14 +89,14 @@ def without_counting(present: Sequence[Run], new: Iterable[Run]) -> list[tuple[R
     counted = {run.identity: run for run in present if run.identity}
     pairs = []
     for run in new:
-        other = counted.get(run.identity) if run.identity else None
-        if other is not None and other.content == run.content:
+        rival = counted.get(run.identity) if run.identity else None
+        if rival is not None and rival.content == run.content:
             continue
-        if other is not None and other.version == run.version and other.rank > run.rank:
-            pairs.append((run, other))
+        if rival is not None and rival.version == run.version and rival.rank > run.rank:
+            pairs.append((run, rival))
             continue
-        if other is not None:
-            pairs.append((other, run))
+        if rival is not None:
+            pairs.append((rival, run))
         counted[run.identity] = run
     return [(run, counted[run.identity]) for run, _ in pairs]
 
@@ -105,5 +105,5 @@ def whole_copies(pairs: Sequence[tuple[Run, Run]], runs: Iterable[Run]) -> list[
     """Return the files of which no run counts, once each."""
     excluded = {run.recording for run, _ in pairs}
     counting = {run.content for run in runs if run.recording not in excluded}
-    files = {run.content: Copy(run, other) for run, other in pairs if run.content not in counting}
+    files = {run.content: Copy(run, counted) for run, counted in pairs if run.content not in counting}
     return list(files.values())

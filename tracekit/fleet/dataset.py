@@ -96,10 +96,10 @@ class Dataset:
         A table or a column that is missing is empty. Raises ``UsageError`` where nothing can be written.
         """
         rows = _all_tables(tables)
-        found: list[Copy] = []
+        copies: list[Copy] = []
         if rows["recordings"].num_rows:
-            self._commit(lambda manifest: self._with(manifest, rows, found))
-        return found
+            self._commit(lambda manifest: self._with(manifest, rows, copies))
+        return copies
 
     def recordings(self) -> frozenset[str]:
         """Return the identities of all recordings."""
@@ -123,18 +123,18 @@ class Dataset:
                 write_manifest(self.path, changed)
                 retire(self.path, _difference(manifest.parts, changed.parts))
 
-    def _with(self, manifest: Manifest, rows: Mapping[str, pa.Table], found: list[Copy]) -> Manifest:
-        """Return the manifest with new rows, and add the copies among them and the others to ``found``."""
+    def _with(self, manifest: Manifest, rows: Mapping[str, pa.Table], copies: list[Copy]) -> Manifest:
+        """Return the manifest with new rows, and add the copies among them and the others to ``copies``."""
         replaced = self._replaced(manifest, replacing(rows["recordings"]))
         present = [run for part in manifest.parts for run in runs_in(self.path, part)]
         present = [run for run in present if run.recording not in replaced]
         new = runs_of(rows["recordings"])
         pairs = without_counting(present, new)
-        found += whole_copies(pairs, [*present, *new])
-        copies = {run.recording for run, _ in pairs}
-        if copies:
-            rows = {name: without(name, table, copies) for name, table in rows.items()}
-        parts = list(self._without(manifest, replaced | copies))
+        copies += whole_copies(pairs, [*present, *new])
+        excluded = {run.recording for run, _ in pairs}
+        if excluded:
+            rows = {name: without(name, table, excluded) for name, table in rows.items()}
+        parts = list(self._without(manifest, replaced | excluded))
         if rows["recordings"].num_rows:
             parts.append(write_part(self.path, next_number(self.path, manifest), rows))
         return self._merged(Manifest(tuple(parts)), _SMALL_PARTS)

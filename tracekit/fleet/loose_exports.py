@@ -46,14 +46,14 @@ def of_recordings(paths: Sequence[str]) -> list[Exports]:
         beginnings = [beginning for beginning in tocs if Path(path).name.startswith(beginning)]
         members[recordings[max(beginnings, key=len)] if beginnings else None].append(path)
     remaining = members.pop(None, [])
-    found = []
+    exports = []
     for recording in dict.fromkeys(recordings.values()):
         if set(members[recording]) <= set(tocs.values()):
             remaining += members[recording]
         else:
             first = next(path for path in members[recording] if path in tocs.values())
-            found.append(Exports(tuple(members[recording]), first))
-    return [*found, *([Exports(tuple(remaining), "", _problem(remaining))] if remaining else [])]
+            exports.append(Exports(tuple(members[recording]), first))
+    return [*exports, *([Exports(tuple(remaining), "", _problem(remaining))] if remaining else [])]
 
 
 def _recording(toc: str) -> Hashable:

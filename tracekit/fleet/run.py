@@ -122,11 +122,11 @@ def _named(task: Task) -> _Named:
 
 
 def _note_copy(copy: _Named, counted: _Named, summary: Summary) -> None:
-    (address, labels), (other, other_labels) = copy, counted
-    summary.duplicates.append((address, other))
-    if sorted(labels) != sorted(other_labels):
+    (address, labels), (same_as, kept_labels) = copy, counted
+    summary.duplicates.append((address, same_as))
+    if sorted(labels) != sorted(kept_labels):
         summary.notes.append(
-            f"{printable(address)} is a copy of {printable(other)} with other labels: it counts once, with"
+            f"{printable(address)} is a copy of {printable(same_as)} with other labels: it counts once, with"
             " the labels of the latter."
         )
 
