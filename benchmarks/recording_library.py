@@ -13,9 +13,8 @@ from report_size import synthetic
 sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 
 from dashboard.library.catalog import Catalog, new_recording  # noqa: E402
-from dashboard.library.reading_results import write_results  # noqa: E402
+from dashboard.library.reading_results import RESULTS_VERSION, write_results  # noqa: E402
 from dashboard.library.store import Store, new_id  # noqa: E402
-from dashboard.tiles.sample_columns import FORMAT  # noqa: E402
 from tracekit import Trace, __version__  # noqa: E402
 from tracekit.analysis import analyze  # noqa: E402
 
@@ -27,7 +26,7 @@ def library_of(folder: Path, samples: int, stacks: int, windows: int, threads: i
     """
     library = folder / str(samples)
     made = {"samples": samples, "stacks": stacks, "windows": windows, "threads": threads}
-    made |= {"format": FORMAT, "version": __version__}
+    made |= {"format": RESULTS_VERSION, "version": __version__}
     note = library.with_suffix(".json")
     if not (library.exists() and note.exists() and json.loads(note.read_text()) == made):
         shutil.rmtree(library, ignore_errors=True)

@@ -24,7 +24,7 @@ from dashboard.history import HistoryStore
 from dashboard.library.library import Library
 from dashboard.pages import compare, history, trend
 from dashboard.pages.frame import frame, not_found, problem
-from dashboard.routes import analyses, bundle, downloads, notes, samples, tables, uploads, views
+from dashboard.routes import analyses, bundle, downloads, notes, tables, uploads, views
 from dashboard.routes import compare as compare_routes
 from dashboard.routes import history as history_routes
 from dashboard.settings import Settings
@@ -78,7 +78,6 @@ def create_app(settings: Settings, library: Library) -> dash.Dash:
     bundle.register(app.server)
     _mark_version(app, settings)
     views.register(app.server, library)
-    samples.register(app.server, library)
     tables.register(app.server, library)
     analyses.register(app.server, library)
     uploads.register(app.server, library)

@@ -2,9 +2,10 @@
 import { swapAligned } from "/report-assets/align.js";
 import { showCompareProblem, startComparison } from "/report-assets/compare.js";
 import { DIFFERENCE_FORMAT, readView } from "/report-assets/decode.js";
-import { fetchResult } from "./requests.js";
+import { createSource } from "/report-assets/source.js";
+import { fetchChecked, fetchResult } from "./requests.js";
 import { fetchSections } from "./sections.js";
-import { sourceOf } from "./sources.js";
+import { loadSamples } from "./sample_block.js";
 
 export async function showComparison(element) {
   const { base, new: compared } = element.dataset;
@@ -21,7 +22,9 @@ export async function showComparison(element) {
     const views = await loading;
     const block = await fetchChecked(`/api/compare/${first}/${second}/difference`).then((response) => response.arrayBuffer());
     status.textContent = "";
-    startComparison(views.map((view, index) => sourceOf(view, addresses[index])), readView(block, DIFFERENCE_FORMAT));
+    const sources = views.map(createSource);
+    startComparison(sources, readView(block, DIFFERENCE_FORMAT));
+    sources.forEach((source, index) => loadSamples(source, addresses[index], status.parentElement));
   } catch (error) {
     showCompareProblem(error);
   }

@@ -1,81 +1,70 @@
 // The list of the selection's samples, in order of time; the inspector shows the stack of the chosen one.
 import { make } from "/report-assets/dom.js";
 import { cleanText, formatCount, formatTime, formatWeight } from "/report-assets/numbers.js";
-import { filterQuery } from "./filter_query.js";
-import { errorMessage } from "./requests.js";
-import { createSampleFeed, feedSummary, cachePromises, viewAround } from "./sample_feed.js";
-import { selectionQuery } from "./sums.js";
 
 const LISTED_ROWS = 100;
-const QUERY_PAUSE_MS = 200;
-const MOST_STACKS = 300;
 const TIME_STEP_NS = 1000;
 const NEAR = "300px";
 const COLUMNS = ["Time", "Thread", "Engine", "Weight", "Function", "Rule"];
 const NUMBER_COLUMNS = ["Time", "Weight"];
 
-/** Fills a section; `address` is the recording's, without a trailing slash. */
-export function showSampleList(container, { address, view, store }) {
+/** Fills a section with the samples of `source` (source.js) that `page` selects. */
+export function showSampleList(container, { source, page, store }) {
+  const { view } = source;
+  const cursorAt = ({ time_ns: time, lane }) => ({ time, lane });
   const list = createList(view, {
-    choose: (sample) => store.set({ cursor: cursorAt(sample), chosen: { kind: "sample", load: () => withStack(sample) } }),
-    goTo: ({ time_ns: time, lane }) => {
+    choose: (sample) => store.set({ cursor: cursorAt(sample), chosen: { kind: "sample", load: () => sample } }),
+    goTo: (sample) => {
       const closed = store.state.closed.filter((group) => !["threads", "pinned"].includes(group));
       document.getElementById("timeline").scrollIntoView({ block: "nearest" });
-      store.set({ view: viewAround(time, store.state.view, view), closed, cursor: { ...cursorAt({ time_ns: time, lane }), isSought: true } });
+      store.set({ view: viewAround(sample.time_ns, store.state.view, view), closed, cursor: { ...cursorAt(sample), isSought: true } });
     },
-    more: () => feed.more(),
-    retry: () => feed.retry(),
+    more: () => show(page.selection(), next),
   });
-  const stackOf = cachePromises((number) => fetchJson(`${address}/stacks/${number}`), MOST_STACKS);
-  const cursorAt = ({ time_ns: time, lane }) => ({ time, lane: lane ?? -1 });
-  const withStack = async (sample) => ({ ...sample, number: 1, stack: sample.stack < 0 ? null : await stackOf(sample.stack) });
-  const feed = createSampleFeed((query, cursor, signal) => {
-    const after = cursor === null ? "" : `&after=${encodeURIComponent(cursor)}`;
-    return fetchJson(`${address}/samples?count=${LISTED_ROWS}${query && `&${query}`}${after}`, signal);
-  }, (state) => list.draw(state));
-  container.append(list.head, list.body);
-  followSelection(container, store, { wait: list.wait, request: feed.request });
-}
-
-/**
- * Requests samples of a selection at once, of several in quick succession the first and the last, and only while the section
- * is on the screen or close to it.
- */
-function followSelection(container, store, { wait, request }) {
   let isNear = false;
-  let pause = 0;
-  let latest = -Infinity;
-  const askNow = () => {
-    const { filter, range } = store.state;
-    if (!isNear) wait(false); // an invisible list requests nothing
-    else request(selectionQuery(store.state, filterQuery(filter)));
-  };
-  store.on(["range", "lanes", "filter"], ({ range }) => {
-    if (isNear) wait(true);
-    clearTimeout(pause);
-    if (range?.isDone === false) return; // the release follows
-    const isFirst = performance.now() - latest > QUERY_PAUSE_MS;
-    latest = performance.now();
-    if (isFirst) askNow();
-    else pause = setTimeout(askNow, QUERY_PAUSE_MS);
-  });
+  let listed = null; // the selection whose samples are listed
+  let next = null;
+
+  function show(selection, after) {
+    const answer = source.listSamples(selection, page.mask(), after, LISTED_ROWS);
+    if (!answer) return;
+    next = answer.next;
+    const selected = selection.view.samples.number.reduce((sum, number) => sum + number, 0);
+    list.draw(answer.rows, { isNew: listed !== selection, hasMore: next !== null, selected, total: selection.total });
+    listed = selection;
+  }
+
+  /** Lists the samples of a new selection, while the section is on the screen or close to it. */
+  function follow() {
+    if (isNear && listed !== page.selection() && store.state.range?.isDone !== false) show(page.selection(), null);
+  }
+
+  container.append(list.head, list.body);
+  page.onSelection(follow);
   const look = (entries) => {
     isNear = entries.at(-1).isIntersecting;
-    askNow();
+    follow();
   };
   new IntersectionObserver(look, { rootMargin: NEAR }).observe(container);
 }
 
-async function fetchJson(address, signal) {
-  const response = await fetch(address, { credentials: "same-origin", signal });
-  if (!response.ok) throw new Error(await errorMessage(response));
-  return response.json();
+/** The view around a time: as long as the present view, but no longer than some hundred samples. */
+export function viewAround(time, shown, view) {
+  const length = Math.min(shown.to - shown.from, Math.max(100 * (view.period_ns || 0), view.duration_ns / 1000));
+  const from = Math.max(0, Math.min(view.duration_ns - length, time - length / 2));
+  return { from, to: from + length };
 }
 
-/** The table with its summary and buttons. `handlers`: choose(sample), goTo(sample), more(), retry(). */
+/** The text above the list. */
+export function listSummary(rows, { selected, total }) {
+  if (rows === 0) return "No samples in the selection.";
+  const samples = `${formatCount(selected)} of ${formatCount(total)} samples`;
+  return rows < selected ? `${samples}, the first ${formatCount(rows)} listed` : samples;
+}
+
+/** The table with its summary and buttons. `handlers`: choose(sample), goTo(sample), more(). */
 function createList(view, handlers) {
   const summary = make("span", { role: "status" });
-  const retryButton = make("button", { type: "button", hidden: true }, "Try again");
   const more = make("button", { type: "button", onclick: handlers.more, hidden: true }, "Show more");
   const rows = make("tbody");
   const kind = (title) => (NUMBER_COLUMNS.includes(title) ? "number" : "text");
@@ -86,11 +75,6 @@ function createList(view, handlers) {
   const scroll = make("div", { className: "table-scroll", tabIndex: 0, ...aria }, table);
   const body = make("div", { className: "sample-rows" }, scroll, make("p", {}, more));
   let samples = [];
-  retryButton.addEventListener("click", () => {
-    handlers.retry();
-    scroll.focus({ preventScroll: true });
-  });
-
   function choose(chosenIndex) {
     [...rows.children].forEach((row, index) => {
       const isChosen = index === chosenIndex;
@@ -117,26 +101,19 @@ function createList(view, handlers) {
   });
 
   return {
-    head: make("p", { className: "note samples-head" }, summary, " ", retryButton),
+    head: make("p", { className: "note samples-head" }, summary),
     body,
-    /** Marks the list as outdated. */
-    wait: (isOn) => body.setAttribute("aria-busy", String(isOn)),
-    draw(state) {
+    /** Shows further samples, or with `isNew` those of another selection. */
+    draw(added, { isNew, hasMore, selected, total }) {
       const hadFocus = document.activeElement === more;
-      const isFirst = state.kind === "loading" && state.rows.length === 0;
-      body.setAttribute("aria-busy", String(state.kind === "loading"));
-      summary.textContent = summaryOf(state);
-      summary.classList.toggle("problem", state.kind === "failed");
-      retryButton.hidden = state.kind !== "failed";
-      table.hidden = state.rows.length === 0;
-      more.hidden = state.next === null || isFirst;
-      if (state.rows === samples) return;
-      const oldCount = state.isNew ? 0 : samples.length;
-      samples = state.rows;
-      const newRows = samples.slice(oldCount).map((sample) => rowOf(view, sample));
-      if (oldCount === 0) rows.replaceChildren(...newRows);
+      samples = isNew ? added : [...samples, ...added];
+      summary.textContent = listSummary(samples.length, { selected, total });
+      table.hidden = samples.length === 0;
+      more.hidden = !hasMore;
+      const newRows = added.map((sample) => rowOf(view, sample));
+      if (isNew) rows.replaceChildren(...newRows);
       else rows.append(...newRows);
-      if (oldCount === 0) startAt(newRows[0], scroll);
+      if (isNew) startAt(newRows[0], scroll);
       else if (hadFocus) newRows[0]?.querySelector(".leaf").focus();
     },
   };
@@ -146,13 +123,6 @@ function createList(view, handlers) {
 function startAt(row, scroll) {
   for (const button of row?.querySelectorAll("button") ?? []) button.tabIndex = 0;
   scroll.scrollTop = 0;
-}
-
-function summaryOf(state) {
-  if (state.kind === "failed") return `The samples could not be loaded: ${state.message}`;
-  if (state.kind === "loading" && state.rows.length === 0) return "Loading samples …";
-  if (state.rows.length === 0) return "No samples in the selection.";
-  return feedSummary(state, formatCount);
 }
 
 function neighbourOf(row, key) {

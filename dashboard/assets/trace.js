@@ -3,17 +3,17 @@ import { readView } from "/report-assets/decode.js";
 import { make } from "/report-assets/dom.js";
 import { countOf } from "/report-assets/numbers.js";
 import { showProblem, startPage } from "/report-assets/page.js";
+import { createSource } from "/report-assets/source.js";
 import { linkAdvice } from "./advice.js";
-import { SERVER_IS_BACK } from "./alive.js";
 import { libraryKeeper } from "./notes_keeper.js";
 import { callsButton, showOptions } from "./options.js";
 import { showCounters } from "./counter_chart.js";
 import { fetchResult } from "./requests.js";
 import { createDrawnLanes } from "./drawn_lanes.js";
 import { rowDetails } from "./row_detail.js";
+import { loadSamples } from "./sample_block.js";
 import { showSampleList } from "./sample_list.js";
 import { fetchSections } from "./sections.js";
-import { sourceOf } from "./sources.js";
 import { showTables } from "./tables.js";
 import { showFileSection } from "./file_section.js";
 import { createWorkbench } from "./workbench.js";
@@ -33,20 +33,20 @@ export async function showRecording(element) {
     showHeadline(document.getElementById("headline"), report);
     const read = readView(await view);
     status.textContent = "";
-    const arrange = (newStore, page) => {
-      page.kinds = { row: rowDetails(address) };
-      page.nothingDrawn = "This recording has no samples, calls, intervals or signposts to draw. Tables with times can be drawn here: open one under Tables.";
-      bench.arrange(newStore, page);
+    const arrange = (newStore, newPage) => {
+      newPage.kinds = { row: rowDetails(address) };
+      newPage.nothingDrawn = "This recording has no samples, calls, intervals or signposts to draw. Tables with times can be drawn here: open one under Tables.";
+      bench.arrange(newStore, newPage);
     };
     let options = null; // of the bar in the header, once the page stands
-    const given = { ...sourceOf(read, address), laneAction: (row) => callsButton(row, () => options) };
-    const { store, source } = startPage(read, given, arrange, libraryKeeper(address.split(".")[0]));
+    const given = { ...createSource(read), laneAction: (row) => callsButton(row, () => options) };
+    const { store, source, page } = startPage(read, given, arrange, libraryKeeper(address.split(".")[0]));
     options = showOptions(document.getElementById("options"), { analysis: element.dataset.recording, awaited: element.dataset.awaited, store });
     linkAdvice(options);
     showFileSection(document.getElementById("symbols"), "symbols", options.analyseWithFile);
     showFileSection(document.getElementById("overlays"), "with", options.analyseWithFile);
-    addEventListener(SERVER_IS_BACK, () => source.retry());
-    if (!isTimeless) showSampleList(document.getElementById("samples"), { address, view: read, store });
+    if (!isTimeless) showSampleList(document.getElementById("samples"), { source, page, store });
+    loadSamples(source, address, document.getElementById("toolbar"));
     const drawn = createDrawnLanes({ address, source, store, announce: (text) => (status.textContent = text) });
     showTables(document.getElementById("tables"), { address, store, drawn });
     if (!isTimeless) showCounters(document.getElementById("counters"), address);

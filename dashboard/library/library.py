@@ -371,7 +371,7 @@ class Library:
         return self._catalog.disk_use(os.fsencode(self._store.recorded) + os.sep.encode())
 
     def view_path(self, recording_id: str) -> Path:
-        """Return the ``tracekit-view/1`` block, compressed with gzip; see ``result_path``."""
+        """Return the ``tracekit-view/2`` block, compressed with gzip; see ``result_path``."""
         return self.result_path(recording_id, VIEW)
 
     def results(self, recording_id: str) -> Path:

@@ -19,9 +19,9 @@ from dashboard.library.names import one_line
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
 
-RESULTS_VERSION = 9
+RESULTS_VERSION = 10
 """The version of the results: results of another version are made again when the dashboard starts."""
-SECTIONS_FILE, VIEW = "sections.json.gz", "view.bin.gz"
+SECTIONS_FILE, VIEW, SAMPLES = "sections.json.gz", "view.bin.gz", "samples.bin.gz"
 COUNTERS = "counters.json.gz"
 """The sums of hardware counters over each window."""
 _MAX_COUNTERS = 8
@@ -29,24 +29,31 @@ SUMMARY = "summary.json"
 PROCESSES = "processes.json"
 """Pid and name of the processes to choose from before redacting; mostly none."""
 _COMPRESSION = 5
+_COMPRESSION_OF_SAMPLES = 1
+"""Higher levels take three times as long for some percent: there may be hundreds of megabytes."""
 _MAX_INTEGER = 2**62
 _STATIC_PICTURE = "timeline"
 
 
 def write_results(folder: Path, analysis: Analysis) -> None:
     """Write all that the pages need of a recording."""
+    view, samples = _page_blocks(analysis)
+    _write(folder / VIEW, [view])
+    _write(folder / SAMPLES, [samples], _COMPRESSION_OF_SAMPLES)
+    del view, samples
     for name, content in _CONTENTS.items():
-        with (folder / name).open("wb") as file:
-            if name.endswith(".gz"):
-                with gzip.GzipFile(
-                    filename="", mode="wb", compresslevel=_COMPRESSION, fileobj=file, mtime=0
-                ) as packed:
-                    packed.writelines(content(analysis))
-            else:
-                file.writelines(content(analysis))
-            file.flush()
-            os.fsync(file.fileno())
-    _write_samples(folder, analysis)
+        _write(folder / name, content(analysis))
+
+
+def _write(path: Path, content: Iterable[bytes], level: int = _COMPRESSION) -> None:
+    with path.open("wb") as file:
+        if path.suffix == ".gz":
+            with gzip.GzipFile(filename="", mode="wb", compresslevel=level, fileobj=file, mtime=0) as packed:
+                packed.writelines(content)
+        else:
+            file.writelines(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 OF_VARIANT = ("verdict", "duration_ns", "samples", "windows", "engines", "p50_ns")
@@ -73,17 +80,10 @@ def _is_storable(value: object) -> bool:
     return isinstance(value, int) and abs(value) < _MAX_INTEGER
 
 
-def _write_samples(folder: Path, analysis: Analysis) -> None:
-    from dashboard.tiles.sample_columns import FOLDER
-    from dashboard.tiles.writing import write_samples
+def _page_blocks(analysis: Analysis) -> tuple[bytes, bytes]:
+    from tracekit.report.viewmodel.view import served_blocks
 
-    write_samples(folder / FOLDER, analysis)
-
-
-def _view(analysis: Analysis) -> Iterable[bytes]:
-    from tracekit.report.viewmodel.view import view_block
-
-    return [view_block(analysis, tiles=True)]
+    return served_blocks(analysis)
 
 
 def _sections(analysis: Analysis) -> Iterable[bytes]:
@@ -177,7 +177,6 @@ def _digest(analysis: Analysis) -> str:
 
 
 _CONTENTS: dict[str, Callable[[Analysis], Iterable[bytes]]] = {
-    VIEW: _view,
     SECTIONS_FILE: _sections,
     COUNTERS: _counters,
     PROCESSES: _processes,

@@ -7,16 +7,22 @@ from pathlib import Path
 from flask import Flask, Response, send_file
 
 from dashboard.library.library import Library
-from dashboard.library.reading_results import COUNTERS
-from dashboard.routes.caching import cacheable
+from dashboard.library.reading_results import COUNTERS, SAMPLES
+from dashboard.routes.caching import cacheable, private
 
 
 def register(server: Flask, library: Library) -> None:
-    """Add ``/api/recordings/<id>/view``, ``…/sections``, ``…/counters`` and ``/api/alive``."""
+    """Add ``/api/recordings/<id>/view``, ``…/samples``, ``…/sections``, ``…/counters`` and ``/api/alive``."""
 
     @server.get("/api/recordings/<recording>/view")
     def view(recording: str) -> Response:
         return _stored(library.view_path(recording), "application/octet-stream")
+
+    @server.get("/api/recordings/<recording>/samples")
+    def samples(recording: str) -> Response:
+        """Return the samples as a compressed file, or a range of it; the page inflates it itself."""
+        path = library.result_path(recording, SAMPLES)
+        return private(send_file(path, "application/gzip", conditional=True))
 
     @server.get("/api/recordings/<recording>/sections")
     def report_sections(recording: str) -> Response:

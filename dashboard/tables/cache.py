@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from dashboard.tables.bounded_cache import BoundedCache
 from dashboard.tables.lanes import LaneChoice, LaneRows, lane_rows
 from dashboard.tables.selection import RowQuery, Rows, matching_mask, time_mask
 from dashboard.tables.stored import Bools, StoredTable, open_table, revision_of
-from dashboard.tiles.cache import SampleCache
 
 _MOST_OPEN = 24
 _ROW_BYTES = 256 << 20
@@ -30,11 +30,11 @@ class TableCache:
     """Tables that are mapped, and orders and selections of their rows; safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._open: SampleCache[StoredTable] = SampleCache(_MOST_OPEN, lambda _table: 1)
-        self._rows: SampleCache[Rows | Bools | None] = SampleCache(
+        self._open: BoundedCache[StoredTable] = BoundedCache(_MOST_OPEN, lambda _table: 1)
+        self._rows: BoundedCache[Rows | Bools | None] = BoundedCache(
             _ROW_BYTES, lambda rows: _OVERHEAD_BYTES + (0 if rows is None else rows.nbytes)
         )
-        self._lanes: SampleCache[LaneRows] = SampleCache(_ROW_BYTES, lambda lane: lane.nbytes)
+        self._lanes: BoundedCache[LaneRows] = BoundedCache(_ROW_BYTES, lambda lane: lane.nbytes)
 
     def table(self, folder: Path) -> StoredTable:
         """Return the table of a folder; raises ``NotFound`` if it is damaged."""

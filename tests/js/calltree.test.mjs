@@ -1,21 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  baseTree, dominantEngine, functionSums, nodesWith, outermostNodes, weighTree,
+  baseTree, dominantEngine, functionSums, outermostNodes, weighTree,
 } from "../../tracekit/report/assets/calltree.js";
 import { boxAt, flameHeight, neighbourBox } from "../../tracekit/report/assets/flame_draw.js";
 import { layoutFlame } from "../../tracekit/report/assets/flame_layout.js";
-import { framesOf } from "../../tracekit/report/assets/stacks.js";
 import { transformedTree } from "../../tracekit/report/assets/transform_tree.js";
-import { innermostFrames } from "../../tracekit/report/assets/stacks.js";
 import { bottomUp, calleesOf, callersOf, nodeOfPath, pathOfNode, topDown } from "../../tracekit/report/assets/tree_model.js";
-import { smallView, STRINGS } from "./small_view.mjs";
+import { smallView, STRINGS, wholeRun } from "./small_view.mjs";
 
 const ALL = [0, 1, 2, 3, 4, 5];
 
 function weighed(chain = "", view = smallView(), rows = ALL) {
   view.strings = [...view.strings];
-  return { ...weighTree(transformedTree(view, chain), view, rows), view };
+  return { ...weighTree(transformedTree(view, chain), wholeRun(view), rows), view };
 }
 
 /** Every node of a model, callers before callees. */
@@ -59,7 +57,7 @@ test("the callers and callees of a function count each of its samples once, howe
     parent: Int32Array.of(-1, 0, 1, 2, 0), name: Uint32Array.of(0, 2, 0, 6, 6), binary: Uint32Array.of(1, 3, 1, 1, 1),
     flags: new Uint8Array(5),
   };
-  view.samples.node = Int32Array.of(3, 3, 4, 1, 0, -1);
+  view.stacks.node = Int32Array.of(3, 3, 4, 1, 0, -1);
   const tree = weighed("", view);
   const funcOf = (name) => [...tree.names].findIndex((each) => tree.view.strings[each] === name);
   const [main, draw] = [funcOf("main"), funcOf("draw")];
@@ -78,7 +76,7 @@ test("a tree as deep as 10,000 frames needs no stack of the machine's", () => {
   const depth = 10_000;
   const parent = Int32Array.from({ length: depth }, (_, node) => node - 1);
   view.nodes = { parent, name: new Uint32Array(depth).fill(2), binary: new Uint32Array(depth).fill(3), flags: new Uint8Array(depth) };
-  view.samples.node.fill(depth - 1);
+  view.stacks.node.fill(depth - 1);
   const tree = weighed("", view);
   assert.deepEqual(functionSums(tree), [{ func: 0, self: 6e6, total: 6e6 }]);
   assert.equal(layoutFlame(topDown(tree), -1, 600).length, depth);
@@ -166,22 +164,6 @@ test("with a focus only what is below it counts, whole where a caller is highlig
   assert.deepEqual([only("main"), only("kernel")].map((marked) => inverted.matched(marked, draw)), [1e6, 0]);
 });
 
-test("nodes of an answer stand behind the view's, with its functions or with new ones", () => {
-  const view = smallView();
-  const base = baseTree(view);
-  const extra = { parent: Int32Array.of(3, 5, -1), function: Uint32Array.of(2, 7, 0), flags: Uint8Array.of(1, 0, 0) };
-  const functions = { number: Uint32Array.of(7), name: Uint32Array.of(8), binary: Uint32Array.of(1) };
-  const nodes = nodesWith(view, extra, functions);
-  const tree = { ...baseTree({ ...view, nodes }), view };
-  const paths = [...tree.parent.keys()].map((node) => nameOf(tree, node));
-  assert.deepEqual(paths.slice(5), ["main/draw/kernel", "main/draw/kernel/Detect", "main"]);
-  assert.deepEqual(framesOf({ nodes }, 6), [[8, 1], [4, 5], [6, 1], [0, 1]]);
-  assert.equal(baseTree(view), base);
-  assert.equal(base.parent.length, 5);
-  const alone = baseTree({ ...view, nodes: nodesWith(view, extra, functions, true) });
-  assert.deepEqual([...alone.parent, ...alone.func], [3, 5, -1, 2, 7, 0]);
-});
-
 test("what was cut off is one function, also upside down", () => {
   const view = smallView();
   const nodes = { ...view.nodes, name: view.nodes.name.slice(), flags: Uint8Array.of(0, 1, 2, 2, 0) };
@@ -211,7 +193,3 @@ test("pointer and arrow keys find boxes, also those of what is too narrow", () =
   assert.equal(neighbourBox(narrow, null, "ArrowDown").id, 0);
 });
 
-test("of a stack of 10,000 frames the innermost are shown and the others counted", () => {
-  const { frames, above, below } = innermostFrames(Array.from({ length: 10_000 }, (_, index) => [`f${index}`, "App"]));
-  assert.deepEqual([frames.length, frames[0][0], above, below], [60, "f0", 0, 9_940]);
-});

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { decodeView, endsAndMiddles, readView } from "../../tracekit/report/assets/decode.js";
+import { decodeView, readView } from "../../tracekit/report/assets/decode.js";
 
 function block(header, body = Buffer.alloc(0)) {
-  const text = Buffer.from(JSON.stringify({ format: "tracekit-view/1", ...header }));
+  const text = Buffer.from(JSON.stringify({ format: "tracekit-view/2", ...header }));
   const head = Buffer.alloc(4);
   head.writeUInt32LE(text.length);
   const padding = Buffer.alloc((8 - ((4 + text.length) % 8)) % 8);
@@ -40,19 +40,14 @@ test("arrays by engine are found inside their object", () => {
   assert.deepEqual(readView(block(header, Buffer.alloc(300, 9))).windows.busy.ANE, Uint8Array.of(9, 9));
 });
 
-test("a binned row lasts from its edge to the next, also where a window cuts a bin", () => {
-  const { end, middle } = endsAndMiddles({ time: Float64Array.of(0, 4, 4, 7), edges: Float64Array.of(0, 4, 6, 7, 8) });
-  assert.deepEqual([[...end], [...middle]], [[4, 6, 6, 8], [2, 5, 5, 7.5]]);
-});
-
-test("engine and phase of a sample are one byte", () => {
-  const header = { samples: { kind: "k" }, arrays: { k: ["u8", 200, 2] } };
-  const { engine, phase } = readView(block(header, Buffer.alloc(300, 0x57))).samples;
+test("engine and phase of a stack are one byte", () => {
+  const header = { stacks: { kind: "k" }, arrays: { k: ["u8", 200, 2] } };
+  const { engine, phase } = readView(block(header, Buffer.alloc(300, 0x57))).stacks;
   assert.deepEqual([engine, phase], [Uint8Array.of(5, 5), Uint8Array.of(7, 7)]);
 });
 
 for (const [what, buffer, message] of [
-  ["another format", block({ format: "other/1" }), /expected tracekit-view\/1, found other\/1/],
+  ["another format", block({ format: "other/1" }), /expected tracekit-view\/2, found other\/1/],
   ["a missing array", block({ samples: { time: "t" }, arrays: {} }), /no array t/],
   ["an array beyond the end", withTimes([1], ["f64", 1000, 1e9]), /beyond the end/],
   ["an unknown type", withTimes([1], ["u64", 1000, 1]), /unknown type u64/],

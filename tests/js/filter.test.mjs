@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
-import { endsAndMiddles } from "../../tracekit/report/assets/decode.js";
 import { test } from "node:test";
-import { parseFilter, rowsBetween, sampleMask } from "../../tracekit/report/assets/filter.js";
+import { isMatch, parseFilter, sampleFilter } from "../../tracekit/report/assets/filter.js";
+import { laneSamples } from "../../tracekit/report/assets/samples.js";
 import { smallView } from "./small_view.mjs";
 
+/** The samples that a filter matches, numbered in order of time. */
 function matchingRows(text, view = smallView()) {
-  const mask = sampleMask(view, parseFilter(text));
-  return mask ? [...mask].map((each, row) => (each ? row : -1)).filter((row) => row >= 0) : "all";
+  const filter = sampleFilter(view, parseFilter(text));
+  const { time, stack, laneOf } = laneSamples(view);
+  const isMatched = (row) => isMatch(filter, laneOf(row), stack[row], time[row]);
+  return filter ? [...stack.keys()].filter(isMatched).map((row) => stack[row]).sort() : "all";
 }
 
 test("the grammar: keys, negation, alternatives, quotes", () => {
@@ -41,6 +44,11 @@ for (const [text, rows] of [
   ["window:1-7", [3, 4]],
   ["window:detect", [0, 1, 2, 3, 4]],
   ["window:predict", [3, 4]],
+  ["call:1 -window:1", [0, 1, 2]],
+  ["-call:1", [3, 4, 5]],
+  ["-call:1 -window:1", [5]],
+  ["worker,draw", [2, 3, 5]],
+  ["-worker", [0, 1, 3, 4]],
   ["nowhere", []],
 ]) {
   test(`"${text}" keeps samples ${rows}`, () => assert.deepEqual(matchingRows(text), rows));
@@ -48,7 +56,8 @@ for (const [text, rows] of [
 
 test("a binned row belongs to a range that holds the middle of its bin", () => {
   const view = smallView({ exact: false, bin_ns: 1e6 });
-  Object.assign(view.samples, endsAndMiddles({ ...view.samples, edges: Float64Array.from({ length: 11 }, (_, at) => at * 1e6) }));
-  assert.deepEqual(rowsBetween(view, 0.4e6, 2.6e6), [0, 3]);
-  assert.deepEqual(rowsBetween(view, 0.6e6, 2.4e6), [1, 2]);
+  view.samples.edges = Float64Array.from({ length: 11 }, (_, index) => index * 1e6);
+  const { between } = laneSamples(view);
+  assert.deepEqual([between(0, 0.4e6, 2.6e6), between(1, 0.4e6, 2.6e6)], [[0, 2], [4, 5]]);
+  assert.deepEqual([between(0, 0.6e6, 2.4e6), between(1, 0.6e6, 2.4e6)], [[1, 2], [4, 4]]);
 });

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { weighTree } from "../../tracekit/report/assets/calltree.js";
 import { hasJoined, joinedView } from "../../tracekit/report/assets/joined.js";
 import { transformedTree } from "../../tracekit/report/assets/transform_tree.js";
-import { smallView } from "./small_view.mjs";
+import { smallView, wholeRun } from "./small_view.mjs";
 
 // The last sample ran on a worker, at node 4; its joined stack is main, predict, (worker of Detect), worker.
 function viewWithWorker() {
@@ -16,8 +16,8 @@ function viewWithWorker() {
     binary: Uint32Array.of(...view.nodes.binary, 1, 1),
     flags: Uint8Array.of(...view.nodes.flags, 0, 0),
   };
-  const joined = Int32Array.from(view.samples.node, (node) => (node === 4 ? 6 : node));
-  return { ...view, nodes, samples: { ...view.samples, joined } };
+  const joined = Int32Array.from(view.stacks.node, (node) => (node === 4 ? 6 : node));
+  return wholeRun({ ...view, nodes, stacks: { ...view.stacks, joined } });
 }
 
 const weigh = (view, chain = "") =>

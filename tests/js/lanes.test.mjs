@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { readHash, writeHash } from "../../tracekit/report/assets/hash.js";
 import { moveLane, movedLane, orderedLanes, orderPrefix, readLaneIds, viewLanes } from "../../tracekit/report/assets/lanes.js";
 import { rowAt, scrolledRows, timelineRows } from "../../tracekit/report/assets/rows.js";
-import { memorySource } from "../../tracekit/report/assets/source.js";
+import { createSource } from "../../tracekit/report/assets/source.js";
 import { INITIAL_STATE } from "../../tracekit/report/assets/store.js";
 import { smallView } from "./small_view.mjs";
 
@@ -19,7 +19,7 @@ function viewOf(...threads) {
 }
 
 const THREADS = ["main/Camera", "worker/Camera", "render/Camera", "pump/Daemon"];
-const rowsOf = (state, threads = THREADS) => timelineRows(memorySource(viewOf(...threads)), state).rows;
+const rowsOf = (state, threads = THREADS) => timelineRows(createSource(viewOf(...threads)), state).rows;
 const labelsOf = (rows) => rows.map(({ kind, label }) => (kind === "group" ? `[${label}]` : label));
 
 test("lanes stand in their groups as the view has them", () => {

@@ -6,7 +6,7 @@ import { flagsOf } from "../../tracekit/report/assets/draw_notes.js";
 import { readHash, writeHash } from "../../tracekit/report/assets/hash.js";
 import { notesOfView, noteTime, readNotes, withNote, writeNotes } from "../../tracekit/report/assets/notes.js";
 import { timelineRows } from "../../tracekit/report/assets/rows.js";
-import { memorySource } from "../../tracekit/report/assets/source.js";
+import { createSource } from "../../tracekit/report/assets/source.js";
 import { INITIAL_STATE } from "../../tracekit/report/assets/store.js";
 import { smallView } from "./small_view.mjs";
 
@@ -49,7 +49,7 @@ test("no flag reaches the next one, and the pointer finds the one that it is on"
   assert.deepEqual(flagsOf(notes, { from: 5e6, to: 6e6 }, 1000), []);
   const [last] = flagsOf([note(9.9e6, "at the very end")], VIEW, 1000);
   assert.ok(last.left + last.width <= 1000 && last.x === 990);
-  const source = memorySource(smallView());
+  const source = createSource(smallView());
   const row = timelineRows(source, { notes }).rows[0];
   assert.equal(row.kind, "notes");
   assert.equal(describeAt(source, row, 2.1e6, 9, VIEW, 1000).note.text, "next");

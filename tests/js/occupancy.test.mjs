@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { endsAndMiddles } from "../../tracekit/report/assets/decode.js";
 import { test } from "node:test";
-import { capPixels, coverPixels, resamplePlane, samplesByLane } from "../../tracekit/report/assets/occupancy.js";
+import { capPixels, coverPixels, resamplePlane } from "../../tracekit/report/assets/occupancy.js";
 import { paintStack } from "../../tracekit/report/assets/paint.js";
-import { memorySource } from "../../tracekit/report/assets/source.js";
+import { createSource } from "../../tracekit/report/assets/source.js";
 import { smallView } from "./small_view.mjs";
 
 function resampled(plane, from, to, pixels) {
@@ -11,6 +10,9 @@ function resampled(plane, from, to, pixels) {
   resamplePlane(Uint8Array.from(plane), 10, from, to, out);
   return [...out];
 }
+
+/** A filter that these stacks match, in all lanes. */
+const stacksOnly = (...stacks) => ({ tableOf: () => Uint8Array.from({ length: 6 }, (_, stack) => (stacks.includes(stack) ? 1 : 0)), times: null });
 
 test("bins are averaged in pixels, in parts where edges do not meet", () => {
   assert.deepEqual(resampled([0, 100, 200, 40], 0, 40, 2), [50, 120]);
@@ -36,13 +38,8 @@ test("planes of one pixel never add up to more than busy", () => {
   assert.deepEqual([...planes], [127.5, 10, 127.5, 10]);
 });
 
-test("samples are listed by lane in order of time", () => {
-  const { first, order } = samplesByLane([1, 0, 1, 2], 3);
-  assert.deepEqual([[...first], [...order]], [[0, 1, 3, 4], [1, 0, 2, 3]]);
-});
-
 test("zoomed in, the picture comes from the samples", () => {
-  const { engines, planes } = memorySource(smallView()).occupancy(0, 0, 2e6, 8);
+  const { engines, planes } = createSource(smallView()).occupancy(0, 0, 2e6, 8);
   assert.deepEqual(engines, [2, 3]);
   assert.deepEqual([...planes], [...new Array(8).fill(255), ...new Array(8).fill(0)]);
 });
@@ -50,27 +47,25 @@ test("zoomed in, the picture comes from the samples", () => {
 test("zoomed out, it comes from the bins", () => {
   const view = smallView();
   view.lanes[1].occupancy.fill(51, 0, 5);
-  assert.deepEqual([...memorySource(view).occupancy(1, 0, 10e6, 2).planes], [51, 0]);
+  assert.deepEqual([...createSource(view).occupancy(1, 0, 10e6, 2).planes], [51, 0]);
 });
 
 test("with a filter only the wanted samples are drawn, at any zoom", () => {
-  const mask = Uint8Array.of(1, 0, 1, 1, 1, 1);
-  const { planes } = memorySource(smallView()).occupancy(0, 0, 10e6, 10, mask);
+  const { planes } = createSource(smallView()).occupancy(0, 0, 10e6, 10, stacksOnly(0, 2, 3, 4, 5));
   assert.deepEqual([...planes.slice(0, 10)], [255, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 });
 
 test("a binned row is as busy as its weight fills its bin", () => {
   const view = smallView({ exact: false, bin_ns: 2e6 });
-  Object.assign(view.samples, endsAndMiddles({ ...view.samples, edges: Float64Array.of(0, 2e6, 4e6, 6e6, 8e6, 10e6) }));
-  const mask = Uint8Array.of(1, 0, 0, 0, 0, 0);
-  const { planes } = memorySource(view).occupancy(0, 0, 4e6, 4, mask);
+  view.samples.edges = Float64Array.of(0, 2e6, 4e6, 6e6, 8e6, 10e6);
+  const { planes } = createSource(view).occupancy(0, 0, 4e6, 4, stacksOnly(0));
   assert.deepEqual([...planes.slice(0, 4)], [127.5, 127.5, 0, 0]);
 });
 
 test("weights that are not times count a period each", () => {
   const view = smallView({ unit: "cycles" });
   view.samples.weight.fill(77);
-  assert.equal(memorySource(view).occupancy(0, 0, 2e6, 8).planes[0], 255);
+  assert.equal(createSource(view).occupancy(0, 0, 2e6, 8).planes[0], 255);
 });
 
 test("stacked planes are painted from the bottom, each in its colour and hatching", () => {

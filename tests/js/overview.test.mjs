@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { longIntervals, overviewCover, overviewPlanes } from "../../tracekit/report/assets/overview.js";
-import { memorySource } from "../../tracekit/report/assets/source.js";
+import { createSource } from "../../tracekit/report/assets/source.js";
 import { smallView } from "./small_view.mjs";
 
 const planes = (view) => {
-  const shown = overviewPlanes(memorySource(view), 2);
+  const shown = overviewPlanes(createSource(view), 2);
   return { engines: shown.engines, planes: [...shown.planes] };
 };
 
@@ -26,14 +26,14 @@ test("other work is shown where there is nothing else", () => {
 test("without threads the strip shows what signposts and measured intervals cover", () => {
   const signposts = [{ start: Float64Array.of(0, 2e6, 5e6), end: Float64Array.of(2e6, 4e6, 7e6), name: [0, 0, 0] }];
   const view = smallView({ lanes: [], signposts });
-  assert.deepEqual([...overviewCover(memorySource(view), 2)], [255, 127.5]);
-  assert.deepEqual(longIntervals(memorySource(view)), []);
-  assert.deepEqual([...overviewCover(memorySource(smallView({ signposts })), 2)], [0, 0]);
+  assert.deepEqual([...overviewCover(createSource(view), 2)], [255, 127.5]);
+  assert.deepEqual(longIntervals(createSource(view)), []);
+  assert.deepEqual([...overviewCover(createSource(smallView({ signposts })), 2)], [0, 0]);
 });
 
 test("a long signpost is a line above the levels, not a block that hides the others", () => {
   const signposts = [{ start: Float64Array.of(0, 5e6), end: Float64Array.of(9e6, 6e6), name: [0, 0] }];
-  const source = memorySource(smallView({ lanes: [], signposts }));
+  const source = createSource(smallView({ lanes: [], signposts }));
   const cover = overviewCover(source, 2);
   assert.equal(cover[0], 0);
   assert.ok(cover[1] > 0 && cover[1] < 255);

@@ -2,8 +2,41 @@
 
 export const STRINGS = ["main", "App", "predict", "CoreML", "kernel", "libBNNS.dylib", "draw", "worker", "Detect"];
 
-export function smallView(changes = {}) {
-  const count = 6;
+/** `samples` and `stacks` of a view: each sample has a stack of its own, numbered in the order given; lanes are sorted here. */
+export function sampled(rows, lanes) {
+  const ofLanes = Array.from({ length: lanes }, (_, lane) => [...rows.keys()].filter((row) => rows[row].lane === lane));
+  const order = ofLanes.flat();
+  const column = (name, Column, missing) => Column.from(rows, (row) => row[name] ?? missing);
+  return {
+    samples: {
+      count: rows.length,
+      of_lane: Uint32Array.from(ofLanes, ({ length }) => length),
+      time: Float64Array.from(order, (row) => rows[row].time),
+      stack: Uint32Array.from(order),
+      weight: Float64Array.from(order, (row) => rows[row].weight ?? 1e6),
+      number: Uint32Array.from(order, (row) => rows[row].number ?? 1),
+    },
+    stacks: {
+      node: column("node", Int32Array, -1), engine: column("engine", Uint8Array, 3), phase: column("phase", Uint8Array, 2),
+      weight: column("weight", Float64Array, 1e6), number: column("number", Float64Array, 1),
+      rule: column("rule", Int32Array, -1), deciding: column("deciding", Int32Array, -1), rules: [],
+    },
+  };
+}
+
+/** The view with the sums of the whole run, as a selection has them. */
+export const wholeRun = (view) => ({ ...view, samples: view.stacks });
+
+const ROWS = [
+  { time: 0, lane: 0, node: 2, engine: 2, phase: 0 },
+  { time: 1e6, lane: 0, node: 2, engine: 2, phase: 0 },
+  { time: 2e6, lane: 1, node: 4, engine: 3, phase: 2 },
+  { time: 4e6, lane: 0, node: 3, engine: 3, phase: 2 },
+  { time: 5e6, lane: 0, node: 1, engine: 0, phase: 1 },
+  { time: 9e6, lane: 1, node: -1, engine: 3, phase: 2 },
+];
+
+export function smallView(changes = {}, rows = ROWS) {
   return {
     strings: STRINGS,
     owners: ["", "call", "process", "other process", "contested"],
@@ -39,16 +72,7 @@ export function smallView(changes = {}) {
       binary: Uint32Array.of(1, 3, 5, 1, 1),
       flags: Uint8Array.of(0, 1, 1, 0, 0),
     },
-    samples: {
-      time: Float64Array.of(0, 1e6, 2e6, 4e6, 5e6, 9e6),
-      lane: Uint16Array.of(0, 0, 1, 0, 0, 1),
-      node: Int32Array.of(2, 2, 4, 3, 1, -1),
-      weight: new Float64Array(count).fill(1e6),
-      number: new Uint32Array(count).fill(1),
-      engine: Uint8Array.of(2, 2, 3, 3, 0, 3),
-      phase: Uint8Array.of(0, 0, 2, 2, 1, 2),
-    },
-    heaviest: [],
+    ...sampled(rows, 2),
     ...changes,
   };
 }

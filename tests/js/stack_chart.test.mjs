@@ -1,7 +1,7 @@
 // The time-ordered chart: which boxes neighbouring samples share, and what is drawn of many.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { memorySource } from "../../tracekit/report/assets/source.js";
+import { createSource } from "../../tracekit/report/assets/source.js";
 import { boxOfTime, layoutStacks, MOST_CHART_DEPTH, sampleAtTime } from "../../tracekit/report/assets/stack_chart_layout.js";
 import { smallView } from "./small_view.mjs";
 
@@ -73,10 +73,11 @@ test("boxes and samples are found by time", () => {
 });
 
 test("a source has the samples of a lane in order of time, few enough for the columns", () => {
-  const { stacksIn } = memorySource(smallView());
-  assert.deepEqual([...stacksIn(0, 0, 10e6, 100).rows], [0, 1, 3, 4]);
-  assert.deepEqual([...stacksIn(0, 1.5e6, 5e6, 100).rows], [1, 3]); // the sample at 1 ms reaches into the range
-  const { rows, inRange } = stacksIn(0, 0, 10e6, 1); // 2 of CPU, 1 of OTHER, 1 of ANE
-  assert.deepEqual([[...rows], inRange], [[1], 4]);
-  assert.equal(memorySource(smallView({ exact: false })).stacksIn(0, 0, 10e6, 100), null);
+  const { stacksIn } = createSource(smallView());
+  const timesOf = ({ view, rows }) => rows.map((row) => view.samples.time[row] / 1e6);
+  assert.deepEqual(timesOf(stacksIn(0, 0, 10e6, 100)), [0, 1, 4, 5]);
+  assert.deepEqual(timesOf(stacksIn(0, 1.5e6, 5e6, 100)), [1, 4]); // the sample at 1 ms reaches into the range
+  const thinned = stacksIn(0, 0, 10e6, 1); // 2 of CPU, 1 of OTHER, 1 of ANE
+  assert.deepEqual([timesOf(thinned), thinned.inRange], [[1], 4]);
+  assert.equal(createSource(smallView({ exact: false })).stacksIn(0, 0, 10e6, 100), null);
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { readHash, writeHash } from "../../tracekit/report/assets/hash.js";
 import { createStore, INITIAL_STATE } from "../../tracekit/report/assets/store.js";
 import { rowAt, timelineRows } from "../../tracekit/report/assets/rows.js";
-import { memorySource } from "../../tracekit/report/assets/source.js";
+import { createSource } from "../../tracekit/report/assets/source.js";
 import { smallView } from "./small_view.mjs";
 
 const WHOLE = { from: 0, to: 100 };
@@ -49,7 +49,7 @@ test("the store tells those who asked, and only of changes", () => {
 function rowsOf(lanes, options) {
   const view = smallView();
   const busy = Array.from({ length: lanes }, () => view.lanes[0]);
-  return timelineRows(memorySource({ ...view, lanes: busy }), options);
+  return timelineRows(createSource({ ...view, lanes: busy }), options);
 }
 
 test("of many threads the first twelve are shown, all on demand", () => {

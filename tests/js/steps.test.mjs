@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { indexIntervals } from "../../tracekit/report/assets/intervals.js";
-import { memorySource } from "../../tracekit/report/assets/source.js";
+import { createSource } from "../../tracekit/report/assets/source.js";
 import {
   firstLaneOfIntervals,
   intervalRange,
@@ -74,18 +74,18 @@ function viewWithLanes() {
 }
 
 test("measured intervals and signposts can be stepped through, lanes without single ones cannot", () => {
-  const source = memorySource(viewWithLanes());
+  const source = createSource(viewWithLanes());
   assert.deepEqual(["m0", "t0", "k0"].map((id) => laneIntervals(source, id)), [null, null, null]);
   assert.equal(laneIntervals(source, "m1").start.length, 2);
   assert.equal(firstLaneOfIntervals(source), "m1");
-  assert.equal(firstLaneOfIntervals(memorySource(smallView())), "w0");
+  assert.equal(firstLaneOfIntervals(createSource(smallView())), "w0");
   assert.equal(intervalWords(source, "m1", 1), "kernel, 1.00 ms at 5.00 ms");
   assert.equal(intervalWords(source, "s0", 0), "predict, 0 at 3.000000 ms");
   assert.match(intervalWords(source, "w0", 1), /^Call 2 of Detect, 2.00 ms at /);
 });
 
 function started(state = {}) {
-  const source = memorySource(viewWithLanes());
+  const source = createSource(viewWithLanes());
   const store = createStore({ view: { from: 0, to: 10e6 }, ...state });
   const actions = timelineActions(source, store, { announce() {}, help() {}, filter() {} });
   const announced = [];

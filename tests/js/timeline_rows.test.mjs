@@ -6,7 +6,7 @@ import { describeAt } from "../../tracekit/report/assets/describe.js";
 import { lineAt, timelineRows } from "../../tracekit/report/assets/rows.js";
 import { laneScale } from "../../tracekit/report/assets/scale.js";
 import { shortNames } from "../../tracekit/report/assets/short_names.js";
-import { memorySource } from "../../tracekit/report/assets/source.js";
+import { createSource } from "../../tracekit/report/assets/source.js";
 import { createStore } from "../../tracekit/report/assets/store.js";
 import { timelineActions } from "../../tracekit/report/assets/timeline_actions.js";
 import { smallView } from "./small_view.mjs";
@@ -18,7 +18,7 @@ function withCalls(...calls) {
   const zeros = new Uint32Array(calls.length);
   const call = Uint32Array.from(model, (number, row) => model.slice(0, row + 1).filter((other) => other === number).length);
   const windows = { noun: "call", count: calls.length, start: column(1), end: column(2), model, group: model, call, label: model, verdict: zeros, why: zeros, basis: zeros, first: zeros };
-  return memorySource(smallView({ windows }));
+  return createSource(smallView({ windows }));
 }
 
 const laneOf = (source, id, state) => timelineRows(source, state).rows.find((row) => row.id === id);
@@ -34,7 +34,7 @@ test("of many models those with the fewest calls share the last lane, which coun
   const strings = Array.from({ length: 30 }, (_, model) => `model ${model}`);
   const model = Uint32Array.from({ length: 60 }, (_, row) => (row < 30 ? row : row % 12));
   const start = Float64Array.from(model.keys());
-  const source = memorySource({ ...view, strings, windows: { ...view.windows, count: 60, group: model, start, end: start.map((time) => time + 1) } });
+  const source = createSource({ ...view, strings, windows: { ...view.windows, count: 60, group: model, start, end: start.map((time) => time + 1) } });
   const lanes = timelineRows(source).rows.filter(({ kind }) => kind === "windows");
   assert.equal(lanes.length, 12);
   assert.equal(lanes.at(-1).label, "19 other models");
@@ -95,20 +95,20 @@ test("a name that shares no start loses its middle, never its end", () => {
 });
 
 test("the process is named once if all threads are of one", () => {
-  const source = memorySource(smallView());
+  const source = createSource(smallView());
   const rows = timelineRows(source).rows;
   assert.equal(rows.find(({ key }) => key === "threads").detail, "App");
   assert.doesNotMatch(rows.find(({ id }) => id === "t0").detail, /App/);
   const two = smallView();
   two.lanes[1].process = 3;
-  assert.match(timelineRows(memorySource(two)).rows.find(({ id }) => id === "t0").detail, /· App$/);
+  assert.match(timelineRows(createSource(two)).rows.find(({ id }) => id === "t0").detail, /· App$/);
 });
 
 test("a thread that does little has a low lane", () => {
   const view = smallView();
   view.lanes[0].weight = 1000;
   view.lanes[1].weight = 5;
-  const source = memorySource(view);
+  const source = createSource(view);
   assert.ok(laneOf(source, "t1").height < laneOf(source, "t0").height);
 });
 

@@ -36,40 +36,6 @@ function numberFunctions({ parent, name, binary, flags }) {
   return { parent, func, flags, names, binaries, less };
 }
 
-/**
- * Nodes with an answer's: the view's followed by `extra` = { parent, function, flags }, or with `isAll` those of `extra`
- * alone; `functions` = { number, name, binary } are those that occur in no node of the view.
- */
-export function nodesWith(view, extra, functions, isAll = false) {
-  const base = baseTree(view);
-  const count = functions.number.reduce((most, number) => Math.max(most, number + 1), base.names.length);
-  const names = new Uint32Array(count); // entries of functions that no node uses stay 0
-  const binaries = new Uint32Array(count);
-  names.set(base.names);
-  binaries.set(base.binaries);
-  functions.number.forEach((number, index) => {
-    names[number] = functions.name[index];
-    binaries[number] = functions.binary[index];
-  });
-  const both = (first, second) => (isAll ? second : joined(first, second));
-  const func = both(base.func, extra.function);
-  const textsOf = (texts) => func.map((number) => texts[number]);
-  const nodes = {
-    parent: both(base.parent, extra.parent),
-    flags: both(base.flags, extra.flags),
-    get name() {
-      return textsOf(names); // seldom needed, and there are 100,000 of them
-    },
-    get binary() {
-      return textsOf(binaries);
-    },
-  };
-  const cut = nodes.flags.findIndex((flag) => flag & CUT_OFF);
-  const less = cut < 0 ? -1 : func[cut];
-  treeOfNodes.set(nodes, { parent: nodes.parent, func, flags: nodes.flags, names, binaries, less });
-  return nodes;
-}
-
 function joined(first, second) {
   const both = new first.constructor(first.length + second.length);
   both.set(first);

@@ -7,7 +7,6 @@ import { createHelpSheet } from "./help_sheet.js";
 import { createLegend } from "./legend.js";
 import { formatDuration, formatTime } from "./numbers.js";
 import { readPalette } from "./palette.js";
-import { createProblems } from "./problems.js";
 import { createStore } from "./store.js";
 import { createTimeline } from "./timeline.js";
 import { createTooltip } from "./tooltip.js";
@@ -86,11 +85,6 @@ function showSide(name, source, link, { tooltip, help, both }) {
   );
   const timeline = createTimeline(live.appendChild(make("div", { className: "timeline" })), source, store, page);
   live.append(createLegend(view));
-  const problems = createProblems(live, () => source.retry());
-  source.listen({
-    problem: (text, topic) => problems.show(topic, text),
-    resolved: (topic) => problems.clear(topic),
-  });
   const recolour = () => {
     palette = readPalette(view.engines);
     timeline.recolour();

@@ -1,12 +1,12 @@
 // Entry of a comparison as a file: the page contains both views.
 import { showCompareProblem, SIDES, startComparison } from "./compare.js";
 import { decodeView, DIFFERENCE_FORMAT } from "./decode.js";
-import { memorySource } from "./source.js";
+import { createSource } from "./source.js";
 
 async function startFile() {
   const textOf = (name) => document.getElementById(`tracekit-data-${name}`).textContent;
   const views = await Promise.all(SIDES.map((name) => decodeView(textOf(name))));
-  startComparison(views.map((view) => memorySource(view)), await decodeView(textOf("difference"), DIFFERENCE_FORMAT));
+  startComparison(views.map((view) => createSource(view)), await decodeView(textOf("difference"), DIFFERENCE_FORMAT));
 }
 
 startFile().catch((error) => {

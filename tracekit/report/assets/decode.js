@@ -1,6 +1,7 @@
-// Reads the data in the page, `tracekit-view/1`: base64 of gzip of a JSON header and typed arrays.
+// Reads the data in the page, `tracekit-view/2`: base64 of gzip of a JSON header and typed arrays.
 
-export const VIEW_FORMAT = "tracekit-view/1";
+export const VIEW_FORMAT = "tracekit-view/2";
+export const SAMPLES_FORMAT = "tracekit-samples/1";
 export const DIFFERENCE_FORMAT = "tracekit-difference/1";
 
 const ELEMENT_TYPES = {
@@ -17,17 +18,16 @@ const ELEMENT_TYPES = {
 const ARRAY_FIELDS = {
   lanes: ["occupancy"],
   workers: ["call", "lane", "first_ns", "last_ns", "number", "engine"],
-  spans: ["start", "end", "name", "own", "owner", "why", "pairs.*", "occupancy", "others"],
+  spans: ["start", "end", "name", "own", "owner", "why", "pairs.*", "occupancy", "others", "unions.*"],
   windows: [
     "start", "end", "call", "group", "label", "model", "source", "basis", "verdict", "why", "lane", "first",
     "samples.*", "busy.*", "waiting.*",
   ],
   tracks: ["time", "value"],
   signposts: ["start", "end", "name"],
-  samples: ["time", "edges", "lane", "node", "joined", "weight", "number", "kind"],
+  samples: ["of_lane", "edges", "time", "step", "jump_row", "jump_time", "stack", "weight", "number"],
+  stacks: ["node", "joined", "kind", "rule", "deciding", "weight", "number"],
   nodes: ["parent", "name", "binary", "flags"],
-  extra: ["parent", "function", "flags"],
-  functions: ["number", "name", "binary"],
 };
 
 /** The header, with each array's name replaced by the array. */
@@ -44,7 +44,8 @@ export function base64Bytes(text) {
   return bytes;
 }
 
-async function inflate(bytes) {
+/** Promises what a gzip file holds; `bytes` may be a Blob. */
+export async function inflate(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).arrayBuffer();
 }
@@ -62,28 +63,14 @@ export function readView(buffer, format = VIEW_FORMAT) {
       for (const field of fields) resolveField(buffer, header.arrays, item, field);
     }
   }
-  if (header.samples?.kind) Object.assign(header.samples, enginesAndPhases(header.samples.kind));
-  if (header.samples?.joined) header.samples.joined = joinedNodes(header.samples);
-  if (header.samples?.edges) Object.assign(header.samples, endsAndMiddles(header.samples));
+  if (header.stacks) Object.assign(header.stacks, enginesAndPhases(header.stacks.kind));
+  if (header.stacks?.joined) header.stacks.joined = joinedNodes(header.stacks);
   return header;
 }
 
 /** The node of each row's joined stack; 0 stands for the node of the stack that was sampled. */
 function joinedNodes({ node, joined }) {
   return Int32Array.from(node, (sampled, row) => (joined[row] === 0 ? sampled : joined[row] - 1));
-}
-
-/** The end and middle of rows that sum up several samples: they begin at one edge and end at the next. */
-export function endsAndMiddles({ time, edges }) {
-  const end = new Float64Array(time.length);
-  const middle = new Float64Array(time.length);
-  let next = 0;
-  for (let row = 0; row < time.length; row += 1) {
-    while (next < edges.length - 1 && edges[next] <= time[row]) next += 1;
-    end[row] = edges[next];
-    middle[row] = (time[row] + end[row]) / 2;
-  }
-  return { end, middle };
 }
 
 /** Splits bytes that hold the engine in the upper half, the phase in the lower. */
@@ -108,8 +95,7 @@ function typedArray(buffer, arrays, name) {
     throw new Error(`array ${name} reaches beyond the end of the data`);
   }
   const bytes = encodings.includes("planes") ? joinPlanes(buffer, type, offset, length) : buffer;
-  const values = new ELEMENT_TYPES[type](bytes, bytes === buffer ? offset : 0, length);
-  return encodings.includes("delta") ? runningSums(values) : values;
+  return new ELEMENT_TYPES[type](bytes, bytes === buffer ? offset : 0, length);
 }
 
 /** Puts values together whose lowest bytes all come first, then all second ones, and so on. */
@@ -123,14 +109,4 @@ function joinPlanes(buffer, type, offset, length) {
     for (let index = 0; index < length; index += 1) joined[index] |= planes[start + index] << shift;
   }
   return joined.buffer;
-}
-
-function runningSums(steps) {
-  const sums = new Float64Array(steps.length);
-  let sum = 0;
-  for (let index = 0; index < steps.length; index += 1) {
-    sum += steps[index];
-    sums[index] = sum;
-  }
-  return sums;
 }

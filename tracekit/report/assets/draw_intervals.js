@@ -45,7 +45,7 @@ export function drawSpan(frame, row) {
   if (!index || isDense(index, view, width)) {
     const levels = (which) => source.spanOccupancy(row.index, view.from, view.to, Math.round(width), which);
     drawHollowLevels(frame, engine, levels("others"), row);
-    drawLevels(frame, engine, levels("occupancy"), row);
+    drawLevels(frame, engine, levels("own"), row);
     return;
   }
   eachPacked(frame, row, index, (position, left, right, top, height) => {

@@ -4,7 +4,7 @@ import { make } from "./dom.js";
 import { cleanText, countOf, formatDuration, formatPercent, formatTime, formatWeight } from "./numbers.js";
 import { readLaneId } from "./lanes.js";
 import { callsOfInterval, ownerOf, OWNER_WORDS } from "./owners.js";
-import { framesOf, heaviestLeaves, innermostFrames } from "./stacks.js";
+import { describeStack, heaviestLeaves } from "./stacks.js";
 import { stackDetail } from "./stack_detail.js";
 
 const DETAIL_STEP_NS = 1000;
@@ -73,23 +73,15 @@ function sampleFacts(windows, index) {
 function heaviestStack({ index, start, end, verdict }, { page }) {
   const { view, rows, range } = page.selection();
   const isThisCall = range && Math.abs(range.from - start) <= 1 && Math.abs(range.to - end) <= 1; // addresses have whole nanoseconds
-  if (!isThisCall || !page.isCurrent()) return [];
+  if (!isThisCall) return [];
   const wanted = SERVING.includes(verdict) ? [verdict] : [...SERVING, "RUNTIME"];
   const working = rows.filter((row) => wanted.includes(view.engines[view.samples.engine[row]]));
   const [leaf] = heaviestLeaves(view, working, 1);
   if (!leaf || leaf.node < 0) return [];
-  const frames = framesOf(view, leaf.node).map((frame) => frame.map((text) => view.strings[text]));
-  const analysed = view.heaviest.find((stack) => sameFrames(view, stack.frames, frames));
-  const engine = view.engines[leaf.engine];
-  const stack = { ...innermostFrames(frames), deciding: analysed?.deciding ?? -1, engine, phase: null, rule: analysed?.rule ?? "", why: "" };
   const title = make("h3", {}, `Heaviest stack during this call: ${countOf(leaf.samples, "sample")}, ${formatWeight(leaf.weight, view.unit)}`);
   const { windows } = view;
   const isShared = windows.start.some((from, row) => row !== index && from < end && windows.end[row] > start);
-  return [title, isShared && make("p", { className: "note" }, "Other calls overlap this one: the stack may be of one of them."), ...stackDetail(stack)];
-}
-
-function sameFrames(view, numbers, frames) {
-  return numbers.length === frames.length && numbers.every((frame, index) => frame.every((text, part) => view.strings[text] === frames[index][part]));
+  return [title, isShared && make("p", { className: "note" }, "Other calls overlap this one: the stack may be of one of them."), ...stackDetail(describeStack(view, leaf))];
 }
 
 /** A measured interval: its lane, and `index`, its row there. */
@@ -127,7 +119,7 @@ export function signpostDetails({ lane, index }, context) {
 export async function sampleDetails({ load }, { source, view, store }) {
   const { cursor } = store.state;
   if (!cursor || (cursor.lane < 0 && !load)) return null;
-  const sample = await (load ? load() : source.sampleAt({ ...cursor, within: 0 }));
+  const sample = load ? load() : source.sampleAt({ ...cursor, within: 0 });
   if (!sample) return null;
   const thread = view.lanes[sample.lane];
   const facts = [

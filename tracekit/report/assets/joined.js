@@ -3,12 +3,12 @@ const views = new WeakMap();
 
 /** True if the recording has work on a worker that is known to be of a call. */
 export function hasJoined(view) {
-  return Boolean(view.samples.joined);
+  return Boolean(view.stacks.joined);
 }
 
 /** The view with the joined stacks' nodes instead of the sampled ones; the view itself if there are none. */
 export function joinedView(view) {
-  if (!hasJoined(view)) return view;
+  if (!view.samples.joined) return view;
   if (!views.has(view)) views.set(view, { ...view, samples: { ...view.samples, node: view.samples.joined } });
   return views.get(view);
 }

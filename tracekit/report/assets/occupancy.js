@@ -52,14 +52,3 @@ export function capPixels(out, pixels) {
     for (let plane = 0; plane < planes; plane += 1) out[plane * pixels + pixel] *= 255 / sum;
   }
 }
-
-/** The samples of each lane in order of time, by counting sort: lane n has order[first[n]] … order[first[n + 1] - 1]. */
-export function samplesByLane(laneOf, lanes) {
-  const first = new Uint32Array(lanes + 1);
-  for (let row = 0; row < laneOf.length; row += 1) first[laneOf[row] + 1] += 1;
-  for (let lane = 0; lane < lanes; lane += 1) first[lane + 1] += first[lane];
-  const next = first.slice();
-  const order = new Uint32Array(laneOf.length);
-  for (let row = 0; row < laneOf.length; row += 1) order[next[laneOf[row]]++] = row;
-  return { first, order };
-}

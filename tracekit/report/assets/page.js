@@ -12,9 +12,8 @@ import { createLegend } from "./legend.js";
 import { addressKeeper, createNotes, notesOfView } from "./notes.js";
 import { formatCount, formatDuration, formatTime } from "./numbers.js";
 import { readPalette } from "./palette.js";
-import { createStaleMarks, createProblems } from "./problems.js";
-import { haveEdges, measuredTime, sumSamples } from "./selection.js";
-import { memorySource } from "./source.js";
+import { measuredTime, sumSamples } from "./selection.js";
+import { createSource } from "./source.js";
 import { createStackModel, isShown } from "./stack_model.js";
 import { createStackChart } from "./stack_chart.js";
 import { showStacks } from "./stacks.js";
@@ -27,15 +26,12 @@ import { createTooltip } from "./tooltip.js";
 import { createCallTree } from "./tree_section.js";
 import { createWindowsTable } from "./windows_table.js";
 
-const SUMMED = ["engines", "calltree", "flame", "stacks"];
-const STALE_SUMMARY = "The figures below are those of the previous selection.";
-
 /**
- * Starts the interactive parts of a page for a view (readView); returns its store and source. `arrange(store, page)` places
+ * Starts the interactive parts of a page for a view (readView); returns its store, source and state. `arrange(store, page)` places
  * the sections before they are filled; without it they stay one below the other. `keeper` keeps the notes (notes.js); without
  * it they are in the address.
  */
-export function startPage(view, source = memorySource(view), arrange = () => {}, keeper = null) {
+export function startPage(view, source = createSource(view), arrange = () => {}, keeper = null) {
   const duration = view.duration_ns;
   const fromHash = readHash(location.hash, duration, view.lanes.length);
   const store = createStore({ view: { from: 0, to: duration }, ...rememberedTheme(), ...fromHash });
@@ -52,7 +48,7 @@ export function startPage(view, source = memorySource(view), arrange = () => {},
   keepHistory(store, duration, view.lanes.length);
   document.documentElement.dataset.ready = "true";
   performance.mark("tracekit-ready");
-  return { store, source };
+  return { store, source, page };
 }
 
 /** The state that the parts share: colours, the filter's mask, the selection, the tooltip, the status line. */
@@ -61,14 +57,14 @@ function createPage(source, store) {
   let palette = readPalette(source.view.engines);
   let mask = source.mask(store.state.filter);
   const status = document.getElementById("status");
-  const select = () => source.select(store.state, mask);
-  let selected = select();
+  const selectedOf = () => [store.state.range, store.state.lanes, mask, source.hasSamples()];
+  let selected = selectedOf();
+  let selection = source.select(store.state, mask);
+  const listeners = [];
   const page = {
     palette: () => palette,
     mask: () => mask,
-    selection: () => selected.selection,
-    isCurrent: () => selected.isCurrent,
-    isRefused: () => selected.isRefused === true,
+    selection: () => selection,
     tooltip: createTooltip(),
     announce: (text) => {
       status.textContent = text;
@@ -79,9 +75,16 @@ function createPage(source, store) {
     refilter() {
       mask = source.mask(store.state.filter);
     },
+    /** Adds up what is selected, unless it is the same as before. */
     reselect() {
-      selected = select();
+      const latest = selectedOf();
+      if (latest.every((value, index) => value === selected[index])) return;
+      selected = latest;
+      selection = source.select(store.state, mask);
+      for (const listener of listeners) listener();
     },
+    /** Calls `listener()` after each new selection. */
+    onSelection: (listener) => listeners.push(listener),
     help() {}, // set by fillSections, as the toolbar's two functions
     filter() {},
   };
@@ -136,9 +139,6 @@ function fillSections(source, store, page) {
   const flame = createFlame(section("flame"), view, store, page);
   const stacks = livePlace(section("stacks"));
   const stackChart = view.timeless ? { redraw() {} } : createStackChart(section("flame"), source, store, page);
-  const problems = createProblems(section("toolbar"), () => source.retry());
-  const drawn = [section("calltree").querySelector(".calltree"), section("flame").querySelector(".flame")];
-  const markStale = createStaleMarks([bars, ...drawn, stacks]);
   const parts = createParts([
     {
       section: section("engines"),
@@ -164,50 +164,23 @@ function fillSections(source, store, page) {
     return text;
   }
 
-  function markBusy() {
-    const isRefused = page.isRefused();
-    const isBusy = !page.isCurrent() && !isRefused;
-    for (const id of SUMMED) section(id).setAttribute("aria-busy", String(isBusy));
-    markStale(isRefused);
-    if (isRefused) toolbar.setSummary(STALE_SUMMARY);
-    else problems.clear("sums");
-  }
-
-  let shown = page.selection();
-  let isSelected = false;
   function followNow() {
     const isDragged = store.state.range?.isDone === false;
-    if (!isSelected) page.reselect();
-    isSelected = false;
-    markBusy();
-    if (!page.isCurrent() && page.selection() === shown) return; // new sums are on their way
-    shown = page.selection();
+    page.reselect();
     const text = showSelection(isDragged);
     if (!isDragged) page.announce(text);
   }
   const follow = oncePerFrame(followNow);
-  store.on(["filter"], () => {
+  const refilter = () => {
     page.refilter();
     timeline.redraw();
-  });
-  store.on(["range", "lanes", "filter", "transforms"], ({ range }) => {
-    // A request is sent now, not with the next frame; while the reader drags, one per frame is enough.
-    isSelected = range?.isDone !== false;
-    if (isSelected) page.reselect();
-    follow();
-  });
+  };
+  store.on(["filter"], refilter);
+  store.on(["range", "lanes", "filter", "transforms"], follow);
   store.on(["tab", "beside"], parts.appear);
-  source.listen({
-    sums() {
-      isSelected = false;
-      followNow();
-    },
-    problem(text, topic) {
-      problems.show(topic, text);
-      isSelected = false;
-      if (topic === "sums") follow();
-    },
-    resolved: (topic) => problems.clear(topic),
+  source.listen(() => {
+    refilter();
+    followNow();
   });
   page.redraw = () => {
     timeline.recolour();
@@ -215,7 +188,6 @@ function fillSections(source, store, page) {
     stackChart.redraw();
   };
   showSelection(false);
-  markBusy();
   return timeline;
 }
 
@@ -254,8 +226,7 @@ function selectionText(source, { range, lanes, total }, samples) {
     parts.push(`${formatTime(range.from, length / 100)} – ${formatTime(range.to, length / 100)} (${formatDuration(length)})`);
   }
   if (lanes.length > 0) parts.push(`${formatCount(lanes.length)} of ${formatCount(view.lanes.length)} threads`);
-  const isBlurred = range && !source.isExact && !haveEdges(view, range);
-  if (isBlurred) parts.push(`samples to the nearest ${formatDuration(view.bin_ns)}`);
+  if (range && !source.isSharp(range)) parts.push(`samples to the nearest ${formatDuration(view.bin_ns)}`);
   return parts.join(" · ");
 }
 

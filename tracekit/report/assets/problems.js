@@ -25,18 +25,3 @@ export function createProblems(container, retry) {
     },
   };
 }
-
-/** Puts a note above each element; the function returned shows or hides the notes. */
-export function createStaleMarks(elements) {
-  const notes = elements.map((element) => {
-    const note = make("p", { className: "problem old-figures", hidden: true }, "These figures are those of the previous selection.");
-    element.before(note);
-    return note;
-  });
-  return (isStale) => {
-    for (const note of notes) {
-      note.hidden = !isStale;
-      note.parentElement.classList.toggle("outdated", isStale);
-    }
-  };
-}

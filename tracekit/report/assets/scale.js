@@ -56,3 +56,15 @@ export function lowerBound(sorted, value, begin = 0, end = sorted.length) {
   }
   return low;
 }
+
+/** The first index in a sorted array whose value is greater than `value`. */
+export function upperBound(sorted, value) {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle] <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

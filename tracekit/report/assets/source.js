@@ -1,17 +1,75 @@
-// The source of a page's pictures and sums. This one computes them from arrays in memory. The dashboard's fetches them
-// (sources.js): it returns the best it has, and notifies the page when better data has arrived.
-import { parseFilter, sampleMask } from "./filter.js";
+// The source of a page's pictures and sums: the view's intervals, its samples, and what a filter or a selection makes of them.
 import { callLanes } from "./call_lanes.js";
-import { capPixels, coverPixels, resamplePlane, samplesByLane } from "./occupancy.js";
+import { parseFilter, isMatch, sampleFilter } from "./filter.js";
 import { indexIntervals, packRows } from "./intervals.js";
-import { memoryStacks } from "./stack_rows.js";
-import { countSamples, selectedRows } from "./selection.js";
+import { laneOccupancy } from "./lane_occupancy.js";
+import { coverPixels, resamplePlane } from "./occupancy.js";
+import { listSamples } from "./sample_rows.js";
+import { laneSamples } from "./samples.js";
+import { upperBound } from "./scale.js";
+import { haveEdges, selectStacks } from "./selection.js";
+import { rowsOfLane } from "./stack_rows.js";
 import { describeSample } from "./stacks.js";
 
 const SMALLEST_SPAN_NS = 1000;
 
-/** The parts of a source that are in every view, wherever its samples are. */
-export function intervalsOf(view) {
+/**
+ * The source of a view (readView). The report's view has its samples. The dashboard's page receives them later: until then the
+ * pictures are those of the view's planes, and nothing but the whole run can be selected.
+ */
+export function createSource(view) {
+  const listeners = [];
+  const occupancyOf = laneOccupancy(view);
+  let samples = laneSamples(view);
+  let unions = [];
+  return {
+    ...intervalsOf(view),
+    /** False if samples are summed up in bins. */
+    isExact: view.exact,
+    hasSamples: () => samples !== null,
+    /** Takes the samples of a block that the server has beside the view; throws if they are of another analysis. */
+    receive(block) {
+      if (block.digest !== view.samples.digest) throw new Error("this recording was analyzed again. Reload the page");
+      samples = laneSamples(view, block.samples);
+      unions = block.spans.map((span) => span.unions ?? null);
+      for (const listener of listeners) listener();
+    },
+    /** Calls `listener()` when the samples have arrived. */
+    listen: (listener) => listeners.push(listener),
+    /** A filter for `select`, `occupancy` and `sampleAt`; null without terms, and as long as there are no samples. */
+    mask: (text) => (samples ? sampleFilter(view, parseFilter(text)) : null),
+    /** The stacks of the selection, see selectStacks; those of the whole run as long as there are no samples. */
+    select: ({ range, lanes }, filter) => selectStacks(view, samples, samples ? { range, lanes } : { range: null, lanes: [] }, filter),
+    /** True if sums over a range are exact. */
+    isSharp: (range) => view.exact || !samples || haveEdges(samples, range),
+    /** The next `count` samples of a selection in order of time, see listSamples. */
+    listSamples: (selection, filter, after, count) => (samples ? listSamples(view, samples, selection, filter, after, count) : null),
+    /** The samples of a lane in order of time, see rowsOfLane; undefined as long as there are none. */
+    stacksIn: (lane, from, to, columns) => samples && rowsOfLane(view, samples, lane, from, to, columns),
+    /** A plane of `pixels` values for each engine of the lane. */
+    occupancy: (lane, from, to, pixels, filter = null) => occupancyOf(samples, lane, from, to, pixels, filter),
+    /**
+     * The sample of a filter nearest to `time` in a lane, at most `within` away unless it covers the time, or null:
+     * { time_ns, lane, engine, phase, weight, number, leaf, binary, rule, stack }; `stack` as in stack_detail.js.
+     */
+    sampleAt({ lane, time, within }, filter = null) {
+      const row = samples ? nearestRow(view, samples, { lane, time, within }, filter) : -1;
+      return row < 0 ? null : describeSample(view, samples, row);
+    },
+    /** `which` is "own" (of the target) or "others" (of other processes); null without such intervals. */
+    spanOccupancy(span, from, to, pixels, which = "own") {
+      const plane = which === "own" ? view.spans[span].occupancy : view.spans[span].others;
+      if (!plane) return null;
+      const out = new Float32Array(pixels);
+      const binNs = view.duration_ns / view.bins;
+      if (unions[span] && (to - from) / pixels < binNs) coverUnion(out, unions[span], which, from, to);
+      else resamplePlane(plane, binNs, from, to, out);
+      return out;
+    },
+  };
+}
+
+function intervalsOf(view) {
   const { start, end } = view.windows;
   const calls = callLanes(view).map(({ rows }) => indexRows(rows, start, end));
   const spans = view.spans.map(indexOrNull);
@@ -33,68 +91,6 @@ export function intervalsOf(view) {
   };
 }
 
-export function memorySource(view) {
-  const byLane = samplesByLane(view.samples.lane, view.lanes.length);
-  const binNs = view.duration_ns / view.bins;
-  const longest = view.lanes.map((_, lane) => longestSample(view, byLane, lane));
-  const total = countSamples(view);
-  const firstAt = (lane, time) => lowerBoundOf(view.samples.time, byLane.order, byLane.first[lane], byLane.first[lane + 1], time);
-  return {
-    ...intervalsOf(view),
-    /** False if samples are binned. */
-    isExact: view.exact,
-    /**
-     * Registers a listener { picture(), sums(), problem(text, topic), resolved(topic) } for data that arrives later; a topic
-     * is "picture" or "sums". This source has all data at once, so it never calls.
-     */
-    listen() {},
-    /** Requests again what could not be fetched. */
-    retry() {},
-    /** Requests the data of the next picture; true if all of it is available. */
-    prepare: () => true,
-    /** A filter's mask for `occupancy` and `select`; null without a filter. */
-    mask: (text) => sampleMask(view, parseFilter(text)),
-    /**
-     * The selection: its `rows` of `view.samples`, and `total`, the number of samples in the run. If not `isCurrent`, it is
-     * the previous selection, because the new sums are on their way, or `isRefused`: they cannot be had.
-     */
-    select({ range, lanes }, mask) {
-      const isWhole = !range && lanes.length === 0 && !mask;
-      const rows = selectedRows(view, { range, lanes }, mask);
-      return { selection: { view, rows, range, lanes, total, isWhole }, isCurrent: true };
-    },
-    /** The samples of a lane in order of time (stack_rows.js); the dashboard's notifies `stacks` when better ones have arrived. */
-    stacksIn: memoryStacks(view, byLane.order, {
-      firstAt,
-      reachingFrom: (lane, time) => firstAt(lane, time - longest[lane]),
-      lengthOf: (row) => sampleLength(view, row),
-    }),
-    /** A plane of `pixels` values for each engine of the lane; `mask` marks samples, null is all. */
-    occupancy(lane, from, to, pixels, mask = null) {
-      const narrow = view.exact && (to - from) / pixels < binNs;
-      const engines = view.lanes[lane].engines;
-      if (!mask && !narrow) return { engines, planes: fromBins(view.lanes[lane], binNs, from, to, pixels) };
-      return { engines, planes: fromSamples(view, byLane, lane, longest[lane], from, to, pixels, mask) };
-    },
-    /**
-     * Promises the sample (that a mask selects; the dashboard's takes the filter's text as well) nearest to `time` in a lane, at most `within` away unless it covers the time, or null:
-     * { time_ns, lane, engine, phase, weight, number, leaf, binary, stack }; `stack` as in stack_detail.js.
-     */
-    sampleAt: async ({ lane, time, within }, mask = null) => {
-      const row = nearestRow(view, byLane, lane, time, within, longest[lane], mask);
-      return row < 0 ? null : describeSample(view, row);
-    },
-    /** `which` is "occupancy" (by the target) or "others" (by other processes); null without such intervals. */
-    spanOccupancy(span, from, to, pixels, which = "occupancy") {
-      const plane = view.spans[span][which];
-      if (!plane) return null;
-      const out = new Float32Array(pixels);
-      resamplePlane(plane, binNs, from, to, out);
-      return out;
-    },
-  };
-}
-
 /** As indexIntervals, of some rows of the arrays. */
 function indexRows(rows, start, end) {
   const index = indexIntervals(rows.map((row) => start[row]), rows.map((row) => end[row]));
@@ -111,84 +107,31 @@ function indexOrNull({ start, end }) {
   return start ? indexIntervals(start, end) : null;
 }
 
-function fromBins(lane, binNs, from, to, pixels) {
-  const planes = new Float32Array(lane.engines.length * pixels);
-  const bins = lane.occupancy.length / lane.engines.length;
-  lane.engines.forEach((_, index) => {
-    const plane = lane.occupancy.subarray(index * bins, (index + 1) * bins);
-    resamplePlane(plane, binNs, from, to, planes.subarray(index * pixels, (index + 1) * pixels));
-  });
-  return planes;
-}
-
-/** The time that a row of samples represents: its weight if that is time, else a period per sample. */
-export function sampleLength(view, row) {
-  return view.unit === "ns" ? view.samples.weight[row] : view.samples.number[row] * view.period_ns;
-}
-
-function longestSample(view, { first, order }, lane) {
-  if (!view.exact) return view.bin_ns;
-  let longest = 0;
-  for (let index = first[lane]; index < first[lane + 1]; index += 1) {
-    longest = Math.max(longest, sampleLength(view, order[index]));
+/** Intervals of a lane with too many to list them: they ascend and do not overlap. */
+function coverUnion(out, union, which, from, to) {
+  const [start, end] = [union[`${which}_start`], union[`${which}_end`]];
+  const step = (to - from) / out.length;
+  for (let index = upperBound(end, from); index < start.length && start[index] < to; index += 1) {
+    coverPixels(out, 0, out.length, from, step, start[index], end[index], 1);
   }
-  return longest;
-}
-
-function fromSamples(view, { first, order }, lane, longest, from, to, pixels, mask) {
-  const { time, engine } = view.samples;
-  const engines = view.lanes[lane].engines;
-  const offsets = new Int32Array(view.engines.length).fill(-1);
-  engines.forEach((code, index) => {
-    offsets[code] = index * pixels;
-  });
-  const planes = new Float32Array(engines.length * pixels);
-  const step = (to - from) / pixels;
-  // Samples are sorted by start; one that begins up to `longest` before the range may still reach into it.
-  const begin = lowerBoundOf(time, order, first[lane], first[lane + 1], from - longest);
-  for (let index = begin; index < first[lane + 1]; index += 1) {
-    const row = order[index];
-    if (time[row] >= to) break;
-    if ((mask && !mask[row]) || offsets[engine[row]] < 0) continue;
-    const length = sampleLength(view, row);
-    // A binned row is spread over its bin, at the density that keeps its length.
-    const drawn = view.exact ? length : view.samples.end[row] - time[row];
-    coverPixels(planes, offsets[engine[row]], pixels, from, step, time[row], time[row] + drawn, length / drawn);
-  }
-  capPixels(planes, pixels);
-  return planes;
 }
 
 /** The row of the nearest sample, see sampleAt; -1 for none. */
-function nearestRow(view, { first, order }, lane, time, within, longest, mask) {
-  const times = view.samples.time;
+function nearestRow(view, samples, { lane, time, within }, filter) {
+  const { time: times, stack } = samples;
   const distanceOf = (row) => {
-    const end = view.exact ? times[row] + sampleLength(view, row) : view.samples.end[row];
     if (time < times[row]) return times[row] - time;
+    const end = samples.endOf(row);
     return time < end ? 0 : time - end;
   };
   let best = -1;
   let least = within;
-  const begin = lowerBoundOf(times, order, first[lane], first[lane + 1], time - within - longest);
-  for (let index = begin; index < first[lane + 1]; index += 1) {
-    const row = order[index];
-    if (times[row] > time + within) break;
+  const end = samples.first[lane + 1];
+  for (let row = samples.reachingFrom(lane, time - within); row < end && times[row] <= time + within; row += 1) {
     const distance = distanceOf(row);
-    if ((mask && !mask[row]) || distance > least) continue;
+    if (distance > least || !isMatch(filter, lane, stack[row], times[row])) continue;
     best = row; // of several that cover the time, the last that began
     least = distance;
   }
   return best;
-}
-
-/** The first index from `begin` to `end` whose sample starts at `value` or later. */
-function lowerBoundOf(time, order, begin, end, value) {
-  let low = begin;
-  let high = end;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (time[order[middle]] < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -28,7 +28,6 @@ export function createStackChart(section, source, store, page) {
   section.querySelector("h2").after(choice.element);
   section.append(chart);
   let charts = [];
-  let problem = "";
 
   function arrange() {
     const isOn = store.state.stackOrder === "time";
@@ -53,17 +52,12 @@ export function createStackChart(section, source, store, page) {
     const others = store.state.lanes.length - charts.length;
     if (others > 0) notes.push(`${formatCount(others)} more of the selected threads are not drawn.`);
     if (store.state.lanes.length === 0 && source.view.lanes.length > charts.length) notes.push("Select threads in the timeline to see others.");
-    note.textContent = problem ? `The stacks could not be loaded: ${problem}` : [...new Set(notes)].join(" ");
+    note.textContent = [...new Set(notes)].join(" ");
   });
 
   store.on(["stackOrder", "lanes"], arrange);
   store.on(["view", "joined", "transforms", "cursor", "search"], draw);
-  source.listen({
-    stacks(text = "") {
-      problem = text;
-      draw();
-    },
-  });
+  source.listen(draw);
   new ResizeObserver(draw).observe(chart);
   arrange();
   return { redraw: draw };
@@ -100,7 +94,7 @@ function createLane(lane, source, store, page, showText) {
     const columns = Math.max(1, Math.round(width * (window.devicePixelRatio || 1)));
     const answer = source.stacksIn(lane, shown.from, shown.to, columns);
     canvas.hidden = !answer;
-    if (!answer) return SUMMED_UP;
+    if (!answer) return source.hasSamples() ? SUMMED_UP : "";
     const stacks = store.state.joined ? joinedView(answer.view) : answer.view;
     const tree = transformedTree(stacks, store.state.transforms);
     const isThinned = answer.inRange > PER_COLUMN * columns;
@@ -117,7 +111,6 @@ function createLane(lane, source, store, page, showText) {
     drawStackChart(boxes, { context, width, height, view: shown, palette: page.palette(), cursor: cursor?.lane === lane ? cursor.time : null, ...look });
     const count = `${formatCount(answer.inRange)} samples`;
     canvas.setAttribute("aria-label", `Stacks of ${name} in order of time, ${count}. Arrow keys choose a sample, w and s zoom, a and d pan.`);
-    if (answer.isMissing) return "Loading …";
     if (answer.inRange === 0) return `${name}: no samples in the visible time.`;
     return isThinned ? `${name}: ${count}, more than pixels; each pixel shows one of those of the engine that has most.` : "";
   }

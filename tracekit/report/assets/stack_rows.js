@@ -5,36 +5,40 @@
 export const PER_COLUMN = 2;
 
 /**
- * Returns `stacksIn(lane, from, to, columns)` of a source: { view, rows, lengths, inRange }, rows of `view.samples` in order
- * of time, how long each sample is, and how many the range has; null if samples are summed up and have no order.
- * `firstAt(lane, time)` and `reachingFrom(lane, time)` are positions in `order`, lane by lane in order of time, of the first
- * sample that begins, or that may still be running, at a time.
+ * The rows of a lane for `columns` pixels over [from, to): { view, rows, lengths, inRange }. `rows` are rows of the `samples` of
+ * `view`, which has those of the picture only, in order of time; `lengths` is how long each is, `inRange` how many there are
+ * in the range. Null if samples are summed up and have no order.
  */
-export function memoryStacks(view, order, { firstAt, reachingFrom, lengthOf }) {
-  return (lane, from, to, columns) => {
-    if (!view.exact) return null;
-    const [begin, end] = [firstAt(lane, from), firstAt(lane, to)];
-    const isThinned = end - begin > PER_COLUMN * columns;
-    const rows = isThinned ? thinned(view, order, begin, end, { from, to, columns }) : [...earlier(lane, from, begin - columns), ...order.subarray(begin, end)];
-    return { view, rows, lengths: Float64Array.from(rows, lengthOf), inRange: end - begin };
-  };
-
-  /** Samples that began before a time and reach beyond it. */
-  function earlier(lane, from, least) {
-    const candidates = order.subarray(Math.max(reachingFrom(lane, from), least), firstAt(lane, from));
-    return candidates.filter((row) => view.samples.time[row] + lengthOf(row) > from);
-  }
+export function rowsOfLane(view, samples, lane, from, to, columns) {
+  if (!samples.isExact) return null;
+  const [begin, end] = [samples.firstAt(lane, from), samples.firstAt(lane, to)];
+  const isThinned = end - begin > PER_COLUMN * columns;
+  const chosen = isThinned ? thinned(view, samples, begin, end, { from, to, columns }) : rowsTouching(samples, lane, from, { begin, end, columns });
+  return { view: { ...view, samples: pictured(view.stacks, samples, chosen) }, rows: chosen.map((_, index) => index), lengths: Float64Array.from(chosen, samples.lengthOf), inRange: end - begin };
 }
 
-function thinned({ samples, engines }, order, begin, end, { from, to, columns }) {
+/** The columns of the rows that are drawn. */
+function pictured({ node, joined, engine }, { time, stack }, rows) {
+  const of = (Column, values) => Column.from(rows, (row) => values[stack[row]]);
+  return { time: Float64Array.from(rows, (row) => time[row]), node: of(Int32Array, node), engine: of(Uint8Array, engine), joined: joined && of(Int32Array, joined) };
+}
+
+/** The rows from `begin` to `end`, after those that began earlier and reach into the range. */
+function rowsTouching(samples, lane, from, { begin, end, columns }) {
+  const rows = [];
+  for (let row = Math.max(samples.reachingFrom(lane, from), begin - columns, samples.first[lane]); row < end; row += 1) {
+    if (row >= begin || samples.endOf(row) > from) rows.push(row);
+  }
+  return rows;
+}
+
+function thinned({ stacks, engines }, { time, stack }, begin, end, { from, to, columns }) {
   const rows = [];
   let next = begin;
   for (let column = 0; column < columns && next < end; column += 1) {
     const edge = from + ((column + 1) * (to - from)) / columns;
     const ofEngine = engines.map(() => []);
-    for (; next < end && (samples.time[order[next]] < edge || column === columns - 1); next += 1) {
-      ofEngine[samples.engine[order[next]]].push(order[next]);
-    }
+    for (; next < end && (time[next] < edge || column === columns - 1); next += 1) ofEngine[stacks.engine[stack[next]]].push(next);
     const most = ofEngine.reduce((best, candidates) => (candidates.length > best.length ? candidates : best));
     if (most.length > 0) rows.push(most[Math.floor(most.length / 2)]);
   }

@@ -6,20 +6,26 @@ import { functionName } from "./stack_model.js";
 import { transformedTree } from "./transform_tree.js";
 
 const MOST_FRAMES = 60;
+const MOST_FRAMES_OF_SAMPLE = 400;
 const MOST_LISTED = 8;
 
-/** The heaviest leaves: { node, weight, samples, engine }, heaviest first; `newNode` maps nodes to those of another tree. */
+/**
+ * The heaviest leaves of each engine: { node, weight, samples, engine, stack }, heaviest first; `newNode` maps nodes to those of
+ * another tree. `stack` is a row of `view.stacks` for the phase and the rule, -1 where stacks of the leaf differ in them.
+ */
 export function heaviestLeaves(view, rows, most = MOST_LISTED, newNode = null) {
   const sums = new Map();
   const { node, weight, number, engine } = view.samples;
+  const differs = (row, stack) => ["phase", "rule", "deciding"].some((column) => view.samples[column][row] !== view.samples[column][stack]);
   for (const row of rows) {
     const leaf = newNode && node[row] >= 0 ? newNode[node[row]] : node[row];
     if (leaf === DROPPED) continue;
-    const sum = sums.get(leaf);
-    if (sum) {
-      sum.weight += weight[row];
-      sum.samples += number[row];
-    } else sums.set(leaf, { node: leaf, weight: weight[row], samples: number[row], engine: engine[row] });
+    const key = leaf * view.engines.length + engine[row];
+    const sum = sums.get(key) ?? { node: leaf, weight: 0, samples: 0, engine: engine[row], stack: row };
+    sum.weight += weight[row];
+    sum.samples += number[row];
+    if (sum.stack >= 0 && differs(row, sum.stack)) sum.stack = -1;
+    sums.set(key, sum);
   }
   return [...sums.values()].sort((left, right) => right.weight - left.weight).slice(0, most);
 }
@@ -33,33 +39,43 @@ export function framesOf(view, leaf) {
   return frames;
 }
 
-/** The frames that are shown of a stack, and how many are left out; a recursion has thousands. */
-export function innermostFrames(names) {
-  return { frames: names.slice(0, MOST_FRAMES), above: 0, below: Math.max(0, names.length - MOST_FRAMES) };
+/**
+ * The frames above a leaf (of heaviestLeaves), with the rule and the frame that decided the engine, for stackDetail; null for no
+ * frames.
+ */
+export function describeStack(view, { node, engine, stack }) {
+  const { phase, rule, rules, deciding: decidingOf } = view.stacks;
+  const names = framesOf(view, node).map((frame) => frame.map((text) => view.strings[text]));
+  if (names.length === 0) return null;
+  const deciding = stack < 0 ? -1 : decidingOf[stack];
+  // A recursion has thousands of frames: those around the deciding one are shown, but never fewer than fit.
+  const above = Math.max(0, Math.min(deciding - MOST_FRAMES_OF_SAMPLE / 2, names.length - MOST_FRAMES_OF_SAMPLE));
+  const frames = names.slice(above, above + MOST_FRAMES_OF_SAMPLE);
+  const [id, why] = (rules[rule[stack]] ?? []).map((text) => view.strings[text]);
+  return {
+    frames, above, below: names.length - above - frames.length, deciding: deciding < 0 ? -1 : deciding - above,
+    engine: view.engines[engine], phase: view.phases[phase[stack]] ?? null, rule: id ?? "", why: why ?? "",
+  };
 }
 
-/** A row of `view.samples` as the sample of a source's sampleAt. */
-export function describeSample(view, row) {
-  const { time, lane, engine, weight, number, node } = view.samples;
-  const frames = framesOf(view, node[row]);
-  const key = stackKey(frames);
-  const analysed = view.heaviest.find((stack) => stackKey(stack.frames) === key);
-  const names = frames.map((frame) => frame.map((text) => view.strings[text]));
-  const name = view.engines[engine[row]];
-  const { rule = "", phase = null, deciding = -1 } = analysed ?? {};
-  const stack = { ...innermostFrames(names), deciding, engine: name, phase, rule, why: "" };
-  const [leaf, binary] = names[0] ?? [null, null];
-  const about = { time_ns: time[row], lane: lane[row], engine: name, phase, weight: weight[row], number: number[row], leaf, binary };
-  return { ...about, stack: names.length > 0 ? stack : null };
+/** A row of `samples` (samples.js) as the sample of a source's sampleAt. */
+export function describeSample(view, samples, row) {
+  const stack = samples.stack[row];
+  const [node, engine] = [view.stacks.node[stack], view.stacks.engine[stack]];
+  const textOf = (column) => (node < 0 ? null : view.strings[view.nodes[column][node]]);
+  const described = describeStack(view, { node, engine, stack });
+  return {
+    time_ns: samples.time[row], lane: samples.laneOf(row), engine: view.engines[engine], phase: view.phases[view.stacks.phase[stack]],
+    weight: samples.weightOf(row), number: samples.numberOf(row), leaf: textOf("name"), binary: textOf("binary"), rule: described?.rule ?? "", stack: described,
+  };
 }
 
 /** `selection` is a source's, `chain` the transforms, `weight` the weight of all its samples. */
 export function showStacks(container, { view, rows, isWhole }, chain, weight) {
   const tree = transformedTree(view, chain);
-  const analysed = new Map(view.heaviest.map((stack) => [stackKey(stack.frames), stack]));
   const leaves = heaviestLeaves(view, rows, MOST_LISTED, tree.newNode);
   const list = make("ol", { className: "stacks" });
-  leaves.forEach((leaf, index) => list.append(stackItem(view, tree, leaf, weight, analysed, index === 0)));
+  leaves.forEach((leaf, index) => list.append(stackItem(view, tree, leaf, weight, index === 0)));
   const of = isWhole ? "the whole run" : "the selection";
   const none = isWhole ? "No sample has a stack." : "No samples in the selection.";
   const about =
@@ -68,12 +84,13 @@ export function showStacks(container, { view, rows, isWhole }, chain, weight) {
   container.replaceChildren(make("p", { className: "note" }, leaves.length === 0 ? none : about), list);
 }
 
-function stackItem(view, tree, leaf, weight, analysed, isOpen) {
-  const functions = [];
-  for (let node = leaf.node; node >= 0; node = tree.parent[node]) functions.push(tree.func[node]);
+function stackItem(view, tree, leaf, weight, isOpen) {
+  const nodes = [];
+  for (let node = leaf.node; node >= 0; node = tree.parent[node]) nodes.push(node);
+  const functions = nodes.map((node) => tree.func[node]);
   const frames = functions.map((func) => [tree.names[func], tree.binaries[func]]);
-  const stack = analysed.get(stackKey(frames));
-  const deciding = stack?.deciding ?? -1;
+  const deciding = nodes.indexOf(decidingNode(view, tree, leaf.stack));
+  const rule = view.strings[view.stacks.rules[view.stacks.rule[leaf.stack]]?.[0]];
   const badge = make("span", { className: `badge engine-${view.engines[leaf.engine]}`, "aria-hidden": "true" });
   const name = functions.length === 0 ? "no stack" : functionName(view, tree, functions[0], 120);
   const head = [
@@ -82,7 +99,7 @@ function stackItem(view, tree, leaf, weight, analysed, isOpen) {
     ...(view.unit === "samples" ? [] : [formatWeight(leaf.weight, view.unit)]),
     countOf(leaf.samples, "sample"),
     view.engines[leaf.engine],
-    ...(stack?.rule ? [`rule ${stack.rule}`] : []),
+    ...(rule ? [`rule ${rule}`] : []),
   ];
   const summary = make("summary", {}, badge, make("strong", {}, name), ` ${head.join(" · ")}`);
   return make("li", {}, make("details", { open: isOpen }, summary, frameList(view, frames, deciding)));
@@ -103,6 +120,13 @@ function frameList(view, frames, deciding) {
   return list;
 }
 
-function stackKey(frames) {
-  return frames.map((frame) => frame.join(":")).join(" ");
+/** The node of the tree that is the frame by which a stack's engine was decided; -1 where a transform hides it. */
+function decidingNode(view, tree, stack) {
+  let node = stack < 0 || view.stacks.deciding[stack] < 0 ? -1 : view.stacks.node[stack];
+  for (let above = 0; node >= 0 && above < view.stacks.deciding[stack]; above += 1) node = view.nodes.parent[node];
+  if (node < 0 || !tree.newNode) return node;
+  const place = tree.newNode[node];
+  // A hidden function's samples go to its caller, which did not decide.
+  const isSame = place >= 0 && tree.names[tree.func[place]] === view.nodes.name[node] && tree.binaries[tree.func[place]] === view.nodes.binary[node];
+  return isSame ? place : -1;
 }

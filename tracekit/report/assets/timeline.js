@@ -82,7 +82,6 @@ export function createTimeline(container, source, store, page) {
     const top = scroll.scrollTop; // read before anything changes, else it forces a layout of the page
     const { context, ratio } = fitCanvas(lanes, size.width, size.height);
     const rows = scrolledRows(layout.rows, top);
-    prepare(rows, top, Math.max(1, Math.round(size.width * ratio)));
     const frame = { context, ratio, source, rows, view, palette, lanes: selected, mask: page.mask(), scale };
     drawRows({ ...frame, ...size, top });
     for (const draw of layers) draw({ ...frame, ...size, top, rowOf: (id) => placeOf(rows, id, top) });
@@ -97,18 +96,6 @@ export function createTimeline(container, source, store, page) {
     const { view, range } = store.state;
     overview.draw(view, range, page.palette());
     drawOverlays();
-  }
-
-  /** Requests missing data before drawing, so that it loads while the best available data is drawn. */
-  function prepare(rows, top, columns) {
-    const shown = rows.filter((row) => row.y + row.height >= top && row.y <= top + size.height);
-    const of = (kind) => shown.filter((row) => row.kind === kind).map((row) => row.index);
-    const { from, to } = store.state.view;
-    mark(source.prepare({ from, to, columns, lanes: of("thread"), spans: of("span"), mask: page.mask() }));
-  }
-
-  function mark(isSharp) {
-    container.setAttribute("aria-busy", String(!isSharp));
   }
 
   function drawOverlays() {
@@ -150,7 +137,7 @@ export function createTimeline(container, source, store, page) {
     if (sample) peek(sample, (name) => pointer?.x === x && pointer?.y === y && show([name]));
   }
 
-  const peek = createPeek(source, store, page);
+  const peek = createPeek(source, page);
 
   listenToGestures(pane, {
     zoom: (factor, x) => actions.zoom(factor, timeAt(x)),
@@ -190,14 +177,7 @@ export function createTimeline(container, source, store, page) {
   new ResizeObserver(oncePerFrame(arrange)).observe(container);
   store.on(["view", "lanes", "scale", "drawnData"], redraw);
   store.on(["range"], redrawSelection);
-  source.listen({
-    picture: redraw,
-    problem(text) {
-      mark(true); // no longer busy: no request is running
-      page.announce(text);
-    },
-    resolved: () => page.announce(""),
-  });
+  source.listen(redraw);
   store.on(["closed", "allThreads", "pinned", "order", "shownLanes", "namesWidth", "unfolded", "notes", "drawnLanes"], arrange);
   store.on(["cursor"], ({ cursor }) => {
     followCursor();

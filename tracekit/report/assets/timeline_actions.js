@@ -49,9 +49,9 @@ export function timelineActions(source, store, page) {
       else store.set({ range: null, cursor: null, chosen: null });
     },
     /** Shows the sample nearest to a time in a thread's lane: { lane, time, within }. The selection stays. */
-    async chooseSample(place) {
-      const sample = await source.sampleAt(place, page.mask(), store.state.filter).catch((error) => actions.announce(error.message));
-      if (sample) store.set({ cursor: { time: sample.time_ns, lane: place.lane }, chosen: { kind: "sample", load: async () => sample } });
+    chooseSample(place) {
+      const sample = source.sampleAt(place, page.mask());
+      if (sample) store.set({ cursor: { time: sample.time_ns, lane: place.lane }, chosen: { kind: "sample", load: () => sample } });
     },
     zoomTo(range) {
       const target = range ?? store.state.range;

@@ -15,7 +15,6 @@ const transformed = new WeakMap();
  */
 export function transformedTree(view, text) {
   const base = baseTree(view);
-  if (view.steps) return { ...base, newNode: null, steps: view.steps };
   if (!transformed.has(base)) transformed.set(base, new Map());
   const trees = transformed.get(base);
   const steps = parseChain(text) ?? [];

@@ -1,4 +1,4 @@
-"""Samples summed by piece of time, lane, call-tree node, engine and phase, a block of time after another."""
+"""Samples summed by piece of time, lane and stack, a block of time after another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.call_tree import CallTree
 from tracekit.analysis.result import Analysis
 from tracekit.model.combinations import blocks, combinations
 
@@ -19,38 +18,34 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class ViewSamples:
-    """Parallel arrays, sorted by time; a row represents ``number`` samples.
+class SampleRows:
+    """Parallel arrays, sorted by lane, then by time; a row represents ``number`` samples of one stack.
 
-    If every sample has a row, ``bin_ns`` is 0 and ``edges`` is empty. Else a row's time is the start of a
-    piece of time between two neighbouring edges: a bin of ``bin_ns``, cut where a window begins or ends.
+    ``stack`` is a row of ``LabelledStacks``. If every sample has a row, ``bin_ns`` is 0 and ``edges`` is
+    empty. Else a row's time is the start of a piece of time between two neighbouring edges: a bin of
+    ``bin_ns``, cut where a window begins or ends.
     """
 
     bin_ns: float
     edges: Floats
-    time: Floats
     lane: Ints
-    node: Ints
-    weight: Floats
+    time: Ints | Floats
+    stack: Ints
+    weight: Ints | Floats
     number: Ints
-    engine: Ints
-    phase: Ints
-    joined: Ints
-    """The node of the joined stack, ``node`` where there is none."""
 
 
 class SampleBins:
-    """All samples of a run, with the few distinct combinations of their lane, stack, engine and phase."""
+    """All samples of a run in order of time, with the few distinct combinations of their lane and kind."""
 
-    def __init__(self, analysis: Analysis, lane_of_thread: Ints) -> None:
-        trace, labels = analysis.trace, analysis.labels
-        threads, stacks = trace.samples["thread_id"].to_numpy(), trace.samples["stack_id"].to_numpy()
-        # A joined stack is of one stack, so it takes the stack's place in the combinations.
-        joined = analysis.joined.stack
-        rows, self._group = combinations([threads, joined, labels.engine, labels.phase], len(threads))
-        self._lane, self._stack = lane_of_thread[threads[rows]], stacks[rows].astype(np.int64)
-        self._joined = joined[rows]
-        self._engine, self._phase = labels.engine[rows].astype(np.int64), labels.phase[rows].astype(np.int64)
+    def __init__(
+        self, analysis: Analysis, lane_of_thread: Ints, kind_of_samples: npt.NDArray[np.int32]
+    ) -> None:
+        trace = analysis.trace
+        threads = trace.samples["thread_id"].to_numpy()
+        rows, self._group = combinations([threads, kind_of_samples], len(threads))
+        self._lane = lane_of_thread[threads[rows].astype(np.int64)]
+        self._kind = kind_of_samples[rows].astype(np.int64)
         self._times, self._weights = trace.samples["time_ns"].to_numpy(np.int64), trace.weights
         if not (self._times[1:] >= self._times[:-1]).all():
             order = np.argsort(self._times, kind="stable")
@@ -60,37 +55,34 @@ class SampleBins:
                 self._group[order],
             )
 
-    def summed(self, tree: CallTree, bin_ns: float, edges: Floats, most: int | None) -> ViewSamples | None:
+    def summed(
+        self, stack_of_kind: Ints, bin_ns: float, edges: Floats, most: int | None
+    ) -> SampleRows | None:
         """Return the sums by piece between edges; None as soon as they are more than ``most`` rows."""
-        # The appended -1 is the node of samples without a stack, whose stack is -1.
-        leaf = np.append(tree.leaf, -1)
-        columns = (self._lane, leaf[self._stack], self._engine, self._phase, leaf[self._joined])
-        rows, code = combinations(columns, len(self._stack))
+        stack = stack_of_kind[self._kind]
+        rows, code = combinations((self._lane, stack), len(stack))
         keys, weights, numbers = [np.zeros(0, np.int64)], [np.zeros(0)], [np.zeros(0, np.int64)]
         count = 0
         for block, piece in self._pieces(edges):
             key = piece * len(rows) + code[self._group[block]]
             group, distinct = pd.factorize(key)
-            order = np.argsort(distinct)
-            keys.append(distinct[order])
-            weights.append(np.bincount(group, self._weights[block], len(order))[order].astype(np.float64))
-            numbers.append(np.bincount(group, minlength=len(order))[order])
-            count += len(order)
+            keys.append(distinct)
+            weights.append(np.bincount(group, self._weights[block], len(distinct)).astype(np.float64))
+            numbers.append(np.bincount(group, minlength=len(distinct)))
+            count += len(distinct)
             if most is not None and count > most:
                 return None
         slot, summed = np.divmod(np.concatenate(keys), max(1, len(rows)))
-        lane, node, engine, phase, joined = (column[rows][summed] for column in columns)
-        return ViewSamples(
+        lane, stack = self._lane[rows][summed], stack[rows][summed]
+        order = np.lexsort((stack, slot, lane))
+        return SampleRows(
             bin_ns,
             edges,
-            edges[slot - 1],
-            lane,
-            node,
-            np.concatenate(weights),
-            np.concatenate(numbers),
-            engine,
-            phase,
-            joined,
+            lane[order],
+            edges[slot[order] - 1],
+            stack[order],
+            np.concatenate(weights)[order],
+            np.concatenate(numbers)[order],
         )
 
     def _pieces(self, edges: Floats) -> Iterator[tuple[slice, Ints]]:

@@ -1,12 +1,4 @@
-"""Occupancy: the share of each bin of time that intervals cover, for pixels longer than a sample.
-
-A large recording's time is cut into *tiles*, so that a page fetches only what it shows. Level L splits the
-run into 2^L tiles of ``TILE_BINS`` bins each, so each level has bins half as long as the level above::
-
-    level 0   |               tile 0              |   TILE_BINS bins
-    level 1   |      tile 0     |      tile 1     |   2 × TILE_BINS bins
-    level 2   | tile 0 | tile 1 | tile 2 | tile 3 |   4 × TILE_BINS bins
-"""
+"""Occupancy: the share of each bin of time that intervals cover, for pixels longer than a sample."""
 
 from __future__ import annotations
 
@@ -18,9 +10,6 @@ from tracekit.model.columns import IntArray
 FULL = 255
 """The byte of a bin that is covered from end to end."""
 Plane = npt.NDArray[np.uint8]
-TILE_BINS = 1_024
-TILE_LANES = 32
-"""The bins of a tile, and the lanes of a block: a tile is fetched for one block of lanes."""
 
 
 def covered_ns(starts: IntArray, ends: IntArray, edges: IntArray) -> IntArray:
@@ -97,20 +86,3 @@ class Covered:
         is_open = np.cumsum(self._open.reshape(-1, self._bins + 1), axis=1)
         covered = is_open * self._length - self._missing.reshape(-1, self._bins + 1)
         return as_bytes(covered[:, :-1] / self._length)
-
-
-def level_count(duration_ns: int) -> int:
-    """Return the number of levels: beyond the first, no level has bins shorter than a nanosecond."""
-    return max(1, (duration_ns // TILE_BINS).bit_length())
-
-
-def tile_edges(duration_ns: int, level: int, index: int) -> IntArray:
-    """Return the edges of a tile's bins: the level's bins split [0, duration) evenly, in whole nanoseconds.
-
-    Edge k of n is floor(duration × k / n).
-    """
-    # The part of k before this tile goes through Python's integers; the rest fits 64 bits below 10^15 ns.
-    bins = TILE_BINS << level
-    quotient, remainder = divmod(duration_ns * TILE_BINS * index, bins)
-    edges: IntArray = quotient + (remainder + duration_ns * np.arange(TILE_BINS + 1, dtype=np.int64)) // bins
-    return edges

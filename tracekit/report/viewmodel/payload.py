@@ -17,7 +17,7 @@ import pandas as pd
 
 from tracekit.text import clip
 
-FORMAT = "tracekit-view/1"
+FORMAT, SAMPLES_FORMAT = "tracekit-view/2", "tracekit-samples/1"
 _ALIGN = 8
 _LARGE_BYTES = 1 << 16
 _LONGEST_TEXT = 4_000
@@ -40,20 +40,12 @@ class Arrays:
         self._size = 0
         self._names: dict[tuple[str, bytes], str] = {}
 
-    def add(self, values: npt.NDArray[Any], dtype: str, *, rising: bool = False) -> str:
+    def add(self, values: npt.NDArray[Any], dtype: str) -> str:
         """Store an array as a numpy dtype such as "u2", and return its name."""
-        # Two encodings make large arrays compress better. "delta": ``rising`` whole numbers, such as the
-        # times of samples, become their differences. "planes": all lowest bytes come first, then all second
-        # ones, and so on, because neighbouring values mostly share their upper bytes:
+        # The encoding "planes" makes large arrays compress better: all lowest bytes come first, then all
+        # second ones, and so on, because neighbouring values mostly share their upper bytes:
         #   01 00 02 00 03 00  →  01 02 03 00 00 00
         encodings = []
-        if self._is_packed and rising and values.nbytes >= _LARGE_BYTES:
-            # Only where every step is a whole number that 32 bits hold: the page adds the steps up again,
-            # exactly.
-            steps = np.diff(values, prepend=0)
-            if len(steps) and steps.min() >= 0 and steps.max() < 1 << 32 and (steps == np.floor(steps)).all():
-                values, dtype = steps, "u4"
-                encodings.append("delta")
         stored = np.ascontiguousarray(values, dtype=f"<{dtype}")
         data = stored.tobytes()
         if self._is_packed and len(data) >= _LARGE_BYTES and stored.itemsize in (2, 4):

@@ -1,8 +1,6 @@
-"""Parts of a call tree: its heaviest nodes, those behind them, and what is known of each node."""
+"""The heaviest part of a call tree, and what is known of each node."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,18 +10,6 @@ from tracekit.analysis.classification.frame_names import SYSTEM_FOLDER
 
 SYSTEM, CUT_OFF = 1, 2
 """Flags of nodes: a function of a system library; the rest of what pruning cut off below the parent."""
-
-
-@dataclass(frozen=True)
-class WholeTree:
-    """A whole tree whose first ``page`` nodes are those of ``prune``, including the nodes for cut-off ones.
-
-    The nodes that were cut off follow depth by depth; ``levels`` are the first of each depth and their end.
-    """
-
-    nodes: CallTree
-    page: int
-    levels: tuple[int, ...]
 
 
 def totals(tree: CallTree, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -77,25 +63,6 @@ def _pruned(tree: CallTree, remains: npt.NDArray[np.bool_]) -> CallTree:
         tree.symbols,
         tree.binaries,
     )
-
-
-def behind_pruned(tree: CallTree, weights: npt.NDArray[np.float64], most: int) -> WholeTree:
-    """Return the nodes of ``prune``, followed by those that it cut off, to which ``leaf`` points."""
-    if len(tree) <= most:
-        return WholeTree(tree, len(tree), (len(tree),))
-    remains = _heaviest(tree, weights, most)
-    page = _pruned(tree, remains)
-    # Old node → new node: remaining ones in ``page``, the others behind it; the extra entry is for parent -1.
-    number = np.append(np.where(remains, np.cumsum(remains) - 1, len(page) + np.cumsum(~remains) - 1), ROOT)
-    cut = [int((~remains[start:end]).sum()) for start, end in _levels(tree)]
-    nodes = CallTree(
-        np.concatenate([page.parent, number[tree.parent[~remains]]]),
-        np.concatenate([page.function, tree.function[~remains]]),
-        number[tree.leaf],
-        tree.symbols,
-        tree.binaries,
-    )
-    return WholeTree(nodes, len(page), tuple((len(page) + np.cumsum([0, *cut])).tolist()))
 
 
 def _heaviest(tree: CallTree, weights: npt.NDArray[np.float64], most: int) -> npt.NDArray[np.bool_]:

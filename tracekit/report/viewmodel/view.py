@@ -1,4 +1,4 @@
-"""``tracekit-view/1``: the data of a recording's page, as a header of plain data and the arrays it names.
+"""``tracekit-view/2``: the data of a recording's page, as a header of plain data and the arrays it names.
 
 docs/formats.md describes the format. The report's page and the dashboard read it; it contains no markup.
 """
@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 import tracekit
-from tracekit.analysis.call_tree import CallTree
 from tracekit.analysis.ownership.owners import OWNERS
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
@@ -22,7 +21,6 @@ from tracekit.model.vocabulary import ENGINES, PHASES, SERVING
 from tracekit.report import wording
 from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.viewmodel.findings import finding_places
-from tracekit.report.viewmodel.heaviest import HeavyStack, heaviest_stacks
 from tracekit.report.viewmodel.lanes import (
     CallPairs,
     SpanLane,
@@ -37,16 +35,9 @@ from tracekit.report.viewmodel.lanes import (
 from tracekit.report.viewmodel.limits import Footnotes, issue_documents, window_marks
 from tracekit.report.viewmodel.links import worker_links
 from tracekit.report.viewmodel.notes import Note
-from tracekit.report.viewmodel.occupancy import TILE_BINS, TILE_LANES, level_count
-from tracekit.report.viewmodel.payload import FORMAT, Arrays, Strings
+from tracekit.report.viewmodel.payload import FORMAT, SAMPLES_FORMAT, Arrays, Strings
 from tracekit.report.viewmodel.run_tables import counter_table, engine_rows, latency_table
-from tracekit.report.viewmodel.samples import (
-    has_many_samples,
-    page_tree,
-    run_sums,
-    sums_document,
-    view_samples,
-)
+from tracekit.report.viewmodel.samples import samples_digest, samples_document, view_samples
 from tracekit.report.viewmodel.tree import node_flags
 from tracekit.report.viewmodel.window_sums import window_sums
 
@@ -54,7 +45,6 @@ _MOST_BINS = 8_192
 _FEWEST_BINS = 256
 _MOST_LINKS, _MOST_LINKS_WITH_SERVER = 10_000, 200_000
 """The most pairs of a call and a thread that worked for it: a report must stay small."""
-_MOST_NARROW = 1 << 16
 _WEB = re.compile(r"https?://[^\s<>]+", re.IGNORECASE)
 _PLANE_BYTES = 6_000_000
 """The most that occupancy may weigh before compression; a recording with many threads gets longer bins."""
@@ -79,15 +69,15 @@ class Extras:
         return self.link if _WEB.fullmatch(self.link) else ""
 
 
-def view_block(
-    analysis: Analysis, extras: Extras = Extras(), full: bool = False, tiles: bool = False
-) -> bytes:
-    """Return the view as one block; with ``full`` it contains every sample, however many there are.
+def view_block(analysis: Analysis, extras: Extras = Extras(), full: bool = False) -> bytes:
+    """Return the view as one block; with ``full`` it contains every sample, however many there are."""
+    return _Builder(analysis, full=full).block(extras)
 
-    With ``tiles`` the page fetches details from a server: of a large recording, the block contains only the
-    sums of the run; of a small one, far more of the call tree.
-    """
-    return _Builder(analysis, full, tiles).block(extras)
+
+def served_blocks(analysis: Analysis) -> tuple[bytes, bytes]:
+    """Return the view of a page with a server, and the block of its samples, which it loads afterwards."""
+    builder = _Builder(analysis, with_server=True)
+    return builder.block(Extras()), builder.samples_block()
 
 
 def duration_of(analysis: Analysis) -> int:
@@ -105,19 +95,21 @@ def duration_of(analysis: Analysis) -> int:
 
 
 class _Builder:
-    def __init__(self, analysis: Analysis, full: bool, tiles: bool) -> None:
-        self._analysis, self._full = analysis, full or tiles
-        self._with_server = tiles
-        self._has_tiles = tiles and has_many_samples(analysis)
+    def __init__(self, analysis: Analysis, full: bool = False, with_server: bool = False) -> None:
+        self._analysis, self._with_server = analysis, with_server
         self._arrays, self._strings = Arrays(), Strings()
         self._duration_ns = duration_of(analysis)
+        self._bins = self._count_bins()
+        self._lanes = thread_lanes(analysis, self._bins, self._duration_ns)
+        self._spans = span_lanes(analysis, self._bins, self._duration_ns)
+        threads = np.array([lane.thread for lane in self._lanes], np.int64)
+        self._lane_of_thread = lanes_of_threads(analysis, threads)
+        self._samples, self._stacks, self._tree = view_samples(
+            analysis, self._lane_of_thread, self._duration_ns, full, with_server
+        )
 
     def block(self, extras: Extras) -> bytes:
         analysis, trace = self._analysis, self._analysis.trace
-        bins = self._bins()
-        threads = thread_lanes(analysis, bins, self._duration_ns)
-        lane_of_thread = lanes_of_threads(analysis, np.array([lane.thread for lane in threads], np.int64))
-        samples, tree = self._samples(lane_of_thread)
         header: dict[str, Any] = {
             "format": FORMAT,
             "tracekit": tracekit.__version__,
@@ -134,13 +126,16 @@ class _Builder:
             "serving": [str(engine) for engine in SERVING],
             "owners": ["", *(str(owner) for owner in OWNERS)],
             "phases": [*(str(phase) for phase in PHASES), None],
-            **samples,
+            "exact": self._samples.bin_ns == 0,
+            "bin_ns": self._samples.bin_ns,
+            "samples": self._sample_fields(),
+            "stacks": self._stack_fields(),
             "period_ns": sampling_period_ns(trace),
-            "bins": bins,
-            "lanes": [self._thread(lane) for lane in threads],
-            "spans": [self._spans(lane) for lane in span_lanes(analysis, bins, self._duration_ns)],
-            "windows": self._windows(lane_of_thread),
-            "workers": self._workers(lane_of_thread),
+            "bins": self._bins,
+            "lanes": [self._thread(lane) for lane in self._lanes],
+            "spans": [self._span(lane) for lane in self._spans],
+            "windows": self._windows(),
+            "workers": self._workers(),
             "tracks": [
                 {
                     "name": self._strings.add(track.name),
@@ -151,10 +146,9 @@ class _Builder:
                 for track in tracks(analysis)
             ],
             "signposts": [self._signposts(name, rows) for name, rows in signpost_lanes(analysis)],
-            "nodes": self._nodes(tree),
+            "nodes": self._nodes(),
             "engine_rows": engine_rows(analysis),
             "latency": latency_table(analysis),
-            "heaviest": [self._heavy_stack(stack) for stack in heaviest_stacks(analysis)],
             "counters": counter_table(analysis),
             "evidence": [wording.evidence_document(row) for row in analysis.evidence],
             "recording": [list(fact) for fact in recording_facts(analysis)],
@@ -163,24 +157,46 @@ class _Builder:
         }
         return self._arrays.block({**header, "strings": self._strings.all})
 
-    def _samples(self, lane_of_thread: np.ndarray[Any, Any]) -> tuple[dict[str, Any], CallTree]:
-        """Return the header's fields about samples, and the call tree that these refer to."""
-        if self._has_tiles:
-            tree = page_tree(self._analysis)
-            sums = sums_document(self._arrays, run_sums(self._analysis, tree))
-            tiles = {"bins": TILE_BINS, "levels": level_count(self._duration_ns), "lanes": TILE_LANES}
-            return {"exact": False, "bin_ns": 0, "tiles": tiles, "samples": sums}, tree
-        samples, tree = view_samples(self._analysis, lane_of_thread, self._duration_ns, self._full)
-        document = {
-            "count": len(samples.time),
-            "time": self._arrays.add(samples.time, "f8", rising=True),
-            **({} if samples.bin_ns == 0 else {"edges": self._arrays.add(samples.edges, "f8")}),
-            "lane": self._arrays.add(samples.lane, "u2" if len(lane_of_thread) <= _MOST_NARROW else "u4"),
-            **sums_document(self._arrays, samples),
+    def samples_block(self) -> bytes:
+        """Return the samples, and the intervals of lanes that the view does not list one by one."""
+        arrays = Arrays(is_packed=False)
+        header = {
+            "format": SAMPLES_FORMAT,
+            "digest": samples_digest(self._samples),
+            "samples": samples_document(arrays, self._samples, len(self._lanes)),
+            "spans": [
+                {}
+                if lane.rows is not None
+                else {
+                    "unions": {
+                        f"{owner}_{edge}": arrays.add(getattr(union, f"{edge}s"), "f8")
+                        for owner, union in zip(("own", "others"), lane.unions, strict=True)
+                        for edge in ("start", "end")
+                    }
+                }
+                for lane in self._spans
+            ],
         }
-        return {"exact": samples.bin_ns == 0, "bin_ns": samples.bin_ns, "samples": document}, tree
+        return arrays.block(header)
 
-    def _bins(self) -> int:
+    def _sample_fields(self) -> dict[str, Any]:
+        """Return the samples, or with a server only by what the page recognises them."""
+        if self._with_server:
+            return {"count": len(self._samples.time), "digest": samples_digest(self._samples)}
+        return samples_document(self._arrays, self._samples, len(self._lanes))
+
+    def _stack_fields(self) -> dict[str, Any]:
+        """Return the stacks, and what the rules mean that decided the engine of one."""
+        stacks = self._stacks
+        used, rule = np.unique(np.append(stacks.rule, -1), return_inverse=True)
+        rules = [self._analysis.rules[row] for row in used[1:].tolist()]
+        numbered = replace(stacks, rule=rule[:-1] - 1)
+        return {
+            **numbered.document(self._arrays),
+            "rules": [[self._strings.add(rule.id), self._strings.add(rule.means)] for rule in rules],
+        }
+
+    def _count_bins(self) -> int:
         """Return the number of bins of occupancy: a power of two, limited by sampling period and size.
 
         Bins shorter than half a sampling period show nothing new, and many threads must not make a large
@@ -210,7 +226,7 @@ class _Builder:
             "occupancy": self._arrays.add(lane.planes.reshape(-1), "u1"),
         }
 
-    def _spans(self, lane: SpanLane) -> dict[str, Any]:
+    def _span(self, lane: SpanLane) -> dict[str, Any]:
         document = {
             "label": self._strings.add(lane.title),
             "engine": ENGINES.index(lane.engine),
@@ -259,11 +275,7 @@ class _Builder:
             "name": self._arrays.add(self._strings.column(rows["name"].astype("str")), "u4"),
         }
 
-    def _heavy_stack(self, stack: HeavyStack) -> dict[str, Any]:
-        frames = [[self._strings.add(symbol), self._strings.add(binary)] for symbol, binary in stack.frames]
-        return {**asdict(stack), "frames": frames}
-
-    def _windows(self, lane_of_thread: np.ndarray[Any, Any]) -> dict[str, Any]:
+    def _windows(self) -> dict[str, Any]:
         windows, verdicts = self._analysis.window_rows, self._analysis.verdicts
         thread = windows["thread_id"].to_numpy(np.int64)
         names = wording.call_names(self._analysis)
@@ -287,9 +299,9 @@ class _Builder:
             "end": self._arrays.add(windows["end_ns"].to_numpy(), "f8"),
             **{name: self._arrays.add(self._strings.column(values), "u4") for name, values in texts.items()},
             "marks": self._marks(sums.busy),
-            # A window without a thread has no lane; ``lane_of_thread`` would give it that of samples without
+            # A window without a thread has no lane; ``_lane_of_thread`` would give it that of samples without
             # a thread.
-            "lane": self._arrays.add(np.where(thread < 0, -1, lane_of_thread[thread]), "i4"),
+            "lane": self._arrays.add(np.where(thread < 0, -1, self._lane_of_thread[thread]), "i4"),
             "first": self._arrays.add(windows["first"].to_numpy(), "u1"),
             "samples": {name: self._arrays.add(values, "u4") for name, values in sums.samples.items()},
             "busy": {name: self._arrays.add(values, "f8") for name, values in sums.busy.items()},
@@ -297,9 +309,9 @@ class _Builder:
             "waiting_basis": ", ".join(sorted(bases)),
         }
 
-    def _workers(self, lane_of_thread: np.ndarray[Any, Any]) -> dict[str, Any]:
+    def _workers(self) -> dict[str, Any]:
         most = _MOST_LINKS_WITH_SERVER if self._with_server else _MOST_LINKS
-        links = worker_links(self._analysis, lane_of_thread, most)
+        links = worker_links(self._analysis, self._lane_of_thread, most)
         columns = {
             "call": "u4",
             "lane": "u2",
@@ -326,7 +338,8 @@ class _Builder:
             if column.numbers
         }
 
-    def _nodes(self, tree: CallTree) -> dict[str, Any]:
+    def _nodes(self) -> dict[str, Any]:
+        tree = self._tree
         binaries = self._analysis.trace.stacks.binaries
         # Both columns get one more entry for function and binary -1, the nodes that pruning made.
         names = np.append(binaries["name"].to_numpy(object), "")
