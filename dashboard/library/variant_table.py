@@ -39,10 +39,10 @@ class VariantTable:
 
     def find(self, recording: str, variant: str) -> Variant:
         """Return a variant; raise ``NotFound``, also for one of another recording."""
-        found = self._select(_ROW.recording == recording, _ROW.id == variant)
-        if not found:
+        variants = self._select(_ROW.recording == recording, _ROW.id == variant)
+        if not variants:
             raise NotFound(NO_VARIANT)
-        return found[0]
+        return variants[0]
 
     def of(self, recording: str) -> list[Variant]:
         """Return the variants of a recording, the oldest first."""
@@ -84,8 +84,8 @@ class VariantTable:
             key = next((key for key in keys if key not in busy), None)
             if key is not None:
                 begun = {"state": "reading", "stage": "opening", "progress": None, "starts": _ROW.starts + 1}
-                one = (_ROW.recording == key[0]) & (_ROW.id == key[1])
-                connection.execute(update(VARIANTS).where(one).values(begun))
+                row = (_ROW.recording == key[0]) & (_ROW.id == key[1])
+                connection.execute(update(VARIANTS).where(row).values(begun))
         return key
 
     def starts(self, variant: Variant) -> int:

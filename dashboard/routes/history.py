@@ -32,9 +32,9 @@ def register(server: Flask, store: HistoryStore, library: Library) -> None:
     def history_recordings() -> Response:
         """Return the recordings of two builds on a device; those of the library with their links."""
         builds = [_text("before"), _text("after")]
-        found = store.recordings(_text("app"), _text("device"), _text("model"), builds)
+        rows = store.recordings(_text("app"), _text("device"), _text("model"), builds)
         links = {library.place(each): f"/recordings/{each.id}" for each in library.recordings()}
-        return _json({"recordings": [{**row, "link": links.get(row["path"], "")} for row in found]})
+        return _json({"recordings": [{**row, "link": links.get(row["path"], "")} for row in rows]})
 
 
 def _json(document: object) -> Response:

@@ -57,13 +57,12 @@ class StoredTable:
 
     def text_mask(self, column: int, matches: Callable[[str], bool]) -> Bools:
         """Return the rows whose text matches; each distinct text is looked at once."""
-        found = np.array([matches(text) for text in self.texts(column)], np.bool_)
-        return self.code_mask(column, found)
+        return self.code_mask(column, np.array([matches(text) for text in self.texts(column)], np.bool_))
 
-    def code_mask(self, column: int, found: Bools) -> Bools:
-        """Return the rows whose code is marked in ``found``."""
+    def code_mask(self, column: int, marks: Bools) -> Bools:
+        """Return the rows whose code is marked."""
         # The appended False is what the code -1 of a null finds.
-        mask: Bools = np.append(found, False)[self.codes(column)]
+        mask: Bools = np.append(marks, False)[self.codes(column)]
         return mask
 
     def numbers(self, column: int) -> tuple[npt.NDArray[Any], Bools]:
@@ -98,8 +97,8 @@ class StoredTable:
     def stacks_with(self, matches: Callable[[str], bool]) -> Bools:
         """Return the stacks that have a frame whose symbol matches."""
         symbols = self.frames.column(0)
-        found = np.array([matches(text) for text in symbols.dictionary.to_pylist()], np.bool_)
-        of_frame = np.append(found, False)[_filled(symbols.indices, -1)]
+        matched = np.array([matches(text) for text in symbols.dictionary.to_pylist()], np.bool_)
+        of_frame = np.append(matched, False)[_filled(symbols.indices, -1)]
         hits = np.concatenate([[0], np.cumsum(of_frame[self.stacks.values.to_numpy()])])
         offsets = self.stacks.offsets.to_numpy()
         mask: Bools = hits[offsets[1:]] > hits[offsets[:-1]]

@@ -14,7 +14,6 @@ from tracekit.analysis import Analysis, analyze
 from tracekit.analysis.call_tree import CallTree
 from tracekit.analysis.engines import joined as module
 from tracekit.model.vocabulary import Basis
-from tracekit.report.viewmodel.samples import page_tree
 
 PREDICTION = "-[MLModel predictionFromFeatures:error:]"
 WORKER = ["_dispatch_worker_thread2", "E5RT::AsyncTask::SafeExecuteTask()"]
@@ -38,7 +37,7 @@ def path(tree: CallTree, node: int) -> list[str]:
 
 def joined_paths(analysis: Analysis) -> list[list[str]]:
     """The joined path of each sample in order of time, root first."""
-    tree = page_tree(analysis)
+    tree = analysis.call_tree
     return [path(tree, int(node)) for node in np.append(tree.leaf, -1)[analysis.joined.stack]]
 
 

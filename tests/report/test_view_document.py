@@ -25,6 +25,7 @@ from view_support import (
     prediction,
     recording,
     replace,
+    sample_rows,
     trace_of,
     view_of,
     with_evidence,
@@ -63,7 +64,7 @@ def serving_samples(engine: dict[str, Any]) -> int:
 def agrees(analysis: Analysis, view: View) -> None:
     """Hold the view against the JSON of the same analysis."""
     header, document = view.header, json.loads(json.dumps(to_dict(analysis)))
-    assert header["format"] == "tracekit-view/1"
+    assert header["format"] == "tracekit-view/2"
     assert header["tracekit"] == tracekit.__version__
     assert header["verdict"] == document["summary"]["sentence"]
     assert header["unit"] == document["samples"]["weight_unit"]
@@ -109,29 +110,26 @@ def windows_agree(view: View, documents: list[dict[str, Any]]) -> None:
 
 
 def samples_agree(analysis: Analysis, view: View) -> None:
-    header, samples = view.header, view.header["samples"]
-    assert view.arrays[samples["weight"]].sum() == analysis.trace.weights.sum()
-    assert view.arrays[samples["number"]].sum() == len(analysis.trace.samples)
-    assert {len(view.arrays[samples[name]]) for name in samples if name != "count"} == {samples["count"]}
-    lanes = view.arrays[samples["lane"]]
+    header, rows = view.header, sample_rows(view)
+    lanes, weight, number = np.array(rows.lane), np.array(rows.weight), np.array(rows.number)
+    assert weight.sum() == analysis.trace.weights.sum()
+    assert number.sum() == len(analysis.trace.samples)
+    assert len(rows.time) == header["samples"]["count"]
+    kinds = view.arrays[header["stacks"]["kind"]]
+    kind = kinds[rows.stack]
     for index, lane in enumerate(header["lanes"]):
-        assert view.arrays[samples["number"]][lanes == index].sum() == lane["samples"]
-        assert view.arrays[samples["weight"]][lanes == index].sum() == lane["weight"]
+        assert number[lanes == index].sum() == lane["samples"]
+        assert weight[lanes == index].sum() == lane["weight"]
         assert len(view.arrays[lane["occupancy"]]) == len(lane["engines"]) * header["bins"]
-        engines = set((view.arrays[samples["kind"]][lanes == index] >> 4).tolist())
-        assert engines == set(lane["engines"])
-    assert max(lanes.tolist(), default=-1) < len(header["lanes"])
+        assert set((kind[lanes == index] >> 4).tolist()) == set(lane["engines"])
     labels = analysis.labels
-    kinds = np.unique(view.arrays[samples["kind"]])
     expected = {
         (header["engines"][engine], header["phases"][phase])
         for engine, phase in zip(labels.engine.tolist(), labels.phase.tolist(), strict=True)
     }
-    assert {(header["engines"][kind >> 4], header["phases"][kind & 15]) for kind in kinds} == expected
-    assert view.arrays[samples["node"]].max(initial=-1) < header["nodes"]["count"]
-    assert (np.diff(view.arrays[samples["time"]]) >= 0).all()
-    if samples["count"]:
-        assert view.arrays[samples["time"]].max() < header["duration_ns"]
+    assert {(header["engines"][each >> 4], header["phases"][each & 15]) for each in kinds} == expected
+    assert view.arrays[header["stacks"]["node"]].max(initial=-1) < header["nodes"]["count"]
+    assert max(rows.time, default=-1) < header["duration_ns"]
 
 
 def tree_holds(view: View) -> None:
@@ -203,7 +201,7 @@ def literal() -> Analysis:
 
 def test_lanes_samples_and_nodes_fit_together() -> None:
     view = view_of(literal())
-    header, samples = view.header, view.header["samples"]
+    header, rows = view.header, sample_rows(view)
     assert [
         (view.text(lane["label"]), view.text(lane["process"]), lane["weight"]) for lane in header["lanes"]
     ] == [
@@ -211,14 +209,14 @@ def test_lanes_samples_and_nodes_fit_together() -> None:
         ("ui (0x1)", "App7 (7)", 5.0 * MS),
     ]
     assert [header["lanes"][0]["engines"], header["lanes"][1]["engines"]] == [[0, 2], [5, 6]]
-    assert view.arrays[samples["lane"]].tolist() == [1, 0, 0, 0, 1]
+    assert rows.lane == [0, 0, 0, 1, 1]
     names = view.texts(header["nodes"]["name"])
-    leaves = view.arrays[samples["node"]].tolist()
+    leaves = view.arrays[header["stacks"]["node"]][rows.stack].tolist()
     assert [names[leaf] if leaf >= 0 else None for leaf in leaves] == [
-        "-[NSView drawRect:]",
         "H11ANEProgramProcessRequestDirect",
         "H11ANEProgramProcessRequestDirect",
         "BNNSFilterApply",
+        "-[NSView drawRect:]",
         None,
     ]
     binaries = view.texts(header["nodes"]["binary"])

@@ -83,42 +83,6 @@ def test_an_array_of_any_size_comes_out_as_it_went_in(kind: str, count: int) -> 
     assert np.array_equal(view.arrays[name], values)
 
 
-RISING = {
-    "even": np.arange(20_000) * 1e6,
-    "equal neighbours": np.repeat(np.arange(10_000) * 977.0, 2),
-    "a long gap": np.append(np.arange(20_000.0), 2.0**40),
-    "beyond 2^32": np.arange(20_000) * 1e6 + 2.0**45,
-    "falling": np.arange(20_000.0)[::-1],
-    "fractions": np.arange(20_000) * 0.5,
-    "missing": np.append(np.arange(20_000.0), np.nan),
-    "negative": np.arange(-5, 20_000).astype(float),
-    "short": np.arange(5.0),
-    "none": np.zeros(0),
-}
-
-
-@pytest.mark.parametrize("case", RISING)
-def test_times_come_out_to_the_nanosecond(case: str) -> None:
-    arrays = Arrays()
-    name = arrays.add(RISING[case], "f8", rising=True)
-    values = decoded(arrays.block({})).arrays[name]
-    assert values.dtype == np.float64
-    assert np.array_equal(values, RISING[case], equal_nan=True)
-
-
-@pytest.mark.parametrize("rising_first", [True, False])
-def test_differences_are_not_mixed_up_with_an_array_that_equals_them(rising_first: bool) -> None:
-    arrays = Arrays()
-    times, ones = np.arange(1.0, 10_001.0), np.ones(10_000)
-    if rising_first:
-        names = [arrays.add(times, "f8", rising=True), arrays.add(ones, "u4")]
-    else:
-        names = [arrays.add(ones, "u4"), arrays.add(times, "f8", rising=True)][::-1]
-    view = decoded(arrays.block({}))
-    assert np.array_equal(view.arrays[names[0]], times)
-    assert np.array_equal(view.arrays[names[1]], ones)
-
-
 def test_missing_numbers_stand_in_arrays_and_never_in_the_header() -> None:
     arrays = Arrays()
     name = arrays.add(np.array([1.0, np.nan]), "f8")

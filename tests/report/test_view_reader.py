@@ -1,11 +1,12 @@
-"""The test suite's own reader of ``tracekit-view/1``."""
+"""The test suite's own reader of ``tracekit-view/2``."""
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import pytest
-from view_support import block_of, decoded
+from view_support import block_of, decoded, sample_rows
 
 
 def test_the_reader_reads_a_literal_block() -> None:
@@ -15,13 +16,22 @@ def test_the_reader_reads_a_literal_block() -> None:
     assert view.text(0) == "ä"
 
 
-def test_the_reader_undoes_planes_and_differences() -> None:
-    entries = {"p": ["u16", 112, 3, "planes"], "d": ["u16", 120, 3, "planes delta"]}
-    block = block_of({"arrays": entries, "x": "-" * 10}, bytes([1, 2, 3, 0, 0, 1, 0, 0]) * 2)
-    assert len(block) == 128
-    view = decoded(block)
-    assert view.arrays["p"].tolist() == [1, 2, 259]
-    assert view.arrays["d"].tolist() == [1.0, 3.0, 262.0]
+def test_the_reader_undoes_planes() -> None:
+    block = block_of(
+        {"arrays": {"p": ["u16", 72, 3, "planes"]}, "x": "-" * 10}, bytes([1, 2, 3, 0, 0, 1, 0, 0])
+    )
+    assert len(block) == 80
+    assert decoded(block).arrays["p"].tolist() == [1, 2, 259]
+
+
+def test_the_reader_adds_up_the_steps_of_times() -> None:
+    fields = {"count": 4, "of_lane": "l", "step": "s", "jump_row": "r", "jump_time": "t", "stack": "k"}
+    arrays = {"l": ["u8", 400, 2], "s": ["u8", 408, 4], "r": ["u8", 416, 1], "t": ["f64", 424, 1]}
+    header = {"samples": {**fields, "weight": 2, "number": 1}, "arrays": {**arrays, "k": ["u8", 432, 4]}}
+    size = len(block_of(header))
+    columns = bytes([2, 2, *[0] * 6, 5, 1, 0, 3, *[0] * 4, 2, *[0] * 7]) + struct.pack("<d", 7) + bytes(8)
+    rows = sample_rows(decoded(block_of(header, bytes(400 - size) + columns)))
+    assert (rows.lane, rows.time, rows.weight) == ([0, 0, 1, 1], [5, 6, 7, 10], [2, 2, 2, 2])
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from tracekit.analysis import Analysis
 from tracekit.analysis.call_tree import CallTree, build_tree
 from tracekit.model import combinations
 from tracekit.report.viewmodel import samples as module
-from tracekit.report.viewmodel.samples import ViewSamples, view_samples
+from tracekit.report.viewmodel.samples import view_samples
 from tracekit.report.viewmodel.view import view_block
 
 LOOP = tuple(f"App | step{number}" for number in range(12))
@@ -39,11 +39,38 @@ def many(count: int = 3_000) -> Analysis:
     return analyze(trace_of([(*row, int(dice.integers(1, 9)) * MS) for row in rows]))
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """The rows of samples in order of time, each with the columns of its stack."""
+
+    bin_ns: float
+    edges: np.ndarray
+    time: np.ndarray
+    lane: np.ndarray
+    node: np.ndarray
+    weight: np.ndarray
+    number: np.ndarray
+    engine: np.ndarray
+    phase: np.ndarray
+    joined: np.ndarray
+
+
 def drawn(
-    analysis: Analysis, full: bool = False, duration_ns: int = 400 * MS
-) -> tuple[ViewSamples, CallTree]:
+    analysis: Analysis, full: bool = False, duration_ns: int = 400 * MS, **options: Any
+) -> tuple[Drawn, CallTree]:
     lanes = np.append(np.arange(len(analysis.trace.threads)), -1)
-    return view_samples(analysis, lanes, duration_ns, full)
+    rows, stacks, tree = view_samples(analysis, lanes, duration_ns, full, **options)
+    assert (np.diff(rows.lane) >= 0).all()
+    assert (np.diff(rows.time)[np.diff(rows.lane) == 0] >= 0).all()
+    assert np.bincount(rows.stack, rows.weight, len(stacks.node)).tolist() == stacks.weight.tolist()
+    assert np.bincount(rows.stack, rows.number, len(stacks.node)).tolist() == stacks.number.tolist()
+    order = np.argsort(rows.time, kind="stable")
+    by_row = (getattr(rows, name)[order] for name in ("time", "lane"))
+    of_stack = {
+        name: getattr(stacks, name)[rows.stack[order]] for name in ("node", "engine", "phase", "joined")
+    }
+    sums_of_row = {name: getattr(rows, name)[order] for name in ("weight", "number")}
+    return Drawn(rows.bin_ns, rows.edges, *by_row, **of_stack, **sums_of_row), tree
 
 
 def names(tree: CallTree) -> list[str]:
@@ -54,7 +81,7 @@ def names(tree: CallTree) -> list[str]:
     return paths
 
 
-def keyed(samples: ViewSamples, tree: CallTree, pruned: bool = False) -> list[tuple[Any, ...]]:
+def keyed(samples: Drawn, tree: CallTree, pruned: bool = False) -> list[tuple[Any, ...]]:
     path = names(tree)
     nodes = ["" if pruned else path[node + 1] for node in samples.node.tolist()]
     columns = (column.tolist() for column in (samples.lane, samples.engine, samples.phase))
@@ -82,7 +109,8 @@ def test_few_samples_are_kept_one_by_one_in_order_of_time() -> None:
 def test_engine_and_phase_are_those_of_the_labels() -> None:
     analysis = many(200)
     samples, _ = drawn(analysis)
-    order = np.argsort(analysis.trace.samples["time_ns"].to_numpy(), kind="stable")
+    rows = analysis.trace.samples
+    order = np.lexsort((rows["thread_id"].to_numpy(), rows["time_ns"].to_numpy()))
     assert samples.engine.tolist() == analysis.labels.engine[order].tolist()
     assert samples.phase.tolist() == analysis.labels.phase[order].tolist()
 

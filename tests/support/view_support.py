@@ -1,4 +1,4 @@
-"""A reader of ``tracekit-view/1``, written from the format's description."""
+"""A reader of ``tracekit-view/2``, written from the format's description."""
 
 from __future__ import annotations
 
@@ -79,14 +79,47 @@ def decoded(block: bytes) -> View:
 
 
 def _values(block: bytes, dtype: str, count: int, offset: int, how: list[str]) -> np.ndarray:
-    """Undo what an entry's fourth element names: "planes", all lowest bytes first; "delta", differences."""
-    assert set(how) <= {"planes", "delta"}
+    """Undo what an entry's fourth element names: "planes", all lowest bytes first."""
+    assert set(how) <= {"planes"}
     size = np.dtype(dtype).itemsize
     data = block[offset : offset + count * size]
     if "planes" in how:
         data = np.frombuffer(data, np.uint8).reshape(size, count).T.tobytes()
-    values = np.frombuffer(data, dtype)
-    return np.cumsum(values, dtype=np.float64) if "delta" in how else values
+    return np.frombuffer(data, dtype)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The samples of a view, sorted by lane, then by time; ``stack`` is a row of the header's ``stacks``."""
+
+    lane: list[int]
+    time: list[float]
+    stack: list[int]
+    weight: list[float]
+    number: list[float]
+
+
+def sample_rows(view: View) -> Rows:
+    """Read the samples of a view, or of the block that a server sends beside it."""
+    fields = view.header["samples"]
+    of_lane = view.arrays[fields["of_lane"]].tolist()
+    count = fields["count"]
+    assert sum(of_lane) == count
+    times: list[float] = []
+    if "time" in fields:
+        times = view.arrays[fields["time"]].tolist()
+    else:
+        jumps = dict(
+            zip(*(view.arrays[fields[name]].tolist() for name in ("jump_row", "jump_time")), strict=True)
+        )
+        for row, step in enumerate(view.arrays[fields["step"]].tolist()):
+            times.append(jumps[row] if row in jumps else (times[-1] if times else 0) + step)
+    columns = {}
+    for name in ("weight", "number"):
+        value = fields[name]
+        columns[name] = view.arrays[value].tolist() if isinstance(value, str) else [value] * count
+    lanes = [lane for lane, rows in enumerate(of_lane) for _ in range(rows)]
+    return Rows(lanes, times, view.arrays[fields["stack"]].tolist(), **columns)
 
 
 def _refuse(constant: str) -> None:
