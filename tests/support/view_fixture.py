@@ -1,4 +1,4 @@
-"""Pages for tests of the JavaScript: a small and a big `tracekit-view/1`, written from the format's description.
+"""Pages for tests of the JavaScript: a small and a big `tracekit-view/2`, written from the format's description.
 
 Nothing of the product's Python takes part, so that a mistake in it cannot hide one in the page.
 """
@@ -133,20 +133,43 @@ def small_view(names: dict[str, str] | None = None, *, windows: bool = True, sam
             {"label": string("app"), "start": payload.array([5e6, 40e6], "f8"),
              "end": payload.array([25e6, 40e6], "f8"), "name": payload.array([string("frame"), string("tap")], "u4")}
         ],
-        "samples": {
-            "count": len(times), "time": payload.array(times, "f8"), "lane": payload.array(lane, "u2"),
-            "node": payload.array(leaf, "u4"), "weight": payload.array(np.full(len(times), 1e6), "f8"),
-            "number": payload.array(np.ones(len(times)), "u4"),
-            "kind": payload.array(engine * 16 + np.where(engine == CPU, 0, np.where(engine == ANE, 1, NO_PHASE)), "u1"),
-        },
+        **_samples(payload, times, lane, leaf, engine * 16 + np.where(engine == CPU, 0, np.where(engine == ANE, 1, NO_PHASE)), ("bnns-kernel", CPU)),
         "nodes": nodes,
-        "heaviest": [
-            {"weight": 40e6, "samples": 40, "engine": "CPU", "phase": "execute", "rule": "bnns-kernel", "deciding": 0,
-             "frames": [[string(called["symbol"]), string(called["binary"])], [string("run"), string("Espresso")],
-                        [string("predict"), string("CoreML")],                        [string("main"), string("Camera")]]}
-        ],
     }  # fmt: skip
     return payload.packed()
+
+
+def _samples(
+    payload: Payload,
+    times: np.ndarray,
+    lane: np.ndarray,
+    leaf: np.ndarray,
+    kind: np.ndarray,
+    rule: tuple[str, int] | None = None,
+    number: np.ndarray | None = None,
+    edges: np.ndarray | None = None,
+) -> dict[str, Any]:
+    """Samples of a millisecond each, lane by lane, and their stacks. ``rule`` decided those of an engine, by their leaf."""
+    order = np.lexsort((times, lane))
+    number = np.ones(len(times)) if number is None else number
+    pairs, stack = np.unique(np.stack([leaf, kind]), axis=1, return_inverse=True)
+    stack = stack.reshape(-1)
+    decided = pairs[1] >> 4 == (rule[1] if rule else -1)
+    counts = np.bincount(stack, number, pairs.shape[1])
+    return {
+        "samples": {
+            "count": len(times), "of_lane": payload.array(np.bincount(lane.astype(int), minlength=2), "u4"),
+            "time": payload.array(times[order], "f8"), "stack": payload.array(stack[order], "u4"),
+            "weight": payload.array(number[order] * 1e6, "f8"), "number": payload.array(number[order], "u4"),
+            **({} if edges is None else {"edges": payload.array(edges, "f8")}),
+        },
+        "stacks": {
+            "count": pairs.shape[1], "node": payload.array(pairs[0], "i4"), "kind": payload.array(pairs[1], "u1"),
+            "rule": payload.array(decided - 1, "i4"), "deciding": payload.array(decided - 1, "i4"),
+            "weight": payload.array(counts * 1e6, "f8"), "number": payload.array(counts, "f8"),
+            "rules": [[payload.text(rule[0]), payload.text("a kernel of BNNS")]] if rule else [],
+        },
+    }  # fmt: skip
 
 
 def _small_nodes(payload: Payload, called: dict[str, str]) -> dict[str, Any]:
@@ -215,19 +238,13 @@ def big_view(rows: int = 300_000, nodes: int = 50_000, windows: int = 1_000, lan
         "tracks": [{"name": payload.text("power"), "unit": payload.text("W"),
                     "time": payload.array(np.arange(600) * 1e8, "f8"), "value": payload.array(dice.uniform(1, 9, 600), "f8")}],
         "signposts": [],
-        "samples": {
-            "count": rows, "time": payload.array(time, "f8"),
-            "edges": payload.array(np.arange(bins + 1) * bin_ns, "f8"), "lane": payload.array(lane, "u2"),
-            "node": payload.array(leaf, "u4"), "weight": payload.array(number * 1e6, "f8"),
-            "number": payload.array(number, "u4"), "kind": payload.array(engine * 16 + NO_PHASE, "u1"),
-        },
+        **_samples(payload, time, lane, leaf, engine * 16 + NO_PHASE, number=number, edges=np.arange(bins + 1) * bin_ns),
         "nodes": {
             "count": nodes, "parent": payload.array(parent, "i4"),
             "name": payload.array(np.array(symbols)[dice.integers(0, 4000, nodes)], "u4"),
             "binary": payload.array(np.array(binaries)[dice.integers(0, 5, nodes)], "u4"),
             "flags": payload.array(dice.integers(0, 2, nodes), "u1"),
         },
-        "heaviest": [],
     }  # fmt: skip
     return payload.packed()
 
@@ -253,7 +270,7 @@ def _header(duration: float, verdict: str) -> dict[str, Any]:
     latency = {"p50_ns": 8e6, "p90_ns": 9e6, "p99_ns": 12e6, "first_ns": 8e6,
                "warm_p50_ns": 8e6, "warm_p90_ns": 9e6, "warm_p99_ns": 12e6}  # fmt: skip
     return {
-        "format": "tracekit-view/1", "tracekit": "0.1.0", "title": "Fixture", "note": "", "link": "",
+        "format": "tracekit-view/2", "tracekit": "0.1.0", "title": "Fixture", "note": "", "link": "",
         "verdict": verdict, "duration_ns": duration, "unit": "ns", "engines": ENGINES,
         "serving": ["ANE", "GPU", "CPU"], "phases": PHASES, "period_ns": 1e6,
         "engine_rows": [], "latency": latency | {"models": {}}, "counters": None, "evidence": [],
