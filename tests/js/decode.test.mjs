@@ -13,7 +13,7 @@ function block(header, body = Buffer.alloc(0)) {
 }
 
 function withTimes(values, entry) {
-  const header = (position) => ({ samples: { time: "t" }, arrays: { t: entry ?? ["f64", position, values.length] } });
+  const header = (position) => ({ samples: { weight: "t" }, arrays: { t: entry ?? ["f64", position, values.length] } });
   const offset = 1000; // behind the header, which is shorter
   const body = Buffer.alloc(1008 + values.length * 8);
   const start = block(header(offset)).byteLength;
@@ -22,12 +22,12 @@ function withTimes(values, entry) {
 }
 
 test("arrays replace their names", () => {
-  assert.deepEqual(readView(withTimes([1.5, 2 ** 52])).samples.time, Float64Array.of(1.5, 2 ** 52));
+  assert.deepEqual(readView(withTimes([1.5, 2 ** 52])).samples.weight, Float64Array.of(1.5, 2 ** 52));
 });
 
 test("base64 of gzip is read", async () => {
   const text = gzipSync(Buffer.from(withTimes([7]))).toString("base64");
-  assert.deepEqual((await decodeView(`\n${text}\n`)).samples.time, Float64Array.of(7));
+  assert.deepEqual((await decodeView(`\n${text}\n`)).samples.weight, Float64Array.of(7));
 });
 
 test("a field that is a number or absent stays as it is", () => {
@@ -48,7 +48,7 @@ test("engine and phase of a stack are one byte", () => {
 
 for (const [what, buffer, message] of [
   ["another format", block({ format: "other/1" }), /expected tracekit-view\/2, found other\/1/],
-  ["a missing array", block({ samples: { time: "t" }, arrays: {} }), /no array t/],
+  ["a missing array", block({ samples: { weight: "t" }, arrays: {} }), /no array t/],
   ["an array beyond the end", withTimes([1], ["f64", 1000, 1e9]), /beyond the end/],
   ["an unknown type", withTimes([1], ["u64", 1000, 1]), /unknown type u64/],
   ["no header", new ArrayBuffer(2), /before their header/],

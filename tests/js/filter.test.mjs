@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isMatch, parseFilter, sampleFilter } from "../../tracekit/report/assets/filter.js";
 import { laneSamples } from "../../tracekit/report/assets/samples.js";
-import { smallView } from "./small_view.mjs";
+import { binned, smallView } from "./small_view.mjs";
 
 /** The samples that a filter matches, numbered in order of time. */
 function matchingRows(text, view = smallView()) {
@@ -55,8 +55,7 @@ for (const [text, rows] of [
 }
 
 test("a binned row belongs to a range that holds the middle of its bin", () => {
-  const view = smallView({ exact: false, bin_ns: 1e6 });
-  view.samples.edges = Float64Array.from({ length: 11 }, (_, index) => index * 1e6);
+  const view = binned(smallView({ exact: false, bin_ns: 1e6 }), ...Array.from({ length: 11 }, (_, index) => index * 1e6));
   const { between } = laneSamples(view);
   assert.deepEqual([between(0, 0.4e6, 2.6e6), between(1, 0.4e6, 2.6e6)], [[0, 2], [4, 5]]);
   assert.deepEqual([between(0, 0.6e6, 2.4e6), between(1, 0.6e6, 2.4e6)], [[1, 2], [4, 4]]);

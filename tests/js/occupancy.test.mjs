@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { capPixels, coverPixels, resamplePlane } from "../../tracekit/report/assets/occupancy.js";
 import { paintStack } from "../../tracekit/report/assets/paint.js";
 import { createSource } from "../../tracekit/report/assets/source.js";
-import { smallView } from "./small_view.mjs";
+import { binned, smallView } from "./small_view.mjs";
 
 function resampled(plane, from, to, pixels) {
   const out = new Float64Array(pixels);
@@ -56,8 +56,7 @@ test("with a filter only the wanted samples are drawn, at any zoom", () => {
 });
 
 test("a binned row is as busy as its weight fills its bin", () => {
-  const view = smallView({ exact: false, bin_ns: 2e6 });
-  view.samples.edges = Float64Array.of(0, 2e6, 4e6, 6e6, 8e6, 10e6);
+  const view = binned(smallView({ exact: false, bin_ns: 2e6 }), 0, 2e6, 4e6, 6e6, 8e6, 10e6);
   const { planes } = createSource(view).occupancy(0, 0, 4e6, 4, stacksOnly(0));
   assert.deepEqual([...planes.slice(0, 4)], [127.5, 127.5, 0, 0]);
 });

@@ -1,7 +1,7 @@
 // The rows of samples: times from their steps, what a row stands for, what a list has of them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { endsAndMiddles, laneSamples } from "../../tracekit/report/assets/samples.js";
+import { laneSamples } from "../../tracekit/report/assets/samples.js";
 import { createSource } from "../../tracekit/report/assets/source.js";
 import { sampled, smallView } from "./small_view.mjs";
 
@@ -9,7 +9,6 @@ const WHOLE = { range: null, lanes: [] };
 
 test("times are sums of steps, and begin anew with each lane and after a long pause", () => {
   const view = smallView();
-  delete view.samples.time;
   const samples = {
     ...view.samples,
     of_lane: Uint32Array.of(4, 2),
@@ -31,8 +30,12 @@ test("a lane without rows is between its neighbours", () => {
 });
 
 test("a binned row lasts from its edge to the next, also where a window cuts a bin", () => {
-  const { end, middle } = endsAndMiddles(Float64Array.of(0, 4, 4, 7), Float64Array.of(0, 4, 6, 7, 8));
-  assert.deepEqual([[...end], [...middle]], [[4, 6, 6, 8], [2, 5, 5, 7.5]]);
+  const view = smallView({ exact: false });
+  const samples = { ...view.samples, edges: Float64Array.of(0, 4, 6, 7, 8), edge: Uint16Array.of(0, 1, 1, 3, 0, 2) };
+  const rows = laneSamples(view, samples);
+  assert.deepEqual([...rows.time], [0, 4, 4, 7, 0, 6]);
+  assert.deepEqual([...rows.time.keys()].map(rows.endOf), [4, 6, 6, 8, 4, 7]);
+  assert.deepEqual([rows.between(0, 2, 5), rows.between(0, 2.1, 5.1), rows.between(1, 2, 6.5)], [[0, 1], [1, 3], [4, 5]]);
 });
 
 test("a selection's samples are listed in order of time over all lanes, some at a time", () => {

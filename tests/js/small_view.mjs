@@ -1,5 +1,7 @@
 // A view as decodeView gives it, small enough to add up by hand: 2 lanes, 6 samples of 1 ms, a tree of 5 functions.
 
+import { laneSamples } from "../../tracekit/report/assets/samples.js";
+
 export const STRINGS = ["main", "App", "predict", "CoreML", "kernel", "libBNNS.dylib", "draw", "worker", "Detect"];
 
 /** `samples` and `stacks` of a view: each sample has a stack of its own, numbered in the order given; lanes are sorted here. */
@@ -11,7 +13,7 @@ export function sampled(rows, lanes) {
     samples: {
       count: rows.length,
       of_lane: Uint32Array.from(ofLanes, ({ length }) => length),
-      time: Float64Array.from(order, (row) => rows[row].time),
+      ...stepsOf(order.map((row) => rows[row].time)),
       stack: Uint32Array.from(order),
       weight: Float64Array.from(order, (row) => rows[row].weight ?? 1e6),
       number: Uint32Array.from(order, (row) => rows[row].number ?? 1),
@@ -22,6 +24,24 @@ export function sampled(rows, lanes) {
       rule: column("rule", Int32Array, -1), deciding: column("deciding", Int32Array, -1), rules: [],
     },
   };
+}
+
+/** Times as a view has them: each but the first of a row that begins anew is a step from the one before. */
+function stepsOf(times) {
+  const jumps = [...times.keys()].filter((row) => row === 0 || times[row] < times[row - 1]);
+  return {
+    step: Uint32Array.from(times, (time, row) => (jumps.includes(row) ? 0 : time - times[row - 1])),
+    jump_row: Uint32Array.from(jumps),
+    jump_time: Float64Array.from(jumps, (row) => times[row]),
+  };
+}
+
+/** The samples of `smallView` in pieces of time between edges. */
+export function binned(view, ...edges) {
+  const { time } = laneSamples(view);
+  view.samples.edges = Float64Array.from(edges);
+  view.samples.edge = Uint16Array.from(time, (start) => edges.findLastIndex((edge) => edge <= start));
+  return view;
 }
 
 /** The view with the sums of the whole run, as a selection has them. */

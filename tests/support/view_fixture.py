@@ -159,9 +159,8 @@ def _samples(
     return {
         "samples": {
             "count": len(times), "of_lane": payload.array(np.bincount(lane.astype(int), minlength=2), "u4"),
-            "time": payload.array(times[order], "f8"), "stack": payload.array(stack[order], "u4"),
+            **_times(payload, times[order], edges), "stack": payload.array(stack[order], "u4"),
             "weight": payload.array(number[order] * 1e6, "f8"), "number": payload.array(number[order], "u4"),
-            **({} if edges is None else {"edges": payload.array(edges, "f8")}),
         },
         "stacks": {
             "count": pairs.shape[1], "node": payload.array(pairs[0], "i4"), "kind": payload.array(pairs[1], "u1"),
@@ -170,6 +169,20 @@ def _samples(
             "rules": [[payload.text(rule[0]), payload.text("a kernel of BNNS")]] if rule else [],
         },
     }  # fmt: skip
+
+
+def _times(payload: Payload, times: np.ndarray, edges: np.ndarray | None) -> dict[str, Any]:
+    if edges is not None:
+        edge = np.searchsorted(edges, times)
+        return {"edges": payload.array(edges, "f8"), "edge": payload.array(edge, "u4")}
+    steps = np.diff(times, prepend=0)
+    jumps = np.flatnonzero((steps < 0) | (np.arange(len(times)) == 0))
+    steps[jumps] = 0
+    return {
+        "step": payload.array(steps, "u4"),
+        "jump_row": payload.array(jumps, "u4"),
+        "jump_time": payload.array(times[jumps], "f8"),
+    }
 
 
 def _small_nodes(payload: Payload, called: dict[str, str]) -> dict[str, Any]:

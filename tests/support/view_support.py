@@ -105,21 +105,24 @@ def sample_rows(view: View) -> Rows:
     of_lane = view.arrays[fields["of_lane"]].tolist()
     count = fields["count"]
     assert sum(of_lane) == count
-    times: list[float] = []
-    if "time" in fields:
-        times = view.arrays[fields["time"]].tolist()
+    if "edge" in fields:
+        times = view.arrays[fields["edges"]][view.arrays[fields["edge"]]].tolist()
     else:
-        jumps = dict(
-            zip(*(view.arrays[fields[name]].tolist() for name in ("jump_row", "jump_time")), strict=True)
-        )
-        for row, step in enumerate(view.arrays[fields["step"]].tolist()):
-            times.append(jumps[row] if row in jumps else (times[-1] if times else 0) + step)
+        times = _added_up(*(view.arrays[fields[name]].tolist() for name in ("step", "jump_row", "jump_time")))
     columns = {}
     for name in ("weight", "number"):
         value = fields[name]
         columns[name] = view.arrays[value].tolist() if isinstance(value, str) else [value] * count
     lanes = [lane for lane, rows in enumerate(of_lane) for _ in range(rows)]
     return Rows(lanes, times, view.arrays[fields["stack"]].tolist(), **columns)
+
+
+def _added_up(steps: list[int], jump_rows: list[int], jump_times: list[float]) -> list[float]:
+    jumps = dict(zip(jump_rows, jump_times, strict=True))
+    times: list[float] = []
+    for row, step in enumerate(steps):
+        times.append(jumps[row] if row in jumps else (times[-1] if times else 0) + step)
+    return times
 
 
 def _refuse(constant: str) -> None:

@@ -25,7 +25,7 @@ const ARRAY_FIELDS = {
   ],
   tracks: ["time", "value"],
   signposts: ["start", "end", "name"],
-  samples: ["of_lane", "edges", "time", "step", "jump_row", "jump_time", "stack", "weight", "number"],
+  samples: ["of_lane", "edges", "edge", "step", "jump_row", "jump_time", "stack", "weight", "number"],
   stacks: ["node", "joined", "kind", "rule", "deciding", "weight", "number"],
   nodes: ["parent", "name", "binary", "flags"],
 };

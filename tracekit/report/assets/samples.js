@@ -11,8 +11,8 @@ export function laneSamples(view, samples = view.samples) {
   if (!samples.of_lane) return null;
   const { stack } = samples;
   const first = runningCounts(samples.of_lane);
-  const time = samples.time ?? timesOf(samples);
-  const binned = samples.edges ? endsAndMiddles(time, samples.edges) : null;
+  const binned = samples.edges ? piecesOf(samples) : null;
+  const time = binned?.start ?? timesOf(samples);
   const [weight, weightOf] = columnOf(samples.weight);
   const [number, numberOf] = columnOf(samples.number);
   const lengthOf = view.unit === "ns" ? weightOf : (row) => numberOf(row) * view.period_ns;
@@ -67,8 +67,9 @@ function timesOf({ step, jump_row: jumpRow, jump_time: jumpTime }) {
   return times;
 }
 
-/** The ends and the middles of rows that sum up several samples: they begin at one edge and end at the next. */
-export function endsAndMiddles(time, edges) {
-  const end = Float64Array.from(time, (start) => edges[Math.min(edges.length - 1, upperBound(edges, start))]);
-  return { end, middle: end.map((value, row) => (time[row] + value) / 2) };
+/** The piece of time of each row that sums up several samples: it begins at one edge and ends at the next. */
+function piecesOf({ edges, edge }) {
+  const start = Float64Array.from(edge, (index) => edges[index]);
+  const end = Float64Array.from(edge, (index) => edges[Math.min(index + 1, edges.length - 1)]);
+  return { start, end, middle: start.map((time, row) => (time + end[row]) / 2) };
 }

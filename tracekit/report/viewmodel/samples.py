@@ -114,9 +114,8 @@ def samples_document(arrays: Arrays, rows: SampleRows, lanes: int) -> dict[str, 
     return {
         "count": len(rows.time),
         "of_lane": arrays.add(np.bincount(rows.lane, minlength=lanes), "u4"),
-        **({} if rows.bin_ns == 0 else {"edges": arrays.add(rows.edges, "f8")}),
-        **_times(arrays, rows),
-        "stack": arrays.add(rows.stack, "u2" if rows.stack.max(initial=0) < 1 << 16 else "u4"),
+        **(_times(arrays, rows) if rows.bin_ns == 0 else _edges_of_rows(arrays, rows)),
+        "stack": arrays.add(rows.stack, _narrow(rows.stack)),
         "weight": _column(arrays, rows.weight),
         "number": _column(arrays, rows.number),
     }
@@ -132,8 +131,6 @@ def samples_digest(rows: SampleRows) -> str:
 
 def _times(arrays: Arrays, rows: SampleRows) -> dict[str, Any]:
     """Return the times as steps from row to row, and those of rows that no step of 32 bits leads to."""
-    if rows.bin_ns:
-        return {"time": arrays.add(rows.time, "f8")}
     time = rows.time.astype(np.int64)
     step = np.diff(time, prepend=0)
     # Times ascend within a lane, and begin anew with the next. A thread may sleep for longer than 4 s.
@@ -144,6 +141,16 @@ def _times(arrays: Arrays, rows: SampleRows) -> dict[str, Any]:
         "jump_row": arrays.add(jumps, "u4"),
         "jump_time": arrays.add(time[jumps], "f8"),
     }
+
+
+def _edges_of_rows(arrays: Arrays, rows: SampleRows) -> dict[str, Any]:
+    """Return the edges between pieces of time, and at which of them each row begins."""
+    edge = np.searchsorted(rows.edges, rows.time)
+    return {"edges": arrays.add(rows.edges, "f8"), "edge": arrays.add(edge, _narrow(edge))}
+
+
+def _narrow(numbers: Ints) -> str:
+    return "u2" if numbers.max(initial=0) < 1 << 16 else "u4"
 
 
 def _column(arrays: Arrays, values: Ints | Floats) -> str | float:
