@@ -78,6 +78,13 @@ def test_the_packages_and_their_data(wheel: zipfile.ZipFile) -> None:
     } <= names
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "tracekit").rglob("*.py")}
     assert modules <= names
+    scripts = {
+        str(path.relative_to(ROOT))
+        for folder in ("tracekit/report/assets", "dashboard/assets")
+        for path in (ROOT / folder).rglob("*.*")
+    }
+    assert len(scripts) > 100
+    assert scripts <= names
 
 
 def test_no_other_packages(wheel: zipfile.ZipFile) -> None:

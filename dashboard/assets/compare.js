@@ -1,11 +1,11 @@
 // The page that compares two recordings: the comparison's sections, and both timelines from the recordings' views.
-import { swapAligned } from "/report-assets/align.js";
-import { showCompareProblem, startComparison } from "/report-assets/compare.js";
-import { DIFFERENCE_FORMAT, readView } from "/report-assets/decode.js";
-import { createSource } from "/report-assets/source.js";
-import { fetchChecked, fetchResult } from "./requests.js";
-import { fetchSections } from "./sections.js";
-import { loadSamples } from "./sample_block.js";
+import { swapAligned } from "/report-assets/comparison/align.js";
+import { showCompareProblem, startComparison } from "/report-assets/comparison/compare.js";
+import { DIFFERENCE_FORMAT, readView } from "/report-assets/data/decode.js";
+import { createSource } from "/report-assets/data/source.js";
+import { fetchChecked, fetchResult } from "./shared/requests.js";
+import { fetchSections } from "./shared/sections.js";
+import { loadSamples } from "./recording/sample_block.js";
 
 export async function showComparison(element) {
   const { base, new: compared } = element.dataset;

@@ -1,16 +1,16 @@
 // Entry of the dashboard: starts the interactive parts of whatever page Dash has drawn.
-import { rememberedTheme, setTheme } from "/report-assets/theme.js";
-import { watchServer } from "./alive.js";
-import { awaitAnalysis } from "./options.js";
-import { repeatBusyRequests } from "./busy.js";
+import { rememberedTheme, setTheme } from "/report-assets/shared/theme.js";
+import { watchServer } from "./shared/alive.js";
+import { awaitAnalysis } from "./recording/options.js";
+import { repeatBusyRequests } from "./shared/busy.js";
 import { showComparison } from "./compare.js";
-import { bindCopyButtons, bindSelects } from "./controls.js";
-import { showHistory } from "./history_page.js";
-import { showLibrary } from "./library.js";
-import { showRecording } from "./trace.js";
-import { setTitle } from "./title.js";
-import { reloadAfterUpdates } from "./update.js";
-import { showUpload } from "./upload.js";
+import { bindCopyButtons, bindSelects } from "./shared/controls.js";
+import { showHistory } from "./history/history_page.js";
+import { showLibrary } from "./library/library.js";
+import { showRecording } from "./recording/trace.js";
+import { setTitle } from "./shared/title.js";
+import { reloadAfterUpdates } from "./shared/update.js";
+import { showUpload } from "./library/upload.js";
 
 const MOUNTS = [
   ["#trace[data-recording]", showRecording],

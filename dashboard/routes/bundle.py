@@ -6,7 +6,6 @@ Loaded one by one, the 70 modules take half of the CPU time of a page, in the br
 from __future__ import annotations
 
 import hashlib
-import posixpath
 from functools import cache
 from importlib.resources import files
 
@@ -18,7 +17,7 @@ from tracekit.report.html.elements import Html, tag
 
 _ENTRY = "/assets/start.js"
 _SHEETS = ("/report-assets/page.css", "/assets/dashboard.css")
-_PLACES = {"/assets": "dashboard", "/report-assets": "tracekit.report"}
+_PLACES = {"assets": "dashboard", "report-assets": "tracekit.report"}
 """The packages whose assets the modules import by these paths."""
 _TYPES = {"pages.js": "text/javascript", "pages.css": "text/css"}
 
@@ -68,5 +67,5 @@ def _text(name: str) -> str:
 
 
 def _asset(path: str) -> str:
-    folder, name = posixpath.split(path)
-    return files(_PLACES[folder]).joinpath("assets", name).read_text("utf-8")
+    place, name = path[1:].split("/", 1)
+    return files(_PLACES[place]).joinpath("assets", name).read_text("utf-8")

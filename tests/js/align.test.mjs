@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readAligned, shifted, swapAligned, warmWindow, wholeOfBoth, writeAligned } from "../../tracekit/report/assets/align.js";
+import { readAligned, shifted, swapAligned, warmWindow, wholeOfBoth, writeAligned } from "../../tracekit/report/assets/comparison/align.js";
 
 const COUNTS = { base: 10, new: 10 };
 

@@ -1,7 +1,7 @@
 // The arrows of a call: where they begin and end, and which of them are measured.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { arrowsNote, arrowsOfCall } from "../../tracekit/report/assets/arrows.js";
+import { arrowsNote, arrowsOfCall } from "../../tracekit/report/assets/timeline/arrows.js";
 import { smallView } from "./small_view.mjs";
 
 const [ANE, CPU] = [0, 2];

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   baseTree, dominantEngine, functionSums, outermostNodes, weighTree,
-} from "../../tracekit/report/assets/calltree.js";
-import { boxAt, flameHeight, neighbourBox } from "../../tracekit/report/assets/flame_draw.js";
-import { layoutFlame } from "../../tracekit/report/assets/flame_layout.js";
-import { transformedTree } from "../../tracekit/report/assets/transform_tree.js";
-import { bottomUp, calleesOf, callersOf, nodeOfPath, pathOfNode, topDown } from "../../tracekit/report/assets/tree_model.js";
+} from "../../tracekit/report/assets/stacks/calltree.js";
+import { boxAt, flameHeight, neighbourBox } from "../../tracekit/report/assets/stacks/flame_draw.js";
+import { layoutFlame } from "../../tracekit/report/assets/stacks/flame_layout.js";
+import { transformedTree } from "../../tracekit/report/assets/stacks/transform_tree.js";
+import { bottomUp, calleesOf, callersOf, nodeOfPath, pathOfNode, topDown } from "../../tracekit/report/assets/stacks/tree_model.js";
 import { smallView, STRINGS, wholeRun } from "./small_view.mjs";
 
 const ALL = [0, 1, 2, 3, 4, 5];

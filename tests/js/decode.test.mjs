@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { decodeView, readView } from "../../tracekit/report/assets/decode.js";
+import { decodeView, readView } from "../../tracekit/report/assets/data/decode.js";
 
 function block(header, body = Buffer.alloc(0)) {
   const text = Buffer.from(JSON.stringify({ format: "tracekit-view/2", ...header }));

@@ -1,7 +1,7 @@
 // What those who do not see the timeline are described of it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { describeTimeline } from "../../tracekit/report/assets/describe.js";
+import { describeTimeline } from "../../tracekit/report/assets/timeline/describe.js";
 
 const described = (changes) =>
   describeTimeline({ lanes: [], windows: { count: 0 }, spans: [], signposts: [], tracks: [], ...changes });

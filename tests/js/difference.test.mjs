@@ -1,9 +1,9 @@
 // The flame graph of both sides: what each width shows, signs, and what is said of tests.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changeOf, changeSign, createDifferenceTree, unseenWeight } from "../../tracekit/report/assets/difference_tree.js";
-import { boxText, createDifferenceWords } from "../../tracekit/report/assets/difference_words.js";
-import { layoutFlame } from "../../tracekit/report/assets/flame_layout.js";
+import { changeOf, changeSign, createDifferenceTree, unseenWeight } from "../../tracekit/report/assets/comparison/difference_tree.js";
+import { boxText, createDifferenceWords } from "../../tracekit/report/assets/comparison/difference_words.js";
+import { layoutFlame } from "../../tracekit/report/assets/stacks/flame_layout.js";
 
 // main ← work (4 ms → 6 ms), main ← old (2 ms, BASE only), main ← fresh (1 ms, NEW only)
 const DATA = {

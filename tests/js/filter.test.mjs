@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isMatch, parseFilter, sampleFilter } from "../../tracekit/report/assets/filter.js";
-import { laneSamples } from "../../tracekit/report/assets/samples.js";
+import { isMatch, parseFilter, sampleFilter } from "../../tracekit/report/assets/data/filter.js";
+import { laneSamples } from "../../tracekit/report/assets/data/samples.js";
 import { binned, smallView } from "./small_view.mjs";
 
 /** The samples that a filter matches, numbered in order of time. */

@@ -1,7 +1,7 @@
 // What is said of a filter that can find nothing.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { filterAdvice } from "../../tracekit/report/assets/filter_advice.js";
+import { filterAdvice } from "../../tracekit/report/assets/data/filter_advice.js";
 import { smallView } from "./small_view.mjs";
 
 const advice = (text, changes) => filterAdvice(smallView(changes), text);

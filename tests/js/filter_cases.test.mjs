@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { isMatch, parseFilter, sampleFilter } from "../../tracekit/report/assets/filter.js";
+import { isMatch, parseFilter, sampleFilter } from "../../tracekit/report/assets/data/filter.js";
 
 const cases = JSON.parse(readFileSync(new URL("../filter_cases.json", import.meta.url), "utf-8"));
 const ENGINES = ["ANE", "GPU", "CPU", "RUNTIME", "GRAPHICS", "OTHER", "UNKNOWN"];

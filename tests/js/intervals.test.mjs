@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { indexIntervals, intervalAt, MOST_ROWS, packRows, touching, unionLength } from "../../tracekit/report/assets/intervals.js";
+import { indexIntervals, intervalAt, MOST_ROWS, packRows, touching, unionLength } from "../../tracekit/report/assets/data/intervals.js";
 
 const LONG_AND_SHORT = indexIntervals([0, 10, 20, 50], [40, 15, 30, 60]);
 

@@ -1,9 +1,9 @@
 // Joined stacks in the page: the same weight, below the caller.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { weighTree } from "../../tracekit/report/assets/calltree.js";
-import { hasJoined, joinedView } from "../../tracekit/report/assets/joined.js";
-import { transformedTree } from "../../tracekit/report/assets/transform_tree.js";
+import { weighTree } from "../../tracekit/report/assets/stacks/calltree.js";
+import { hasJoined, joinedView } from "../../tracekit/report/assets/stacks/joined.js";
+import { transformedTree } from "../../tracekit/report/assets/stacks/transform_tree.js";
 import { smallView, wholeRun } from "./small_view.mjs";
 
 // The last sample ran on a worker, at node 4; its joined stack is main, predict, (worker of Detect), worker.

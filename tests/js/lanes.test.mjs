@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readHash, writeHash } from "../../tracekit/report/assets/hash.js";
-import { moveLane, movedLane, orderedLanes, orderPrefix, readLaneIds, viewLanes } from "../../tracekit/report/assets/lanes.js";
-import { rowAt, scrolledRows, timelineRows } from "../../tracekit/report/assets/rows.js";
-import { createSource } from "../../tracekit/report/assets/source.js";
-import { INITIAL_STATE } from "../../tracekit/report/assets/store.js";
+import { readHash, writeHash } from "../../tracekit/report/assets/shared/hash.js";
+import { moveLane, movedLane, orderedLanes, orderPrefix, readLaneIds, viewLanes } from "../../tracekit/report/assets/timeline/lanes.js";
+import { rowAt, scrolledRows, timelineRows } from "../../tracekit/report/assets/timeline/rows.js";
+import { createSource } from "../../tracekit/report/assets/data/source.js";
+import { INITIAL_STATE } from "../../tracekit/report/assets/shared/store.js";
 import { smallView } from "./small_view.mjs";
 
 /** Threads "<name>/<process>", the others of the small view. */

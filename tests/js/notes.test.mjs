@@ -1,13 +1,13 @@
 // Notes pinned to times: in the address, in order, and as flags that do not cover each other.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { describeAt } from "../../tracekit/report/assets/describe.js";
-import { flagsOf } from "../../tracekit/report/assets/draw_notes.js";
-import { readHash, writeHash } from "../../tracekit/report/assets/hash.js";
-import { notesOfView, noteTime, readNotes, withNote, writeNotes } from "../../tracekit/report/assets/notes.js";
-import { timelineRows } from "../../tracekit/report/assets/rows.js";
-import { createSource } from "../../tracekit/report/assets/source.js";
-import { INITIAL_STATE } from "../../tracekit/report/assets/store.js";
+import { describeAt } from "../../tracekit/report/assets/timeline/describe.js";
+import { flagsOf } from "../../tracekit/report/assets/timeline/draw_notes.js";
+import { readHash, writeHash } from "../../tracekit/report/assets/shared/hash.js";
+import { notesOfView, noteTime, readNotes, withNote, writeNotes } from "../../tracekit/report/assets/inspector/notes.js";
+import { timelineRows } from "../../tracekit/report/assets/timeline/rows.js";
+import { createSource } from "../../tracekit/report/assets/data/source.js";
+import { INITIAL_STATE } from "../../tracekit/report/assets/shared/store.js";
 import { smallView } from "./small_view.mjs";
 
 const VIEW = { from: 0, to: 10e6 };

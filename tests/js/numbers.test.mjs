@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   cleanText, countOf, formatCount, formatDuration, formatMegabytes, formatPercent, formatTime, formatTrack, formatWeight,
-} from "../../tracekit/report/assets/numbers.js";
+} from "../../tracekit/report/assets/shared/numbers.js";
 
 test("durations have three digits and a unit", () => {
   const shown = [0, 7, 950, 1e3, 4.2149e6, 99.97e6, 999.9e6, 1.5e9, 75.5e9].map(formatDuration);

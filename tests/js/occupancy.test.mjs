@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { capPixels, coverPixels, resamplePlane } from "../../tracekit/report/assets/occupancy.js";
-import { paintStack } from "../../tracekit/report/assets/paint.js";
-import { createSource } from "../../tracekit/report/assets/source.js";
+import { capPixels, coverPixels, resamplePlane } from "../../tracekit/report/assets/data/occupancy.js";
+import { paintStack } from "../../tracekit/report/assets/timeline/paint.js";
+import { createSource } from "../../tracekit/report/assets/data/source.js";
 import { binned, smallView } from "./small_view.mjs";
 
 function resampled(plane, from, to, pixels) {

@@ -1,8 +1,8 @@
 // The strip of the whole run has something to show wherever there is something.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { longIntervals, overviewCover, overviewPlanes } from "../../tracekit/report/assets/overview.js";
-import { createSource } from "../../tracekit/report/assets/source.js";
+import { longIntervals, overviewCover, overviewPlanes } from "../../tracekit/report/assets/timeline/overview.js";
+import { createSource } from "../../tracekit/report/assets/data/source.js";
 import { smallView } from "./small_view.mjs";
 
 const planes = (view) => {

@@ -1,8 +1,8 @@
 // Whose work an interval is, in a line.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { callTitle } from "../../tracekit/report/assets/calls.js";
-import { callsOfInterval, ownerOf, ownerText } from "../../tracekit/report/assets/owners.js";
+import { callTitle } from "../../tracekit/report/assets/data/calls.js";
+import { callsOfInterval, ownerOf, ownerText } from "../../tracekit/report/assets/data/owners.js";
 import { smallView } from "./small_view.mjs";
 
 const [NONE, OF_CALL, OF_PROCESS, OF_OTHERS, CONTESTED] = [0, 1, 2, 3, 4];

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { hatchingMask, luminance, parseColour, readableOn } from "../../tracekit/report/assets/palette.js";
+import { hatchingMask, luminance, parseColour, readableOn } from "../../tracekit/report/assets/shared/palette.js";
 
 const STYLE = readFileSync(new URL("../../tracekit/report/assets/page.css", import.meta.url), "utf8");
 const ENGINES = ["ANE", "GPU", "CPU", "RUNTIME", "GRAPHICS", "OTHER", "UNKNOWN"];

@@ -1,8 +1,8 @@
 // The rows of samples: times from their steps, what a row stands for, what a list has of them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { laneSamples } from "../../tracekit/report/assets/samples.js";
-import { createSource } from "../../tracekit/report/assets/source.js";
+import { laneSamples } from "../../tracekit/report/assets/data/samples.js";
+import { createSource } from "../../tracekit/report/assets/data/source.js";
 import { sampled, smallView } from "./small_view.mjs";
 
 const WHOLE = { range: null, lanes: [] };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clampRange, lowerBound, niceTicks, panRange, zoomRange } from "../../tracekit/report/assets/scale.js";
+import { clampRange, lowerBound, niceTicks, panRange, zoomRange } from "../../tracekit/report/assets/shared/scale.js";
 
 test("zooming keeps the time under the pointer where it is", () => {
   const zoomed = zoomRange({ from: 100, to: 200 }, 0.5, 125, 1000, 1);

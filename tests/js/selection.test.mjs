@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { haveEdges, measuredTime, selectStacks, sumSamples, windowsInside } from "../../tracekit/report/assets/selection.js";
-import { laneSamples } from "../../tracekit/report/assets/samples.js";
-import { createSource } from "../../tracekit/report/assets/source.js";
-import { heaviestLeaves, framesOf } from "../../tracekit/report/assets/stacks.js";
+import { haveEdges, measuredTime, selectStacks, sumSamples, windowsInside } from "../../tracekit/report/assets/data/selection.js";
+import { laneSamples } from "../../tracekit/report/assets/data/samples.js";
+import { createSource } from "../../tracekit/report/assets/data/source.js";
+import { framesOf } from "../../tracekit/report/assets/data/described_samples.js";
+import { heaviestLeaves } from "../../tracekit/report/assets/stacks/stacks.js";
 import { smallView, wholeRun } from "./small_view.mjs";
 
 const WHOLE = { range: null, lanes: [] };

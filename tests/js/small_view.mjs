@@ -1,6 +1,6 @@
 // A view as decodeView gives it, small enough to add up by hand: 2 lanes, 6 samples of 1 ms, a tree of 5 functions.
 
-import { laneSamples } from "../../tracekit/report/assets/samples.js";
+import { laneSamples } from "../../tracekit/report/assets/data/samples.js";
 
 export const STRINGS = ["main", "App", "predict", "CoreML", "kernel", "libBNNS.dylib", "draw", "worker", "Detect"];
 

@@ -1,8 +1,8 @@
 // The time-ordered chart: which boxes neighbouring samples share, and what is drawn of many.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createSource } from "../../tracekit/report/assets/source.js";
-import { boxOfTime, layoutStacks, MOST_CHART_DEPTH, sampleAtTime } from "../../tracekit/report/assets/stack_chart_layout.js";
+import { createSource } from "../../tracekit/report/assets/data/source.js";
+import { boxOfTime, layoutStacks, MOST_CHART_DEPTH, sampleAtTime } from "../../tracekit/report/assets/stacks/stack_chart_layout.js";
 import { smallView } from "./small_view.mjs";
 
 const TREE = { parent: Int32Array.of(-1, 0, 1, 0) }; // main ← predict ← kernel; main ← draw

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readHash, writeHash } from "../../tracekit/report/assets/hash.js";
-import { createStore, INITIAL_STATE } from "../../tracekit/report/assets/store.js";
-import { rowAt, timelineRows } from "../../tracekit/report/assets/rows.js";
-import { createSource } from "../../tracekit/report/assets/source.js";
+import { readHash, writeHash } from "../../tracekit/report/assets/shared/hash.js";
+import { createStore, INITIAL_STATE } from "../../tracekit/report/assets/shared/store.js";
+import { rowAt, timelineRows } from "../../tracekit/report/assets/timeline/rows.js";
+import { createSource } from "../../tracekit/report/assets/data/source.js";
 import { smallView } from "./small_view.mjs";
 
 const WHOLE = { from: 0, to: 100 };

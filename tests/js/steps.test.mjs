@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { indexIntervals } from "../../tracekit/report/assets/intervals.js";
-import { createSource } from "../../tracekit/report/assets/source.js";
+import { indexIntervals } from "../../tracekit/report/assets/data/intervals.js";
+import { createSource } from "../../tracekit/report/assets/data/source.js";
 import {
   firstLaneOfIntervals,
   intervalRange,
@@ -9,9 +9,9 @@ import {
   laneIntervals,
   nextPosition,
   selectedWindow,
-} from "../../tracekit/report/assets/steps.js";
-import { createStore } from "../../tracekit/report/assets/store.js";
-import { timelineActions } from "../../tracekit/report/assets/timeline_actions.js";
+} from "../../tracekit/report/assets/timeline/steps.js";
+import { createStore } from "../../tracekit/report/assets/shared/store.js";
+import { timelineActions } from "../../tracekit/report/assets/timeline/timeline_actions.js";
 import { smallView } from "./small_view.mjs";
 
 /** Windows at these times; 10 and 10 begin together, and 40 to 45 is there twice. */

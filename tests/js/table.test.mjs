@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { histogramBins } from "../../tracekit/report/assets/histogram.js";
-import { toggled } from "../../tracekit/report/assets/labels.js";
-import { filteredRows, sortedRows } from "../../tracekit/report/assets/table.js";
+import { histogramBins } from "../../tracekit/report/assets/tables/histogram.js";
+import { toggled } from "../../tracekit/report/assets/timeline/labels.js";
+import { filteredRows, sortedRows } from "../../tracekit/report/assets/tables/table.js";
 
 test("rows sort by number, either way, what is not known last", () => {
   const values = [3, NaN, 1, null, 2];

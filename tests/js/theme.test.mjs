@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rememberedTheme, rememberTheme } from "../../tracekit/report/assets/theme.js";
+import { rememberedTheme, rememberTheme } from "../../tracekit/report/assets/shared/theme.js";
 
 function storage() {
   const values = new Map();

@@ -1,14 +1,14 @@
 // The lanes of a timeline: a lane for each model, rows for what overlaps, names that tell lanes apart, scales.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { callLanes } from "../../tracekit/report/assets/call_lanes.js";
-import { describeAt } from "../../tracekit/report/assets/describe.js";
-import { lineAt, timelineRows } from "../../tracekit/report/assets/rows.js";
-import { laneScale } from "../../tracekit/report/assets/scale.js";
-import { shortNames } from "../../tracekit/report/assets/short_names.js";
-import { createSource } from "../../tracekit/report/assets/source.js";
-import { createStore } from "../../tracekit/report/assets/store.js";
-import { timelineActions } from "../../tracekit/report/assets/timeline_actions.js";
+import { callLanes } from "../../tracekit/report/assets/data/call_lanes.js";
+import { describeAt } from "../../tracekit/report/assets/timeline/describe.js";
+import { lineAt, timelineRows } from "../../tracekit/report/assets/timeline/rows.js";
+import { laneScale } from "../../tracekit/report/assets/shared/scale.js";
+import { shortNames } from "../../tracekit/report/assets/stacks/short_names.js";
+import { createSource } from "../../tracekit/report/assets/data/source.js";
+import { createStore } from "../../tracekit/report/assets/shared/store.js";
+import { timelineActions } from "../../tracekit/report/assets/timeline/timeline_actions.js";
 import { smallView } from "./small_view.mjs";
 
 /** Calls of models: [model, from, to] in ms, `model` being a number of the small view's strings. */

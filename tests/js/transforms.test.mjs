@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { weighTree } from "../../tracekit/report/assets/calltree.js";
-import { chainWith, chainWithout, crc32, parseChain, writeStep } from "../../tracekit/report/assets/transforms.js";
-import { transformedTree } from "../../tracekit/report/assets/transform_tree.js";
-import { bottomUp, pathOfNode, topDown } from "../../tracekit/report/assets/tree_model.js";
+import { weighTree } from "../../tracekit/report/assets/stacks/calltree.js";
+import { chainWith, chainWithout, crc32, parseChain, writeStep } from "../../tracekit/report/assets/stacks/transforms.js";
+import { transformedTree } from "../../tracekit/report/assets/stacks/transform_tree.js";
+import { bottomUp, pathOfNode, topDown } from "../../tracekit/report/assets/stacks/tree_model.js";
 
 const CASES = JSON.parse(readFileSync(new URL("../transform_cases.json", import.meta.url), "utf8"));
 

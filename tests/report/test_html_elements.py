@@ -15,7 +15,7 @@ from tracekit.report.html.bundle import bundled, joined
 from tracekit.report.html.elements import Html, join, table, tag
 
 PLACES = {"/report-assets": ROOT / "tracekit" / "report" / "assets", "/assets": ROOT / "dashboard" / "assets"}
-MODULES = sorted(path for folder in PLACES.values() for path in folder.glob("*.js"))
+MODULES = sorted(path for folder in PLACES.values() for path in folder.rglob("*.js"))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_a_module_that_is_not_there_is_an_error() -> None:
 _NAMED = re.compile(
     r"^(?:export )?(?:async )?(?:function\*?|const|let|class|var) +([\w$]+|[{\[][^=]*)", re.MULTILINE
 )
-_IMPORT = re.compile(r'import \{([\w$,\s]+)\} from "(\.|/report-assets)/([a-z_]+\.js)";\n')
+_IMPORT = re.compile(r'import \{([\w$,\s]+)\} from "(\.{1,2}|/report-assets)/([a-z_/]+\.js)";\n')
 _EXPORT = re.compile(r"export (?:async )?(?:function|const|let|class) [\w$]+")
 
 
@@ -179,7 +179,7 @@ def test_no_two_modules_share_a_top_level_name() -> None:
     assert [name for name, count in counted.items() if count > 1] == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: f"{path.parts[-3]}/{path.name}")
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: "/".join(path.parts[-3:]))
 def test_modules_keep_to_the_forms_that_can_be_put_together(path: Path) -> None:
     text = path.read_text("utf-8")
     remaining = _EXPORT.sub("", _IMPORT.sub("", text))
@@ -188,10 +188,10 @@ def test_modules_keep_to_the_forms_that_can_be_put_together(path: Path) -> None:
     assert "\r" not in text
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: f"{path.parts[-3]}/{path.name}")
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: "/".join(path.parts[-3:]))
 def test_what_a_module_imports_is_exported_there(path: Path) -> None:
     for names, place, file in _IMPORT.findall(path.read_text("utf-8")):
-        exported = (PLACES.get(place, path.parent) / file).read_text("utf-8")
+        exported = (PLACES.get(place, path.parent / place) / file).read_text("utf-8")
         for name in re.findall(r"[\w$]+", names):
             assert re.search(
                 rf"^export (?:async )?(?:function|const|let|class) {re.escape(name)}\b",

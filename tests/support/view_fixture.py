@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import html
 import json
+import posixpath
 import re
 import struct
 from dataclasses import dataclass, field
@@ -347,10 +348,11 @@ def script() -> str:
     def visit(name: str) -> None:
         if name in done:
             return
+        folder = posixpath.dirname(name)
         for imported in re.findall(
-            r'^import .* from "\./(.+?)";$', (ASSETS / name).read_text("utf-8"), re.MULTILINE
+            r'^import .* from "(\..+?)";$', (ASSETS / name).read_text("utf-8"), re.MULTILINE
         ):
-            visit(imported)
+            visit(posixpath.normpath(posixpath.join(folder, imported)))
         done.append(name)
 
     visit("main.js")

@@ -13,7 +13,7 @@ from browser_support import missing
 from dashboard_support import ROOT
 
 HERE = Path(__file__).resolve().parent
-MODULES = sorted((ROOT / "dashboard" / "assets").glob("*.js"))
+MODULES = sorted((ROOT / "dashboard" / "assets").rglob("*.js"))
 
 
 @pytest.mark.integration
@@ -40,6 +40,6 @@ def test_no_module_makes_markup_or_code_from_text_or_asks_elsewhere(path: Path) 
 def test_top_level_names_are_unique_over_both_folders() -> None:
     """The modules are joined to one file, in which a second declaration of a name stops every page."""
     declared = re.compile(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", re.MULTILINE)
-    modules = [*MODULES, *(ROOT / "tracekit" / "report" / "assets").glob("*.js")]
+    modules = [*MODULES, *(ROOT / "tracekit" / "report" / "assets").rglob("*.js")]
     owners = Counter(name for path in modules for name in declared.findall(path.read_text("utf-8")))
     assert [name for name, count in owners.items() if count > 1] == []

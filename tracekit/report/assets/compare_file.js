@@ -1,7 +1,7 @@
 // Entry of a comparison as a file: the page contains both views.
-import { showCompareProblem, SIDES, startComparison } from "./compare.js";
-import { decodeView, DIFFERENCE_FORMAT } from "./decode.js";
-import { createSource } from "./source.js";
+import { showCompareProblem, SIDES, startComparison } from "./comparison/compare.js";
+import { decodeView, DIFFERENCE_FORMAT } from "./data/decode.js";
+import { createSource } from "./data/source.js";
 
 async function startFile() {
   const textOf = (name) => document.getElementById(`tracekit-data-${name}`).textContent;

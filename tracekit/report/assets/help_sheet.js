@@ -1,6 +1,6 @@
 // The help sheet with keys and gestures; Escape, its button or a click beside it closes it.
-import { make } from "./dom.js";
-import { KEY_NAMES, MOUSE_HELP, TIMELINE_KEYS } from "./keys.js";
+import { make } from "./shared/dom.js";
+import { KEY_NAMES, MOUSE_HELP, TIMELINE_KEYS } from "./timeline/keys.js";
 
 /** Returns a function that opens it. `scope` explains when keys apply, `more` follows them, keys in `without` are omitted. */
 export function createHelpSheet({ scope, more = [], without = [] }) {

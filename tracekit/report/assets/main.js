@@ -1,5 +1,5 @@
 // Entry of the report: the page contains the recording's view.
-import { decodeView } from "./decode.js";
+import { decodeView } from "./data/decode.js";
 import { showProblem, startPage } from "./page.js";
 
 async function startReport() {

@@ -1,30 +1,30 @@
 // The page of one recording, in the report and in the dashboard: fills the sections and connects the parts.
-import { showBars } from "./bars.js";
-import { make } from "./dom.js";
-import { createArrows } from "./draw_arrows.js";
-import { linkFindings } from "./findings.js";
-import { createFlame } from "./flame.js";
-import { readHash } from "./hash.js";
-import { createLatency } from "./histogram.js";
-import { keepHistory } from "./history.js";
-import { createInspector } from "./inspector.js";
-import { createLegend } from "./legend.js";
-import { addressKeeper, createNotes, notesOfView } from "./notes.js";
-import { formatCount, formatDuration, formatTime } from "./numbers.js";
-import { readPalette } from "./palette.js";
-import { measuredTime, sumSamples } from "./selection.js";
-import { createSource } from "./source.js";
-import { createStackModel, isShown } from "./stack_model.js";
-import { createStackChart } from "./stack_chart.js";
-import { showStacks } from "./stacks.js";
-import { createStore, oncePerFrame } from "./store.js";
-import { rememberedTheme, rememberTheme, setTheme } from "./theme.js";
-import { createTimeline } from "./timeline.js";
-import { timelineActions } from "./timeline_actions.js";
+import { showBars } from "./tables/bars.js";
+import { make } from "./shared/dom.js";
+import { createArrows } from "./timeline/draw_arrows.js";
+import { linkFindings } from "./inspector/findings.js";
+import { createFlame } from "./stacks/flame.js";
+import { readHash } from "./shared/hash.js";
+import { createLatency } from "./tables/histogram.js";
+import { keepHistory } from "./shared/history.js";
+import { createInspector } from "./inspector/inspector.js";
+import { createLegend } from "./timeline/legend.js";
+import { addressKeeper, createNotes, notesOfView } from "./inspector/notes.js";
+import { formatCount, formatDuration, formatTime } from "./shared/numbers.js";
+import { readPalette } from "./shared/palette.js";
+import { measuredTime, sumSamples } from "./data/selection.js";
+import { createSource } from "./data/source.js";
+import { createStackModel, isShown } from "./stacks/stack_model.js";
+import { createStackChart } from "./stacks/stack_chart.js";
+import { showStacks } from "./stacks/stacks.js";
+import { createStore, oncePerFrame } from "./shared/store.js";
+import { rememberedTheme, rememberTheme, setTheme } from "./shared/theme.js";
+import { createTimeline } from "./timeline/timeline.js";
+import { timelineActions } from "./timeline/timeline_actions.js";
 import { createToolbar } from "./toolbar.js";
-import { createTooltip } from "./tooltip.js";
-import { createCallTree } from "./tree_section.js";
-import { createWindowsTable } from "./windows_table.js";
+import { createTooltip } from "./shared/tooltip.js";
+import { createCallTree } from "./stacks/tree_section.js";
+import { createWindowsTable } from "./tables/windows_table.js";
 
 /**
  * Starts the interactive parts of a page for a view (readView); returns its store, source and state. `arrange(store, page)` places

@@ -1,9 +1,9 @@
 // The bar at the top: filter, selection, zoom, theme, help.
-import { make } from "./dom.js";
-import { FILTER_KEYS } from "./filter.js";
-import { createFilterNote } from "./filter_advice.js";
+import { make } from "./shared/dom.js";
+import { FILTER_KEYS } from "./data/filter.js";
+import { createFilterNote } from "./data/filter_advice.js";
 import { createHelpSheet } from "./help_sheet.js";
-import { stackKeys } from "./stack_actions.js";
+import { stackKeys } from "./stacks/stack_actions.js";
 
 const FILTER_PAUSE_MS = 120;
 

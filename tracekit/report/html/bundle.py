@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 
-_IMPORT = re.compile(r'^import \{[^}]*\} from "((?:\./|/[a-z-]+/)[a-z_]+\.js)";\n', re.MULTILINE)
+_IMPORT = re.compile(r'^import \{[^}]*\} from "((?:\.{1,2}/|/)[a-z_/-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|let|class)\b)", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(?://.*|/\*\*[\s\S]*?\*/)\n", re.MULTILINE)
 _ASSETS = "assets"

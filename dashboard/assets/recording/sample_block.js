@@ -1,0 +1,102 @@
+// The samples of a recording's page: one file, which is fetched after the first picture. A connection that is lost is taken up
+// where it ended, so that a slow line arrives as well.
+import { inflate, readView, SAMPLES_FORMAT } from "/report-assets/data/decode.js";
+import { make } from "/report-assets/shared/dom.js";
+import { formatPercent } from "/report-assets/shared/numbers.js";
+import { createProblems } from "/report-assets/shared/problems.js";
+import { SERVER_IS_BACK } from "../shared/alive.js";
+import { errorMessage } from "../shared/requests.js";
+import { createRetry } from "../shared/retry.js";
+
+const UNTIL_THEN = "Until then, only the whole run is added up, and the picture is coarse.";
+const NOTICE_PAUSE_MS = 400;
+
+/** Fetches a recording's samples and hands them to its source (source.js); `container` shows progress and problems. */
+export function loadSamples(source, address, container) {
+  const notice = createNotice(container);
+  const download = createDownload(`${address}/samples`, notice.progress);
+  const retry = createRetry(attempt);
+  const problems = createProblems(container, attempt);
+  let isRunning = false;
+
+  async function attempt() {
+    if (isRunning || source.hasSamples()) return;
+    isRunning = true;
+    problems.clear("samples");
+    try {
+      source.receive(readView(await unpack(await download()), SAMPLES_FORMAT));
+      retry.succeeded();
+      notice.remove();
+      document.documentElement.dataset.samples = "true";
+    } catch (error) {
+      problems.show("samples", `The samples could not be loaded: ${error.message.replace(/\.$/u, "")}. ${UNTIL_THEN}`);
+      if (error.isTemporary) retry.failed();
+    }
+    isRunning = false;
+  }
+
+  addEventListener(SERVER_IS_BACK, attempt);
+  attempt();
+}
+
+/**
+ * Returns a function that promises the file at an address as a Blob. When it is called again after a failure, it asks for the rest;
+ * a file that was written anew is sent from its start. `progress(share)` is called as it arrives.
+ */
+export function createDownload(address, progress, { fetch = (...all) => globalThis.fetch(...all) } = {}) {
+  let parts = [];
+  let size = 0;
+  let etag = null;
+  return async () => {
+    const headers = size > 0 && etag ? { Range: `bytes=${size}-`, "If-Range": etag } : {};
+    const response = await temporary(() => fetch(address, { credentials: "same-origin", headers }));
+    if (!response.ok) throw Object.assign(new Error(await errorMessage(response)), { isTemporary: response.status >= 500 });
+    if (response.status !== 206) [parts, size] = [[], 0];
+    etag = response.headers.get("ETag");
+    const total = size + Number(response.headers.get("Content-Length"));
+    const reader = response.body.getReader();
+    for (;;) {
+      const { done, value } = await temporary(() => reader.read());
+      if (done) break;
+      parts.push(value);
+      size += value.length;
+      if (total > 0) progress(Math.min(1, size / total));
+    }
+    if (size < total) throw Object.assign(new Error("the connection was lost"), { isTemporary: true });
+    const file = new Blob(parts);
+    [parts, size] = [[], 0];
+    return file;
+  };
+}
+
+async function temporary(run) {
+  try {
+    return await run();
+  } catch {
+    throw Object.assign(new Error("the connection was lost"), { isTemporary: true });
+  }
+}
+
+async function unpack(file) {
+  return inflate(file).catch(() => {
+    throw new Error("they are damaged, or the browser lacks the memory. Reload the page, or read the recording again");
+  });
+}
+
+/** A line that appears if loading takes a while. */
+function createNotice(container) {
+  const bar = make("progress", { max: 1, value: 0, "aria-label": "Samples loaded" });
+  const line = make("p", { className: "note problem-line", hidden: true }, "The samples are loading. ", UNTIL_THEN, " ", bar);
+  const timer = setTimeout(() => (line.hidden = false), NOTICE_PAUSE_MS);
+  container.append(line);
+  return {
+    progress(share) {
+      bar.value = share;
+      bar.title = formatPercent(share);
+    },
+    remove() {
+      clearTimeout(timer);
+      line.remove();
+    },
+  };
+}

@@ -1,0 +1,197 @@
+// What the inspector shows of each kind of thing.
+import { callName, callTitle } from "../data/calls.js";
+import { make } from "../shared/dom.js";
+import { cleanText, countOf, formatDuration, formatPercent, formatTime, formatWeight } from "../shared/numbers.js";
+import { readLaneId } from "../timeline/lanes.js";
+import { callsOfInterval, ownerOf, OWNER_WORDS } from "../data/owners.js";
+import { describeStack } from "../data/described_samples.js";
+import { heaviestLeaves } from "../stacks/stacks.js";
+import { stackDetail } from "./stack_detail.js";
+
+const DETAIL_STEP_NS = 1000;
+const MOST_CALLS = 8;
+const SERVING = ["ANE", "GPU", "CPU"];
+
+/** A call of a model: `index` is its row in the view. */
+export function callDetails({ index }, context) {
+  const { view } = context;
+  const { windows, strings } = view;
+  if (index >= windows.count) return null;
+  const text = (column) => cleanText(strings[windows[column][index]] ?? "", 400);
+  const [start, end] = [windows.start[index], windows.end[index]];
+  const verdict = text("verdict");
+  const facts = [
+    ["Engine", badge(view, verdict)],
+    ["Label", text("label") === callName(view, index) ? "" : text("label")],
+    ["Start", formatTime(start, DETAIL_STEP_NS)],
+    ["Length", `${formatDuration(end - start)}${comparedWithModel(windows, index)}`],
+    ...busyFacts(windows, index, end - start),
+    ...sampleFacts(windows, index),
+    ["Edges", text("basis")],
+  ];
+  const first = windows.first[index] ? make("p", {}, "The first call of its model: it may include loading and compiling.") : null;
+  const why = text("why") ? make("p", {}, make("strong", {}, "Why: "), text("why")) : null;
+  const nodes = [factList(facts), why, first, placeButtons({ from: start, to: end }, context), ...heaviestStack({ index, start, end, verdict }, context)];
+  return { title: callTitle(view, index), nodes: nodes.filter(Boolean) };
+}
+
+/** How the call's length compares with the median of its model's other calls. */
+function comparedWithModel(windows, index) {
+  const others = [];
+  for (let row = 0; row < windows.count; row += 1) {
+    if (row !== index && windows.group[row] === windows.group[index] && !windows.first[row]) others.push(windows.end[row] - windows.start[row]);
+  }
+  if (others.length < 2) return "";
+  others.sort((left, right) => left - right);
+  const median = others[Math.ceil(others.length / 2) - 1];
+  if (!(median > 0)) return "";
+  const change = (windows.end[index] - windows.start[index]) / median - 1;
+  const amount = Math.abs(change) < 0.005 ? "as long as" : `${formatPercent(Math.abs(change))} ${change > 0 ? "longer" : "shorter"} than`;
+  return `, ${amount} the median of its model's other calls (${formatDuration(median)})`;
+}
+
+function busyFacts(windows, index, length) {
+  const facts = [];
+  for (const [engine, values] of Object.entries(windows.busy)) {
+    const busy = values[index];
+    const share = length > 0 ? ` (${formatPercent(busy / length)})` : "";
+    facts.push([`${engine} busy`, Number.isNaN(busy) ? "not measured" : `${formatDuration(busy)}${share}, measured`]);
+  }
+  for (const [engine, values] of Object.entries(windows.waiting)) {
+    if (values[index] > 0) facts.push([`Waiting for ${engine}`, `${formatDuration(values[index])}, ${windows.waiting_basis}`]);
+  }
+  return facts;
+}
+
+function sampleFacts(windows, index) {
+  const counts = Object.entries(windows.samples)
+    .filter(([, values]) => values[index] > 0)
+    .map(([engine, values]) => `${engine} ${values[index]}`);
+  return Object.keys(windows.samples).length === 0 ? [] : [["Host samples", counts.join(", ") || "none"]];
+}
+
+/** The heaviest stack of an ML engine's work during this call, if it is what is selected. */
+function heaviestStack({ index, start, end, verdict }, { page }) {
+  const { view, rows, range } = page.selection();
+  const isThisCall = range && Math.abs(range.from - start) <= 1 && Math.abs(range.to - end) <= 1; // addresses have whole nanoseconds
+  if (!isThisCall) return [];
+  const wanted = SERVING.includes(verdict) ? [verdict] : [...SERVING, "RUNTIME"];
+  const working = rows.filter((row) => wanted.includes(view.engines[view.samples.engine[row]]));
+  const [leaf] = heaviestLeaves(view, working, 1);
+  if (!leaf || leaf.node < 0) return [];
+  const title = make("h3", {}, `Heaviest stack during this call: ${countOf(leaf.samples, "sample")}, ${formatWeight(leaf.weight, view.unit)}`);
+  const { windows } = view;
+  const isShared = windows.start.some((from, row) => row !== index && from < end && windows.end[row] > start);
+  return [title, isShared && make("p", { className: "note" }, "Other calls overlap this one: the stack may be of one of them."), ...stackDetail(describeStack(view, leaf))];
+}
+
+/** A measured interval: its lane, and `index`, its row there. */
+export function intervalDetails({ lane, index }, context) {
+  const { view } = context;
+  const span = view.spans[readLaneId(lane).index];
+  if (!span?.start || index >= span.start.length) return null;
+  const [start, end] = [span.start[index], span.end[index]];
+  const name = cleanText(view.strings[span.name[index]] ?? "", 300);
+  const facts = [
+    ["Engine", badge(view, view.engines[span.engine])],
+    ["Start", formatTime(start, DETAIL_STEP_NS)],
+    ["Length", `${formatDuration(end - start)}, ${span.basis}`],
+  ];
+  const nodes = [factList(facts), ownerDetails(span, index, context), placeButtons({ from: start, to: end }, context)];
+  return { title: name || cleanText(view.strings[span.label], 80), nodes };
+}
+
+/** A signpost: its lane, and `index`, its row there. */
+export function signpostDetails({ lane, index }, context) {
+  const { view } = context;
+  const signposts = view.signposts[readLaneId(lane).index];
+  if (!signposts?.start || index >= signposts.start.length) return null;
+  const [start, end] = [signposts.start[index], signposts.end[index]];
+  const facts = [
+    ["Lane", cleanText(view.strings[signposts.label], 200)],
+    ["Start", formatTime(start, DETAIL_STEP_NS)],
+    ["Length", formatDuration(end - start)],
+  ];
+  const nodes = [factList(facts), placeButtons({ from: start, to: end }, context), callsDuring(start, end, context)];
+  return { title: cleanText(view.strings[signposts.name[index]], 200) || "Signpost", nodes };
+}
+
+/** The sample at the cursor; `load` promises it where it was chosen from a list, since several may have one time. */
+export async function sampleDetails({ load }, { source, view, store }) {
+  const { cursor } = store.state;
+  if (!cursor || (cursor.lane < 0 && !load)) return null;
+  const sample = load ? load() : source.sampleAt({ ...cursor, within: 0 });
+  if (!sample) return null;
+  const thread = view.lanes[sample.lane];
+  const facts = [
+    ["Function", cleanText(sample.leaf ?? "no stack", 300)],
+    ["Thread", thread ? cleanText(view.strings[thread.label], 120) : ""],
+    ["Time", formatTime(sample.time_ns, DETAIL_STEP_NS)],
+    ["Weight", `${formatWeight(sample.weight, view.unit)}${sample.number > 1 ? ` of ${countOf(sample.number, "sample")}` : ""}`],
+  ];
+  return { title: "Sample", nodes: [factList(facts), ...stackDetail(sample.stack)] };
+}
+
+/** A finding: its place in the list, whose text is shown. */
+export function findingDetails({ index }, context) {
+  const { view } = context;
+  const item = document.querySelector(`.finding[data-finding="${index}"]`);
+  if (!item) return null;
+  const copy = item.cloneNode(true);
+  const title = copy.querySelector("h3");
+  for (const element of copy.querySelectorAll("a.live-only, .unseen, .severity")) element.remove();
+  for (const details of copy.querySelectorAll("details")) details.open = true;
+  for (const button of copy.querySelectorAll(".command-row > button")) button.remove(); // its listener is not copied
+  title.remove();
+  const place = view.findings?.[index];
+  const buttons = place ? placeButtons({ from: place[0], to: Math.max(place[1], place[0] + 1) }, context) : null;
+  return { title: title.textContent.trim(), nodes: [...copy.childNodes, buttons].filter(Boolean) };
+}
+
+/** Whose work an interval is by the analysis' own assignment: its calls, each with a button that shows it, and why. */
+function ownerDetails(span, index, context) {
+  const owner = ownerOf(context.view, span, index);
+  const calls = callsOfInterval(span, index);
+  if (owner === "") return callsDuring(span.start[index], span.end[index], context);
+  const why = cleanText(context.view.strings[span.why[index]] ?? "", 200);
+  const buttons = owner === "contested" && calls.length === 0 ? ["several calls"] : callButtons(calls, context);
+  const end = why ? ` (${why})` : "";
+  return make("p", { className: "inspector-links" }, make("strong", {}, OWNER_WORDS[owner]), ...buttons, end);
+}
+
+/** The calls that run during a signpost, each with a button that shows it. */
+function callsDuring(start, end, context) {
+  const { windows } = context.view;
+  if (windows.count === 0) return make("p", { className: "note" }, "This run has no calls.");
+  const rows = [];
+  for (let row = 0; row < windows.count; row += 1) if (windows.start[row] < end && windows.end[row] > start) rows.push(row);
+  if (rows.length === 0) return make("p", { className: "note" }, "No call runs during this time.");
+  return make("p", { className: "inspector-links" }, "During ", ...callButtons(rows, context));
+}
+
+function callButtons(rows, { view, store }) {
+  const { windows } = view;
+  const buttons = rows.slice(0, MOST_CALLS).map((row) => {
+    const range = { from: windows.start[row], to: windows.end[row], isDone: true };
+    const show = () => store.set({ range, chosen: { kind: "call", index: row } });
+    return make("button", { type: "button", onclick: show }, callTitle(view, row));
+  });
+  return rows.length > MOST_CALLS ? [...buttons, ` and ${rows.length - MOST_CALLS} more`] : buttons;
+}
+
+function placeButtons(range, { store, actions }) {
+  const select = () => store.set({ range: { ...range, isDone: true } });
+  const zoom = make("button", { type: "button", onclick: () => actions.zoomTo(range) }, "Zoom to it");
+  const choose = make("button", { type: "button", onclick: select }, "Select its time");
+  return make("p", { className: "inspector-links" }, zoom, choose);
+}
+
+function badge(view, name) {
+  const style = [...view.engines, "MIXED"].includes(name) ? name : "UNKNOWN";
+  return make("span", {}, make("span", { className: `badge engine-${style}`, "aria-hidden": "true" }), cleanText(name, 40));
+}
+
+function factList(facts) {
+  const shown = facts.filter(([, value]) => value !== "");
+  return make("dl", {}, ...shown.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
+}

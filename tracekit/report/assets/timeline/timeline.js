@@ -1,0 +1,209 @@
+// The timeline: overview, axis, lanes. It depends on a source (source.js) and a store (store.js) only.
+import { describeAt, describeTimeline } from "./describe.js";
+import { fitCanvas, make } from "../shared/dom.js";
+import { drawAxis, drawCursor, drawOverlay, drawRows } from "./draw.js";
+import { drawNoteLines } from "./draw_notes.js";
+import { listenToGestures } from "./gestures.js";
+import { runKey } from "./keys.js";
+import { createLabels } from "./labels.js";
+import { laneId } from "./lanes.js";
+import { createNamesWidth } from "./names_width.js";
+import { createOverview } from "./overview.js";
+import { createPeek } from "./peek.js";
+import { rowAt, scrolledRows, timelineRows } from "./rows.js";
+import { panRange } from "../shared/scale.js";
+import { oncePerFrame } from "../shared/store.js";
+import { timelineActions } from "./timeline_actions.js";
+
+const AXIS_HEIGHT = 22;
+const MOST_OF_THE_SCREEN = 0.7;
+const NOTHING_DRAWN = "This recording has no samples, calls, intervals or signposts to draw.";
+const TAKES_KEYS = "input, select, textarea, dialog, canvas, .timeline";
+
+/**
+ * `page` = { palette(), mask(), tooltip, help(), filter(), announce(text) }, and if it has them extent(), timelineHeight(scroll)
+ * and nothingDrawn, the text in place of lanes.
+ */
+export function createTimeline(container, source, store, page) {
+  const actions = timelineActions(source, store, page);
+  const overview = createOverview(source, (view, middle) => actions.show(view, middle), page.extent);
+  const axis = make("canvas", { className: "axis", "aria-hidden": "true" });
+  const lanes = make("canvas", { role: "img", "aria-label": describeTimeline(source.view) });
+  const overlay = make("canvas", { className: "overlay", "aria-hidden": "true" });
+  const pane = make("div", { className: "timeline-pane" }, lanes, overlay);
+  const labels = createLabels(source, store, (id) => actions.stepIn(id, 1));
+  Object.assign(actions, { findLanes: labels.find, laneInFocus: labels.inFocus, announce: labels.announce });
+  const namesWidth = createNamesWidth(container, store);
+  const inner = make("div", { className: "timeline-rows" }, labels.element, namesWidth.element, pane);
+  const scroll = make("div", { className: "timeline-scroll", tabIndex: 0, role: "group" }, inner);
+  scroll.setAttribute("aria-label", "Timeline; press ? for its keys");
+  const nothing = make("p", { className: "note nothing-drawn" }, page.nothingDrawn ?? NOTHING_DRAWN);
+  container.replaceChildren(
+    labels.bar,
+    make("div", { className: "timeline-head" }, make("span", { className: "corner" }, "whole run"), overview.element),
+    make("div", { className: "timeline-head" }, make("span", { className: "corner" }, "time"), axis),
+    scroll,
+    nothing,
+  );
+  const size = { width: 1, height: 1 };
+  let layout = { rows: [], height: 0 };
+  let pointer = null;
+  const layers = [];
+
+  /** Rows follow the cursor where its lane would be hidden; mostly they stay as they are. */
+  function followCursor() {
+    const { rows, height } = timelineRows(source, store.state);
+    const isSame = height === layout.height && rows.length === layout.rows.length && rows.every(({ id }, index) => id === layout.rows[index].id);
+    if (!isSame) return arrange();
+    labels.mark();
+    return redrawOverlays();
+  }
+
+  function arrange() {
+    layout = timelineRows(source, store.state);
+    namesWidth.apply();
+    labels.show(layout.rows, labels.element.clientWidth);
+    nothing.hidden = layout.rows.length > 0 || store.state.shownLanes !== "";
+    inner.style.height = `${layout.height}px`;
+    const most = page.timelineHeight?.(scroll) ?? Math.max(240, Math.round(window.innerHeight * MOST_OF_THE_SCREEN));
+    const height = Math.min(layout.height, most);
+    scroll.style.height = `${height}px`;
+    const width = Math.max(60, Math.floor(pane.clientWidth));
+    pane.style.height = `${height}px`;
+    const changed = size.width !== width;
+    Object.assign(size, { width, height });
+    if (changed) overview.prepare(width, page.palette());
+    redraw();
+  }
+
+  function drawAll() {
+    const { view, lanes: selected, scale } = store.state;
+    const palette = page.palette();
+    const top = scroll.scrollTop; // read before anything changes, else it forces a layout of the page
+    const { context, ratio } = fitCanvas(lanes, size.width, size.height);
+    const rows = scrolledRows(layout.rows, top);
+    const frame = { context, ratio, source, rows, view, palette, lanes: selected, mask: page.mask(), scale };
+    drawRows({ ...frame, ...size, top });
+    for (const draw of layers) draw({ ...frame, ...size, top, rowOf: (id) => placeOf(rows, id, top) });
+    drawNoteLines({ ...frame, ...size }, store.state.notes);
+    const head = fitCanvas(axis, size.width, AXIS_HEIGHT);
+    drawAxis({ context: head.context, view, width: size.width, height: AXIS_HEIGHT, palette });
+    drawSelection();
+  }
+
+  /** Draws what a selection changes: the lanes stay as they are. */
+  function drawSelection() {
+    const { view, range } = store.state;
+    overview.draw(view, range, page.palette());
+    drawOverlays();
+  }
+
+  function drawOverlays() {
+    const { context } = fitCanvas(overlay, size.width, size.height);
+    const { view, range, cursor } = store.state;
+    const palette = page.palette();
+    drawOverlay({ context, ...size, view, palette, range, pointer: pointer?.x ?? null });
+    const top = cursor ? scroll.scrollTop : 0;
+    drawCursor({ context, ...size, rows: scrolledRows(layout.rows, top), top, view, palette, cursor });
+    if (pointer) hover(pointer);
+  }
+
+  const redraw = oncePerFrame(drawAll);
+  const redrawOverlays = oncePerFrame(drawOverlays);
+  const redrawSelection = oncePerFrame(drawSelection);
+  const timeAt = (x) => store.state.view.from + (x / size.width) * (store.state.view.to - store.state.view.from);
+
+  function describePoint(x, y) {
+    const height = y + scroll.scrollTop;
+    const row = rowAt(scrolledRows(layout.rows, scroll.scrollTop), height);
+    const inside = row ? height - row.y : 0;
+    const description = describeAt(source, row, timeAt(x), inside, store.state.view, size.width);
+    return { ...description, range: description.range && { ...description.range, lane: row.id } };
+  }
+
+  /** While the reader drags or scrolls, nothing is pointed at: a tooltip would cover what is being selected. */
+  function unpoint() {
+    if (!pointer) return;
+    pointer = null;
+    page.tooltip.hide();
+    redrawOverlays();
+  }
+
+  function hover({ x, y }) {
+    const box = pane.getBoundingClientRect();
+    const { lines, sample } = describePoint(x, y);
+    const show = (more) => page.tooltip.show([...lines, ...more], box.left + x, box.top + y);
+    show([]);
+    if (sample) peek(sample, (name) => pointer?.x === x && pointer?.y === y && show([name]));
+  }
+
+  const peek = createPeek(source, page);
+
+  listenToGestures(pane, {
+    zoom: (factor, x) => actions.zoom(factor, timeAt(x)),
+    pan: (pixels) => {
+      const { view } = store.state;
+      const distance = (pixels / size.width) * (view.to - view.from);
+      store.set({ view: panRange(view, distance, source.view.duration_ns) });
+    },
+    select: (from, to, isDone) => actions.select(timeAt(Math.min(from, to)), timeAt(Math.max(from, to)), isDone),
+    click(x, y) {
+      const described = describePoint(x, y);
+      if (described.note) page.editNote(described.note);
+      else actions.choose(described);
+    },
+    doubleClick: (x, y) => actions.zoomTo(describePoint(x, y).range),
+    hover: (x, y) => {
+      pointer = { x, y };
+      redrawOverlays();
+    },
+    drag: unpoint,
+    leave: unpoint,
+  });
+  scroll.addEventListener("keydown", (event) => {
+    if (event.target.closest("button") && event.key === "Enter") return;
+    if (runKey(event, actions)) event.preventDefault();
+  });
+  // Where nothing else takes keys, they apply to the timeline, except for arrows, which scroll or move the focus.
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.target.closest?.(TAKES_KEYS) || event.key.startsWith("Arrow")) return;
+    if (runKey(event, actions)) event.preventDefault();
+  });
+  scroll.addEventListener("scroll", () => {
+    unpoint();
+    redraw();
+  });
+  addEventListener("scroll", unpoint, { passive: true });
+  new ResizeObserver(oncePerFrame(arrange)).observe(container);
+  store.on(["view", "lanes", "scale", "drawnData"], redraw);
+  store.on(["range"], redrawSelection);
+  source.listen(redraw);
+  store.on(["closed", "allThreads", "pinned", "order", "shownLanes", "namesWidth", "unfolded", "notes", "drawnLanes"], arrange);
+  store.on(["cursor"], ({ cursor }) => {
+    followCursor();
+    if (cursor?.isSought) labels.reveal(laneId("thread", cursor.lane));
+  });
+  store.on(["lanes"], () => labels.mark());
+  arrange();
+  drawAll();
+  return {
+    actions,
+    bar: labels.bar,
+    redraw,
+    /** Draws something over the lanes with each picture: `draw(frame)` as drawRows, with rowOf(id): { y, height } or null. */
+    addLayer(draw) {
+      layers.push(draw);
+      redraw();
+    },
+    recolour() {
+      overview.prepare(size.width, page.palette());
+      redraw();
+    },
+  };
+}
+
+/** Where a lane is drawn, null if it is not among the rows. */
+function placeOf(rows, id, top) {
+  const row = rows.find((candidate) => candidate.id === id);
+  return row ? { y: row.y - top, height: row.height } : null;
+}
