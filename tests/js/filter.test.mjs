@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isMatch, parseFilter, sampleFilter } from "../../tracekit/report/assets/data/filter.js";
+import { matcherOf, parseFilter, sampleFilter } from "../../tracekit/report/assets/data/filter.js";
 import { laneSamples } from "../../tracekit/report/assets/data/samples.js";
 import { binned, smallView } from "./small_view.mjs";
 
@@ -8,7 +8,7 @@ import { binned, smallView } from "./small_view.mjs";
 function matchingRows(text, view = smallView()) {
   const filter = sampleFilter(view, parseFilter(text));
   const { time, stack, laneOf } = laneSamples(view);
-  const isMatched = (row) => isMatch(filter, laneOf(row), stack[row], time[row]);
+  const isMatched = (row) => matcherOf(filter, laneOf(row))?.(stack[row], time[row]) === true;
   return filter ? [...stack.keys()].filter(isMatched).map((row) => stack[row]).sort() : "all";
 }
 

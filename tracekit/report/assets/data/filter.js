@@ -55,15 +55,15 @@ export function sampleFilter(view, terms) {
 /** Instead of a table: no sample of the lane matches. */
 export const NOTHING = "nothing";
 
-/** True if a filter has a sample of this lane, stack and time. */
-export function isMatch(filter, lane, stack, time) {
-  if (!filter) return true;
-  const table = filter.tableOf(lane);
-  if (table === NOTHING || (table && !table[stack])) return false;
-  const { times } = filter;
-  if (!times) return true;
-  const index = upperBound(times.start, time) - 1;
-  return index >= 0 && time < times.end[index];
+/** A function (stack, time) that is true for the samples of a lane that a filter matches; null for none at all. */
+export function matcherOf(filter, lane) {
+  const table = filter ? filter.tableOf(lane) : null;
+  if (table === NOTHING) return null;
+  const times = filter?.times ?? null;
+  return (stack, time) => {
+    if (table && table[stack] === 0) return false;
+    return times === null || time < times.end[upperBound(times.start, time) - 1];
+  };
 }
 
 /** The table with the marks that a term means: its opposite if it is negated. */

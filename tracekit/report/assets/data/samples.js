@@ -33,6 +33,8 @@ export function laneSamples(view, samples = view.samples) {
     first, time, stack, weight, weightOf, number, numberOf, isExact: view.exact, edges: samples.edges,
     /** The time that a row represents: its weight if that is time, else a period per sample. */
     lengthOf,
+    /** The time by which a row belongs to a range: the middle of a sum. */
+    momentOf: binned ? (row) => binned.middle[row] : (row) => time[row],
     /** Where a row is drawn to: a summed one is spread over its bin. */
     endOf,
     firstAt,

@@ -1,6 +1,6 @@
 // The source of a page's pictures and sums: the view's intervals, its samples, and what a filter or a selection makes of them.
 import { callLanes } from "./call_lanes.js";
-import { parseFilter, isMatch, sampleFilter } from "./filter.js";
+import { matcherOf, parseFilter, sampleFilter } from "./filter.js";
 import { indexIntervals, packRows } from "./intervals.js";
 import { laneOccupancy } from "./lane_occupancy.js";
 import { coverPixels, resamplePlane } from "./occupancy.js";
@@ -119,6 +119,8 @@ function coverUnion(out, union, which, from, to) {
 /** The row of the nearest sample, see sampleAt; -1 for none. */
 function nearestRow(view, samples, { lane, time, within }, filter) {
   const { time: times, stack } = samples;
+  const isMatch = matcherOf(filter, lane);
+  if (!isMatch) return -1;
   const distanceOf = (row) => {
     if (time < times[row]) return times[row] - time;
     const end = samples.endOf(row);
@@ -129,7 +131,7 @@ function nearestRow(view, samples, { lane, time, within }, filter) {
   const end = samples.first[lane + 1];
   for (let row = samples.reachingFrom(lane, time - within); row < end && times[row] <= time + within; row += 1) {
     const distance = distanceOf(row);
-    if (distance > least || !isMatch(filter, lane, stack[row], times[row])) continue;
+    if (distance > least || !isMatch(stack[row], samples.momentOf(row))) continue;
     best = row; // of several that cover the time, the last that began
     least = distance;
   }
