@@ -1,6 +1,6 @@
 // The list of the selection's samples, in order of time; the inspector shows the stack of the chosen one.
 import { make } from "/report-assets/shared/dom.js";
-import { cleanText, formatCount, formatTime, formatWeight } from "/report-assets/shared/numbers.js";
+import { cleanText, formatCount, formatDuration, formatTime, formatWeight } from "/report-assets/shared/numbers.js";
 
 const LISTED_ROWS = 100;
 const TIME_STEP_NS = 1000;
@@ -55,10 +55,11 @@ export function viewAround(time, shown, view) {
   return { from, to: from + length };
 }
 
-/** The text above the list. */
-export function listSummary(rows, { selected, total }) {
+/** The text above the list; of samples that are summed up, a row may stand for several. */
+export function listSummary(rows, { selected, total, binNs = 0 }) {
   if (rows === 0) return "No samples in the selection.";
   const samples = `${formatCount(selected)} of ${formatCount(total)} samples`;
+  if (binNs > 0) return `${samples}. A row sums up those of one stack and thread in up to ${formatDuration(binNs)}; the first ${formatCount(rows)} rows are listed`;
   return rows < selected ? `${samples}, the first ${formatCount(rows)} listed` : samples;
 }
 
@@ -107,7 +108,7 @@ function createList(view, handlers) {
     draw(added, { isNew, hasMore, selected, total }) {
       const hadFocus = document.activeElement === more;
       samples = isNew ? added : [...samples, ...added];
-      summary.textContent = listSummary(samples.length, { selected, total });
+      summary.textContent = listSummary(samples.length, { selected, total, binNs: view.bin_ns });
       table.hidden = samples.length === 0;
       more.hidden = !hasMore;
       const newRows = added.map((sample) => rowOf(view, sample));

@@ -1,12 +1,17 @@
 // Samples and stacks as the inspector and the lists show them: frames, engine, and the frame that decided it.
+import { CUT_OFF } from "../stacks/calltree.js";
 
 const MOST_FRAMES_OF_SAMPLE = 400;
 
-/** [symbol, binary] of a node and its callers, as string numbers, leaf first. */
-export function framesOf(view, leaf) {
+/** Instead of a function: what a pruned tree lacks below a node. */
+export const LIGHT_BRANCHES = "rest: branches too light to be kept";
+
+/** [symbol, binary] of a node and its callers, leaf first. */
+export function framesOf({ nodes, strings }, leaf) {
   const frames = [];
-  for (let node = leaf; node >= 0; node = view.nodes.parent[node]) {
-    frames.push([view.nodes.name[node], view.nodes.binary[node]]);
+  for (let node = leaf; node >= 0; node = nodes.parent[node]) {
+    const symbol = nodes.flags[node] & CUT_OFF ? LIGHT_BRANCHES : strings[nodes.name[node]];
+    frames.push([symbol, strings[nodes.binary[node]]]);
   }
   return frames;
 }
@@ -17,7 +22,7 @@ export function framesOf(view, leaf) {
  */
 export function describeStack(view, { node, engine, stack }) {
   const { phase, rule, rules, deciding: decidingOf } = view.stacks;
-  const names = framesOf(view, node).map((frame) => frame.map((text) => view.strings[text]));
+  const names = framesOf(view, node);
   if (names.length === 0) return null;
   const deciding = stack < 0 ? -1 : decidingOf[stack];
   // A recursion has thousands of frames: those around the deciding one are shown, but never fewer than fit.
@@ -34,10 +39,10 @@ export function describeStack(view, { node, engine, stack }) {
 export function describeSample(view, samples, row) {
   const stack = samples.stack[row];
   const [node, engine] = [view.stacks.node[stack], view.stacks.engine[stack]];
-  const textOf = (column) => (node < 0 ? null : view.strings[view.nodes[column][node]]);
+  const [leaf, binary] = framesOf(view, node)[0] ?? [null, null];
   const described = describeStack(view, { node, engine, stack });
   return {
     time_ns: samples.time[row], lane: samples.laneOf(row), engine: view.engines[engine], phase: view.phases[view.stacks.phase[stack]],
-    weight: samples.weightOf(row), number: samples.numberOf(row), leaf: textOf("name"), binary: textOf("binary"), rule: described?.rule ?? "", stack: described,
+    weight: samples.weightOf(row), number: samples.numberOf(row), leaf, binary, rule: described?.rule ?? "", stack: described,
   };
 }

@@ -1,4 +1,5 @@
 // The selection's call tree after the transforms, made once for all parts that show it, and only when one of them asks.
+import { LIGHT_BRANCHES } from "../data/described_samples.js";
 import { weighTree } from "./calltree.js";
 import { joinedView } from "./joined.js";
 import { cleanText } from "../shared/numbers.js";
@@ -33,7 +34,7 @@ export function createStackModel(store, page) {
 
 /** A function as it is shown: cut-off branches have a name that says so. */
 export function functionName(view, tree, func, limit = 300) {
-  return func === tree.less ? "rest: branches too light to be kept" : cleanText(view.strings[tree.names[func]], limit);
+  return func === tree.less ? LIGHT_BRANCHES : cleanText(view.strings[tree.names[func]], limit);
 }
 
 export function libraryName(view, tree, func, limit = 120) {
