@@ -8,7 +8,7 @@ import { SERVER_IS_BACK } from "../shared/alive.js";
 import { errorMessage } from "../shared/requests.js";
 import { createRetry } from "../shared/retry.js";
 
-const UNTIL_THEN = "Until then, only the whole run is added up, and the picture is coarse.";
+const WITHOUT = "Without them, sums are those of the whole run, and zooming in shows no more detail.";
 const NOTICE_PAUSE_MS = 400;
 
 /** Fetches a recording's samples and hands them to its source (source.js); `container` shows progress and problems. */
@@ -23,15 +23,16 @@ export function loadSamples(source, address, container) {
     if (isRunning || source.hasSamples()) return;
     isRunning = true;
     problems.clear("samples");
+    notice.show();
     try {
-      source.receive(readView(await unpack(await download()), SAMPLES_FORMAT));
+      source.receive(await unpack(await download()));
       retry.succeeded();
-      notice.remove();
       document.documentElement.dataset.samples = "true";
     } catch (error) {
-      problems.show("samples", `The samples could not be loaded: ${error.message.replace(/\.$/u, "")}. ${UNTIL_THEN}`);
+      problems.show("samples", `The samples could not be loaded: ${error.message.replace(/\.$/u, "")}. ${WITHOUT}`);
       if (error.isTemporary) retry.failed();
     }
+    notice.hide();
     isRunning = false;
   }
 
@@ -78,25 +79,30 @@ async function temporary(run) {
 }
 
 async function unpack(file) {
-  return inflate(file).catch(() => {
-    throw new Error("they are damaged, or the browser lacks the memory. Reload the page, or read the recording again");
-  });
+  try {
+    return readView(await inflate(file), SAMPLES_FORMAT);
+  } catch {
+    throw new Error("they are damaged or of another version, or the browser lacks the memory. Reload the page, or read the recording again");
+  }
 }
 
 /** A line that appears if loading takes a while. */
 function createNotice(container) {
   const bar = make("progress", { max: 1, value: 0, "aria-label": "Samples loaded" });
-  const line = make("p", { className: "note problem-line", hidden: true }, "The samples are loading. ", UNTIL_THEN, " ", bar);
-  const timer = setTimeout(() => (line.hidden = false), NOTICE_PAUSE_MS);
+  const line = make("p", { className: "note problem-line", hidden: true }, "The samples are loading. ", WITHOUT, " ", bar);
+  let timer = null;
   container.append(line);
   return {
+    show() {
+      timer = setTimeout(() => (line.hidden = false), NOTICE_PAUSE_MS);
+    },
     progress(share) {
       bar.value = share;
       bar.title = formatPercent(share);
     },
-    remove() {
+    hide() {
       clearTimeout(timer);
-      line.remove();
+      line.hidden = true;
     },
   };
 }

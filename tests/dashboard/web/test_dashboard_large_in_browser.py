@@ -1,19 +1,23 @@
-"""The page of a recording whose samples stay with the server: pictures, sums, filter, failures."""
+"""The page of a large recording, and the samples of a page: they come after the first picture, or fail to."""
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from dashboard_support import Served, drawn
+from dashboard_support import FALLBACK, Serve, Served, drawn, opened, until
 from large_recording import Sample, write_export
 from library_support import settled
 
+from dashboard.library.library import Library
+
 PATIENCE_MS = 60_000
 MIDDLE = "#s=30000000000-30100000000"
+SAMPLES = "**/api/recordings/*/samples"
 
 
 @pytest.fixture(scope="module")
@@ -38,28 +42,33 @@ def shown(large: tuple[Served, list[Sample]], tab: Any) -> Callable[..., Any]:
     """Opens the recording with what an address adds; the page is then at rest."""
 
     def show(fragment: str = "") -> Any:
-        tab.goto(f"{large[0].address}{fragment}")
-        tab.wait_for_selector("html[data-ready]", timeout=PATIENCE_MS)
-        return at_rest(tab)
+        return with_samples(opened(tab, f"{large[0].address}{fragment}"))
 
     return show
 
 
-def at_rest(tab: Any) -> Any:
-    """The page once nothing is on its way any more."""
-    busy = tab.locator(
-        ", ".join(f"{engine}[aria-busy=true]" for engine in (".timeline", "#engines", "#flame"))
-    )
-    for _ in range(200):
-        tab.wait_for_timeout(50)
-        if busy.count() == 0:
-            return tab
-    waiting = busy.evaluate_all("all => all.map((one) => one.id || one.className)")
-    raise AssertionError(f"these wait for something that does not come: {waiting}")
+@pytest.fixture
+def small(fallback: Served, tab: Any) -> Callable[..., Any]:
+    """Opens a small recording with what an address adds, whatever becomes of its samples."""
+    return lambda fragment="": opened(tab, f"{fallback.address}{fragment}")
+
+
+def with_samples(tab: Any) -> Any:
+    tab.wait_for_selector("html[data-samples]", timeout=PATIENCE_MS)
+    drawn(tab)
+    return tab
 
 
 def summary(tab: Any) -> str:
-    return at_rest(tab).locator("#toolbar .summary").inner_text()
+    drawn(tab)
+    return str(tab.locator("#toolbar .summary").inner_text())
+
+
+def problem(tab: Any) -> Any:
+    """The line about samples that could not be loaded, once it is there."""
+    line = tab.locator("#toolbar .problem.problem-line")
+    line.wait_for(timeout=PATIENCE_MS)
+    return line
 
 
 def under_the_pointer(tab: Any, label: str, x: float) -> str:
@@ -72,9 +81,9 @@ def under_the_pointer(tab: Any, label: str, x: float) -> str:
     return str(tab.locator("[role=tooltip], .tooltip").first.inner_text())
 
 
-def has_old_figures(tab: Any, section: str) -> bool:
-    """Return True if a section, of an open tab or not, marks its figures as those of the previous selection."""
-    return bool(tab.locator(f"#{section} > .old-figures").evaluate("note => !note.hidden"))
+def flame_note(tab: Any) -> str:
+    """The sentence above the flame graph, of an open tab or not."""
+    return str(tab.locator("#flame .flame > .note").text_content())
 
 
 def share(text: str, engine: str) -> int:
@@ -109,7 +118,7 @@ def test_zoomed_in_samples_are_distinguished(shown: Callable[..., Any]) -> None:
         tab.keyboard.press("w")
         tab.wait_for_timeout(20)
     tab.wait_for_timeout(600)
-    begin, end = map(int, re.search(r"t=(\d+)-(\d+)", at_rest(tab).url).groups())  # type: ignore[union-attr]
+    begin, end = map(int, re.search(r"t=(\d+)-(\d+)", tab.url).groups())  # type: ignore[union-attr]
     assert end - begin < 40e6
     rows = {}
     for step in range(1, 40):
@@ -159,7 +168,7 @@ def test_dragging_selects_and_everything_follows(shown: Callable[..., Any], samp
     assert tab.locator("#stacks .live-only > ol > li").count() == 3
 
 
-def test_the_filter_is_the_servers_work(shown: Callable[..., Any], samples: list[Sample]) -> None:
+def test_the_filter_counts_the_samples_that_fit(shown: Callable[..., Any], samples: list[Sample]) -> None:
     tab = shown(f"{MIDDLE}&tab=flame")
     tab.get_by_label("Filter samples").fill("sum -thread:gamma")
     tab.wait_for_timeout(300)
@@ -188,7 +197,7 @@ def test_the_flame_graph_inverts_what_is_selected(shown: Callable[..., Any], sam
     assert "BNNSFilterApply" in tab.locator("#stacks .live-only .deciding").first.inner_text()
 
 
-def test_transforms_are_the_servers_work_and_stand_in_the_address(
+def test_transforms_change_the_tree_and_stand_in_the_address(
     shown: Callable[..., Any], samples: list[Sample]
 ) -> None:
     tab = shown(f"{MIDDLE}&tab=calltree")
@@ -202,103 +211,137 @@ def test_transforms_are_the_servers_work_and_stand_in_the_address(
     assert f"{len(inside) - kernels} ms in all." in tab.locator("#calltree .calltree > .note").inner_text()
     assert summary(tab).startswith(f"{len(inside)} of {len(samples):,} samples")
     tab.wait_for_url(re.compile("stacks=drop"), wait_until="commit")
-    with tab.expect_response(lambda response: "transforms=drop" in response.url) as answer:
-        tab.reload()
-    assert answer.value.status == 200
+    tab.reload()
     chips.get_by_text(text).wait_for()
     assert "Without samples in: -[MLModel predictionFromFeatures" in chips.inner_text()
     chips.get_by_role("button", name="Remove:").click()
     tab.locator("#calltree .tree-row", has_text="predictionFromFeatures").first.wait_for()
 
 
-def test_without_a_response_the_page_shows_it_and_goes_on(shown: Callable[..., Any]) -> None:
-    tab = shown()
-    tab.route("**/api/recordings/*/tile?*", lambda route: route.abort())
-    tab.route("**/api/recordings/*/sums?*", lambda route: route.abort())
-    tab.locator(".timeline-scroll").focus()
-    for _ in range(30):
-        tab.keyboard.press("w")
-    tab.wait_for_timeout(500)
-    assert tab.locator(".timeline").get_attribute("aria-busy") == "false"
-    assert "could not be fetched: the dashboard does not answer." in tab.locator("#status").inner_text()
-    assert "CPU 50 %" in under_the_pointer(tab, "alpha", 0.5)
-    tab.keyboard.press("]")
-    tab.wait_for_timeout(500)
-    assert "could not be added up" in tab.locator("#toolbar .problem-line").inner_text()
-    assert tab.locator("#flame").get_attribute("aria-busy") == "false"
-    tab.unroute_all()
-    tab.keyboard.press("w")
-    assert " of " in summary(tab)
-    tab.expected.append("ERR_FAILED")
+def cut(tab: Any, etag: str = "") -> None:
+    """Let the first response with samples end in the middle; ``etag`` replaces its own."""
+
+    def first_half(route: Any) -> None:
+        whole = route.fetch()
+        headers = whole.headers | ({"etag": etag} if etag else {})
+        assert int(headers["content-length"]) == len(whole.body())
+        route.fulfill(status=200, headers=headers, body=whole.body()[: len(whole.body()) // 2])
+
+    tab.route(SAMPLES, first_half, times=1)
 
 
-def test_a_failure_is_seen_marks_what_is_old_and_mends_itself(
-    shown: Callable[..., Any], samples: list[Sample]
+def test_samples_that_were_cut_off_are_taken_up_in_the_middle(small: Callable[..., Any], tab: Any) -> None:
+    cut(tab)
+    with tab.expect_response(lambda response: response.status == 206, timeout=PATIENCE_MS) as rest:
+        small("#q=engine:ANE")
+        assert "the connection was lost. Without them" in problem(tab).inner_text()
+        assert summary(tab) == "384 of 384 samples"
+    begin, end, size = map(int, re.findall(r"\d+", rest.value.headers["content-range"]))
+    assert (begin, end) == (size // 2, size - 1)
+    assert summary(with_samples(tab)) == "26 of 384 samples"
+    assert not tab.locator("#toolbar .problem-line:visible").count()
+
+
+def test_a_file_that_was_written_anew_is_taken_from_its_start(small: Callable[..., Any], tab: Any) -> None:
+    cut(tab, etag='"another"')
+    with tab.expect_request(lambda request: "range" in request.headers, timeout=PATIENCE_MS) as again:
+        small()
+    assert again.value.headers["if-range"] == '"another"'
+    assert again.value.response().status == 200
+    assert summary(with_samples(tab)) == "384 of 384 samples"
+
+
+def test_damaged_samples_leave_the_whole_run_and_can_be_tried_again(
+    small: Callable[..., Any], tab: Any
 ) -> None:
-    tab = shown("#q=thread:alpha")
-    alpha, beta = (sum(sample.thread == name for sample in samples) for name in ("alpha", "beta"))
-    assert summary(tab).startswith(f"{alpha:,} of")
-    tab.route("**/api/recordings/*/sums?*", lambda route: route.abort())
-    tab.get_by_label("Filter samples").fill("thread:beta")
-    line = tab.locator("#toolbar .problem-line")
-    line.wait_for()
-    assert "could not be added up: the dashboard does not answer." in line.inner_text()
-    assert (
-        "The figures below are those of the previous selection."
-        in tab.locator("#toolbar .summary").inner_text()
-    )
-    for section in ("engines", "calltree", "flame", "stacks"):
-        assert tab.locator(f"#{section}").get_attribute("aria-busy") == "false"
-        assert has_old_figures(tab, section)
-    tab.unroute_all()
-    line.wait_for(state="hidden", timeout=10_000)  # asked for again without a word
-    assert summary(tab).startswith(f"{beta:,} of")
-    assert tab.locator(".outdated").count() == 0
-    assert not has_old_figures(tab, "flame")
-    tab.expected.append("ERR_FAILED")
+    def damage(route: Any) -> None:
+        whole = route.fetch()
+        route.fulfill(response=whole, body=whole.body()[:-100] + bytes(100))
 
-
-def test_a_failure_is_mended_by_trying_again(shown: Callable[..., Any]) -> None:
-    tab = shown()
-    tab.route(
-        "**/api/recordings/*/sums?*", lambda route: route.fulfill(status=404, json={"error": "Not now."})
-    )
-    tab.get_by_label("Filter samples").fill("thread:beta")
-    line = tab.locator("#toolbar .problem-line")
-    line.wait_for()
-    assert "could not be added up: Not now." in at_rest(tab).locator("#toolbar .problem-line").inner_text()
-    tab.unroute_all()
+    tab.route(SAMPLES, damage, times=1)
+    small("#s=0-200000000&q=engine:ANE")
+    line = problem(tab)
+    assert "they are damaged or of another version" in line.inner_text()
+    assert summary(tab) == "384 of 384 samples"
+    assert share(under_the_pointer(tab, "SampleApp", 0.5), "CPU") > 0
+    assert "384 ms in all." in flame_note(tab)
     line.get_by_role("button", name="Try again").click()
+    assert summary(with_samples(tab)).startswith("22 of 384 samples")
     line.wait_for(state="hidden")
-    assert " of " in summary(tab)
+
+
+@pytest.mark.parametrize(
+    ("written", "found", "sentence"),
+    [
+        (b"tracekit-samples/1", b"tracekit-samples/9", "they are damaged or of another version"),
+        (rb'"digest":".', b'"digest":"x', "this recording was analyzed again."),
+    ],
+)
+def test_samples_of_another_version_or_analysis_ask_for_a_reload(
+    written: bytes, found: bytes, sentence: str, small: Callable[..., Any], tab: Any
+) -> None:
+    def replace(route: Any) -> None:
+        whole = route.fetch()
+        block = gzip.decompress(whole.body())
+        assert len(re.findall(written, block)) == 1
+        body = gzip.compress(re.sub(written, found, block))
+        route.fulfill(status=200, headers={"etag": '"x"'}, body=body)
+
+    tab.route(SAMPLES, replace)
+    small("#q=engine:ANE")
+    assert sentence in problem(tab).inner_text()
+    assert "Reload the page" in problem(tab).inner_text()
+    assert summary(tab) == "384 of 384 samples"
+
+
+@pytest.mark.parametrize(
+    ("lose", "sentence"),
+    [
+        (Library.delete, "fallback-midway-ios27 was deleted. The library page can restore it."),
+        (Library.drop_results, "The analysis of fallback-midway-ios27 was dropped. Its page makes it again."),
+    ],
+)
+def test_without_its_recording_an_open_page_keeps_the_whole_run(
+    lose: Callable[[Library, str], Any], sentence: str, serve: Serve, tab: Any
+) -> None:
+    dashboard = serve(FALLBACK)
+    held: list[Any] = []
+    tab.route(SAMPLES, held.append)
+    opened(tab, dashboard.address)
+    until(tab, lambda: held)
+    lose(dashboard.library, dashboard.library.recordings()[0].id)
+    held[0].continue_()
+    assert f"could not be loaded: {sentence}" in problem(tab).inner_text()
+    assert summary(tab) == "384 of 384 samples"
     tab.expected.append("404")
 
 
-def test_a_restarted_dashboard_is_polled_again(shown: Callable[..., Any], sooner: None) -> None:
-    tab = shown()
+def test_on_a_slow_line_the_page_works_before_its_samples(small: Callable[..., Any], tab: Any) -> None:
+    held: list[Any] = []
+    tab.route(SAMPLES, held.append)
+    small("#tab=flame")
+    progress = tab.locator("#toolbar .note", has_text="The samples are loading.")
+    progress.wait_for()
+    assert progress.get_by_label("Samples loaded").evaluate("bar => bar.value") == 0
+    assert share(under_the_pointer(tab, "SampleApp", 0.5), "CPU") > 0
+    assert "384 ms in all." in flame_note(tab)
+    tab.get_by_label("Filter samples").fill("engine:ANE")
+    tab.wait_for_url(re.compile("q=engine"), wait_until="commit")
+    assert summary(tab) == "384 of 384 samples"
+    held[0].continue_()
+    assert summary(with_samples(tab)) == "26 of 384 samples"
+    assert "26.0 ms in all." in flame_note(tab)
+    assert not progress.is_visible()
+
+
+def test_a_dashboard_that_is_back_sends_the_samples(
+    small: Callable[..., Any], tab: Any, sooner: None
+) -> None:
     tab.route("**/api/alive", lambda route: route.abort())
-    tab.route(
-        "**/api/recordings/*/sums?*", lambda route: route.fulfill(status=404, json={"error": "Not now."})
-    )
-    tab.get_by_label("Filter samples").fill("thread:beta")
-    line = tab.locator("#toolbar .problem-line")
-    line.wait_for()
+    tab.route(SAMPLES, lambda route: route.fulfill(status=404, json={"error": "Not now."}))
+    small("#q=engine:ANE")
+    assert "Not now." in problem(tab).inner_text()
     tab.locator(".gone[role=alert]").wait_for(timeout=15_000)
     tab.unroute_all()
-    line.wait_for(state="hidden", timeout=15_000)
-    assert " of " in summary(tab)
+    assert summary(with_samples(tab)) == "26 of 384 samples"
     tab.expected += ["404", "ERR_FAILED"]
-
-
-def test_a_filter_that_is_too_long_is_reported(shown: Callable[..., Any]) -> None:
-    tab = shown()
-    tab.get_by_label("Filter samples").fill("x" * 2_001)
-    line = tab.locator("#toolbar .problem-line")
-    line.wait_for()
-    tab.wait_for_timeout(300)
-    assert "A filter has no more than 2,000 characters." in line.inner_text()
-    assert has_old_figures(tab, "flame")
-    tab.get_by_label("Filter samples").fill("thread:beta")
-    line.wait_for(state="hidden")
-    assert not has_old_figures(tab, "flame")
-    tab.expected.append("400")
