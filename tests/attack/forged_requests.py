@@ -40,8 +40,8 @@ _WAIT_SECONDS = 20
 
 PATHS = (
     "/", "/compare", "/record", "/compare/{id}/{id}", "/recordings/{id}", "/api/alive", "/api/uploads", "/api/uploads/{id}",
-    "/api/recordings/{id}/view", "/api/recordings/{id}/sections", "/api/recordings/{id}/tile?from=0&to=9", "/api/recordings/{id}/sums",
-    "/api/recordings/{id}/samples?first=0", "/api/recordings/{id}/stacks/0", "/recordings/{id}/download/markdown",
+    "/api/recordings/{id}/view", "/api/recordings/{id}/sections", "/api/recordings/{id}/samples",
+    "/api/recordings/{id}/counters", "/recordings/{id}/download/markdown",
     "/recordings/{id}/download/csv?redact=1&process=1", "/compare/{id}/{id}/download/json", "/api/compare/{id}/{id}/sections",
     "/bundle/pages.css", "/assets/start.js", "/_dash-layout", "/_dash-dependencies", "/_favicon.ico", "/_reload-hash",
     "/_dash-component-suites/dash/deps/x.js", "/_dash-component-suites/plotly/plotly.min.js",

@@ -1,4 +1,4 @@
-// Chains of transforms: the cases that the server is tested with (tests/dashboard/tiles/test_transformed.py).
+// Chains of transforms.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

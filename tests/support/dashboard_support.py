@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
@@ -179,6 +180,19 @@ def until(tab: Any, condition: Callable[[], object]) -> None:
 def drawn(tab: Any) -> None:
     """Wait until the page has drawn what was last changed on it."""
     tab.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def changed_block(block: bytes, change: Callable[[dict[str, Any]], dict[str, Any]]) -> bytes:
+    """Return a view with other fields in its header; its arrays move on."""
+    size = int.from_bytes(block[:4], "little")
+    header = json.loads(block[4 : 4 + size])
+    header |= change(header)
+    start, by = 4 + size + -(4 + size) % 8, len(json.dumps(header)) + 8_000
+    by -= by % 8
+    for array in header["arrays"].values():
+        array[1] += by
+    text = json.dumps(header).encode().ljust(start + by - 4)
+    return len(text).to_bytes(4, "little") + text + block[start:]
 
 
 def pictures(tab: Any, name: str) -> None:

@@ -21,6 +21,7 @@ from dashboard.settings import Limits
 READY = "a" * 32
 BUSY = "b" * 32
 FAILED = "c" * 32
+SAMPLES = gzip.compress(b"the samples", mtime=0)
 
 
 def recording(recording_id: str = READY, **changed: Any) -> Recording:
@@ -85,6 +86,7 @@ class FakeLibrary:
         self.downloads = Downloads(self, self.queue, Limits())
         self.asked: list[tuple[str, str]] = []
         (folder / "view.bin.gz").write_bytes(gzip.compress(b"the view", mtime=0))
+        (folder / "samples.bin.gz").write_bytes(SAMPLES)
         (folder / "summary.json").write_bytes(b"{}")
         sections = {
             "verdict": '<section id="verdict"><h2>Verdict</h2><p>All on the <b>ANE</b>.</p></section>'
@@ -147,6 +149,9 @@ class FakeLibrary:
     def view_path(self, recording_id: str) -> Path:
         return self._file(recording_id, "view.bin.gz")
 
+    def result_path(self, recording_id: str, name: str) -> Path:
+        return self._file(recording_id, name)
+
     def results(self, recording_id: str) -> Path:
         return self._file(recording_id, "summary.json").parent
 
@@ -154,7 +159,10 @@ class FakeLibrary:
         return self._file(recording_id, "sections.json.gz")
 
     def _file(self, recording_id: str, name: str) -> Path:
-        if self.recording(recording_id).state != "ready":
+        recording = self.recording(recording_id)
+        if recording.deleted:
+            raise NotFound(f"{recording.name} was deleted.")
+        if recording.state != "ready":
             raise NotFound("This recording has not been read yet.")
         return self.folder / name
 

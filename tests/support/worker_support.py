@@ -36,6 +36,7 @@ RESULTS = [
     "measures.json",
     "processes.json",
     "rows.arrow",
+    "samples.bin.gz",
     "sections.json.gz",
     "summary.json",
     "view.bin.gz",

@@ -46,7 +46,7 @@ def test_a_local_bundle_is_read_where_it_lies(reading: Reading) -> None:
     assert (recording.device, recording.system) == ("Synthetic Mac", "macOS 15.7.3 (24G419)")
     assert (recording.samples, recording.windows, recording.duration_ns) == (289, 12, 550_258_000)
     left = {"/".join(path.split("/")[:2]) for path in left_of(reading.library, recording)}
-    assert left == {"results/samples", *(f"results/{name}" for name in RESULTS)}
+    assert left == {f"results/{name}" for name in RESULTS}
 
 
 def test_the_length_is_the_recording_s_own_whatever_lies_behind_its_end() -> None:
@@ -67,7 +67,7 @@ def test_what_the_pages_need_is_there(reading: Reading) -> None:
     recording, library = reading["local exports"], reading.library
     assert recording.verdict.startswith(EXPORTS_VERDICT)
     header = view_header(library.view_path(recording.id))
-    assert (header["format"], header["verdict"]) == ("tracekit-view/1", recording.verdict)
+    assert (header["format"], header["verdict"]) == ("tracekit-view/2", recording.verdict)
     assert header["samples"]["count"] == 311
     sections = unpacked(library.sections_path(recording.id))
     assert list(sections)[:3] == ["verdict", "findings", "windows"]

@@ -160,4 +160,4 @@ def sooner(tab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def is_ours(address: str) -> bool:
-    return address.startswith(("http://127.0.0.1:", "blob:", "data:"))
+    return address.startswith(("http://127.0.0.1:", "blob:", "data:", "file:"))

@@ -17,6 +17,8 @@ from dashboard.library.library import Library
 
 PATIENCE_MS = 60_000
 MIDDLE = "#s=30000000000-30100000000"
+AT_WORK = (r"SampleApp \(0x5a3a", 285 / 568)
+"""A lane of the small recording, and where in the run it works on the CPU."""
 SAMPLES = "**/api/recordings/*/samples"
 
 
@@ -218,6 +220,17 @@ def test_transforms_change_the_tree_and_stand_in_the_address(
     tab.locator("#calltree .tree-row", has_text="predictionFromFeatures").first.wait_for()
 
 
+def hold(tab: Any) -> list[Any]:
+    """Let requests for samples wait, in the list that is returned."""
+    held: list[Any] = []
+
+    def take(route: Any) -> None:
+        held.append(route)
+
+    tab.route(SAMPLES, take)
+    return held
+
+
 def cut(tab: Any, etag: str = "") -> None:
     """Let the first response with samples end in the middle; ``etag`` replaces its own."""
 
@@ -263,7 +276,7 @@ def test_damaged_samples_leave_the_whole_run_and_can_be_tried_again(
     line = problem(tab)
     assert "they are damaged or of another version" in line.inner_text()
     assert summary(tab) == "384 of 384 samples"
-    assert share(under_the_pointer(tab, "SampleApp", 0.5), "CPU") > 0
+    assert share(under_the_pointer(tab, *AT_WORK), "CPU") > 0
     assert "384 ms in all." in flame_note(tab)
     line.get_by_role("button", name="Try again").click()
     assert summary(with_samples(tab)).startswith("22 of 384 samples")
@@ -305,8 +318,7 @@ def test_without_its_recording_an_open_page_keeps_the_whole_run(
     lose: Callable[[Library, str], Any], sentence: str, serve: Serve, tab: Any
 ) -> None:
     dashboard = serve(FALLBACK)
-    held: list[Any] = []
-    tab.route(SAMPLES, held.append)
+    held = hold(tab)
     opened(tab, dashboard.address)
     until(tab, lambda: held)
     lose(dashboard.library, dashboard.library.recordings()[0].id)
@@ -317,13 +329,12 @@ def test_without_its_recording_an_open_page_keeps_the_whole_run(
 
 
 def test_on_a_slow_line_the_page_works_before_its_samples(small: Callable[..., Any], tab: Any) -> None:
-    held: list[Any] = []
-    tab.route(SAMPLES, held.append)
+    held = hold(tab)
     small("#tab=flame")
     progress = tab.locator("#toolbar .note", has_text="The samples are loading.")
     progress.wait_for()
     assert progress.get_by_label("Samples loaded").evaluate("bar => bar.value") == 0
-    assert share(under_the_pointer(tab, "SampleApp", 0.5), "CPU") > 0
+    assert share(under_the_pointer(tab, *AT_WORK), "CPU") > 0
     assert "384 ms in all." in flame_note(tab)
     tab.get_by_label("Filter samples").fill("engine:ANE")
     tab.wait_for_url(re.compile("q=engine"), wait_until="commit")

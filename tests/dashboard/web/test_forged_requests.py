@@ -106,8 +106,8 @@ def test_a_redirect_to_another_site_is_not_sent(client: Client) -> None:
         "/%00",
         "/bundle/%0a",
         f"/recordings/{READY}/download/%0d%0a",
-        f"/recordings/{READY}/stacks/9",
-        "/api/recordings/x/stacks/99999999999999999999",
+        f"/recordings/{READY}/samples",
+        "/api/recordings/99999999999999999999/samples",
         "/" + "a/" * 5000,
     ],
 )

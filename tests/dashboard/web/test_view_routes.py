@@ -9,10 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from fake_library import BUSY, READY, recording
+from fake_library import BUSY, READY, SAMPLES, recording
 
 Client = Callable[..., Any]
 HOST = {"Host": "127.0.0.1:8127"}
+SAMPLES_PLACE = f"/api/recordings/{READY}/samples"
 
 
 def test_the_view_goes_out_as_it_lies_there(client: Client) -> None:
@@ -24,8 +25,49 @@ def test_the_view_goes_out_as_it_lies_there(client: Client) -> None:
     assert answer.headers["Cache-Control"] == "private, no-cache"
 
 
+def test_the_samples_are_a_compressed_file_that_the_page_inflates(client: Client) -> None:
+    answer = client().get(SAMPLES_PLACE, headers=HOST, buffered=True)
+    assert (answer.status_code, answer.data) == (200, SAMPLES)
+    assert answer.headers["Content-Type"] == "application/gzip"
+    assert answer.headers["Content-Length"] == str(len(SAMPLES))
+    assert "Content-Encoding" not in answer.headers
+    assert answer.headers["Cache-Control"] == "private, no-cache"
+
+
+def test_the_rest_of_the_samples_is_sent_as_long_as_the_file_is_the_same(client: Client) -> None:
+    tab = client()
+    etag = tab.get(SAMPLES_PLACE, headers=HOST, buffered=True).headers["ETag"]
+
+    def rest(version: str) -> Any:
+        headers = {**HOST, "Range": "bytes=10-", "If-Range": version}
+        return tab.get(SAMPLES_PLACE, headers=headers, buffered=True)
+
+    answer = rest(etag)
+    assert (answer.status_code, answer.data) == (206, SAMPLES[10:])
+    assert answer.headers["Content-Range"] == f"bytes 10-{len(SAMPLES) - 1}/{len(SAMPLES)}"
+    assert answer.headers["ETag"] == etag
+    anew = gzip.compress(b"other samples, read again", mtime=0)
+    (tab.library.folder / "samples.bin.gz").write_bytes(anew)
+    answer = rest(etag)
+    assert (answer.status_code, answer.data) == (200, anew)
+    assert answer.headers["ETag"] != etag
+
+
+def test_a_range_behind_the_end_is_refused(client: Client) -> None:
+    answer = client().get(SAMPLES_PLACE, headers={**HOST, "Range": "bytes=999999-"})
+    assert answer.status_code == 416
+
+
+def test_a_deleted_recording_has_no_samples_and_a_reason(client: Client) -> None:
+    tab = client()
+    tab.library.delete(READY)
+    answer = tab.get(SAMPLES_PLACE, headers=HOST)
+    assert (answer.status_code, answer.get_json()) == (404, {"error": "Camera.trace was deleted."})
+
+
 @pytest.mark.parametrize(
-    "place", [f"/api/recordings/{READY}/view", f"/api/recordings/{READY}/sections", "/bundle/pages.js"]
+    "place",
+    [*(f"/api/recordings/{READY}/{name}" for name in ("view", "samples", "sections")), "/bundle/pages.js"],
 )
 def test_what_the_browser_has_is_not_sent_again(place: str, client: Client) -> None:
     tab = client()
@@ -45,7 +87,13 @@ def test_the_sections_come_as_markup_that_no_browser_opens_as_a_page(client: Cli
 
 
 @pytest.mark.parametrize(
-    "what", ["/api/recordings/{}/view", "/api/recordings/{}/sections", "/recordings/{}/download/json"]
+    "what",
+    [
+        "/api/recordings/{}/view",
+        "/api/recordings/{}/samples",
+        "/api/recordings/{}/sections",
+        "/recordings/{}/download/json",
+    ],
 )
 @pytest.mark.parametrize("recording_id", ["0" * 32, "..", BUSY, "%2e%2e%2fx"])
 def test_missing_inputs_are_reported(what: str, recording_id: str, client: Client) -> None:

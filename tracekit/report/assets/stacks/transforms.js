@@ -2,7 +2,7 @@
 //
 // A step names a function or a library by a checksum of its texts (CRC-32, base 36), because these are the same after
 // the recording has been read again with other options, whereas numbers of functions are not; and a name may have
-// 100,000 characters. The server reads the same text (dashboard/tiles/chain.py).
+// 100,000 characters.
 
 /** Kinds of steps: the argument, and the chip's text before the name. */
 export const TRANSFORMS = {
