@@ -154,7 +154,7 @@ def test_the_page_of_a_large_recording_is_measured(tmp_path: Path, browser: Any)
         "first,wheel,click",
     )
     (figures,) = run("dashboard_page", tmp_path, "--samples", "121000", *small)
-    counts = {name: figures[name]["count"] for name in ("first", "zoom", "pan", "viewers", "click")}
+    counts = {name: figures[name]["count"] for name in ("first", "loaded", "zoom", "pan", "click")}
     assert counts["first"] == 1
     assert all(0 < count <= 12 for count in counts.values()), counts
 
