@@ -40,7 +40,7 @@ def samples(large: tuple[Served, list[Sample]]) -> list[Sample]:
 
 
 @pytest.fixture
-def shown(large: tuple[Served, list[Sample]], tab: Any) -> Callable[..., Any]:
+def large_page(large: tuple[Served, list[Sample]], tab: Any) -> Callable[..., Any]:
     """Opens the recording with what an address adds; the page is then at rest."""
 
     def show(fragment: str = "") -> Any:
@@ -103,8 +103,8 @@ def between(samples: list[Sample], from_ms: float, to_ms: float) -> Counter[str]
     return Counter(sample.thread for sample in samples if from_ms <= sample.time_ms < to_ms)
 
 
-def test_the_whole_run_is_there_at_once(shown: Callable[..., Any], samples: list[Sample]) -> None:
-    tab = shown()
+def test_the_whole_run_is_there_at_once(large_page: Callable[..., Any], samples: list[Sample]) -> None:
+    tab = large_page()
     assert summary(tab) == f"{len(samples):,} of {len(samples):,} samples"
     bars = tab.locator("#engines .live-only").inner_text()
     kernels = sum(sample.stack == "kernel" for sample in samples)
@@ -114,8 +114,8 @@ def test_the_whole_run_is_there_at_once(shown: Callable[..., Any], samples: list
     assert share(under_the_pointer(tab, "beta", 0.5), "OTHER") == pytest.approx(90, abs=2)
 
 
-def test_zoomed_in_samples_are_distinguished(shown: Callable[..., Any]) -> None:
-    tab = shown()
+def test_zoomed_in_samples_are_distinguished(large_page: Callable[..., Any]) -> None:
+    tab = large_page()
     tab.locator(".timeline-scroll").focus()
     for _ in range(22):
         tab.keyboard.press("w")
@@ -139,8 +139,8 @@ def test_zoomed_in_samples_are_distinguished(shown: Callable[..., Any]) -> None:
     assert compared == {True, False}
 
 
-def test_a_selection_counts_what_lies_in_it(shown: Callable[..., Any], samples: list[Sample]) -> None:
-    tab = shown("#s=29999500000-30100000001&lanes=1")
+def test_a_selection_counts_what_lies_in_it(large_page: Callable[..., Any], samples: list[Sample]) -> None:
+    tab = large_page("#s=29999500000-30100000001&lanes=1")
     text = summary(tab)
     lanes = ("alpha", "gamma", "beta")  # those with the most work of ML first, then the busiest
     inside = between(samples, 29_999.5, 30_100.000001)
@@ -149,8 +149,10 @@ def test_a_selection_counts_what_lies_in_it(shown: Callable[..., Any], samples: 
     assert "1 of 3 threads" in text
 
 
-def test_dragging_selects_and_everything_follows(shown: Callable[..., Any], samples: list[Sample]) -> None:
-    tab = shown("#t=30000000000-30200000000")
+def test_dragging_selects_and_everything_follows(
+    large_page: Callable[..., Any], samples: list[Sample]
+) -> None:
+    tab = large_page("#t=30000000000-30200000000")
     tab.locator("#timeline").scroll_into_view_if_needed()
     box, timeline = (tab.locator(part).bounding_box() for part in (".timeline-pane", "#timeline"))
     tab.mouse.move(box["x"] + box["width"] / 4, box["y"] + 60)
@@ -171,8 +173,10 @@ def test_dragging_selects_and_everything_follows(shown: Callable[..., Any], samp
     assert tab.locator("#stacks .live-only > ol > li").count() == 3
 
 
-def test_the_filter_counts_the_samples_that_fit(shown: Callable[..., Any], samples: list[Sample]) -> None:
-    tab = shown(f"{MIDDLE}&tab=flame")
+def test_the_filter_counts_the_samples_that_fit(
+    large_page: Callable[..., Any], samples: list[Sample]
+) -> None:
+    tab = large_page(f"{MIDDLE}&tab=flame")
     tab.get_by_label("Filter samples").fill("sum -thread:gamma")
     tab.wait_for_timeout(300)
     fitting = [sample for sample in samples if sample.stack == "sum" and sample.thread != "gamma"]
@@ -190,8 +194,10 @@ def test_the_filter_counts_the_samples_that_fit(shown: Callable[..., Any], sampl
     assert "No samples in the selection." in tab.locator("#flame .flame > .note").inner_text()
 
 
-def test_the_flame_graph_inverts_what_is_selected(shown: Callable[..., Any], samples: list[Sample]) -> None:
-    tab = shown(f"{MIDDLE}&q=engine:cpu&invert=1&tab=flame")
+def test_the_flame_graph_inverts_what_is_selected(
+    large_page: Callable[..., Any], samples: list[Sample]
+) -> None:
+    tab = large_page(f"{MIDDLE}&q=engine:cpu&invert=1&tab=flame")
     inside = [sample for sample in samples if sample.stack == "kernel" and 30_000 <= sample.time_ms < 30_100]
     assert in_all(len(inside)) in tab.locator("#flame .flame > .note").inner_text()
     tab.locator("#tab-samples").click()
@@ -201,9 +207,9 @@ def test_the_flame_graph_inverts_what_is_selected(shown: Callable[..., Any], sam
 
 
 def test_transforms_change_the_tree_and_stand_in_the_address(
-    shown: Callable[..., Any], samples: list[Sample]
+    large_page: Callable[..., Any], samples: list[Sample]
 ) -> None:
-    tab = shown(f"{MIDDLE}&tab=calltree")
+    tab = large_page(f"{MIDDLE}&tab=calltree")
     inside = [sample for sample in samples if 30_000 <= sample.time_ms < 30_100]
     kernels = sum(sample.stack == "kernel" for sample in inside)
     tab.locator("#calltree .tree-row", has_text="predictionFromFeatures").first.click()
@@ -223,13 +229,13 @@ def test_transforms_change_the_tree_and_stand_in_the_address(
 
 def hold(tab: Any) -> list[Any]:
     """Let requests for samples wait, in the list that is returned."""
-    held: list[Any] = []
+    waiting: list[Any] = []
 
     def take(route: Any) -> None:
-        held.append(route)
+        waiting.append(route)
 
     tab.route(SAMPLES, take)
-    return held
+    return waiting
 
 
 def cut(tab: Any, etag: str = "") -> None:
@@ -246,11 +252,11 @@ def cut(tab: Any, etag: str = "") -> None:
 
 def test_samples_that_were_cut_off_are_taken_up_in_the_middle(small: Callable[..., Any], tab: Any) -> None:
     cut(tab)
-    with tab.expect_response(lambda response: response.status == 206, timeout=PATIENCE_MS) as rest:
+    with tab.expect_response(lambda response: response.status == 206, timeout=PATIENCE_MS) as answer:
         small("#q=engine:ANE")
         assert "the connection was lost. Without them" in problem(tab).inner_text()
         assert summary(tab) == "384 of 384 samples"
-    begin, end, size = map(int, re.findall(r"\d+", rest.value.headers["content-range"]))
+    begin, end, size = map(int, re.findall(r"\d+", answer.value.headers["content-range"]))
     assert (begin, end) == (size // 2, size - 1)
     assert summary(with_samples(tab)) == "26 of 384 samples"
     assert not tab.locator("#toolbar .problem-line:visible").count()
@@ -285,20 +291,20 @@ def test_damaged_samples_leave_the_whole_run_and_can_be_tried_again(
 
 
 @pytest.mark.parametrize(
-    ("written", "found", "sentence"),
+    ("written", "replacement", "sentence"),
     [
         (b"tracekit-samples/1", b"tracekit-samples/9", "they are damaged or of another version"),
         (rb'"digest":".', b'"digest":"x', "this recording was analyzed again."),
     ],
 )
 def test_samples_of_another_version_or_analysis_ask_for_a_reload(
-    written: bytes, found: bytes, sentence: str, small: Callable[..., Any], tab: Any
+    written: bytes, replacement: bytes, sentence: str, small: Callable[..., Any], tab: Any
 ) -> None:
     def replace(route: Any) -> None:
         whole = route.fetch()
         block = gzip.decompress(whole.body())
         assert len(re.findall(written, block)) == 1
-        body = gzip.compress(re.sub(written, found, block))
+        body = gzip.compress(re.sub(written, replacement, block))
         route.fulfill(status=200, headers={"etag": '"x"'}, body=body)
 
     tab.route(SAMPLES, replace)
@@ -319,18 +325,18 @@ def test_without_its_recording_an_open_page_keeps_the_whole_run(
     lose: Callable[[Library, str], Any], sentence: str, serve: Serve, tab: Any
 ) -> None:
     dashboard = serve(FALLBACK)
-    held = hold(tab)
+    waiting = hold(tab)
     opened(tab, dashboard.address)
-    until(tab, lambda: held)
+    until(tab, lambda: waiting)
     lose(dashboard.library, dashboard.library.recordings()[0].id)
-    held[0].continue_()
+    waiting[0].continue_()
     assert f"could not be loaded: {sentence}" in problem(tab).inner_text()
     assert summary(tab) == "384 of 384 samples"
     tab.expected.append("404")
 
 
 def test_on_a_slow_line_the_page_works_before_its_samples(small: Callable[..., Any], tab: Any) -> None:
-    held = hold(tab)
+    waiting = hold(tab)
     small("#tab=flame")
     progress = tab.locator("#toolbar .note", has_text="The samples are loading.")
     progress.wait_for()
@@ -340,7 +346,7 @@ def test_on_a_slow_line_the_page_works_before_its_samples(small: Callable[..., A
     tab.get_by_label("Filter samples").fill("engine:ANE")
     tab.wait_for_url(re.compile("q=engine"), wait_until="commit")
     assert summary(tab) == "384 of 384 samples"
-    held[0].continue_()
+    waiting[0].continue_()
     assert summary(with_samples(tab)) == "26 of 384 samples"
     assert "26.0 ms in all." in flame_note(tab)
     assert not progress.is_visible()

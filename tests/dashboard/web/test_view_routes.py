@@ -38,17 +38,17 @@ def test_the_rest_of_the_samples_is_sent_as_long_as_the_file_is_the_same(client:
     tab = client()
     etag = tab.get(SAMPLES_PLACE, headers=HOST, buffered=True).headers["ETag"]
 
-    def rest(version: str) -> Any:
+    def remainder(version: str) -> Any:
         headers = {**HOST, "Range": "bytes=10-", "If-Range": version}
         return tab.get(SAMPLES_PLACE, headers=headers, buffered=True)
 
-    answer = rest(etag)
+    answer = remainder(etag)
     assert (answer.status_code, answer.data) == (206, SAMPLES[10:])
     assert answer.headers["Content-Range"] == f"bytes 10-{len(SAMPLES) - 1}/{len(SAMPLES)}"
     assert answer.headers["ETag"] == etag
     anew = gzip.compress(b"other samples, read again", mtime=0)
     (tab.library.folder / "samples.bin.gz").write_bytes(anew)
-    answer = rest(etag)
+    answer = remainder(etag)
     assert (answer.status_code, answer.data) == (200, anew)
     assert answer.headers["ETag"] != etag
 
