@@ -91,13 +91,13 @@ def test_shares_are_of_the_calls_that_could_be_measured(fleet: Dataset, engine: 
             "measured_recordings": measured,
             "unmeasured_recordings": of_key["recording"].nunique() - measured,
         }
-    found = {
+    answered = {
         (row["device"], row["system"], row["build"], row["model"]): {
             name: row[name] for name in next(iter(truth.values()))
         }
         for row in rows(fleet, "engine-share", engine=engine)
     }
-    assert found == truth
+    assert answered == truth
 
 
 def test_the_order_of_rows_is_that_of_builds(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_the_order_of_rows_is_that_of_builds(tmp_path: Path) -> None:
 
 
 def test_a_model_leaves_an_engine_in_the_first_build_that_is_certain(fleet: Dataset) -> None:
-    found = [
+    answered = [
         {
             name: row[name]
             for name in (
@@ -137,7 +137,7 @@ def test_a_model_leaves_an_engine_in_the_first_build_that_is_certain(fleet: Data
     ]
     # The Encoder of the old phone keeps 70 % on the Neural Engine; that of the new one leaves in 405, which is
     # not measured before 407.
-    assert found == [
+    assert answered == [
         {"model": "Encoder", "device": PHONE, "engine": "ANE", "last_build_on": "404", "first_build_off": "407",
          "undecided_builds_between": 2, "back_in_build": None},
         {"model": "Decoder", "device": OLD, "engine": "ANE", "last_build_on": "408", "first_build_off": "409",
@@ -146,11 +146,11 @@ def test_a_model_leaves_an_engine_in_the_first_build_that_is_certain(fleet: Data
 
 
 def test_the_limit_of_use_is_a_parameter(fleet: Dataset) -> None:
-    found = [
+    answered = [
         (row["model"], row["device"], row["first_build_off"])
         for row in rows(fleet, "left-engine", used="0.9")
     ]
-    assert found == [("Encoder", OLD, "404"), ("Encoder", PHONE, "407"), ("Decoder", OLD, "409")]
+    assert answered == [("Encoder", OLD, "404"), ("Encoder", PHONE, "407"), ("Decoder", OLD, "409")]
 
 
 def test_latency_has_an_interval_over_recordings(fleet: Dataset) -> None:
@@ -229,15 +229,17 @@ def test_recordings_without_a_build_do_not_separate_systems(tmp_path: Path) -> N
         recordings=[{"recording": row["recording"]} for row in common],
         models=[{**row, **model} for row in common],
     )
-    found = rows(dataset, "system-change")
-    assert [(row["system_after"], row["builds_on_both"], row["length_change"]) for row in found] == [
+    answered = rows(dataset, "system-change")
+    assert [(row["system_after"], row["builds_on_both"], row["length_change"]) for row in answered] == [
         ("iOS 2", 0, None)
     ]
 
 
 def test_a_system_without_a_common_build_has_no_change_of_length(fleet: Dataset) -> None:
-    found = rows(fleet, "system-change")
-    assert [(row["device"], row["model"], row["builds_on_both"], row["length_change"]) for row in found] == [
+    answered = rows(fleet, "system-change")
+    assert [
+        (row["device"], row["model"], row["builds_on_both"], row["length_change"]) for row in answered
+    ] == [
         (OLD, "Decoder", 0, None),
         (OLD, "Encoder", 0, None),
     ]
@@ -246,17 +248,17 @@ def test_a_system_without_a_common_build_has_no_change_of_length(fleet: Dataset)
 def test_the_part_that_grew_is_that_of_calls_that_show_it(fleet: Dataset) -> None:
     calls = frame(fleet, "calls")
     warm = calls[~calls["first"] & (calls["device"] == PHONE) & (calls["model"] == "Encoder")]
-    found = {
+    answered = {
         row["part"]: row
         for row in rows(fleet, "grown-part", before="404", after="408", model="Encoder", device=PHONE)
     }
-    assert list(found) == ["length", "Neural Engine", "GPU"]
+    assert list(answered) == ["length", "Neural Engine", "GPU"]
     for part, column in (("length", "length_ns"), ("Neural Engine", "ane_busy_ns"), ("GPU", "gpu_busy_ns")):
         before, after = (warm[warm["build"] == build][column].dropna() for build in ("404", "408"))
-        assert found[part]["before_ms"] == pytest.approx(before.mean() / 1e6)
-        assert found[part]["after_ms"] == pytest.approx(after.mean() / 1e6)
-        assert found[part]["change_ms"] == pytest.approx((after.mean() - before.mean()) / 1e6)
-        assert (found[part]["calls_before"], found[part]["calls_after"]) == (len(before), len(after))
+        assert answered[part]["before_ms"] == pytest.approx(before.mean() / 1e6)
+        assert answered[part]["after_ms"] == pytest.approx(after.mean() / 1e6)
+        assert answered[part]["change_ms"] == pytest.approx((after.mean() - before.mean()) / 1e6)
+        assert (answered[part]["calls_before"], answered[part]["calls_after"]) == (len(before), len(after))
 
 
 def test_without_builds_the_last_two_are_compared(fleet: Dataset) -> None:
@@ -277,13 +279,13 @@ def test_outliers_are_unlike_the_others_of_their_kind(fleet: Dataset) -> None:
         spread = max(1.4826 * median(abs(log - middle) for log in logs.values()), 0.005)
         model = kind["model"].iloc[0]
         truth |= {(recording, model) for recording, log in logs.items() if abs(log - middle) > 3.5 * spread}
-    found = rows(fleet, "outliers")
+    answered = rows(fleet, "outliers")
     assert len(truth) > 5
-    assert {(row["recording"], row["model"]) for row in found} == truth
+    assert {(row["recording"], row["model"]) for row in answered} == truth
     names = dict(
         zip(frame(fleet, "recordings")["recording"], frame(fleet, "recordings")["name"], strict=True)
     )
-    assert all(row["name"] == names[row["recording"]] for row in found)
+    assert all(row["name"] == names[row["recording"]] for row in answered)
 
 
 def test_loads_are_those_of_the_first_recording_after_an_update(fleet: Dataset) -> None:
@@ -306,7 +308,7 @@ def test_loads_are_those_of_the_first_recording_after_an_update(fleet: Dataset) 
                 median(of_key["first_ns"].iloc[1:]) / 1e6,
                 len(of_key) - 1,
             )
-    found = {
+    answered = {
         (row["device"], row["model"], row["build"]): (
             row["updated"],
             row["cold_ms"],
@@ -315,9 +317,9 @@ def test_loads_are_those_of_the_first_recording_after_an_update(fleet: Dataset) 
         )
         for row in rows(fleet, "loads")
     }
-    assert found.keys() == truth.keys()
+    assert answered.keys() == truth.keys()
     for key, (updated, cold, later, count) in truth.items():
-        assert found[key] == (updated, pytest.approx(cold), pytest.approx(later), count)
+        assert answered[key] == (updated, pytest.approx(cold), pytest.approx(later), count)
 
 
 def test_segments_are_counted_per_call(tmp_path: Path) -> None:
@@ -376,14 +378,14 @@ def test_recordings_without_an_engine_are_counted(fleet: Dataset) -> None:
             else "all_calls"
         )
         truth[key][outcome] += 1
-    found = rows(fleet, "undetermined")
+    answered = rows(fleet, "undetermined")
     outcomes = ["all_calls", "some_calls", "no_engine", "no_calls", "failed", "killed"]
     assert {
         (row["device"], row["system"], row["build"]): {name: row[name] for name in outcomes if row[name]}
-        for row in found
+        for row in answered
     } == truth
-    assert all(row["recordings"] == sum(row[name] for name in outcomes) for row in found)
-    assert sum(row["failed"] for row in found) == 5
+    assert all(row["recordings"] == sum(row[name] for name in outcomes) for row in answered)
+    assert sum(row["failed"] for row in answered) == 5
 
 
 def test_issues_of_useless_recordings_are_compared_with_the_others(tmp_path: Path) -> None:
@@ -399,10 +401,10 @@ def test_issues_of_useless_recordings_are_compared_with_the_others(tmp_path: Pat
         issues=[{"recording": name, "issue": "no-engine-table", "severity": "warning"} for name in "abc"]
         + [{"recording": "d", "issue": "few-calls", "severity": "info"}],
     )  # fmt: skip
-    found = rows(dataset, "useless-issues")
+    answered = rows(dataset, "useless-issues")
     assert [
         (row["issue"], row["recordings"], row["useless"], row["useless_share"], row["useless_share_without"])
-        for row in found
+        for row in answered
     ] == [
         ("no-engine-table", 3, 2, pytest.approx(2 / 3), pytest.approx(1 / 2)),
         ("It is cut off.", 1, 1, 1.0, 0.5),
