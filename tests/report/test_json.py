@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from documents_support import SHARED, TIME_PROFILE, one_table, strict, write
+from evidence_support import prediction, with_evidence
 from export_support import awkward
 from json_oracle import plain_windows
 from jsonschema import Draft202012Validator
+from trace_support import UI, trace_of
 
 from tracekit.analysis import analyze, parse_window
 from tracekit.load import open_trace
@@ -85,6 +88,18 @@ def test_uncounted_time_is_null_and_not_zero() -> None:
     assert document["engines"]["ANE"]["sampled_ns"] is None
     assert document["engines"]["ANE"]["weight"] > 0
     assert document["engines"]["ANE"]["busy_ns"] is None
+
+
+def test_the_loaded_copy_of_each_call() -> None:
+    rows = [
+        replace(prediction(0, 9), copy="Net-1"),
+        replace(prediction(20, 29), copy="Net-2"),
+        prediction(40, 49, "Tagger"),
+    ]
+    analysis = analyze(with_evidence(trace_of([(0, "a", UI)]), rows))
+    calls = [(call["model"], call["copy"]) for call in to_dict(analysis)["windows"]]
+    assert calls == [("Net", "Net-1"), ("Net", "Net-2"), ("Tagger", None)]
+    assert analysis.windows["copy"].isna().tolist() == [False, False, True]
 
 
 @pytest.mark.integration

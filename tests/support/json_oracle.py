@@ -39,6 +39,7 @@ def plain_windows(analysis: Analysis) -> list[dict[str, Any]]:
                 "end_ns": row["end_ns"],
                 "label": row["label"],
                 "model": row["model"] or None,
+                "copy": row["copy"] or None,
                 "first": row["first"],
                 "thread": _thread(trace, row["thread_id"]),
                 "source": row["source"],

@@ -34,6 +34,7 @@ def windows_frame(analysis: Analysis) -> pd.DataFrame:
         "length_ns": rows["end_ns"] - rows["start_ns"],
         "label": rows["label"],
         "model": _texts(rows["model"].where(rows["model"] != "", None)),
+        "copy": _texts(rows["copy"].where(rows["copy"] != "", None)),
         "thread": _texts(pd.Series(names[thread_ids], dtype=object)),
         "thread_id": rows["thread_id"],
         "pid": rows["pid"],

@@ -52,12 +52,12 @@ class _Blocks:
         analysis = self._analysis
         rows = analysis.window_rows.iloc[first:last]
         verdicts = analysis.verdicts.block(first, last)
-        models = quoted_texts(texts_of(rows["model"].tolist()))
         return {
             "id": column_texts(rows["window_id"]),
             "call": column_texts(analysis.call_column.iloc[first:last]),
             **_columns(rows, ["start_ns", "end_ns", "label"]),
-            "model": where((rows["model"] != "").to_numpy(bool), models, NULL),
+            "model": _named(rows["model"]),
+            "copy": _named(rows["copy"]),
             "first": where(rows["first"].to_numpy(bool), "true", "false"),
             "thread": spelled(rows["thread_id"].to_numpy(np.int64), self._thread),
             **_columns(rows, ["source", "basis"]),
@@ -163,6 +163,11 @@ class _Blocks:
 
 def _columns(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, Texts]:
     return {name: column_texts(frame[name]) for name in names}
+
+
+def _named(names: pd.Series[str]) -> Texts:
+    """Return names as JSON; null where none is known."""
+    return where((names != "").to_numpy(bool), quoted_texts(texts_of(names.tolist())), NULL)
 
 
 def _rows_of(frame: pd.DataFrame, first: int, last: int) -> tuple[pd.DataFrame, IntArray]:
