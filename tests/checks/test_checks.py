@@ -116,6 +116,22 @@ def test_the_worst_window_of_a_share_is_the_first_that_breaks_it() -> None:
     assert low.window == 0
 
 
+@pytest.mark.parametrize(
+    ("requirement", "forbids", "window"),
+    [
+        ("ANE used share == 100%", False, 3),
+        ("ANE used share != 100%", True, 3),
+        ("CPU used share == 0%", False, 3),
+        ("CPU used share != 0%", True, 3),
+        ("ANE used share == 100%", True, 0),
+    ],
+)
+def test_the_worst_window_of_an_exact_share(requirement: str, forbids: bool, window: int) -> None:
+    worst = judged(recorded(LENGTHS, "AAACAAACAA"), requirement, forbids=forbids).actual.worst
+    assert worst is not None
+    assert worst.window == window
+
+
 @pytest.mark.integration
 def test_a_mixed_window_is_no_window_of_the_engine_but_uses_it() -> None:
     analysis = recorded([20.0] * 4, "AAXX")

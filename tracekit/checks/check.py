@@ -104,7 +104,10 @@ def _check_run(evaluator: MetricEvaluator, requirement: Requirement, confidence:
 
 def must_stay_low(requirement: Requirement, rule: Condition) -> bool:
     """Return True if the worst call is that of the highest value; a forbidden condition turns it round."""
-    return (rule.operator in ("<=", "<", "==")) is not requirement.forbids
+    # A share that has to be 100 % is broken by the calls without the engine, one of 0 % by those with it.
+    is_equal_low = rule.metric.kind != "share" or rule.value == 0
+    stays_low = {"==": is_equal_low, "!=": not is_equal_low}.get(rule.operator, rule.operator in ("<=", "<"))
+    return stays_low is not requirement.forbids
 
 
 def _with_unseen(actual: MetricValue, confidence: float) -> MetricValue:
