@@ -178,6 +178,16 @@ def test_rows_outside_the_recording_are_kept_and_counted(tmp_path: Path) -> None
     assert "'ane-hw-intervals'" in issue.message
 
 
+def test_no_row_is_outside_where_all_times_count_from_the_boot_of_the_device(tmp_path: Path) -> None:
+    boot = 9 * SECOND
+    toc = contents("time-profile", "ane-hw-intervals", duration=1.0)
+    trace = opened(tmp_path, profile(boot, boot + 100), ane((boot + 20, 5)), toc=toc)
+    assert records(trace.intervals, "start_ns", "end_ns") == [(20, 25)]
+    codes = {issue.code for issue in trace.issues}
+    assert "times-from-boot" in codes
+    assert "interval-outside" not in codes
+
+
 def test_clocks_that_disagree(tmp_path: Path) -> None:
     trace = opened(
         tmp_path, profile(0, SECOND), ane(*((9 * SECOND + start, 5) for start in range(19)), (1, 2))

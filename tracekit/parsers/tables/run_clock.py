@@ -39,7 +39,9 @@ def from_start(trace: Trace) -> Trace:
         " the device, and are given from the first row on"
     )
     frames: dict[str, Any] = {part: _moved(getattr(trace, part), begin_ns) for part in _FRAMES}
-    return replace(trace, **frames, issues=(*trace.issues, Issue("info", "times-from-boot", text)))
+    # Rows were called outside of the recorded time by the clock that is replaced here.
+    issues = [issue for issue in trace.issues if issue.code != "interval-outside"]
+    return replace(trace, **frames, issues=(*issues, Issue("info", "times-from-boot", text)))
 
 
 def _moved(frame: pd.DataFrame, begin_ns: int) -> pd.DataFrame:
