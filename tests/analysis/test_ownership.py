@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from trace_support import ANE, BNNS, CALL, E5_WORKER, MS, UI, Sample, trace_of
 from tracekit.analysis import Analysis, analyze
 from tracekit.analysis.ownership.owners import OWNERS, REASONS, Owner, Reason
 from tracekit.checks.check import check
+from tracekit.load import open_trace
+from tracekit.report import wording
 
 QUIET: list[Sample] = [(0, "a", UI), (400, "a", UI)]
 ON_GPU = ("MetalPerformanceShadersGraph | -[MPSGraphExecutable encodeToCommandBuffer:]", *CALL)
@@ -84,6 +87,12 @@ def test_rows_between_the_calls_show_a_second_user_of_the_models_name() -> None:
     assert contested_ms(analysis) == [6, 6, 6]
     assert {entry.code for entry in analysis.diagnostics} >= {"model-name-shared", "intervals-contested"}
     assert outcome(analysis, "ANE used share == 100% in Net") == "open"
+    (table,) = (entry for entry in analysis.evidence if entry.table == "ane-hw-intervals")
+    assert wording.remark(table).endswith("; some rows are another process's, or may be")
+    assert analysis.headline == (
+        "Net ran on the CPU in all 3 calls: 20.0 ms per call, the CPU busy 90 % of it. In each of its 3 calls,"
+        " the Neural Engine worked for this model or for another owner: nothing here decides which."
+    )
     assert outcome(analysis, "CPU share == 100% in Net") == "open"
     assert not any(finding.kind == "fell-back" for finding in analysis.findings)
 
@@ -360,3 +369,11 @@ def test_the_gpus_work_for_another_model_needs_a_stack() -> None:
         for samples in (QUIET, encoding)
     ]
     assert contested == [12, 0]
+
+
+def test_the_cpu_work_of_another_process_is_on_the_cpu(shared: Path) -> None:
+    headline = analyze(open_trace(shared / "review" / "stories" / "v25_other_process_cpu")).headline
+    assert headline.endswith(
+        " Another process ran models in this time: mediaanalysisd (99), 12 calls seen on stacks, with work on"
+        " the CPU."
+    )

@@ -300,6 +300,15 @@ def test_one_of_42_calls_has_work_beside_the_engine() -> None:
     )
 
 
+def test_the_busy_share_of_an_engine_in_some_calls_is_of_these_calls() -> None:
+    calls = [row for start in (0, 100) for row in (prediction(start, start + 20), ane(start, start + 16))]
+    rows = [*calls, core_ml(116, 120, "CPU")]
+    assert analyze(with_evidence(trace_of([(0, "a", UI)]), rows)).headline == (
+        "Net ran on the Neural Engine in both calls, with work on the CPU in 1 of them: 20.0 ms per call, the"
+        " Neural Engine busy 80 % of it, the CPU busy 20 % of that one."
+    )
+
+
 def test_first_against_warm() -> None:
     summary = run_of([212, 5, 6, 7, 50], compiles=190).summary
     actual = [summary.first_ns, summary.p50_ns, summary.p90_ns, summary.warm_p50_ns, summary.warm_p99_ns]

@@ -8,7 +8,10 @@ from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from tracekit.analysis.engines.busy import Measured
+from tracekit.analysis.engines.codes import is_among
+from tracekit.analysis.ownership.owners import OWNER_CODE, REASON_CODE, Owner, Reason
 from tracekit.model import schemas
+from tracekit.model.columns import BoolArray
 from tracekit.model.tables import TableInfo
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Engine
@@ -34,6 +37,7 @@ class Use(StrEnum):
     """No stack of the target shows the Neural Engine, so its work is another process's."""
     ANE_PARTLY = "rows of other processes are excluded"
     ANE_OWNED = "every row belongs to the target"
+    ANE_SHARED = "rows belong to another process, or may"
     ANE_UNCHECKED = "rows cannot be assigned to a process"
     GPU = "GPU rows of other processes are excluded"
     MPS_ON_ANE = "rows repeat the Neural Engine's"
@@ -94,18 +98,35 @@ _SAMPLES = frozenset(schemas.SAMPLE_TABLES)
 _UNREAD = ("table-damaged", "table-unreadable")
 
 
-def gather_evidence(trace: Trace, measured: Measured) -> tuple[Evidence, ...]:
+def gather_evidence(trace: Trace, measured: Measured, is_own: BoolArray) -> tuple[Evidence, ...]:
     """Return the state of every table that can show engine activity, in a fixed order.
 
-    A text of another tool has the tables that it has: none of the others was ever to be expected.
+    A text of another tool has the tables that it has: none of the others was ever to be expected. ``is_own``
+    marks the calls of the processes that the analysis is about.
     """
     present = {table.schema for table in trace.tables}
     of_texts = [(names, scope) for names, scope in _OF_TEXTS if present.intersection(names)]
-    every = tuple(_evidence(names, scope, trace, measured) for names, scope in (*_TABLES, *of_texts))
+    is_shared = _is_ane_shared(trace, measured, is_own)
+    every = tuple(
+        _evidence(names, scope, trace, measured, is_shared) for names, scope in (*_TABLES, *of_texts)
+    )
     return tuple(entry for entry in every if entry.state != "absent") if trace.is_of_text else every
 
 
-def _evidence(tables: tuple[str, ...], usual: Scope, trace: Trace, measured: Measured) -> Evidence:
+def _is_ane_shared(trace: Trace, measured: Measured, is_own: BoolArray) -> bool:
+    """Return True where rows of the Neural Engine are of another process, or may be, by their owners."""
+    assignment = measured.assignment
+    is_other = (assignment.owner == OWNER_CODE[Owner.CONTESTED]) & (
+        assignment.reason != REASON_CODE[Reason.SEVERAL_CALLS]
+    )
+    is_other[assignment.owned_row[~is_own[assignment.owned_call]]] = True
+    is_other[assignment.contested_row[~is_own[assignment.contested_call]]] = True
+    return bool(is_other[is_among(trace.intervals["source"].iloc[measured.rows], *schemas.ANE_TABLES)].any())
+
+
+def _evidence(
+    tables: tuple[str, ...], usual: Scope, trace: Trace, measured: Measured, is_shared: bool
+) -> Evidence:
     listed = [table for table in trace.tables if table.schema in tables]
     present = [table for table in listed if table.row_count is not None]
     filled = [table for table in present if table.row_count]
@@ -116,7 +137,7 @@ def _evidence(tables: tuple[str, ...], usual: Scope, trace: Trace, measured: Mea
         "ALL" in (table.attributes.get("target-pid"), table.attributes.get("target")) for table in present
     )
     scope: Scope = "system" if is_system_wide else usual
-    use, excluded = _use(names, trace, measured) if rows else (_absence(state, listed, trace), 0)
+    use, excluded = _use(names, trace, measured, is_shared) if rows else (_absence(state, listed, trace), 0)
     return Evidence(", ".join(names) or tables[0], state, rows, scope, tables[0], use, excluded)
 
 
@@ -131,7 +152,7 @@ def _absence(state: State, listed: list[TableInfo], trace: Trace) -> Use:
     return Use.NOT_RECORDED if trace.has_toc else Use.NOT_KNOWN
 
 
-def _use(names: Sequence[str], trace: Trace, measured: Measured) -> tuple[Use, int]:
+def _use(names: Sequence[str], trace: Trace, measured: Measured, is_shared: bool) -> tuple[Use, int]:
     """Return what became of a table's rows, and how many of them are excluded."""
     if trace.samples_source in names:
         return Use.SAMPLES, 0
@@ -142,7 +163,7 @@ def _use(names: Sequence[str], trace: Trace, measured: Measured) -> tuple[Use, i
     if any(f"'{name}'" in messages for name in names):
         return Use.UNREADABLE_ROWS, 0
     if set(names) & set(schemas.ANE_TABLES):
-        return _use_of_ane(measured)
+        return _use_of_ane(measured, is_shared)
     if schemas.GPU_INTERVALS in names:
         return Use.GPU, measured.rows_of_other_processes(schemas.GPU_INTERVALS)
     if schemas.MPS_INTERVALS in names and (repeating := _rows_on_ane(trace)):
@@ -156,11 +177,13 @@ def _rows_on_ane(trace: Trace) -> int:
     return int(((rows["source"] == schemas.MPS_INTERVALS) & (rows["engine"] == Engine.ANE)).sum())
 
 
-def _use_of_ane(measured: Measured) -> tuple[Use, int]:
+def _use_of_ane(measured: Measured, is_shared: bool) -> tuple[Use, int]:
     owner = measured.owner
     other_process = int(owner.other_process.sum())
     if owner.unattributed:
         return Use.ANE_NOT_COUNTED, other_process
     if other_process:
         return Use.ANE_PARTLY, other_process
-    return Use.ANE_UNCHECKED if owner.unmatched or owner.unchecked else Use.ANE_OWNED, 0
+    if owner.unmatched or owner.unchecked:
+        return Use.ANE_UNCHECKED, 0
+    return Use.ANE_SHARED if is_shared else Use.ANE_OWNED, 0

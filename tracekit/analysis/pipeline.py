@@ -133,7 +133,9 @@ def analyze(
         totals=totals,
         engine_totals=_run_totals(totals, trace, measured),
         verdicts=verdicts,
-        evidence=gather_evidence(trace, measured),
+        evidence=gather_evidence(
+            trace, measured, rows["pid"].isin([-1, *pids] if pids else rows["pid"]).to_numpy(bool)
+        ),
         summary=summarize(rows, times, verdicts),
         diagnostics=(
             *trace.issues,

@@ -65,6 +65,7 @@ _REMARKS = {
     Use.ANE_NOT_COUNTED: "excluded: this app's stacks never call the Neural Engine, and no table"
     " lists its models",
     Use.ANE_OWNED: "measures the Neural Engine's busy time; every row is this app's",
+    Use.ANE_SHARED: "measures the Neural Engine's busy time; some rows are another process's, or may be",
     Use.ANE_UNCHECKED: "measures the Neural Engine's busy time; its rows cannot be assigned to a process",
 }
 

@@ -58,8 +58,9 @@ def _engines(answer: Answer) -> str:
                 return power_sentence(answer.power)
             return "This recording has no ML evidence: no sample, and no interval of inference on an engine."
         case "no-symbols":
-            stacks = "The only sample has" if answer.samples == 1 else f"All {answer.samples:,} samples have"
-            return f"{stacks} no stack with symbols, so engines cannot be identified."
+            none = f"None of the {answer.samples:,} samples has a stack"
+            stacks = "The only sample has no stack" if answer.samples == 1 else none
+            return f"{stacks} with symbols, so engines cannot be identified."
         case "no-model":
             return _no_model(answer)
         case "no-calls":
@@ -82,7 +83,7 @@ def _engines(answer: Answer) -> str:
 
 
 def _others(processes: Sequence[ProcessAnswer]) -> list[str]:
-    """Return ``Other processes ran models in this time: mediaanalysisd (99), 12 calls on the CPU.``"""
+    """Return ``Another process ran models in this time: photosd (99), 12 calls …, with work on the CPU.``"""
     if not processes:
         return []
     listed = [_of_other(process) for process in processes[:_MOST_OTHERS]]
@@ -95,13 +96,15 @@ def _others(processes: Sequence[ProcessAnswer]) -> list[str]:
 def _of_other(answer: ProcessAnswer) -> str:
     name = clip(printable(answer.process), _SHORT_NAME)
     process = f"{name} ({answer.pid})" if name else f"process {answer.pid}"
+    # Host samples are the CPU's own work; of another engine, they show who called it.
     engines = " and ".join(
-        f"{engine_name(engine)}{'' if count == answer.calls else f' in {count:,}'}"
+        f"{'on' if engine is Engine.CPU else 'for'} {engine_name(engine)}"
+        f"{'' if count == answer.calls else f' in {count:,}'}"
         for engine, count in answer.engines
     )
     several = ", or several in a row," if answer.calls == 1 else ""
     calls = f"{plural(answer.calls, 'call')}{several} seen on stacks"
-    return f"{process}, {calls}, with work for {engines}" if engines else f"{process}, {calls}"
+    return f"{process}, {calls}, with work {engines}" if engines else f"{process}, {calls}"
 
 
 def _distinguished(models: Sequence[ModelAnswer]) -> list[ModelAnswer]:
@@ -124,18 +127,20 @@ def _model(model: ModelAnswer) -> str:
 
 
 def _contested(model: ModelAnswer) -> str:
-    """Return `` In 6 of its calls the Neural Engine worked as well, for them or for another owner.``"""
+    """Return `` In 6 of its 12 calls, the Neural Engine worked for this model or for another owner: …``"""
     if not model.contested:
         return ""
-    listed = " and ".join(
-        f"{engine_name(engine)} in {'each' if count == model.calls else f'{count:,}'}"
-        for engine, count in model.contested
+    times = " and ".join(
+        f"in {_of_its_calls(model, count)}, {engine_name(engine)}" for engine, count in model.contested
     )
-    calls = "its only call" if model.calls == 1 else f"its {_calls(model, model.calls)}"
+    return f" I{times[1:]} worked for this model or for another owner: nothing here decides which."
+
+
+def _of_its_calls(model: ModelAnswer, count: int) -> str:
     if model.calls == 1:
-        listed = " and ".join(engine_name(engine) for engine, _ in model.contested)
-    beside = f"{listed[:1].upper()}{listed[1:]}"
-    return f" {beside} of {calls} worked for this model or for another owner, which nothing here decides."
+        return "its only call"
+    calls = _calls(model, model.calls)
+    return f"each of its {calls}" if count == model.calls else f"{count:,} of its {calls}"
 
 
 def _of_model(model: ModelAnswer) -> str:
@@ -237,11 +242,18 @@ def _length(model: ModelAnswer) -> str:
     if model.is_engine_time:
         return f": {length} on the engine{'' if model.calls == 1 else ' per call'}"
     busy = [
-        f"{engine_name(use.engine)} busy {_share(use)} of it"
+        f"{engine_name(use.engine)} busy {_share(use)} of {_where(use, model)}"
         for use in model.engines
         if use.busy_share >= _LEAST_SHARE
     ]
     return f": {', '.join([length if model.calls == 1 else f'{length} per call', *busy])}"
+
+
+def _where(use: EngineUse, model: ModelAnswer) -> str:
+    """Return ``it``, the call; ``those 12`` where the engine worked in some calls only."""
+    if use.calls == model.calls:
+        return "it"
+    return f"those {use.calls:,}" if use.calls > 1 else "that one"
 
 
 def _range(low_ns: int, high_ns: int) -> str:
