@@ -244,9 +244,8 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
         " thread's stacks."
     ),
     "windows-from-stacks-too": lambda entry: (
-        f"{plural(entry.count, 'prediction call')} on stacks {_verb(entry.count, 'lie')} outside every"
-        f" measured call and {'is' if entry.count == 1 else 'are'} listed as well, inferred"
-        " from stacks."
+        f"{plural(entry.count, 'prediction call')} on stacks {_verb(entry.count, 'belong')} to no call of a"
+        f" table and {'is' if entry.count == 1 else 'are'} listed as well, inferred from stacks."
     ),
     "windows-inferred": lambda _: (
         "Calls are inferred from stacks. Back-to-back inferences without a sample between them are counted as"

@@ -53,10 +53,13 @@ def _cost(finding: Finding) -> str:
     with_others = format_duration(numbers["with_ns"])
     if numbers["without_ns"] is None:
         return f"Of {with_others}, {work}. No call is without, so the cost is unknown."
-    lengths = f"{with_others} against {format_duration(numbers['without_ns'])}"
+    without = format_duration(numbers["without_ns"])
+    lengths = f"{with_others} against {without}"
     calls = "These calls are" if numbers["shared"] > 1 else "This call is"
     if numbers["extra_ns"]:
         return f"{calls} {format_duration(numbers['extra_ns'])} longer than the others ({lengths}): {work}."
+    if with_others == without:
+        return f"{calls} as long as the others ({without}); {work}."
     return f"{calls} not clearly longer than the others ({lengths}); {work}."
 
 

@@ -76,9 +76,10 @@ def _parts(finding: Finding) -> Sentences:
             title, f"{_capital(other)} worked {format_duration(work)} per call ({share}, sampled){name}."
         )
     beside = ""
-    if numbers["sampled_ns"] > work:
+    # Samples of the CPU are its work; of another engine, they are the host's, and measure nothing of it.
+    if numbers["sampled_ns"] > work and numbers["between"] == Engine.CPU:
         sampled = format_duration(numbers["sampled_ns"])
-        beside = f" Samples show {sampled} per call{name}: not all of it is reported."
+        beside = f" Samples show {sampled} per call{name}: Core ML's table lists a part of this work only."
         name = ""
     return Sentences(
         title, f"{_capital(other)} worked {format_duration(work)} per call ({share}, measured){name}.{beside}"

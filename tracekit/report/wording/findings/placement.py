@@ -124,7 +124,10 @@ def _ran(finding: Finding) -> str:
         percent = f"{100 * abs(after - before) / before:.0f} %"
         differs = numbers["is_slower"] or numbers["is_faster"]
         length = f"{percent} {'slower' if numbers['is_slower'] else 'faster'} ({lengths})"
-        length = length if differs else f"{lengths} per call"
+        if not differs:
+            is_same = format_duration(after) == format_duration(before)
+            alike = f"{format_duration(after)} per call, as on {engine_name(numbers['engine'])}"
+            length = alike if is_same else f"{lengths} per call"
         if numbers["verdict_calls"] < numbers["away"]:
             verb = "are" if differs else "take"
             length = f"calls without {engine_name(numbers['engine'])} {verb} {length}"
