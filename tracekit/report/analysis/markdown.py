@@ -11,6 +11,7 @@ from tracekit.model.issue_codes import BUSY, CALLS, LENGTHS, SAMPLES, VERDICTS, 
 from tracekit.model.trace import Issue
 from tracekit.model.vocabulary import Engine
 from tracekit.report import wording
+from tracekit.report.analysis.lengths import lengths_of_groups
 from tracekit.report.analysis.markdown_findings import findings_markdown, limits_markdown
 from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.markdown_text import plain
@@ -111,7 +112,7 @@ def _engines(analysis: Analysis, notes: Footnotes) -> str:
 def _latency(analysis: Analysis, notes: Footnotes) -> str:
     summary = analysis.summary
     models: dict[str, Durations] = {f"all {wording.noun_of(analysis.window_rows)}s": summary}
-    models |= summary.models if len(summary.models) > 1 else {}
+    models |= lengths_of_groups(analysis)
     shown = {name: times for name, times in models.items() if times.p50_ns is not None}
     if not shown:
         return ""

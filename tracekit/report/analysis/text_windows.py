@@ -15,6 +15,7 @@ from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import SERVING, Engine
 from tracekit.report import wording
+from tracekit.report.analysis.lengths import lengths_of_groups
 from tracekit.report.analysis.text_layout import (
     Column,
     TextLayout,
@@ -308,11 +309,8 @@ def lengths_text(analysis: Analysis, layout: TextLayout, notes: Footnotes) -> st
     sources = analysis.window_rows["source"]
     if sources.isin(GIVEN_SOURCES).any() or summary.windows < 2 or summary.p50_ns is None:
         return ""
-    lines = (
-        _model_lengths(summary.models, layout, notes)
-        if len(summary.models) > 1
-        else _single_lengths(analysis, layout, notes)
-    )
+    groups = lengths_of_groups(analysis)
+    lines = _model_lengths(groups, layout, notes) if groups else _single_lengths(analysis, layout, notes)
     return "\n".join([*lines, *note_lines(notes.notes(), layout)])
 
 

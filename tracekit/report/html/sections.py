@@ -11,6 +11,7 @@ from tracekit.model.issue_codes import CALLS, COUNTERS, LENGTHS, LOG, RECORDING,
 from tracekit.model.trace import Issue
 from tracekit.model.vocabulary import SERVING, Engine
 from tracekit.report import wording
+from tracekit.report.analysis.lengths import lengths_of_groups
 from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.html.elements import Html, badge, join, table, tag
 from tracekit.report.html.findings import findings_html, limits_html
@@ -248,7 +249,7 @@ def _weight(weight: float, unit: str) -> str:
 
 def _latency(analysis: Analysis, _extras: Extras, notes: Footnotes) -> Html:
     summary = analysis.summary
-    models = {"all calls": summary, **(summary.models if len(summary.models) > 1 else {})}
+    models = {"all calls": summary, **lengths_of_groups(analysis)}
     marks = notes.model_marks(CALLS, LENGTHS, models=summary.models)
     rows = [
         [
