@@ -18,7 +18,7 @@ from pathlib import Path
 import pandas as pd
 from fusion import synthetic
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.model.trace import Trace
 
 TARGET = 0.1

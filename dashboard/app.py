@@ -28,6 +28,7 @@ from dashboard.routes import analyses, bundle, downloads, notes, tables, uploads
 from dashboard.routes import compare as compare_routes
 from dashboard.routes import history as history_routes
 from dashboard.settings import Settings
+from tracekit.errors import TracekitError
 
 _log = logging.getLogger(__name__)
 _ASSETS = Path(__file__).parent / "assets"
@@ -118,7 +119,7 @@ def _route(app: dash.Dash, settings: Settings, library: Library) -> None:
         if request.endpoint == _ANY_PAGE and response.status_code == 200:
             try:
                 response.status_code = 200 if _has_page(library) else 404
-            except tracekit.TracekitError as error:  # too late for the error handlers
+            except TracekitError as error:  # too late for the error handlers
                 return error_responses.error_response(
                     error_responses.status_of(error), error_responses.sentence_of(error)
                 )
@@ -176,7 +177,7 @@ def _show_problem(error: Exception) -> None:
         raise error
     if isinstance(error, OSError):
         _log.warning("a callback failed: %s", error)
-    if isinstance(error, (tracekit.TracekitError, OSError)):
+    if isinstance(error, (TracekitError, OSError)):
         sentence = error_responses.sentence_of(error)
     else:
         _log.error("a callback failed", exc_info=error)

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,8 @@ def drawn_arrows() -> dict[str, set[str]]:
 
 
 ARROWS = drawn_arrows()
+ENTRANCES = {"tracekit", "__main__"}
+"""The package itself, which has the names of ``tracekit.api`` and the version, and ``python -m tracekit``."""
 
 
 def reachable(start: str) -> set[str]:
@@ -42,7 +45,7 @@ def module_name(path: Path) -> str:
 @cache
 def nodes_of(path: Path) -> list[ast.AST]:
     """Return every node of a module that imports or names something."""
-    kinds = (ast.Import, ast.ImportFrom, ast.Name)
+    kinds = (ast.Import, ast.ImportFrom, ast.Name, ast.Attribute)
     return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kinds)]
 
 
@@ -51,31 +54,29 @@ def imports_of(path: Path) -> frozenset[str]:
     names: set[str] = set()
     for node in nodes_of(path):
         if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names if alias.name != "tracekit"}
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "tracekit":
+            names.add(f"tracekit.{node.attr}")  # as the package has it
         elif isinstance(node, ast.ImportFrom) and node.module:
             folder = ROOT / node.module.replace(".", "/")
             for alias in node.names:
                 is_module = (folder / alias.name).is_dir() or (folder / f"{alias.name}.py").is_file()
-                names.add(f"{node.module}.{alias.name}" if is_module else node.module)
+                is_public = node.module == "tracekit"  # the package takes its names from the room "api"
+                names.add(f"{node.module}.{alias.name}" if is_module or is_public else node.module)
     return frozenset(name for name in names if name.split(".")[0] in ("tracekit", "dashboard"))
 
 
 def room(name: str) -> str:
-    """Return the room of a module: the part after ``tracekit``, "wording" of the report, or "dashboard"."""
+    """Return the room of a module: the part after ``tracekit``, "wording" of the report, or the package."""
     parts = name.split(".")
     if parts[:3] == ["tracekit", "report", "wording"]:
         return "wording"
-    return parts[0] if parts[0] == "dashboard" else parts[1] if len(parts) > 1 else "version"
-
-
-# Their methods that draw import the top of the house when they are called.
-METHODS_THAT_DRAW = ("tracekit.analysis.result", "tracekit.comparison.result", "tracekit.model.trace")
+    return parts[0] if parts[0] == "dashboard" or len(parts) == 1 else parts[1]
 
 
 def rooms_imported_by(path: Path) -> set[str]:
-    """Return the other rooms that a module imports; ``tracekit.__version__`` is free."""
-    name = module_name(path)
-    free = {room(name), "version"} | ({"outputs"} if name in METHODS_THAT_DRAW else set())
+    """Return the other rooms that a module imports; ``tracekit.__version__`` and ``__file__`` are free."""
+    free = {room(module_name(path)), "__version__", "__file__"}
     return {room(imported) for imported in imports_of(path)} - free
 
 
@@ -83,16 +84,14 @@ def rooms_imported_by(path: Path) -> set[str]:
 @pytest.mark.parametrize("path", MODULES, ids=module_name)
 def test_imports_follow_the_drawn_arrows(path: Path) -> None:
     home = room(module_name(path))
-    if home not in ("version", "__main__"):
+    if home not in ENTRANCES:
         assert rooms_imported_by(path) <= reachable(home)
 
 
-@pytest.mark.parametrize("name", METHODS_THAT_DRAW)
-def test_the_outputs_are_imported_inside_methods_only(name: str) -> None:
-    path = ROOT / f"{name.replace('.', '/')}.py"
-    for node in ast.parse(path.read_text()).body:
-        if isinstance(node, ast.Import | ast.ImportFrom | ast.If):
-            assert "outputs" not in ast.unparse(node)
+@pytest.mark.integration
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    modules = {module_name(path): imports_of(path) for path in MODULES if module_name(path) != "tracekit"}
+    TopologicalSorter(modules).prepare()  # raises CycleError
 
 
 @pytest.mark.integration
@@ -109,7 +108,7 @@ def test_no_drawn_arrow_repeats_a_longer_way() -> None:
 
 def test_every_room_is_drawn() -> None:
     rooms = {room(module_name(path)) for path in MODULES}
-    assert rooms - {"version", "__main__"} == set(ARROWS) | {end for ends in ARROWS.values() for end in ends}
+    assert rooms - ENTRANCES == set(ARROWS) | {end for ends in ARROWS.values() for end in ends}
 
 
 @pytest.mark.integration

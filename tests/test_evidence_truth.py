@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from verdict_support import verdicts_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.analysis.engines.submissions import SEPARATOR
 from tracekit.load import open_trace
 from tracekit.model.vocabulary import Engine

@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tracekit.analysis import Analysis, Window, analyze
+from tracekit import Analysis, analyze
+from tracekit.analysis import Window
 from tracekit.load import open_trace
 from tracekit.model.vocabulary import Basis
 

@@ -6,29 +6,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tracekit.analysis import Analysis as Analysis
-    from tracekit.analysis import analyze as analyze
+    from tracekit.api import Analysis as Analysis
+    from tracekit.api import Comparison as Comparison
+    from tracekit.api import Trace as Trace
+    from tracekit.api import analyze as analyze
+    from tracekit.api import compare as compare
+    from tracekit.api import open_trace as open_trace
     from tracekit.checks.check import check as check
-    from tracekit.comparison.compare import compare as compare
-    from tracekit.comparison.result import Comparison as Comparison
     from tracekit.errors import TracekitError as TracekitError
-    from tracekit.load import open_trace as open_trace
-    from tracekit.model.trace import Trace as Trace
     from tracekit.model.vocabulary import Engine as Engine
 
 __version__ = "0.1.0"
 
 # Importing tracekit stays cheap: pandas and lxml load when a name that needs them is first used.
 _HOME = {
-    "Analysis": "tracekit.analysis",
-    "analyze": "tracekit.analysis",
+    "Analysis": "tracekit.api",
+    "analyze": "tracekit.api",
     "check": "tracekit.checks.check",
-    "compare": "tracekit.comparison.compare",
-    "Comparison": "tracekit.comparison.result",
+    "compare": "tracekit.api",
+    "Comparison": "tracekit.api",
     "Engine": "tracekit.model.vocabulary",
     "TracekitError": "tracekit.errors",
-    "open_trace": "tracekit.load",
-    "Trace": "tracekit.model.trace",
+    "open_trace": "tracekit.api",
+    "Trace": "tracekit.api",
 }
 __all__ = [
     "Analysis",

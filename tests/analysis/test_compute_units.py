@@ -5,7 +5,7 @@ from __future__ import annotations
 from evidence_support import Interval, core_ml, prediction, with_evidence
 from trace_support import ANE, BNNS, LOAD, MS, UI, Sample, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.analysis.compute_units import SettingRow, compare_settings
 from tracekit.model.vocabulary import Basis
 

@@ -6,7 +6,7 @@ import pytest
 from evidence_support import Interval, prediction, with_evidence
 from trace_support import BNNS, UI, Sample, trace_of
 
-from tracekit.analysis import analyze
+from tracekit import analyze
 
 # Thread a makes the first three, thread b the other two.
 ROWS = [prediction(start, start + 9.8) for start in (10, 20, 30)]

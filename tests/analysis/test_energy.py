@@ -13,7 +13,7 @@ import pytest
 from evidence_support import APP, ane, prediction, with_evidence
 from trace_support import CALL, MS, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.analysis.chips import chip_of, macos_of
 from tracekit.analysis.energy import CallEnergy
 from tracekit.load import open_trace

@@ -10,7 +10,8 @@ import pytest
 from evidence_support import Metric, manual, prediction, with_evidence
 from trace_support import ANE, BNNS, UI, Sample, trace_of
 
-from tracekit.analysis import Analysis, Window, analyze
+from tracekit import Analysis, analyze
+from tracekit.analysis import Window
 from tracekit.analysis.engines.counters import ratios
 from tracekit.model.trace import Trace
 from tracekit.report.analysis.json import to_dict

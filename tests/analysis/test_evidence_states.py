@@ -9,7 +9,7 @@ import pytest
 from evidence_support import OTHER_APP, Interval, ane, gpu, prediction, with_evidence
 from trace_support import UI, trace_of
 
-from tracekit.analysis import analyze
+from tracekit import analyze
 from tracekit.analysis.availability import Evidence
 from tracekit.model.tables import TableInfo
 from tracekit.model.trace import Issue, Trace

@@ -26,7 +26,8 @@ from evidence_support import (
 from trace_support import ANE, BNNS, CALL, E5_WORKER, MS, UI, Sample, trace_of
 from verdict_support import verdicts_of
 
-from tracekit.analysis import Analysis, Window, analyze
+from tracekit import Analysis, analyze
+from tracekit.analysis import Window
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import Basis
 from tracekit.report.analysis.json import to_dict

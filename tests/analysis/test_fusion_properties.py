@@ -35,7 +35,8 @@ from jsonschema import Draft202012Validator
 from trace_support import ANE, ANE_WAIT, BNNS, CALL, E5_WORKER, LOAD, MS, UI, Sample, trace_of
 from verdict_support import verdicts_of
 
-from tracekit.analysis import Analysis, Window, analyze
+from tracekit import Analysis, analyze
+from tracekit.analysis import Window
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Engine, Phase
 from tracekit.report.analysis.json import to_dict, to_json

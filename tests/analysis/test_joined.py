@@ -10,7 +10,7 @@ import pytest
 from evidence_support import Interval, prediction, with_evidence
 from trace_support import ANE, BNNS, CALL, E5_CPU, E5_WORKER, MS, UI, Sample, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.analysis.call_tree import CallTree
 from tracekit.analysis.engines import joined as module
 from tracekit.model.vocabulary import Basis

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from verdict_support import verdicts_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.analysis.engines.requests import logged_requests
 from tracekit.load import open_trace
 from tracekit.model.columns import ENGINE_LOG

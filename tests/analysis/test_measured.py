@@ -25,7 +25,8 @@ from evidence_support import (
 )
 from trace_support import BNNS, MS, UI, Sample, trace_of
 
-from tracekit.analysis import Analysis, Window, analyze
+from tracekit import Analysis, analyze
+from tracekit.analysis import Window
 from tracekit.analysis.engines.ownership import owner_of
 from tracekit.model.vocabulary import Engine, Phase
 from tracekit.report.analysis.json import to_dict

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from trace_support import ANE, ANE_WAIT, BNNS, CALL, E5_WORKER, LOAD, MS, RUNTIME, UI, Sample, trace_of
 from verdict_support import verdicts_of
 
-from tracekit.analysis import Window, analyze
+from tracekit import analyze
+from tracekit.analysis import Window
 from tracekit.analysis.classification.rule_set import load_rules
 from tracekit.analysis.classification.sample_labels import SampleLabels, label_samples
 from tracekit.analysis.engines import membership as membership_module

@@ -8,7 +8,7 @@ import pytest
 from evidence_support import Interval, ane, gpu, prediction, with_evidence
 from trace_support import ANE, BNNS, CALL, MS, UI, Sample, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.model.vocabulary import SERVING, Engine
 
 ON_GPU = ("MetalPerformanceShadersGraph | -[MPSGraphExecutable encodeToCommandBuffer:]", *CALL)

@@ -10,7 +10,7 @@ import pytest
 from evidence_support import Interval, Signpost, ane, core_ml, gpu, prediction, with_evidence
 from trace_support import ANE, BNNS, CALL, E5_WORKER, MS, UI, Sample, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.analysis.ownership.owners import OWNERS, REASONS, Owner, Reason
 from tracekit.checks.check import check
 from tracekit.load import open_trace

@@ -19,7 +19,7 @@ from stories.properties import Case, Violation, violations
 from stories.tables import write_story
 from stories.trial import case_of, trial
 
-from tracekit.analysis import analyze
+from tracekit import analyze
 from tracekit.load import open_trace
 
 pytestmark = pytest.mark.integration

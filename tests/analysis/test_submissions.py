@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trace_support import MS, UI, Sample, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.analysis.engines.submissions import SEPARATOR, ModelSubmissions, summarize_submissions
 from tracekit.analysis.ownership.owners import Owner
 from tracekit.report import wording

@@ -11,7 +11,7 @@ import pytest
 from thread_support import ELSEWHERE, ON_ANE, ON_CPU, SERVICE, WITHOUT_SYMBOLS, Thread, text_trace
 
 import tracekit
-from tracekit.analysis import Analysis
+from tracekit import Analysis
 from tracekit.analysis.threads import ThreadAnswer, ThreadWork
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import Engine, Phase

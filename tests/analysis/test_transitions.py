@@ -17,7 +17,7 @@ from evidence_support import (
 )
 from trace_support import ANE, ANE_WAIT, BNNS, LOAD, MS, UI, Sample, trace_of
 
-from tracekit.analysis import analyze
+from tracekit import analyze
 
 FALLBACK: list[Sample] = [(12.2, "a", BNNS), (13.2, "a", BNNS), (30, "a", UI)]
 COMPILE = "Net_0123456789ab Neural Engine Compile"

@@ -11,7 +11,7 @@ from evidence_support import Interval, ane, codes, core_ml, gpu, manual, mps, pr
 from trace_support import ANE, BNNS, RUNTIME, UI, Sample, trace_of
 from verdict_support import Verdict, in_words, verdicts_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.analysis.classification.leading_frames import DecidingFrame, LeadingFrames
 from tracekit.analysis.engines.attribution import Share
 from tracekit.analysis.engines.requests import LoggedRequests

@@ -21,7 +21,7 @@ from trace_support import (
     trace_of,
 )
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.model.trace import Trace
 from tracekit.report.analysis.json import to_dict
 

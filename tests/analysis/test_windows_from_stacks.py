@@ -23,7 +23,7 @@ from trace_support import (
 )
 from verdict_support import verdicts_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 
 
 def windows(samples: Sequence[Sample], **options: object) -> list[tuple[float, float]]:

@@ -21,7 +21,7 @@ from evidence_support import (
 )
 from trace_support import ANE, BNNS, CALL, MS, UI, Sample, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.errors import UsageError
 from tracekit.model.trace import Trace
 

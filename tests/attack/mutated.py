@@ -24,8 +24,7 @@ from fuzz import exports
 from pack_support import TABLE, in_memory
 
 from attack.runner import ROOT
-from tracekit import outputs
-from tracekit.analysis.pipeline import analyze
+from tracekit import Analysis, analyze
 from tracekit.cli import main
 from tracekit.detect import open_source
 from tracekit.errors import TracekitError
@@ -41,8 +40,8 @@ SAMPLES = ROOT / "sample_traces"
 SMALL = str(SAMPLES / "cpu-espresso-lstm-macos13" / "time-profile.xml")
 GOOD_EXPORTS = str(SAMPLES / "ane-e5rt-macos26")
 ROWS_OF_A_SEED = 12
-TEXTS = [partial(outputs.text, verbose=verbose) for verbose in (False, True)]
-DRAWN = (*TEXTS, outputs.json, outputs.markdown, outputs.html)
+TEXTS = [partial(Analysis.to_text, verbose=verbose) for verbose in (False, True)]
+DRAWN = (*TEXTS, Analysis.to_json, Analysis.to_markdown, Analysis.to_html)
 
 NUMBERS = (
     0,

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 
 import pyarrow.parquet as pq
 
-from tracekit.analysis import Analysis, analyze
-from tracekit.comparison.compare import compare
+from tracekit import Analysis, analyze, compare
 from tracekit.export.firefox import write_firefox
 from tracekit.export.flat_tables import write_csv, write_parquet
 from tracekit.export.folded import write_folded

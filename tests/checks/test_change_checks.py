@@ -9,11 +9,10 @@ from compare_support import recorded
 from evidence_support import core_ml, prediction, with_evidence
 from trace_support import BNNS, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, Comparison, analyze, compare
 from tracekit.checks.changes import ONE_RUN, check_changes, runs_needed
 from tracekit.checks.parser import parse_change
 from tracekit.checks.results import ChangeResult, OpenCounts, exit_code
-from tracekit.comparison import Comparison, compare
 from tracekit.report.comparison.wording import change_reason
 
 pytestmark = pytest.mark.integration

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from compare_support import recorded
 
-from tracekit.analysis import Analysis
+from tracekit import Analysis
 from tracekit.checks.check import check
 from tracekit.checks.intervals import (
     interval_of,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trace_support import BNNS, LOAD, MS, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.checks.check import check
 from tracekit.checks.evaluator import MetricEvaluator
 from tracekit.checks.parser import parse_requirement

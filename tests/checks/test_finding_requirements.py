@@ -12,7 +12,7 @@ from documents_support import strict
 from evidence_support import Interval, ane, prediction, with_evidence
 from trace_support import ANE, BNNS, CALL, UI, Sample, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.analysis.findings.finding import Finding
 from tracekit.checks.check import check
 from tracekit.checks.parser import parse_requirement

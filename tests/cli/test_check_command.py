@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from documents_support import strict
 from jsonschema import Draft202012Validator
 
-from tracekit.analysis.pipeline import analyze
+from tracekit import analyze
 from tracekit.checks.check import check
 from tracekit.checks.parser import parse_requirement
 from tracekit.cli import main

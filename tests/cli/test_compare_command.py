@@ -13,9 +13,8 @@ from click.testing import CliRunner, Result
 from documents_support import TIME_PROFILE, one_table, strict, write
 from jsonschema import Draft202012Validator
 
-from tracekit.analysis import analyze
+from tracekit import analyze, compare
 from tracekit.cli import main
-from tracekit.comparison import compare
 from tracekit.load import open_trace
 from tracekit.report.comparison.json import to_json
 from tracekit.report.comparison.markdown import to_markdown

@@ -15,7 +15,7 @@ import pytest
 from build_support import INFO, of_build, write_library
 from click.testing import CliRunner, Result
 
-from tracekit.analysis import Analysis
+from tracekit import Analysis
 from tracekit.cli import check, compare, main, noise
 from tracekit.errors import InputError
 

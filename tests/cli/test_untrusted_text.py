@@ -30,7 +30,6 @@ from tracekit.errors import UsageError
 from tracekit.export import firefox, flat_tables, folded, speedscope
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
-from tracekit.outputs import notebook
 from tracekit.report.checks import github, junit
 from tracekit.report.checks import json as check_json
 from tracekit.report.checks import text as check_text
@@ -126,7 +125,7 @@ OUTPUTS: dict[str, Callable[[Analysis], str]] = {
     "json": Analysis.to_json,
     "markdown": Analysis.to_markdown,
     "html": Analysis.to_html,
-    "notebook": notebook,
+    "notebook": Analysis._repr_html_,
     "svg": lambda result: to_svg(timeline_picture(result)),
     "repr": repr,
     "folded": lambda result: written(folded.write_folded, result).decode(),

@@ -11,8 +11,7 @@ from build_support import APP, INFO, of_build, with_binaries
 from compare_support import recorded
 
 import tracekit
-from tracekit.analysis import Analysis
-from tracekit.comparison import compare
+from tracekit import Analysis, compare
 from tracekit.comparison.builds import (
     ALONE,
     COMPARED,

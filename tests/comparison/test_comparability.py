@@ -11,8 +11,7 @@ from compare_support import INFO, LENGTHS, numbers, recorded, row
 from evidence_support import ane, core_ml, manual, prediction, with_evidence
 from trace_support import ANE, ANE_WAIT, BNNS, UI, trace_of
 
-from tracekit.analysis import Analysis, analyze
-from tracekit.comparison import compare
+from tracekit import Analysis, analyze, compare
 from tracekit.comparison.result import Caution, Value
 from tracekit.comparison.rows import refused
 from tracekit.errors import UsageError

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from compare_support import LENGTHS, numbers, recorded, row, several
 
-from tracekit.comparison import compare
+from tracekit import compare
 from tracekit.errors import UsageError
 from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.comparison.headline import sentence

@@ -12,8 +12,7 @@ from thread_support import ELSEWHERE, ON_ANE, ON_CPU, Thread, text_trace
 from trace_support import trace_of
 
 import tracekit
-from tracekit.analysis import Analysis
-from tracekit.comparison import compare
+from tracekit import Analysis, compare
 from tracekit.report.html.compare_page import to_html
 
 SCHEMA = json.loads(

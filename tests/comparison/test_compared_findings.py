@@ -12,9 +12,8 @@ from documents_support import strict
 from evidence_support import Interval, ane, prediction, with_evidence
 from trace_support import BNNS, CALL, UI, Sample, trace_of
 
-from tracekit.analysis import Analysis, analyze
-from tracekit.comparison import compare
-from tracekit.comparison.result import Comparison, FindingChange
+from tracekit import Analysis, Comparison, analyze, compare
+from tracekit.comparison.result import FindingChange
 from tracekit.report.comparison.headline import mark, outcome, sentence
 from tracekit.report.comparison.markdown import to_markdown
 from tracekit.report.html.compare_page import to_html

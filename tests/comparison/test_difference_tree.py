@@ -10,8 +10,7 @@ import pytest
 from compare_support import recorded
 from trace_support import MS, Sample, trace_of
 
-from tracekit.analysis import Analysis, analyze
-from tracekit.comparison import compare
+from tracekit import Analysis, analyze, compare
 from tracekit.report.viewmodel.difference import DifferenceTree, difference_block, difference_tree
 
 PREDICT = "CoreML | -[MLModel predictionFromFeatures:error:]"

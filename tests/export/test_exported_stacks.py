@@ -7,7 +7,7 @@ from export_support import HOSTILE, RECORDINGS, recording, two_windows, window
 from random_samples import random_analysis
 from trace_support import ANE, MS, UI, trace_of
 
-from tracekit.analysis import analyze
+from tracekit import analyze
 from tracekit.errors import InputError, UsageError
 from tracekit.export.export_view import MAX_NAME, ROOTS, ExportView, clean, parse_roots, window_of_samples
 from tracekit.model import combinations as model_combinations

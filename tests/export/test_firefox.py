@@ -31,7 +31,7 @@ from fake_xctrace_support import until
 from random_samples import random_analysis
 from trace_support import ANE, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.export import firefox
 from tracekit.export.firefox import write_firefox
 from tracekit.model.vocabulary import ENGINES, PHASES

@@ -9,7 +9,7 @@ import pytest
 from export_support import AWKWARD, RECORDINGS, awkward, recording, two_windows, with_names, written
 from trace_support import UI, trace_of
 
-from tracekit.analysis import analyze
+from tracekit import analyze
 from tracekit.export.folded import write_folded
 
 CALL = "App`main;CoreML`-[MLModel predictionFromFeatures:error:]"

@@ -20,7 +20,7 @@ from export_support import (
 )
 from trace_support import ANE, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.cli.export import _TABLES
 from tracekit.export import flat_tables
 from tracekit.export.flat_tables import TABLES, write_csv, write_parquet

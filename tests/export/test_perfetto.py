@@ -26,7 +26,7 @@ from export_support import (
 from random_samples import random_analysis
 from trace_support import ANE, MS, UI, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 
 pytest.importorskip("perfetto", reason="perfetto is not installed: pip install -e '.[dev]'")
 

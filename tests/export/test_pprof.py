@@ -13,7 +13,7 @@ import pytest
 from export_support import AWKWARD, RECORDINGS, awkward, output_of, program, recording, two_windows, written
 from trace_support import MS, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 
 pytest.importorskip("google.protobuf", reason="protobuf is not installed: pip install -e '.[dev]'")
 

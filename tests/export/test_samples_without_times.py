@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from thread_support import ELSEWHERE, ON_ANE, SAMPLE_TEXT, Thread, text_trace
 
 import tracekit
-from tracekit.analysis import Analysis
+from tracekit import Analysis
 from tracekit.cli import main
 from tracekit.errors import UsageError
 from tracekit.export.firefox import write_firefox

@@ -22,7 +22,7 @@ from export_support import (
 from random_samples import random_analysis
 from trace_support import ANE, MS, UI, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.export import speedscope
 from tracekit.export.speedscope import write_speedscope
 

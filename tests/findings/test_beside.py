@@ -6,7 +6,7 @@ import pytest
 from evidence_support import Interval, core_ml, prediction, with_evidence
 from trace_support import BNNS, CALL, LOAD, MS, UI, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.analysis.engines.codes import is_phase
 from tracekit.analysis.findings.finding import Finding
 from tracekit.model.vocabulary import Phase

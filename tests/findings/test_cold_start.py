@@ -9,7 +9,8 @@ import pytest
 from evidence_support import Interval, ane, core_ai, core_ml, manual, prediction, with_evidence
 from trace_support import BNNS, CALL, MS, UI, Sample, trace_of
 
-from tracekit.analysis import Analysis, Window, analyze
+from tracekit import Analysis, analyze
+from tracekit.analysis import Window
 from tracekit.analysis.findings.finding import Finding, WindowRanges
 from tracekit.report.wording.findings import FindingText, finding_text
 

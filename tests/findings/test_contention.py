@@ -9,7 +9,7 @@ import pytest
 from evidence_support import OTHER_APP, Interval, ane, drawing, gpu, prediction, with_evidence
 from trace_support import ANE_WAIT, MS, UI, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.analysis.findings.finding import Finding
 from tracekit.report.wording.findings import finding_text
 

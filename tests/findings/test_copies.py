@@ -8,7 +8,8 @@ import pytest
 from evidence_support import ane, manual, prediction, with_evidence
 from trace_support import CALL, MS, Sample, trace_of
 
-from tracekit.analysis import Analysis, Window, analyze
+from tracekit import Analysis, analyze
+from tracekit.analysis import Window
 from tracekit.analysis.findings.finding import Finding
 from tracekit.report.wording.findings import FindingText, finding_text
 

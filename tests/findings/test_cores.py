@@ -9,7 +9,7 @@ import pytest
 from evidence_support import prediction, with_evidence
 from trace_support import BNNS, MS, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.analysis.findings.finding import Finding
 from tracekit.model.tables import CoreType
 from tracekit.report.wording.findings import finding_text

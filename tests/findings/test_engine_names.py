@@ -5,7 +5,7 @@ from __future__ import annotations
 from evidence_support import ane, core_ml, prediction, with_evidence
 from trace_support import BNNS, UI, Sample, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.report.wording.findings import finding_texts
 
 KINDS = {"cold-first-call", "compiled-in-run", "loaded-again", "partly-on-engine", "not-on-requested-engine"}

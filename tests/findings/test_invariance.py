@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.load import open_trace
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, Engine

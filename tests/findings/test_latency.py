@@ -11,7 +11,7 @@ import pytest
 from evidence_support import Interval, ane, core_ai, core_ml, prediction, with_evidence
 from trace_support import BNNS, CALL, MS, UI, Sample, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.analysis.findings.finding import Finding, WindowRanges
 from tracekit.checks.parser import parse_requirement
 from tracekit.model.columns import INTERVALS, TRACKS

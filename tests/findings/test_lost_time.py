@@ -8,7 +8,7 @@ import pytest
 from evidence_support import ane, manual, prediction, with_evidence
 from trace_support import ANE_WAIT, MS, UI, Sample, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.analysis.findings.finding import Finding
 from tracekit.report.wording.findings import finding_text
 

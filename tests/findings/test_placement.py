@@ -21,10 +21,10 @@ from evidence_support import (
 )
 from trace_support import ANE, BNNS, CALL, MS, UI, Sample, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.analysis.findings import coincidences
-from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.findings.finding import Finding, WindowRanges
+from tracekit.analysis.run import AnalyzedRun
 from tracekit.errors import UsageError
 from tracekit.model.columns import SIGNPOSTS, TRACKS
 from tracekit.model.schemas import LIFE_CYCLE
@@ -243,11 +243,11 @@ def test_a_recording_that_was_piped_has_a_placeholder_in_commands() -> None:
 
 
 def test_many_models_look_up_what_else_changed_in_one_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Calls] = []
+    made: list[AnalyzedRun] = []
 
-    def events_once(calls: Calls) -> tuple[coincidences.Events, ...]:
-        made.append(calls)
-        return coincidences.events_of(calls)
+    def events_once(run: AnalyzedRun) -> tuple[coincidences.Events, ...]:
+        made.append(run)
+        return coincidences.events_of(run)
 
     monkeypatch.setattr("tracekit.analysis.findings.calls.events_of", events_once)
     rows = [core_ml(2.5, 2.6, "Load Model", "Other")]

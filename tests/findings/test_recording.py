@@ -9,7 +9,7 @@ import pytest
 from evidence_support import OTHER_APP, Signpost, ane, core_ml, mps, prediction, with_evidence
 from trace_support import ANE, BNNS, CALL, LOAD, MS, RUNTIME, UI, Sample, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.analysis.findings.finding import Finding, WindowRanges
 from tracekit.analysis.findings.recording import RECORDING_KINDS
 from tracekit.load import open_trace

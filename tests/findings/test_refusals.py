@@ -8,7 +8,7 @@ import pandas as pd
 from evidence_support import APP, OTHER_APP, ane, prediction, with_evidence
 from trace_support import CALL, MS, Sample, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.model.columns import ENGINE_LOG
 from tracekit.report.wording.findings import FindingText, finding_text
 

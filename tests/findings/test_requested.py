@@ -10,7 +10,7 @@ import pytest
 from evidence_support import Interval, ane, prediction, with_evidence
 from trace_support import ANE, BNNS, CALL, MS, Sample, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.analysis.findings.finding import Finding
 from tracekit.errors import UsageError
 from tracekit.record.journal import COMPUTE_UNITS_VARIABLE, compute_units_in, recorded_compute_units

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tracekit.analysis import analyze
+from tracekit import analyze
 from tracekit.analysis.findings.finding import Finding
 from tracekit.load import open_trace
 

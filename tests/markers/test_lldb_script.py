@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from fake_lldb import Debugger, Module, PosixPattern, Target, import_script
 
-from tracekit.analysis import analyze
+from tracekit import analyze
 from tracekit.analysis.classification.frame_names import plain_frame
 from tracekit.analysis.classification.rule_set import load_rules
 from tracekit.cli import main

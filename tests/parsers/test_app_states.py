@@ -8,7 +8,7 @@ import pytest
 from documents_support import write
 from table_support import issue_counts, records, rows_of, tables_of
 
-from tracekit.analysis import analyze
+from tracekit import analyze
 from tracekit.detect import open_source
 from tracekit.errors import InputError, UsageError
 from tracekit.load import open_trace, trace_of

@@ -13,7 +13,7 @@ import pytest
 from documents_support import without_commands
 from pack_support import INFO, LOST, TABLE, assert_equal, in_memory, packed, read_all
 
-from tracekit.analysis import analyze
+from tracekit import analyze
 from tracekit.detect import open_source
 from tracekit.errors import InputError
 from tracekit.load import trace_of

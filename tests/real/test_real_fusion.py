@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from documents_support import SHARED
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.load import open_trace
 from tracekit.report import wording
 

@@ -16,7 +16,7 @@ from documents_support import document, node, schema, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracekit.analysis import analyze
+from tracekit import analyze
 from tracekit.cli import main
 from tracekit.detect import open_source
 from tracekit.load import trace_of

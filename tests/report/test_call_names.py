@@ -6,7 +6,7 @@ import pytest
 from evidence_support import prediction, with_evidence
 from trace_support import CALL, UI, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.report.analysis.json import to_dict
 from tracekit.report.wording import call_names
 

@@ -34,7 +34,7 @@ from view_support import (
     with_tracks,
 )
 
-from tracekit.analysis import Analysis
+from tracekit import Analysis
 from tracekit.model.trace import Issue
 from tracekit.report.html import page, sections
 from tracekit.report.html.page import to_html

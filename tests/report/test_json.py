@@ -15,7 +15,8 @@ from json_oracle import plain_windows
 from jsonschema import Draft202012Validator
 from trace_support import UI, trace_of
 
-from tracekit.analysis import analyze, parse_window
+from tracekit import analyze
+from tracekit.analysis import parse_window
 from tracekit.load import open_trace
 from tracekit.report.analysis import json_windows
 from tracekit.report.analysis.json import json_pieces, to_dict, to_json

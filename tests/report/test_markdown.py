@@ -23,7 +23,7 @@ from view_support import (
     with_evidence,
 )
 
-from tracekit.analysis import Analysis
+from tracekit import Analysis
 from tracekit.model.trace import Issue
 from tracekit.report.analysis.markdown import plain, to_markdown
 from tracekit.report.viewmodel.view import Extras

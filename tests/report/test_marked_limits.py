@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from view_support import view_of
 
-from tracekit import analyze, open_trace
+from tracekit import Analysis, analyze, open_trace
 from tracekit.analysis.diagnostics import Diagnostic
-from tracekit.analysis.result import Analysis
 from tracekit.model.issue_codes import ANE_BUSY, CALLS, LENGTHS, RUN, SAMPLES, TABLES, Reach, reach_of
 from tracekit.model.trace import Issue
 from tracekit.report.analysis.json import to_dict

@@ -14,7 +14,7 @@ from trace_support import trace_of
 from view_support import view_of
 
 import tracekit
-from tracekit.analysis import Analysis
+from tracekit import Analysis
 from tracekit.model.trace import Issue
 
 SCHEMA = json.loads(

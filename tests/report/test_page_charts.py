@@ -8,7 +8,7 @@ from browser_support import barriers
 from page_support import chosen, settled
 from test_pages_of_recordings import analysis_of, shown
 
-from tracekit.comparison import compare
+from tracekit import compare
 from tracekit.report.html import compare_page, page
 
 FALLBACK = "fallback-midway-ios27"

@@ -13,8 +13,7 @@ from page_support import settled
 from thread_support import ELSEWHERE, ON_ANE, Thread, text_trace
 
 import tracekit
-from tracekit.analysis.result import Analysis
-from tracekit.comparison import compare
+from tracekit import Analysis, compare
 from tracekit.report.html import compare_page, page
 from tracekit.report.viewmodel.view import Extras
 

@@ -29,7 +29,7 @@ from view_support import (
     with_tracks,
 )
 
-from tracekit.analysis import Analysis
+from tracekit import Analysis
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import ENGINES
 from tracekit.report.pictures.png import to_png

@@ -21,7 +21,7 @@ from view_support import (
     with_evidence,
 )
 
-from tracekit.analysis import Analysis
+from tracekit import Analysis
 from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
 from tracekit.model.vocabulary import Basis
 from tracekit.report.analysis.markdown_findings import findings_markdown

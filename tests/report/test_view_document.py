@@ -33,7 +33,8 @@ from view_support import (
 )
 
 import tracekit
-from tracekit.analysis import Analysis, Window
+from tracekit import Analysis
+from tracekit.analysis import Window
 from tracekit.errors import TracekitError
 from tracekit.load import open_trace
 from tracekit.model.columns import THREADS

@@ -23,7 +23,7 @@ from view_support import (
     with_tracks,
 )
 
-from tracekit.analysis import Analysis
+from tracekit import Analysis
 from tracekit.model.vocabulary import ENGINE_CODE, Engine
 from tracekit.report.viewmodel import lanes as module
 from tracekit.report.viewmodel.lanes import SpanLane, signpost_lanes, span_lanes, thread_lanes, tracks

@@ -9,7 +9,7 @@ import pandas as pd
 from evidence_support import ane, prediction, with_evidence
 from trace_support import CALL, E5_CPU, E5_WORKER, MS, UI, Sample, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.analysis.ownership.owners import OWNERS
 from tracekit.model.vocabulary import ENGINES
 from tracekit.report.viewmodel.lanes import lane_threads, lanes_of_threads, span_lanes

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from view_support import ANE, BNNS, MS, UI, analyze, manual, sums, trace_of
 
-from tracekit.analysis import Analysis
+from tracekit import Analysis
 from tracekit.analysis.call_tree import CallTree, build_tree
 from tracekit.model import combinations
 from tracekit.report.viewmodel import samples as module

@@ -14,7 +14,7 @@ from compare_support import recorded
 
 from dashboard.library.catalog import Catalog, Recording
 from dashboard.library.store import Store
-from tracekit.analysis import Analysis
+from tracekit import Analysis
 from tracekit.model.trace import TraceInfo
 
 APP = "/Applications/App.app/Contents/MacOS/App"

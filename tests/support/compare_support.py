@@ -9,9 +9,8 @@ from functools import cache
 from evidence_support import Interval, ane, core_ml, prediction, with_evidence
 from trace_support import ANE, BNNS, Sample, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, Comparison, analyze
 from tracekit.analysis.windows.choose import WindowSource
-from tracekit.comparison import Comparison
 from tracekit.comparison.result import Difference
 from tracekit.model.trace import Issue, TraceInfo
 

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from trace_support import MS
 
-from tracekit.analysis import Analysis, Window
+from tracekit import Analysis
+from tracekit.analysis import Window
 from tracekit.model.columns import INTERVALS, METRICS, SIGNPOSTS, THREAD_STATES, Columns
 from tracekit.model.tables import TableInfo
 from tracekit.model.trace import Trace

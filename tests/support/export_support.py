@@ -23,7 +23,8 @@ import pandas as pd
 import pytest
 from trace_support import ANE, ANE_WAIT, BNNS, MS, UI, trace_of
 
-from tracekit.analysis import Analysis, Window, analyze
+from tracekit import Analysis, analyze
+from tracekit.analysis import Window
 from tracekit.load import open_trace
 from tracekit.model.columns import SIGNPOSTS, TRACKS
 from tracekit.model.trace import Trace

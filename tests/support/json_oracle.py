@@ -7,11 +7,11 @@ from typing import Any
 import pandas as pd
 from verdict_support import verdicts_of
 
+from tracekit import Analysis
 from tracekit.analysis.engines.attribution import SharesByWindow
 from tracekit.analysis.engines.counters import ratios
 from tracekit.analysis.engines.submissions import SEPARATOR
 from tracekit.analysis.engines.totals import EngineTotals, engine_totals
-from tracekit.analysis.result import Analysis
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINES, ML_ENGINES
 from tracekit.text import format_thread

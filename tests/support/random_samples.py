@@ -8,7 +8,7 @@ import numpy as np
 from export_support import window
 from trace_support import ANE, ANE_WAIT, BNNS, LOAD, MS, UI, Sample, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.model.trace import WeightUnit
 
 UNITS: tuple[WeightUnit, ...] = ("ns", "cycles", "events")

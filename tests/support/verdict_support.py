@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracekit.analysis import Analysis
+from tracekit import Analysis
 from tracekit.analysis.verdicts import VerdictBlock
 from tracekit.report import wording
 

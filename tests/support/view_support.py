@@ -17,7 +17,7 @@ import pandas as pd
 from evidence_support import Signpost, ane, gpu, manual, prediction, with_evidence
 from trace_support import ANE, BNNS, MS, UI, stack_table, trace_of
 
-from tracekit.analysis import Analysis, analyze
+from tracekit import Analysis, analyze
 from tracekit.load import open_trace
 from tracekit.model.columns import TRACKS
 from tracekit.model.trace import Trace

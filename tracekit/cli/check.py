@@ -117,6 +117,7 @@ def check_command(
 
     from tracekit.checks.check import check
     from tracekit.checks.results import exit_code
+    from tracekit.report import wording
     from tracekit.report.checks.github import to_github
     from tracekit.report.checks.json import to_json
     from tracekit.report.checks.junit import to_junit
@@ -131,7 +132,7 @@ def check_command(
     name = f"{analysis.trace.info.name}, run {analysis.trace.info.run}"
     if also:
         name = f"{name} and {plural(len(also), 'more run')}"
-    issues = [issue for each in analyses for issue in each.issues]
+    issues = [issue for each in analyses for issue in wording.issues(each.diagnostics)]
     write: dict[str, Callable[..., str]] = {
         "text": to_text,
         "json": partial(to_json, open_counts=open_counts),

@@ -16,8 +16,6 @@ from tracekit.model.trace import TraceInfo
 from tracekit.text import plural, printable
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from tracekit.analysis.result import Analysis
 
 Judgement: TypeAlias = Literal[
@@ -291,8 +289,8 @@ class Comparison:
     min_change: float = MIN_CHANGE
     without_times: tuple[str, ...] = ()
     samples: tuple[SampleShare, ...] = ()
-    base_analysis: Analysis | None = field(default=None, compare=False)
-    new_analysis: Analysis | None = field(default=None, compare=False)
+    base_analysis: Analysis = field(compare=False, kw_only=True)
+    new_analysis: Analysis = field(compare=False, kw_only=True)
 
     __hash__ = None  # type: ignore[assignment] # dictionaries can be changed in place
 
@@ -303,41 +301,6 @@ class Comparison:
             for side in (self.base, self.new)
         ]
         return f"<Comparison: {' against '.join(sides)}>"
-
-    def _repr_html_(self) -> str:
-        from tracekit import outputs
-
-        return outputs.notebook(self)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per metric of each group of windows (docs/python.md)."""
-        from tracekit import outputs
-
-        return outputs.comparison_frame(self)
-
-    def to_text(self) -> str:
-        """Return the text that ``tracekit compare`` prints."""
-        from tracekit import outputs
-
-        return outputs.comparison_text(self)
-
-    def to_json(self) -> str:
-        """Return the document ``tracekit-compare/1`` (docs/tracekit-compare-1.schema.json)."""
-        from tracekit import outputs
-
-        return outputs.comparison_json(self)
-
-    def to_markdown(self) -> str:
-        """Return the comparison as text for a ticket: GitHub's Markdown."""
-        from tracekit import outputs
-
-        return outputs.comparison_markdown(self)
-
-    def to_html(self) -> str:
-        """Return the comparison as one page, with the timeline of each side's first recording."""
-        from tracekit import outputs
-
-        return outputs.comparison_html(self, self.base_analysis, self.new_analysis)
 
     def rows(self, group: Group) -> Iterator[Difference]:
         """Yield a group's rows; for the group of all windows, those of whole runs as well."""

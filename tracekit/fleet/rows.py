@@ -20,6 +20,8 @@ from tracekit.fleet.call_rows import CallRows
 from tracekit.fleet.copies import identity_of
 from tracekit.fleet.schema import ANALYZED, PLACE, TABLES, arrow_schema
 from tracekit.model.trace import TraceInfo
+from tracekit.report import wording
+from tracekit.report.wording.findings import finding_text
 
 Tables: TypeAlias = dict[str, pa.Table]
 BUILD = "build"
@@ -169,7 +171,7 @@ def _recording(analysis: Analysis, calls: CallRows, origin: Origin) -> dict[str,
         "kind": info.kind,
         "state": ANALYZED,
         "reason": "",
-        "headline": analysis.headline,
+        "headline": wording.headline(analysis.answer),
         "duration_ns": info.duration_ns,
         "samples": analysis.trace.count_samples(),
         "calls": calls.count,
@@ -181,8 +183,6 @@ def _recording(analysis: Analysis, calls: CallRows, origin: Origin) -> dict[str,
 
 
 def _findings(analysis: Analysis) -> list[dict[str, object]]:
-    frame = analysis.to_frame("findings")
-    titles = frame["title"].tolist()
     return [
         {
             "pid": finding.pid if finding.pid >= 0 else None,
@@ -190,18 +190,18 @@ def _findings(analysis: Analysis) -> list[dict[str, object]]:
             "finding": finding.kind,
             "severity": finding.severity,
             "basis": str(finding.basis),
-            "title": str(title),
+            "title": finding_text(finding, analysis.trace.info).title,
             "calls": finding.windows.count,
             "lost_ns": finding.lost_ns,
         }
-        for finding, title in zip(analysis.findings, titles, strict=True)
+        for finding in analysis.findings
     ]
 
 
 def _issues(analysis: Analysis, *, has_segments: bool) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = [
         {"severity": issue.severity, "issue": issue.code, "message": issue.message, "count": issue.count}
-        for issue in analysis.issues
+        for issue in wording.issues(analysis.diagnostics)
     ]
     if not has_segments:
         message = "the segments of the calls are left out of the dataset, because there are too many of them"

@@ -157,11 +157,6 @@ class Trace(Content):
         ]
         return f"<Trace {printable(self.info.name)}, run {self.info.run}: {', '.join(counts)}>"
 
-    def _repr_html_(self) -> str:
-        from tracekit import outputs
-
-        return outputs.notebook(self)
-
     def frame(self, name: str) -> pd.DataFrame:
         """Return a copy of a frame in which missing ids and numbers are ``<NA>`` (docs/columns.md).
 

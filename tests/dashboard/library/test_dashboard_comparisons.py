@@ -22,7 +22,7 @@ from dashboard.jobs.queue import JobStatus, QueueFull
 from dashboard.jobs.worker_process import Channel
 from dashboard.jobs.workers import compare as worker
 from dashboard.library.library import Library
-from tracekit.comparison import compare
+from tracekit import compare
 from tracekit.errors import UsageError
 from tracekit.report.comparison.json import to_json
 

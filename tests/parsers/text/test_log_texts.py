@@ -12,7 +12,7 @@ import pytest
 from documents_support import SHARED
 from pack_support import packed
 
-from tracekit.analysis import analyze
+from tracekit import analyze
 from tracekit.detect import open_source
 from tracekit.errors import InputError, TracekitError
 from tracekit.load import open_trace

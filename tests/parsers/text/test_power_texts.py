@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from documents_support import SHARED
 
-from tracekit.analysis import analyze
+from tracekit import analyze
 from tracekit.errors import InputError
 from tracekit.load import open_trace
 from tracekit.model.trace import Trace

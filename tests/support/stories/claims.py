@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stories.model import ENGINES, Engine
-from tracekit.analysis import Analysis
+from tracekit import Analysis
 from tracekit.analysis.ownership.owners import Owner
 from tracekit.checks.check import check
 from tracekit.checks.results import Outcome

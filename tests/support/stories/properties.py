@@ -23,7 +23,7 @@ from stories.truth import (
     overlap_ns,
     possible_engines,
 )
-from tracekit.analysis import Analysis
+from tracekit import Analysis
 
 KINDS = {
     "analysis-failed": "the analysis raises an error",

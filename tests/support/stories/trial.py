@@ -10,7 +10,7 @@ from stories.grammar import story_of
 from stories.model import Story
 from stories.properties import ABOUT_CALLS, Case, Violation, violations
 from stories.tables import trace_in_memory
-from tracekit.analysis import analyze
+from tracekit import analyze
 
 
 def case_of(story: Story) -> Case:

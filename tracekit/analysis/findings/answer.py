@@ -141,7 +141,7 @@ class Answer:
     others: tuple[ProcessAnswer, ...] = ()
 
 
-def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
+def answer_of(calls: Calls, findings: tuple[Finding, ...], power: Power | None) -> Answer:
     """Return where each model of an analysis ran."""
     analysis, labels = calls.analysis, calls.analysis.labels
     engine = labels.engine
@@ -171,7 +171,7 @@ def answer_of(calls: Calls, findings: tuple[Finding, ...]) -> Answer:
         requests.failed_windows,
         calls.without_length,
         analysis.thread_work,
-        analysis.power,
+        power,
         _log_of(calls),
         tuple(of_processes),
     )

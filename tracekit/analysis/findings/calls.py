@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tracekit.analysis.engines.codes import group_codes, positions_by, sums
 from tracekit.analysis.findings.coincidences import Events, events_of
 from tracekit.analysis.findings.finding import WindowRanges
-from tracekit.analysis.result import Analysis
+from tracekit.analysis.run import AnalyzedRun
 from tracekit.analysis.windows.window import GIVEN_SOURCES, sampling_period_ns, whole_run
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
@@ -59,7 +59,7 @@ class Calls:
     ``is_timed`` is False where the user gave the windows, so that their lengths measure nothing.
     """
 
-    def __init__(self, analysis: Analysis) -> None:
+    def __init__(self, analysis: AnalyzedRun) -> None:
         windows = analysis.window_rows
         self.analysis = analysis
         self.trace: Trace = analysis.trace
@@ -137,7 +137,7 @@ class Calls:
     @cached_property
     def events(self) -> tuple[Events, ...]:
         """What else changed in the recording, by kind."""
-        return events_of(self)
+        return events_of(self.analysis)
 
     @cached_property
     def labels(self) -> npt.NDArray[np.object_]:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tracekit.analysis.run import AnalyzedRun
 from tracekit.analysis.selection import selected_pids
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import LIFE_CYCLE
+from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import LogKind, Phase
-
-if TYPE_CHECKING:
-    from tracekit.analysis.findings.calls import Calls
 
 ChangeKind: TypeAlias = Literal[
     "thermal", "app-state", "load", "compile", "first-call", "failed-request", "refusal"
@@ -38,10 +38,10 @@ class Change:
     detail: str
 
 
-def changes_between(calls: Calls, start_ns: int, end_ns: int) -> tuple[Change, ...]:
+def changes_between(kinds: Sequence[Events], start_ns: int, end_ns: int) -> tuple[Change, ...]:
     """Return what changed in ``[start_ns, end_ns)``, in order of time; the first few."""
     changes = []
-    for events in calls.events:
+    for events in kinds:
         first, last = np.searchsorted(events.times, (start_ns + events.is_open, end_ns)).tolist()
         rows = range(first, min(last, first + events.most))
         changes += [Change(events.kind, int(events.times[row]), str(events.details[row])) for row in rows]
@@ -62,18 +62,19 @@ class Events:
     is_open: bool = False
 
 
-def events_of(calls: Calls) -> tuple[Events, ...]:
+def events_of(analysis: AnalyzedRun) -> tuple[Events, ...]:
     """Return the changes of each kind; ranges are looked up in them, of which there may be thousands."""
-    log = calls.trace.engine_log
+    log = analysis.trace.engine_log
     is_failed = (log["kind"] == LogKind.FAILURE) | (log["status"] > 0)
     is_refused = log["kind"].isin([LogKind.UNSUPPORTED, LogKind.NOT_LOADED])
-    prepared = calls.trace.intervals
+    prepared = analysis.trace.intervals
     prepared = prepared[prepared["phase"].isin([Phase.LOAD, Phase.COMPILE]).to_numpy(bool)]
     is_load = (prepared["phase"] == Phase.LOAD).to_numpy(bool)
-    first_calls = calls.analysis.window_rows.iloc[np.flatnonzero(calls.first)]
+    windows = analysis.window_rows
+    first_calls = windows[windows["first"].to_numpy(bool)]
     return (
-        _heat(calls),
-        _app_states(calls),
+        _heat(analysis.trace),
+        _app_states(analysis),
         _events("load", prepared[is_load], "start_ns", ("model", "label")),
         _events("compile", prepared[~is_load], "start_ns", ("model", "label")),
         _events("first-call", first_calls, "start_ns", ("model", "label"), is_open=True),
@@ -99,8 +100,8 @@ def _events(
     return Events(kind, frame[time].to_numpy(np.int64), texts, most, is_open)
 
 
-def _heat(calls: Calls) -> Events:
-    rows = calls.trace.tracks
+def _heat(trace: Trace) -> Events:
+    rows = trace.tracks
     rows = rows[(rows["name"] == _THERMAL).to_numpy(bool) & rows["value"].notna().to_numpy(bool)]
     rows = rows.sort_values("time_ns", kind="stable")
     times, levels = rows["time_ns"].to_numpy(np.int64), rows["value"].to_numpy(np.float64)
@@ -108,13 +109,13 @@ def _heat(calls: Calls) -> Events:
     return Events("thermal", times[changed], levels[changed].astype(np.int64).astype(str).astype(object))
 
 
-def _app_states(calls: Calls) -> Events:
+def _app_states(analysis: AnalyzedRun) -> Events:
     """Return the begins of another state of the target; the phases of its launch are none.
 
     Instruments writes "Unknown" until an app that it did not launch changes its state for the first time.
     """
-    rows = calls.trace.signposts
-    pids = selected_pids(calls.trace, calls.analysis.selection)
+    rows = analysis.trace.signposts
+    pids = selected_pids(analysis.trace, analysis.selection)
     rows = rows[(rows["source"] == LIFE_CYCLE).to_numpy(bool) & rows["pid"].isin(pids).to_numpy(bool)]
     rows = rows.sort_values(["pid", "start_ns"], kind="stable")
     names = rows["name"].astype(object)

@@ -140,7 +140,7 @@ def _long_calls(calls: Calls, series: _Series) -> Iterator[Finding]:
 
 
 def _just_then(calls: Calls, row: int) -> tuple[Change, ...]:
-    return changes_between(calls, int(calls.starts[row]), int(calls.ends[row]))
+    return changes_between(calls.events, int(calls.starts[row]), int(calls.ends[row]))
 
 
 def _look(calls: Calls, row: int) -> Action:
@@ -182,7 +182,7 @@ def _drift(calls: Calls, series: _Series) -> Iterator[Finding]:
             "is_by_function": bool(np.ptp(series.logs - series.residuals) > 1e-9),
             "is_heat_recorded": is_heat_recorded,
             "heat": tuple(
-                change for change in changes_between(calls, begin, end) if change.kind == "thermal"
+                change for change in changes_between(calls.events, begin, end) if change.kind == "thermal"
             ),
             "is_named": series.model.is_named,
         },
@@ -223,7 +223,7 @@ def _two_groups(calls: Calls, series: _Series) -> Finding | None:
             "coinciding": ()
             if step is None
             else changes_between(
-                calls, int(calls.starts[series.rows[int(switches[0])]]), int(calls.ends[step])
+                calls.events, int(calls.starts[series.rows[int(switches[0])]]), int(calls.ends[step])
             ),
             "is_named": series.model.is_named,
         },

@@ -120,7 +120,9 @@ def _finding(calls: Calls, placement: _Placement) -> Finding:
         **_lengths(calls, rows[is_served], away),
         "functions": _functions(calls, placement)[:_MOST_FUNCTIONS] if model.is_named else (),
         "copies": _copies(calls, placement)[:_MOST_FUNCTIONS],
-        "coinciding": changes_between(calls, int(calls.starts[rows[edge - 1]]), int(calls.ends[rows[edge]])),
+        "coinciding": changes_between(
+            calls.events, int(calls.starts[rows[edge - 1]]), int(calls.ends[rows[edge]])
+        ),
     }
     is_loss = numbers["is_slower"] and kind != "moved-to-engine"
     return Finding(
