@@ -11,26 +11,16 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, TypeAlias
 
 from tracekit.errors import InputError, UsageError
 from tracekit.model.trace import Issue
-from tracekit.parsers.bundle.container import (
-    EXPORT_ENDINGS,
-    ArchiveFiles,
-    is_archive,
-    is_archive_head,
-    is_bundle_folder,
-    open_bundle_files,
-)
-from tracekit.parsers.bundle.files import DamagedFileError
 from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits, require_at_most
-from tracekit.parsers.pack.format import MANIFEST
-from tracekit.parsers.pack.read import is_pack
 from tracekit.parsers.progress import SeveralFiles
 from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.xml.packed import ExportFile, PackedExport
 from tracekit.parsers.xml.source import XmlFile, XmlSource
-from tracekit.parsers.xml.stream import STDIN, size_of
+from tracekit.parsers.xml.stream import STDIN, is_export, size_of
 from tracekit.text import shell_command
 
 if TYPE_CHECKING:
+    from tracekit.parsers.bundle.container import ArchiveFiles
     from tracekit.xctrace.tool import Xctrace
 
 Input: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
@@ -133,6 +123,8 @@ def _open_several(paths: list[str], options: _Options) -> Source:
         if name == STDIN:
             continue
         _require(name)
+        if _is_export(name):
+            continue
         if _is_pack(name) or _is_bundle(name):
             kind = "pack" if _is_pack(name) else ".trace bundle"
             raise UsageError(
@@ -165,6 +157,8 @@ def _exports(
 
 
 def _open_standard_input(path: str, options: _Options) -> Source:
+    from tracekit.parsers.bundle.container import is_archive_head
+
     _require_auto(path, options)
     peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
     if peek is not None and is_archive_head(peek(1)):
@@ -198,6 +192,9 @@ def _open_pack(path: str, options: _Options) -> Source:
 
 def _open_folder(path: str, options: _Options) -> Source:
     """Open the one bundle in a folder, or all its exports."""
+    from tracekit.parsers.bundle.container import EXPORT_ENDINGS
+    from tracekit.parsers.pack.format import MANIFEST
+
     folder = Path(path)
     named = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
     recordings = [entry for entry in named if entry.name.endswith((".trace", *_BUNDLE_ARCHIVES))]
@@ -240,6 +237,7 @@ def _folder_of_exports(
 
 def _archived_exports(path: str, files: ArchiveFiles, options: _Options) -> Source:
     """Return the folder of exports in an archive."""
+    from tracekit.parsers.bundle.files import DamagedFileError
 
     def packed(name: str) -> PackedExport:
         def opened() -> BinaryIO:
@@ -271,6 +269,7 @@ def _open_export(path: str, options: _Options) -> Source:
 
 def _open_bundle(path: str, options: _Options) -> Source:
     # These are a third of all imports, with libraries of their own: loaded for bundles only.
+    from tracekit.parsers.bundle.container import ArchiveFiles, open_bundle_files
     from tracekit.parsers.bundle.source import BundleSource
     from tracekit.parsers.fallback import FallbackSource
     from tracekit.xctrace.source import XctraceSource
@@ -306,11 +305,22 @@ def _open_bundle(path: str, options: _Options) -> Source:
     return fallback
 
 
+# What reads a kind of file is imported where files may be of that kind: an export needs none of the others.
+
+
+def _is_export(path: str) -> bool:
+    return Path(path).is_file() and is_export(Path(path))
+
+
 def _is_pack(path: str) -> bool:
+    from tracekit.parsers.pack.read import is_pack
+
     return Path(path).is_file() and is_pack(Path(path))
 
 
 def _is_bundle(path: str) -> bool:
+    from tracekit.parsers.bundle.container import is_archive, is_bundle_folder
+
     place = Path(path)
     return is_bundle_folder(place) if place.is_dir() else place.is_file() and is_archive(place)
 
@@ -337,6 +347,7 @@ def _head(path: str) -> bytes:
 
 _READERS: tuple[tuple[Callable[[str], bool], Callable[[str, _Options], Source]], ...] = (
     (STDIN.__eq__, _open_standard_input),
+    (_is_export, _open_export),
     (_is_pack, _open_pack),
     (_is_bundle, _open_bundle),
     (_is_folder, _open_folder),

@@ -74,15 +74,18 @@ def analyze_command(
     check_output(output, force)
     chosen = guess_format(format_, output, _FORMATS)
 
-    from tracekit.report.analysis.json import json_pieces, line_pieces
-    from tracekit.report.analysis.text import to_text
-    from tracekit.report.analysis.text_layout import TextLayout
-
     analysis = analyse(inputs, options)
     if chosen == "text":
+        from tracekit.report.analysis.text import to_text
+        from tracekit.report.analysis.text_layout import TextLayout
+
         layout = TextLayout(text_width(output), verbose, max_windows)
         write_text(to_text(analysis, layout), output, force)
-    elif chosen == "jsonl":
+        return
+
+    from tracekit.report.analysis.json import json_pieces, line_pieces
+
+    if chosen == "jsonl":
         write_pieces(line_pieces(analysis), output, force)
     else:
         write_json(json_pieces(analysis), len(analysis.window_rows), output, force)

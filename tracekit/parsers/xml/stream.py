@@ -40,6 +40,14 @@ _BOUNDARY_BYTES = 64
 _DECLARATION = re.compile(rb"<\?xml[\s?]")
 _DECLARATION_BYTES = 6
 _BLANK = re.compile(rb"(?:\s|\xef\xbb\xbf)*")
+_EXPORT_HEAD = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^<>]*\?>\s*)?<trace-(?:query-result|toc)[\s>]")
+_HEAD_BYTES = 512
+
+
+def is_export(path: Path) -> bool:
+    """Return whether a file begins as xctrace writes exports; a compressed or an edited one may not."""
+    with path.open("rb") as file:
+        return _EXPORT_HEAD.match(file.read(_HEAD_BYTES)) is not None
 
 
 @contextmanager
