@@ -23,7 +23,7 @@ from view_support import (
     with_evidence,
 )
 
-from tracekit.analysis import Analysis
+from tracekit import Analysis
 from tracekit.report.viewmodel import lanes, samples
 from tracekit.report.viewmodel.view import served_blocks
 

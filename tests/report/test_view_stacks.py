@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from view_support import ANE, BNNS, UI, View, analyze, recording, sample_rows, trace_of, view_of
 
-from tracekit.analysis import Analysis
+from tracekit import Analysis
 from tracekit.report.viewmodel import samples
 
 
