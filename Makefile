@@ -77,6 +77,7 @@ samples: $(READY) ## write sample_traces/ anew with its generator
 
 bench: $(READY) ## how long things take, and how that grows with their size
 	$(BIN)/python benchmarks/scan.py --out bench-scan.json
+	$(BIN)/python benchmarks/start.py --out bench-start.json
 	$(BIN)/python benchmarks/fusion.py --out bench.json
 	$(BIN)/python benchmarks/findings.py --out bench-findings.json
 	$(BIN)/python benchmarks/engine_log.py --out bench-log.json

@@ -127,6 +127,13 @@ def run(program: str, tmp_path: Path, *arguments: str) -> Any:
 
 
 @pytest.mark.integration
+def test_the_start_of_two_versions_is_measured_in_turns(tmp_path: Path) -> None:
+    figures = run("start", tmp_path, "--runs", "1", "--against", str(BENCHMARKS.parent))
+    assert figures["modules"] == figures["other_modules"] > 100
+    assert min(figures["cpu_seconds"], figures["other_cpu_seconds"], figures["ratio"]) > 0
+
+
+@pytest.mark.integration
 def test_every_question_and_the_history_are_measured(tmp_path: Path) -> None:
     figures = run("fleet_questions", tmp_path, "--scale", "0.01")
     assert (figures["recordings"], figures["calls"]) == (489, 48_000)
