@@ -6,7 +6,7 @@ from typing import Any
 
 from view_support import MS, UI, analyze, prediction, trace_of, with_evidence
 
-from tracekit.analysis import Analysis
+from tracekit import Analysis
 from tracekit.report.analysis.lengths import lengths_of_groups
 from tracekit.report.analysis.markdown import to_markdown
 from tracekit.report.analysis.text import to_text
