@@ -116,7 +116,7 @@ def choose_windows(
     at_work = bool(labels.is_ml.any()) or _measured_work(trace)
     whole = [whole_run(trace)] if at_work and not len(inferred) else []
     diagnostics = tuple(_stack_diagnostics(inferred, at_work))
-    return WindowSelection(inferred.windows() or whole, diagnostics)
+    return WindowSelection(inferred.windows() or whole, diagnostics, _runs_beside(inferred))
 
 
 def _measured_work(trace: Trace) -> bool:
