@@ -110,7 +110,8 @@ class _Assignment:
         """Return calls on stacks in the form of ``_windows``; their threads are known.
 
         A thread that is first sampled inside a prediction, or last, may have waited in it since before the
-        recording, or until after it, unless a table has the call.
+        recording, or until after it, unless a table has the call. Where no table has any, a call that an edge
+        cuts is assumed to be no longer than the longest: else a thread that ends leaves all later work open.
         """
         first, last = (np.searchsorted(times, edges) for edges in (runs.starts_ns, runs.ends_ns))
         listed = self._windows[(self._windows["is_call"] & ~self._windows["counts_workers"]).to_numpy(bool)]
@@ -120,10 +121,15 @@ class _Assignment:
         np.minimum.at(edges[0], self._thread, every)
         np.maximum.at(edges[1], self._thread, every)
         earliest, latest = np.where(np.isin(edges, unlisted), edges, [[-1], [self._count]])
+        is_cut = np.ones((2, len(runs)), bool)
+        if not len(listed) and self._count:
+            longest_ns = (runs.ends_ns - runs.starts_ns).max(initial=0)
+            is_cut[0] = runs.ends_ns - times[0] <= longest_ns
+            is_cut[1] = times[-1] - runs.starts_ns <= longest_ns
         return pd.DataFrame(
             {
-                "first": np.where(earliest[runs.thread_id] >= first, 0, first),
-                "last": np.where(latest[runs.thread_id] < last, self._count, last),
+                "first": np.where((earliest[runs.thread_id] >= first) & is_cut[0], 0, first),
+                "last": np.where((latest[runs.thread_id] < last) & is_cut[1], self._count, last),
                 "is_call": True,
                 "counts_workers": True,
                 "is_of_any": False,
