@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { matcherOf, parseFilter, sampleFilter } from "../../tracekit/report/assets/data/filter.js";
 import { laneSamples } from "../../tracekit/report/assets/data/samples.js";
-import { binned, smallView } from "./small_view.mjs";
+import { binned, smallView, STRINGS } from "./small_view.mjs";
 
 /** The samples that a filter matches, numbered in order of time. */
 function matchingRows(text, view = smallView()) {
@@ -53,6 +53,13 @@ for (const [text, rows] of [
 ]) {
   test(`"${text}" keeps samples ${rows}`, () => assert.deepEqual(matchingRows(text), rows));
 }
+
+test("the number of a call is not looked for in names", () => {
+  const view = smallView({ strings: STRINGS.with(8, "MobileNetV2") });
+  assert.deepEqual(matchingRows("call:2", view), [3, 4]);
+  assert.deepEqual(matchingRows("window:1-2", view), [3, 4]);
+  assert.deepEqual(matchingRows("call:v2", view), [0, 1, 2, 3, 4]);
+});
 
 test("a binned row belongs to a range that holds the middle of its bin", () => {
   const view = binned(smallView({ exact: false, bin_ns: 1e6 }), ...Array.from({ length: 11 }, (_, index) => index * 1e6));

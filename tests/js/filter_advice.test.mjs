@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { filterAdvice } from "../../tracekit/report/assets/data/filter_advice.js";
-import { smallView } from "./small_view.mjs";
+import { smallView, STRINGS } from "./small_view.mjs";
 
 const advice = (text, changes) => filterAdvice(smallView(changes), text);
 
@@ -23,6 +23,7 @@ test("an unknown engine, phase or thread", () => {
 
 test("an unknown call", () => {
   assert.deepEqual(advice("call:99"), ["There is no call “99”: calls are numbered 1 to 2."]);
+  assert.deepEqual(advice("call:9", { strings: STRINGS.with(8, "Detect9") }), ["There is no call “9”: calls are numbered 1 to 2."]);
   assert.deepEqual(advice("call:0"), ["There is no call “0”: calls are numbered 1 to 2."]);
   assert.deepEqual(advice('call:"3-9 of detect"'), ["There is no call “3-9 of detect”: calls are numbered 1 to 2."]);
   assert.deepEqual(advice("call:9-3"), ["Calls “9-3”: put the smaller number first."]);

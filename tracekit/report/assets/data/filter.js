@@ -109,15 +109,16 @@ function matchPhases(view, values) {
 }
 
 /**
- * The times of the calls that a term means: by number in their model (`6`, `3-9`, `6 of enc`) or part of a name; as links of
- * earlier versions have them (`window:`), by number over the whole recording, from 0. Samples of all threads are meant.
+ * The times of the calls that a term means: by number in their model (`6`, `3-9`, `6 of enc`), all else by part of a name; as links
+ * of earlier versions have them (`window:`), by number over the whole recording, from 0. Samples of all threads are meant.
  */
 function timesOfTerm(view, { key, values, isNegated }) {
   const { call, group, start, end, label, model } = view.windows;
-  const strings = stringsWith(view.strings, values);
   const names = [...new Set(group)].map((number) => view.strings[number].toLowerCase());
-  const ranges = values.map((value) => (key === "call" ? callRange(value, names) : windowRange(value))).filter((range) => range !== null);
-  const isInRange = (number, row) => ranges.some(({ low, high, isMeant }) => number >= low && number <= high && isMeant(view.strings[group[row]].toLowerCase()));
+  const ranges = values.map((value) => (key === "call" ? callRange(value, names) : windowRange(value)));
+  // A number is no part of a name: call:2 is not every call of MobileNetV2.
+  const strings = stringsWith(view.strings, values.filter((_, index) => ranges[index] === null));
+  const isInRange = (number, row) => ranges.some((range) => range && number >= range.low && number <= range.high && range.isMeant(view.strings[group[row]].toLowerCase()));
   const isMeant = (row) => strings[label[row]] || strings[model[row]] || (key === "call" && strings[group[row]]) || isInRange(key === "call" ? call[row] : row, row);
   const rows = [];
   for (let row = 0; row < start.length; row += 1) if (isMeant(row)) rows.push(row);

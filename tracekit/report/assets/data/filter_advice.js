@@ -63,10 +63,9 @@ function advisePhase({ phases }, value, name) {
 function adviseCall(view, value, name) {
   const { windows, strings } = view;
   if (windows.start.length === 0) return "This recording has no calls.";
-  if (isNameOfCall(view, value)) return null;
   const names = [...new Set(windows.group)].map((number) => strings[number].toLowerCase());
   const range = callRange(value, names);
-  if (range === null) return `No call or model is named ${name}.`;
+  if (range === null) return isNameOfCall(view, value) ? null : `No call or model is named ${name}.`;
   if (range.high < range.low) return `Calls ${name}: put the smaller number first.`;
   const numbers = windows.call.filter((_, row) => range.isMeant(strings[windows.group[row]].toLowerCase()));
   if (numbers.length === 0) return `No model is named so: ${name}.`;
@@ -84,10 +83,9 @@ function isNameOfCall({ windows, strings }, value) {
 function adviseWindow(view, value, name) {
   const count = view.windows.start.length;
   if (count === 0) return "This recording has no calls.";
-  if (isNameOfCall(view, value)) return null;
   const numbers = count === 1 ? "the only one is 0" : `they are numbered 0 to ${formatCount(count - 1)} over all models`;
   const [, low, high] = /^(\d+)(?:-(\d+))?$/u.exec(value) ?? [];
-  if (low === undefined) return `No call or model is named ${name}.`;
+  if (low === undefined) return isNameOfCall(view, value) ? null : `No call or model is named ${name}.`;
   if (Number(high ?? low) < Number(low)) return `Windows ${name}: put the smaller number first.`;
   return Number(low) < count ? null : `There is no window ${name}: ${numbers}. call:1 is the first call of each model.`;
 }
