@@ -19,6 +19,7 @@ from view_support import (
     prediction,
     recording,
     trace_of,
+    view_of,
     with_evidence,
     with_tracks,
 )
@@ -26,7 +27,14 @@ from view_support import (
 from tracekit import Analysis
 from tracekit.model.vocabulary import ENGINE_CODE, Engine
 from tracekit.report.viewmodel import lanes as module
-from tracekit.report.viewmodel.lanes import SpanLane, signpost_lanes, span_lanes, thread_lanes, tracks
+from tracekit.report.viewmodel.lanes import (
+    SpanLane,
+    sample_lengths,
+    signpost_lanes,
+    span_lanes,
+    thread_lanes,
+    tracks,
+)
 
 NAN = float("nan")
 
@@ -70,6 +78,15 @@ def test_cycles_last_until_the_usual_next_sample() -> None:
     (lane,) = thread_lanes(analysis, 8, 8 * MS)
     assert lane.planes.tolist() == [[255, 255, 255, 255, 0, 0, 0, 0]]
     assert lane.weight == 12e9
+
+
+@pytest.mark.parametrize(("unit", "gap_us"), [("cycles", 250), ("cycles", 4_000), ("ns", 250)])
+def test_the_page_draws_single_samples_as_long_as_those_of_its_planes(unit: Any, gap_us: int) -> None:
+    """Else a lane would change its height where it is zoomed in."""
+    rows = [(index * gap_us / 1_000, f"t{index % 2}", ANE, gap_us * 1_000) for index in range(9)]
+    analysis = analysis_of(rows, unit=unit)
+    assert view_of(analysis).header["period_ns"] == gap_us * 1_000
+    assert sample_lengths(analysis.trace).tolist() == [gap_us * 1_000] * 9
 
 
 def test_samples_without_a_thread_have_a_lane_of_their_own() -> None:

@@ -12,6 +12,7 @@ import pandas as pd
 from tracekit.analysis.engines.codes import sums
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.result import Analysis
+from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.columns import IntArray
 from tracekit.model.combinations import blocks
 from tracekit.model.trace import Trace
@@ -174,14 +175,17 @@ def sample_lengths(trace: Trace) -> IntArray:
     """Return the time that each sample represents: its weight if that is time, else the sampling gap."""
     if trace.weight_unit == "ns":
         return trace.weights
-    times = trace.samples["time_ns"].to_numpy(np.int64)
-    return np.full(len(times), _usual_gap(times), np.int64)
+    return np.full(len(trace.samples), sample_period_ns(trace), np.int64)
 
 
-def _usual_gap(times: IntArray) -> int:
+def sample_period_ns(trace: Trace) -> int:
+    """Return the typical distance of samples: their usual weight if that is time, else their usual gap."""
+    if trace.weight_unit == "ns":
+        return sampling_period_ns(trace)
     # The median, because pauses of a thread would lengthen a mean.
-    gaps = np.diff(np.unique(times))
-    return int(np.median(gaps)) if len(gaps) else 1_000_000
+    gaps = np.diff(np.sort(trace.samples["time_ns"].to_numpy(np.int64), kind="stable"))
+    gaps = gaps[gaps > 0]
+    return int(np.median(gaps)) if len(gaps) else sampling_period_ns(trace)
 
 
 def span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[SpanLane]:
