@@ -55,12 +55,13 @@ export function viewAround(time, shown, view) {
   return { from, to: from + length };
 }
 
-/** The text above the list; of samples that are summed up, a row may stand for several. */
-export function listSummary(rows, { selected, total, binNs = 0 }) {
+/** The text above the list; of samples that are summed up, a row may stand for several. `hasMore`: rows are left. */
+export function listSummary(rows, { selected, total, hasMore, binNs = 0 }) {
   if (rows === 0) return "No samples in the selection.";
   const samples = `${formatCount(selected)} of ${formatCount(total)} samples`;
-  if (binNs > 0) return `${samples}. A row sums up those of one stack and thread in up to ${formatDuration(binNs)}; the first ${formatCount(rows)} rows are listed`;
-  return rows < selected ? `${samples}, the first ${formatCount(rows)} listed` : samples;
+  if (binNs === 0) return hasMore ? `${samples}, the first ${formatCount(rows)} listed` : samples;
+  const listed = hasMore ? `; the first ${formatCount(rows)} rows are listed` : "";
+  return `${samples}. A row sums up those of one stack and thread in up to ${formatDuration(binNs)}${listed}`;
 }
 
 /** The table with its summary and buttons. `handlers`: choose(sample), goTo(sample), more(). */
@@ -108,7 +109,7 @@ function createList(view, handlers) {
     draw(added, { isNew, hasMore, selected, total }) {
       const hadFocus = document.activeElement === more;
       samples = isNew ? added : [...samples, ...added];
-      summary.textContent = listSummary(samples.length, { selected, total, binNs: view.bin_ns });
+      summary.textContent = listSummary(samples.length, { selected, total, hasMore, binNs: view.bin_ns });
       table.hidden = samples.length === 0;
       more.hidden = !hasMore;
       const newRows = added.map((sample) => rowOf(view, sample));

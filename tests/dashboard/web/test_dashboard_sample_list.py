@@ -185,6 +185,8 @@ def test_hostile_names_of_functions_are_text(listed: Listed, tab: Any) -> None:
         assert "‹202e›" in text
         assert "<b>" in text
     assert tab.locator(":is(#samples, #inspector) :is(img, b)").count() == 0
+    name, rule = (rows(tab).first.locator(place).bounding_box() for place in (".leaf", ".rule"))
+    assert name["x"] + name["width"] <= rule["x"], "a long name covers the rule"
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
