@@ -77,11 +77,15 @@ def under_the_pointer(tab: Any, label: str, x: float) -> str:
     """The tooltip over a lane, ``x`` from 0 to 1."""
     name = tab.locator(".timeline-labels .label", has_text=re.compile(f"^{label}")).first
     name.scroll_into_view_if_needed()
-    row = name.bounding_box()
-    box = tab.locator(".timeline-pane").bounding_box()
-    tab.mouse.move(box["x"] + x * box["width"], row["y"] + row["height"] / 2)
-    drawn(tab)
-    return str(tab.locator("[role=tooltip], .tooltip").first.inner_text())
+    tooltip = tab.locator("[role=tooltip], .tooltip").first
+    for _ in range(20):  # a line about the samples that comes or goes moves the lanes
+        row, box = name.bounding_box(), tab.locator(".timeline-pane").bounding_box()
+        tab.mouse.move(box["x"] + x * box["width"], row["y"] + row["height"] / 2)
+        drawn(tab)
+        if text := str(tooltip.inner_text()):
+            return text
+        tab.mouse.move(0, 0)
+    raise AssertionError(f"there is no tooltip over {label}")
 
 
 def flame_note(tab: Any) -> str:
