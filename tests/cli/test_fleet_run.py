@@ -55,7 +55,7 @@ def test_a_run_names_what_it_did_and_a_second_run_has_nothing_to_do(tmp_path: Pa
         f"  {lab}/broken: x.xml: ends in the middle of the document. The export was cut off: export the table"
         " again.",
         "The same recording under several names, counted once:",
-        f"  {lab}/z-copy-ios27: {lab}/two-copies-ios27",
+        f"  {lab}/z-copy-ios27: the same as {lab}/two-copies-ios27",
     ]
     assert "5 recordings without labels of the name" in lines[6]
     recordings = (

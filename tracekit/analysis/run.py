@@ -54,17 +54,18 @@ _COMPARED = (
 @dataclass(frozen=True, eq=False, repr=False)
 class AnalyzedRun(Content):
     """One analyzed run: the rows that the outputs are drawn from, with -1 for missing.
-    ``trace`` holds the selected
-    samples only. ``attribution_rows`` has one row per window × engine × phase, with ``window_id`` -1 for what
-    lies outside; ``totals`` has the same columns over all selected samples, ``engine_totals`` their sum per
-    engine. ``verdicts`` is row-aligned to ``window_rows``, and so is ``times`` (``segments.TIMES``).
-    ``segment_blocks`` are the engines of each window in order (``segments.SEGMENTS``), made where they are
-    asked for; ``segments`` has all of them in one frame. ``submissions`` are the Neural Engine's per window
-    (``submissions.SUBMISSIONS``), ``events`` and ``metrics`` the counters (``counters.EVENT_COUNTS``,
-    ``counters.METRIC_SUMS``). ``requests`` are those to the Neural Engine in the log. ``measured`` holds the
-    intervals as disjoint spans. ``diagnostics`` are the limits of the recording and of the analysis, as codes
-    and numbers. ``compute_units`` are those that the app requests from Core ML, "" where that is not known.
-    ``thread_work`` is what each thread did, of a trace without times; None for a recording.
+
+    ``trace`` holds the selected samples only. ``attribution_rows`` has one row per window × engine ×
+    phase, with ``window_id`` -1 for what lies outside; ``totals`` has the same columns over all selected
+    samples, ``engine_totals`` their sum per engine. ``verdicts`` is row-aligned to ``window_rows``, and
+    so is ``times`` (``segments.TIMES``). ``segment_blocks`` are the engines of each window in order
+    (``segments.SEGMENTS``), made where they are asked for; ``segments`` has all of them in one frame.
+    ``submissions`` are the Neural Engine's per window (``submissions.SUBMISSIONS``), ``events`` and
+    ``metrics`` the counters (``counters.EVENT_COUNTS``, ``counters.METRIC_SUMS``). ``requests`` are those
+    to the Neural Engine in the log. ``measured`` holds the intervals as disjoint spans. ``diagnostics``
+    are the limits of the recording and of the analysis, as codes and numbers. ``compute_units`` are those
+    that the app requests from Core ML, "" where that is not known. ``thread_work`` is what each thread
+    did, of a trace without times; None for a recording.
     """
 
     trace: Trace

@@ -8,7 +8,7 @@ import { SERVER_IS_BACK } from "../shared/alive.js";
 import { errorMessage } from "../shared/requests.js";
 import { createRetry } from "../shared/retry.js";
 
-const WITHOUT = "Without them, sums are those of the whole run, and zooming in shows no more detail.";
+const WITHOUT = "Without them, sums are those of the whole run, and threads are drawn no finer when you zoom in.";
 const NOTICE_PAUSE_MS = 400;
 
 /** Fetches a recording's samples and hands them to its source (source.js); `container` shows progress and problems. */

@@ -240,7 +240,8 @@ def _lines(summary: Summary, output: str) -> Iterator[str]:
         ("Failed in an earlier run, and not tried again without --retry-failed", summary.failed_before),
     ):
         yield from _named(title, [(address, _without_name(reason, address)) for address, reason in failures])
-    yield from _named("The same recording under several names, counted once", summary.duplicates)
+    copies = [(address, f"the same as {counted}") for address, counted in summary.duplicates]
+    yield from _named("The same recording under several names, counted once", copies)
     yield from summary.notes
 
 
