@@ -3,36 +3,36 @@
 import { inflate, readView, SAMPLES_FORMAT } from "/report-assets/data/decode.js";
 import { make } from "/report-assets/shared/dom.js";
 import { formatPercent } from "/report-assets/shared/numbers.js";
-import { createProblems } from "/report-assets/shared/problems.js";
 import { SERVER_IS_BACK } from "../shared/alive.js";
 import { errorMessage } from "../shared/requests.js";
-import { createRetry } from "../shared/retry.js";
 
 const WITHOUT = "Without them, sums are those of the whole run, and threads are drawn no finer when you zoom in.";
 const NOTICE_PAUSE_MS = 400;
+const FIRST_RETRY_MS = 2000;
+const LONGEST_RETRY_MS = 30_000;
 
 /** Fetches a recording's samples and hands them to its source (source.js); `container` shows progress and problems. */
 export function loadSamples(source, address, container) {
-  const notice = createNotice(container);
+  const notice = createNotice(container, attempt);
   const download = createDownload(`${address}/samples`, notice.progress);
-  const retry = createRetry(attempt);
-  const problems = createProblems(container, attempt);
   let isRunning = false;
+  let pauseMs = FIRST_RETRY_MS;
+  let timer = null;
 
   async function attempt() {
     if (isRunning || source.hasSamples()) return;
     isRunning = true;
-    problems.clear("samples");
-    notice.show();
+    clearTimeout(timer);
+    notice.loading();
     try {
       source.receive(await unpack(await download()));
-      retry.succeeded();
+      notice.done();
       document.documentElement.dataset.samples = "true";
     } catch (error) {
-      problems.show("samples", `The samples could not be loaded: ${error.message.replace(/\.$/u, "")}. ${WITHOUT}`);
-      if (error.isTemporary) retry.failed();
+      notice.problem(`The samples could not be loaded: ${error.message.replace(/\.$/u, "")}. ${WITHOUT}`);
+      if (error.isTemporary) timer = setTimeout(attempt, pauseMs);
+      pauseMs = Math.min(2 * pauseMs, LONGEST_RETRY_MS);
     }
-    notice.hide();
     isRunning = false;
   }
 
@@ -86,23 +86,33 @@ async function unpack(file) {
   }
 }
 
-/** A line that appears if loading takes a while. */
-function createNotice(container) {
+/** A line that appears if loading takes a while, and one for what went wrong. */
+function createNotice(container, retry) {
   const bar = make("progress", { max: 1, value: 0, "aria-label": "Samples loaded" });
   const line = make("p", { className: "note problem-line", hidden: true }, "The samples are loading. ", WITHOUT, " ", bar);
+  const alert = make("span", { role: "alert" });
+  const retryButton = make("button", { type: "button", onclick: retry }, "Try again");
+  const problemLine = make("p", { className: "problem problem-line", hidden: true }, alert, " ", retryButton);
   let timer = null;
-  container.append(line);
+  container.append(line, problemLine);
+  function done() {
+    clearTimeout(timer);
+    line.hidden = problemLine.hidden = true;
+  }
   return {
-    show() {
+    loading() {
+      done();
       timer = setTimeout(() => (line.hidden = false), NOTICE_PAUSE_MS);
     },
     progress(share) {
       bar.value = share;
       bar.title = formatPercent(share);
     },
-    hide() {
-      clearTimeout(timer);
-      line.hidden = true;
+    problem(text) {
+      done();
+      alert.textContent = text;
+      problemLine.hidden = false;
     },
+    done,
   };
 }
