@@ -73,7 +73,7 @@ format: $(READY) ## let ruff mend what it can
 check: lint types test ## lint, types and tests
 
 samples: $(READY) ## write sample_traces/ anew with its generator
-	$(BIN)/python sample_traces/generate.py
+	$(BIN)/python -m sample_generator
 
 bench: $(READY) ## how long things take, and how that grows with their size
 	$(BIN)/python benchmarks/scan.py --out bench-scan.json
@@ -104,7 +104,7 @@ attack: $(READY) ## attack the readers, the dashboard and the recorder for MINUT
 SEEDS ?= 10000
 
 stories: $(READY) ## analyse SEEDS (10,000) random recordings that hold their truth, and print those that refute it
-	PYTHONPATH=tests/support:sample_traces $(BIN)/python -m stories --seeds $(SEEDS) $(STORIES)
+	PYTHONPATH=tests/support:. $(BIN)/python -m stories --seeds $(SEEDS) $(STORIES)
 
 calibrate: $(READY) ## the error rates of comparisons, requirements and changes on simulated recordings, into docs/statistics.md
 	$(BIN)/python benchmarks/error_rates.py --out bench-error-rates.json

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "support"))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
 
 from fleets import run_noise  # noqa: E402
 

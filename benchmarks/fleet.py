@@ -32,7 +32,7 @@ import psutil
 from large_export import write_rows
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.append(str(ROOT / "tests" / "support"))
+sys.path += [str(ROOT), str(ROOT / "tests" / "support")]
 SIGNPOSTS = ROOT / "sample_traces" / "two-copies-ios27" / "coreml-os-signpost.xml"
 MOST_OVERHEAD, MOST_DIFFERENCE, MOST_SECONDS = 0.10, 0.10, 5.0
 _ANALYSES = 20

@@ -19,7 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests" / "support")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
 
 from fleets import (  # noqa: E402
     DeviceShift,

@@ -9,13 +9,13 @@ import sys
 import zlib
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "sample_traces"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bundle_document import RunInfo
-from bundle_schemas import TIME_PROFILE
-from bundle_tables import TIME, Col
-from bundle_values import Process, Thread, stack
-from bundle_writer import BundleWriter, write_folder
+from sample_generator.bundle_document import RunInfo
+from sample_generator.bundle_schemas import TIME_PROFILE
+from sample_generator.bundle_tables import TIME, Col
+from sample_generator.bundle_values import Process, Thread, stack
+from sample_generator.bundle_writer import BundleWriter, write_folder
 
 APP = Process(4711, "SampleApp", "/Applications/SampleApp.app/Contents/MacOS/SampleApp")
 COLUMNS = (

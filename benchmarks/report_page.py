@@ -23,7 +23,8 @@ from typing import Any
 from browser import chromium, percentiles
 from playwright.sync_api import Browser, Page
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
 
 TARGETS = {"ready": 1000, "zoom": 50, "select": 200, "focus": 50}
 _WHEEL_STEPS = 14

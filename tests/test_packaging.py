@@ -24,6 +24,7 @@ TREE = (
     "LICENSE",
     "tracekit",
     "dashboard",
+    "sample_generator",
     "sample_traces",
     "tests",
 )

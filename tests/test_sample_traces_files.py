@@ -13,7 +13,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-SAMPLES = Path(__file__).resolve().parents[1] / "sample_traces"
+ROOT = Path(__file__).resolve().parents[1]
+SAMPLES = ROOT / "sample_traces"
 RECORDINGS = sorted(path.parent for path in SAMPLES.glob("*/toc.xml"))
 BUNDLES = sorted(path.parent for path in SAMPLES.glob("*/recording.trace"))
 EXPORTS = [path for folder in RECORDINGS for path in sorted(folder.glob("*.xml")) if path.name != "toc.xml"]
@@ -88,20 +89,20 @@ def count(engines):
 
 @pytest.mark.integration
 def test_the_generator_writes_what_is_here():
-    command = [sys.executable, str(SAMPLES / "generate.py"), "--check"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "sample_generator", "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.integration
 def test_changed_files_and_files_left_over_are_noticed(tmp_path):
-    generate = [sys.executable, str(SAMPLES / "generate.py"), str(tmp_path)]
-    subprocess.run(generate, capture_output=True, check=True)
+    generate = [sys.executable, "-m", "sample_generator", str(tmp_path)]
+    subprocess.run(generate, capture_output=True, check=True, cwd=ROOT)
     (tmp_path / RECORDINGS[0].name / "toc.xml").write_text("changed", encoding="utf-8")
     bundle = tmp_path / BUNDLES[0].name / "recording.trace"
     (bundle / "symbols" / "left-over").write_bytes(b"")
     (bundle / "Trace1.run" / "RunIssues.storedata").write_bytes(b"no database")
-    done = subprocess.run([*generate, "--check"], capture_output=True, text=True, check=False)
+    done = subprocess.run([*generate, "--check"], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 1
     for name in ("toc.xml", "left-over", "RunIssues.storedata"):
         assert name in done.stderr

@@ -21,8 +21,7 @@ from pathlib import Path
 
 if __name__ == "__main__":
     sys.path[:0] = [
-        str(Path(__file__).resolve().parents[2] / name)
-        for name in ("", "tests", "tests/support", "sample_traces")
+        str(Path(__file__).resolve().parents[2] / name) for name in ("", "tests", "tests/support")
     ]
 
 from attack import bombs_archives, bombs_bundles, bombs_exports, bombs_others, symbol_bombs

@@ -21,10 +21,10 @@ from bundle_support import (
     with_column,
     with_stacks,
 )
-from bundle_writer import Files, write_folder
 
 from attack.bomb import Bomb
 from attack.bombs_archives import raw_zeros
+from sample_generator.bundle_writer import Files, write_folder
 
 STORE = f"{STORES}/indexed-store-2"
 LISTS = f"{UNIQUING}/arrayUniquer/integeruniquer"

@@ -26,7 +26,7 @@ from typing import Any
 
 if __name__ == "__main__":
     ROOT = Path(__file__).resolve().parents[2]
-    sys.path[:0] = [str(ROOT / name) for name in ("", "tests", "tests/support", "sample_traces")]
+    sys.path[:0] = [str(ROOT / name) for name in ("", "tests", "tests/support")]
 
 from dashboard_support import SAMPLES, Started, start
 

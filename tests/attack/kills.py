@@ -29,7 +29,7 @@ from pathlib import Path
 
 if __name__ == "__main__":
     ROOT = Path(__file__).resolve().parents[2]
-    sys.path[:0] = [str(ROOT / name) for name in ("", "tests", "tests/support", "sample_traces")]
+    sys.path[:0] = [str(ROOT / name) for name in ("", "tests", "tests/support")]
 
 from dashboard_support import SAMPLES, Started, export_of, start
 from record_process import Running

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from bundle_support import InMemory, small_bundle
-from bundle_writer import tarred, zipped
 from click.testing import CliRunner
 from fuzz import exports
 from pack_support import TABLE, in_memory
 
 from attack.runner import ROOT
+from sample_generator.bundle_writer import tarred, zipped
 from tracekit import Analysis, analyze
 from tracekit.cli import main
 from tracekit.detect import open_source

@@ -25,7 +25,7 @@ from tempfile import TemporaryDirectory
 
 if __name__ == "__main__":
     ROOT = Path(__file__).resolve().parents[2]
-    sys.path[:0] = [str(ROOT / name) for name in ("", "tests", "tests/support", "sample_traces")]
+    sys.path[:0] = [str(ROOT / name) for name in ("", "tests", "tests/support")]
 
 from attack.mutated import KINDS, Kind, load_everything
 from attack.runner import Report, parser_of

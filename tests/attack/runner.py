@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-PATHS = [str(ROOT), *(str(ROOT / name) for name in ("sample_traces", "tests", "tests/support"))]
+PATHS = [str(ROOT), *(str(ROOT / name) for name in ("tests", "tests/support"))]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(PATHS)}
 
 MAX_PEAK_BYTES = 3 << 29

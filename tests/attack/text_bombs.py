@@ -18,8 +18,7 @@ from typing import TypeAlias
 
 if __name__ == "__main__":
     sys.path[:0] = [
-        str(Path(__file__).resolve().parents[2] / name)
-        for name in ("", "tests", "tests/support", "sample_traces")
+        str(Path(__file__).resolve().parents[2] / name) for name in ("", "tests", "tests/support")
     ]
 
 from attack import bombs

@@ -98,8 +98,8 @@ def _unzipped(path: Path) -> dict[str, bytes]:
 def _empty() -> dict[str, bytes]:
     """Return a bundle whose only table has no rows, as in a sandboxed shell (public source)."""
     sys.path.insert(0, str(SAMPLES))
-    from bundle_schemas import TIME_PROFILE
-    from bundle_writer import BundleWriter
+    from sample_generator.bundle_schemas import TIME_PROFILE
+    from sample_generator.bundle_writer import BundleWriter
 
     bundle = BundleWriter()
     bundle.run().table("time-profile", TIME_PROFILE, [], attributes={"target-pid": "SINGLE"})

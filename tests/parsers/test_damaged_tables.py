@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from bundle_support import SAMPLES, TIME_PROFILE, new_run, profile_row, source_of
-from bundle_writer import BundleWriter
 from click.testing import CliRunner
 from documents_support import column, document, node, schema, write
 from pack_support import changed, in_memory, packed
 
 from dashboard.tables.contents import read_table
+from sample_generator.bundle_writer import BundleWriter
 from tracekit.cli import main
 from tracekit.detect import open_source
 from tracekit.errors import InputError, TracekitError

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 from bundle_support import codes, small_bundle, source_of, write_as
-from bundle_writer import write_folder
 from click.testing import CliRunner
 from documents_support import document, node, one_table, schema
 
+from sample_generator.bundle_writer import write_folder
 from tracekit import open_trace
 from tracekit.cli import main
 from tracekit.detect import open_source

@@ -16,15 +16,8 @@ from uuid import UUID
 
 if __name__ == "__main__":
     TESTS = Path(__file__).resolve().parents[1]
-    sys.path[:0] = [
-        str(TESTS),
-        str(TESTS / "support"),
-        str(TESTS.parent / "sample_traces"),
-        str(TESTS.parent),
-    ]
+    sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS.parent)]
 
-from bundle_document import SharedCache
-from bundle_images import Image, Loaded, Symbol
 from bundle_support import (
     APP,
     BINARY,
@@ -43,10 +36,12 @@ from bundle_support import (
     with_column,
     with_stacks,
 )
-from bundle_tables import Col
-from bundle_values import Array, Raw, Typed
-from bundle_writer import BundleWriter, Files
 
+from sample_generator.bundle_document import SharedCache
+from sample_generator.bundle_images import Image, Loaded, Symbol
+from sample_generator.bundle_tables import Col
+from sample_generator.bundle_values import Array, Raw, Typed
+from sample_generator.bundle_writer import BundleWriter, Files
 from tracekit.errors import TracekitError
 
 MEMORY_BYTES = 3 << 29

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from uuid import UUID
 
-from bundle_document import RunInfo
-from bundle_images import Image, Loaded, Segment, Symbol
-from bundle_schemas import TIME_PROFILE
-from bundle_tables import TIME, Col
-from bundle_values import Process, Stack, Thread, stack
-from bundle_writer import BundleWriter, Files, RunWriter
-
+from sample_generator.bundle_document import RunInfo
+from sample_generator.bundle_images import Image, Loaded, Segment, Symbol
+from sample_generator.bundle_schemas import TIME_PROFILE
+from sample_generator.bundle_tables import TIME, Col
+from sample_generator.bundle_values import Process, Stack, Thread, stack
+from sample_generator.bundle_writer import BundleWriter, Files, RunWriter
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue
 from tracekit.parsers.bundle.files import DamagedFileError

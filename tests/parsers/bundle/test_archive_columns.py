@@ -10,8 +10,8 @@ from typing import Any, cast
 from unittest.mock import patch
 
 import pytest
-from keyed_archive import NULL, Boxed, Mutable, Object, archive, int_keyed
 
+from sample_generator.keyed_archive import NULL, Boxed, Mutable, Object, archive, int_keyed
 from tracekit.parsers.bundle import archive_columns, table_list
 from tracekit.parsers.bundle.files import BundleFiles, DamagedFileError
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive, ValueBudget

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 from bundle_support import codes, small_bundle, symbols_of, write_as
-from bundle_writer import Files, tarred, write_folder, zipped
 from documents_support import column, one_table
 
+from sample_generator.bundle_writer import Files, tarred, write_folder, zipped
 from tracekit import open_trace
 from tracekit.detect import open_source
 from tracekit.errors import InputError, UsageError

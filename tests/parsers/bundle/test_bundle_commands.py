@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bundle_document import RunInfo
-from bundle_images import Symbol
-from bundle_schemas import TIME_PROFILE
 from bundle_support import APP, CLOCK, MAIN, TEXT_AT, changed, loaded, new_run, profile_row, small_bundle
-from bundle_tables import Col
-from bundle_writer import BundleWriter, write_folder, zipped
 from click.testing import CliRunner, Result
 from documents_support import one_table, write
 
+from sample_generator.bundle_document import RunInfo
+from sample_generator.bundle_images import Symbol
+from sample_generator.bundle_schemas import TIME_PROFILE
+from sample_generator.bundle_tables import Col
+from sample_generator.bundle_writer import BundleWriter, write_folder, zipped
 from tracekit.cli import main
 
 EXPORT = one_table("t", [("time", "sample-time")], '<sample-time id="1">1</sample-time>')

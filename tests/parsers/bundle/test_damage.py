@@ -21,11 +21,11 @@ from bundle_support import (
     source_of,
     without,
 )
-from bundle_tables import Col
-from bundle_writer import BundleWriter, Files, write_folder
 from click.testing import CliRunner
 from documents_support import column
 
+from sample_generator.bundle_tables import Col
+from sample_generator.bundle_writer import BundleWriter, Files, write_folder
 from tracekit.cli import main
 from tracekit.errors import InputError, TracekitError
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bundle_schemas import PROCESS_INFO, THREAD_INFO
 from bundle_support import APP, CLOCK, MAIN, WORKER, codes, entities_of, read, source_of
-from bundle_tables import Col
-from bundle_values import Process, Thread, ThreadName
-from bundle_writer import BundleWriter, RunWriter
+
+from sample_generator.bundle_schemas import PROCESS_INFO, THREAD_INFO
+from sample_generator.bundle_tables import Col
+from sample_generator.bundle_values import Process, Thread, ThreadName
+from sample_generator.bundle_writer import BundleWriter, RunWriter
 
 COLUMNS = (CLOCK, Col("value", "Thread", "XRThreadTypeID"), Col("process", "Process", "XRProcessTypeID"))
 STRANGER = Thread(0x9999, Process(77, ""))

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from bundle_support import CLOCK, UNIQUING, changed, new_run, read, source_of, with_column
-from bundle_tables import Col
-from bundle_values import Array, Process, Raw, Typed
-from bundle_writer import BundleWriter, Files
 from documents_support import column
 
+from sample_generator.bundle_tables import Col
+from sample_generator.bundle_values import Array, Process, Raw, Typed
+from sample_generator.bundle_writer import BundleWriter, Files
 from tracekit.errors import InputError
 
 COUNTERS = "XRCoreProfilePMCEventsArrayTypeID"

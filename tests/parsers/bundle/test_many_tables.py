@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bundle_document import RunInfo
-from bundle_schemas import TIME_PROFILE
 from bundle_support import APP, CLOCK, MAIN, STORES, changed, issues_of, new_run, profile_row, source_of
-from bundle_tables import Col
-from bundle_writer import BundleWriter, Files, write_folder
 from documents_support import python_calls
 
+from sample_generator.bundle_document import RunInfo
+from sample_generator.bundle_schemas import TIME_PROFILE
+from sample_generator.bundle_tables import Col
+from sample_generator.bundle_writer import BundleWriter, Files, write_folder
 from tracekit.errors import InputError
 from tracekit.load import open_trace, trace_of
 from tracekit.model.tables import NOT_COUNTED

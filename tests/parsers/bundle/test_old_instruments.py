@@ -17,10 +17,10 @@ from bundle_support import (
     source_of,
     symbols_of,
 )
-from bundle_tables import CATEGORY1, CATEGORY2, DURATION, TIME, Col
-from bundle_writer import BundleWriter, Files, raw
 from documents_support import column
 
+from sample_generator.bundle_tables import CATEGORY1, CATEGORY2, DURATION, TIME, Col
+from sample_generator.bundle_writer import BundleWriter, Files, raw
 from tracekit.errors import InputError
 
 LONGEST = 2**50 - 1

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from keyed_archive import NULL, Boxed, Date, Mutable, Object, archive, archive_top, int_keyed
 
+from sample_generator.keyed_archive import NULL, Boxed, Date, Mutable, Object, archive, archive_top, int_keyed
 from tracekit.parsers.bundle.files import DamagedFileError
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
 from tracekit.parsers.bundle.plist import BinaryPlist, PlistError, Uid

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bundle_document import RunInfo
 from bundle_support import APP, CLOCK, InMemory, codes, issues_of, source_of, with_strings_changed
-from bundle_writer import BundleWriter, Files
 
+from sample_generator.bundle_document import RunInfo
+from sample_generator.bundle_writer import BundleWriter, Files
 from tracekit.errors import InputError
 from tracekit.model.trace import TraceInfo
 from tracekit.parsers.bundle.source import BundleSource

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from bundle_support import CLOCK, codes, issues_of, source_of
-from bundle_writer import BundleWriter, Files, Issue
+
+from sample_generator.bundle_writer import BundleWriter, Files, Issue
 
 STORE = "Trace1.run/RunIssues.storedata"
 LOST = "Lost events were detected. Data rate might be too high."

@@ -5,8 +5,6 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
-from bundle_images import Symbol
-from bundle_schemas import TIME_SAMPLE
 from bundle_support import (
     APP,
     CLOCK,
@@ -23,10 +21,12 @@ from bundle_support import (
     with_column,
     with_stacks,
 )
-from bundle_tables import Col
-from bundle_values import Array, Chunk, Kperf, Process, Raw, Stack, Tagged, signed
-from bundle_writer import BundleWriter
 
+from sample_generator.bundle_images import Symbol
+from sample_generator.bundle_schemas import TIME_SAMPLE
+from sample_generator.bundle_tables import Col
+from sample_generator.bundle_values import Array, Chunk, Kperf, Process, Raw, Stack, Tagged, signed
+from sample_generator.bundle_writer import BundleWriter
 from tracekit.errors import InputError
 
 OTHER = Process(900, "Other", "/usr/bin/other")

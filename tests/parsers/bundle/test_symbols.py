@@ -8,8 +8,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from bundle_document import SharedCache
-from bundle_images import Image, Line, Loaded, Segment, Symbol
 from bundle_support import (
     APP,
     BINARY,
@@ -31,9 +29,12 @@ from bundle_support import (
     with_stacks,
     without,
 )
-from bundle_tables import Col
-from bundle_values import Process, stack
-from bundle_writer import BundleWriter
+
+from sample_generator.bundle_document import SharedCache
+from sample_generator.bundle_images import Image, Line, Loaded, Segment, Symbol
+from sample_generator.bundle_tables import Col
+from sample_generator.bundle_values import Process, stack
+from sample_generator.bundle_writer import BundleWriter
 
 ARCHIVE = f"symbols/stores/{BINARY}.symbolsarchive"
 AT = TEXT_AT + 0x1011

@@ -19,10 +19,11 @@ from bundle_support import (
     source_of,
     with_column,
 )
-from bundle_tables import CATEGORY1, CATEGORY2, DURATION, TIME, Col
-from bundle_values import Array, Raw, ReturnLocation, ThreadName, Typed
-from bundle_writer import BundleWriter
 from documents_support import column
+
+from sample_generator.bundle_tables import CATEGORY1, CATEGORY2, DURATION, TIME, Col
+from sample_generator.bundle_values import Array, Raw, ReturnLocation, ThreadName, Typed
+from sample_generator.bundle_writer import BundleWriter
 
 STRING = "XRPrototypeStringTypeID"
 NUMBER = "XRPrototypeValueTypeID"

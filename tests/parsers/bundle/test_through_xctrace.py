@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 from bundle_support import SAMPLES, small_bundle
-from bundle_writer import write_folder, zipped
 from click.testing import CliRunner
 from documents_support import document, node, schema
 
+from sample_generator.bundle_writer import write_folder, zipped
 from tracekit.cli import main
 
 pytestmark = pytest.mark.integration

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from bundle_document import RunInfo
-from bundle_schemas import TIME_PROFILE
 from bundle_support import APP, MAIN, WORKER, new_run, small_bundle, source_of
-from bundle_tables import TIME, Col
-from bundle_values import Array, stack
-from bundle_writer import BundleWriter
 
+from sample_generator.bundle_document import RunInfo
+from sample_generator.bundle_schemas import TIME_PROFILE
+from sample_generator.bundle_tables import TIME, Col
+from sample_generator.bundle_values import Array, stack
+from sample_generator.bundle_writer import BundleWriter
 from tracekit.load import trace_of
 
 COUNTERS_PROFILE = (

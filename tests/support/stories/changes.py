@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from dice import Dice
-
+from sample_generator.dice import Dice
 from stories.claims import Claim
 from stories.model import (
     CORE_ML_TABLE,

@@ -16,8 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from dice import Dice
-
+from sample_generator.dice import Dice
 from stories.model import (
     ANE_TABLE,
     CORE_ML_TABLE,

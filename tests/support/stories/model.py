@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
-from notation import Work
+from sample_generator.notation import Work
 
 MS = 1_000_000
 Engine: TypeAlias = Literal["ANE", "GPU", "CPU"]

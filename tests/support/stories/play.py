@@ -16,12 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-import coreml_work
-from app_work import RESIZE_IMAGE
-from dice import Dice
-from evidence_engines import compiled_model
-from notation import Work
-
+from sample_generator import coreml_work
+from sample_generator.app_work import RESIZE_IMAGE
+from sample_generator.dice import Dice
+from sample_generator.evidence_engines import compiled_model
+from sample_generator.notation import Work
 from stories.model import MS, Call, Engine, Part, Post, Process, Row, RuntimeRow, Sample
 
 Plan = Callable[[int], tuple[Engine, ...]]

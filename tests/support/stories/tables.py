@@ -8,15 +8,24 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from addresses import made_up_uuid
-from app_work import SERIAL_QUEUE
-from cells import composed, core_cell, duration_cell, named, number_cell, process, time_cell, weight_cell
-from coreml_work import E5RT_QUEUE
-from notation import Call as Frame
-from notation import calls as frames_of
-from schemas import COLUMNS
-from xml_writer import DECLARATION, SENTINEL, Element, Node, Schema, pretty, query_result
 
+from sample_generator.addresses import made_up_uuid
+from sample_generator.app_work import SERIAL_QUEUE
+from sample_generator.cells import (
+    composed,
+    core_cell,
+    duration_cell,
+    named,
+    number_cell,
+    process,
+    time_cell,
+    weight_cell,
+)
+from sample_generator.coreml_work import E5RT_QUEUE
+from sample_generator.notation import Call as Frame
+from sample_generator.notation import calls as frames_of
+from sample_generator.schemas import COLUMNS
+from sample_generator.xml_writer import DECLARATION, SENTINEL, Element, Node, Schema, pretty, query_result
 from stories.model import (
     ANE_TABLE,
     CORE_ML_TABLE,

@@ -1,0 +1,1 @@
+"""Writes ``sample_traces/``: synthetic recordings with their truth, independent of tracekit's readers."""
