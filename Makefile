@@ -13,7 +13,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 OUT ?= demo-output
 SAMPLES := $(sort $(patsubst %/truth.json,%,$(wildcard sample_traces/*/truth.json)))
 
-.PHONY: help setup demo quick test extras coverage lint types format check samples bench calibrate attack stories clean
+.PHONY: help setup demo quick affected test extras coverage lint types format check samples bench calibrate attack stories clean
 
 help: ## list these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -47,8 +47,12 @@ MEASURE := $(if $(COVERAGE),-m slipcover --dont-wrap-pytest --out coverage.json)
 PYTEST := $(if $(MEMORY_DISK),TMPDIR=$(MEMORY_DISK)) $(BIN)/python $(MEASURE) -m pytest -n auto --dist loadfile --no-loadscope-reorder
 EXTRA := browser or consumers or fuzz
 
-quick: $(READY) ## run the unit tests: no other process, no browser, under a minute
-	$(PYTEST) -m unit
+quick: $(READY) ## run the unit tests: no other process, no browser, two minutes of CPU time at most
+	TRACEKIT_EXAMPLES=5 $(PYTEST) -m unit
+
+affected: $(READY) ## run the tests that a change since BASE (main) can reach, without a browser
+	@tests=$$($(BIN)/python tests/support/affected_tests.py $(BASE)) && if test -n "$$tests"; then \
+		$(PYTEST) -m "not ($(EXTRA))" $$tests; else echo "No test imports what has changed."; fi
 
 test: $(READY) ## run every test that needs no further program
 	$(PYTEST) -m "not ($(EXTRA))"

@@ -7,9 +7,11 @@ import platform
 import re
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Generator
 from functools import cache, wraps
 from pathlib import Path
+from typing import Any
 
 import pytest
 from browser_support import axe, browser  # noqa: F401 - fixtures
@@ -113,15 +115,49 @@ class ProcessGuard:
 
 PROCESS_GUARD = ProcessGuard()
 
+MAX_UNIT_CPU_S = 150
+"""The CPU time of all unit tests together, in every process of a test run.
+
+``make quick`` may cost 120 s, of which 20 are imports and collection; CI's tests run beside other programs, which
+lengthens them by half.
+"""
+unit_cpu_s = 0.0
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Arm the guard for a unit test and its fixtures."""
+    """Arm the guard for a unit test and its fixtures, and measure what they cost."""
+    global unit_cpu_s  # noqa: PLW0603 - one sum per process
     PROCESS_GUARD.is_armed = item.get_closest_marker("unit") is not None
+    start_s = time.process_time()
     try:
         return (yield)
     finally:
+        unit_cpu_s += (time.process_time() - start_s) * PROCESS_GUARD.is_armed
         PROCESS_GUARD.is_armed = False
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Add the cost that a process of pytest-xdist has measured."""
+    global unit_cpu_s  # noqa: PLW0603 - one sum per process
+    unit_cpu_s += getattr(node, "workeroutput", {}).get("unit_cpu_s", 0.0)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail a run whose unit tests cost too much."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["unit_cpu_s"] = unit_cpu_s
+    elif unit_cpu_s > MAX_UNIT_CPU_S and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what the unit tests cost, and what to do about too much."""
+    terminalreporter.write_line(f"unit tests: {unit_cpu_s:.0f} s of CPU time, at most {MAX_UNIT_CPU_S}")
+    if unit_cpu_s > MAX_UNIT_CPU_S:
+        terminalreporter.write_line("Too much for `make quick`: make slow ones quicker or integration tests.")
 
 
 @pytest.fixture

@@ -23,6 +23,8 @@ from text_support import codes, per_thread, trace_of_text
 from tracekit.cli import main
 from tracekit.fleet.questions.registry import QUESTIONS
 
+pytestmark = pytest.mark.integration
+
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 FUSION = runpy.run_path(str(BENCHMARKS / "fusion.py"))
 sys.path.append(str(BENCHMARKS))

@@ -17,6 +17,8 @@ from tracekit.analysis.engines.submissions import SEPARATOR
 from tracekit.load import open_trace
 from tracekit.model.vocabulary import Engine
 
+pytestmark = pytest.mark.integration
+
 SAMPLES = Path(__file__).resolve().parents[1] / "sample_traces"
 TRUTHS = {path.parent.name: json.loads(path.read_text()) for path in SAMPLES.glob("*/truth.json")}
 WITH_INTERVALS = sorted(name for name, truth in TRUTHS.items() if truth.get("intervals"))

@@ -15,6 +15,8 @@ import tracekit
 from tracekit import Analysis
 from tracekit.report.pictures import figure
 
+pytestmark = pytest.mark.integration
+
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 HOSTILE = "\"><script>alert(1)</script><img src=x onerror=alert(2)>'</iframe>\x1b[31m"
 

@@ -22,6 +22,8 @@ from tracekit.model.columns import TRACKS
 from tracekit.model.issue_codes import DAMAGE
 from tracekit.model.trace import Issue
 
+pytestmark = pytest.mark.integration
+
 LENGTHS = [10.0, 12, 11, 13, 10, 12, 11, 14, 10, 12]
 
 

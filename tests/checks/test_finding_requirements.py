@@ -26,6 +26,8 @@ from tracekit.report.checks.json import to_json
 from tracekit.report.checks.wording import reason
 from tracekit.report.wording.findings.text import SENTENCES
 
+pytestmark = pytest.mark.integration
+
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "tracekit-check-1.schema.json").read_text("utf-8"))
 
 

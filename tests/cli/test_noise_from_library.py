@@ -19,6 +19,8 @@ from tracekit import Analysis
 from tracekit.cli import check, compare, main, noise
 from tracekit.errors import InputError
 
+pytestmark = pytest.mark.integration
+
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 Run = Callable[..., Result]
 

@@ -16,6 +16,8 @@ from documents_support import document, node, schema, write
 from tracekit.cli import main
 from tracekit.parsers.pack.format import MANIFEST
 
+pytestmark = pytest.mark.integration
+
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 BUNDLE = str(SAMPLES / "gpu-mpsgraph-macos15-bundle" / "recording.trace")
 EXPORTS = str(SAMPLES / "ane-intervals-macos26")

@@ -38,6 +38,8 @@ from tracekit.report.pictures.timeline import timeline_picture
 from tracekit.report.tables import formats, listing
 from tracekit.text import escape_json, printable, shell_command, spreadsheet_cell
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).resolve().parents[2]
 CSI, OSC, C1 = "\x1b[2J\x1b[31m", "\x1b]0;title\x07", "\x9b31m\x85\x90"
 BIDI = "\u202e\u202a\u2066\u2067\u2069\u200e\u061c"

@@ -26,6 +26,8 @@ from tracekit.comparison.builds import (
     program_binaries,
 )
 
+pytestmark = pytest.mark.integration
+
 CODE = APP.replace("MacOS/App", "Frameworks/Code.framework/Code")
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 

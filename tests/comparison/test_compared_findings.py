@@ -18,6 +18,8 @@ from tracekit.report.comparison.headline import mark, outcome, sentence
 from tracekit.report.comparison.markdown import to_markdown
 from tracekit.report.html.compare_page import to_html
 
+pytestmark = pytest.mark.integration
+
 SCHEMA = json.loads(
     (Path(__file__).parents[2] / "docs" / "tracekit-compare-1.schema.json").read_text("utf-8")
 )

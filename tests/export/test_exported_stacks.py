@@ -13,6 +13,8 @@ from tracekit.export.export_view import MAX_NAME, ROOTS, ExportView, clean, pars
 from tracekit.model import combinations as model_combinations
 from tracekit.model.vocabulary import ENGINES, PHASES
 
+pytestmark = pytest.mark.integration
+
 
 def test_alike_samples_become_one_group_with_their_weight() -> None:
     samples = [(0.0, "main", ANE), (1.0, "main", ANE, 4 * MS), (2.0, "main", UI), (3.0, "other", ANE)]

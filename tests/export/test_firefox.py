@@ -36,6 +36,8 @@ from tracekit.export import firefox
 from tracekit.export.firefox import write_firefox
 from tracekit.model.vocabulary import ENGINES, PHASES
 
+pytestmark = pytest.mark.integration
+
 
 def exported(analysis: Analysis) -> Any:
     return as_json(written(write_firefox, analysis))

@@ -41,6 +41,8 @@ from tracekit.export.export_view import ExportView
 from tracekit.export.perfetto import write_perfetto
 from tracekit.export.wire import encoded
 
+pytestmark = pytest.mark.integration
+
 TRACE_PROCESSOR = r"""
 const fs = require('fs'), path = require('path'), vm = require('vm');
 const folder = process.argv[2];

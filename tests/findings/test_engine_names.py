@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from evidence_support import ane, core_ml, prediction, with_evidence
 from trace_support import BNNS, UI, Sample, trace_of
 
 from tracekit import Analysis, analyze
 from tracekit.report.wording.findings import finding_texts
+
+pytestmark = pytest.mark.integration
 
 KINDS = {"cold-first-call", "compiled-in-run", "loaded-again", "partly-on-engine", "not-on-requested-engine"}
 HOSTILE = "<b>\x1b[31m\n" + "N" * 300

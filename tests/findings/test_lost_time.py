@@ -12,6 +12,8 @@ from tracekit import Analysis, analyze
 from tracekit.analysis.findings.finding import Finding
 from tracekit.report.wording.findings import finding_text
 
+pytestmark = pytest.mark.integration
+
 
 def of_kind(analysis: Analysis, kind: str) -> list[Finding]:
     return [finding for finding in analysis.findings if finding.kind == kind]

@@ -12,6 +12,8 @@ from tracekit import analyze
 from tracekit.analysis.findings.finding import Finding
 from tracekit.load import open_trace
 
+pytestmark = pytest.mark.integration
+
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 TRUTHS = {path.parent.name: json.loads(path.read_text()) for path in sorted(SAMPLES.glob("*/truth.json"))}
 ABOUT_THE_RECORDING = {

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).resolve().parents[2]
 RATES = runpy.run_path(str(ROOT / "benchmarks" / "change_rates.py"))
 

@@ -13,6 +13,8 @@ from fleets import EngineChange, Fleet, Step, Unmeasured, write_fleet
 from tracekit.cli import main
 from tracekit.fleet.dataset import open_dataset
 
+pytestmark = pytest.mark.integration
+
 PHONE = "iPhone 17 Pro 1"
 SLOWER = Fleet(devices=1, builds=30, spread=0.01, steps=(Step("Encoder", PHONE, 25, 1.1),))
 STEADY = Fleet(devices=1, builds=20, runs=3, spread=0.01)

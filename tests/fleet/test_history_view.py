@@ -18,6 +18,8 @@ from tracekit.cli import main
 from tracekit.fleet.history.accepted import Accepted, write_accepted
 from tracekit.report.fleet.history_view import history_view, read_history_data
 
+pytestmark = pytest.mark.integration
+
 PHONE, OLD = "iPhone 17 Pro 1", "iPhone 14 2"
 FLEET = Fleet(
     devices=2, models=3, builds=30, runs=5, calls=12, seed=3, spread=0.01,

@@ -16,6 +16,8 @@ from tracekit.errors import TracekitError, UsageError
 from tracekit.fleet.dataset import Dataset, open_dataset
 from tracekit.fleet.query import QueryLimits, run_query
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:

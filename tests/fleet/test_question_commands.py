@@ -17,6 +17,8 @@ from nbclient import NotebookClient
 
 from tracekit.cli import main
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).resolve().parents[2]
 EVIL = "<script>alert(1)</script>\x1b[2J"
 

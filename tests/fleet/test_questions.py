@@ -18,6 +18,8 @@ from tracekit.errors import NotMeasurableError, UsageError
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.questions.registry import QUESTIONS, ask, offers
 
+pytestmark = pytest.mark.integration
+
 PHONE, OLD = "iPhone 17 Pro 1", "iPhone 14 2"
 FLEET = Fleet(
     devices=2,

@@ -25,6 +25,8 @@ from tracekit.overlays.source import OverlaidSource
 from tracekit.parsers.in_memory import InMemorySource
 from tracekit.parsers.source import Source
 
+pytestmark = pytest.mark.integration
+
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_traces" / "failing-requests-macos27"
 """From 2026-01-01T12:00:00.000Z to 12:00:00.398, 0.398255 s."""
 MS, S = 10**6, 10**9

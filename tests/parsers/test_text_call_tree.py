@@ -12,6 +12,8 @@ from text_support import codes, counted, trace_of_text, traces_of
 
 from tracekit.errors import InputError
 
+pytestmark = pytest.mark.integration
+
 Stack = tuple[str, ...]
 Node = tuple[str, int, list["Node"]]
 

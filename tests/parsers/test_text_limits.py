@@ -24,6 +24,8 @@ from tracekit.parsers.text.call_tree import CallTree
 from tracekit.parsers.text.ips import _MEMORY_BYTES
 from tracekit.parsers.text.stack_counts import StackCounts
 
+pytestmark = pytest.mark.integration
+
 
 def few(**limits: int) -> Limits:
     return replace(DEFAULT_LIMITS, **limits)

@@ -21,6 +21,8 @@ from real_bundles import (
     table,
 )
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.mark.parametrize(
     ("bundle", "schema", "export", "rows"),

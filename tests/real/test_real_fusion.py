@@ -11,6 +11,8 @@ from tracekit import Analysis, analyze
 from tracekit.load import open_trace
 from tracekit.report import wording
 
+pytestmark = pytest.mark.integration
+
 XML = SHARED / "traces" / "xml"
 MAMBA = XML / "mattmireles__mamba-asr-mps"
 

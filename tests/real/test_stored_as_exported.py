@@ -16,6 +16,8 @@ from dashboard.tables.selection import RowQuery
 from dashboard.tables.storing import store_table
 from tracekit.detect import open_source
 
+pytestmark = pytest.mark.integration
+
 EXPORT = BUNDLES / "robtaylor__apple-profiler" / "xml" / "signpost_intervals.xml"
 
 

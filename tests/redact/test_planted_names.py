@@ -24,6 +24,8 @@ from hypothesis import settings
 from tracekit.cli import main
 from tracekit.redact.statement import ISSUE, NOT_REMOVED
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "sample_traces" / "failing-requests-macos27"
 """A recording of a Mac, from 2026-01-01T12:00:00.000Z for 0.398 s, with a log of its app."""

@@ -24,6 +24,8 @@ from tracekit.model.schemas import READ_TABLES
 from tracekit.parsers.in_memory import read_into_memory
 from tracekit.redact.source import redacted
 
+pytestmark = pytest.mark.integration
+
 TOC = """<trace-toc><run number="1"><info><target><device name="Jo's Mac" model="MacBook Pro" platform="macOS"/>
 <process name="{process}" pid="7"/></target><summary><template-name>/Users/jo/T.tracetemplate</template-name></summary>
 </info><data><table schema="time-profile"/></data></run></trace-toc>"""

@@ -19,6 +19,8 @@ from tracekit.report.html.sections import sections
 from tracekit.report.viewmodel.limits import Footnotes, limits_of
 from tracekit.report.viewmodel.view import Extras
 
+pytestmark = pytest.mark.integration
+
 SAMPLE_TRACES = Path(__file__).resolve().parents[2] / "sample_traces"
 
 

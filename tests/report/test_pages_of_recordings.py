@@ -17,6 +17,8 @@ from tracekit import Analysis, compare
 from tracekit.report.html import compare_page, page
 from tracekit.report.viewmodel.view import Extras
 
+pytestmark = pytest.mark.integration
+
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e=cmd()|\x00\x1b[2J"
 

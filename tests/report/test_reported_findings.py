@@ -30,6 +30,8 @@ from tracekit.report.html.page import to_html
 from tracekit.report.viewmodel.findings import MOST_FINDINGS, finding_places
 from tracekit.report.viewmodel.view import view_block
 
+pytestmark = pytest.mark.integration
+
 COMMAND = (
     "tracekit record --app SampleApp --device 'Synthetic iPhone'"
     " --compute-units all,cpuAndNeuralEngine,cpuAndGPU,cpuOnly"

@@ -27,6 +27,8 @@ from tracekit import Analysis
 from tracekit.report.viewmodel import lanes, samples
 from tracekit.report.viewmodel.view import served_blocks
 
+pytestmark = pytest.mark.integration
+
 
 def served(analysis: Analysis) -> tuple[View, View]:
     view, block = served_blocks(analysis)

@@ -16,6 +16,8 @@ from tracekit.report.viewmodel import samples as module
 from tracekit.report.viewmodel.samples import view_samples
 from tracekit.report.viewmodel.view import view_block
 
+pytestmark = pytest.mark.integration
+
 LOOP = tuple(f"App | step{number}" for number in range(12))
 
 

@@ -39,6 +39,8 @@ from tracekit.symbols import macho as macho_files
 from tracekit.symbols import symbol_table
 from tracekit.symbols.budget import Budget
 
+pytestmark = pytest.mark.integration
+
 TOP = b"\x01" + bounds(0, 0x4000)
 AROUND = bounds(0x1000, 0x1000)
 FEW_STEPS = replace(DEFAULT_LIMITS, symbol_steps=20_000)

@@ -16,6 +16,8 @@ from tracekit.model.trace import Trace
 from tracekit.symbols import search, symbol_map, symbol_table
 from tracekit.symbols.budget import Budget
 
+pytestmark = pytest.mark.integration
+
 MAP = f"UUID: {UUID_OF_APP} (arm64) App\n".encode()
 
 

@@ -19,6 +19,8 @@ from tracekit.report.analysis.json import to_dict
 from tracekit.verify.table_match import TableMatch, _verify_table, verify
 from tracekit.verify.verification_report import matrix, report
 
+pytestmark = pytest.mark.integration
+
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 BUNDLE = SAMPLES / "gpu-mpsgraph-macos15-bundle" / "recording.trace"
 

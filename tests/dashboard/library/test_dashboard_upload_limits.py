@@ -17,6 +17,8 @@ from dashboard.library.store import Store
 from dashboard.settings import Limits
 from tracekit.errors import InputError, UsageError
 
+pytestmark = pytest.mark.integration
+
 # Room -----------------------------------------------------------------------------------------------------
 
 

@@ -21,6 +21,8 @@ from dashboard.library import catalog_file
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
 
+pytestmark = pytest.mark.integration
+
 LOCKED = r"^Another program has locked the catalog of recordings .* so nothing was changed"
 
 

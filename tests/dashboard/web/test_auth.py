@@ -15,6 +15,8 @@ from dashboard.errors import CatalogLocked
 from dashboard.settings import Settings
 from tracekit.errors import UsageError
 
+pytestmark = pytest.mark.integration
+
 Client = Callable[..., Any]
 HOST = {"Host": "127.0.0.1:8127"}
 OURS = {**HOST, "Origin": "http://127.0.0.1:8127", "X-Tracekit": "1"}

@@ -15,6 +15,8 @@ from fake_library import READY
 from dashboard.callbacks.values import has_type
 from dashboard.error_responses import MALFORMED
 
+pytestmark = pytest.mark.integration
+
 Client = Callable[..., Any]
 HOST = {"Host": "127.0.0.1:8127"}
 OURS = {**HOST, "Origin": "http://127.0.0.1:8127", "X-Tracekit": "1"}

@@ -6,10 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from fleet_rows import arrow_rows, write_dataset
 
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.library_rows import write_rows
+
+pytestmark = pytest.mark.integration
 
 HOST = {"Host": "127.0.0.1:8127"}
 PLACE = {"device": "Phone", "app": "App", "system": "iOS 27"}

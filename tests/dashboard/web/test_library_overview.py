@@ -26,6 +26,8 @@ from dashboard.pages import library as pages
 from dashboard.pages.engine_bar import calls_by_verdict
 from tracekit.report.analysis.json import to_json
 
+pytestmark = pytest.mark.integration
+
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 

@@ -13,6 +13,8 @@ import tracekit
 from dashboard.library.measures import MEASURES, measures_document, read_measures
 from dashboard.pages import trend
 
+pytestmark = pytest.mark.integration
+
 SAMPLES = Path(__file__).resolve().parents[3] / "sample_traces"
 
 

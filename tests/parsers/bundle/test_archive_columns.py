@@ -17,6 +17,8 @@ from tracekit.parsers.bundle.files import BundleFiles, DamagedFileError
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive, ValueBudget
 from tracekit.parsers.bundle.table_list import TableSpec, attribute_texts, read_table_list
 
+pytestmark = pytest.mark.integration
+
 MAX_VALUES = 3_000
 
 

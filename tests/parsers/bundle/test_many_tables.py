@@ -20,6 +20,8 @@ from tracekit.model.tables import NOT_COUNTED
 from tracekit.parsers.bundle import rows, table_list
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
 
+pytestmark = pytest.mark.integration
+
 LIST = "corespace/run1/core/table-manager/tables.plist"
 NAME = Col("name", "Name", "XRPrototypeStringTypeID")
 

@@ -23,6 +23,8 @@ from tracekit.parsers.text.lines import TextPlace
 from tracekit.parsers.text.log import LOG
 from tracekit.parsers.text.log_lines import is_log, parse_line
 
+pytestmark = pytest.mark.integration
+
 EVIDENCE = SHARED / "evidence"
 REAL = EVIDENCE / "logs"
 real_files = pytest.mark.skipif(not REAL.is_dir(), reason="the shared recordings are not here")

@@ -19,6 +19,8 @@ from tracekit.load import open_trace
 from tracekit.model.trace import Trace
 from tracekit.parsers.limits import LimitError
 
+pytestmark = pytest.mark.integration
+
 REAL = SHARED / "evidence" / "powermetrics"
 ANE, GPU, CPU = "Neural Engine power", "GPU power", "CPU power"
 COMBINED, PACKAGE = "CPU + GPU + ANE power", "Package power"

@@ -78,19 +78,31 @@ def group_codes(*columns: pd.Series[Any] | npt.NDArray[Any]) -> IntArray:
     """Return for each row the number of its combination of values, from 0 on; missing values are equal."""
     group = np.zeros(len(columns[0]), np.int64)
     for values in columns:
-        code, distinct = pd.factorize(values)  # missing is -1
+        code, count = _value_codes(values)
         # A mixed-radix number per row; renumbering after each column keeps it below the number of rows².
-        group = grouped(group * (len(distinct) + 1) + code + 1)[1]
+        group = grouped(group * (count + 1) + code + 1)[1]
     return group
+
+
+def _value_codes(values: pd.Series[Any] | npt.NDArray[Any]) -> tuple[npt.NDArray[Any], int]:
+    """Return each value's code, -1 where it is missing, and a number above every code."""
+    if isinstance(values.dtype, pd.CategoricalDtype):  # it has codes already
+        return values.cat.codes.to_numpy(np.int64), len(values.cat.categories)
+    code, distinct = pd.factorize(values)
+    return code, len(distinct)
 
 
 def rows_by(frame: pd.DataFrame, *names: str) -> Iterator[tuple[tuple[Any, ...], IntArray]]:
     """Yield each combination of values that these columns have, and the rows that have it."""
-    group = group_codes(*(frame[name] for name in names))
-    groups = positions_by(group, int(group.max(initial=-1)) + 1)
+    if not len(frame):
+        return
+    columns = [frame[name] for name in names]
+    group = group_codes(*columns)
+    groups = positions_by(group, int(group.max()) + 1)
     # One look at each column for all groups: there may be 100,000.
-    first = frame[list(names)].iloc[[int(rows[0]) for rows in groups]]
-    yield from zip(zip(*(first[name].tolist() for name in names), strict=True), groups, strict=True)
+    first_rows = [int(rows[0]) for rows in groups]
+    values = zip(*(column.iloc[first_rows].tolist() for column in columns), strict=True)
+    yield from zip(values, groups, strict=True)
 
 
 def firsts(codes: IntArray, count: int) -> IntArray:
