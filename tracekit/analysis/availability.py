@@ -108,7 +108,7 @@ def gather_evidence(trace: Trace, measured: Measured, is_own: BoolArray) -> tupl
     of_texts = [(names, scope) for names, scope in _OF_TEXTS if present.intersection(names)]
     is_shared = _is_ane_shared(trace, measured, is_own)
     every = tuple(
-        _evidence(names, scope, trace, measured, is_shared) for names, scope in (*_TABLES, *of_texts)
+        _assess_tables(names, scope, trace, measured, is_shared) for names, scope in (*_TABLES, *of_texts)
     )
     return tuple(entry for entry in every if entry.state != "absent") if trace.is_of_text else every
 
@@ -124,7 +124,7 @@ def _is_ane_shared(trace: Trace, measured: Measured, is_own: BoolArray) -> bool:
     return bool(is_other[is_among(trace.intervals["source"].iloc[measured.rows], *schemas.ANE_TABLES)].any())
 
 
-def _evidence(
+def _assess_tables(
     tables: tuple[str, ...], usual: Scope, trace: Trace, measured: Measured, is_shared: bool
 ) -> Evidence:
     listed = [table for table in trace.tables if table.schema in tables]
@@ -137,11 +137,13 @@ def _evidence(
         "ALL" in (table.attributes.get("target-pid"), table.attributes.get("target")) for table in present
     )
     scope: Scope = "system" if is_system_wide else usual
-    use, excluded = _use(names, trace, measured, is_shared) if rows else (_absence(state, listed, trace), 0)
+    use, excluded = (
+        _use(names, trace, measured, is_shared) if rows else (_explain_absence(state, listed, trace), 0)
+    )
     return Evidence(", ".join(names) or tables[0], state, rows, scope, tables[0], use, excluded)
 
 
-def _absence(state: State, listed: list[TableInfo], trace: Trace) -> Use:
+def _explain_absence(state: State, listed: list[TableInfo], trace: Trace) -> Use:
     if state == "empty":
         return Use.NO_ROWS
     if listed:
@@ -166,12 +168,12 @@ def _use(names: Sequence[str], trace: Trace, measured: Measured, is_shared: bool
         return _use_of_ane(measured, is_shared)
     if schemas.GPU_INTERVALS in names:
         return Use.GPU, measured.rows_of_other_processes(schemas.GPU_INTERVALS)
-    if schemas.MPS_INTERVALS in names and (repeating := _rows_on_ane(trace)):
+    if schemas.MPS_INTERVALS in names and (repeating := _count_rows_on_ane(trace)):
         return Use.MPS_ON_ANE, repeating
     return Use.ROWS, 0
 
 
-def _rows_on_ane(trace: Trace) -> int:
+def _count_rows_on_ane(trace: Trace) -> int:
     """Return how many MPS rows repeat rows of the Neural Engine."""
     rows = trace.intervals
     return int(((rows["source"] == schemas.MPS_INTERVALS) & (rows["engine"] == Engine.ANE)).sum())

@@ -47,20 +47,23 @@ def compare_settings(analyses: Mapping[str, Analysis]) -> tuple[SettingRow, ...]
         for model, durations in by_name.items():
             by_model.setdefault(model, {})[setting] = durations
     return tuple(
-        _row(setting, model, durations, of_model.get(CPU_ONLY), analyses[setting])
+        _build_row(setting, model, durations, of_model.get(CPU_ONLY), analyses[setting])
         for model, of_model in sorted(by_model.items())
         for setting, durations in of_model.items()
     )
 
 
-def _row(
+def _build_row(
     setting: str, model: str, durations: Durations, cpu_only: Durations | None, analysis: Analysis
 ) -> SettingRow:
     windows = analysis.window_rows
     model_windows = windows[(windows["model"] == model).to_numpy(bool)] if model else windows
     # Only where no window is known to be a first, all are as good as warm.
     cold_known = bool(model_windows["first"].any())
-    warm, slowest = _warm(durations, cold_known), _warm(cpu_only, cold_known) if cpu_only else None
+    warm, slowest = (
+        _compute_warm_p50(durations, cold_known),
+        _compute_warm_p50(cpu_only, cold_known) if cpu_only else None,
+    )
     load_ns, load_basis = _load(analysis, model)
     return SettingRow(
         setting,
@@ -77,7 +80,7 @@ def _row(
     )
 
 
-def _warm(durations: Durations, cold_known: bool) -> int | None:
+def _compute_warm_p50(durations: Durations, cold_known: bool) -> int | None:
     return durations.warm_p50_ns if cold_known else durations.p50_ns
 
 

@@ -50,24 +50,24 @@ def diagnose(
 ) -> list[Diagnostic]:
     """Return the diagnostics of one analysis, beyond the issues of reading its recording."""
     return [
-        *_ambiguous_samples(members),
-        *_ane_ownership(measured),
-        *_mps_without_ane(trace, measured),
-        *_gpu_rows_without_process(measured),
-        *_contested_intervals(windows, measured),
-        *_zero_length_predictions(trace),
-        *_dispatch_without_interval(labels, members, windows, measured, requests),
-        *_unsymbolicated_stacks(trace, labels),
-        *_binaries_without_symbols(trace),
+        *_report_ambiguous_samples(members),
+        *_report_ane_ownership(measured),
+        *_report_mps_without_ane(trace, measured),
+        *_report_gpu_rows_without_process(measured),
+        *_report_contested_intervals(windows, measured),
+        *_report_zero_length_predictions(trace),
+        *_report_dispatch_without_interval(labels, members, windows, measured, requests),
+        *_report_unsymbolicated_stacks(trace, labels),
+        *_report_binaries_without_symbols(trace),
     ]
 
 
 def with_windows(diagnostics: Iterable[Diagnostic], windows: pd.DataFrame) -> list[Diagnostic]:
     """Return the diagnostics of the choice of windows with the numbers of those that they limit."""
-    return [replace(diagnostic, windows=_chosen(diagnostic, windows)) for diagnostic in diagnostics]
+    return [replace(diagnostic, windows=_select_windows(diagnostic, windows)) for diagnostic in diagnostics]
 
 
-def _chosen(diagnostic: Diagnostic, windows: pd.DataFrame) -> tuple[int, ...] | None:
+def _select_windows(diagnostic: Diagnostic, windows: pd.DataFrame) -> tuple[int, ...] | None:
     if diagnostic.code == "windows-from-stacks-too":
         limited = windows["source"] == "stacks"
     elif diagnostic.code == "window-outside":
@@ -113,12 +113,12 @@ def calls_without_thread(windows: pd.DataFrame) -> list[Diagnostic]:
     return [Diagnostic("warning", "windows-of-unknown-thread", count)] if count else []
 
 
-def _ambiguous_samples(members: Membership) -> list[Diagnostic]:
+def _report_ambiguous_samples(members: Membership) -> list[Diagnostic]:
     count = len(members.ambiguous)
     return [Diagnostic("info", "worker-samples-shared", count)] if count else []
 
 
-def _ane_ownership(measured: Measured) -> list[Diagnostic]:
+def _report_ane_ownership(measured: Measured) -> list[Diagnostic]:
     """Return what of the Neural Engine's table is another process's work, or may be."""
     count = measured.ane_rows
     if not count:
@@ -137,7 +137,7 @@ def _ane_ownership(measured: Measured) -> list[Diagnostic]:
     return [diagnostic for diagnostic in diagnostics if diagnostic.count]
 
 
-def _contested_intervals(windows: pd.DataFrame, measured: Measured) -> list[Diagnostic]:
+def _report_contested_intervals(windows: pd.DataFrame, measured: Measured) -> list[Diagnostic]:
     """Return what of the engines' work has no owner that the recording shows."""
     diagnostics = []
     if shared := measured.models_of_others:
@@ -156,7 +156,7 @@ def _contested_intervals(windows: pd.DataFrame, measured: Measured) -> list[Diag
     ]
 
 
-def _mps_without_ane(trace: Trace, measured: Measured) -> list[Diagnostic]:
+def _report_mps_without_ane(trace: Trace, measured: Measured) -> list[Diagnostic]:
     """Return MPSGraph's rows where the Neural Engine's table is empty.
 
     MPSGraph may hand a program to the Neural Engine, whose table then has the very same interval.
@@ -168,12 +168,12 @@ def _mps_without_ane(trace: Trace, measured: Measured) -> list[Diagnostic]:
     return [Diagnostic("warning", "mps-engine-unknown", count)]
 
 
-def _gpu_rows_without_process(measured: Measured) -> list[Diagnostic]:
+def _report_gpu_rows_without_process(measured: Measured) -> list[Diagnostic]:
     count = measured.gpu_rows_without_process
     return [Diagnostic("warning", "gpu-process-unknown", count)] if count else []
 
 
-def _zero_length_predictions(trace: Trace) -> list[Diagnostic]:
+def _report_zero_length_predictions(trace: Trace) -> list[Diagnostic]:
     """Return Core ML's predictions and Core AI's inferences without a length, which make no window."""
     rows = trace.intervals[(trace.intervals["end_ns"] <= trace.intervals["start_ns"]).to_numpy(bool)]
     diagnostics = []
@@ -185,7 +185,7 @@ def _zero_length_predictions(trace: Trace) -> list[Diagnostic]:
     return diagnostics
 
 
-def _dispatch_without_interval(
+def _report_dispatch_without_interval(
     labels: SampleLabels,
     members: Membership,
     windows: pd.DataFrame,
@@ -215,7 +215,7 @@ def _dispatch_without_interval(
     return [Diagnostic("warning", "ane-dispatch-without-interval", len(rows), numbers, idle)]
 
 
-def _unsymbolicated_stacks(trace: Trace, labels: SampleLabels) -> list[Diagnostic]:
+def _report_unsymbolicated_stacks(trace: Trace, labels: SampleLabels) -> list[Diagnostic]:
     with_stack = trace.count_samples((trace.samples["stack_id"] >= 0).to_numpy(bool))
     # UNKNOWN covers samples without a stack as well, which reading has reported already.
     count = trace.count_samples(without_symbols(trace, labels.engine))
@@ -224,7 +224,7 @@ def _unsymbolicated_stacks(trace: Trace, labels: SampleLabels) -> list[Diagnosti
     return [Diagnostic("warning", "unsymbolicated-stacks", count, {"stacks": with_stack})]
 
 
-def _binaries_without_symbols(trace: Trace) -> list[Diagnostic]:
+def _report_binaries_without_symbols(trace: Trace) -> list[Diagnostic]:
     # Code of no binary is left out: no file has its symbols.
     missing = [binary for binary in binaries_without_symbols(trace) if binary.name]
     if not missing:

@@ -127,13 +127,13 @@ def power_of(calls: Calls) -> Power | None:
     facts = tables[0].attributes
     chip = chip_of(facts.get("model", ""), facts.get("chip", ""))
     macos = macos_of(facts.get("build", ""))
-    samples = {rail: _samples_of(trace, track) for rail, track in TRACK_OF_RAIL.items()}
+    samples = {rail: _read_samples(trace, track) for rail, track in TRACK_OF_RAIL.items()}
     is_summed = facts.get("combined") == "sum"
     # A text laid over a recording begins before it and ends after it: what is added up is what was recorded.
     is_laid_over = any(OVERLAID in table.attributes for table in tables)
     counted = {rail: part.recorded(trace) if is_laid_over else part for rail, part in samples.items()}
     rails = tuple(
-        _rail(rail, counted[rail], chip, macos, is_sum=is_summed and rail == COMBINED)
+        _build_rail(rail, counted[rail], chip, macos, is_sum=is_summed and rail == COMBINED)
         for rail in RAILS
         if len(counted[rail].power) or rail == ANE_RAIL
     )
@@ -149,11 +149,11 @@ def power_of(calls: Calls) -> Power | None:
         rails,
         (),
     )
-    priced = tuple(_priced(calls, power, samples, is_one_tool=len(tables) == 1))
+    priced = tuple(_price_calls(calls, power, samples, is_one_tool=len(tables) == 1))
     return replace(power, calls=priced)
 
 
-def _samples_of(trace: Trace, track: str) -> _Samples:
+def _read_samples(trace: Trace, track: str) -> _Samples:
     """Return the samples of a track: a value holds until the next row, which is empty where none follows."""
     rows = trace.tracks[(trace.tracks["name"] == track).to_numpy(bool)]
     times, values = rows["time_ns"].to_numpy(np.int64), rows["value"].to_numpy(np.float64)
@@ -162,7 +162,7 @@ def _samples_of(trace: Trace, track: str) -> _Samples:
     return _Samples(times[has_value], ends[has_value], values[has_value])
 
 
-def _rail(rail: str, samples: _Samples, chip: str, macos: int, *, is_sum: bool) -> Rail:
+def _build_rail(rail: str, samples: _Samples, chip: str, macos: int, *, is_sum: bool) -> Rail:
     fact = rail_fact(rail, chip, macos)
     name = fact.name if fact else ""
     count = len(samples.power)
@@ -176,13 +176,13 @@ def _rail(rail: str, samples: _Samples, chip: str, macos: int, *, is_sum: bool) 
     return Rail(rail, state, count, mean, highest, energy, "" if state == "measured" else name, is_sum)
 
 
-def _priced(
+def _price_calls(
     calls: Calls, power: Power, samples: dict[str, _Samples], *, is_one_tool: bool
 ) -> Iterator[CallEnergy]:
     """Yield the energy of a call of each model on each rail that the recording has."""
     sources = calls.analysis.window_rows["source"].astype(str).to_numpy(object)
     for number, model in enumerate(calls.models[:_MOST_MODELS]):
-        runs = _runs(calls, number)
+        runs = _find_runs(calls, number)
         longest_ns = int((runs.ends - runs.starts).max(initial=0))
         is_single = not {*sources[model.rows]} & _NOT_SINGLE
         for rail in power.rails:
@@ -191,7 +191,7 @@ def _priced(
                 missing = "not-single"
             elif not missing and not is_one_tool:
                 missing = "several-tools"
-            price = _Price() if missing else _price(runs, samples[rail.rail], power.accuracy_ns or 0)
+            price = _Price() if missing else _sum_energy(runs, samples[rail.rail], power.accuracy_ns or 0)
             if not missing and not price.samples:
                 missing = "long-samples" if power.interval_ns else "no-interval"
             yield CallEnergy(
@@ -216,7 +216,7 @@ class _Runs:
     calls: IntArray
 
 
-def _runs(calls: Calls, number: int) -> _Runs:
+def _find_runs(calls: Calls, number: int) -> _Runs:
     """Return the runs of warm calls of one model; any other call during or between them ends a run."""
     is_own = calls.model_of == number
     is_own &= ~calls.first | bool(calls.first[is_own].all())
@@ -250,7 +250,7 @@ class _Price:
     runs: int = 0
 
 
-def _price(runs: _Runs, samples: _Samples, accuracy_ns: int) -> _Price:
+def _sum_energy(runs: _Runs, samples: _Samples, accuracy_ns: int) -> _Price:
     """Return the energy of the samples that lie wholly inside of the runs, and their calls.
 
     The calls of samples are their part of the run's time, times its calls.

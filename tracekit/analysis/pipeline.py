@@ -87,7 +87,7 @@ def analyze(
     # Windows: where each inference begins and ends.
     pids = selected_pids(trace, selection)
     ane_is_target = windows == "ane" or ane_may_be_target(labels)
-    choice = choose_windows(trace, labels, _parsed(windows), signposts, pids, ane_is_target)
+    choice = choose_windows(trace, labels, _parse_windows(windows), signposts, pids, ane_is_target)
     rows = window_frame(select_windows(trace, selection, choice.windows))
 
     # Membership: which sample counts in which window. A thread is selected only now, so that the samples that
@@ -115,7 +115,7 @@ def analyze(
         rows,
         attribution,
         leading_frames(trace, labels, rules, members),
-        _column(times, "foreign_ns"),
+        _get_column(times, "foreign_ns"),
         RunFacts(measured.reported, trace.weight_unit, requested, contested),
         requests,
         segments,
@@ -157,7 +157,7 @@ def analyze(
     )
 
 
-def _parsed(windows: WindowSource | Sequence[Window | str]) -> WindowSource | Sequence[Window]:
+def _parse_windows(windows: WindowSource | Sequence[Window | str]) -> WindowSource | Sequence[Window]:
     """Return windows given as text (``12.5ms-18ms``) as windows."""
     if isinstance(windows, str):
         return cast("WindowSource", windows)
@@ -169,6 +169,6 @@ def _run_totals(totals: pd.DataFrame, trace: Trace, measured: Measured) -> tuple
     return engine_totals(shares, ENGINES, trace.weight_unit, measured.engines)
 
 
-def _column(frame: pd.DataFrame, name: str) -> IntArray:
+def _get_column(frame: pd.DataFrame, name: str) -> IntArray:
     values: IntArray = frame[name].to_numpy("int64")
     return values

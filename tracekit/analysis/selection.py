@@ -39,10 +39,12 @@ def select_process(trace: Trace, selection: Selection) -> Trace:
     """Return ``trace`` with the selected process's samples. Raises ``UsageError`` when there are none."""
     if selection.process is None:
         return trace
-    of_process = _matches(trace.threads, "pid", "process", selection.process)
+    of_process = _mark_matches(trace.threads, "pid", "process", selection.process)
     if not of_process.any():
-        raise UsageError(_no_process(trace, selection.process))
-    return _of_process(_keep(trace, _of_threads(trace, of_process)), _pids(trace, selection.process))
+        raise UsageError(_describe_missing_process(trace, selection.process))
+    return _select_process(
+        _keep(trace, _mark_samples_of_threads(trace, of_process)), _find_pids(trace, selection.process)
+    )
 
 
 def select_thread(
@@ -58,23 +60,23 @@ def select_thread(
     if selection.thread is None:
         return trace, labels, windows, members
     present = np.isin(np.arange(len(trace.threads)), trace.samples["thread_id"].to_numpy())
-    is_selected = _matches(trace.threads, "tid", "name", selection.thread)
+    is_selected = _mark_matches(trace.threads, "tid", "name", selection.thread)
     if not (is_selected & present).any():
         raise UsageError(_no_thread(trace, selection.thread, present))
     given = windows["source"].isin(GIVEN_SOURCES).to_numpy(bool)
     called = np.append(is_selected, False)[windows["thread_id"].to_numpy()]
-    marked = _of_threads(trace, is_selected) | _worker_samples(trace, is_selected, labels)
+    marked = _mark_samples_of_threads(trace, is_selected) | _mark_worker_samples(trace, is_selected, labels)
     marked |= members.mark(np.flatnonzero(called), len(marked))
     rows = windows[given | called].reset_index(drop=True)
     return (
         _keep(trace, marked),
-        _labels_of(labels, marked),
+        _select_labels(labels, marked),
         rows.assign(window_id=np.arange(len(rows), dtype=np.int64)),
         members.part(marked, given | called),
     )
 
 
-def _labels_of(labels: SampleLabels, marked: Mask) -> SampleLabels:
+def _select_labels(labels: SampleLabels, marked: Mask) -> SampleLabels:
     """Return the labels of the marked samples."""
     names = ("engine", "phase", "in_call", "is_worker", "is_ml", "boundary_rule", "pid")
     return replace(labels, **{name: getattr(labels, name)[marked] for name in names})
@@ -82,23 +84,23 @@ def _labels_of(labels: SampleLabels, marked: Mask) -> SampleLabels:
 
 def selected_pids(trace: Trace, selection: Selection) -> frozenset[int]:
     """Return the processes that an analysis is about: the selected ones, else the recording's target."""
-    return target_pids(trace) if selection.process is None else _pids(trace, selection.process)
+    return target_pids(trace) if selection.process is None else _find_pids(trace, selection.process)
 
 
 def select_windows(trace: Trace, selection: Selection, windows: Sequence[Window]) -> list[Window]:
     """Return the windows of the selected process, and those whose process is not known."""
     if selection.process is None:
         return list(windows)
-    pids = _pids(trace, selection.process)
+    pids = _find_pids(trace, selection.process)
     return [window for window in windows if window.pid < 0 or window.pid in pids]
 
 
-def _pids(trace: Trace, process: str | int) -> frozenset[int]:
-    of_process = _matches(trace.threads, "pid", "process", process)
+def _find_pids(trace: Trace, process: str | int) -> frozenset[int]:
+    of_process = _mark_matches(trace.threads, "pid", "process", process)
     return frozenset(int(pid) for pid in trace.threads["pid"][of_process])
 
 
-def _of_process(trace: Trace, pids: frozenset[int]) -> Trace:
+def _select_process(trace: Trace, pids: frozenset[int]) -> Trace:
     """Drop the rows of other processes; rows that name none stay, and all intervals (see ``Measured``)."""
 
     def of_process(frame: pd.DataFrame) -> pd.DataFrame:
@@ -112,13 +114,13 @@ def _of_process(trace: Trace, pids: frozenset[int]) -> Trace:
     )
 
 
-def _of_threads(trace: Trace, chosen: Mask) -> Mask:
+def _mark_samples_of_threads(trace: Trace, chosen: Mask) -> Mask:
     """Mark the samples of the chosen rows of ``trace.threads``."""
     marked: Mask = np.append(chosen, False)[trace.samples["thread_id"].to_numpy()]
     return marked
 
 
-def _worker_samples(trace: Trace, chosen: Mask, labels: SampleLabels) -> Mask:
+def _mark_worker_samples(trace: Trace, chosen: Mask, labels: SampleLabels) -> Mask:
     """Mark the samples, on whatever thread, that belong to calls of the chosen threads."""
     if not trace.has_timeline:  # which call a worker serves follows from times
         return np.zeros(len(trace.samples), bool)
@@ -135,7 +137,7 @@ def _keep(trace: Trace, marked: Mask) -> Trace:
     return replace(trace, samples=samples, counters=counters)
 
 
-def _matches(threads: pd.DataFrame, number: str, name: str, selected: str | int) -> Mask:
+def _mark_matches(threads: pd.DataFrame, number: str, name: str, selected: str | int) -> Mask:
     text = str(selected)
     matching: Mask = (threads[name] == text).to_numpy(bool)
     try:
@@ -147,7 +149,7 @@ def _matches(threads: pd.DataFrame, number: str, name: str, selected: str | int)
     return matching
 
 
-def _no_process(trace: Trace, process: str | int) -> str:
+def _describe_missing_process(trace: Trace, process: str | int) -> str:
     processes = trace.threads[["process", "pid"]].drop_duplicates().head(12)
     listed = ", ".join(f"{row['process']} ({row['pid']})" for row in processes.to_dict("records"))
     return f"{trace.info.name} has no samples of a process '{process}'; it has {listed or 'none'}."

@@ -63,14 +63,14 @@ def durations_of(windows: pd.DataFrame, verdicts: Sequence[str]) -> Durations:
     has_first = len(warm) < len(lengths)
     return Durations(
         len(windows),
-        *_percentiles(lengths),
+        *_compute_percentiles(lengths),
         int(lengths[0]) if len(lengths) else None,
-        *(_percentiles(warm) if has_first else (None, None, None)),
+        *(_compute_percentiles(warm) if has_first else (None, None, None)),
         dict(Counter(verdicts).most_common()),
     )
 
 
-def _percentiles(lengths: IntArray) -> tuple[int | None, int | None, int | None]:
+def _compute_percentiles(lengths: IntArray) -> tuple[int | None, int | None, int | None]:
     if not len(lengths):
         return None, None, None
     p50, p90, p99 = (int(np.percentile(lengths, q, method="inverted_cdf")) for q in (50, 90, 99))

@@ -133,24 +133,24 @@ class ThreadWork(Content):
     @cached_property
     def samples(self) -> IntArray:
         """The samples of each thread, of those without a thread at the end."""
-        return self._per_thread(np.ones(len(self.rows), bool))
+        return self._count_per_thread(np.ones(len(self.rows), bool))
 
     @cached_property
     def ml_samples(self) -> IntArray:
         """The samples of each thread in an ML runtime or engine, idle ones left out."""
         is_ml = self.rows["engine"].isin([str(engine) for engine in ML_ENGINES]).to_numpy(bool)
-        return self._per_thread(is_ml & ~self._is_idle)
+        return self._count_per_thread(is_ml & ~self._is_idle)
 
     @cached_property
     def idle_samples(self) -> IntArray:
         """The samples of each thread while parked, in an engine's service or in a runtime's pool."""
-        return self._per_thread(self._is_idle)
+        return self._count_per_thread(self._is_idle)
 
     @cached_property
     def service_samples(self) -> IntArray:
         """The samples of each thread while it was parked in the Neural Engine's service."""
         is_ane = (self.rows["engine"] == Engine.ANE).to_numpy(bool)
-        return self._per_thread(self._is_idle & is_ane)
+        return self._count_per_thread(self._is_idle & is_ane)
 
     @property
     def count(self) -> int:
@@ -202,7 +202,7 @@ class ThreadWork(Content):
         order = np.lexsort((threads, -self.idle_samples[threads], -self.ml_samples[threads]))
         chosen = threads[order][:most].tolist()
         chosen += [thread for thread in faulting if thread not in chosen]
-        return tuple(self._answer(thread) for thread in chosen)
+        return tuple(self._build_answer(thread) for thread in chosen)
 
     @property
     def listed(self) -> int:
@@ -235,11 +235,11 @@ class ThreadWork(Content):
         """Return the work of all threads by engine and phase, with its leading frame; the ANE's is first."""
         rows = self.rows.assign(engine=self.rows["engine"].astype("str"), phase=self._phases)
         works = [
-            self._work(str(engine), str(phase), int(group["samples"].sum()), group)
+            self._sum_work(str(engine), str(phase), int(group["samples"].sum()), group)
             for (engine, phase), group in rows.groupby(["engine", "phase"], sort=False)
         ]
         chosen = [work for work in works if work.is_ml or not ml_only]
-        return tuple(sorted(chosen, key=_work_order))
+        return tuple(sorted(chosen, key=_rank_work))
 
     @property
     def _phases(self) -> pd.Series[str]:
@@ -254,13 +254,13 @@ class ThreadWork(Content):
         idle: BoolArray = (self.idle_samples > 0) & (self._whole.sums(self.ml_samples) == 0)
         return idle
 
-    def _per_thread(self, marked: BoolArray) -> IntArray:
+    def _count_per_thread(self, marked: BoolArray) -> IntArray:
         thread = self.rows["thread_id"].to_numpy(np.int64)
         thread = np.where(thread < 0, len(self.threads), thread)
         samples = np.where(marked, self.rows["samples"].to_numpy(np.int64), 0)
         return sums(thread, samples, len(self.threads) + 1)
 
-    def _answer(self, thread: int) -> ThreadAnswer:
+    def _build_answer(self, thread: int) -> ThreadAnswer:
         is_thread = thread < len(self.threads)
         number = thread if is_thread else -1
         ids, engines, phases, samples, frames = self._columns
@@ -298,7 +298,7 @@ class ThreadWork(Content):
         names = self.threads[["process", "pid", "name", "tid"]]
         return list(names.itertuples(index=False, name=None))
 
-    def _work(self, engine: str, phase: str, samples: int, rows: pd.DataFrame) -> Work:
+    def _sum_work(self, engine: str, phase: str, samples: int, rows: pd.DataFrame) -> Work:
         decided = rows[(rows["frame"] >= 0).to_numpy(bool)]
         frame = None
         if len(decided):
@@ -306,7 +306,7 @@ class ThreadWork(Content):
         return Work(Engine(engine), Phase(phase) if phase else None, samples, frame)
 
 
-def _work_order(work: Work) -> tuple[bool, bool, int]:
+def _rank_work(work: Work) -> tuple[bool, bool, int]:
     return work.engine is Engine.RUNTIME, work.engine is not Engine.ANE, -work.samples
 
 
@@ -318,7 +318,7 @@ def thread_work(trace: Trace, labels: SampleLabels, rule_set: RuleSet) -> Thread
     thread, stack, counts = thread[counted], stack[counted], trace.sample_counts[counted]
     engine, phase = labels.engine[counted].astype(np.int64), labels.phase[counted].astype(np.int64)
     keys, row = grouped(((thread + 1) * len(ENGINES) + engine) * (len(PHASES) + 1) + phase + 1)
-    frame, frames = _leading(trace, labels, rule_set, stack, phase, row, counts, len(keys))
+    frame, frames = _find_leading_frames(trace, labels, rule_set, stack, phase, row, counts, len(keys))
     thread_of, engine_of = np.divmod(keys // (len(PHASES) + 1), len(ENGINES))
     rows = pd.DataFrame(
         {
@@ -329,8 +329,8 @@ def thread_work(trace: Trace, labels: SampleLabels, rule_set: RuleSet) -> Thread
             "frame": frame,
         }
     )
-    states = _states(trace)
-    leaves = _leaves(trace, [number for number, state in states.items() if _FAULT.search(state)])
+    states = _read_states(trace)
+    leaves = _find_leaf_frames(trace, [number for number, state in states.items() if _FAULT.search(state)])
     counts_waiting = trace.info.kind not in RUNNING_ONLY
     noun: Literal["sample", "hit"] = "hit" if trace.weight_unit == "hits" else "sample"
     checked = THREAD_WORK.check(rows, "threads")
@@ -349,7 +349,7 @@ def thread_work(trace: Trace, labels: SampleLabels, rule_set: RuleSet) -> Thread
     )
 
 
-def _leaves(trace: Trace, threads: list[int]) -> dict[int, DecidingFrame]:
+def _find_leaf_frames(trace: Trace, threads: list[int]) -> dict[int, DecidingFrame]:
     """Return the innermost frame of each of these threads that has a stack."""
     rows = trace.samples[trace.samples["thread_id"].isin(threads).to_numpy(bool)]
     rows = rows[(rows["stack_id"] >= 0).to_numpy(bool)].drop_duplicates("thread_id")
@@ -361,14 +361,14 @@ def _leaves(trace: Trace, threads: list[int]) -> dict[int, DecidingFrame]:
     return leaves
 
 
-def _states(trace: Trace) -> dict[int, str]:
+def _read_states(trace: Trace) -> dict[int, str]:
     """Return the state of each thread that has one, of several the first."""
     states = trace.samples[["thread_id", "state"]].dropna()
     states = states[(states["thread_id"] >= 0).to_numpy(bool)].drop_duplicates("thread_id")
     return dict(zip(states["thread_id"].tolist(), states["state"].astype("str").tolist(), strict=True))
 
 
-def _leading(
+def _find_leading_frames(
     trace: Trace,
     labels: SampleLabels,
     rule_set: RuleSet,

@@ -163,11 +163,11 @@ class Verdicts:
         engines: IntArray,
     ) -> None:
         self.engines = engines
-        self._run, self._segments, self._frames = run, segments, frames.frames
+        self._run, self._build_segments, self._frames = run, segments, frames.frames
         shares = _Shares(attribution, len(windows))
-        self.works = tuple(_work(engine, shares, frames, run, requests) for engine in SERVING)
-        self._lead = _lead(self.works)
-        self.names: list[str] = _names(self.works)
+        self.works = tuple(_collect_work(engine, shares, frames, run, requests) for engine in SERVING)
+        self._find_lead = _find_lead(self.works)
+        self.names: list[str] = _name_verdicts(self.works)
         statuses = {(): 0} | {
             status: code for code, status in enumerate(dict.fromkeys(requests.window_statuses.values()), 1)
         }
@@ -197,7 +197,7 @@ class Verdicts:
         """Return the verdicts of the windows from ``first`` up to ``after``, of all windows by default."""
         after = len(self) if after is None else min(after, len(self))
         works = tuple(work.rows(first, after) for work in self.works)
-        lead = self._lead[first:after]
+        lead = self._find_lead[first:after]
         # An engine has a place in the window only beside another one.
         is_mixed = np.sum([work.is_serving for work in works], axis=0) > 1
         return VerdictBlock(
@@ -205,7 +205,7 @@ class Verdicts:
             works,
             lead,
             self._windows.rows(first, after),
-            transitions_of(self._segments, first, after, np.where(is_mixed, lead, -1)),
+            transitions_of(self._build_segments, first, after, np.where(is_mixed, lead, -1)),
             self._run.unit,
             tuple(engine for engine in SERVING if engine in self._run.tables),
             self._frames,
@@ -271,7 +271,7 @@ class _Shares:
         return sums(window, digits[self._phase[rows]] * _RADIX**rank, self._count)
 
 
-def _work(
+def _collect_work(
     engine: Engine, shares: _Shares, frames: LeadingFrames, run: RunFacts, requests: LoggedRequests
 ) -> EngineWork:
     rows = shares.of([engine]) & shares.in_phases(_INFERENCE)
@@ -301,7 +301,7 @@ def _work(
     )
 
 
-def _lead(works: Sequence[EngineWork]) -> IntArray:
+def _find_lead(works: Sequence[EngineWork]) -> IntArray:
     """Return the engine that reaches furthest, by its position in ``works``; -1 where none served."""
     lead, reach, samples = np.full((3, len(works[0].reach_ns)), -1)
     for number, work in enumerate(works):
@@ -311,7 +311,7 @@ def _lead(works: Sequence[EngineWork]) -> IntArray:
     return lead
 
 
-def _names(works: Iterable[EngineWork]) -> list[str]:
+def _name_verdicts(works: Iterable[EngineWork]) -> list[str]:
     """Return the verdict of every window."""
     # Each window has a bit per engine that served it; the bits' number is the position in a list of verdicts:
     #   bits      ANE = 1, GPU = 2, CPU = 4 (in the order of ``SERVING``)

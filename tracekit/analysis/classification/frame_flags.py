@@ -106,7 +106,7 @@ def match_frames(names: FrameNames, rule_set: RuleSet) -> FrameFacts:
     row, pairs = pd.factorize(names.binary_codes.astype(np.int64) * width + names.symbol_codes)
     binaries, symbols = names.binaries[pairs // width], names.symbols[pairs % width]
     matches = [rule_set.match(binary, symbol) for binary, symbol in zip(binaries, symbols, strict=True)]
-    flags_of = {match: _frame_flags(match, rule_set.rules) for match in set(matches)}
+    flags_of = {match: _combine_flags(match, rule_set.rules) for match in set(matches)}
     flags = np.array([flags_of[match] for match in matches], np.uint32)
     has_name = np.array([has_symbol(symbol) for symbol in symbols], np.bool_)
     flags |= np.where(
@@ -117,11 +117,11 @@ def match_frames(names: FrameNames, rule_set: RuleSet) -> FrameFacts:
     return FrameFacts(flags[row], rules[:, 0], rules[:, 1], rules[:, 2])
 
 
-def _frame_flags(match: FrameMatch, rules: Sequence[Rule]) -> np.uint32:
+def _combine_flags(match: FrameMatch, rules: Sequence[Rule]) -> np.uint32:
     """Return the flags of a frame from its rules."""
     if match == NO_MATCH:
         return NO_FLAG
-    flags = _rule_flags(rules[match.rule])
+    flags = _get_rule_flags(rules[match.rule])
     if match.phase_rule >= 0:
         unconditional = rules[match.phase_rule].strength not in ("needs-ml", "presumed")
         flags |= Flag.LOADS if unconditional else Flag.LOADS_IF_DECIDING
@@ -130,7 +130,7 @@ def _frame_flags(match: FrameMatch, rules: Sequence[Rule]) -> np.uint32:
     return flags
 
 
-def _rule_flags(rule: Rule) -> np.uint32:
+def _get_rule_flags(rule: Rule) -> np.uint32:
     """Return the flags of a rule."""
     ml = rule.engine in ML_ENGINES
     asserts = rule.strength in ("decisive", "driver", "context")

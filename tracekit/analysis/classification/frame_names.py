@@ -67,7 +67,7 @@ def plain_frame(binary: str, symbol: str) -> tuple[str, str]:
     supply the name of the binary where the recording has none.
     """
     image, symbol = _without_location(symbol[:MAX_SYMBOL])
-    return plain_binary(binary or image), _demangled(symbol.removesuffix(f" ({binary})"))
+    return plain_binary(binary or image), _demangle(symbol.removesuffix(f" ({binary})"))
 
 
 def _without_location(symbol: str) -> tuple[str, str]:
@@ -88,14 +88,14 @@ def _without_location(symbol: str) -> tuple[str, str]:
     return image, symbol
 
 
-def _demangled(symbol: str) -> str:
+def _demangle(symbol: str) -> str:
     """Return the qualified name in a mangled C++ name, other symbols as they are."""
     if symbol.startswith(("_Z", "__Z", "___Z")) and (mangled := _MANGLED.match(symbol)):
-        return _qualified_name(symbol, mangled.end()) or symbol
+        return _join_name_parts(symbol, mangled.end()) or symbol
     return symbol
 
 
-def _qualified_name(mangled: str, position: int) -> str:
+def _join_name_parts(mangled: str, position: int) -> str:
     """Join the length-prefixed parts of an Itanium nested name: ``4E5RT3Ops`` is ``E5RT::Ops(``."""
     parts = []
     while length := re.compile(r"\d{1,4}").match(mangled, position):

@@ -135,20 +135,20 @@ class FrameDescriber:
         position = int(self._classification.deciding[stack_id])
         # Leaf first, so a larger position is a caller of the deciding frame.
         for caller in range(position, len(self._stacks.stack(stack_id))):
-            binary, symbol = self._frame(stack_id, caller)
+            binary, symbol = self._find_frame_names(stack_id, caller)
             if not has_symbol(symbol):
                 continue
             matched = self._rule_set.match(binary, symbol).rule
-            if self._names_same_engine(matched, deciding):
+            if self._is_of_same_engine(matched, deciding):
                 return DecidingFrame(symbol, binary, self._rule_set.rules[matched].id)
-        binary, symbol = self._frame(stack_id, position)
+        binary, symbol = self._find_frame_names(stack_id, position)
         return DecidingFrame(symbol, binary, self._rule_set.rules[deciding].id)
 
-    def _frame(self, stack_id: int, position: int) -> tuple[str, str]:
+    def _find_frame_names(self, stack_id: int, position: int) -> tuple[str, str]:
         frame = self._stacks.stack(stack_id)[position]
         return str(self._stacks.binary_names[frame]), str(self._stacks.symbols[frame])
 
-    def _names_same_engine(self, matched: int, deciding: int) -> bool:
+    def _is_of_same_engine(self, matched: int, deciding: int) -> bool:
         if matched == deciding:
             return True
         rules = self._rule_set.rules

@@ -33,20 +33,20 @@ class _Literals:
         literals: list[str] = []
         complete = True
         while True:
-            best = self._sequence()
+            best = self._read_sequence()
             complete &= bool(best)
             literals += best
-            if self._peek() != "|":
+            if self._peek_char() != "|":
                 return tuple(literals) if complete else ()
             self._position += 1
 
-    def _sequence(self) -> tuple[str, ...]:
+    def _read_sequence(self) -> tuple[str, ...]:
         """Read one alternative and return the best of the literals that it requires."""
         choices: list[tuple[str, ...]] = []
         run = ""
-        while (char := self._peek()) not in ("", "|", ")"):
-            literal, group = self._item(char)
-            optional = self._repetition()
+        while (char := self._peek_char()) not in ("", "|", ")"):
+            literal, group = self._read_item(char)
+            optional = self._read_repetition()
             if literal and not optional:
                 run += literal
                 continue
@@ -56,7 +56,7 @@ class _Literals:
         choices.append((run,) if run else ())
         return max(choices, key=lambda words: (min(map(len, words), default=0), -len(words)))
 
-    def _item(self, char: str) -> tuple[str, tuple[str, ...]]:
+    def _read_item(self, char: str) -> tuple[str, tuple[str, ...]]:
         """Read one item: a literal character, or a group's literals, or neither."""
         start = self._position
         self._position += 1
@@ -65,7 +65,7 @@ class _Literals:
             escaped = self._pattern[start + 1 : start + 2]
             return ("" if escaped.isalnum() else escaped), ()
         if char == "[":
-            self._position = start + _class_length(self._pattern, start)
+            self._position = start + _measure_class(self._pattern, start)
             return "", ()
         if char == "(":
             opening = _OPENING.match(self._pattern, self._position)
@@ -76,17 +76,17 @@ class _Literals:
             return "", () if look else inside
         return ("" if char in "^$." else char), ()
 
-    def _repetition(self) -> bool:
+    def _read_repetition(self) -> bool:
         """Read the repetition of an item, which ends a run of literals; return whether there is one."""
         match = _REPETITION.match(self._pattern, self._position)
         self._position += len(match[0]) if match else 0
         return match is not None
 
-    def _peek(self) -> str:
+    def _peek_char(self) -> str:
         return self._pattern[self._position : self._position + 1]
 
 
-def _class_length(pattern: str, start: int) -> int:
+def _measure_class(pattern: str, start: int) -> int:
     """Return the length of the character class that opens at ``start``."""
     end = start + 1
     end += pattern[end : end + 1] == "^"

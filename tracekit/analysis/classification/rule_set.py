@@ -125,7 +125,7 @@ def load_rules(extra: Path | None = None) -> RuleSet:
     in the file's order; ``disable = ["id", …]`` removes built-in ones. Raises ``InputError`` when there
     is no such file, and for anything in it that is not valid.
     """
-    built_in = _built_in()
+    built_in = _load_built_in_rules()
     if extra is None:
         return built_in
     ids = tuple(built_in.index)
@@ -137,6 +137,6 @@ def load_rules(extra: Path | None = None) -> RuleSet:
 
 
 @cache
-def _built_in() -> RuleSet:
+def _load_built_in_rules() -> RuleSet:
     """Return the built-in rules, read once per process; their patterns are checked by tests, not here."""
     return RuleSet(read_rules_file(BUILT_IN, check_patterns=False).rules)

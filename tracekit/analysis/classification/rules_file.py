@@ -65,13 +65,15 @@ def read_rules_file(path: Path, built_in: Sequence[str] = (), check_patterns: bo
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         reader.fail("'rule' must be a list of tables: write each rule under its own [[rule]].")
     rules = tuple(reader.rule(entry, number) for number, entry in enumerate(entries, 1))
-    repeated = _first_repeated(rule.id for rule in rules)
+    repeated = _find_repeated_name(rule.id for rule in rules)
     if repeated is not None:
         reader.fail(f"the id '{repeated}' is used twice. Give one of the two rules another id.")
     disable = reader.texts(document.get("disable", []), "'disable'")
     for name in disable:
         if name not in built_in:
-            reader.fail(f"'disable' names '{name}', which is not a built-in rule{_hint(name, built_in)}.")
+            reader.fail(
+                f"'disable' names '{name}', which is not a built-in rule{_suggest_words(name, built_in)}."
+            )
     return RulesFile(rules, frozenset(disable))
 
 
@@ -92,7 +94,7 @@ def _parse(path: Path) -> dict[str, Any]:
         raise InputError(str(path), f"is not valid TOML: {error}.", _ADVICE) from error
 
 
-def _first_repeated(names: Iterable[str]) -> str | None:
+def _find_repeated_name(names: Iterable[str]) -> str | None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -101,7 +103,7 @@ def _first_repeated(names: Iterable[str]) -> str | None:
     return None
 
 
-def _hint(word: str, valid: Iterable[str]) -> str:
+def _suggest_words(word: str, valid: Iterable[str]) -> str:
     """Return a "did you mean" for a misspelt word, or the valid ones if they are few."""
     choices = list(valid)
     close = get_close_matches(word, choices, n=1, cutoff=0.6)
@@ -124,7 +126,7 @@ class _Reader:
     def only_keys(self, table: Mapping[str, Any], allowed: Sequence[str], table_name: str) -> None:
         for key in table:
             if key not in allowed:
-                self.fail(f"{table_name} has the unknown key '{key}'{_hint(key, allowed)}.")
+                self.fail(f"{table_name} has the unknown key '{key}'{_suggest_words(key, allowed)}.")
 
     def texts(self, value: object, name: str) -> tuple[str, ...]:
         if not (isinstance(value, list) and all(isinstance(text, str) for text in value)):
@@ -139,7 +141,7 @@ class _Reader:
         self.only_keys(entry, _KEYS, "the rule")
         if not isinstance(name, str) or not name:
             self.fail("the rule needs an 'id', a string.")
-        values = {key: self._value(key, value) for key, value in entry.items()}
+        values = {key: self._read_value(key, value) for key, value in entry.items()}
         rule = with_defaults(Rule(**values))
         self._check_target(rule, entry)
         self._check_combination(rule, entry)
@@ -148,10 +150,10 @@ class _Reader:
         self._prefix = ""
         return rule
 
-    def _value(self, key: str, value: Any) -> Any:
+    def _read_value(self, key: str, value: Any) -> Any:
         if key in _VALUES:
             if value not in _VALUES[key]:
-                self.fail(f"'{value}' is not a valid {key}{_hint(str(value), _VALUES[key])}.")
+                self.fail(f"'{value}' is not a valid {key}{_suggest_words(str(value), _VALUES[key])}.")
             return (
                 Phase(value) if key == "phase" else Engine(value) if key in ("engine", "otherwise") else value
             )
@@ -164,14 +166,14 @@ class _Reader:
         if key in ("symbol", "thread") and self._check_patterns:
             self._check_pattern(key, value)
         if key == "example":
-            return self._example(value)
+            return self._read_example(value)
         if key == "counter_examples":
             if not isinstance(value, list):
                 self.fail("'counter_examples' must be a list of tables.")
-            return tuple(self._example(example) for example in value)
+            return tuple(self._read_example(example) for example in value)
         return value
 
-    def _example(self, value: object) -> Example:
+    def _read_example(self, value: object) -> Example:
         if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
             self.fail('an example must be a table of strings: { binary = "…", symbol = "…" }.')
         self.only_keys(value, ("binary", "symbol", "thread"), "an example")
@@ -208,7 +210,7 @@ class _Reader:
         if rule.needs_binary and not rule.binary:
             self.fail("'needs_binary' needs a 'binary'.")
         if "engine" not in entry and rule.strength != "plumbing":
-            self.fail(f"the rule needs an 'engine'{_hint('', _VALUES['engine'])}.")
+            self.fail(f"the rule needs an 'engine'{_suggest_words('', _VALUES['engine'])}.")
         if rule.strength == "context" and rule.engine in (Engine.ANE, Engine.GPU, Engine.CPU):
             self.fail('a context rule cannot name an engine: use engine = "RUNTIME" or another strength.')
         if rule.strength == "thread" and rule.phase is not Phase.IDLE:
@@ -231,14 +233,14 @@ class _Reader:
             self.fail('\'otherwise\' needs strength = "needs-ml" or "presumed".')
 
     def _check_examples(self, rule: Rule) -> None:
-        if rule.example is not None and not _matches(rule, rule.example):
+        if rule.example is not None and not _is_match(rule, rule.example):
             self.fail("the rule does not match its own example.")
         for example in rule.counter_examples:
-            if _matches(rule, example):
+            if _is_match(rule, example):
                 self.fail(f"the rule matches its counter-example '{example.symbol or example.thread}'.")
 
 
-def _matches(rule: Rule, example: Example) -> bool:
+def _is_match(rule: Rule, example: Example) -> bool:
     """Return whether the rule, regardless of other rules, matches the example."""
     if rule.strength == "thread":
         return rule.fits_thread(example.thread)

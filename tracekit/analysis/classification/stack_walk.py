@@ -97,30 +97,30 @@ class StackWalk:
         self._accept_called_by_ml()
         self._drop_released()
         self._drop_delegated()
-        deciding = self._deciding()
-        rule = self._rules_at(self._frames.rule, deciding)
-        engine = self._engines(deciding, rule)
-        call = self._last(Flag.CALL)
-        phase, phase_rule = self._phases(deciding, engine, rule)
+        deciding = self._find_deciding_positions()
+        rule = self._get_rules(self._frames.rule, deciding)
+        engine = self._find_engines(deciding, rule)
+        call = self._find_outermost(Flag.CALL)
+        phase, phase_rule = self._find_phases(deciding, engine, rule)
         works = is_engine(engine, *ML_ENGINES) & ~is_phase(phase, Phase.IDLE)
         return Classification(
             engine,
             phase,
             rule,
             phase_rule,
-            self._in_stack(deciding),
-            self._in_stack(call),
-            self._rules_at(self._frames.boundary_rule, call),
-            works & (call < 0) & (self._first(Flag.WORKER) >= 0),
-            self._first_of(self._informative()) < 0,
+            self._convert_to_stack_positions(deciding),
+            self._convert_to_stack_positions(call),
+            self._get_rules(self._frames.boundary_rule, call),
+            works & (call < 0) & (self._find_innermost(Flag.WORKER) >= 0),
+            self._pick_innermost(self._find_informative_positions()) < 0,
         )
 
     def _accept_presumed(self) -> None:
         """Accept presumed frames, except where drawing or image processing calls them."""
-        presumed = self._where(Flag.PRESUMED)
+        presumed = self._find_positions(Flag.PRESUMED)
         # A presumed frame stands for ML unless the nearest evidence among its callers is against it; without
         # evidence it stands.
-        caller = self._caller(presumed, Flag.AGAINST_ML | Flag.FOR_ML)
+        caller = self._get_caller_flags(presumed, Flag.AGAINST_ML | Flag.FOR_ML)
         accepted = presumed[caller & Flag.AGAINST_ML == 0]
         # Presumed frames themselves do not count as callers here, so their order does not matter.
         self._flags[accepted] |= Flag.DECIDES | Flag.FOR_ML
@@ -128,8 +128,8 @@ class StackWalk:
 
     def _accept_called_by_ml(self) -> None:
         """Set the flags of ``needs-ml`` frames, and of load frames of such rules, by their caller."""
-        dependent = self._where(Flag.NEEDS_ML | Flag.LOADS_IF_DECIDING)
-        caller = self._caller(dependent, Flag.AGAINST_ML | Flag.PRESUMED | Flag.FOR_ML)
+        dependent = self._find_positions(Flag.NEEDS_ML | Flag.LOADS_IF_DECIDING)
+        caller = self._get_caller_flags(dependent, Flag.AGAINST_ML | Flag.PRESUMED | Flag.FOR_ML)
         flags = self._flags[dependent]
         needs = flags & Flag.NEEDS_ML != 0
         converts = flags & Flag.CONVERTS != 0
@@ -150,30 +150,30 @@ class StackWalk:
         A prediction call, or its worker, inside a release is work.
         """
         weight = Flag.DECIDES | Flag.CALLED_BY_ML
-        on_gpu = self._where(Flag.GPU)
+        on_gpu = self._find_positions(Flag.GPU)
         on_gpu = on_gpu[self._flags[on_gpu] & weight != 0]
-        caller = self._caller(on_gpu, Flag.RELEASES | Flag.CALLS_GPU)
-        around = self._caller(on_gpu, Flag.RELEASES | Flag.CALL | Flag.WORKER)
+        caller = self._get_caller_flags(on_gpu, Flag.RELEASES | Flag.CALLS_GPU)
+        around = self._get_caller_flags(on_gpu, Flag.RELEASES | Flag.CALL | Flag.WORKER)
         released = on_gpu[(caller | around) & Flag.RELEASES != 0]
         self._flags[released] = (self._flags[released] & ~weight) | Flag.RELEASED
 
     def _drop_delegated(self) -> None:
         """Make ``shared`` frames a runtime's where a ``passes_on`` frame calls them: any engine may serve."""
-        shared = self._where(Flag.SHARED)
+        shared = self._find_positions(Flag.SHARED)
         shared = shared[self._flags[shared] & Flag.DECIDES != 0]
-        delegated = shared[self._caller(shared, Flag.PASSES_ON) != 0]
+        delegated = shared[self._get_caller_flags(shared, Flag.PASSES_ON) != 0]
         self._flags[delegated] = (self._flags[delegated] & ~Flag.DECIDES) | Flag.RUNTIME | Flag.DELEGATED
 
-    def _deciding(self) -> IntArray:
+    def _find_deciding_positions(self) -> IntArray:
         """Return every stack's deciding position, by the classes in the module's docstring."""
-        deciding = self._first(Flag.DECIDES)
+        deciding = self._find_innermost(Flag.DECIDES)
         for flag in (Flag.PARKED, Flag.DRIVER, Flag.CALLED_BY_ML, Flag.RUNTIME, Flag.RELEASED):
-            deciding = np.where(deciding >= 0, deciding, self._first(flag))
+            deciding = np.where(deciding >= 0, deciding, self._find_innermost(flag))
         both = Flag.FALLS_BACK | Flag.HAS_OTHERWISE
         fallbacks = np.flatnonzero(self._flags & both == both)
-        return np.where(deciding >= 0, deciding, self._first_of(fallbacks))
+        return np.where(deciding >= 0, deciding, self._pick_innermost(fallbacks))
 
-    def _engines(self, deciding: IntArray, rule: RuleIndices) -> Codes:
+    def _find_engines(self, deciding: IntArray, rule: RuleIndices) -> Codes:
         # The appended entry is that of stacks without a deciding frame, whose position is -1.
         falls_back, is_runtimes = (
             np.append(self._flags & flag != 0, False)[deciding]
@@ -195,71 +195,73 @@ class StackWalk:
         mostly_unresolved = (
             2 * (unresolved[self._ends] - unresolved[self._starts]) > self._ends - self._starts
         )
-        whole = self._first(Flag.INCOMPLETE) < 0
-        readable: Bools = whole & (self._first(Flag.HAS_SYMBOL) >= 0) & ~mostly_unresolved
+        whole = self._find_innermost(Flag.INCOMPLETE) < 0
+        readable: Bools = whole & (self._find_innermost(Flag.HAS_SYMBOL) >= 0) & ~mostly_unresolved
         return readable
 
-    def _phases(self, deciding: IntArray, engine: Codes, rule: RuleIndices) -> tuple[Codes, RuleIndices]:
+    def _find_phases(self, deciding: IntArray, engine: Codes, rule: RuleIndices) -> tuple[Codes, RuleIndices]:
         """Return every stack's phase, and the load or compile rule that set it."""
         phase = self._phase_of[rule]
         # A frame that dispatches or executes while the leaf sleeps in the kernel is waiting for the result.
         can_wait = is_phase(phase, Phase.DISPATCH, Phase.EXECUTE, None)
-        asleep = self._asleep()
+        asleep = self._mark_waiting_stacks()
         phase = np.where(can_wait & asleep, PHASE_CODE[Phase.WAIT], phase)
-        phase = np.where(asleep & self._only_driver(deciding), PHASE_CODE[Phase.IDLE], phase)
+        phase = np.where(asleep & self._mark_driver_only(deciding), PHASE_CODE[Phase.IDLE], phase)
 
         # A pool's thread is idle only while its loop calls nothing but wrappers.
         idle = phase == PHASE_CODE[Phase.IDLE]
-        first_work = self._first_of(np.flatnonzero(self._flags & Flag.WRAPPER == 0))
+        first_work = self._pick_innermost(np.flatnonzero(self._flags & Flag.WRAPPER == 0))
         busy = (engine == ENGINE_CODE[Engine.RUNTIME]) & idle & (first_work < deciding)
         phase = np.where(busy, NO_PHASE, phase)
 
         ml = is_engine(engine, *ML_ENGINES)
-        loading, call = self._first(Flag.LOADS), self._first(Flag.CALL)
+        loading, call = self._find_innermost(Flag.LOADS), self._find_innermost(Flag.CALL)
         # Only load and compile frames inside the prediction call count (nearer the leaf than its frame): a
         # prediction that begins in the completion handler of a load is not loading.
         loads = ml & (loading >= 0) & ((call < 0) | (loading < call)) & ~(idle & ~busy)
-        phase_rule = self._rules_at(self._frames.phase_rule, np.where(loads, loading, -1))
+        phase_rule = self._get_rules(self._frames.phase_rule, np.where(loads, loading, -1))
         # Releasing a model outside of a call is unloading it.
         runtime = engine == ENGINE_CODE[Engine.RUNTIME]
-        released = runtime & ~loads & (self._first(Flag.RELEASED) >= 0)
+        released = runtime & ~loads & (self._find_innermost(Flag.RELEASED) >= 0)
         unloads = released & (call < 0)
-        releasing = self._rules_at(self._frames.rule, np.where(unloads, self._first(Flag.RELEASES), -1))
+        releasing = self._get_rules(
+            self._frames.rule, np.where(unloads, self._find_innermost(Flag.RELEASES), -1)
+        )
         phase_rule = np.where(unloads, releasing, phase_rule)
         phase = np.where(released, NO_PHASE, phase)
         phase = np.where(loads | unloads, self._phase_of[phase_rule], phase)
         return np.where(ml, phase, NO_PHASE).astype(np.int8), phase_rule
 
-    def _only_driver(self, deciding: IntArray) -> Bools:
+    def _mark_driver_only(self, deciding: IntArray) -> Bools:
         """Mark stacks that a ``driver`` frame decides and in which nobody calls the driver.
 
         A request comes from a client, whose frames are on the stack, or has a rule of its own.
         """
         decides = np.append(self._flags & Flag.DRIVER != 0, False)[deciding]
-        others = self._first_of(np.flatnonzero(self._flags & (Flag.WRAPPER_OR_WAIT | Flag.DRIVER) == 0))
+        others = self._pick_innermost(np.flatnonzero(self._flags & (Flag.WRAPPER_OR_WAIT | Flag.DRIVER) == 0))
         only: Bools = decides & (others < 0)
         return only
 
-    def _asleep(self) -> Bools:
+    def _mark_waiting_stacks(self) -> Bools:
         """Mark stacks whose wrapper frames at the leaf wait."""
-        waits = self._first(Flag.WAITS)
-        works = self._first_of(np.flatnonzero(self._flags & Flag.WRAPPER_OR_WAIT == 0))
+        waits = self._find_innermost(Flag.WAITS)
+        works = self._pick_innermost(np.flatnonzero(self._flags & Flag.WRAPPER_OR_WAIT == 0))
         asleep: Bools = (waits >= 0) & ((works < 0) | (waits < works))
         return asleep
 
-    def _informative(self) -> IntArray:
+    def _find_informative_positions(self) -> IntArray:
         """Return the positions of frames with a symbol or a rule that are not wrappers."""
         informative = self._flags & (Flag.HAS_SYMBOL | Flag.HAS_RULE) != 0
         return np.flatnonzero(informative & (self._flags & Flag.WRAPPER == 0))
 
-    def _where(self, flag: np.uint32) -> IntArray:
+    def _find_positions(self, flag: np.uint32) -> IntArray:
         return np.flatnonzero(self._flags & flag)
 
-    def _first(self, flag: np.uint32) -> IntArray:
+    def _find_innermost(self, flag: np.uint32) -> IntArray:
         """Return every stack's innermost position with one of the flags; -1 for none."""
-        return self._first_of(self._where(flag))
+        return self._pick_innermost(self._find_positions(flag))
 
-    def _first_of(self, positions: IntArray) -> IntArray:
+    def _pick_innermost(self, positions: IntArray) -> IntArray:
         """Return the innermost of ``positions`` in every stack; -1 for none."""
         # It is the first position from the stack's start on, unless that one is in a later stack:
         #   starts     0     3     5
@@ -267,28 +269,28 @@ class StackWalk:
         first = np.append(positions, len(self._flags))[np.searchsorted(positions, self._starts)]
         return np.where(first < self._ends, first, -1)
 
-    def _last(self, flag: np.uint32) -> IntArray:
+    def _find_outermost(self, flag: np.uint32) -> IntArray:
         """Return every stack's outermost position with the flag; -1 for none."""
-        positions = self._where(flag)
+        positions = self._find_positions(flag)
         last = np.append(-1, positions)[np.searchsorted(positions, self._ends)]
         return np.where(last >= self._starts, last, -1)
 
-    def _caller(self, positions: IntArray, flag: np.uint32) -> npt.NDArray[np.uint32]:
+    def _get_caller_flags(self, positions: IntArray, flag: np.uint32) -> npt.NDArray[np.uint32]:
         """Return the flags of the next frame with ``flag`` toward the root of each position; 0 for none."""
         # Leaf first, callers come later: it is the next such position, unless the stack ends before it.
-        candidates = self._where(flag)
+        candidates = self._find_positions(flag)
         following = np.searchsorted(candidates, positions, side="right")
         caller = np.append(candidates, len(self._flags))[following]
         end = self._ends[np.searchsorted(self._ends, positions, side="right")]
         return np.where(caller < end, np.append(self._flags, NO_FLAG)[caller], NO_FLAG)
 
-    def _rules_at(self, rules: RuleIndices, positions: IntArray) -> RuleIndices:
+    def _get_rules(self, rules: RuleIndices, positions: IntArray) -> RuleIndices:
         """Return the rules of the frames at some positions; -1 for position -1."""
         if not len(self._frame_ids):
             return np.full(len(positions), -1, np.int32)
         rule = rules[self._frame_ids[np.maximum(positions, 0)]]
         return np.where(positions >= 0, rule, -1).astype(np.int32)
 
-    def _in_stack(self, positions: IntArray) -> IntArray:
+    def _convert_to_stack_positions(self, positions: IntArray) -> IntArray:
         """Turn positions into positions within their stacks, from the leaf."""
         return np.where(positions >= 0, positions - self._starts, -1)

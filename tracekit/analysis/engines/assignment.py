@@ -104,9 +104,9 @@ class _Assignment:
                 "process": np.where(is_call & (pid >= 0), process[threads + 1 :], 0),
             }
         )
-        self._beside = self._windows[:0] if runs is None else self._frame_of(runs, times)
+        self._beside = self._windows[:0] if runs is None else self._build_frame(runs, times)
 
-    def _frame_of(self, runs: Inferred, times: IntArray) -> pd.DataFrame:
+    def _build_frame(self, runs: Inferred, times: IntArray) -> pd.DataFrame:
         """Return calls on stacks in the form of ``_windows``; their threads are known.
 
         A thread that is first sampled inside a prediction, or last, may have waited in it since before the
@@ -115,7 +115,7 @@ class _Assignment:
         """
         first, last = (np.searchsorted(times, edges) for edges in (runs.starts_ns, runs.ends_ns))
         listed = self._windows[(self._windows["is_call"] & ~self._windows["counts_workers"]).to_numpy(bool)]
-        unlisted = np.flatnonzero(~self._inside_own_call(listed))
+        unlisted = np.flatnonzero(~self._mark_inside_own_call(listed))
         every = np.arange(self._count)
         edges = np.full((2, len(self._process_of_thread)), [[self._count], [-1]])
         np.minimum.at(edges[0], self._thread, every)
@@ -143,14 +143,14 @@ class _Assignment:
         """Return the samples of each window."""
         windows, every = self._windows, np.arange(self._count)
         if (windows["caller"] == self._everyone).all():
-            return Membership(every, np.zeros(1, np.int64), *_edges(windows), every[:0])
+            return Membership(every, np.zeros(1, np.int64), *_get_edges(windows), every[:0])
         # Work on another thread joins the windows of one caller at most. So each caller has a list of its own
         # samples and of those that join it, and all lists are about as long as the samples together.
-        served, is_ambiguous = self._callers_served()
+        served, is_ambiguous = self._find_callers_served()
         first, last = np.zeros(len(windows), np.int64), np.zeros(len(windows), np.int64)
         samples, starts, size = [every[:0]], [every[:0]], 0
-        for rows, number, lists in self._lists(served):
-            edges = lists.between(number, *_edges(windows.iloc[rows]))
+        for rows, number, lists in self._iter_lists(served):
+            edges = lists.between(number, *_get_edges(windows.iloc[rows]))
             first[rows], last[rows] = (size + edge for edge in edges)
             samples.append(lists.samples)
             starts.append(size + lists.starts(int(number.max()) + 1))
@@ -159,7 +159,7 @@ class _Assignment:
             np.concatenate(samples), np.concatenate(starts), first, last, np.flatnonzero(is_ambiguous)
         )
 
-    def _lists(self, served: IntArray) -> Iterator[tuple[IntArray, IntArray, _Lists]]:
+    def _iter_lists(self, served: IntArray) -> Iterator[tuple[IntArray, IntArray, _Lists]]:
         """Yield windows that are alike in what they count, the numbers of their lists, and the lists."""
         windows = self._windows
         alike = windows[["is_call", "counts_workers"]].assign(
@@ -167,7 +167,7 @@ class _Assignment:
         )
         every = np.arange(self._count)
         for (is_call, counts_workers, counts_all, of_any), rows in rows_by(alike, *alike):
-            distinct, number = np.unique(self._numbers(windows.iloc[rows]), return_inverse=True)
+            distinct, number = np.unique(self._number_callers(windows.iloc[rows]), return_inverse=True)
             if counts_all:
                 yield rows, number, _Lists(np.zeros(self._count, np.int64), every, self._count)
                 continue
@@ -175,44 +175,44 @@ class _Assignment:
             # samples without a thread.
             process = 0 if of_any else self._process_of_thread
             threads: IntArray = np.append(np.arange(len(self._process_of_thread) - 1), -1)
-            own = _places(distinct, threads * self._processes + process)[self._thread]
+            own = _find_positions(distinct, threads * self._processes + process)[self._thread]
             sample = np.flatnonzero(own >= 0)
             listed = own[sample]
             if is_call:
                 joins = np.flatnonzero((served >= 0) & (self._labels.is_worker | (not counts_workers)))
                 process = 0 if of_any else self._process[joins]
-                places = _places(distinct, served[joins] * self._processes + process)
+                places = _find_positions(distinct, served[joins] * self._processes + process)
                 counts = places >= 0
                 sample, listed = np.append(sample, joins[counts]), np.append(listed, places[counts])
             yield rows, number, _Lists(listed, sample, self._count)
 
-    def _numbers(self, windows: pd.DataFrame) -> IntArray:
+    def _number_callers(self, windows: pd.DataFrame) -> IntArray:
         """Return one number per caller and process."""
         return (windows["caller"] * self._processes + windows["process"]).to_numpy(np.int64)
 
-    def _callers_served(self) -> tuple[IntArray, BoolArray]:
+    def _find_callers_served(self) -> tuple[IntArray, BoolArray]:
         """Return the caller that other threads' work joins, -1 for none, and mark what several claim."""
         # Calls of no known process have no samples.
         is_call = self._windows["is_call"] & ~self._windows["is_of_any"]
         labels, calls = self._labels, self._windows[is_call.to_numpy(bool)]
         calls = pd.concat([calls, self._beside]) if len(self._beside) else calls
-        called = self._inside_own_call(calls)
+        called = self._mark_inside_own_call(calls)
         # A thread inside its own call works for that call, so its samples join no other one, unless they are
         # a worker's.
         at_work = labels.is_worker | ((labels.is_ml | labels.in_call) & ~called)
-        count, total = self._claims(calls)
+        count, total = self._count_claims(calls)
         count -= called
         total[called] -= self._thread[called]
         if calls["counts_workers"].any():
-            claims = self._claims(calls[~calls["counts_workers"].to_numpy(bool)])
+            claims = self._count_claims(calls[~calls["counts_workers"].to_numpy(bool)])
             count, total = (
                 np.where(labels.is_worker, *pair) for pair in zip((count, total), claims, strict=True)
             )
         served = np.where(at_work & (count == 1), total, -1)
-        unclaimed = self._of_other_calls(served)
+        unclaimed = self._mark_of_other_calls(served)
         return np.where(unclaimed, -1, served), (at_work & (count > 1)) | unclaimed
 
-    def _of_other_calls(self, served: IntArray) -> BoolArray:
+    def _mark_of_other_calls(self, served: IntArray) -> BoolArray:
         """Mark the samples that would join a call, and are of calls that no table reports.
 
         A thread inside a prediction works for its own call: not for the call of another thread, and of a call
@@ -230,14 +230,14 @@ class _Assignment:
         marked: BoolArray = (served >= 0) & np.append(last > first, False)[served]
         return marked | (inside & (served < threads))
 
-    def _inside_own_call(self, calls: pd.DataFrame) -> BoolArray:
+    def _mark_inside_own_call(self, calls: pd.DataFrame) -> BoolArray:
         """Mark the samples that lie in a call of their own thread."""
         by_thread = _Lists(self._thread.astype(np.int64) + 1, np.arange(self._count), self._count)
         owned = calls[calls["has_thread"].to_numpy(bool)]
         own_process = self._process_of_thread[owned["caller"].to_numpy()]
         fits = (owned["process"] == 0) | (owned["process"] == own_process)
         owned = owned[fits.to_numpy(bool)]
-        edges = by_thread.between(owned["caller"].to_numpy() + 1, *_edges(owned))
+        edges = by_thread.between(owned["caller"].to_numpy() + 1, *_get_edges(owned))
         return by_thread.running_sum(*edges, np.ones(len(owned), np.int64)) > 0
 
     @cached_property
@@ -248,7 +248,7 @@ class _Assignment:
     def _by_process(self) -> _Lists:
         return _Lists(self._process, np.arange(self._count), self._count)
 
-    def _claims(self, calls: pd.DataFrame) -> tuple[IntArray, IntArray]:
+    def _count_claims(self, calls: pd.DataFrame) -> tuple[IntArray, IntArray]:
         """Return how many callers have a call around each sample that may be of its process, and their sum.
 
         Where there is a single caller, the sum is its number.
@@ -268,8 +268,8 @@ class _Assignment:
         ):
             if not len(rows):
                 continue
-            distinct, number = grouped(self._numbers(rows))
-            group, first, last = union_by_group(number, *_edges(rows))
+            distinct, number = grouped(self._number_callers(rows))
+            group, first, last = union_by_group(number, *_get_edges(rows))
             caller, process = np.divmod(distinct[group], self._processes)
             edges = lists.between(process, first, last)
             count += sign * lists.running_sum(*edges, np.ones(len(caller), np.int64))
@@ -277,11 +277,11 @@ class _Assignment:
         return count, total
 
 
-def _places(distinct: IntArray, numbers: IntArray) -> IntArray:
+def _find_positions(distinct: IntArray, numbers: IntArray) -> IntArray:
     """Return the position of each number among distinct ascending ones, -1 where it is not there."""
     places = np.minimum(np.searchsorted(distinct, numbers), len(distinct) - 1)
     return np.where(distinct[places] == numbers, places, -1)
 
 
-def _edges(windows: pd.DataFrame) -> tuple[IntArray, IntArray]:
+def _get_edges(windows: pd.DataFrame) -> tuple[IntArray, IntArray]:
     return windows["first"].to_numpy(np.int64), windows["last"].to_numpy(np.int64)

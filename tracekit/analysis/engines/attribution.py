@@ -53,9 +53,9 @@ class SharesByWindow(Mapping[int, list[Share]]):
     def __init__(self, attribution: pd.DataFrame) -> None:
         words = {"engine": Engine, "phase": Phase, "waiting_basis": Basis}
         self._columns = [
-            _words(attribution[name].array, words[name])
+            _list_words(attribution[name].array, words[name])
             if name in words
-            else _numbers(attribution[name].array)
+            else _list_numbers(attribution[name].array)
             for name in Share._fields
         ]
         # Rows are sorted by window, so each window is a slice between two neighbouring edges.
@@ -75,14 +75,14 @@ class SharesByWindow(Mapping[int, list[Share]]):
         return len(self._rows)
 
 
-def _words(column: Any, word: Callable[[str], Any]) -> list[Any]:
+def _list_words(column: Any, word: Callable[[str], Any]) -> list[Any]:
     """Return a category column as words; None where it is missing."""
     words = np.array([*map(word, column.categories), None], object)
     values: list[Any] = words[column.codes].tolist()
     return values
 
 
-def _numbers(column: Any) -> list[int | None]:
+def _list_numbers(column: Any) -> list[int | None]:
     """Return a column of integers; None where it is missing."""
     numbers: list[int | None] = column.to_numpy(object, na_value=None).tolist()
     return numbers
@@ -114,20 +114,20 @@ def attribute(
     # and each column is scattered to its rows of the union:
     #   keys      3 5 8        sampled 3 8 → 4 _ 7      worked 5 → _ 20 _      (_ is missing, not zero)
     sampled, samples, own_weight = _sample_totals(trace, labels, members)
-    worked, busy = _amounts(windows, _busy(windows, measured), measured.engines)
-    waited, waits = _amounts(windows, _waits(windows, waiting, measured), frozenset())
+    worked, busy = _collect_amounts(windows, _iter_busy(windows, measured), measured.engines)
+    waited, waits = _collect_amounts(windows, _iter_waits(windows, waiting, measured), frozenset())
     keys, _ = grouped(np.concatenate([sampled, worked, waited]))
-    window, engine, phase = _unkeyed(keys)
-    weight = _placed(keys, sampled, own_weight).to_numpy(np.int64, na_value=0)
-    busy_ns, waiting_ns = _placed(keys, worked, busy), _placed(keys, waited, waits)
-    basis = np.where(waiting_ns.isna(), -1, _waiting_bases(waiting, measured)[engine])
+    window, engine, phase = _decode_keys(keys)
+    weight = _place_amounts(keys, sampled, own_weight).to_numpy(np.int64, na_value=0)
+    busy_ns, waiting_ns = _place_amounts(keys, worked, busy), _place_amounts(keys, waited, waits)
+    basis = np.where(waiting_ns.isna(), -1, _list_waiting_bases(waiting, measured)[engine])
     return ATTRIBUTION.check(
         pd.DataFrame(
             {
                 "window_id": window,
                 "engine": categorical(engine, ENGINES),
                 "phase": categorical(phase, PHASES),
-                "samples": _placed(keys, sampled, samples).to_numpy(np.int64, na_value=0),
+                "samples": _place_amounts(keys, sampled, samples).to_numpy(np.int64, na_value=0),
                 "sampled_ns": pd.arrays.IntegerArray(
                     weight.copy(), np.full(len(keys), trace.weight_unit != "ns")
                 ),
@@ -141,7 +141,7 @@ def attribute(
     )
 
 
-def _keyed(window: IntArray, engine: Codes | int, phase: Codes | int) -> IntArray:
+def _encode_keys(window: IntArray, engine: Codes | int, phase: Codes | int) -> IntArray:
     """Return one number for each row of an attribution, in the rows' order; window -1 and phase -1 are 0.
 
     It has the digits (window, engine, phase): sorting keys sorts rows, and equal keys are one row.
@@ -150,13 +150,13 @@ def _keyed(window: IntArray, engine: Codes | int, phase: Codes | int) -> IntArra
     return keys
 
 
-def _unkeyed(keys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+def _decode_keys(keys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     window_and_engine, phase = np.divmod(keys, len(PHASES) + 1)
     window, engine = np.divmod(window_and_engine, len(ENGINES))
     return window - 1, engine, phase - 1
 
 
-def _placed(keys: IntArray, some_keys: IntArray, amounts: IntArray) -> pd.arrays.IntegerArray:
+def _place_amounts(keys: IntArray, some_keys: IntArray, amounts: IntArray) -> pd.arrays.IntegerArray:
     """Return amounts of some of the keys for all of them, missing for the others."""
     placed, missing = np.zeros(len(keys), np.int64), np.ones(len(keys), bool)
     positions = np.searchsorted(keys, some_keys)
@@ -169,19 +169,19 @@ def _sample_totals(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Return keys, and the samples and the weight of each."""
     nowhere = np.full(len(trace.samples), UNASSIGNED, np.int64)
-    code = _keyed(nowhere, labels.engine, labels.phase)
+    code = _encode_keys(nowhere, labels.engine, labels.phase)
     outside = members.outside(len(trace.samples))
     keys, row = grouped(code[outside])
     weight = sums(row, trace.weights[outside], len(keys))
     inside = members.tally(code, trace.weights)
     return (
-        np.append(keys, _keyed(inside.window, *_unkeyed(inside.code)[1:])),
+        np.append(keys, _encode_keys(inside.window, *_decode_keys(inside.code)[1:])),
         np.append(sums(row, trace.sample_counts[outside], len(keys)), inside.count),
         np.append(weight, inside.sums[0]),
     )
 
 
-def _busy(windows: pd.DataFrame, measured: Measured) -> Iterator[Amounts]:
+def _iter_busy(windows: pd.DataFrame, measured: Measured) -> Iterator[Amounts]:
     """Yield the measured time per engine and phase; requests that Core ML reports are waiting, not work."""
     starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
     for key in measured.keys:
@@ -204,7 +204,7 @@ def _busy(windows: pd.DataFrame, measured: Measured) -> Iterator[Amounts]:
             yield Amounts(engine, Phase.EXECUTE, np.zeros(len(windows) + 1, np.int64))
 
 
-def _waits(windows: pd.DataFrame, waiting: Waiting, measured: Measured) -> Iterator[Amounts]:
+def _iter_waits(windows: pd.DataFrame, waiting: Waiting, measured: Measured) -> Iterator[Amounts]:
     """Yield the waiting time per engine."""
     starts, ends = (windows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
     for engine in AWAITED:
@@ -241,7 +241,7 @@ def waits_of(
         yield rows[members], waiting.spans(engine, int(thread), int(pid), bool(alone))
 
 
-def _amounts(
+def _collect_amounts(
     windows: pd.DataFrame, amounts: Iterator[Amounts], measured: frozenset[Engine]
 ) -> tuple[IntArray, IntArray]:
     """Return amounts by key; a zero is kept where it is a finding: of execution on a measured engine."""
@@ -250,12 +250,12 @@ def _amounts(
     for amount in amounts:
         finding = amount.engine in measured and amount.phase is Phase.EXECUTE
         positions = np.flatnonzero((amount.per_window > 0) | finding)
-        keys.append(_keyed(ids[positions], ENGINE_CODE[amount.engine], PHASE_CODE[amount.phase]))
+        keys.append(_encode_keys(ids[positions], ENGINE_CODE[amount.engine], PHASE_CODE[amount.phase]))
         values.append(amount.per_window[positions])
     return np.concatenate(keys), np.concatenate(values)
 
 
-def _waiting_bases(waiting: Waiting, measured: Measured) -> IntArray:
+def _list_waiting_bases(waiting: Waiting, measured: Measured) -> IntArray:
     """Return the code of the basis of each engine's waiting, -1 for none."""
     codes = np.full(len(ENGINES), -1, np.int64)
     for engine in AWAITED:

@@ -86,11 +86,11 @@ class Measured:
         self.assignment = assign(self._frame, self.owner, calls, pids, self._all_pids, submitters)
         self._is_call = np.zeros(len(windows), bool)
         self._is_call[calls.window] = True
-        self._model_code = self._models(calls)
+        self._model_code = self._find_models(calls)
         self._unions: dict[tuple[Key, tuple[_Lane, ...]], IntervalSet] = {}
         self._of_calls: dict[Key, CallSpans] = {}
 
-    def _models(self, calls: Calls) -> IntArray:
+    def _find_models(self, calls: Calls) -> IntArray:
         """Return the model of each interval as its label names it, else that of the call that owns it."""
         position = {name: code for code, name in enumerate(self.owner.model_names.tolist())}
         codes = np.array([position[name] for name in calls.models.tolist()], np.int64)
@@ -142,16 +142,16 @@ class Measured:
     @cached_property
     def _owned(self) -> dict[Key, tuple[IntArray, IntArray]]:
         """The rows that calls own, with their windows, by engine and phase."""
-        return self._by_key(self.assignment.owned_row, self.assignment.owned_call)
+        return self._group_by_key(self.assignment.owned_row, self.assignment.owned_call)
 
     @cached_property
     def _contested(self) -> dict[Key, tuple[IntArray, IntArray]]:
         """The contested rows, with the windows that may own them, by engine and phase."""
-        return self._by_key(self.assignment.contested_row, self.assignment.contested_call)
+        return self._group_by_key(self.assignment.contested_row, self.assignment.contested_call)
 
-    def _by_key(self, rows: IntArray, windows: IntArray) -> dict[Key, tuple[IntArray, IntArray]]:
+    def _group_by_key(self, rows: IntArray, windows: IntArray) -> dict[Key, tuple[IntArray, IntArray]]:
         return {
-            _key(engine, phase): (rows[members], windows[members])
+            _make_key(engine, phase): (rows[members], windows[members])
             for (engine, phase), members in rows_by(
                 self._frame[["engine", "phase"]].iloc[rows], "engine", "phase"
             )
@@ -190,16 +190,16 @@ class Measured:
     @cached_property
     def contested(self) -> IntervalSet:
         """When any engine worked for an owner that is not known."""
-        return self._when(self.assignment.is_owner(Owner.CONTESTED))
+        return self._select_time(self.assignment.is_owner(Owner.CONTESTED))
 
     @cached_property
     def of_others_by_stacks(self) -> IntervalSet:
         """When the Neural Engine worked for another process by a stack alone, whatever its label."""
-        return self._when(
+        return self._select_time(
             self.assignment.is_owner(Owner.OTHER) & self.assignment.has_reason(Reason.SUBMITTED)
         )
 
-    def _when(self, marked: BoolArray) -> IntervalSet:
+    def _select_time(self, marked: BoolArray) -> IntervalSet:
         return IntervalSet.of(*(edges[marked] for edges in self._edges))
 
     @cached_property
@@ -338,7 +338,7 @@ class Measured:
     @cached_property
     def other_process(self) -> IntervalSet:
         """When the ANE ran models that are none of the target's."""
-        return _intervals(self.other_process_rows)
+        return _make_intervals(self.other_process_rows)
 
     @property
     def gpu_rows_without_process(self) -> int:
@@ -373,12 +373,12 @@ class Measured:
         names = self.owner.model_names.tolist()
         lanes: dict[Key, dict[int, dict[str, IntervalSet]]] = {}
         for (engine, phase, pid, model), rows in rows_by(frame, "engine", "phase", "pid", "model"):
-            of_model = lanes.setdefault(_key(engine, phase), {}).setdefault(int(pid), {})
+            of_model = lanes.setdefault(_make_key(engine, phase), {}).setdefault(int(pid), {})
             of_model[names[model]] = IntervalSet.of(starts[rows], ends[rows])
         return lanes
 
 
-def _key(engine: str, phase: str | float) -> Key:
+def _make_key(engine: str, phase: str | float) -> Key:
     """Return the key of a row; a missing phase is not a number."""
     return Engine(engine), None if pd.isna(phase) else Phase(str(phase))
 
@@ -394,5 +394,5 @@ def edges_in(frame: pd.DataFrame) -> tuple[IntArray, IntArray]:
     return frame["start_ns"].to_numpy(np.int64), frame["end_ns"].to_numpy(np.int64)
 
 
-def _intervals(rows: pd.DataFrame) -> IntervalSet:
+def _make_intervals(rows: pd.DataFrame) -> IntervalSet:
     return IntervalSet.of(*edges_in(rows))

@@ -21,15 +21,15 @@ _TABLE_SIZE = 256  # any int8, the negative ones from the end
 
 def is_engine(codes: npt.NDArray[np.int8], *engines: Engine) -> BoolArray:
     """Mark the codes of any of these engines."""
-    return _among(codes, (ENGINE_CODE[engine] for engine in engines))
+    return _mark_codes(codes, (ENGINE_CODE[engine] for engine in engines))
 
 
 def is_phase(codes: npt.NDArray[np.int8], *phases: Phase | None) -> BoolArray:
     """Mark the codes of any of these phases; None is no phase."""
-    return _among(codes, (PHASE_CODE[phase] for phase in phases))
+    return _mark_codes(codes, (PHASE_CODE[phase] for phase in phases))
 
 
-def _among(codes: npt.NDArray[np.int8], accepted: Iterable[int]) -> BoolArray:
+def _mark_codes(codes: npt.NDArray[np.int8], accepted: Iterable[int]) -> BoolArray:
     # One lookup per row, however many codes are accepted; -1 indexes the table's last entry.
     table = np.zeros(_TABLE_SIZE, bool)
     table[list(accepted)] = True
@@ -78,13 +78,13 @@ def group_codes(*columns: pd.Series[Any] | npt.NDArray[Any]) -> IntArray:
     """Return for each row the number of its combination of values, from 0 on; missing values are equal."""
     group = np.zeros(len(columns[0]), np.int64)
     for values in columns:
-        code, count = _value_codes(values)
+        code, count = _encode_values(values)
         # A mixed-radix number per row; renumbering after each column keeps it below the number of rows².
         group = grouped(group * (count + 1) + code + 1)[1]
     return group
 
 
-def _value_codes(values: pd.Series[Any] | npt.NDArray[Any]) -> tuple[npt.NDArray[Any], int]:
+def _encode_values(values: pd.Series[Any] | npt.NDArray[Any]) -> tuple[npt.NDArray[Any], int]:
     """Return each value's code, -1 where it is missing, and a number above every code."""
     if isinstance(values.dtype, pd.CategoricalDtype):  # it has codes already
         return values.cat.codes.to_numpy(np.int64), len(values.cat.categories)

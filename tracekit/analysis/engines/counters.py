@@ -71,7 +71,7 @@ def sum_metrics(trace: Trace, windows: pd.DataFrame) -> pd.DataFrame:
             metric = rows[(rows["name"] == name).to_numpy(bool)]
             total = np.zeros(len(owned))
             for _, of_thread in metric.groupby("tid", sort=True):
-                total += _share(of_thread, owned["end_ns"]) - _share(of_thread, owned["start_ns"])
+                total += _sum_until(of_thread, owned["end_ns"]) - _sum_until(of_thread, owned["start_ns"])
             positions = np.flatnonzero(total > 0)
             pieces.append((window_ids[positions], np.full(len(positions), code), total[positions]))
     window = np.concatenate([piece[0] for piece in pieces] or [np.zeros(0, np.int64)])
@@ -86,7 +86,7 @@ def sum_metrics(trace: Trace, windows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _share(rows: pd.DataFrame, until: pd.Series[int]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _sum_until(rows: pd.DataFrame, until: pd.Series[int]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Return the sum of one thread's metric up to each time; a row counts by its part that has passed."""
     ordered = rows.sort_values("start_ns", kind="stable")
     edges = ordered[["start_ns", "end_ns"]].to_numpy(np.int64).reshape(-1)

@@ -76,10 +76,10 @@ def join_stacks(trace: Trace, labels: SampleLabels, members: Membership, windows
     if not is_joined.any():
         return Joined(call, basis, stack, nothing, nothing[:1], np.zeros(0, np.int32), ())
     callers = _Callers(trace, labels, windows, np.where(is_own, call, _NONE))
-    return _joined(trace, windows, call, basis, is_joined, callers)
+    return _build_joined(trace, windows, call, basis, is_joined, callers)
 
 
-def _joined(
+def _build_joined(
     trace: Trace,
     windows: pd.DataFrame,
     call: IntArray,
@@ -152,19 +152,19 @@ class _Callers:
         rows = np.flatnonzero(labels.in_call)
         chosen, number = np.unique(stack[rows], return_inverse=True)
         depths = trace.stacks.offsets[chosen + 1] - trace.stacks.offsets[chosen] - boundary[chosen]
-        node = self._descend(trace.stacks, chosen, depths)[number]
+        node = self._build_tree(trace.stacks, chosen, depths)[number]
         is_own = own_call[rows] >= 0
-        self.of_call = self._shared(own_call[rows[is_own]], node[is_own], len(windows))
+        self.of_call = self._find_shared_nodes(own_call[rows[is_own]], node[is_own], len(windows))
         # A call whose thread was not sampled inside the prediction has the caller that the others of the same
         # thread and label share; else that of all predictions of the thread.
         group, shown = group_codes(windows["thread_id"], windows["label"]), np.flatnonzero(self.of_call >= 0)
-        shared = self._shared(group[shown], self.of_call[shown], len(windows))[group]
-        of_thread = self._shared(thread[rows] + 1, node, len(trace.threads) + 1)[owner + 1]
+        shared = self._find_shared_nodes(group[shown], self.of_call[shown], len(windows))[group]
+        of_thread = self._find_shared_nodes(thread[rows] + 1, node, len(trace.threads) + 1)[owner + 1]
         of_thread[owner < 0] = _NONE
         for others in (shared, of_thread):
             self.of_call = np.where(self.of_call >= 0, self.of_call, others)
 
-    def _descend(self, stacks: StackTable, chosen: IntArray, depths: IntArray) -> IntArray:
+    def _build_tree(self, stacks: StackTable, chosen: IntArray, depths: IntArray) -> IntArray:
         """Build the tree, all stacks a frame from the root per round, and return the node of each."""
         names = len(stacks.symbol_names)
         pairs = (stacks.frames["binary_id"].to_numpy(np.int64) + 1) * names + stacks.symbol_codes
@@ -187,7 +187,7 @@ class _Callers:
         )
         return reached
 
-    def _shared(self, group: IntArray, node: IntArray, count: int) -> IntArray:
+    def _find_shared_nodes(self, group: IntArray, node: IntArray, count: int) -> IntArray:
         """Return the deepest node at or above all nodes of each group, -1 for none."""
         # Round by round, the deepest nodes of every group of several move to their parents, where they meet.
         width, depths = len(self.depth) + 1, np.append(self.depth, 0)

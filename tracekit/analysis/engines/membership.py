@@ -105,10 +105,10 @@ class Membership:
     def tally(self, code: IntArray, *amounts: IntArray) -> Tally:
         """Return the samples of each window by their code, with sums of their amounts; no code is -1."""
         if int(self.counts.sum()) <= _FEW_PER_SAMPLE * len(self.samples):
-            return self._tally_by_sample(code, amounts)
-        parts = list(self._tallies_by_code(code, amounts))
+            return self._count_by_sample(code, amounts)
+        parts = list(self._iter_tallies(code, amounts))
         if not parts:
-            return self._tally_by_sample(np.full(len(code), -1, np.int64), amounts)
+            return self._count_by_sample(np.full(len(code), -1, np.int64), amounts)
         window, codes, count, first, *totals = (np.concatenate(part) for part in zip(*parts, strict=True))
         order = np.argsort(window, kind="stable")
         return Tally(
@@ -119,7 +119,7 @@ class Membership:
             tuple(total[order] for total in totals),
         )
 
-    def _tally_by_sample(self, code: IntArray, amounts: tuple[IntArray, ...]) -> Tally:
+    def _count_by_sample(self, code: IntArray, amounts: tuple[IntArray, ...]) -> Tally:
         sample, window = self.pairs(np.arange(len(self.first)))
         counts = np.flatnonzero(code[sample] >= 0)
         sample, window = sample[counts], window[counts]
@@ -130,9 +130,7 @@ class Membership:
         count = np.bincount(row, minlength=len(keys))
         return Tally(window, codes, count, sample[firsts(row, len(keys))], totals)
 
-    def _tallies_by_code(
-        self, code: IntArray, amounts: tuple[IntArray, ...]
-    ) -> Iterator[tuple[IntArray, ...]]:
+    def _iter_tallies(self, code: IntArray, amounts: tuple[IntArray, ...]) -> Iterator[tuple[IntArray, ...]]:
         """Yield the columns of each code's tally: differences of running sums at the edges of the windows."""
         codes = code[self.samples]
         order = np.argsort(codes, kind="stable")

@@ -111,7 +111,7 @@ class Ownership:
 
     def _match(self, rows: IntArray, models: set[str], parts: set[str], is_core_ml_named: bool) -> None:
         """Compare labels with the target's models, each kind of label for itself."""
-        labels, label_of_row = self._labels_of(rows)
+        labels, label_of_row = self._encode_labels(rows)
         owner_of_label = [owner_of(label, models | parts) for label in labels.tolist()]
         of_region = np.array([is_region(label) for label in labels.tolist()], bool)
         if not self._core_ai.models:
@@ -155,14 +155,14 @@ class Ownership:
         the Neural Engine names one as they do.
         """
         rows = np.flatnonzero(is_among(self._frame["source"], *GPU_TABLES))
-        labels, label_of_row = self._labels_of(rows)
+        labels, label_of_row = self._encode_labels(rows)
         owners = [owner_of(label, models) or "" for label in labels.tolist()]
         owner = np.array([self._vocabulary.code(name) for name in owners], np.int64)[label_of_row]
         if is_alike or not models or (owner != NAMELESS).any():
             owner = np.where(owner == NAMELESS, self._named_model[rows], owner)
         self.model_code[rows] = owner
 
-    def _labels_of(self, rows: IntArray) -> tuple[Names, IntArray]:
+    def _encode_labels(self, rows: IntArray) -> tuple[Names, IntArray]:
         """Return the distinct labels of rows, and the position of each row's among them."""
         column = self._frame["label"]
         present, position = grouped(column.cat.codes.to_numpy()[rows].astype(np.int64))

@@ -86,7 +86,7 @@ def logged_requests(trace: Trace, windows: pd.DataFrame, pids: frozenset[int]) -
     status = log["status"].to_numpy(np.int64)
     is_request = kind.isin([LogKind.REQUEST, LogKind.FAILURE]).to_numpy(bool)
     is_failed = is_request & ((status > 0) | (kind == LogKind.FAILURE).to_numpy(bool))
-    window = _windows_of(trace, is_request & is_target, windows)
+    window = _find_windows(trace, is_request & is_target, windows)
     inside = window >= 0
     count = len(windows)
     served = np.bincount(window[inside & ~is_failed], minlength=count)
@@ -99,30 +99,30 @@ def logged_requests(trace: Trace, windows: pd.DataFrame, pids: frozenset[int]) -
         served,
         failed,
         {number: tuple(sorted(values)) for number, values in statuses.items()},
-        _processes(trace, log[is_request], is_failed[is_request], is_target[is_request]),
-        _refusals(log[(kind == LogKind.UNSUPPORTED).to_numpy(bool) & is_target]),
-        _refusals(log[(kind == LogKind.NOT_LOADED).to_numpy(bool) & is_target]),
+        _count_by_process(trace, log[is_request], is_failed[is_request], is_target[is_request]),
+        _count_refusals(log[(kind == LogKind.UNSUPPORTED).to_numpy(bool) & is_target]),
+        _count_refusals(log[(kind == LogKind.NOT_LOADED).to_numpy(bool) & is_target]),
         int((kind == LogKind.LOADED).sum()),
     )
 
 
-def _windows_of(trace: Trace, chosen: BoolArray, windows: pd.DataFrame) -> IntArray:
+def _find_windows(trace: Trace, chosen: BoolArray, windows: pd.DataFrame) -> IntArray:
     """Return the window of each chosen line; -1 for none, or where several windows could be the line's.
 
     A line of a text that was laid over the recording may be off by ``CLOCKS_WITHIN_NS``: it has a window only
     where an earlier and a later line would have the same.
     """
     log = trace.engine_log
-    window = _windows_at(trace, log["time_ns"].to_numpy(np.int64), chosen, windows)
+    window = _find_windows_at(trace, log["time_ns"].to_numpy(np.int64), chosen, windows)
     is_laid = chosen & ~log["source"].isin([OS_LOG, SIGNPOST_EVENTS]).to_numpy(bool)
     if is_laid.any():
         for shift_ns in (-CLOCKS_WITHIN_NS, CLOCKS_WITHIN_NS):
-            moved = _windows_at(trace, log["time_ns"].to_numpy(np.int64) + shift_ns, is_laid, windows)
+            moved = _find_windows_at(trace, log["time_ns"].to_numpy(np.int64) + shift_ns, is_laid, windows)
             window[is_laid & (moved != window)] = -1
     return window
 
 
-def _windows_at(trace: Trace, times: IntArray, chosen: BoolArray, windows: pd.DataFrame) -> IntArray:
+def _find_windows_at(trace: Trace, times: IntArray, chosen: BoolArray, windows: pd.DataFrame) -> IntArray:
     """Return the window of each chosen line if it was written at these times; -1 for none or several.
 
     It is the window of the line's process around the line, or the last one that ended not long before: the
@@ -143,7 +143,7 @@ def _windows_at(trace: Trace, times: IntArray, chosen: BoolArray, windows: pd.Da
         if number == _NOT_CHOSEN:
             continue
         fits = np.flatnonzero((window_pid == number) | (window_pid < 0) | (number == -1))
-        around, count = _only_around(starts[fits], ends[fits], times[rows])
+        around, count = _sum_around(starts[fits], ends[fits], times[rows])
         window[rows[count == 1]] = fits[around[count == 1]]
         after = rows[count == 0]
         by_end = fits[np.argsort(ends[fits], kind="stable")]
@@ -154,12 +154,12 @@ def _windows_at(trace: Trace, times: IntArray, chosen: BoolArray, windows: pd.Da
         shared = rows[count > 1]
         for own in np.unique(tid[shared][tid[shared] >= 0]).tolist():
             of_thread, lines = fits[window_tid[fits] == own], shared[tid[shared] == own]
-            around, count = _only_around(starts[of_thread], ends[of_thread], times[lines])
+            around, count = _sum_around(starts[of_thread], ends[of_thread], times[lines])
             window[lines[count == 1]] = of_thread[around[count == 1]]
     return window
 
 
-def _only_around(starts: IntArray, ends: IntArray, times: IntArray) -> tuple[IntArray, IntArray]:
+def _sum_around(starts: IntArray, ends: IntArray, times: IntArray) -> tuple[IntArray, IntArray]:
     """Return for each time the spans around it: the sum of their positions, and their number.
 
     Where the number is 1, the sum is the span's position.
@@ -173,7 +173,7 @@ def _only_around(starts: IntArray, ends: IntArray, times: IntArray) -> tuple[Int
     return sums, count
 
 
-def _processes(
+def _count_by_process(
     trace: Trace, requests: pd.DataFrame, is_failed: BoolArray, is_target: BoolArray
 ) -> tuple[ProcessRequests, ...]:
     names = dict(zip(trace.threads["pid"].tolist(), trace.threads["process"].tolist(), strict=True))
@@ -197,6 +197,6 @@ def _processes(
     )
 
 
-def _refusals(rows: pd.DataFrame) -> tuple[Refusal, ...]:
+def _count_refusals(rows: pd.DataFrame) -> tuple[Refusal, ...]:
     pairs = Counter(zip(rows["operator"].astype("str"), rows["reason"].astype("str"), strict=True))
     return tuple(Refusal(operator, reason, count) for (operator, reason), count in pairs.most_common())

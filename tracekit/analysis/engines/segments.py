@@ -80,7 +80,7 @@ class Segments:
     def frames(self) -> Iterator[pd.DataFrame]:
         """Yield the segments block by block; ``window_id`` counts over all of them."""
         for number in range(len(self.blocks)):
-            yield self._block(number)
+            yield self._build_block(number)
 
     def frame(self) -> pd.DataFrame:
         """Return all segments: as much memory as they take."""
@@ -89,13 +89,13 @@ class Segments:
 
     def around(self, window: int) -> pd.DataFrame:
         """Return the segments of the block of a window."""
-        return self._block(bisect_right(self._firsts, window) - 1)
+        return self._build_block(bisect_right(self._firsts, window) - 1)
 
     def windows_around(self, window: int) -> range:
         """Return the windows of the block of a window."""
         return range(*self.blocks[bisect_right(self._firsts, window) - 1])
 
-    def _block(self, number: int) -> pd.DataFrame:
+    def _build_block(self, number: int) -> pd.DataFrame:
         latest, frame = self._latest
         if latest != number:
             frame = self._make(*self.blocks[number])
@@ -122,10 +122,12 @@ class Timeline:
 
     # Segments -----------------------------------------------------------------------------------------------
 
-    def _segments(self, begin: int, after: int) -> pd.DataFrame:
+    def _build_segments(self, begin: int, after: int) -> pd.DataFrame:
         """Return the segments of the windows from ``begin`` up to ``after``."""
         rows = np.arange(begin, after)
-        pieces = [piece for engine in SERVING for piece in self._pieces_of(engine, rows) if len(piece.window)]
+        pieces = [
+            piece for engine in SERVING for piece in self._iter_pieces(engine, rows) if len(piece.window)
+        ]
         window = np.concatenate([piece.window for piece in pieces] or [np.zeros(0, np.int64)])
         starts = np.concatenate([piece.starts for piece in pieces] or [np.zeros(0, np.int64)])
         ends = np.concatenate([piece.ends for piece in pieces] or [np.zeros(0, np.int64)])
@@ -173,11 +175,11 @@ class Timeline:
                 for rows, spans in self._measured.of_windows((engine, Phase.EXECUTE), every):
                     sizes[rows] += spans.count(self._starts[rows], self._ends[rows])
             if self._is_sampled(engine):
-                sizes += self._members.count(self._matching([engine], INFERENCE))
+                sizes += self._members.count(self._mark_samples([engine], INFERENCE))
             if engine in self._waiting.basis:
                 for rows, spans in waits_of(self._windows, every, engine, self._waiting, self._measured):
                     sizes[rows] += spans.count(self._starts[rows], self._ends[rows])
-        return Segments(list(blocks_of(sizes)) or [(0, 0)], self._segments)
+        return Segments(list(blocks_of(sizes)) or [(0, 0)], self._build_segments)
 
     def engines(self) -> IntArray:
         """Return the engines of each window's segments: the bit ``1 << n`` for the engine ``SERVING[n]``."""
@@ -189,7 +191,7 @@ class Timeline:
                 for rows, spans in self._measured.of_windows((engine, Phase.EXECUTE), every):
                     seen[rows] = spans.within(self._starts[rows], self._ends[rows]) > 0
             if self._is_sampled(engine):
-                matches = self._matching([engine], INFERENCE)
+                matches = self._mark_samples([engine], INFERENCE)
                 seen |= self._members.count(matches & (self._trace.weights > 0)) > 0
                 # Waiting shows an engine only where a sample does; the sample may stand for no time.
                 if engine in self._waiting.basis:
@@ -204,7 +206,7 @@ class Timeline:
         """Return whether samples show when an engine worked: it is not measured, or the CPU."""
         return engine is Engine.CPU or engine not in self._measured.reported
 
-    def _pieces_of(self, engine: Engine, windows: IntArray) -> Iterator[_Pieces]:
+    def _iter_pieces(self, engine: Engine, windows: IntArray) -> Iterator[_Pieces]:
         """Yield an engine's pieces: measured where it was measured, else sampled, with the waiting for it.
 
         Core ML reports the CPU's part only sometimes: windows without it take the samples.
@@ -219,10 +221,10 @@ class Timeline:
                 yield _Pieces(rows[window], starts, ends, engine, Basis.MEASURED)
         if not self._is_sampled(engine):
             return
-        window, starts, ends = self._sampled(engine, windows)
+        window, starts, ends = self._find_sampled_time(engine, windows)
         basis = Basis.SAMPLED
         if engine in self._waiting.basis:
-            waited, since, until = self._waits(engine, windows)
+            waited, since, until = self._find_waits(engine, windows)
             is_sampled = np.isin(waited, window)  # waiting alone, from a call before, is not this window's
             window = np.concatenate([window, waited[is_sampled]])
             starts, ends = (
@@ -234,29 +236,29 @@ class Timeline:
         keep = ~seen[window]
         yield _Pieces(*union_by_group(window[keep], starts[keep], ends[keep]), engine, basis)
 
-    def _matching(self, engines: Iterable[Engine], phases: Iterable[Phase | None]) -> BoolArray:
+    def _mark_samples(self, engines: Iterable[Engine], phases: Iterable[Phase | None]) -> BoolArray:
         """Mark the samples of these engines and phases that stand for time."""
         # A sample stands for the time from its moment on; weights in cycles or events have no length in time.
         if self._trace.weight_unit != "ns":
             return np.zeros(len(self._trace.samples), bool)
         return is_engine(self._labels.engine, *engines) & is_phase(self._labels.phase, *phases)
 
-    def _sampled(self, engine: Engine, windows: IntArray) -> Edges:
+    def _find_sampled_time(self, engine: Engine, windows: IntArray) -> Edges:
         """Return the time that the windows' samples of inference stand for, cut to the window."""
         sample, window = self._members.pairs(windows)
-        keep = np.flatnonzero(self._matching([engine], INFERENCE)[sample])
+        keep = np.flatnonzero(self._mark_samples([engine], INFERENCE)[sample])
         sample, window = sample[keep], window[keep]
         starts = self._trace.samples["time_ns"].to_numpy(np.int64)[sample]
         return window, starts, np.minimum(starts + self._trace.weights[sample], self._ends[window])
 
-    def _waits(self, engine: Engine, windows: IntArray) -> Edges:
+    def _find_waits(self, engine: Engine, windows: IntArray) -> Edges:
         pieces = [
             (rows, *spans.pieces(self._starts[rows], self._ends[rows]))
             for rows, spans in waits_of(self._windows, windows, engine, self._waiting, self._measured)
         ]
-        return _joined([(rows[window], starts, ends) for rows, window, starts, ends in pieces])
+        return _join_pieces([(rows[window], starts, ends) for rows, window, starts, ends in pieces])
 
-    def _sampled_ns(self, windows: IntArray, matches: BoolArray, without: IntervalSet) -> IntArray:
+    def _sum_sampled_time(self, windows: IntArray, matches: BoolArray, without: IntervalSet) -> IntArray:
         """Return how much time outside of some intervals the windows' matching samples stand for."""
         members = self._members
         spans = members.positions(windows)
@@ -282,7 +284,7 @@ class Timeline:
         covered = np.zeros(count, np.int64)
         elsewhere = not {Engine.ANE, Engine.GPU}.isdisjoint(self._measured.engines)
         is_idle_known = elsewhere and self._trace.weight_unit == "ns" and len(self._trace.samples) > 0
-        every = self._matching(ENGINES, (*PHASES, None))
+        every = self._mark_samples(ENGINES, (*PHASES, None))
         executions: list[Key] = [(engine, Phase.EXECUTE) for engine in serving]
         of_calls = [self._measured.of_calls(key) for key in executions]
         busy += together(of_calls).totals(count)
@@ -298,32 +300,32 @@ class Timeline:
             # Work of an owner that is not known may be this call's: it is no idle time.
             of_scope = [self._measured.spans(scope, key) for key in keys]
             working = union([*of_scope, self._measured.contested, self._measured.of_others_by_stacks])
-            covered[rows] = working.within(starts, ends) + self._sampled_ns(rows, every, working)
+            covered[rows] = working.within(starts, ends) + self._sum_sampled_time(rows, every, working)
         idle = self._ends - self._starts - covered
-        preparing, basis = self._preparing()
+        preparing, basis = self._compute_preparing_time()
         return TIMES.check(
             pd.DataFrame(
                 {
                     "window_id": self._windows["window_id"].to_numpy(np.int64),
-                    "busy_ns": _known(busy, bool(serving)),
-                    "overlap_ns": _known(overlap, len(serving) > 1),
-                    "idle_ns": _known(idle, is_idle_known),
+                    "busy_ns": _mask_unknown(busy, bool(serving)),
+                    "overlap_ns": _mask_unknown(overlap, len(serving) > 1),
+                    "idle_ns": _mask_unknown(idle, is_idle_known),
                     "preparing_ns": preparing,
                     "preparing_basis": categorical(np.where(preparing > 0, basis, -1), BASES),
                     "foreign_ns": self._measured.other_process.within(self._starts, self._ends),
-                    "contested_ns": self._contested(),
+                    "contested_ns": self._compute_contested_time(),
                 }
             ),
             "times",
         )
 
-    def _contested(self) -> IntArray:
+    def _compute_contested_time(self) -> IntArray:
         """Return the most that any engine worked in each window for an owner that is not known."""
         amounts = [self._measured.contested_ns((engine, Phase.EXECUTE)) for engine in SERVING]
         most: IntArray = np.max(amounts, axis=0)[: len(self._windows)]
         return most
 
-    def _preparing(self) -> tuple[IntArray, IntArray]:
+    def _compute_preparing_time(self) -> tuple[IntArray, IntArray]:
         """Return compile and load per window, and its basis: measured where a table has it, else sampled."""
         amounts = np.zeros(len(self._windows), np.int64)
         keys = [key for key in self._measured.keys if key[1] in _PREPARING]
@@ -332,19 +334,21 @@ class Timeline:
             amounts[rows] = union(sets).within(self._starts[rows], self._ends[rows])
         # Per window either all of it is measured or all of it sampled: the two are never added.
         basis = np.where(amounts > 0, BASES.index(Basis.MEASURED), BASES.index(Basis.SAMPLED))
-        sampled = self._sampled_ns(np.arange(len(self._windows)), self._matching(ENGINES, _PREPARING), EMPTY)
+        sampled = self._sum_sampled_time(
+            np.arange(len(self._windows)), self._mark_samples(ENGINES, _PREPARING), EMPTY
+        )
         return np.where(amounts > 0, amounts, sampled), basis
 
 
 _PREPARING = (Phase.LOAD, Phase.COMPILE)
 
 
-def _joined(pieces: Sequence[Edges]) -> Edges:
+def _join_pieces(pieces: Sequence[Edges]) -> Edges:
     # ``zip`` turns the list of triples into three lists; the empty triple keeps that true without any piece.
     nothing = np.zeros(0, np.int64)
     window, starts, ends = (np.concatenate(part) for part in zip((nothing,) * 3, *pieces, strict=True))
     return window, starts, ends
 
 
-def _known(values: IntArray, is_known: bool) -> pd.arrays.IntegerArray:
+def _mask_unknown(values: IntArray, is_known: bool) -> pd.arrays.IntegerArray:
     return pd.arrays.IntegerArray(values, np.full(len(values), not is_known))

@@ -36,7 +36,7 @@ class SpanCounts:
         self, group: IntArray, starts: IntArray, ends: IntArray, marked: BoolArray | None = None
     ) -> IntArray:
         """Return how many spans of its group share time with each window, all or the marked ones."""
-        begun, ended = self._begun(group, ends), self._ended(group, starts)
+        begun, ended = self._count_begun(group, ends), self._count_ended(group, starts)
         if marked is None:
             return begun - ended
         chosen = marked[self._spans]
@@ -52,14 +52,14 @@ class SpanCounts:
         """
         if not len(self._spans):
             return np.zeros(len(group), np.int64)
-        before = np.maximum(self._begun(group, ends) - 1, 0)
+        before = np.maximum(self._count_begun(group, ends) - 1, 0)
         span: IntArray = self._spans[self._by_start[self._furthest[before]]]
         return span
 
-    def _begun(self, group: IntArray, moments: IntArray) -> IntArray:
+    def _count_begun(self, group: IntArray, moments: IntArray) -> IntArray:
         rank = np.searchsorted(self._edges, moments)
         return np.searchsorted(self._start_keys, group * self._width + rank)
 
-    def _ended(self, group: IntArray, moments: IntArray) -> IntArray:
+    def _count_ended(self, group: IntArray, moments: IntArray) -> IntArray:
         rank = np.searchsorted(self._edges, moments, "right")
         return np.searchsorted(self._end_keys, group * self._width + rank)

@@ -77,7 +77,7 @@ def submissions_of(windows: pd.DataFrame, measured: Measured) -> pd.DataFrame:
     A submission is of the call that owns its interval; a call in whose time a contested one lies has no
     number.
     """
-    single = _single_inferences(windows) & (Engine.ANE in measured.engines)
+    single = _mark_single_inferences(windows) & (Engine.ANE in measured.engines)
     of_calls = _OfCalls(windows, measured.submissions)
     numbers = of_calls.numbers()
     known = single & ~measured.contested_submissions
@@ -87,25 +87,25 @@ def submissions_of(windows: pd.DataFrame, measured: Measured) -> pd.DataFrame:
     # Windows that are the engine's own rows begin where a label repeats: without names, each row is a window.
     of_engine = windows["source"].isin(ANE_TABLES).to_numpy(bool)
     named = known & (named | ((numbers["submissions"] <= 1) & ~of_engine))
-    columns = {name: _known(values, known) for name, values in numbers.items()}
+    columns = {name: _mask_unknown(values, known) for name, values in numbers.items()}
     frame = pd.DataFrame(
         {
             "window_id": windows["window_id"].to_numpy(np.int64),
             **columns,
-            "segments": _known(numbers["segments"], named),
+            "segments": _mask_unknown(numbers["segments"], named),
             "names": texts_at(np.where(known, patterns, 0), list(texts)),
         }
     )
     return SUBMISSIONS.check(frame[list(SUBMISSIONS.required)], "submissions")
 
 
-def _single_inferences(windows: pd.DataFrame) -> BoolArray:
+def _mark_single_inferences(windows: pd.DataFrame) -> BoolArray:
     """Mark the windows that are one inference each: not those from stacks, which may be several."""
     marked: BoolArray = (~windows["source"].isin([*GIVEN_SOURCES, "stacks"])).to_numpy(bool)
     return marked
 
 
-def _known(values: IntArray, is_known: BoolArray) -> pd.arrays.IntegerArray:
+def _mask_unknown(values: IntArray, is_known: BoolArray) -> pd.arrays.IntegerArray:
     return pd.arrays.IntegerArray(values, ~is_known)
 
 
@@ -166,15 +166,17 @@ def summarize_submissions(windows: pd.DataFrame, submissions: pd.DataFrame) -> t
     models = windows["model"].to_numpy(object)[rows.index.to_numpy()]
     groups = rows.groupby(models, sort=True) if len(rows) else ()
     return tuple(
-        _of_model(str(model), members, windows) for model, members in groups if members["submissions"].sum()
+        _summarize_model(str(model), members, windows)
+        for model, members in groups
+        if members["submissions"].sum()
     )
 
 
-def _of_model(model: str, every: pd.DataFrame, windows: pd.DataFrame) -> ModelSubmissions:
+def _summarize_model(model: str, every: pd.DataFrame, windows: pd.DataFrame) -> ModelSubmissions:
     made_any = (every["submissions"] > 0).to_numpy(bool)
     rows, without = every[made_any], every[~made_any]
     counts = rows["submissions"].to_numpy(np.int64)
-    (most, _), *_others = submissions = _frequencies(counts)
+    (most, _), *_others = submissions = _count_values(counts)
     alike, unlike = rows[counts == most], rows[counts != most]
     usual = alike.iloc[
         np.argsort(alike["covered_ns"].to_numpy(np.int64), kind="stable")[(len(alike) - 1) // 2]
@@ -187,22 +189,22 @@ def _of_model(model: str, every: pd.DataFrame, windows: pd.DataFrame) -> ModelSu
         len(without),
         int(without["window_id"].iloc[0]) if len(without) else None,
         submissions,
-        _frequencies(rows["segments"].dropna().to_numpy(np.int64)),
+        _count_values(rows["segments"].dropna().to_numpy(np.int64)),
         int(usual["window_id"]),
         int(unlike["window_id"].iloc[0]) if len(unlike) else None,
         names,
-        _absent(names),
+        _find_absent_regions(names),
         int(usual["covered_ns"]) / max(1, int(window["end_ns"] - window["start_ns"])),
         *(int(usual[name]) for name in ("longest_ns", "gaps_ns", "longest_gap_ns")),
     )
 
 
-def _frequencies(numbers: IntArray) -> tuple[tuple[int, int], ...]:
+def _count_values(numbers: IntArray) -> tuple[tuple[int, int], ...]:
     counted = Counter(numbers.tolist())
     return tuple(sorted(counted.items(), key=lambda entry: (-entry[1], -entry[0])))
 
 
-def _absent(names: Sequence[str]) -> tuple[str, ...]:
+def _find_absent_regions(names: Sequence[str]) -> tuple[str, ...]:
     """Return the regions that are missing between those of a window: ``0.1`` of 0.0, 0.2.
 
     Only where all regions differ in one number is it known which of them counts. The operations of Core ML's

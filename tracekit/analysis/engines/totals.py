@@ -42,13 +42,13 @@ def engine_totals(
 ) -> tuple[EngineTotals, ...]:
     """Return the totals of these engines, in their order, from the rows of one window or one run."""
     return tuple(
-        _totals(engine, [share for share in shares if share.engine is engine], unit, engine in measured)
+        _build_totals(engine, [share for share in shares if share.engine is engine], unit, engine in measured)
         for engine in engines
     )
 
 
-def _totals(engine: Engine, shares: Sequence[Share], unit: WeightUnit, measured: bool) -> EngineTotals:
-    busy = [share.busy_ns for share in shares if share.busy_ns is not None and _counts_as_busy(share)]
+def _build_totals(engine: Engine, shares: Sequence[Share], unit: WeightUnit, measured: bool) -> EngineTotals:
+    busy = [share.busy_ns for share in shares if share.busy_ns is not None and _is_busy(share)]
     waiting = [share.waiting_ns for share in shares if share.waiting_ns is not None]
     bases = [share.waiting_basis for share in shares if share.waiting_basis is not None]
     return EngineTotals(
@@ -64,7 +64,7 @@ def _totals(engine: Engine, shares: Sequence[Share], unit: WeightUnit, measured:
     )
 
 
-def _counts_as_busy(share: Share) -> bool:
+def _is_busy(share: Share) -> bool:
     return share.phase is None or share.is_inference
 
 

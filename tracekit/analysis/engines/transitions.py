@@ -85,7 +85,7 @@ class _Part:
         for leading in np.unique(lead[lead >= 0]).tolist():
             rows = np.flatnonzero(lead == leading)
             for engine in {*range(len(SERVING))} - {leading}:
-                places, pieces = self._positions_of(engine, leading)
+                places, pieces = self._find_positions(engine, leading)
                 position[engine, rows], stretches[engine, rows] = places[rows], pieces[rows]
         return {
             "counts": counts,
@@ -97,7 +97,7 @@ class _Part:
             "stretches": stretches,
         }
 
-    def _positions_of(self, engine: int, lead: int) -> tuple[IntArray, IntArray]:
+    def _find_positions(self, engine: int, lead: int) -> tuple[IntArray, IntArray]:
         """Return the position of an engine, seen from the leading one, and its stretches, of every window."""
         # Only segments of the two engines count. In a window, segments of one engine never share time, so a
         # new stretch begins wherever the engine changes:

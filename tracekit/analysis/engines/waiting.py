@@ -50,9 +50,9 @@ class Waiting:
         self.basis: dict[Engine, Basis] = {}
         self._lanes: dict[_Lane, IntervalSet] = {}
         lanes_by_basis = {
-            Basis.MEASURED: self._blocked_states(),
-            Basis.SAMPLED: self._blocked_samples(),
-            Basis.INFERRED: self._gaps(),
+            Basis.MEASURED: self._find_blocked_states(),
+            Basis.SAMPLED: self._find_blocked_samples(),
+            Basis.INFERRED: self._find_gaps(),
         }
         # The first basis that has any waiting of the engine wins for the engine as a whole. Adding a weaker
         # basis for threads that the stronger one lacks would mix two in one number.
@@ -99,7 +99,7 @@ class Waiting:
         hands_over = is_phase(self._labels.phase, Phase.DISPATCH, Phase.WAIT)
         return hands_over & is_engine(self._labels.engine, *AWAITED)
 
-    def _gaps(self) -> dict[_Lane, IntervalSet]:
+    def _find_gaps(self) -> dict[_Lane, IntervalSet]:
         """Return the holes after samples that submit work; a long one may be the end of the call."""
         if self._trace.weight_unit != "ns":
             return {}
@@ -107,15 +107,15 @@ class Waiting:
         period = sampling_period_ns(self._trace)
         nothing = np.zeros(0, np.int64)
         gaps = [(nothing, nothing)]
-        for rows, following in self._followed():
+        for rows, following in self._iter_followed():
             hole = times[following] - times[rows]
             # Longer than 1.5 periods: at least one sample is missing, beyond the jitter of the timer.
             waits = np.flatnonzero((2 * hole > 3 * period) & (hole <= max(LONG_HOLE_NS, 5 * period)))
             gaps.append((rows[waits], following[waits]))
         rows, following = (np.concatenate(part) for part in zip(*gaps, strict=True))
-        return self._lanes_of(rows, times[rows] + period, times[following], self._labels.engine)
+        return self._group_by_lane(rows, times[rows] + period, times[following], self._labels.engine)
 
-    def _followed(self) -> Iterator[tuple[IntArray, IntArray]]:
+    def _iter_followed(self) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield the samples that submit work and are not their thread's last, and the next of each."""
         threads = self._trace.samples["thread_id"].to_numpy()
         threads = threads.astype(
@@ -130,7 +130,7 @@ class Waiting:
             same = np.flatnonzero(threads[rows] == threads[following])
             yield rows[same], following[same]
 
-    def _blocked_samples(self) -> dict[_Lane, IntervalSet]:
+    def _find_blocked_samples(self) -> dict[_Lane, IntervalSet]:
         # States are categories: the test is made once per category, and code -1 (no state) takes the appended
         # False.
         state = self._trace.samples["state"].cat
@@ -140,9 +140,9 @@ class Waiting:
         if self._trace.weight_unit != "ns":
             return {}
         times = self._trace.samples["time_ns"].to_numpy(np.int64)[rows]
-        return self._lanes_of(rows, times, times + self._trace.weights[rows], self._labels.engine)
+        return self._group_by_lane(rows, times, times + self._trace.weights[rows], self._labels.engine)
 
-    def _blocked_states(self) -> dict[_Lane, IntervalSet]:
+    def _find_blocked_states(self) -> dict[_Lane, IntervalSet]:
         """Return blocked thread states that follow a sample of the same thread which submits work.
 
         A thread that was last seen elsewhere in a prediction call waits inside the runtime.
@@ -161,7 +161,7 @@ class Waiting:
         keys = np.searchsorted(sampled_tids, tid[order])
         thread_keys, is_sampled = _find(sampled_tids, states["tid"].to_numpy(np.int64))
         starts = states["start_ns"].to_numpy(np.int64)
-        last = _last_before(keys, times[order], thread_keys, starts)
+        last = _find_last_before(keys, times[order], thread_keys, starts)
         sample = order[np.maximum(last, 0)]
         near = starts - times[sample] <= LONG_HOLE_NS  # it may wake and wait again without a sample
         fits = is_sampled & (last >= 0) & (keys[np.maximum(last, 0)] == thread_keys) & near
@@ -169,9 +169,9 @@ class Waiting:
         fits &= (submits | self._labels.in_call)[sample]
         engines = np.where(submits, self._labels.engine, ENGINE_CODE[Engine.RUNTIME])
         ends = states["end_ns"].to_numpy(np.int64)
-        return self._lanes_of(sample[fits], starts[fits], ends[fits], engines)
+        return self._group_by_lane(sample[fits], starts[fits], ends[fits], engines)
 
-    def _lanes_of(
+    def _group_by_lane(
         self, samples: IntArray, starts: IntArray, ends: IntArray, engines: npt.NDArray[np.integer]
     ) -> dict[_Lane, IntervalSet]:
         """Group intervals by the engine, the thread and the process of the sample before each."""
@@ -201,7 +201,7 @@ def _find(sorted_values: IntArray, values: IntArray) -> tuple[IntArray, BoolArra
     return positions, (sorted_values[positions] == values) & (values >= 0)
 
 
-def _last_before(keys: IntArray, times: IntArray, query_keys: IntArray, before: IntArray) -> IntArray:
+def _find_last_before(keys: IntArray, times: IntArray, query_keys: IntArray, before: IntArray) -> IntArray:
     """Return, per (query key, moment), the position of the last sorted (key, time) that is not after it.
 
     Both parts become one number: key × span + rank of the time, where all times share one ranking. Ranks fit

@@ -77,7 +77,7 @@ class _Assigner:
     def _of_models(self) -> Pairs:
         """The calls that may own each row, by its model."""
         chosen = np.flatnonzero(self._is_free)
-        return self._pairs(chosen, self._rows.pool[chosen])
+        return self._find_pairs(chosen, self._rows.pool[chosen])
 
     @cached_property
     def _of_nameless(self) -> Pairs:
@@ -112,7 +112,7 @@ class _Assigner:
         decisions.set(crowded, Owner.CONTESTED, Reason.SEVERAL_CALLS)
         return decisions.assignment(self._calls.window, crowded, doubted)
 
-    def _needs_stack(self, pairs: Pairs) -> BoolArray:
+    def _mark_needing_stack(self, pairs: Pairs) -> BoolArray:
         """Mark other engines' rows in calls that the Neural Engine's rows show, beside other threads' calls.
 
         The time of such a call is the Neural Engine's: what else lies in it may be of another call, also
@@ -125,12 +125,12 @@ class _Assigner:
 
     def _without_model(self, chosen: IntArray) -> Pairs:
         """Return the calls without a model that may own these rows."""
-        return self._pairs(chosen, np.full(len(chosen), self._calls.nameless))
+        return self._find_pairs(chosen, np.full(len(chosen), self._calls.nameless))
 
-    def _pairs(self, chosen: IntArray, pool: IntArray) -> Pairs:
+    def _find_pairs(self, chosen: IntArray, pool: IntArray) -> Pairs:
         """Return the calls of a pool that may own these rows."""
         pairs = self._candidates.of(chosen, pool)
-        needs_stack = self._needs_stack(pairs)
+        needs_stack = self._mark_needing_stack(pairs)
         return pairs.part(~needs_stack | self._rules.near(pairs)) if needs_stack.any() else pairs
 
     def _decide(self, pairs: Pairs) -> None:
@@ -232,7 +232,7 @@ class _Assigner:
         supported = np.zeros(rows.models, bool)
         supported[model[near & is_open]] = True
         is_odd = ~supported[model] & (supported.any() and not self._has_runtime)
-        is_odd |= self._lies_outside(pairs)[model]
+        is_odd |= self._mark_lying_outside(pairs)[model]
         needs_stack = is_open & (is_odd | doubted[pairs.row] | (rows.pool[pairs.row] >= 0))
         # Another thread may have made a call of that model that nothing lists.
         needs_stack |= is_engine(rows.engine[pairs.row], Engine.GPU) & self._submitters.has_several_callers
@@ -243,7 +243,7 @@ class _Assigner:
         self._decisions.contest(open_pairs, count == 0, Reason.NO_SUBMITTER)
         self._decide(pairs.part(~needs_stack).narrowed())
 
-    def _lies_outside(self, pairs: Pairs) -> BoolArray:
+    def _mark_lying_outside(self, pairs: Pairs) -> BoolArray:
         """Mark the models of labels with a row in no call, if all rows of others lie in calls."""
         rows = self._rows
         is_inside = np.zeros(len(rows), bool)

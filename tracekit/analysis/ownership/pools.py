@@ -55,7 +55,7 @@ class CallPools:
             pool * self._width + np.searchsorted(self._edges, edges[self._call]) for edges in (starts, ends)
         )
         self._reach = np.maximum.accumulate(self._ends)
-        layer = _layers(pool, starts[self._call], ends[self._call])
+        layer = _assign_layers(pool, starts[self._call], ends[self._call])
         beyond, *self._members = positions_by(layer + 1, int(layer.max(initial=-1)) + 2)
         self._beyond = SpanCounts(pool[beyond], *(edges[self._call[beyond]] for edges in (starts, ends)))
 
@@ -74,7 +74,7 @@ class CallPools:
         few, many = np.flatnonzero(is_few), np.flatnonzero(~is_few)
         entry, row = positions_of(first[few], last[few]), np.repeat(few, (last - first)[few])
         shares = self._ends[entry] >= after_start[row]
-        far_row, far_entry, is_crowded = self._in_layers(after_start[many], before_end[many])
+        far_row, far_entry, is_crowded = self._list_candidates(after_start[many], before_end[many])
         row, entry = np.append(row[shares], many[far_row]), np.append(entry[shares], far_entry)
         crowded = np.zeros(len(pool), bool)
         crowded[many] = is_crowded
@@ -85,7 +85,9 @@ class CallPools:
         order = np.lexsort((call, row))
         return Listed(chosen[row[order]], call[order], chosen[crowded])
 
-    def _in_layers(self, after_start: IntArray, before_end: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
+    def _list_candidates(
+        self, after_start: IntArray, before_end: IntArray
+    ) -> tuple[IntArray, IntArray, BoolArray]:
         """Return the candidates of intervals in all layers, and mark the intervals with too many in one."""
         crowded = np.zeros(len(after_start), bool)
         rows, entries = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -100,7 +102,7 @@ class CallPools:
         return np.concatenate(rows), np.concatenate(entries), crowded
 
 
-def _layers(pool: IntArray, starts: IntArray, ends: IntArray) -> IntArray:
+def _assign_layers(pool: IntArray, starts: IntArray, ends: IntArray) -> IntArray:
     """Return the layer of each call, of calls in order of pool and start; -1 beyond ``_LAYERS``."""
     layer = np.zeros(len(pool), np.int64)
     if not len(pool):
@@ -113,11 +115,11 @@ def _layers(pool: IntArray, starts: IntArray, ends: IntArray) -> IntArray:
     firsts = np.append(np.flatnonzero(changes), len(pool))
     for number in crowded.tolist():
         first, after = int(firsts[number]), int(firsts[number + 1])
-        layer[first:after] = _first_fit(starts[first:after].tolist(), ends[first:after].tolist())
+        layer[first:after] = _fit_into_layers(starts[first:after].tolist(), ends[first:after].tolist())
     return layer
 
 
-def _first_fit(starts: list[int], ends: list[int]) -> list[int]:
+def _fit_into_layers(starts: list[int], ends: list[int]) -> list[int]:
     """Return a layer for each call so that the calls of a layer do not overlap; a call takes the one free
     longest, and a new one where none is free."""
     layers = []

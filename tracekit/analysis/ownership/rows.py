@@ -81,11 +81,11 @@ class Rows:
             nameless,
             ~is_among(frame["model"], "")
             & (
-                _positions(frame["model"], owner.model_names)
+                _convert_to_positions(frame["model"], owner.model_names)
                 != np.where(nameless, _NO_CALL - 1, owner.model_code)
             ),
             np.array([pools.get(name, -1) for name in owner.model_names.tolist()])[owner.model_code],
-            _positions(frame["copy"], calls.copies),
+            _convert_to_positions(frame["copy"], calls.copies),
             np.where(names_work, frame["label"].cat.codes.to_numpy(np.int64), -1),
             len(frame["label"].cat.categories),
         )
@@ -94,7 +94,7 @@ class Rows:
         return len(self.starts)
 
 
-def _positions(column: pd.Series[str], names: npt.NDArray[Any]) -> IntArray:
+def _convert_to_positions(column: pd.Series[str], names: npt.NDArray[Any]) -> IntArray:
     """Return a category column as positions in names."""
     position = {"": UNKNOWN, **{name: code for code, name in enumerate(names.tolist())}}
     codes = [*(position.get(name, _NO_CALL) for name in column.cat.categories.tolist()), _NO_CALL]

@@ -39,11 +39,11 @@ class Rules:
     def in_order(self) -> tuple[tuple[Callable[[Pairs], BoolArray], Reason], ...]:
         """The rules, the strongest evidence first, and the reason that each gives."""
         return (
-            (self._nested, Reason.CONTAINED),
-            (self._longest, Reason.MOST),
-            (self._submitted, Reason.SUBMITTED),
-            (self._learned, Reason.LABEL_ALONE),
-            (self._only_seen, Reason.ENGINE_SEEN),
+            (self._mark_nested, Reason.CONTAINED),
+            (self._mark_longest, Reason.MOST),
+            (self._mark_submitted, Reason.SUBMITTED),
+            (self._mark_learned, Reason.LABEL_ALONE),
+            (self._mark_only_seen, Reason.ENGINE_SEEN),
         )
 
     def learn(self, pairs: Pairs) -> None:
@@ -82,14 +82,14 @@ class Rules:
             elsewhere[chosen] = self._submitters.beside(engine)[window] >= _FEWEST_ELSEWHERE
         return seen, elsewhere & ~seen
 
-    def _nested(self, pairs: Pairs) -> BoolArray:
+    def _mark_nested(self, pairs: Pairs) -> BoolArray:
         """Mark the calls around a row that are all of one thread: they nest, and are no choice."""
         thread = self._calls.thread[pairs.call]
         differs = (thread != pairs.first_of_row(thread)) | (thread < 0)
         marked: BoolArray = pairs.is_contained & (pairs.of_row(differs) == 0)
         return marked
 
-    def _longest(self, pairs: Pairs) -> BoolArray:
+    def _mark_longest(self, pairs: Pairs) -> BoolArray:
         """Mark the call that most of a row lies in, of rows that no call contains.
 
         It is also the one that the row begins in, or has many times as much of it as any other.
@@ -102,18 +102,18 @@ class Rules:
         marked: BoolArray = pairs.only(is_chosen) & ~pairs.is_contained
         return marked
 
-    def _learned(self, pairs: Pairs) -> BoolArray:
+    def _mark_learned(self, pairs: Pairs) -> BoolArray:
         """Mark the only call of a row that is of the model and thread of all decided rows of its label."""
         label = self._rows.label[pairs.row]
         is_known = (self._decided >= _FEWEST_ALONE) & (self._least_group == self._most_group)
         is_known[-1] = False
         return pairs.only(is_known[label] & (self._group[pairs.call] == self._least_group[label]))
 
-    def _submitted(self, pairs: Pairs) -> BoolArray:
+    def _mark_submitted(self, pairs: Pairs) -> BoolArray:
         """Mark the only call of a row that has a sample of the engine near the row's start."""
         return pairs.only(self.near(pairs))
 
-    def _only_seen(self, pairs: Pairs) -> BoolArray:
+    def _mark_only_seen(self, pairs: Pairs) -> BoolArray:
         """Mark the only call of a row that shows the engine, where the others show where they worked.
 
         Of rows that name no process, it has no more than samples of the engine: each shows one row's start.

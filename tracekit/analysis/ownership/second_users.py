@@ -51,17 +51,17 @@ class SecondUsers:
         chosen = np.flatnonzero(is_open)
         if not len(chosen) or not calls.is_listed.any():
             return doubted
-        pid, between = self._pools(chosen)
+        pid, between = self._find_pools(chosen)
         has_pair, is_inside = np.zeros((2, len(rows)), bool)
         has_pair[pairs.row] = True
         is_inside[pairs.row[pairs.is_contained]] = True
         group = self._group(chosen)
         is_alone = ~(has_pair | crowded)[chosen]
-        is_odd = is_alone & (between | self._comes_twice(chosen, is_alone & ~between))
+        is_odd = is_alone & (between | self._mark_coming_twice(chosen, is_alone & ~between))
         # Rows of which none meets a call are of other clocks, or of calls that no table has.
         is_odd &= (np.bincount(group[has_pair[chosen]], minlength=int(group.max()) + 1) > 0)[group]
         of_rows = pairs.part((is_open & ~is_inside & ~crowded)[pairs.row])
-        is_odd |= self._reaches_out(of_rows, group, is_inside[chosen])[chosen]
+        is_odd |= self._mark_reaching_out(of_rows, group, is_inside[chosen])[chosen]
         odd = np.flatnonzero(is_odd)
         # A stack of the process shows a call that the tables lack.
         is_submitted = self._submitters.by_process(Engine.ANE, pid[odd], rows.starts[chosen[odd]])
@@ -69,10 +69,10 @@ class SecondUsers:
         has_odd[group[odd[~is_submitted]]] = True
         has_alone[group[is_alone]] = True
         doubted[chosen] = has_odd[group] | self.submitted_elsewhere(chosen, pid)
-        doubted[self._refuted(pairs, chosen, group, has_alone[group], doubted)] = True
+        doubted[self._find_refuted(pairs, chosen, group, has_alone[group], doubted)] = True
         return doubted
 
-    def _refuted(
+    def _find_refuted(
         self, pairs: Pairs, chosen: IntArray, group: IntArray, has_alone: BoolArray, doubted: BoolArray
     ) -> IntArray:
         """Return the rows whose calls another engine worked for, or whose copy never shows this one.
@@ -93,7 +93,7 @@ class SecondUsers:
         has_refuted[group[(refuted | doubted)[chosen]]] = True
         is_of_refuted = np.zeros(len(rows), bool)
         is_of_refuted[chosen] = has_refuted[group]
-        refuted[inside.row[is_of_refuted[inside.row] & self._shows_others(inside)]] = True
+        refuted[inside.row[is_of_refuted[inside.row] & self._mark_showing_others(inside)]] = True
         return np.flatnonzero(refuted)
 
     @cached_property
@@ -110,7 +110,7 @@ class SecondUsers:
         marked: BoolArray = is_elsewhere[copy]
         return marked
 
-    def _shows_others(self, inside: Pairs) -> BoolArray:
+    def _mark_showing_others(self, inside: Pairs) -> BoolArray:
         """Mark the Neural Engine's rows of calls whose stacks show other engines, and not this one."""
         window = self._calls.window[inside.call]
         if (window < 0).any():
@@ -119,7 +119,7 @@ class SecondUsers:
         marked: BoolArray = is_unseen & (self._submitters.beside(Engine.ANE)[window] > 0)
         return marked
 
-    def _pools(self, chosen: IntArray) -> tuple[IntArray, BoolArray]:
+    def _find_pools(self, chosen: IntArray) -> tuple[IntArray, BoolArray]:
         """Return the process of the calls that rows may be of, -1 for several, and mark rows between them."""
         rows, calls = self._rows, self._calls
         every = len(calls.models)
@@ -138,7 +138,7 @@ class SecondUsers:
         rows = self._rows
         return np.where(rows.is_nameless, rows.models + 1 + rows.label, rows.model)[chosen]
 
-    def _reaches_out(self, pairs: Pairs, group: IntArray, is_inside: BoolArray) -> BoolArray:
+    def _mark_reaching_out(self, pairs: Pairs, group: IntArray, is_inside: BoolArray) -> BoolArray:
         """Mark the rows that reach out of their calls, unless the clocks of two tables may be the reason.
 
         They may be where most rows of a group do so, all to the same side. ``group`` and ``is_inside`` are of
@@ -186,12 +186,12 @@ class SecondUsers:
                 samples += is_beside * self._submitters.count(engine, window, starts, ends)
             for every in pairs:
                 work = every.part(every.is_contained & (of_engine & rows.is_execution)[every.row])
-                marked |= is_beside & (2 * self._shared_with(work, inside) > ends - starts)
+                marked |= is_beside & (2 * self._measure_shared_time(work, inside) > ends - starts)
         is_sampled = samples >= _FEWEST_ELSEWHERE
         marked |= is_sampled & (2 * samples * self._submitters.period_ns > ends - starts)
         return marked
 
-    def _shared_with(self, work: Pairs, inside: Pairs) -> IntArray:
+    def _measure_shared_time(self, work: Pairs, inside: Pairs) -> IntArray:
         """Return how much of the rows ``inside`` calls lies in the rows ``work`` of the same calls."""
         rows, calls = self._rows, self._calls
         number = np.unique(inside.call)
@@ -226,7 +226,7 @@ class SecondUsers:
         is_own = self._submitters.by_process(Engine.ANE, pid, self._rows.starts[chosen])
         return self.submitted_elsewhere(chosen, pid) & ~is_own
 
-    def _comes_twice(self, chosen: IntArray, marked: BoolArray) -> BoolArray:
+    def _mark_coming_twice(self, chosen: IntArray, marked: BoolArray) -> BoolArray:
         """Mark rows before the first call or after the last whose label comes twice there.
 
         The recording cuts one call at each end, and a call has one row of a label.

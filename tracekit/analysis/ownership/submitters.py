@@ -41,7 +41,7 @@ class Submitters:
     def of_engine(self, engine: Engine) -> IntArray:
         """Return how many samples of inference on an engine each call has."""
         if engine not in self._counts:
-            self._counts[engine] = self._members.count(self._marked(engine))
+            self._counts[engine] = self._members.count(self._mark_samples(engine))
         return self._counts[engine]
 
     def beside(self, engine: Engine) -> IntArray:
@@ -60,34 +60,36 @@ class Submitters:
     def count(self, engine: Engine, call: IntArray, starts: IntArray, ends: IntArray) -> IntArray:
         """Return how many samples of an engine each call has in a stretch of time; the call -1 has none."""
         if engine not in self._before:
-            self._before[engine] = sums_before(self._marked(engine)[self._members.samples])
+            self._before[engine] = sums_before(self._mark_samples(engine)[self._members.samples])
         before = self._before[engine]
         if not before[-1] or not len(call):
             return np.zeros(len(call), np.int64)
-        count: IntArray = before[self._position(call, ends)] - before[self._position(call, starts)]
+        count: IntArray = (
+            before[self._find_positions(call, ends)] - before[self._find_positions(call, starts)]
+        )
         return np.where(call >= 0, count, 0)
 
     def elsewhere(self, engine: Engine, pid: IntArray, moments: IntArray) -> BoolArray:
         """Mark the pairs of a process and a moment near which another process' sample is of the engine."""
-        pids, _ = self._of_processes(engine)
+        pids, _ = self._list_processes(engine)
         marked = np.zeros(len(pid), bool)
         # Where only one process has samples, no other one has any beside it.
         chosen = np.flatnonzero(pid != pids[0]) if len(pids) == 1 else np.arange(len(pid) * (len(pids) > 1))
-        times = self._times[self._samples_of(engine)]
+        times = self._times[self._find_samples(engine)]
         near_any = self._count_near(times, moments[chosen])
-        marked[chosen] = near_any > self._near_process(engine, pid[chosen], moments[chosen])
+        marked[chosen] = near_any > self._count_near_process(engine, pid[chosen], moments[chosen])
         return marked
 
     def by_process(self, engine: Engine, pid: IntArray, moments: IntArray) -> BoolArray:
         """Mark the pairs of a process and a moment near which a sample of it is of the engine."""
-        return self._near_process(engine, pid, moments) > 0
+        return self._count_near_process(engine, pid, moments) > 0
 
     def _count_near(self, times: IntArray, moments: IntArray) -> IntArray:
         first, last = (np.searchsorted(times, moments + shift) for shift in (-self.near_ns, self.near_ns + 1))
         return last - first
 
-    def _near_process(self, engine: Engine, pid: IntArray, moments: IntArray) -> IntArray:
-        pids, keys = self._of_processes(engine)
+    def _count_near_process(self, engine: Engine, pid: IntArray, moments: IntArray) -> IntArray:
+        pids, keys = self._list_processes(engine)
         if not len(pids) or not len(pid):
             return np.zeros(len(pid), np.int64)
         number = np.minimum(np.searchsorted(pids, pid), len(pids) - 1) * (len(self._times) + 1)
@@ -98,19 +100,19 @@ class Submitters:
         count: IntArray = np.where(np.isin(pid, pids), last - first, 0)
         return count
 
-    def _of_processes(self, engine: Engine) -> tuple[IntArray, IntArray]:
+    def _list_processes(self, engine: Engine) -> tuple[IntArray, IntArray]:
         """Return the processes with samples of an engine, and process and sample as one number, in order."""
         if engine not in self._processes:
-            samples = self._samples_of(engine)
+            samples = self._find_samples(engine)
             code, pids = pd.factorize(self._labels.pid[samples], sort=True)
             self._processes[engine] = pids, np.sort(code * (len(self._times) + 1) + samples)
         return self._processes[engine]
 
-    def _samples_of(self, engine: Engine) -> IntArray:
+    def _find_samples(self, engine: Engine) -> IntArray:
         """Return the samples of an engine, of processes that are known."""
-        return np.flatnonzero(self._marked(engine) & (self._labels.pid >= 0))
+        return np.flatnonzero(self._mark_samples(engine) & (self._labels.pid >= 0))
 
-    def _marked(self, engine: Engine) -> BoolArray:
+    def _mark_samples(self, engine: Engine) -> BoolArray:
         return is_engine(self._labels.engine, engine) & self._is_inference
 
     @cached_property
@@ -123,7 +125,7 @@ class Submitters:
         number = np.cumsum(marks)
         return number[:size] * width + members.samples, number[np.minimum(members.first, size)], width
 
-    def _position(self, call: IntArray, moments: IntArray) -> IntArray:
+    def _find_positions(self, call: IntArray, moments: IntArray) -> IntArray:
         """Return the position in the list of each call at which the samples of a moment begin."""
         keys, number, width = self._keys
         sample = np.searchsorted(self._times, moments)

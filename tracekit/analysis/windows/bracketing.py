@@ -42,10 +42,12 @@ def bracketing_windows(trace: Trace, labels: SampleLabels, pids: frozenset[int])
     samples = _Samples(trace, labels)
     kinds = sorted(rows_by(rows, "subsystem", "category", "name"), key=lambda kind: -len(kind[1]))
     frequent = [rows.iloc[members] for _, members in kinds[:_MOST_KINDS] if len(members) >= _FEWEST]
-    fitting = [kind for kind in frequent if samples.are_bracketed(kind) and not _repeats(trace, kind)]
+    fitting = [kind for kind in frequent if samples.is_bracketing(kind) and not _has_repeats(trace, kind)]
     if not fitting:
         return []
-    return _windows(trace, min(fitting, key=lambda kind: int((kind["end_ns"] - kind["start_ns"]).sum())))
+    return _build_windows(
+        trace, min(fitting, key=lambda kind: int((kind["end_ns"] - kind["start_ns"]).sum()))
+    )
 
 
 class _Samples:
@@ -59,7 +61,7 @@ class _Samples:
         self._times = trace.samples["time_ns"].to_numpy(np.int64)[order]
         self._slack_ns = sampling_period_ns(trace) // _SLACK
 
-    def are_bracketed(self, kind: pd.DataFrame) -> bool:
+    def is_bracketing(self, kind: pd.DataFrame) -> bool:
         """Return whether each interval has one prediction, and no prediction lies outside of all of them."""
         inside = seen = 0
         for (tid,), rows in rows_by(kind, "tid"):
@@ -83,12 +85,12 @@ class _Samples:
         return 2 * inside >= seen > 0
 
 
-def _repeats(trace: Trace, kind: pd.DataFrame) -> bool:
+def _has_repeats(trace: Trace, kind: pd.DataFrame) -> bool:
     """Return whether an interval has two executions of one label: it is more than one prediction."""
-    starts, ends = _edges(kind)
+    starts, ends = _get_edges(kind)
     order = np.argsort(starts, kind="stable")
-    rows = _executions(trace)
-    row_starts, row_ends = _edges(rows)
+    rows = _select_executions(trace)
+    row_starts, row_ends = _get_edges(rows)
     position = np.searchsorted(starts[order], row_starts, "right") - 1
     is_inside = (position >= 0) & (row_ends <= ends[order][np.maximum(position, 0)])
     pairs = pd.DataFrame(
@@ -98,16 +100,16 @@ def _repeats(trace: Trace, kind: pd.DataFrame) -> bool:
     return bool(pairs.duplicated(["call", "label"]).any())
 
 
-def _windows(trace: Trace, kind: pd.DataFrame) -> list[Window]:
+def _build_windows(trace: Trace, kind: pd.DataFrame) -> list[Window]:
     threads = {tid: row for row, tid in reversed(list(enumerate(trace.threads["tid"].tolist())))}
     columns = (kind[name].tolist() for name in ("start_ns", "end_ns", "name", "tid", "pid"))
     return [
         Window(start, end, str(name), "signpost", Basis.MEASURED, threads.get(tid, -1), pid, model)
-        for start, end, name, tid, pid, model in zip(*columns, _models(trace, kind), strict=True)
+        for start, end, name, tid, pid, model in zip(*columns, _find_models(trace, kind), strict=True)
     ]
 
 
-def _models(trace: Trace, kind: pd.DataFrame) -> list[str]:
+def _find_models(trace: Trace, kind: pd.DataFrame) -> list[str]:
     """Return the model of each interval, "" where it is not known.
 
     The app's own messages name it, or the Neural Engine's rows, if all intervals have rows of one model. An
@@ -116,10 +118,10 @@ def _models(trace: Trace, kind: pd.DataFrame) -> list[str]:
     named = kind["message"].str.extract(_MODEL_IN_MESSAGE, expand=False).fillna("")
     if (named != "").all():
         return named.tolist()
-    starts, ends = _edges(kind)
+    starts, ends = _get_edges(kind)
     order = np.argsort(starts, kind="stable")
-    rows = _executions(trace)
-    row_starts, row_ends = _edges(rows)
+    rows = _select_executions(trace)
+    row_starts, row_ends = _get_edges(rows)
     position = np.searchsorted(starts[order], row_starts, "right") - 1
     is_inside = (position >= 0) & (row_ends <= ends[order][np.maximum(position, 0)])
     models = rows["model"].astype("str")[is_inside].unique().tolist()
@@ -127,11 +129,11 @@ def _models(trace: Trace, kind: pd.DataFrame) -> list[str]:
     return [models[0] if is_every and len(models) == 1 else ""] * len(kind)
 
 
-def _executions(trace: Trace) -> pd.DataFrame:
+def _select_executions(trace: Trace) -> pd.DataFrame:
     rows = trace.intervals
     is_work = (rows["phase"] == Phase.EXECUTE) & rows["source"].isin(ANE_TABLES) & (rows["depth"] <= 0)
     return rows[is_work.to_numpy(bool)]
 
 
-def _edges(rows: pd.DataFrame) -> tuple[IntArray, IntArray]:
+def _get_edges(rows: pd.DataFrame) -> tuple[IntArray, IntArray]:
     return rows["start_ns"].to_numpy(np.int64), rows["end_ns"].to_numpy(np.int64)

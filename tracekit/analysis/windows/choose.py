@@ -91,7 +91,7 @@ def choose_windows(
         backwards = next((window for window in requested if window.end_ns < window.start_ns), None)
         if backwards:
             raise UsageError(f"The window '{backwards.label}' ends before it starts.")
-        return WindowSelection(list(requested), tuple(_outside_recording(trace, requested)))
+        return WindowSelection(list(requested), tuple(_report_outside_recording(trace, requested)))
     if requested not in WINDOW_SOURCES:
         raise UsageError(
             f"'{requested}' is not a source of windows. Choose one of {', '.join(WINDOW_SOURCES)}."
@@ -102,7 +102,7 @@ def choose_windows(
         return WindowSelection([whole_run(trace)], ())
     inferred = windows_from_stacks(trace, labels)
     if requested in _FROM_TABLES:
-        return _from_table(trace, labels, requested, inferred, pids)
+        return _build_from_table(trace, labels, requested, inferred, pids)
     # From exact to inferred: the runtimes' own rows bound each call, Foundation Models' rows each request,
     # ANE intervals only the engine's part of a call. Stacks come last, because they cannot separate
     # back-to-back calls.
@@ -113,20 +113,20 @@ def choose_windows(
             windows = bracketing_windows(trace, labels, pids) if find is None else find(trace, pids)
             if windows:
                 return _with_calls(trace, labels, source, windows, inferred)
-    at_work = bool(labels.is_ml.any()) or _measured_work(trace)
+    at_work = bool(labels.is_ml.any()) or _has_measured_work(trace)
     whole = [whole_run(trace)] if at_work and not len(inferred) else []
-    diagnostics = tuple(_stack_diagnostics(inferred, at_work))
-    return WindowSelection(inferred.windows() or whole, diagnostics, _runs_beside(inferred))
+    diagnostics = tuple(_report_stack_windows(inferred, at_work))
+    return WindowSelection(inferred.windows() or whole, diagnostics, _select_concurrent_runs(inferred))
 
 
-def _measured_work(trace: Trace) -> bool:
+def _has_measured_work(trace: Trace) -> bool:
     """Return whether a table reports inference on an engine, of any process."""
     rows = trace.intervals
     work = rows["engine"].isin([Engine.GPU, Engine.CPU]) & (rows["phase"] == Phase.EXECUTE)
     return bool(work.any())
 
 
-def _from_table(
+def _build_from_table(
     trace: Trace, labels: SampleLabels, source: str, inferred: Inferred, pids: frozenset[int]
 ) -> WindowSelection:
     find, row_name = _FROM_TABLES[source]
@@ -137,11 +137,11 @@ def _from_table(
             " lists the tables of the recording; without --windows it chooses the best source."
         )
     windows = bind_threads(trace, labels, windows, inferred)
-    untouched = _untouched(windows, inferred)
-    diagnostics = _ane_diagnostics(trace, labels, windows) if source == "ane" else []
+    untouched = _select_untouched(windows, inferred)
+    diagnostics = _report_ane_windows(trace, labels, windows) if source == "ane" else []
     if untouched:
         diagnostics.append(Diagnostic("warning", "calls-outside-windows", len(untouched)))
-    return WindowSelection(windows, tuple(diagnostics), _runs_beside(inferred))
+    return WindowSelection(windows, tuple(diagnostics), _select_concurrent_runs(inferred))
 
 
 def _with_threads(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Window]:
@@ -153,24 +153,24 @@ def _with_calls(
 ) -> WindowSelection:
     """Return measured windows, and the calls on stacks that none of them touches, so that no call is lost."""
     windows = bind_threads(trace, labels, windows, inferred)
-    untouched = _untouched(windows, inferred)
+    untouched = _select_untouched(windows, inferred)
     diagnostics = [Diagnostic("info", "windows-from-stacks-too", len(untouched))] if untouched else []
     if source == "signposts":
         diagnostics.append(
             Diagnostic("info", "windows-from-signposts", len(windows), {"name": windows[0].label})
         )
     if source == "ane":
-        diagnostics += _ane_diagnostics(trace, labels, [*windows, *untouched])
-    return WindowSelection([*windows, *untouched], tuple(diagnostics), _runs_beside(inferred))
+        diagnostics += _report_ane_windows(trace, labels, [*windows, *untouched])
+    return WindowSelection([*windows, *untouched], tuple(diagnostics), _select_concurrent_runs(inferred))
 
 
-def _runs_beside(runs: Inferred) -> Inferred | None:
+def _select_concurrent_runs(runs: Inferred) -> Inferred | None:
     """Return the calls on stacks of several threads, which work on other threads may be of."""
     calls = runs.part(runs.thread_id >= 0)
     return calls if len(np.unique(calls.thread_id)) > 1 else None
 
 
-def _untouched(windows: Sequence[Window], calls: Inferred) -> list[Window]:
+def _select_untouched(windows: Sequence[Window], calls: Inferred) -> list[Window]:
     """Return the calls that overlap no window that may be of their process and thread."""
     # Windows are united by owner, once for all calls; -1 is an unknown process or thread. A call without a
     # thread may be of any, so each process has the union of its windows, too.
@@ -194,7 +194,7 @@ def _untouched(windows: Sequence[Window], calls: Inferred) -> list[Window]:
     return calls.part(~touched).windows()
 
 
-def _ane_diagnostics(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Diagnostic]:
+def _report_ane_windows(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Diagnostic]:
     """Return diagnostics about the work that windows from ANE intervals leave out."""
     covered = IntervalSet.of(*edges_of(windows))
     times = trace.samples["time_ns"].to_numpy(np.int64)
@@ -252,7 +252,7 @@ def _is_core_ai(calls: Inferred) -> BoolArray:
     return marked
 
 
-def _stack_diagnostics(inferred: Inferred, at_work: bool) -> list[Diagnostic]:
+def _report_stack_windows(inferred: Inferred, at_work: bool) -> list[Diagnostic]:
     """Return diagnostics about windows that are inferred from stacks."""
     diagnostics = []
     if inferred.bridged:
@@ -265,7 +265,7 @@ def _stack_diagnostics(inferred: Inferred, at_work: bool) -> list[Diagnostic]:
     return diagnostics
 
 
-def _outside_recording(trace: Trace, windows: Sequence[Window]) -> list[Diagnostic]:
+def _report_outside_recording(trace: Trace, windows: Sequence[Window]) -> list[Diagnostic]:
     """Return a diagnostic where user-supplied windows lie outside the recorded time."""
     run = whole_run(trace)
     tables = [frame for frame in (trace.intervals, trace.signposts) if len(frame)]

@@ -45,7 +45,7 @@ class Elimination:
         self._slack = slack_ns
         self._by_start, self._by_end = (np.argsort(edges, kind="stable") for edges in (starts, ends))
         self._starts, self._ends = starts[self._by_start], ends[self._by_end]
-        begun, ended = self._passed(time)
+        begun, ended = self._count_passed(time)
         is_listed = ~inside | (begun > ended)
         # A stretch is of samples of one thread between those outside of predictions.
         changes = np.append(True, thread[1:] != thread[:-1])[: len(thread)]
@@ -63,7 +63,7 @@ class Elimination:
         self.thread, self.time = thread[rows], time[rows]
         self._shows = (is_whole[stretch] & ~makes_others[thread])[rows]
 
-    def _passed(self, times: IntArray) -> tuple[IntArray, IntArray]:
+    def _count_passed(self, times: IntArray) -> tuple[IntArray, IntArray]:
         """Return how many rows begin and how many end before moments."""
         begun = np.searchsorted(self._starts, times + self._slack, "right")
         return begun, np.searchsorted(self._ends, times - self._slack, "right")
@@ -76,7 +76,7 @@ class Elimination:
         chosen = np.flatnonzero(~is_explained)
         total, count = np.zeros((2, len(chosen)), np.int64)
         for sign, order, passed in zip(
-            (1, -1), (self._by_start, self._by_end), self._passed(self.time[chosen]), strict=True
+            (1, -1), (self._by_start, self._by_end), self._count_passed(self.time[chosen]), strict=True
         ):
             marked = is_open[order]
             total += sign * sums_before(order * marked)[passed]

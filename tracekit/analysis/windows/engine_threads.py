@@ -45,14 +45,14 @@ def threads_of_engine(
     period_ns = sampling_period_ns(trace)
     thread = covering_threads(calls, starts, ends, pids, period_ns)
     # The request is handed over shortly before the engine begins.
-    times, caller = trace.samples["time_ns"].to_numpy(np.int64), _callers(trace, labels)
+    times, caller = trace.samples["time_ns"].to_numpy(np.int64), _find_callers(trace, labels)
     on_ane = np.where(is_engine(labels.engine, Engine.ANE), caller, -1)
     begins = (starts - _BEGINS * period_ns, starts + period_ns)
-    submitter = _only_thread(times, on_ane, *begins)
+    submitter = _find_only_thread(times, on_ane, *begins)
     is_known = (submitter >= 0) & (submitter < len(trace.threads))
     thread = np.where(is_known, submitter, thread)
     handed_over, seen, elsewhere = (
-        _samples_in(times, callers, thread, *edges)
+        _count_samples(times, callers, thread, *edges)
         for callers, edges in (
             (on_ane, begins),
             (on_ane, (begins[0], ends)),
@@ -67,7 +67,7 @@ def threads_of_engine(
     is_refuted = (seen == 0) & (elsewhere >= _FEWEST_ELSEWHERE) & ~(supported & is_only)
     # Of two labels, one that stacks support and one that none does, the second is of another process.
     is_refuted |= ~supported & supported.any()
-    is_refuted |= _overlapping_on_thread(np.where(is_refuted, -1, thread), starts, ends) & (handed_over == 0)
+    is_refuted |= _mark_overlapping(np.where(is_refuted, -1, thread), starts, ends) & (handed_over == 0)
     # Short calls leave no sample: a window that no run touches is odd only beside many that runs touch.
     is_touched = BurstSpans(calls, calls.starts_ns, calls.ends_ns).touch(pids, starts, ends)
     touched, every = np.bincount(label[is_touched], minlength=len(distinct)), np.bincount(label)
@@ -107,7 +107,7 @@ def _has_users(trace: Trace, label: IntArray, thread: IntArray, is_of_any: BoolA
     return marked
 
 
-def _overlapping_on_thread(thread: IntArray, starts: IntArray, ends: IntArray) -> BoolArray:
+def _mark_overlapping(thread: IntArray, starts: IntArray, ends: IntArray) -> BoolArray:
     """Mark the windows that overlap another one of their thread, which makes one call at a time."""
     marked = np.zeros(len(thread), bool)
     bound = np.flatnonzero(thread >= 0)
@@ -117,7 +117,7 @@ def _overlapping_on_thread(thread: IntArray, starts: IntArray, ends: IntArray) -
     return marked
 
 
-def _callers(trace: Trace, labels: SampleLabels) -> IntArray:
+def _find_callers(trace: Trace, labels: SampleLabels) -> IntArray:
     """Return the thread whose call each sample is work for, -1 where it is for none.
 
     A worker's is the only thread of its process that is ever inside a prediction; of several, an unknown
@@ -133,7 +133,7 @@ def _callers(trace: Trace, labels: SampleLabels) -> IntArray:
     return np.where(labels.in_call, threads, np.where(labels.is_worker, of_thread[threads], -1))
 
 
-def _only_thread(times: IntArray, callers: IntArray, starts: IntArray, ends: IntArray) -> IntArray:
+def _find_only_thread(times: IntArray, callers: IntArray, starts: IntArray, ends: IntArray) -> IntArray:
     """Return the only caller whose samples lie in each stretch of time, -1 for none or several."""
     times, callers = times[callers >= 0], callers[callers >= 0]
     first, last = np.searchsorted(times, starts), np.searchsorted(times, ends)
@@ -145,7 +145,7 @@ def _only_thread(times: IntArray, callers: IntArray, starts: IntArray, ends: Int
     return only
 
 
-def _samples_in(
+def _count_samples(
     times: IntArray, callers: IntArray, thread: IntArray, starts: IntArray, ends: IntArray
 ) -> IntArray:
     """Return how many samples of a caller lie in each stretch of time."""

@@ -153,24 +153,24 @@ class _Matcher:
         outside = np.flatnonzero(~labels.in_call & (threads >= 0))
         # Thread and sample as one number: a search finds a thread's samples in a stretch of time.
         self._times, self._width = times, len(times) + 1
-        self._outside = np.sort(threads[outside] * self._width + outside)
+        self._select_outside = np.sort(threads[outside] * self._width + outside)
 
     def threads(self) -> IntArray:
         """Return the thread of each window, -1 where it is not known."""
         for _ in range(_ROUNDS):
-            window, thread = self._entered()
+            window, thread = self._match_entered()
             if not len(window) and (self._thread < 0).any():
-                window, thread = self._left_over()
+                window, thread = self._match_left_over()
             if not len(window):
                 break
             self._thread[window] = thread
-            self._part()
+            self._take_overlapping_apart()
         return self._thread
 
-    def _entered(self) -> tuple[IntArray, IntArray]:
+    def _match_entered(self) -> tuple[IntArray, IntArray]:
         """Return windows that one thread may have entered only, and that thread."""
-        is_open = ~self._explained()
-        window, thread = self._begun(is_open)
+        is_open = ~self._mark_explained()
+        window, thread = self._match_begun(is_open)
         is_free = self._is_free(window, thread)
         window, thread = window[is_free], thread[is_free]
         start = self._starts[window]
@@ -178,19 +178,19 @@ class _Matcher:
         fits = ~self._reaching.are_of_others(thread, self._pids[window], start, start + 1, is_open)
         return window[fits], thread[fits]
 
-    def _left_over(self) -> tuple[IntArray, IntArray]:
+    def _match_left_over(self) -> tuple[IntArray, IntArray]:
         """Return windows without a thread that samples of one thread lie in alone, and that thread."""
         samples = self._elimination
         if samples is None:
             return self._by_start[:0], self._by_start[:0]
         bound = self._by_start[self._thread[self._by_start] >= 0]
         before = np.searchsorted(self._starts[self._by_start], samples.time + self._slack, "right")
-        row = self._latest(bound, samples.thread, before)
+        row = self._find_latest(bound, samples.thread, before)
         is_explained = (row >= 0) & (samples.time < self._ends[row] + self._slack)
         window, thread, shows = samples.only_rows(self._thread < 0, is_explained)
         fits = (self._pids[window] < 0) | (self._pids[window] == self._pid_of[thread])
         fits &= self._is_free(window, thread)
-        rows, only = _only_values(window[fits], thread[fits], len(self._thread))
+        rows, only = _find_only_values(window[fits], thread[fits], len(self._thread))
         has_listed = np.zeros(len(self._thread), bool)
         has_listed[window[fits & shows]] = True
         return rows[has_listed[rows]], only[has_listed[rows]]
@@ -203,7 +203,7 @@ class _Matcher:
             return None
         return Elimination(self._trace, self._labels, bursts, self._starts, self._ends, self._slack)
 
-    def _begun(self, is_open: BoolArray) -> tuple[IntArray, IntArray]:
+    def _match_begun(self, is_open: BoolArray) -> tuple[IntArray, IntArray]:
         """Return the open windows that unexplained bursts of one thread begin with, and that thread."""
         is_unbound = self._thread < 0
         open_rows = self._by_start[is_unbound[self._by_start]]
@@ -212,13 +212,13 @@ class _Matcher:
         first, after = passed[self._begun_early], passed[self._begun_then]
         is_one = np.flatnonzero((after - first == 1) & is_open)
         within = np.flatnonzero((after == first) & is_open & np.isin(of_thread, self._thread))
-        row, burst = self._only_around(is_unbound, within)
+        row, burst = self._find_only_around(is_unbound, within)
         window, burst = np.append(open_rows[first[is_one]], row), np.append(is_one, burst)
         same = (self._pids[window] < 0) | (self._pids[window] == pid[burst])
         window, thread = window[same], of_thread[burst[same]]
-        return _only_values(window, thread, len(self._starts))
+        return _find_only_values(window, thread, len(self._starts))
 
-    def _only_around(self, is_unbound: BoolArray, bursts: IntArray) -> tuple[IntArray, IntArray]:
+    def _find_only_around(self, is_unbound: BoolArray, bursts: IntArray) -> tuple[IntArray, IntArray]:
         """Return the bursts that lie in one of the unbound windows only, and that window."""
         total, count = np.zeros((2, len(bursts)), np.int64)
         for sign, order, passed in (
@@ -233,11 +233,11 @@ class _Matcher:
         fits = self._lasts[bursts[is_only]] < self._ends[window] + self._slack
         return window[fits], bursts[is_only][fits]
 
-    def _explained(self) -> BoolArray:
+    def _mark_explained(self) -> BoolArray:
         """Mark the bursts that lie in windows of their own thread, which follow one another."""
         bound = self._by_start[self._thread[self._by_start] >= 0]
         of_thread, explained = self._bursts.thread_id, np.ones(len(self._bursts), bool)
-        rows = self._latest(bound, np.tile(of_thread, 2), np.append(self._begun_then, self._begun_last))
+        rows = self._find_latest(bound, np.tile(of_thread, 2), np.append(self._begun_then, self._begun_last))
         first, last = np.split(rows, 2)
         for moments, row in ((self._bursts.starts_ns, first), (self._lasts, last)):
             explained &= (row >= 0) & (moments < self._ends[row] + self._slack)
@@ -253,17 +253,17 @@ class _Matcher:
         """Mark the pairs in which the thread is in no other place during the window."""
         edges = (self._starts[window] + self._slack, self._ends[window] - self._slack)
         first, last = (
-            np.searchsorted(self._outside, thread * self._width + np.searchsorted(self._times, edge))
+            np.searchsorted(self._select_outside, thread * self._width + np.searchsorted(self._times, edge))
             for edge in edges
         )
         is_bound = (self._thread >= 0) & (self._ends > self._starts)
         bound = self._by_start[is_bound[self._by_start]]
-        row = self._latest(bound, thread, self._begun_before_end[window])
+        row = self._find_latest(bound, thread, self._begun_before_end[window])
         is_busy = (row >= 0) & (self._ends[row] > self._starts[window])
         free: BoolArray = (last <= first) & ~is_busy
         return free
 
-    def _latest(self, bound: IntArray, thread: IntArray, before: IntArray) -> IntArray:
+    def _find_latest(self, bound: IntArray, thread: IntArray, before: IntArray) -> IntArray:
         """Return the last of a thread's windows among the first ones of all windows, -1 for none.
 
         ``bound`` are the windows that have a thread, in order of start; ``before`` is how many come first.
@@ -278,7 +278,7 @@ class _Matcher:
         row = bound[order[np.maximum(position, 0)]]
         return np.where((position >= 0) & (self._thread[row] == thread), row, -1)
 
-    def _part(self) -> None:
+    def _take_overlapping_apart(self) -> None:
         """Take the thread from windows of the same thread that overlap: it made one of them."""
         bound = np.flatnonzero(self._thread >= 0)
         order = bound[np.lexsort((self._starts[bound], self._thread[bound]))]
@@ -287,7 +287,7 @@ class _Matcher:
         self._thread[before[clash]] = self._thread[after[clash]] = -1
 
 
-def _only_values(rows: IntArray, values: IntArray, count: int) -> tuple[IntArray, IntArray]:
+def _find_only_values(rows: IntArray, values: IntArray, count: int) -> tuple[IntArray, IntArray]:
     """Return the rows, of so many, that have a single distinct value, and that value."""
     least, most = np.full((2, count), [[np.iinfo(np.int64).max], [-1]])
     np.minimum.at(least, rows, values)
@@ -302,9 +302,9 @@ def covering_threads(
     """Return the thread whose runs cover half of each window, and a period more than any other's."""
     best, second = np.zeros((2, len(starts)), np.int64)
     owner = np.full(len(starts), -1, np.int64)
-    for members in _by_thread(runs, np.arange(len(runs))):
+    for members in _group_by_thread(runs, np.arange(len(runs))):
         spans = IntervalSet.of(runs.starts_ns[members], runs.ends_ns[members])
-        covered = spans.within(starts, ends) * _same(pids, int(runs.pid[members[0]]))
+        covered = spans.within(starts, ends) * _is_same_process(pids, int(runs.pid[members[0]]))
         better = covered > best
         second = np.where(better, best, np.maximum(second, covered))
         owner[better] = int(runs.thread_id[members[0]])
@@ -314,13 +314,13 @@ def covering_threads(
     return np.where(is_certain, owner, -1)
 
 
-def _by_thread(runs: Inferred, chosen: IntArray) -> list[IntArray]:
+def _group_by_thread(runs: Inferred, chosen: IntArray) -> list[IntArray]:
     """Return some runs by thread, in order of time; a thread is of one process."""
     order = chosen[np.argsort(runs.starts_ns[chosen], kind="stable")]
     codes = grouped(runs.thread_id[order].astype(np.int64))[1]
     return [order[members] for members in positions_by(codes, int(codes.max(initial=-1)) + 1)]
 
 
-def _same(pids: IntArray, pid: int) -> BoolArray:
+def _is_same_process(pids: IntArray, pid: int) -> BoolArray:
     marked: BoolArray = (pids < 0) | (pids == pid)
     return marked

@@ -62,16 +62,16 @@ class _Runs:
 
     def part(self, marked: BoolArray) -> _Runs:
         """Return the marked runs."""
-        return _Runs(*(column[marked] for column in self._columns()))
+        return _Runs(*(column[marked] for column in self._iter_columns()))
 
     @staticmethod
     def joined(parts: Sequence[_Runs]) -> _Runs:
         """Return the runs of all parts, one part after another."""
         none = _Runs(*[np.empty(0, np.int64)] * len(fields(_Runs)))
-        columns = zip(*(part._columns() for part in (none, *parts)), strict=True)
+        columns = zip(*(part._iter_columns() for part in (none, *parts)), strict=True)
         return _Runs(*(np.concatenate(column) for column in columns))
 
-    def _columns(self) -> Iterator[IntArray]:
+    def _iter_columns(self) -> Iterator[IntArray]:
         return (getattr(self, field.name) for field in fields(self))
 
 
@@ -143,7 +143,7 @@ class _StackReader:
 
     def inferred(self) -> Inferred:
         """Return the windows of all processes."""
-        by_process = list(self._runs())
+        by_process = list(self._iter_runs())
         runs = _Runs.joined([of_process for _, of_process in by_process])
         pids = np.array([pid for pid, _ in by_process], np.int64)
         name, stacks = pd.factorize(runs.entry_stack)
@@ -153,7 +153,7 @@ class _StackReader:
             runs.thread_id,
             np.repeat(pids, [len(of_process) for _, of_process in by_process]),
             name,
-            [self._entry_point(number) for number in stacks.tolist()],
+            [self._find_entry_point(number) for number in stacks.tolist()],
             self._bridged,
             self._longest_bridged_ns,
         )
@@ -175,12 +175,12 @@ class _StackReader:
             thread[first].astype(np.int64),
             self._labels.pid[order[first]],
             name,
-            [self._entry_point(number) for number in stacks.tolist()],
+            [self._find_entry_point(number) for number in stacks.tolist()],
             0,
             0,
         )
 
-    def _runs(self) -> Iterator[tuple[int, _Runs]]:
+    def _iter_runs(self) -> Iterator[tuple[int, _Runs]]:
         """Yield each process and its runs."""
         labels = self._labels
         # Loops run over processes and callers; everything per sample is an array operation.
@@ -192,7 +192,7 @@ class _StackReader:
             workers, inside = rows[labels.is_worker[rows]], rows[labels.in_call[rows]]
             callers = np.unique(self._threads[inside]).tolist()
             runs = _Runs.joined([self._call_runs(of_thread[c + 1], c, workers) for c in callers])
-            yield int(pid), self._extended(runs, self._clusters(self._outside(workers, runs)))
+            yield int(pid), self._extend_runs(runs, self._find_clusters(self._select_outside(workers, runs)))
 
     def _call_runs(self, samples: IntArray, thread: int, workers: IntArray) -> _Runs:
         """Cut one thread's samples into runs inside a call."""
@@ -210,7 +210,7 @@ class _StackReader:
         # Only holes too long for the caller itself, and not longer than any wait, are worth a look at the
         # workers.
         gaps = np.flatnonzero(joined & ~is_short & (hole <= self._long))
-        is_short[gaps] = self._filled(samples[gaps], samples[gaps + 1], workers)
+        is_short[gaps] = self._mark_filled_holes(samples[gaps], samples[gaps + 1], workers)
         self._note_bridged(hole[joined & is_short])
         opens = inside & ~np.append(False, joined & is_short)
         closes = inside & ~np.append(joined & is_short, False)
@@ -230,27 +230,27 @@ class _StackReader:
         self._bridged += len(long)
         self._longest_bridged_ns = max(self._longest_bridged_ns, int(long.max(initial=0)))
 
-    def _filled(self, before: IntArray, after: IntArray, workers: IntArray) -> BoolArray:
+    def _mark_filled_holes(self, before: IntArray, after: IntArray, workers: IntArray) -> BoolArray:
         """Mark the holes, between samples of a caller, that worker samples leave no unexplained part of."""
         # Positions of samples are in time order, so the workers between two samples are a slice:
         #   before ─── w ── w ───── w ── after     each step short enough for the sample before it
         low, high = np.searchsorted(workers, before), np.searchsorted(workers, after)
         filled = low < high
         low, last = low[filled], high[filled] - 1
-        long_steps = np.append(0, np.cumsum(~self._reaches(workers[:-1], workers[1:])))
+        long_steps = np.append(0, np.cumsum(~self._mark_connected(workers[:-1], workers[1:])))
         filled[filled] = (
-            self._reaches(before[filled], workers[low])
-            & self._reaches(workers[last], after[filled])
+            self._mark_connected(before[filled], workers[low])
+            & self._mark_connected(workers[last], after[filled])
             & (long_steps[last] == long_steps[low])
         )
         return filled
 
-    def _reaches(self, before: IntArray, after: IntArray) -> BoolArray:
+    def _mark_connected(self, before: IntArray, after: IntArray) -> BoolArray:
         """Mark the pairs of samples that have no unexplained hole between them."""
         marked: BoolArray = self._times[after] - self._times[before] <= self._longest_hole[before]
         return marked
 
-    def _outside(self, workers: IntArray, runs: _Runs) -> IntArray:
+    def _select_outside(self, workers: IntArray, runs: _Runs) -> IntArray:
         """Return the worker samples that lie in no run."""
         # +1 where a run begins and -1 after it ends: the running sum counts the runs around each sample.
         times = self._times[workers]
@@ -264,16 +264,16 @@ class _StackReader:
         outside: IntArray = workers[np.cumsum(begins - ends)[:-1] == 0]
         return outside
 
-    def _clusters(self, samples: IntArray) -> _Runs:
+    def _find_clusters(self, samples: IntArray) -> _Runs:
         """Return groups of samples without an unexplained hole."""
-        is_joined = self._reaches(samples[:-1], samples[1:])
+        is_joined = self._mark_connected(samples[:-1], samples[1:])
         self._note_bridged(np.diff(self._times[samples])[is_joined])
         first = samples[np.append(True, ~is_joined)[: len(samples)]]
         last = samples[np.append(~is_joined, True)[: len(samples)]]
         unlimited = (np.full(len(first), value, np.int64) for value in (-1, -1, -_NEVER, _NEVER))
         return _Runs(self._times[first], self._times[last], last, *unlimited)
 
-    def _extended(self, runs: _Runs, clusters: _Runs) -> _Runs:
+    def _extend_runs(self, runs: _Runs, clusters: _Runs) -> _Runs:
         """Extend each run over the cluster next to it; a cluster beside no run, or several, is a run itself.
 
         A cluster may lie beside runs of several callers. Which of them it served is then unknown, and a guess
@@ -287,7 +287,7 @@ class _StackReader:
         reach_ns = np.minimum(runs.before_ns - 1, runs.last_ns + self._longest_hole[runs.last_sample])
         first = np.searchsorted(clusters.first_ns, runs.last_ns, "left")
         beyond = np.searchsorted(clusters.first_ns, reach_ns, "right")
-        attached, followed, contested = _only_open(first, beyond, len(clusters))
+        attached, followed, contested = _find_reachable(first, beyond, len(clusters))
         last_ns = runs.last_ns.copy()
         last_ns[followed] = np.minimum(clusters.last_ns[attached], runs.before_ns[followed] - 1)
 
@@ -308,7 +308,7 @@ class _StackReader:
         grown = replace(runs, first_ns=first_ns, last_ns=last_ns)
         return _Runs.joined([grown, clusters.part(is_alone)])
 
-    def _entry_point(self, stack: int) -> str:
+    def _find_entry_point(self, stack: int) -> str:
         """Return the symbol of a stack's prediction frame; workers of a runtime have no such stack, -1."""
         if stack < 0:
             return "asynchronous execution"
@@ -317,7 +317,9 @@ class _StackReader:
         return str(stacks.symbols[frame])
 
 
-def _only_open(first: IntArray, beyond: IntArray, clusters: int) -> tuple[list[int], list[int], list[int]]:
+def _find_reachable(
+    first: IntArray, beyond: IntArray, clusters: int
+) -> tuple[list[int], list[int], list[int]]:
     """Return the clusters that are within reach of one run, their runs, and those within reach of several.
 
     Each run reaches the clusters from ``first`` to ``beyond``, and is closed by the one that it gets.

@@ -26,7 +26,7 @@ def core_ml_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
     """Return one window per prediction that Core ML reported; sub-models of a pipeline are part of it."""
     rows = trace.intervals
     rows = rows[(rows["source"] == CORE_ML) & (rows["channel"] == "Prediction") & (rows["depth"] == 0)]
-    return _windows(rows, rows["model"].astype("str"), only_pid(pids))
+    return _build_windows(rows, rows["model"].astype("str"), only_pid(pids))
 
 
 def core_ai_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
@@ -39,7 +39,7 @@ def core_ai_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
     models, functions = rows["model"].astype("str"), rows["label"].astype("str")
     # Apple writes a model's function like this: "Load model::main".
     names = models.where(functions == "", models + "::" + functions).where(models != "", functions)
-    return _windows(rows, names, only_pid(pids))
+    return _build_windows(rows, names, only_pid(pids))
 
 
 def runtime_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
@@ -62,10 +62,10 @@ def foundation_model_windows(trace: Trace, pids: frozenset[int]) -> list[Window]
     """Return one window per inference of a language model that Foundation Models reported."""
     rows = trace.intervals
     rows = rows[rows["source"] == MODEL_INFERENCE]
-    return _windows(rows, rows["label"].astype("str"), only_pid(pids))
+    return _build_windows(rows, rows["label"].astype("str"), only_pid(pids))
 
 
-def _windows(rows: pd.DataFrame, labels: pd.Series[str], target: int) -> list[Window]:
+def _build_windows(rows: pd.DataFrame, labels: pd.Series[str], target: int) -> list[Window]:
     texts = (rows[name].astype("str").tolist() for name in ("channel", "source", "model", "copy"))
     channels, sources, models, copies = texts
     starts, ends, pids = (rows[name].tolist() for name in ("start_ns", "end_ns", "pid"))
@@ -105,7 +105,7 @@ def ane_windows(trace: Trace, pids: frozenset[int], ane_is_target: bool = True) 
     for model, group in ordered.groupby("owner", sort=True):
         starts, ends = group["start_ns"].to_numpy(np.int64), group["end_ns"].to_numpy(np.int64)
         labels, sources = group["label"].tolist(), group["source"].astype("str").tolist()
-        firsts = _first_of_each_prediction(labels, starts, np.maximum.accumulate(ends))
+        firsts = _find_prediction_starts(labels, starts, np.maximum.accumulate(ends))
         lasts = [*(first - 1 for first in firsts[1:]), len(group) - 1]
         windows += [
             Window(
@@ -123,7 +123,7 @@ def ane_windows(trace: Trace, pids: frozenset[int], ane_is_target: bool = True) 
     return windows
 
 
-def _first_of_each_prediction(labels: Sequence[str], starts: IntArray, reached: IntArray) -> list[int]:
+def _find_prediction_starts(labels: Sequence[str], starts: IntArray, reached: IntArray) -> list[int]:
     """Return the rows at which a label of the current prediction repeats, or a long hole ends."""
     after_hole = np.append(False, starts[1:] - reached[:-1] > LONG_HOLE_NS).tolist()
     firsts = [0]
@@ -149,9 +149,9 @@ def signpost_windows(trace: Trace, patterns: Sequence[str]) -> list[Window]:
     for pattern in patterns:
         matching = (parts[0] + "/" + parts[1] + "/" + parts[2] == pattern).to_numpy(bool)
         if not matching.any():
-            matching = _matching(parts, pattern)
+            matching = _mark_matching(parts, pattern)
         if not matching.any():
-            raise UsageError(_no_signpost(pattern, trace))
+            raise UsageError(_describe_missing_signpost(pattern, trace))
         chosen |= matching
     threads = {tid: row for row, tid in reversed(list(enumerate(trace.threads["tid"].tolist())))}
     return [
@@ -175,16 +175,16 @@ def signpost_intervals(trace: Trace) -> pd.DataFrame:
     return rows[(is_mark & (rows["end_ns"] > rows["start_ns"])).to_numpy(bool)]
 
 
-def _matching(parts: Sequence[pd.Series[str]], pattern: str) -> BoolArray:
+def _mark_matching(parts: Sequence[pd.Series[str]], pattern: str) -> BoolArray:
     """Mark the signposts whose subsystem, category and name match the globs of a pattern."""
     marked = np.ones(len(parts[0]), bool)
-    for values, glob in zip(parts, _globs(pattern), strict=True):
+    for values, glob in zip(parts, _compile_globs(pattern), strict=True):
         distinct = {value: bool(glob.fullmatch(value)) for value in values.unique()}
         marked &= values.map(distinct).to_numpy(bool)
     return marked
 
 
-def _globs(pattern: str) -> list[re.Pattern[str]]:
+def _compile_globs(pattern: str) -> list[re.Pattern[str]]:
     parts = pattern.split("/")
     if len(parts) > _PARTS or not all(parts):
         raise UsageError(
@@ -194,7 +194,7 @@ def _globs(pattern: str) -> list[re.Pattern[str]]:
     return [re.compile(translate(part)) for part in ["*"] * (_PARTS - len(parts)) + parts]
 
 
-def _no_signpost(pattern: str, trace: Trace) -> str:
+def _describe_missing_signpost(pattern: str, trace: Trace) -> str:
     kinds = trace.signposts["kind"].value_counts()
     unpaired = int(kinds.get("begin", 0) + kinds.get("end", 0))
     unpaired_note = f" ({unpaired:,} without a partner)" if unpaired else ""

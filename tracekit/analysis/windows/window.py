@@ -168,19 +168,19 @@ def parse_window(text: str) -> Window:
     start, end = _TIME.fullmatch(first), _TIME.fullmatch(second)
     if not dash or start is None or end is None or end[2] is None:
         raise UsageError(f"'{text}' is not a valid range. Write START-END with a unit, such as 12.5ms-18ms.")
-    start_ns = _nanoseconds(start[1], start[2] or end[2])
-    return _user_window(start_ns, _nanoseconds(end[1], end[2]), text, "manual", f"'{text}'")
+    start_ns = _convert_to_ns(start[1], start[2] or end[2])
+    return _build_user_window(start_ns, _convert_to_ns(end[1], end[2]), text, "manual", f"'{text}'")
 
 
 def parse_time(text: str) -> int:
     """Return the nanoseconds of a time such as ``12.5ms`` (units ns, us, ms, s), or raise ``UsageError``."""
     time = _TIME.fullmatch(text)
-    if time is None or time[2] is None or (time_ns := _nanoseconds(time[1], time[2])) > _LATEST_NS:
+    if time is None or time[2] is None or (time_ns := _convert_to_ns(time[1], time[2])) > _LATEST_NS:
         raise UsageError(f"'{text}' is not a valid time. Write it with a unit, such as 12.5ms.")
     return time_ns
 
 
-def _user_window(start_ns: int, end_ns: int, label: str, source: str, name: str) -> Window:
+def _build_user_window(start_ns: int, end_ns: int, label: str, source: str, name: str) -> Window:
     if end_ns > _LATEST_NS:
         raise UsageError(f"The range {name} ends after 146 years.")
     if end_ns <= start_ns:
@@ -188,7 +188,7 @@ def _user_window(start_ns: int, end_ns: int, label: str, source: str, name: str)
     return Window(start_ns, end_ns, label, source, Basis.GIVEN)
 
 
-def _nanoseconds(number: str, unit: str) -> int:
+def _convert_to_ns(number: str, unit: str) -> int:
     return int(Decimal(number) * _UNITS[unit])
 
 
@@ -211,7 +211,7 @@ def windows_from_csv(path: Path) -> list[Window]:
                     "has no columns start_ns,end_ns (or start,end with units).",
                     "Put them in the first line.",
                 )
-            windows = [_csv_window(path, line, row, in_ns) for line, row in enumerate(reader, 2)]
+            windows = [_read_csv_window(path, line, row, in_ns) for line, row in enumerate(reader, 2)]
     except OSError as error:
         raise InputError(str(path), f"cannot be read: {error.strerror or error}.") from error
     except (UnicodeDecodeError, csv.Error) as error:
@@ -221,7 +221,7 @@ def windows_from_csv(path: Path) -> list[Window]:
     return windows
 
 
-def _csv_window(path: Path, line: int, row: dict[str, str | None], in_ns: bool) -> Window:
+def _read_csv_window(path: Path, line: int, row: dict[str, str | None], in_ns: bool) -> Window:
     ends = []
     for name in ("start_ns", "end_ns") if in_ns else ("start", "end"):
         match = _TIME.fullmatch(row.get(name) or "")
@@ -231,6 +231,6 @@ def _csv_window(path: Path, line: int, row: dict[str, str | None], in_ns: bool) 
                 f"line {line}: '{row.get(name) or ''}' is not a valid {name}.",
                 "Write whole nanoseconds." if in_ns else "Write a number with a unit, such as 12.5ms.",
             )
-        ends.append(_nanoseconds(match[1], match[2] or "ns"))
+        ends.append(_convert_to_ns(match[1], match[2] or "ns"))
     label = (row.get("label") or "").strip() or f"line {line}"
-    return _user_window(ends[0], ends[1], label, "csv", f"in line {line} of {path}")
+    return _build_user_window(ends[0], ends[1], label, "csv", f"in line {line} of {path}")
