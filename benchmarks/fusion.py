@@ -25,8 +25,8 @@ from tracekit.analysis.engines.counters import count_events
 from tracekit.analysis.engines.segments import Timeline
 from tracekit.analysis.engines.waiting import Waiting
 from tracekit.analysis.ownership.submitters import Submitters
-from tracekit.analysis.windows.table_windows import core_ml_windows
-from tracekit.analysis.windows.window import window_frame
+from tracekit.analysis.windows.table_windows import build_core_ml_windows
+from tracekit.analysis.windows.window import build_window_frame
 from tracekit.model.columns import BINARIES, INTERVALS, SIGNPOSTS, THREADS, TRACKS
 from tracekit.model.tables import StackTable
 from tracekit.model.trace import Trace, TraceInfo
@@ -83,7 +83,7 @@ def main() -> None:
 def fuse(trace: Trace, labels: SampleLabels) -> float:
     """Return the seconds that one fusion took."""
     pids = frozenset([_PID])
-    windows = window_frame(core_ml_windows(trace, pids))
+    windows = build_window_frame(build_core_ml_windows(trace, pids))
     begun = time.perf_counter()
     members = assign_samples(trace, labels, windows)
     submitters = Submitters(trace, labels, members)

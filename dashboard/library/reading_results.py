@@ -97,15 +97,15 @@ def _sections(analysis: Analysis) -> Iterable[bytes]:
 def _counters(analysis: Analysis) -> Iterable[bytes]:
     """Return the sums over all engines: a row of values per event, null for a window without the event."""
     events = analysis.events.astype({"event": "str"})
-    sums = events.groupby(["event", "window_id"])["value"].sum().unstack()
-    sums = sums.reindex(columns=analysis.window_rows["window_id"])[:_MAX_COUNTERS]
-    values = [[None if math.isnan(value) else int(value) for value in row] for row in sums.to_numpy()]
-    return [_utf8(json.dumps({"names": sums.index.tolist(), "values": values}))]
+    sum_by_code = events.groupby(["event", "window_id"])["value"].sum().unstack()
+    sum_by_code = sum_by_code.reindex(columns=analysis.window_rows["window_id"])[:_MAX_COUNTERS]
+    values = [[None if math.isnan(value) else int(value) for value in row] for row in sum_by_code.to_numpy()]
+    return [_utf8(json.dumps({"names": sum_by_code.index.tolist(), "values": values}))]
 
 
 def _processes(analysis: Analysis) -> Iterable[bytes]:
     """Return the processes of a recording of all processes, those with most samples first."""
-    from tracekit.analysis.engines.codes import sums
+    from tracekit.analysis.engines.codes import sum_by_code
 
     trace = analysis.trace
     threads = trace.threads[trace.threads["pid"] >= 0]
@@ -114,7 +114,7 @@ def _processes(analysis: Analysis) -> Iterable[bytes]:
         return [b"[]"]
     # Samples per thread (its row number), then per process.
     thread_ids = trace.samples["thread_id"].to_numpy()
-    counts = sums(thread_ids + 1, trace.sample_counts, len(trace.threads) + 1)[1:]
+    counts = sum_by_code(thread_ids + 1, trace.sample_counts, len(trace.threads) + 1)[1:]
     names: dict[int, str] = {}
     samples: Counter[int] = Counter()
     for pid, name, count in zip(threads["pid"], threads["process"], counts[threads.index], strict=True):

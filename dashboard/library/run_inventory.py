@@ -66,10 +66,10 @@ def _run(run: RunInfo) -> dict[str, Any]:
 
 def _threads(trace: Trace) -> tuple[list[Any], list[Any]]:
     """Return [pid, name, samples] and [tid, name, pid, samples] of each, those with most samples first."""
-    from tracekit.analysis.engines.codes import sums
+    from tracekit.analysis.engines.codes import sum_by_code
 
     thread_ids = trace.samples["thread_id"].to_numpy()
-    counts = sums(thread_ids + 1, trace.sample_counts, len(trace.threads) + 1)[1:]
+    counts = sum_by_code(thread_ids + 1, trace.sample_counts, len(trace.threads) + 1)[1:]
     names: dict[int, str] = {}
     samples: Counter[int] = Counter()
     threads = []
@@ -111,9 +111,9 @@ def _sources(trace: Trace) -> dict[str, int]:
 
 def _signposts(trace: Trace) -> list[list[Any]]:
     """Return [subsystem, category, name, intervals] of the signposts that can be windows."""
-    from tracekit.analysis.windows.table_windows import signpost_intervals
+    from tracekit.analysis.windows.table_windows import select_signpost_intervals
 
-    rows: pd.DataFrame = signpost_intervals(trace)
+    rows: pd.DataFrame = select_signpost_intervals(trace)
     names = ["subsystem", "category", "name"]
     counts = rows.groupby(names, observed=True, sort=False).size().sort_values(ascending=False, kind="stable")
     keys: Iterable[Any] = counts.index[:_MOST].tolist()

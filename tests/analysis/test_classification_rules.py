@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tracekit.analysis.classification.frame_names import (
     MAX_SYMBOL,
     has_symbol,
-    plain_binary,
-    plain_frame,
+    normalize_binary,
+    normalize_frame,
 )
-from tracekit.analysis.classification.pattern_literals import required_literals
+from tracekit.analysis.classification.pattern_literals import find_required_literals
 from tracekit.analysis.classification.rule_set import BUILT_IN as FILE
 from tracekit.analysis.classification.rule_set import load_rules
 from tracekit.analysis.classification.rules import Rule
@@ -104,7 +104,7 @@ def test_the_table_in_the_documentation_lists_the_built_in_rules():
     ],
 )
 def test_binaries_have_one_spelling(recorded, plain):
-    assert plain_binary(recorded) == plain
+    assert normalize_binary(recorded) == plain
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_binaries_have_one_spelling(recorded, plain):
     ],
 )
 def test_mangled_names_become_readable(mangled, readable):
-    assert plain_frame("", mangled)[1] == readable
+    assert normalize_frame("", mangled)[1] == readable
 
 
 @pytest.mark.parametrize(
@@ -151,11 +151,11 @@ def test_mangled_names_become_readable(mangled, readable):
     ],
 )
 def test_places_around_a_symbol_are_taken_away(binary, symbol, plain):
-    assert plain_frame(binary, symbol) == plain
+    assert normalize_frame(binary, symbol) == plain
 
 
 def test_very_long_symbols_are_cut():
-    assert len(plain_frame("", "x" * 1_000_000)[1]) == MAX_SYMBOL
+    assert len(normalize_frame("", "x" * 1_000_000)[1]) == MAX_SYMBOL
 
 
 @pytest.mark.parametrize(
@@ -198,14 +198,16 @@ PATTERNS = [
 @given(data=st.data())
 def test_a_match_contains_one_of_the_literals_of_its_pattern(pattern, data):
     text = data.draw(st.from_regex(pattern, alphabet=st.characters(codec="ascii")))
-    literals = required_literals(pattern)
+    literals = find_required_literals(pattern)
     assert not literals or any(literal in text for literal in literals)
 
 
 def test_literals_are_found_where_they_matter():
-    assert required_literals(PATTERNS[0]) == ("ggml_",) or required_literals(PATTERNS[0]) == ("metal_",)
-    assert required_literals(r"\bE5RT::|\be5rt_\w+") == ("E5RT::", "e5rt_")
-    assert required_literals(r"\w+") == ()
+    assert find_required_literals(PATTERNS[0]) == ("ggml_",) or find_required_literals(PATTERNS[0]) == (
+        "metal_",
+    )
+    assert find_required_literals(r"\bE5RT::|\be5rt_\w+") == ("E5RT::", "e5rt_")
+    assert find_required_literals(r"\w+") == ()
 
 
 def write(folder: Path, text: str) -> Path:

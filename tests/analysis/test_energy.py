@@ -14,7 +14,7 @@ from evidence_support import APP, ane, prediction, with_evidence
 from trace_support import CALL, MS, trace_of
 
 from tracekit import Analysis, analyze
-from tracekit.analysis.chips import chip_of, macos_of
+from tracekit.analysis.chips import identify_chip, identify_macos
 from tracekit.analysis.energy import CallEnergy
 from tracekit.load import open_trace
 from tracekit.model.columns import TRACKS
@@ -180,8 +180,8 @@ def test_a_recording_without_power_has_none() -> None:
 
 def test_chips_and_systems_by_their_identifiers() -> None:
     models = ("MacBookPro18,4", "Mac14,12", "Mac17,14", "Macmini8,1", "iPhone17,1", "")
-    assert [chip_of(model) for model in models] == ["M1 Max", "M2 Pro", "M5", "Intel", "", ""]
-    assert [macos_of(build) for build in ("21G115", "24A335", "25F84", "26A434", "x", "999A")] == [
+    assert [identify_chip(model) for model in models] == ["M1 Max", "M2 Pro", "M5", "Intel", "", ""]
+    assert [identify_macos(build) for build in ("21G115", "24A335", "25F84", "26A434", "x", "999A")] == [
         12,
         15,
         26,

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet, covered_twice, union, union_by_group
+from tracekit.analysis.engines.interval_sets import (
+    EMPTY,
+    IntervalSet,
+    find_covered_twice,
+    merge_by_group,
+    merge_sets,
+)
 
 Edges = list[tuple[int, int]]
 
@@ -74,7 +80,13 @@ def test_literal_operations() -> None:
 
 def test_nothing() -> None:
     single = spans((1, 2))
-    for made in (EMPTY & single, single & EMPTY, EMPTY - single, union([]), covered_twice([single])):
+    for made in (
+        EMPTY & single,
+        single & EMPTY,
+        EMPTY - single,
+        merge_sets([]),
+        find_covered_twice([single]),
+    ):
         assert pairs(made) == []
     assert pairs(single - EMPTY) == pairs(EMPTY | single) == [(1, 2)]
     assert EMPTY.until(np.array([0, 5])).tolist() == [0, 0]
@@ -99,9 +111,9 @@ def test_set_operations(left: Edges, right: Edges) -> None:
 def test_union_and_held_twice(sets: list[Edges]) -> None:
     made = [IntervalSet.of(*columns(rows)) for rows in sets]
     times = [held(rows) for rows in sets]
-    assert_is(union(made), set().union(*times))
+    assert_is(merge_sets(made), set().union(*times))
     counted = [moment for moments in times for moment in moments]
-    assert_is(covered_twice(made), {moment for moment in counted if counted.count(moment) > 1})
+    assert_is(find_covered_twice(made), {moment for moment in counted if counted.count(moment) > 1})
 
 
 @given(ROWS, WINDOWS)
@@ -132,7 +144,7 @@ def test_until(rows: Edges, times: list[int]) -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-20, 40), st.integers(-20, 40)), max_size=20))
 def test_union_by_group(rows: list[tuple[int, int, int]]) -> None:
     group = np.array([row[0] for row in rows], np.int64)
-    united = union_by_group(group, *columns([row[1:] for row in rows]))
+    united = merge_by_group(group, *columns([row[1:] for row in rows]))
     of, starts, ends = (part.tolist() for part in united)
     assert of == sorted(of)
     for number in range(4):
@@ -144,7 +156,7 @@ def test_union_by_group_far_apart() -> None:
     """Sums of group and time would not fit into 64 bits."""
     group = np.array([1, 0, 1, 0], np.int64)
     starts, ends = columns([(2**62, 2**62 + 5), (0, 2**62), (2**62 + 5, 2**63 - 1), (2**61, 2**62 + 1)])
-    of, begin, end = union_by_group(group, starts, ends)
+    of, begin, end = merge_by_group(group, starts, ends)
     assert list(zip(of.tolist(), begin.tolist(), end.tolist(), strict=True)) == [
         (0, 0, 2**62 + 1),
         (1, 2**62, 2**63 - 1),

@@ -10,7 +10,7 @@ import pytest
 from verdict_support import verdicts_of
 
 from tracekit import Analysis, analyze
-from tracekit.analysis.engines.requests import logged_requests
+from tracekit.analysis.engines.requests import find_logged_requests
 from tracekit.load import open_trace
 from tracekit.model.columns import ENGINE_LOG
 from tracekit.model.trace import Trace
@@ -111,7 +111,7 @@ def test_the_window_of_a_line(line: tuple[int, str, int, int], expected: tuple[l
     windows = pd.DataFrame(
         {"start_ns": [10, 5_000_000], "end_ns": [20, 5_000_020], "pid": [1, 1], "thread_id": -1}
     )
-    requests = logged_requests(with_lines(line), windows, frozenset([1]))
+    requests = find_logged_requests(with_lines(line), windows, frozenset([1]))
     assert (requests.served.tolist(), requests.failed.tolist()) == expected
 
 
@@ -131,7 +131,9 @@ def test_a_line_in_several_calls_at_once_is_of_its_thread_or_of_none(
 ) -> None:
     starts, ends = [10, 15, 7_000_000], [5_000_000, 4_000_000, 9_000_000]
     windows = pd.DataFrame({"start_ns": starts, "end_ns": ends, "pid": 1, "thread_id": [0, 1, -1]})
-    requests = logged_requests(with_lines((time, "request", 29, 1), thread=thread), windows, frozenset([1]))
+    requests = find_logged_requests(
+        with_lines((time, "request", 29, 1), thread=thread), windows, frozenset([1])
+    )
     assert requests.failed.tolist() == failed
     assert requests.failures == 1, "the process has it in any case"
 

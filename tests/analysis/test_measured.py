@@ -27,7 +27,7 @@ from trace_support import BNNS, MS, UI, Sample, trace_of
 
 from tracekit import Analysis, analyze
 from tracekit.analysis import Window
-from tracekit.analysis.engines.ownership import owner_of
+from tracekit.analysis.engines.ownership import find_owner
 from tracekit.model.vocabulary import Engine, Phase
 from tracekit.report.analysis.json import to_dict
 
@@ -345,7 +345,7 @@ def test_a_row_that_an_mps_row_repeats_is_of_its_process() -> None:
     ],
 )
 def test_owner_of_a_label(label: str, owner: str | None) -> None:
-    assert owner_of(label, {"Net", "Net_big"}) == owner
+    assert find_owner(label, {"Net", "Net_big"}) == owner
 
 
 # Times of a window ------------------------------------------------------------------------------------------

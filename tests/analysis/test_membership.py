@@ -25,7 +25,7 @@ from tracekit.analysis.engines import membership as membership_module
 from tracekit.analysis.engines import ranges
 from tracekit.analysis.engines.assignment import assign_samples
 from tracekit.analysis.engines.membership import Membership
-from tracekit.analysis.windows.window import GIVEN_SOURCES, window_frame
+from tracekit.analysis.windows.window import GIVEN_SOURCES, build_window_frame
 from tracekit.export.export_view import window_of_samples
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import ANE_TABLES
@@ -91,7 +91,7 @@ def case_of(samples: list[Sample], windows: list[Window], nameless: bool = False
     if nameless:
         thread = trace.samples["thread_id"]
         trace = replace(trace, samples=trace.samples.assign(thread_id=thread.where(thread != 2, -1)))
-    frame, labels = window_frame(windows), label_samples(trace, RULES)
+    frame, labels = build_window_frame(windows), label_samples(trace, RULES)
     return Case(trace, frame, labels, assign_samples(trace, labels, frame))
 
 

@@ -16,7 +16,7 @@ from tracekit.analysis.classification.leading_frames import DecidingFrame, Leadi
 from tracekit.analysis.engines.attribution import Share
 from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.engines.segments import SEGMENTS, Segments
-from tracekit.analysis.engines.transitions import POSITIONS, Transitions, transitions_of
+from tracekit.analysis.engines.transitions import POSITIONS, Transitions, find_transitions
 from tracekit.analysis.verdicts import RunFacts, Verdicts
 from tracekit.model.columns import ATTRIBUTION
 from tracekit.model.trace import WeightUnit
@@ -201,11 +201,11 @@ def test_transitions_in_words() -> None:
     ]
     again = [(start + 100 * MS, end + 100 * MS, *other_values) for start, end, *other_values in few]
     segments = segments_of(few, [], [*few, *again])
-    first, none, last = texts_of(transitions_of(segments, 0, 3, np.full(3, -1)))
+    first, none, last = texts_of(find_transitions(segments, 0, 3, np.full(3, -1)))
     assert first == "ANE 2.0 ms → CPU 2.1 ms (sampled) → ANE 18.0 ms → GPU host 50.0 µs (inferred)"
     assert none == ""
     assert last.endswith("→ ANE 2.0 ms → CPU 2.1 ms (sampled) → 2 more")
-    assert texts_of(transitions_of(segments, 2, 3, np.full(1, -1))) == [last]
+    assert texts_of(find_transitions(segments, 2, 3, np.full(1, -1))) == [last]
 
 
 def test_transitions_of_engines_at_once() -> None:
@@ -216,7 +216,7 @@ def test_transitions_of_engines_at_once() -> None:
     )
     ane, cpu = SERVING.index(Engine.ANE), SERVING.index(Engine.CPU)
     for engine, lead, place in ((cpu, ane, "end"), (ane, cpu, "start")):
-        transitions = transitions_of(segments, 0, 3, np.full(3, lead))
+        transitions = find_transitions(segments, 0, 3, np.full(3, lead))
         assert [POSITIONS[code] for code in transitions.position[engine]] == ["at the same time", place, ""]
     assert texts_of(transitions)[0] == "ANE 5.0 ms ∥ CPU 2.0 ms (sampled)"
 

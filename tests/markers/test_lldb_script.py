@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from fake_lldb import Debugger, Module, PosixPattern, Target, import_script
 
 from tracekit import analyze
-from tracekit.analysis.classification.frame_names import plain_frame
+from tracekit.analysis.classification.frame_names import normalize_frame
 from tracekit.analysis.classification.rule_set import load_rules
 from tracekit.cli import main
 from tracekit.errors import InputError, UsageError
@@ -203,7 +203,7 @@ def test_lldbs_expressions_match_what_the_rules_match() -> None:
     assert len(rules) > 100
     for rule in rules:
         assert rule.example is not None
-        symbol = plain_frame(rule.example.binary, rule.example.symbol)[1]
+        symbol = normalize_frame(rule.example.binary, rule.example.symbol)[1]
         assert PosixPattern(for_lldb(rule.symbol)).search(symbol), rule.id
 
 

@@ -11,7 +11,7 @@ from tracekit import Analysis
 from tracekit.analysis.engines.attribution import SharesByWindow
 from tracekit.analysis.engines.counters import ratios
 from tracekit.analysis.engines.submissions import SEPARATOR
-from tracekit.analysis.engines.totals import EngineTotals, engine_totals
+from tracekit.analysis.engines.totals import EngineTotals, sum_by_engine
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINES, ML_ENGINES
 from tracekit.text import format_thread
@@ -30,7 +30,7 @@ def plain_windows(analysis: Analysis) -> list[dict[str, Any]]:
         number = row["window_id"]
         of_window = shares.get(number, [])
         listed = [e for e in ENGINES if e in ML_ENGINES or any(share.engine is e for share in of_window)]
-        totals = engine_totals(of_window, listed, trace.weight_unit, analysis.measured.engines)
+        totals = sum_by_engine(of_window, listed, trace.weight_unit, analysis.measured.engines)
         documents.append(
             {
                 "id": number,

@@ -39,7 +39,7 @@ def build_tree(stacks: StackTable, joined: Joined | None = None) -> CallTree:
 
     Joined stacks follow those of the table, each with a node that marks the join.
     """
-    function, symbols, binaries = functions_of(stacks)
+    function, symbols, binaries = find_functions(stacks)
     offsets, frame_ids = stacks.offsets, stacks.frame_ids
     if joined is not None and len(joined):
         marks = np.array([worker_mark(label) for label in joined.labels], object)
@@ -92,7 +92,7 @@ def worker_mark(label: str) -> str:
     return f"(worker of {label}, joined: inferred)"
 
 
-def functions_of(stacks: StackTable) -> tuple[Ints, npt.NDArray[np.object_], Ints]:
+def find_functions(stacks: StackTable) -> tuple[Ints, npt.NDArray[np.object_], Ints]:
     """Return each frame's function, and the functions' symbols and rows of ``stacks.binaries``."""
     # Symbol and binary as one number; -1 (no binary) becomes digit 0.
     width = len(stacks.binaries) + 1

@@ -47,7 +47,7 @@ RAIL_FACTS = (
 """docs/evidence.md has the source of each."""
 
 
-def chip_of(model: str, stated: str = "") -> str:
+def identify_chip(model: str, stated: str = "") -> str:
     """Return ``M2 Pro`` for a model identifier, the family alone after M2; "" where it is unknown."""
     if stated:
         return stated.removeprefix("Apple ").strip()
@@ -57,7 +57,7 @@ def chip_of(model: str, stated: str = "") -> str:
     return family or (INTEL if _INTEL.match(model) else "")
 
 
-def macos_of(build: str) -> int:
+def identify_macos(build: str) -> int:
     """Return the macOS of a build, 14 for 23B81; 0 where it is unknown."""
     darwin = _DARWIN.match(build)
     if darwin is None:
@@ -66,7 +66,7 @@ def macos_of(build: str) -> int:
     return number + 1 if number >= 25 else number - 9 if number >= 20 else 0
 
 
-def rail_fact(rail: str, chip: str, macos: int) -> RailFact | None:
+def find_rail_fact(rail: str, chip: str, macos: int) -> RailFact | None:
     """Return what is known about a rail of a chip; a fact about later systems needs the system."""
     for fact in RAIL_FACTS:
         is_chip = chip == fact.chip or chip.startswith(f"{fact.chip} ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tracekit.analysis.engines.interval_sets import union
+from tracekit.analysis.engines.interval_sets import merge_sets
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Durations
 from tracekit.model.vocabulary import CPU_ONLY, Basis, Phase
@@ -88,7 +88,7 @@ def _load(analysis: Analysis, model: str) -> tuple[int | None, Basis | None]:
     """Return the time of compiling and loading: measured by tables, else sampled on the host."""
     measured = analysis.measured
     scope = measured.scope(-1, model)
-    spans = union([measured.spans(scope, key) for key in measured.keys if key[1] in _PREPARING])
+    spans = merge_sets([measured.spans(scope, key) for key in measured.keys if key[1] in _PREPARING])
     if spans.total_ns:
         return spans.total_ns, Basis.MEASURED
     totals = analysis.totals

@@ -14,7 +14,7 @@ from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.codes import is_engine, is_phase
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.requests import LoggedRequests
-from tracekit.analysis.missing_symbols import binaries_without_symbols, without_symbols
+from tracekit.analysis.missing_symbols import find_binaries_without_symbols, without_symbols
 from tracekit.analysis.ownership.owners import Owner
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.schemas import CORE_AI, CORE_ML, MPS_INTERVALS
@@ -107,7 +107,7 @@ def diagnose_requests(requests: LoggedRequests, windows: int) -> list[Diagnostic
     return found
 
 
-def calls_without_thread(windows: pd.DataFrame) -> list[Diagnostic]:
+def report_calls_without_thread(windows: pd.DataFrame) -> list[Diagnostic]:
     """Return the calls that a selection of a thread leaves out because their thread is not known."""
     count = int(((windows["thread_id"] < 0) & ~windows["source"].isin(GIVEN_SOURCES)).sum())
     return [Diagnostic("warning", "windows-of-unknown-thread", count)] if count else []
@@ -226,7 +226,7 @@ def _report_unsymbolicated_stacks(trace: Trace, labels: SampleLabels) -> list[Di
 
 def _report_binaries_without_symbols(trace: Trace) -> list[Diagnostic]:
     # Code of no binary is left out: no file has its symbols.
-    missing = [binary for binary in binaries_without_symbols(trace) if binary.name]
+    missing = [binary for binary in find_binaries_without_symbols(trace) if binary.name]
     if not missing:
         return []
     listed = tuple((binary.name, binary.uuid, binary.samples) for binary in missing[:_MOST_BINARIES])

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.analysis.chips import chip_of, macos_of, rail_fact
+from tracekit.analysis.chips import find_rail_fact, identify_chip, identify_macos
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.power import ANE_RAIL, COMBINED, RAILS, TRACK_OF_RAIL
 from tracekit.model.schemas import ANE_TABLES, POWER_RAILS
@@ -118,15 +118,15 @@ class _Samples:
         return _Samples(starts[is_inside], ends[is_inside], self.power[is_inside])
 
 
-def power_of(calls: Calls) -> Power | None:
+def measure_power(calls: Calls) -> Power | None:
     """Return the power in a recording; None without any sample of it."""
     trace = calls.trace
     tables = [table for table in trace.tables if table.schema == POWER_RAILS and table.row_count]
     if not tables:
         return None
     facts = tables[0].attributes
-    chip = chip_of(facts.get("model", ""), facts.get("chip", ""))
-    macos = macos_of(facts.get("build", ""))
+    chip = identify_chip(facts.get("model", ""), facts.get("chip", ""))
+    macos = identify_macos(facts.get("build", ""))
     samples = {rail: _read_samples(trace, track) for rail, track in TRACK_OF_RAIL.items()}
     is_summed = facts.get("combined") == "sum"
     # A text laid over a recording begins before it and ends after it: what is added up is what was recorded.
@@ -163,7 +163,7 @@ def _read_samples(trace: Trace, track: str) -> _Samples:
 
 
 def _build_rail(rail: str, samples: _Samples, chip: str, macos: int, *, is_sum: bool) -> Rail:
-    fact = rail_fact(rail, chip, macos)
+    fact = find_rail_fact(rail, chip, macos)
     name = fact.name if fact else ""
     count = len(samples.power)
     if not count:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.analysis.classification.frame_names import SYSTEM_FOLDER, has_symbol
-from tracekit.analysis.engines.codes import sums
+from tracekit.analysis.engines.codes import sum_by_code
 from tracekit.model.columns import BoolArray
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, INCOMPLETE, Engine
@@ -57,7 +57,7 @@ def without_symbols(trace: Trace, engine: npt.NDArray[np.int8]) -> BoolArray:
     return of_text
 
 
-def binaries_without_symbols(trace: Trace) -> tuple[BinaryWithoutSymbols, ...]:
+def find_binaries_without_symbols(trace: Trace) -> tuple[BinaryWithoutSymbols, ...]:
     """Return the binaries, those in most samples first."""
     stacks = trace.stacks
     is_bare_name = [not has_symbol(name) and name != _FOLDED for name in map(str, stacks.symbol_names)]
@@ -65,7 +65,7 @@ def binaries_without_symbols(trace: Trace) -> tuple[BinaryWithoutSymbols, ...]:
         return ()
     is_bare = np.append(np.array(is_bare_name, bool), True)[stacks.symbol_codes]
     stack_ids = trace.samples["stack_id"].to_numpy()
-    samples_of_stack = sums(stack_ids + 1, trace.sample_counts, len(stacks) + 1)[1:]
+    samples_of_stack = sum_by_code(stack_ids + 1, trace.sample_counts, len(stacks) + 1)[1:]
     # One build may be loaded by several processes, at an address of its own in each.
     binaries = stacks.binaries
     columns = (binaries[name].astype("str") for name in ("name", "uuid", "arch", "path"))

@@ -9,13 +9,13 @@ from typing import cast
 import pandas as pd
 
 from tracekit.analysis.availability import gather_evidence
-from tracekit.analysis.classification.leading_frames import leading_frames
+from tracekit.analysis.classification.leading_frames import find_leading_frames
 from tracekit.analysis.classification.rule_set import load_rules
 from tracekit.analysis.classification.sample_labels import label_samples
 from tracekit.analysis.diagnostics import (
-    calls_without_thread,
     diagnose,
     diagnose_requests,
+    report_calls_without_thread,
     with_windows,
 )
 from tracekit.analysis.engines.assignment import assign_samples
@@ -24,25 +24,25 @@ from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.counters import count_events, sum_metrics
 from tracekit.analysis.engines.membership import NO_WINDOWS, UNASSIGNED
 from tracekit.analysis.engines.ownership import ane_may_be_target
-from tracekit.analysis.engines.requests import logged_requests
+from tracekit.analysis.engines.requests import find_logged_requests
 from tracekit.analysis.engines.segments import Timeline
-from tracekit.analysis.engines.submissions import submissions_of
-from tracekit.analysis.engines.totals import EngineTotals, engine_totals
+from tracekit.analysis.engines.submissions import count_submissions
+from tracekit.analysis.engines.totals import EngineTotals, sum_by_engine
 from tracekit.analysis.engines.waiting import Waiting
 from tracekit.analysis.ownership.submitters import Submitters
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.selection import (
     Selection,
+    select_pids,
     select_process,
     select_thread,
     select_windows,
-    selected_pids,
 )
 from tracekit.analysis.summary import summarize
-from tracekit.analysis.threads import thread_work
+from tracekit.analysis.threads import collect_thread_work
 from tracekit.analysis.verdicts import RunFacts, Verdicts
 from tracekit.analysis.windows.choose import WindowSource, choose_windows
-from tracekit.analysis.windows.window import Window, parse_window, window_frame
+from tracekit.analysis.windows.window import Window, build_window_frame, parse_window
 from tracekit.errors import UsageError
 from tracekit.model.columns import WINDOWS, IntArray
 from tracekit.model.trace import Trace
@@ -85,19 +85,19 @@ def analyze(
     labels = label_samples(trace, rules)
 
     # Windows: where each inference begins and ends.
-    pids = selected_pids(trace, selection)
+    pids = select_pids(trace, selection)
     ane_is_target = windows == "ane" or ane_may_be_target(labels)
     choice = choose_windows(trace, labels, _parse_windows(windows), signposts, pids, ane_is_target)
-    rows = window_frame(select_windows(trace, selection, choice.windows))
+    rows = build_window_frame(select_windows(trace, selection, choice.windows))
 
     # Membership: which sample counts in which window. A thread is selected only now, so that the samples that
     # several calls share are the same with and without a selection.
     members = assign_samples(trace, labels, rows, choice.runs)
-    left_out = [] if thread is None else calls_without_thread(rows)
+    left_out = [] if thread is None else report_calls_without_thread(rows)
     trace, labels, rows, members = select_thread(trace, selection, labels, rows, members)
 
     # Engine times: the owner of each interval that tables measured, and waiting of host threads.
-    requests = logged_requests(trace, rows, pids)
+    requests = find_logged_requests(trace, rows, pids)
     submitters = Submitters(trace, labels, members)
     measured = Measured(trace, pids, rows, submitters, requests.served, ane_is_target)
     waiting = Waiting(trace, labels)
@@ -114,7 +114,7 @@ def analyze(
     verdicts = Verdicts(
         rows,
         attribution,
-        leading_frames(trace, labels, rules, members),
+        find_leading_frames(trace, labels, rules, members),
         _get_column(times, "foreign_ns"),
         RunFacts(measured.reported, trace.weight_unit, requested, contested),
         requests,
@@ -150,10 +150,10 @@ def analyze(
         requests=requests,
         times=times,
         segment_blocks=segments,
-        submissions=submissions_of(rows, measured),
+        submissions=count_submissions(rows, measured),
         events=count_events(trace, labels, members),
         metrics=sum_metrics(trace, rows),
-        thread_work=None if trace.has_durations else thread_work(trace, labels, rules),
+        thread_work=None if trace.has_durations else collect_thread_work(trace, labels, rules),
     )
 
 
@@ -166,7 +166,7 @@ def _parse_windows(windows: WindowSource | Sequence[Window | str]) -> WindowSour
 
 def _run_totals(totals: pd.DataFrame, trace: Trace, measured: Measured) -> tuple[EngineTotals, ...]:
     shares = SharesByWindow(totals).get(UNASSIGNED, [])
-    return engine_totals(shares, ENGINES, trace.weight_unit, measured.engines)
+    return sum_by_engine(shares, ENGINES, trace.weight_unit, measured.engines)
 
 
 def _get_column(frame: pd.DataFrame, name: str) -> IntArray:

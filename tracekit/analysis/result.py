@@ -6,7 +6,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from tracekit.analysis.energy import Power, power_of
+from tracekit.analysis.energy import Power, measure_power
 from tracekit.analysis.findings.answer import Answer, answer_of
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.find import find
@@ -32,7 +32,7 @@ class Analysis(AnalyzedRun):
     @cached_property
     def power(self) -> Power | None:
         """Power of the rails and the energy of a call; None where nothing in the recording measures power."""
-        return power_of(self._calls)
+        return measure_power(self._calls)
 
     @cached_property
     def _calls(self) -> Calls:

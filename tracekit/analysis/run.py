@@ -20,7 +20,7 @@ from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.engines.segments import Segments
 from tracekit.analysis.engines.submissions import ModelSubmissions, summarize_submissions
 from tracekit.analysis.engines.totals import EngineTotals
-from tracekit.analysis.missing_symbols import BinaryWithoutSymbols, binaries_without_symbols
+from tracekit.analysis.missing_symbols import BinaryWithoutSymbols, find_binaries_without_symbols
 from tracekit.analysis.selection import Selection
 from tracekit.analysis.summary import Summary
 from tracekit.analysis.threads import ThreadWork
@@ -118,7 +118,7 @@ class AnalyzedRun(Content):
     @cached_property
     def binaries_without_symbols(self) -> tuple[BinaryWithoutSymbols, ...]:
         """The binaries with addresses instead of names in the samples, those in most samples first."""
-        return binaries_without_symbols(self.trace)
+        return find_binaries_without_symbols(self.trace)
 
     @cached_property
     def joined(self) -> Joined:

@@ -12,9 +12,9 @@ import pandas as pd
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.assignment import assign_samples
 from tracekit.analysis.engines.membership import Membership
-from tracekit.analysis.engines.ownership import target_pids
-from tracekit.analysis.windows.stack_windows import windows_from_stacks
-from tracekit.analysis.windows.window import GIVEN_SOURCES, Window, window_frame
+from tracekit.analysis.engines.ownership import find_target_pids
+from tracekit.analysis.windows.stack_windows import build_windows_from_stacks
+from tracekit.analysis.windows.window import GIVEN_SOURCES, Window, build_window_frame
 from tracekit.errors import UsageError
 from tracekit.model.trace import Trace
 from tracekit.text import format_thread
@@ -82,9 +82,9 @@ def _select_labels(labels: SampleLabels, marked: Mask) -> SampleLabels:
     return replace(labels, **{name: getattr(labels, name)[marked] for name in names})
 
 
-def selected_pids(trace: Trace, selection: Selection) -> frozenset[int]:
+def select_pids(trace: Trace, selection: Selection) -> frozenset[int]:
     """Return the processes that an analysis is about: the selected ones, else the recording's target."""
-    return target_pids(trace) if selection.process is None else _find_pids(trace, selection.process)
+    return find_target_pids(trace) if selection.process is None else _find_pids(trace, selection.process)
 
 
 def select_windows(trace: Trace, selection: Selection, windows: Sequence[Window]) -> list[Window]:
@@ -124,7 +124,7 @@ def _mark_worker_samples(trace: Trace, chosen: Mask, labels: SampleLabels) -> Ma
     """Mark the samples, on whatever thread, that belong to calls of the chosen threads."""
     if not trace.has_timeline:  # which call a worker serves follows from times
         return np.zeros(len(trace.samples), bool)
-    windows = window_frame(windows_from_stacks(trace, labels).windows())
+    windows = build_window_frame(build_windows_from_stacks(trace, labels).windows())
     members = assign_samples(trace, labels, windows)
     of_calls = np.append(chosen, False)[windows["thread_id"].to_numpy()]
     return members.mark(np.flatnonzero(of_calls), len(trace.samples))

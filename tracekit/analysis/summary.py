@@ -44,16 +44,16 @@ class Summary(Durations):
 
 def summarize(windows: pd.DataFrame, times: pd.DataFrame, verdicts: Verdicts) -> Summary:
     """Return the summary of a run's windows; a whole-run window has no latency."""
-    whole = durations_of(windows, verdicts.names)
+    whole = measure_durations(windows, verdicts.names)
     models = {}
     if (windows["model"] != "").any():
         for model, rows in windows[windows["model"] != ""].groupby("model", sort=True):
-            models[str(model)] = durations_of(rows, [verdicts.names[row] for row in rows.index.tolist()])
+            models[str(model)] = measure_durations(rows, [verdicts.names[row] for row in rows.index.tolist()])
     preparing = int(times["preparing_ns"].iloc[0]) if whole.first_ns is not None else 0
     return Summary(**vars(whole), models=models, first_preparing_ns=preparing)
 
 
-def durations_of(windows: pd.DataFrame, verdicts: Sequence[str]) -> Durations:
+def measure_durations(windows: pd.DataFrame, verdicts: Sequence[str]) -> Durations:
     """Return the percentiles of some windows, in order of time."""
     lengths = (windows["end_ns"] - windows["start_ns"]).to_numpy(np.int64)
     timed = len(lengths) > 0 and not (windows["source"] == "run").any()

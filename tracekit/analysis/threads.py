@@ -23,7 +23,7 @@ from tracekit.analysis.classification.leading_frames import (
 )
 from tracekit.analysis.classification.rule_set import RuleSet
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import grouped, is_engine, sums
+from tracekit.analysis.engines.codes import group_keys, is_engine, sum_by_code
 from tracekit.analysis.whole_threads import WholeThreads
 from tracekit.model.columns import BoolArray, Columns, IntArray, categorical
 from tracekit.model.content import Content
@@ -171,7 +171,7 @@ class ThreadWork(Content):
         number, distinct = pd.factorize(pd.MultiIndex.from_tuples(keys))
         count = len(distinct)
         columns = (
-            sums(number, amounts, count).tolist()
+            sum_by_code(number, amounts, count).tolist()
             for amounts in (
                 self._whole.first_rows(self.samples > 0).astype(np.int64),
                 self.samples,
@@ -258,7 +258,7 @@ class ThreadWork(Content):
         thread = self.rows["thread_id"].to_numpy(np.int64)
         thread = np.where(thread < 0, len(self.threads), thread)
         samples = np.where(marked, self.rows["samples"].to_numpy(np.int64), 0)
-        return sums(thread, samples, len(self.threads) + 1)
+        return sum_by_code(thread, samples, len(self.threads) + 1)
 
     def _build_answer(self, thread: int) -> ThreadAnswer:
         is_thread = thread < len(self.threads)
@@ -310,14 +310,14 @@ def _rank_work(work: Work) -> tuple[bool, bool, int]:
     return work.engine is Engine.RUNTIME, work.engine is not Engine.ANE, -work.samples
 
 
-def thread_work(trace: Trace, labels: SampleLabels, rule_set: RuleSet) -> ThreadWork:
+def collect_thread_work(trace: Trace, labels: SampleLabels, rule_set: RuleSet) -> ThreadWork:
     """Return what each thread did."""
     thread = trace.samples["thread_id"].to_numpy(np.int64)
     stack = trace.samples["stack_id"].to_numpy(np.int64)
     counted = np.flatnonzero(trace.sample_counts > 0)
     thread, stack, counts = thread[counted], stack[counted], trace.sample_counts[counted]
     engine, phase = labels.engine[counted].astype(np.int64), labels.phase[counted].astype(np.int64)
-    keys, row = grouped(((thread + 1) * len(ENGINES) + engine) * (len(PHASES) + 1) + phase + 1)
+    keys, row = group_keys(((thread + 1) * len(ENGINES) + engine) * (len(PHASES) + 1) + phase + 1)
     frame, frames = _find_leading_frames(trace, labels, rule_set, stack, phase, row, counts, len(keys))
     thread_of, engine_of = np.divmod(keys // (len(PHASES) + 1), len(ENGINES))
     rows = pd.DataFrame(
@@ -325,7 +325,7 @@ def thread_work(trace: Trace, labels: SampleLabels, rule_set: RuleSet) -> Thread
             "thread_id": (thread_of - 1).astype(np.int32),
             "engine": categorical(engine_of, ENGINES),
             "phase": categorical(keys % (len(PHASES) + 1) - 1, PHASES),
-            "samples": sums(row, counts, len(keys)),
+            "samples": sum_by_code(row, counts, len(keys)),
             "frame": frame,
         }
     )
@@ -387,8 +387,8 @@ def _find_leading_frames(
         np.append(classification.phase.astype(np.int64), -1)[stack] != PHASE_CODE[Phase.IDLE]
     )
     decided = np.flatnonzero((group >= 0) & ~is_named_idle & _is_of_ml(labels, stack))
-    pairs, position = grouped(row[decided] * (len(trace.stacks) + 1) + group[decided])
-    samples = sums(position, counts[decided], len(pairs))
+    pairs, position = group_keys(row[decided] * (len(trace.stacks) + 1) + group[decided])
+    samples = sum_by_code(position, counts[decided], len(pairs))
     row_of, group_of = np.divmod(pairs, len(trace.stacks) + 1)
     # The first pair of each row leads: named before bare, most samples, then the first stack of the text.
     order = np.lexsort((group_of, -samples, ~has_name[group_of], row_of))

@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.leading_frames import DecidingFrame, LeadingFrames
-from tracekit.analysis.engines.codes import INFERENCE, recoded, sums
+from tracekit.analysis.engines.codes import INFERENCE, convert_categories, sum_by_code
 from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.engines.segments import Segments
-from tracekit.analysis.engines.transitions import Transitions, transitions_of
+from tracekit.analysis.engines.transitions import Transitions, find_transitions
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.content import Content
@@ -34,7 +34,7 @@ _INFERENCE = tuple(phase for phase in PHASES if phase in INFERENCE)
 _RADIX = len(_INFERENCE) + 1
 
 
-def phases_of(order: int) -> tuple[Phase, ...]:
+def decode_phases(order: int) -> tuple[Phase, ...]:
     """Return the phases that a number of ``EngineWork.phases`` stands for."""
     phases = []
     while order:
@@ -64,7 +64,7 @@ class EngineWork(_Rows):
     ``table`` names the tables that measured the engine in this recording, "" where none did: then no
     interval proves nothing. ``is_serving`` marks the windows that it served; in others, its numbers show an
     attempt. ``requested_ns`` is the time of requests that Core ML reported. ``reach_ns`` is how long it was
-    engaged, by the best that is known. ``phases`` are those with samples, the most first (``phases_of``).
+    engaged, by the best that is known. ``phases`` are those with samples, the most first (``decode_phases``).
     ``frame`` is the deciding frame with most samples, a position in ``VerdictBlock.frames`` or -1. ``logged``
     counts the requests that it served by the log. ``contested_ns`` was measured in the window's time, for
     this window or for another owner: it proves nothing.
@@ -205,7 +205,7 @@ class Verdicts:
             works,
             lead,
             self._windows.rows(first, after),
-            transitions_of(self._build_segments, first, after, np.where(is_mixed, lead, -1)),
+            find_transitions(self._build_segments, first, after, np.where(is_mixed, lead, -1)),
             self._run.unit,
             tuple(engine for engine in SERVING if engine in self._run.tables),
             self._frames,
@@ -237,7 +237,10 @@ class _Shares:
         rows = attribution[(attribution["window_id"] >= 0).to_numpy(bool)]
         self._count = count
         self._window = rows["window_id"].to_numpy(np.int64)
-        self._engine, self._phase = recoded(rows["engine"], ENGINES), recoded(rows["phase"], PHASES)
+        self._engine, self._phase = (
+            convert_categories(rows["engine"], ENGINES),
+            convert_categories(rows["phase"], PHASES),
+        )
         self._amounts: dict[str, IntArray] = {
             name: rows[name].fillna(0).to_numpy(np.int64)
             for name in ("samples", "weight", "sampled_ns", "busy_ns", "waiting_ns")
@@ -253,12 +256,12 @@ class _Shares:
 
     def total(self, name: str, marked: BoolArray) -> IntArray:
         """Return the sum of the marked rows of each window."""
-        return sums(self._window[marked], self._amounts[name][marked], self._count)
+        return sum_by_code(self._window[marked], self._amounts[name][marked], self._count)
 
     def phase_orders(self, marked: BoolArray) -> IntArray:
         """Return the phases of inference of each window's marked rows with samples, the most first.
 
-        They are digits of a number, the first phase the lowest (``phases_of``).
+        They are digits of a number, the first phase the lowest (``decode_phases``).
         """
         samples = self._amounts["samples"]
         rows = np.flatnonzero(marked & (samples > 0))
@@ -268,7 +271,7 @@ class _Shares:
         rank = np.arange(len(rows)) - (np.cumsum(counts) - counts)[window]
         digits = np.zeros(len(PHASES), np.int64)
         digits[[PHASE_CODE[phase] for phase in _INFERENCE]] = np.arange(1, _RADIX)
-        return sums(window, digits[self._phase[rows]] * _RADIX**rank, self._count)
+        return sum_by_code(window, digits[self._phase[rows]] * _RADIX**rank, self._count)
 
 
 def _collect_work(

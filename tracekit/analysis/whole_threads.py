@@ -24,7 +24,7 @@ class WholeThreads:
 
     def sums(self, amounts: IntArray) -> IntArray:
         """Return, for each row, the sum of the amounts of all rows of its thread."""
-        return codes.sums(self._numbers, amounts, len(self._numbers))[self._numbers]
+        return codes.sum_by_code(self._numbers, amounts, len(self._numbers))[self._numbers]
 
     def first_rows(self, marked: BoolArray) -> BoolArray:
         """Return the marks with the first marked row of each thread alone."""

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.frame_names import has_symbol
-from tracekit.analysis.classification.sample_labels import deciding_frames
+from tracekit.analysis.classification.sample_labels import find_deciding_frames
 from tracekit.comparison.distributions import t_upper_tail
 from tracekit.comparison.estimates import SPREADS_ALIKE
 from tracekit.comparison.observations import FloatArray, Observations
@@ -43,7 +43,7 @@ def weights_of(run: Observations) -> FunctionWeights:
     members = run.analysis.members
     has_stack = (trace.samples["stack_id"] >= 0).to_numpy(bool)
     stack_ids = trace.samples["stack_id"].to_numpy()[has_stack]
-    deciding = deciding_frames(labels.classification, trace.stacks, stack_ids)
+    deciding = find_deciding_frames(labels.classification, trace.stacks, stack_ids)
     frames = np.full(len(has_stack), -1, np.int64)
     frames[has_stack] = np.where(deciding >= 0, deciding, _leaves(run, stack_ids))
     tally = members.tally(np.where(frames >= 0, frames * len(ENGINES) + labels.engine, -1), trace.weights)

@@ -17,7 +17,7 @@ import pandas as pd
 
 from tracekit.analysis.engines.busy import Scope
 from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase
-from tracekit.analysis.engines.interval_sets import union
+from tracekit.analysis.engines.interval_sets import merge_sets
 from tracekit.analysis.engines.membership import UNASSIGNED
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.verdicts import UNKNOWN
@@ -403,9 +403,9 @@ class Observations:
         keys = [key for key in measured.keys if key[1] is phase]
         if model:
             scopes = [Scope(frozenset(self._pids), name) for name in self._models(model)]
-            spans = union([measured.spans(scope, key) for scope in scopes for key in keys])
+            spans = merge_sets([measured.spans(scope, key) for scope in scopes for key in keys])
         else:
-            spans = union([measured.everything(key) for key in keys])
+            spans = merge_sets([measured.everything(key) for key in keys])
         if spans.total_ns:
             return Amount(float(spans.total_ns), str(Basis.MEASURED))
         totals = self.analysis.totals

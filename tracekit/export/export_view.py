@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.analysis.engines.codes import sums
+from tracekit.analysis.engines.codes import sum_by_code
 from tracekit.analysis.engines.membership import UNASSIGNED
 from tracekit.analysis.result import Analysis
 from tracekit.errors import InputError, UsageError
@@ -146,8 +146,8 @@ class ExportView:
             for name, values in columns.items()
         }
         # Summed in int64 and not in floats: exports must add up to the recording's weight exactly.
-        weight = sums(group.astype(np.int64), self.trace.weights, len(samples))
-        number = sums(group.astype(np.int64), self.trace.sample_counts, len(samples))
+        weight = sum_by_code(group.astype(np.int64), self.trace.weights, len(samples))
+        number = sum_by_code(group.astype(np.int64), self.trace.sample_counts, len(samples))
         return Groups(**keys, samples=number, weight=weight)
 
     @cached_property
@@ -243,6 +243,6 @@ def window_of_samples(analysis: Analysis) -> IntArray:
     order = np.lexsort((-windows["end_ns"].to_numpy(np.int64), windows["start_ns"].to_numpy(np.int64)))
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
-    highest = analysis.members.highest(rank, len(analysis.trace.samples))
+    highest = analysis.members.find_highest(rank, len(analysis.trace.samples))
     window_of: IntArray = np.append(order, UNASSIGNED)[highest]
     return window_of

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.classification.sample_labels import deciding_frames
+from tracekit.analysis.classification.sample_labels import find_deciding_frames
 from tracekit.analysis.result import Analysis
 from tracekit.export.export_view import MAX_NAME, window_of_samples
 from tracekit.model.columns import NULLABLE, categorical, with_missing
@@ -72,7 +72,7 @@ def samples_table(analysis: Analysis) -> FlatTable:
     all_stacks = np.arange(len(stack_table), dtype=np.int32)
     leaves = np.append(stack_table.frame_ids, np.int32(-1))[stack_table.offsets[:-1]]
     leaves = np.append(np.where(np.diff(stack_table.offsets) > 0, leaves, -1), -1)
-    deciding = np.append(deciding_frames(labels.classification, stack_table, all_stacks), -1)
+    deciding = np.append(find_deciding_frames(labels.classification, stack_table, all_stacks), -1)
     frame_names, processes, threads = (
         _Names(names) for names in (frames, trace.threads["process"].tolist(), trace.threads["name"].tolist())
     )

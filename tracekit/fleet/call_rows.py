@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 
 from tracekit.analysis.engines.busy import Scope
-from tracekit.analysis.engines.interval_sets import union
+from tracekit.analysis.engines.interval_sets import merge_sets
 from tracekit.analysis.findings.calls import ModelCalls
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import GIVEN_SOURCES
@@ -170,7 +170,7 @@ class CallRows:
         keys = [key for key in measured.keys if key[1] in (Phase.LOAD, Phase.COMPILE)]
         first = int(group.rows[0])
         until = self._ends[first : first + 1]
-        load_ns = int(union([measured.spans(scope, key) for key in keys]).until(until)[0])
+        load_ns = int(merge_sets([measured.spans(scope, key) for key in keys]).until(until)[0])
         if not load_ns:
             return None, False
         return (None, bool(self._windows["first"].iloc[first])) if group.copy else (load_ns, True)

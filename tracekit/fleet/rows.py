@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from tracekit import __version__
-from tracekit.analysis.chips import chip_of
+from tracekit.analysis.chips import identify_chip
 from tracekit.analysis.result import Analysis
 from tracekit.comparison.builds import program_binaries
 from tracekit.comparison.cautions import THERMAL
@@ -133,7 +133,7 @@ def _place(info: TraceInfo, analysis: Analysis | None, origin: Origin) -> dict[s
         "recorded": _moment(info.start),
         "device": info.device,
         "device_model": info.model,
-        "chip": (power.chip if power else "") or chip_of(info.model),
+        "chip": (power.chip if power else "") or identify_chip(info.model),
         "system": f"{info.platform} {info.os}".strip(),
         "app": info.process,
         "build": origin.labels.get(BUILD, ""),

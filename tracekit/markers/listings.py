@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tracekit.analysis.classification.frame_names import plain_binary
+from tracekit.analysis.classification.frame_names import normalize_binary
 from tracekit.errors import InputError
 from tracekit.parsers.bundle.demangle import Demangler
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
@@ -102,7 +102,7 @@ def _of_macho(path: Path, library: str) -> Listing:
     except SymbolFileError as error:
         raise InputError(str(path), f"{error}.") from error
     names.discard("")
-    return Listing(str(path), {plain_binary(library or path.name): names} if names else {})
+    return Listing(str(path), {normalize_binary(library or path.name): names} if names else {})
 
 
 class _Reader:
@@ -110,7 +110,7 @@ class _Reader:
 
     def __init__(self, name: str, library: str) -> None:
         self._listing = Listing(name)
-        self._library = self._given = plain_binary(library)
+        self._library = self._given = normalize_binary(library)
         self._demangler = Demangler()
         self._plain: list[str] = []
         self._changes: list[tuple[str, str]] = []
@@ -137,7 +137,7 @@ class _Reader:
 
     def _add(self, line: str) -> None:
         if match := _SYMTAB.match(line):
-            self._library = self._given or plain_binary(match[1])
+            self._library = self._given or normalize_binary(match[1])
         elif match := _SYMTAB_ROW.match(line):
             name = _SYMTAB_NAME.search(line)
             if name and match[1] in _FUNCTION_TYPES and not _NO_FUNCTION.match(name[1]):
@@ -154,7 +154,7 @@ class _Reader:
         elif match := _HEADING.match(line):
             self._section = match[1].lower()
         elif match := _NM_FILE.match(line):
-            self._library = self._given or plain_binary(match[1])
+            self._library = self._given or normalize_binary(match[1])
         elif match := _CHANGE.match(line):
             self._changes.append((self._section, line))
         elif line.strip() and not _QUOTED.match(line) and not line.startswith("(lldb)"):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from tracekit.analysis.classification.frame_names import plain_binary
+from tracekit.analysis.classification.frame_names import normalize_binary
 from tracekit.analysis.classification.rule_set import RuleSet
 from tracekit.analysis.classification.rules import Rule
 from tracekit.markers.listings import Listing
@@ -96,7 +96,7 @@ def _between(
     is_difference: bool,
 ) -> Presence:
     matches, old_matches = _matches(rule_set, functions), _matches(rule_set, old or {})
-    listed = {plain_binary(library) for library in (*functions, *(old or {})) if library}
+    listed = {normalize_binary(library) for library in (*functions, *(old or {})) if library}
     rules = []
     for index, rule in enumerate(rule_set.rules):
         if rule.strength == "thread":
@@ -150,4 +150,4 @@ def _is_about(rule: Rule, libraries: set[str]) -> bool:
     """Return True if a rule's functions are in one of the libraries: named by the rule, or by its example."""
     if rule.binary:
         return any(rule.fits_binary(library) for library in libraries)
-    return rule.example is not None and plain_binary(rule.example.binary) in libraries - {""}
+    return rule.example is not None and normalize_binary(rule.example.binary) in libraries - {""}

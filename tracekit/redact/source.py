@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from tracekit.analysis import analyze
-from tracekit.analysis.engines.ownership import Ownership, is_region, target_pids
+from tracekit.analysis.engines.ownership import Ownership, find_target_pids, is_region
 from tracekit.errors import TracekitError
 from tracekit.load import trace_of
 from tracekit.model.columns import IntArray
@@ -145,7 +145,7 @@ def _labels_of_other_processes(source: InMemorySource) -> dict[str, str]:
         except TracekitError:  # no analysis: the labels cannot be assigned to a process
             continue
         rows = trace.intervals
-        is_other = Ownership(rows, not unclaimed, target_pids(trace)).other_process
+        is_other = Ownership(rows, not unclaimed, find_target_pids(trace)).other_process
         # A label of which the target has rows as well shows nothing of another process.
         labels |= {str(label) for label in rows["label"][is_other].unique()} - {
             str(label) for label in rows["label"][~is_other].unique()

@@ -42,7 +42,7 @@ SYSTEM_FOLDER = re.compile(
 
 
 @lru_cache(maxsize=10_000)
-def plain_binary(name: str) -> str:
+def normalize_binary(name: str) -> str:
     """Return a binary's name without path, Apple's bundle prefix, suffix and version.
 
     ``com.apple.MetalPerformanceShaders.MPSCore`` is ``MPSCore``; ``com.macrabbit.Espresso`` stays as it is,
@@ -60,14 +60,14 @@ def plain_binary(name: str) -> str:
     return _VERSION.sub(lambda match: match[1] or "", name)
 
 
-def plain_frame(binary: str, symbol: str) -> tuple[str, str]:
+def normalize_frame(binary: str, symbol: str) -> tuple[str, str]:
     """Return a frame's plain binary and plain symbol.
 
     Tools print locations around symbols: ``start (in dyld) + 6``, ``dyld`start + 6``. They are removed, and
     supply the name of the binary where the recording has none.
     """
     image, symbol = _without_location(symbol[:MAX_SYMBOL])
-    return plain_binary(binary or image), _demangle(symbol.removesuffix(f" ({binary})"))
+    return normalize_binary(binary or image), _demangle(symbol.removesuffix(f" ({binary})"))
 
 
 def _without_location(symbol: str) -> tuple[str, str]:

@@ -11,8 +11,8 @@ from tracekit.analysis.classification.classify import Classification
 from tracekit.analysis.classification.frame_flags import FrameNames
 from tracekit.analysis.classification.frame_names import has_symbol
 from tracekit.analysis.classification.rule_set import RuleSet
-from tracekit.analysis.classification.sample_labels import SampleLabels, deciding_frames
-from tracekit.analysis.engines.codes import INFERENCE, firsts, is_phase
+from tracekit.analysis.classification.sample_labels import SampleLabels, find_deciding_frames
+from tracekit.analysis.engines.codes import INFERENCE, find_firsts, is_phase
 from tracekit.analysis.engines.membership import Membership
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.content import Content
@@ -52,7 +52,7 @@ class LeadingFrames(Content):
     codes: IntArray
 
 
-def leading_frames(
+def find_leading_frames(
     trace: Trace, labels: SampleLabels, rule_set: RuleSet, members: Membership
 ) -> LeadingFrames:
     """Return, per window and engine, the frame to name as the reason.
@@ -97,7 +97,7 @@ def group_by_deciding_frame(stacks: StackTable, classification: Classification) 
     """
     count = len(stacks)
     names = FrameNames.of(stacks)
-    frame = deciding_frames(classification, stacks, np.arange(count, dtype=np.int32))
+    frame = find_deciding_frames(classification, stacks, np.arange(count, dtype=np.int32))
     decided = np.flatnonzero((frame >= 0) & (classification.rule >= 0))
     frame = frame[decided]
     # (binary, symbol, rule, engine) as one mixed-radix number.
@@ -109,7 +109,7 @@ def group_by_deciding_frame(stacks: StackTable, classification: Classification) 
     ):
         key = key * size + codes
     group, distinct = pd.factorize(key)
-    first = firsts(group, len(distinct))
+    first = find_firsts(group, len(distinct))
     representative, has_name = np.full(count, -1, np.int64), np.zeros(count, bool)
     representative[decided] = decided[first][group]
     symbols = names.symbols[names.symbol_codes[frame[first]]]

@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from tracekit.analysis.classification.frame_names import plain_frame
+from tracekit.analysis.classification.frame_names import normalize_frame
 from tracekit.analysis.classification.rules import Boundary, Example, Rule, Strength
 from tracekit.analysis.classification.rules_file import read_rules_file
 
@@ -86,7 +86,7 @@ class RuleSet:
 
     def match(self, binary: str, symbol: str) -> FrameMatch:
         """Return the rules of a frame, with binary and symbol as in the recording."""
-        binary, symbol = plain_frame(binary, symbol)
+        binary, symbol = normalize_frame(binary, symbol)
         if binary not in self._by_binary:
             self._find_candidates(binary)
         candidates = self._by_binary[binary].of(symbol)

@@ -8,7 +8,7 @@ from fnmatch import translate
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from tracekit.analysis.classification.pattern_literals import required_literals
+from tracekit.analysis.classification.pattern_literals import find_required_literals
 from tracekit.model.vocabulary import Engine, Phase
 
 Strength: TypeAlias = Literal["decisive", "presumed", "needs-ml", "driver", "context", "plumbing", "thread"]
@@ -66,7 +66,7 @@ class Rule:
     @cached_property
     def literals(self) -> tuple[str, ...]:
         """Strings of which every matching symbol contains at least one; ("",) where none is certain."""
-        return required_literals(self.symbol) or ("",)
+        return find_required_literals(self.symbol) or ("",)
 
     @property
     def sets_phase(self) -> bool:

@@ -21,7 +21,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn, get_args
 
-from tracekit.analysis.classification.frame_names import plain_frame
+from tracekit.analysis.classification.frame_names import normalize_frame
 from tracekit.analysis.classification.rules import Boundary, Example, Rule, Strength, with_defaults
 from tracekit.errors import InputError
 from tracekit.model.vocabulary import Engine, Phase
@@ -244,5 +244,5 @@ def _is_match(rule: Rule, example: Example) -> bool:
     """Return whether the rule, regardless of other rules, matches the example."""
     if rule.strength == "thread":
         return rule.fits_thread(example.thread)
-    binary, symbol = plain_frame(example.binary, example.symbol)
+    binary, symbol = normalize_frame(example.binary, example.symbol)
     return rule.fits_binary(binary) and rule.fits_symbol(symbol)

@@ -82,7 +82,7 @@ def per_sample(
     return values
 
 
-def deciding_frames(
+def find_deciding_frames(
     classification: Classification, stacks: StackTable, stack_ids: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.int64]:
     """Return the row of ``stacks.frames`` that decided each of these stacks; -1 where none did."""

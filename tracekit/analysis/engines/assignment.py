@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import grouped, rows_by
-from tracekit.analysis.engines.interval_sets import union_by_group
+from tracekit.analysis.engines.codes import group_keys, group_rows
+from tracekit.analysis.engines.interval_sets import merge_by_group
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.windows.stack_windows import Inferred
 from tracekit.analysis.windows.window import GIVEN_SOURCES
@@ -166,7 +166,7 @@ class _Assignment:
             counts_all=windows["caller"] == self._everyone, of_any=windows["process"] == 0
         )
         every = np.arange(self._count)
-        for (is_call, counts_workers, counts_all, of_any), rows in rows_by(alike, *alike):
+        for (is_call, counts_workers, counts_all, of_any), rows in group_rows(alike, *alike):
             distinct, number = np.unique(self._number_callers(windows.iloc[rows]), return_inverse=True)
             if counts_all:
                 yield rows, number, _Lists(np.zeros(self._count, np.int64), every, self._count)
@@ -268,8 +268,8 @@ class _Assignment:
         ):
             if not len(rows):
                 continue
-            distinct, number = grouped(self._number_callers(rows))
-            group, first, last = union_by_group(number, *_get_edges(rows))
+            distinct, number = group_keys(self._number_callers(rows))
+            group, first, last = merge_by_group(number, *_get_edges(rows))
             caller, process = np.divmod(distinct[group], self._processes)
             edges = lists.between(process, first, last)
             count += sign * lists.running_sum(*edges, np.ones(len(caller), np.int64))

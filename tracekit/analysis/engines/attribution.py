@@ -13,8 +13,8 @@ import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.busy import Measured, is_work
-from tracekit.analysis.engines.codes import BASES, INFERENCE, grouped, rows_by, sums
-from tracekit.analysis.engines.interval_sets import IntervalSet, union
+from tracekit.analysis.engines.codes import BASES, INFERENCE, group_keys, group_rows, sum_by_code
+from tracekit.analysis.engines.interval_sets import IntervalSet, merge_sets
 from tracekit.analysis.engines.membership import UNASSIGNED, Membership
 from tracekit.analysis.engines.waiting import AWAITED, Waiting
 from tracekit.analysis.ownership.call_spans import Spans
@@ -116,7 +116,7 @@ def attribute(
     sampled, samples, own_weight = _sample_totals(trace, labels, members)
     worked, busy = _collect_amounts(windows, _iter_busy(windows, measured), measured.engines)
     waited, waits = _collect_amounts(windows, _iter_waits(windows, waiting, measured), frozenset())
-    keys, _ = grouped(np.concatenate([sampled, worked, waited]))
+    keys, _ = group_keys(np.concatenate([sampled, worked, waited]))
     window, engine, phase = _decode_keys(keys)
     weight = _place_amounts(keys, sampled, own_weight).to_numpy(np.int64, na_value=0)
     busy_ns, waiting_ns = _place_amounts(keys, worked, busy), _place_amounts(keys, waited, waits)
@@ -171,12 +171,12 @@ def _sample_totals(
     nowhere = np.full(len(trace.samples), UNASSIGNED, np.int64)
     code = _encode_keys(nowhere, labels.engine, labels.phase)
     outside = members.outside(len(trace.samples))
-    keys, row = grouped(code[outside])
-    weight = sums(row, trace.weights[outside], len(keys))
+    keys, row = group_keys(code[outside])
+    weight = sum_by_code(row, trace.weights[outside], len(keys))
     inside = members.tally(code, trace.weights)
     return (
         np.append(keys, _encode_keys(inside.window, *_decode_keys(inside.code)[1:])),
-        np.append(sums(row, trace.sample_counts[outside], len(keys)), inside.count),
+        np.append(sum_by_code(row, trace.sample_counts[outside], len(keys)), inside.count),
         np.append(weight, inside.sums[0]),
     )
 
@@ -194,7 +194,9 @@ def _iter_busy(windows: pd.DataFrame, measured: Measured) -> Iterator[Amounts]:
             counted.append(spans & IntervalSet.of(starts[rows], ends[rows]))
         # Ranges that overlap count the same work each; outside of all windows lies what no window counted, so
         # it is the total less the union of the counted pieces, not less the sum of the amounts.
-        amounts[-1] = measured.everything(key).total_ns - (measured.everything(key) & union(counted)).total_ns
+        amounts[-1] = (
+            measured.everything(key).total_ns - (measured.everything(key) & merge_sets(counted)).total_ns
+        )
         yield Amounts(*key, amounts)
     # A table with rows, none of them an execution, measured that the engine executed nothing: a zero for each
     # window.
@@ -212,17 +214,17 @@ def _iter_waits(windows: pd.DataFrame, waiting: Waiting, measured: Measured) -> 
             continue
         amounts = np.zeros(len(windows) + 1, np.int64)
         counted = []
-        for rows, spans in waits_of(windows, np.arange(len(windows)), engine, waiting, measured):
+        for rows, spans in iter_waits(windows, np.arange(len(windows)), engine, waiting, measured):
             amounts[rows] = spans.within(starts[rows], ends[rows])
             counted.append(spans & IntervalSet.of(starts[rows], ends[rows]))
         every = waiting.spans(engine, -1, -1, True)
         if measured.requests(engine):
             every = measured.everything((engine, Phase.WAIT))
-        amounts[-1] = every.total_ns - (every & union(counted)).total_ns
+        amounts[-1] = every.total_ns - (every & merge_sets(counted)).total_ns
         yield Amounts(engine, Phase.WAIT, amounts)
 
 
-def waits_of(
+def iter_waits(
     windows: pd.DataFrame, rows: IntArray, engine: Engine, waiting: Waiting, measured: Measured
 ) -> Iterator[tuple[IntArray, Spans]]:
     """Yield those of some rows of windows that count the same waiting for an engine, and when it was.
@@ -235,7 +237,7 @@ def waits_of(
     chosen = windows.iloc[rows]
     owned = chosen.assign(is_call=~chosen["source"].isin(GIVEN_SOURCES))
     names = ("thread_id", "pid", "alone", "is_call")
-    for (thread, pid, alone, call), members in rows_by(owned, *names):
+    for (thread, pid, alone, call), members in group_rows(owned, *names):
         if call and thread < 0 and not alone:
             continue  # any of the overlapping calls may have waited
         yield rows[members], waiting.spans(engine, int(thread), int(pid), bool(alone))

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.engines.codes import is_among, rows_by
-from tracekit.analysis.engines.interval_sets import IntervalSet, union
+from tracekit.analysis.engines.codes import group_rows, is_among
+from tracekit.analysis.engines.interval_sets import IntervalSet, merge_sets
 from tracekit.analysis.engines.ownership import NAMELESS, Ownership
 from tracekit.analysis.ownership.assign import assign
-from tracekit.analysis.ownership.call_spans import NO_SPANS, CallSpans, Spans, together
+from tracekit.analysis.ownership.call_spans import NO_SPANS, CallSpans, Spans, merge_spans
 from tracekit.analysis.ownership.calls import Calls
 from tracekit.analysis.ownership.owners import Owner, Reason
 from tracekit.analysis.ownership.submitters import Submitters
@@ -119,7 +119,7 @@ class Measured:
         chosen = np.arange(len(self._windows)) if windows is None else windows
         given = chosen[~self._is_call[chosen]]
         if len(given):
-            for rows, scope in scopes_of(self._windows.iloc[given]):
+            for rows, scope in iter_scopes(self._windows.iloc[given]):
                 yield given[rows], [self.spans(self.scope(*scope), key) for key in keys]
 
     def of_calls(self, key: Key) -> CallSpans:
@@ -152,18 +152,18 @@ class Measured:
     def _group_by_key(self, rows: IntArray, windows: IntArray) -> dict[Key, tuple[IntArray, IntArray]]:
         return {
             _make_key(engine, phase): (rows[members], windows[members])
-            for (engine, phase), members in rows_by(
+            for (engine, phase), members in group_rows(
                 self._frame[["engine", "phase"]].iloc[rows], "engine", "phase"
             )
         }
 
     @cached_property
     def _edges(self) -> tuple[IntArray, IntArray]:
-        return edges_in(self._frame)
+        return get_edges(self._frame)
 
     @cached_property
     def _window_edges(self) -> tuple[IntArray, IntArray]:
-        return edges_in(self._windows)
+        return get_edges(self._windows)
 
     def contested_ns(self, key: Key) -> IntArray:
         """Return for how long that engine was in that phase in each window for an owner that is not known."""
@@ -174,7 +174,7 @@ class Measured:
         if not len(pieces) and not len(crowded):
             return np.zeros(count, np.int64)
         owned = self.of_calls(key)
-        contested = together([pieces, owned]).totals(count) - owned.totals(count)
+        contested = merge_spans([pieces, owned]).totals(count) - owned.totals(count)
         starts, ends = self._window_edges
         several = IntervalSet.of(*(edges[crowded] for edges in self._edges))
         contested += np.where(self._is_call, several.within(starts, ends), 0)
@@ -264,7 +264,7 @@ class Measured:
         )
         # A thousand processes may all have the lanes of none: these are one union.
         if (key, counted) not in self._unions:
-            self._unions[key, counted] = union([by_process[pid][model] for pid, model in counted])
+            self._unions[key, counted] = merge_sets([by_process[pid][model] for pid, model in counted])
         return self._unions[key, counted]
 
     @cached_property
@@ -372,7 +372,7 @@ class Measured:
         frame = frame.assign(model=self._model_code[counted])
         names = self.owner.model_names.tolist()
         lanes: dict[Key, dict[int, dict[str, IntervalSet]]] = {}
-        for (engine, phase, pid, model), rows in rows_by(frame, "engine", "phase", "pid", "model"):
+        for (engine, phase, pid, model), rows in group_rows(frame, "engine", "phase", "pid", "model"):
             of_model = lanes.setdefault(_make_key(engine, phase), {}).setdefault(int(pid), {})
             of_model[names[model]] = IntervalSet.of(starts[rows], ends[rows])
         return lanes
@@ -383,16 +383,16 @@ def _make_key(engine: str, phase: str | float) -> Key:
     return Engine(engine), None if pd.isna(phase) else Phase(str(phase))
 
 
-def scopes_of(windows: pd.DataFrame) -> Iterator[tuple[IntArray, tuple[int, str]]]:
+def iter_scopes(windows: pd.DataFrame) -> Iterator[tuple[IntArray, tuple[int, str]]]:
     """Yield windows that count the same work: their rows, and their pid and model."""
-    for (pid, model), rows in rows_by(windows, "pid", "model"):
+    for (pid, model), rows in group_rows(windows, "pid", "model"):
         yield rows, (int(pid), str(model))
 
 
-def edges_in(frame: pd.DataFrame) -> tuple[IntArray, IntArray]:
+def get_edges(frame: pd.DataFrame) -> tuple[IntArray, IntArray]:
     """Return the starts and the ends of the rows of a frame."""
     return frame["start_ns"].to_numpy(np.int64), frame["end_ns"].to_numpy(np.int64)
 
 
 def _make_intervals(rows: pd.DataFrame) -> IntervalSet:
-    return IntervalSet.of(*edges_in(rows))
+    return IntervalSet.of(*get_edges(rows))

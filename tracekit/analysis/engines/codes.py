@@ -46,7 +46,7 @@ def is_among(column: pd.Series[str], *words: str) -> BoolArray:
     return marked
 
 
-def recoded(column: pd.Series[str], words: Sequence[str]) -> IntArray:
+def convert_categories(column: pd.Series[str], words: Sequence[str]) -> IntArray:
     """Return a category column as positions in ``words``; -1 is missing."""
     position = {str(word): code for code, word in enumerate(words)}
     codes = np.array([*(position[str(name)] for name in column.cat.categories), -1], np.int64)
@@ -54,7 +54,7 @@ def recoded(column: pd.Series[str], words: Sequence[str]) -> IntArray:
     return positions
 
 
-def grouped(keys: IntArray) -> tuple[IntArray, IntArray]:
+def group_keys(keys: IntArray) -> tuple[IntArray, IntArray]:
     """Return the distinct keys in ascending order, and for each entry the position of its key among them.
 
     No key may be negative.
@@ -68,7 +68,7 @@ def grouped(keys: IntArray) -> tuple[IntArray, IntArray]:
     return np.flatnonzero(present), (np.cumsum(present) - 1)[keys]
 
 
-def positions_by(group: IntArray, count: int) -> list[IntArray]:
+def group_positions(group: IntArray, count: int) -> list[IntArray]:
     """Return the positions of each of the groups ``0 … count - 1``, in ascending order."""
     order = np.argsort(group.astype(np.min_scalar_type(count)), kind="stable")  # fast up to 16 bits
     return np.split(order, np.cumsum(np.bincount(group, minlength=count))[:-1]) if count else []
@@ -80,7 +80,7 @@ def group_codes(*columns: pd.Series[Any] | npt.NDArray[Any]) -> IntArray:
     for values in columns:
         code, count = _encode_values(values)
         # A mixed-radix number per row; renumbering after each column keeps it below the number of rows².
-        group = grouped(group * (count + 1) + code + 1)[1]
+        group = group_keys(group * (count + 1) + code + 1)[1]
     return group
 
 
@@ -92,20 +92,20 @@ def _encode_values(values: pd.Series[Any] | npt.NDArray[Any]) -> tuple[npt.NDArr
     return code, len(distinct)
 
 
-def rows_by(frame: pd.DataFrame, *names: str) -> Iterator[tuple[tuple[Any, ...], IntArray]]:
+def group_rows(frame: pd.DataFrame, *names: str) -> Iterator[tuple[tuple[Any, ...], IntArray]]:
     """Yield each combination of values that these columns have, and the rows that have it."""
     if not len(frame):
         return
     columns = [frame[name] for name in names]
     group = group_codes(*columns)
-    groups = positions_by(group, int(group.max()) + 1)
+    groups = group_positions(group, int(group.max()) + 1)
     # One look at each column for all groups: there may be 100,000.
     first_rows = [int(rows[0]) for rows in groups]
     values = zip(*(column.iloc[first_rows].tolist() for column in columns), strict=True)
     yield from zip(values, groups, strict=True)
 
 
-def firsts(codes: IntArray, count: int) -> IntArray:
+def find_firsts(codes: IntArray, count: int) -> IntArray:
     """Return the position where each of the codes ``0 … count - 1`` occurs first; all of them must occur."""
     first = np.zeros(count, np.int64)
     # Written back to front, so that the earliest position is the last to be written.
@@ -113,14 +113,14 @@ def firsts(codes: IntArray, count: int) -> IntArray:
     return first
 
 
-def sums_before(amounts: npt.NDArray[Any]) -> IntArray:
+def sum_before(amounts: npt.NDArray[Any]) -> IntArray:
     """Return the sum of the amounts before each position, and of all of them: one entry more."""
     before = np.zeros(len(amounts) + 1, np.int64)
     np.cumsum(amounts, out=before[1:])
     return before
 
 
-def sums(codes: IntArray, amounts: IntArray, count: int) -> IntArray:
+def sum_by_code(codes: IntArray, amounts: IntArray, count: int) -> IntArray:
     """Return the exact sum of the amounts of each of the codes ``0 … count - 1``."""
     # ``bincount`` adds doubles, which are exact only while every partial sum has at most 53 bits.
     if np.abs(amounts).sum(dtype=np.float64) < _EXACT:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import grouped, rows_by, sums
+from tracekit.analysis.engines.codes import group_keys, group_rows, sum_by_code
 from tracekit.analysis.engines.membership import NO_WINDOWS, UNASSIGNED, Membership
 from tracekit.model.columns import Columns, categorical
 from tracekit.model.trace import Trace
@@ -34,8 +34,8 @@ def count_events(trace: Trace, labels: SampleLabels, members: Membership) -> pd.
     counters = [trace.counters[name].to_numpy(np.int64) for name in names]
     engine = labels.engine.astype(np.int64)
     outside = members.outside(len(trace.samples)) if names else np.zeros(0, np.int64)
-    engines, row = grouped(engine[outside])
-    totals = [sums(row, values[outside], len(engines)) for values in counters]
+    engines, row = group_keys(engine[outside])
+    totals = [sum_by_code(row, values[outside], len(engines)) for values in counters]
     inside = (members if names else NO_WINDOWS).tally(engine, *counters)
     window_of = np.repeat(np.append(np.full(len(engines), UNASSIGNED), inside.window), len(names))
     engine_of = np.repeat(np.append(engines, inside.code), len(names))
@@ -63,7 +63,7 @@ def sum_metrics(trace: Trace, windows: pd.DataFrame) -> pd.DataFrame:
     pieces = []
     tids = np.append(trace.threads["tid"].to_numpy(np.int64), -1)
     owners = windows.assign(tid=tids[windows["thread_id"].to_numpy()])
-    for (tid, pid), window_ids in rows_by(owners, "tid", "pid") if names else ():
+    for (tid, pid), window_ids in group_rows(owners, "tid", "pid") if names else ():
         owned = windows.iloc[window_ids]
         rows = frame[(frame["tid"] == tid).to_numpy(bool)] if tid >= 0 else frame
         rows = rows[(rows["pid"] == pid).to_numpy(bool)] if tid < 0 <= pid else rows
@@ -91,9 +91,9 @@ def _sum_until(rows: pd.DataFrame, until: pd.Series[int]) -> np.ndarray[tuple[in
     ordered = rows.sort_values("start_ns", kind="stable")
     edges = ordered[["start_ns", "end_ns"]].to_numpy(np.int64).reshape(-1)
     reached = np.cumsum(ordered["value"].to_numpy(np.float64))
-    sums = np.stack([np.append(0.0, reached[:-1]), reached], axis=1).reshape(-1)
+    sum_by_code = np.stack([np.append(0.0, reached[:-1]), reached], axis=1).reshape(-1)
     shares: np.ndarray[tuple[int], np.dtype[np.float64]] = np.interp(
-        until.to_numpy(np.int64), np.maximum.accumulate(edges), sums, left=0.0
+        until.to_numpy(np.int64), np.maximum.accumulate(edges), sum_by_code, left=0.0
     )
     return shares
 

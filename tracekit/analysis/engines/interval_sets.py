@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tracekit.analysis.engines.codes import sums_before
+from tracekit.analysis.engines.codes import sum_before
 from tracekit.model.columns import BoolArray, IntArray
 
 
@@ -54,7 +54,7 @@ class IntervalSet:
     @cached_property
     def _time_before(self) -> IntArray:
         """The time that the intervals before each one cover; one entry more than intervals."""
-        return sums_before(self.ends - self.starts)
+        return sum_before(self.ends - self.starts)
 
     @property
     def total_ns(self) -> int:
@@ -111,7 +111,7 @@ class IntervalSet:
         return IntervalSet(starts, ends)
 
     def __or__(self, other: IntervalSet) -> IntervalSet:
-        return union([self, other])
+        return merge_sets([self, other])
 
     def __sub__(self, other: IntervalSet) -> IntervalSet:
         if not len(self) or not len(other):
@@ -125,7 +125,7 @@ class IntervalSet:
 EMPTY = IntervalSet(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
-def union(sets: Sequence[IntervalSet]) -> IntervalSet:
+def merge_sets(sets: Sequence[IntervalSet]) -> IntervalSet:
     """Return the time that any of the sets covers."""
     filled = [intervals for intervals in sets if len(intervals)]
     if len(filled) < 2:
@@ -136,14 +136,14 @@ def union(sets: Sequence[IntervalSet]) -> IntervalSet:
     )
 
 
-def covered_twice(sets: Sequence[IntervalSet]) -> IntervalSet:
+def find_covered_twice(sets: Sequence[IntervalSet]) -> IntervalSet:
     """Return the time that at least two of the sets cover."""
     # A pair for every two sets: there are as many sets as engines, so the square of their number is small.
     pairs = [first & second for index, first in enumerate(sets) for second in sets[index + 1 :]]
-    return union(pairs)
+    return merge_sets(pairs)
 
 
-def union_by_group(group: IntArray, starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+def merge_by_group(group: IntArray, starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """Return the union of intervals within each group, as (group, start, end) sorted by group and start."""
     has_length = ends > starts
     group, starts, ends = group[has_length], starts[has_length], ends[has_length]
@@ -153,13 +153,13 @@ def union_by_group(group: IntArray, starts: IntArray, ends: IntArray) -> tuple[I
     if not len(group):
         return group, starts, ends
     changes = group[1:] != group[:-1]
-    reach = reach_by_group(np.cumsum(np.append(0, changes)), ends)
+    reach = find_reach_by_group(np.cumsum(np.append(0, changes)), ends)
     opens = np.append(True, changes | (starts[1:] > reach[:-1]))
     closes = np.append(np.flatnonzero(opens)[1:] - 1, len(group) - 1)
     return group[opens], starts[opens], reach[closes]
 
 
-def reach_by_group(group: IntArray, ends: IntArray) -> IntArray:
+def find_reach_by_group(group: IntArray, ends: IntArray) -> IntArray:
     """Return the largest end so far in each group, of groups numbered in ascending order."""
     # One running maximum over all groups would carry a large end into the next group. So each group is lifted
     # above all ends of the group before it, and lowered again afterwards:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import BASES, group_codes, recoded
+from tracekit.analysis.engines.codes import BASES, convert_categories, group_codes
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import BoolArray, IntArray
@@ -65,12 +65,12 @@ def join_stacks(trace: Trace, labels: SampleLabels, members: Membership, windows
     stack = trace.samples["stack_id"].to_numpy(np.int64)
     thread = trace.samples["thread_id"].to_numpy(np.int64)
     is_call = ~windows["source"].isin(GIVEN_SOURCES).to_numpy(bool)
-    call = members.highest(np.where(is_call, np.arange(len(windows)), _NONE), len(stack))
+    call = members.find_highest(np.where(is_call, np.arange(len(windows)), _NONE), len(stack))
     owner = np.append(windows["thread_id"].to_numpy(np.int64), _NONE)[call]
     is_own = (call >= 0) & (thread == owner)
     # A sample inside a prediction of its own thread is no worker's, whatever call it counts in.
     is_joined = (owner >= 0) & ~is_own & ~labels.in_call & (stack >= 0)
-    basis = np.append(recoded(windows["basis"], BASES), _NONE)[call]
+    basis = np.append(convert_categories(windows["basis"], BASES), _NONE)[call]
     basis = np.where((call >= 0) & ~is_own, BASES.index(Basis.INFERRED), basis).astype(np.int8)
     nothing = np.zeros(0, np.int64)
     if not is_joined.any():

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from tracekit.analysis.engines.codes import firsts, grouped, sums, sums_before
+from tracekit.analysis.engines.codes import find_firsts, group_keys, sum_before, sum_by_code
 from tracekit.analysis.engines.interval_sets import IntervalSet
-from tracekit.analysis.engines.ranges import highest, positions_of, total_per_range
+from tracekit.analysis.engines.ranges import find_highest, list_positions, sum_per_range
 from tracekit.model.columns import BoolArray, IntArray
 
 UNASSIGNED = -1
@@ -55,13 +55,13 @@ class Membership:
 
     def pairs(self, windows: IntArray) -> tuple[IntArray, IntArray]:
         """Return the samples of these windows one after another, and the window of each."""
-        positions = positions_of(self.first[windows], self.last[windows])
+        positions = list_positions(self.first[windows], self.last[windows])
         return self.samples[positions], np.repeat(windows, self.counts[windows])
 
     def part(self, samples: BoolArray, windows: BoolArray) -> Membership:
         """Return the membership of the marked windows in the marked samples alone, both numbered anew."""
         stays = samples[self.samples]
-        position = sums_before(stays)
+        position = sum_before(stays)
         new_number = np.cumsum(samples) - 1
         return Membership(
             new_number[self.samples[stays]],
@@ -73,7 +73,7 @@ class Membership:
 
     def count(self, marked: BoolArray) -> IntArray:
         """Return how many of the marked samples each window has."""
-        return total_per_range(marked[self.samples], self.first, self.last)
+        return sum_per_range(marked[self.samples], self.first, self.last)
 
     def positions(self, windows: IntArray) -> IntervalSet:
         """Return the positions that any of these windows counts."""
@@ -83,7 +83,7 @@ class Membership:
         """Mark those of ``count`` samples that any of these windows counts."""
         marked = np.zeros(count, bool)
         spans = self.positions(windows)
-        marked[self.samples[positions_of(spans.starts, spans.ends)]] = True
+        marked[self.samples[list_positions(spans.starts, spans.ends)]] = True
         return marked
 
     def outside(self, count: int) -> IntArray:
@@ -94,12 +94,12 @@ class Membership:
         """Return in how many windows each of ``count`` samples counts."""
         size = len(self.samples) + 1
         edges = np.bincount(self.first, minlength=size) - np.bincount(self.last, minlength=size)
-        return sums(self.samples, np.cumsum(edges)[:-1], count)
+        return sum_by_code(self.samples, np.cumsum(edges)[:-1], count)
 
-    def highest(self, rank: IntArray, count: int) -> IntArray:
+    def find_highest(self, rank: IntArray, count: int) -> IntArray:
         """Return the highest rank of the windows that count each of ``count`` samples, -1 where none does."""
         result = np.full(count, -1, np.int64)
-        np.maximum.at(result, self.samples, highest(self.first, self.last, rank, len(self.samples)))
+        np.maximum.at(result, self.samples, find_highest(self.first, self.last, rank, len(self.samples)))
         return result
 
     def tally(self, code: IntArray, *amounts: IntArray) -> Tally:
@@ -124,11 +124,11 @@ class Membership:
         counts = np.flatnonzero(code[sample] >= 0)
         sample, window = sample[counts], window[counts]
         width = int(code.max(initial=0)) + 1
-        keys, row = grouped(window * width + code[sample])
+        keys, row = group_keys(window * width + code[sample])
         window, codes = np.divmod(keys, width)
-        totals = tuple(sums(row, amount[sample], len(keys)) for amount in amounts)
+        totals = tuple(sum_by_code(row, amount[sample], len(keys)) for amount in amounts)
         count = np.bincount(row, minlength=len(keys))
-        return Tally(window, codes, count, sample[firsts(row, len(keys))], totals)
+        return Tally(window, codes, count, sample[find_firsts(row, len(keys))], totals)
 
     def _iter_tallies(self, code: IntArray, amounts: tuple[IntArray, ...]) -> Iterator[tuple[IntArray, ...]]:
         """Yield the columns of each code's tally: differences of running sums at the edges of the windows."""
@@ -142,7 +142,7 @@ class Membership:
             first, last = np.searchsorted(positions, self.first), np.searchsorted(positions, self.last)
             window = np.flatnonzero(last > first)
             first, last, sample = first[window], last[window], self.samples[positions]
-            totals = (total_per_range(amount[sample], first, last) for amount in amounts)
+            totals = (sum_per_range(amount[sample], first, last) for amount in amounts)
             own_code = np.full(len(window), codes[positions[0]], np.int64)
             yield window, own_code, last - first, sample[first], *totals
 

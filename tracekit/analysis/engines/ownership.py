@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import grouped, is_among, is_engine, rows_by
+from tracekit.analysis.engines.codes import group_keys, group_rows, is_among, is_engine
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML, GPU_TABLES
@@ -112,7 +112,7 @@ class Ownership:
     def _match(self, rows: IntArray, models: set[str], parts: set[str], is_core_ml_named: bool) -> None:
         """Compare labels with the target's models, each kind of label for itself."""
         labels, label_of_row = self._encode_labels(rows)
-        owner_of_label = [owner_of(label, models | parts) for label in labels.tolist()]
+        owner_of_label = [find_owner(label, models | parts) for label in labels.tolist()]
         of_region = np.array([is_region(label) for label in labels.tolist()], bool)
         if not self._core_ai.models:
             of_region[:] = False
@@ -156,7 +156,7 @@ class Ownership:
         """
         rows = np.flatnonzero(is_among(self._frame["source"], *GPU_TABLES))
         labels, label_of_row = self._encode_labels(rows)
-        owners = [owner_of(label, models) or "" for label in labels.tolist()]
+        owners = [find_owner(label, models) or "" for label in labels.tolist()]
         owner = np.array([self._vocabulary.code(name) for name in owners], np.int64)[label_of_row]
         if is_alike or not models or (owner != NAMELESS).any():
             owner = np.where(owner == NAMELESS, self._named_model[rows], owner)
@@ -165,7 +165,7 @@ class Ownership:
     def _encode_labels(self, rows: IntArray) -> tuple[Names, IntArray]:
         """Return the distinct labels of rows, and the position of each row's among them."""
         column = self._frame["label"]
-        present, position = grouped(column.cat.codes.to_numpy()[rows].astype(np.int64))
+        present, position = group_keys(column.cat.codes.to_numpy()[rows].astype(np.int64))
         return column.cat.categories.to_numpy(object)[present], position
 
     def _match_by_time(self, rows: IntArray, functions: IntArray | None) -> None:
@@ -198,7 +198,7 @@ class _Vocabulary:
 
     def names(self, codes: IntArray) -> set[str]:
         """Return the names that occur among numbers."""
-        return set(self.array()[grouped(codes)[0]].tolist()) - {""}
+        return set(self.array()[group_keys(codes)[0]].tolist()) - {""}
 
     def array(self) -> Names:
         """Return all names in the order of their numbers."""
@@ -217,7 +217,7 @@ class _CoreAI:
     def functions_of(self, labels: Names) -> IntArray:
         """Return the function that each label begins with, ``NAMELESS`` for none."""
         functions = self._functions.names(self._function)
-        claims = (owner_of(label.removeprefix(_PROCEDURE), functions) or "" for label in labels.tolist())
+        claims = (find_owner(label.removeprefix(_PROCEDURE), functions) or "" for label in labels.tolist())
         return np.array([self._functions.code(claim) for claim in claims], np.int64)
 
     def at_work(
@@ -230,7 +230,7 @@ class _CoreAI:
         count, owner = np.zeros(len(starts), np.int64), np.full(len(starts), NAMELESS)
         row_starts, row_ends = (self._rows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
         keys = {"model": self._model, "function": self._function if functions is not None else NAMELESS}
-        for (model, function), members in rows_by(pd.DataFrame(keys, index=self._rows.index), *keys):
+        for (model, function), members in group_rows(pd.DataFrame(keys, index=self._rows.index), *keys):
             if model == NAMELESS or (functions is not None and function == NAMELESS):
                 continue
             chosen = np.arange(len(starts)) if functions is None else np.flatnonzero(functions == function)
@@ -247,7 +247,7 @@ def is_region(label: str) -> bool:
     return _REGION in label.lower()
 
 
-def owner_of(label: str, models: AbstractSet[str]) -> str | None:
+def find_owner(label: str, models: AbstractSet[str]) -> str | None:
     """Return the longest model name that the label begins with, up to a boundary; None for none."""
     if label in models:
         return label
@@ -272,7 +272,7 @@ def ane_may_be_target(labels: SampleLabels) -> bool:
     return not quiet and elsewhere < _MANY_ELSEWHERE
 
 
-def target_pids(trace: Trace) -> frozenset[int]:
+def find_target_pids(trace: Trace) -> frozenset[int]:
     """Return the process that the recording is about; none when there are several, or it is not known."""
     thread_ids = np.unique(trace.samples["thread_id"].to_numpy())
     pids = {int(pid) for pid in trace.threads["pid"].to_numpy()[thread_ids[thread_ids >= 0]] if pid >= 0}
@@ -283,6 +283,6 @@ def target_pids(trace: Trace) -> frozenset[int]:
     return frozenset()
 
 
-def only_pid(pids: frozenset[int]) -> int:
+def get_only_pid(pids: frozenset[int]) -> int:
     """Return the process if there is only one, else -1."""
     return next(iter(pids)) if len(pids) == 1 else -1

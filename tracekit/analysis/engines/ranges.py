@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.analysis.engines.codes import sums, sums_before
-from tracekit.analysis.engines.interval_sets import reach_by_group, union_by_group
+from tracekit.analysis.engines.codes import sum_before, sum_by_code
+from tracekit.analysis.engines.interval_sets import find_reach_by_group, merge_by_group
 from tracekit.model.columns import IntArray
 
 BLOCK = 1 << 20
 """As many rows are listed together: about 60 MB while they are sorted."""
 
 
-def positions_of(first: IntArray, last: IntArray) -> IntArray:
+def list_positions(first: IntArray, last: IntArray) -> IntArray:
     """Return the positions of each range, one range after another."""
     # Without a loop over the ranges (first 4 9, last 6 12 → positions 4 5 9 10 11):
     #   repeat(first − counts before)    4 4 7 7 7
@@ -27,14 +27,14 @@ def positions_of(first: IntArray, last: IntArray) -> IntArray:
     return positions
 
 
-def total_per_range(amounts: npt.NDArray[Any], first: IntArray, last: IntArray) -> IntArray:
+def sum_per_range(amounts: npt.NDArray[Any], first: IntArray, last: IntArray) -> IntArray:
     """Return the sum of the amounts in each range."""
-    before = sums_before(amounts)
+    before = sum_before(amounts)
     totals: IntArray = before[last] - before[first]
     return totals
 
 
-def highest(first: IntArray, last: IntArray, rank: IntArray, count: int) -> IntArray:
+def find_highest(first: IntArray, last: IntArray, rank: IntArray, count: int) -> IntArray:
     """Return the highest rank of the ranges around each of ``count`` positions, -1 where there is none."""
     # Cells between the edges of all ranges have one answer each; a range is then a range of cells. It is the
     # union of two that may overlap, both of the largest power of two that fits:
@@ -57,7 +57,7 @@ def highest(first: IntArray, last: IntArray, rank: IntArray, count: int) -> IntA
     return np.repeat(best[:-1], np.diff(edges))
 
 
-def blocks_of(sizes: IntArray) -> Iterator[tuple[int, int]]:
+def iter_blocks(sizes: IntArray) -> Iterator[tuple[int, int]]:
     """Yield neighbours (first, after) that hold at most ``BLOCK`` rows, or a single one with more."""
     reach = np.cumsum(sizes)
     first, held = 0, 0
@@ -67,7 +67,7 @@ def blocks_of(sizes: IntArray) -> Iterator[tuple[int, int]]:
         first, held = after, int(reach[after - 1])
 
 
-def covered_per_range(
+def measure_covered_per_range(
     group: IntArray, starts: IntArray, ends: IntArray, first: IntArray, last: IntArray, until: IntArray
 ) -> IntArray:
     """Return how much time before ``until`` the union of each range's intervals covers.
@@ -84,12 +84,12 @@ def covered_per_range(
     #   in the range            ──  ───┊──  ───┊──
     #                        the head  ┊       until
     ends = np.maximum(starts, ends)
-    reach = reach_by_group(group, ends)
+    reach = find_reach_by_group(group, ends)
     before = np.append(starts[:1], np.where(group[1:] == group[:-1], reach[:-1], starts[1:]))
     gain = np.maximum(ends - np.maximum(starts, before), 0)
     head, tail, limit = first[filled], last[filled] - 1, until[filled]
     reached = np.maximum(before[head], starts[head])
-    beyond = total_per_range(gain, head, tail + 1) - np.maximum(reach[tail] - np.maximum(limit, reached), 0)
+    beyond = sum_per_range(gain, head, tail + 1) - np.maximum(reach[tail] - np.maximum(limit, reached), 0)
     # Below that reach, the first interval of the range usually covers everything; where it ends earlier, the
     # intervals of the head are listed.
     head_end = np.minimum(reached, limit)
@@ -99,13 +99,13 @@ def covered_per_range(
         distinct, rank = np.unique(starts, return_inverse=True)
         sought = group[head[rows]] * len(distinct) + np.searchsorted(distinct, head_end[rows])
         head_last = np.searchsorted(group * len(distinct) + rank, sought)
-        for begin, after in blocks_of(head_last - head[rows]):
+        for begin, after in iter_blocks(head_last - head[rows]):
             part = rows[begin:after]
-            positions = positions_of(head[part], head_last[begin:after])
+            positions = list_positions(head[part], head_last[begin:after])
             row = np.repeat(np.arange(len(part)), head_last[begin:after] - head[part])
-            row, since, till = union_by_group(
+            row, since, till = merge_by_group(
                 row, starts[positions], np.minimum(ends[positions], head_end[part][row])
             )
-            missing = head_end[part] - starts[head[part]] - sums(row, till - since, len(part))
+            missing = head_end[part] - starts[head[part]] - sum_by_code(row, till - since, len(part))
             covered[filled[part]] -= missing
     return covered

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.engines.codes import rows_by
+from tracekit.analysis.engines.codes import group_rows
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.content import Content
 from tracekit.model.schemas import OS_LOG, SIGNPOST_EVENTS
@@ -75,7 +75,7 @@ class LoggedRequests(Content):
         return int((self.failed > 0).sum())
 
 
-def logged_requests(trace: Trace, windows: pd.DataFrame, pids: frozenset[int]) -> LoggedRequests:
+def find_logged_requests(trace: Trace, windows: pd.DataFrame, pids: frozenset[int]) -> LoggedRequests:
     """Return the requests of a trace's log; ``pids`` are the processes of the analysis, none is any."""
     log = trace.engine_log
     if log.empty:
@@ -139,7 +139,7 @@ def _find_windows_at(trace: Trace, times: IntArray, chosen: BoolArray, windows: 
     # Processes without a window of their own have those of an unknown process in common: a log may name a
     # million processes, and each turn looks at all windows.
     owner = np.where(np.isin(pid, window_pid) | (pid < 0), pid, _NO_WINDOW)
-    for (number,), rows in rows_by(pd.DataFrame({"owner": np.where(chosen, owner, _NOT_CHOSEN)}), "owner"):
+    for (number,), rows in group_rows(pd.DataFrame({"owner": np.where(chosen, owner, _NOT_CHOSEN)}), "owner"):
         if number == _NOT_CHOSEN:
             continue
         fits = np.flatnonzero((window_pid == number) | (window_pid < 0) | (number == -1))
@@ -179,7 +179,7 @@ def _count_by_process(
     names = dict(zip(trace.threads["pid"].tolist(), trace.threads["process"].tolist(), strict=True))
     status = requests["status"].to_numpy(np.int64)
     processes = []
-    for (pid,), rows in rows_by(requests.reset_index(drop=True), "pid"):
+    for (pid,), rows in group_rows(requests.reset_index(drop=True), "pid"):
         number = int(pid)
         failures = Counter(status[rows[is_failed[rows]]].tolist())
         processes.append(

@@ -11,14 +11,20 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.attribution import waits_of
-from tracekit.analysis.engines.busy import Key, Measured, is_work, scopes_of
-from tracekit.analysis.engines.codes import BASES, INFERENCE, is_engine, is_phase, sums_before
-from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet, covered_twice, union, union_by_group
+from tracekit.analysis.engines.attribution import iter_waits
+from tracekit.analysis.engines.busy import Key, Measured, is_work, iter_scopes
+from tracekit.analysis.engines.codes import BASES, INFERENCE, is_engine, is_phase, sum_before
+from tracekit.analysis.engines.interval_sets import (
+    EMPTY,
+    IntervalSet,
+    find_covered_twice,
+    merge_by_group,
+    merge_sets,
+)
 from tracekit.analysis.engines.membership import Membership
-from tracekit.analysis.engines.ranges import blocks_of, covered_per_range, positions_of
+from tracekit.analysis.engines.ranges import iter_blocks, list_positions, measure_covered_per_range
 from tracekit.analysis.engines.waiting import Waiting
-from tracekit.analysis.ownership.call_spans import together, twice
+from tracekit.analysis.ownership.call_spans import measure_overlap, merge_spans
 from tracekit.model.columns import BoolArray, Columns, IntArray, categorical
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASES, SERVING, Basis, Engine, Phase
@@ -177,9 +183,9 @@ class Timeline:
             if self._is_sampled(engine):
                 sizes += self._members.count(self._mark_samples([engine], INFERENCE))
             if engine in self._waiting.basis:
-                for rows, spans in waits_of(self._windows, every, engine, self._waiting, self._measured):
+                for rows, spans in iter_waits(self._windows, every, engine, self._waiting, self._measured):
                     sizes[rows] += spans.count(self._starts[rows], self._ends[rows])
-        return Segments(list(blocks_of(sizes)) or [(0, 0)], self._build_segments)
+        return Segments(list(iter_blocks(sizes)) or [(0, 0)], self._build_segments)
 
     def engines(self) -> IntArray:
         """Return the engines of each window's segments: the bit ``1 << n`` for the engine ``SERVING[n]``."""
@@ -196,7 +202,9 @@ class Timeline:
                 # Waiting shows an engine only where a sample does; the sample may stand for no time.
                 if engine in self._waiting.basis:
                     is_sampled = self._members.count(matches) > 0
-                    for rows, spans in waits_of(self._windows, every, engine, self._waiting, self._measured):
+                    for rows, spans in iter_waits(
+                        self._windows, every, engine, self._waiting, self._measured
+                    ):
                         waits = spans.within(self._starts[rows], self._ends[rows]) > 0
                         seen[rows] |= is_sampled[rows] & waits
             bits[seen] |= 1 << number
@@ -234,7 +242,7 @@ class Timeline:
             if self._waiting.basis[engine] is Basis.INFERRED:
                 basis = Basis.INFERRED
         keep = ~seen[window]
-        yield _Pieces(*union_by_group(window[keep], starts[keep], ends[keep]), engine, basis)
+        yield _Pieces(*merge_by_group(window[keep], starts[keep], ends[keep]), engine, basis)
 
     def _mark_samples(self, engines: Iterable[Engine], phases: Iterable[Phase | None]) -> BoolArray:
         """Mark the samples of these engines and phases that stand for time."""
@@ -254,7 +262,7 @@ class Timeline:
     def _find_waits(self, engine: Engine, windows: IntArray) -> Edges:
         pieces = [
             (rows, *spans.pieces(self._starts[rows], self._ends[rows]))
-            for rows, spans in waits_of(self._windows, windows, engine, self._waiting, self._measured)
+            for rows, spans in iter_waits(self._windows, windows, engine, self._waiting, self._measured)
         ]
         return _join_pieces([(rows[window], starts, ends) for rows, window, starts, ends in pieces])
 
@@ -262,9 +270,9 @@ class Timeline:
         """Return how much time outside of some intervals the windows' matching samples stand for."""
         members = self._members
         spans = members.positions(windows)
-        positions = positions_of(spans.starts, spans.ends)
+        positions = list_positions(spans.starts, spans.ends)
         matched = matches[members.samples[positions]]
-        before = sums_before(matched)
+        before = sum_before(matched)
         first, last = (before[spans.until(edge[windows])] for edge in (members.first, members.last))
         sample = members.samples[positions[matched]]
         group = np.searchsorted(members.list_starts, positions[matched], "right")
@@ -272,7 +280,7 @@ class Timeline:
         starts = self._trace.samples["time_ns"].to_numpy(np.int64)[sample]
         edges = starts, starts + self._trace.weights[sample], self._ends[windows]
         starts, ends, until = (time - without.until(time) for time in edges)
-        return covered_per_range(group, starts, ends, first, last, until)
+        return measure_covered_per_range(group, starts, ends, first, last, until)
 
     # Times --------------------------------------------------------------------------------------------------
 
@@ -287,19 +295,19 @@ class Timeline:
         every = self._mark_samples(ENGINES, (*PHASES, None))
         executions: list[Key] = [(engine, Phase.EXECUTE) for engine in serving]
         of_calls = [self._measured.of_calls(key) for key in executions]
-        busy += together(of_calls).totals(count)
-        overlap += twice(of_calls, count)
+        busy += merge_spans(of_calls).totals(count)
+        overlap += measure_overlap(of_calls, count)
         for rows, sets in self._measured.of_given(executions):
             starts, ends = self._starts[rows], self._ends[rows]
-            busy[rows] = union(sets).within(starts, ends)
-            overlap[rows] = covered_twice(sets).within(starts, ends)
-        for rows, window_scope in scopes_of(self._windows) if is_idle_known else ():
+            busy[rows] = merge_sets(sets).within(starts, ends)
+            overlap[rows] = find_covered_twice(sets).within(starts, ends)
+        for rows, window_scope in iter_scopes(self._windows) if is_idle_known else ():
             scope = self._measured.scope(*window_scope)
             starts, ends = self._starts[rows], self._ends[rows]
             keys = [key for key in self._measured.keys if is_work(key)]
             # Work of an owner that is not known may be this call's: it is no idle time.
             of_scope = [self._measured.spans(scope, key) for key in keys]
-            working = union([*of_scope, self._measured.contested, self._measured.of_others_by_stacks])
+            working = merge_sets([*of_scope, self._measured.contested, self._measured.of_others_by_stacks])
             covered[rows] = working.within(starts, ends) + self._sum_sampled_time(rows, every, working)
         idle = self._ends - self._starts - covered
         preparing, basis = self._compute_preparing_time()
@@ -329,9 +337,9 @@ class Timeline:
         """Return compile and load per window, and its basis: measured where a table has it, else sampled."""
         amounts = np.zeros(len(self._windows), np.int64)
         keys = [key for key in self._measured.keys if key[1] in _PREPARING]
-        amounts += together([self._measured.of_calls(key) for key in keys]).totals(len(self._windows))
+        amounts += merge_spans([self._measured.of_calls(key) for key in keys]).totals(len(self._windows))
         for rows, sets in self._measured.of_given(keys):
-            amounts[rows] = union(sets).within(self._starts[rows], self._ends[rows])
+            amounts[rows] = merge_sets(sets).within(self._starts[rows], self._ends[rows])
         # Per window either all of it is measured or all of it sampled: the two are never added.
         basis = np.where(amounts > 0, BASES.index(Basis.MEASURED), BASES.index(Basis.SAMPLED))
         sampled = self._sum_sampled_time(

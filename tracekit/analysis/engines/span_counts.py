@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracekit.analysis.engines.codes import sums_before
+from tracekit.analysis.engines.codes import sum_before
 from tracekit.model.columns import BoolArray, IntArray
 
 
@@ -40,9 +40,7 @@ class SpanCounts:
         if marked is None:
             return begun - ended
         chosen = marked[self._spans]
-        count: IntArray = (
-            sums_before(chosen[self._by_start])[begun] - sums_before(chosen[self._by_end])[ended]
-        )
+        count: IntArray = sum_before(chosen[self._by_start])[begun] - sum_before(chosen[self._by_end])[ended]
         return count
 
     def furthest(self, group: IntArray, ends: IntArray) -> IntArray:

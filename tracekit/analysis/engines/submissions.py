@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.engines.busy import Measured
-from tracekit.analysis.engines.codes import sums
-from tracekit.analysis.engines.interval_sets import union_by_group
+from tracekit.analysis.engines.codes import sum_by_code
+from tracekit.analysis.engines.interval_sets import merge_by_group
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.model.columns import BoolArray, Columns, IntArray, texts_at
 from tracekit.model.schemas import ANE_TABLES
@@ -71,7 +71,7 @@ class ModelSubmissions:
     longest_gap_ns: int
 
 
-def submissions_of(windows: pd.DataFrame, measured: Measured) -> pd.DataFrame:
+def count_submissions(windows: pd.DataFrame, measured: Measured) -> pd.DataFrame:
     """Return the submissions of each window (``SUBMISSIONS``).
 
     A submission is of the call that owns its interval; a call in whose time a contested one lies has no
@@ -130,7 +130,7 @@ class _OfCalls:
         count = len(self._counts)
         longest, longest_gap = np.zeros(count, np.int64), np.zeros(count, np.int64)
         np.maximum.at(longest, self._window, self._row_ends - self._row_starts)
-        pieces = union_by_group(self._window, self._row_starts, self._row_ends)
+        pieces = merge_by_group(self._window, self._row_starts, self._row_ends)
         window, starts, ends = pieces
         follows = np.flatnonzero(window[1:] == window[:-1]) + 1
         gaps = starts[follows] - ends[follows - 1]
@@ -140,9 +140,9 @@ class _OfCalls:
         return {
             "submissions": self._counts,
             "segments": np.bincount(distinct // (len(self._words) + 1), minlength=count),
-            "covered_ns": sums(window, np.maximum(inside, 0), count),
+            "covered_ns": sum_by_code(window, np.maximum(inside, 0), count),
             "longest_ns": longest,
-            "gaps_ns": sums(window[follows], gaps, count),
+            "gaps_ns": sum_by_code(window[follows], gaps, count),
             "longest_gap_ns": longest_gap,
         }
 

@@ -37,7 +37,7 @@ class EngineTotals:
         return self.samples > 0 or bool(self.busy_ns)
 
 
-def engine_totals(
+def sum_by_engine(
     shares: Sequence[Share], engines: Sequence[Engine], unit: WeightUnit, measured: Collection[Engine]
 ) -> tuple[EngineTotals, ...]:
     """Return the totals of these engines, in their order, from the rows of one window or one run."""
@@ -68,6 +68,6 @@ def _is_busy(share: Share) -> bool:
     return share.phase is None or share.is_inference
 
 
-def samples_by_phase(totals: EngineTotals) -> dict[Phase | None, int]:
+def count_samples_by_phase(totals: EngineTotals) -> dict[Phase | None, int]:
     """Return the samples of each phase that has any, in the phases' order."""
     return {share.phase: share.samples for share in totals.phases if share.samples}

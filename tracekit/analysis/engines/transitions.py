@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.engines.codes import BASES, recoded
+from tracekit.analysis.engines.codes import BASES, convert_categories
 from tracekit.analysis.engines.segments import SEGMENTS, Segments
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.content import Content
@@ -42,7 +42,7 @@ class Transitions(Content):
     stretches: IntArray
 
 
-def transitions_of(segments: Segments, first: int, after: int, lead: IntArray) -> Transitions:
+def find_transitions(segments: Segments, first: int, after: int, lead: IntArray) -> Transitions:
     """Return the transitions of the windows from ``first`` up to ``after``.
 
     ``lead`` has their leading engines as positions in ``SERVING``, -1 where no other one is seen from it.
@@ -72,7 +72,10 @@ class _Part:
         )
         self._window = self._window - first
         self._busy = self._busy + rows["host_ns"].to_numpy(np.int64)  # one of them is 0
-        self._engine, self._basis = recoded(rows["engine"], ENGINES), recoded(rows["basis"], BASES)
+        self._engine, self._basis = (
+            convert_categories(rows["engine"], ENGINES),
+            convert_categories(rows["basis"], BASES),
+        )
 
     def columns(self, lead: IntArray) -> dict[str, IntArray | BoolArray]:
         """Return the columns of ``Transitions`` without ``edges``."""

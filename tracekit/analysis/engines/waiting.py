@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import grouped, is_engine, is_phase, positions_by
-from tracekit.analysis.engines.interval_sets import IntervalSet, union
+from tracekit.analysis.engines.codes import group_keys, group_positions, is_engine, is_phase
+from tracekit.analysis.engines.interval_sets import IntervalSet, merge_sets
 from tracekit.analysis.windows.stack_windows import LONG_HOLE_NS
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
@@ -72,9 +72,9 @@ class Waiting:
         ``thread_id`` -1 is any thread, ``pid`` -1 any process.
         """
         if thread_id < 0:
-            return union(self._groups["process", engine, pid])
+            return merge_sets(self._groups["process", engine, pid])
         own = self._groups["thread", engine, thread_id] if pid in (-1, self._pids[thread_id]) else ()
-        return union([*own, *(self._groups["workers", engine, pid] if with_workers else ())])
+        return merge_sets([*own, *(self._groups["workers", engine, pid] if with_workers else ())])
 
     @cached_property
     def _pids(self) -> list[int]:
@@ -179,11 +179,11 @@ class Waiting:
         workers = self._labels.is_worker[samples]
         width = len(self._trace.threads) + 1
         # A thread belongs to one process, so engine, thread and worker identify a lane.
-        keys, lane_of_sample = grouped(
+        keys, lane_of_sample = group_keys(
             (engines[samples].astype(np.int64) * width + threads[samples] + 1) * 2 + workers
         )
         lanes = {}
-        for positions in positions_by(lane_of_sample, len(keys)):
+        for positions in group_positions(lane_of_sample, len(keys)):
             first = int(samples[positions[0]])
             lane = _Lane(
                 ENGINES[engines[first]],

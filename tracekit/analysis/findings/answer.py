@@ -15,7 +15,7 @@ from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.lengths import two_lengths, typical_length, warm_lengths
 from tracekit.analysis.findings.placement import PLACEMENT_KINDS
-from tracekit.analysis.selection import selected_pids
+from tracekit.analysis.selection import select_pids
 from tracekit.analysis.threads import ThreadWork
 from tracekit.model.columns import IntArray
 from tracekit.model.power import POWERED_TRACK
@@ -182,7 +182,7 @@ def _by_process(calls: Calls) -> tuple[Sequence[ModelCalls], list[ProcessAnswer]
 
     Where no model is its own, all are listed as if they were.
     """
-    pids = selected_pids(calls.trace, calls.analysis.selection)
+    pids = select_pids(calls.trace, calls.analysis.selection)
     of_target = [model for model in calls.models if not pids or model.pid < 0 or model.pid in pids]
     if not of_target or len(of_target) == len(calls.models):
         return calls.models, []

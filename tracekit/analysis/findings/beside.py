@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.analysis.engines.codes import group_codes, is_engine, is_phase, rows_by, sums
+from tracekit.analysis.engines.codes import group_codes, group_rows, is_engine, is_phase, sum_by_code
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
 from tracekit.analysis.findings.host import (
@@ -174,13 +174,13 @@ class _Beside:
     def _gaps(self, is_marked: BoolArray, repeated: float, share: float) -> Iterator[_Gaps]:
         """Yield the models between whose calls marked samples are repeated and take this share of them."""
         calls, between = self._calls, self._between
-        amounts = sums(self._pair[is_marked], self._weight[is_marked], len(between.after))
+        amounts = sum_by_code(self._pair[is_marked], self._weight[is_marked], len(between.after))
         model = calls.model_of[between.after]
         count = len(calls.models)
         pairs = np.bincount(model, minlength=count)
         seen = np.bincount(model[amounts > 0], minlength=count)
-        totals = sums(model, amounts, count)
-        lengths = sums(model, calls.lengths[between.after], count)
+        totals = sum_by_code(model, amounts, count)
+        lengths = sum_by_code(model, calls.lengths[between.after], count)
         fits = (seen >= np.maximum(_FEWEST, repeated * pairs)) & (totals > 0) & (totals >= share * lengths)
         for position in np.flatnonzero(fits).tolist():
             rows = np.flatnonzero(model == position)
@@ -244,7 +244,7 @@ class _Beside:
         if not len(frame):
             return "", "", 0, 0
         codes, position = np.unique(stacks.symbol_codes[frame], return_inverse=True)
-        weights = sums(position, weight, len(codes))
+        weights = sum_by_code(position, weight, len(codes))
         top = int(np.argmax(weights))
         first = int(frame[np.argmax(position == top)])
         return (
@@ -272,7 +272,9 @@ def loads_per_call(calls: Calls) -> Iterator[Finding]:
     rows = intervals[is_load]
     group = group_codes(rows["model"], rows["pid"])
     rows = rows[np.bincount(group)[group] >= _FEWEST]
-    of_model = {(str(name), int(pid)): positions for (name, pid), positions in rows_by(rows, "model", "pid")}
+    of_model = {
+        (str(name), int(pid)): positions for (name, pid), positions in group_rows(rows, "model", "pid")
+    }
     starts, ends = (rows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
     for model in calls.models if of_model else ():
         is_own = _load_positions(of_model, model)
@@ -282,7 +284,7 @@ def loads_per_call(calls: Calls) -> Iterator[Finding]:
         # A load belongs to the first call that begins after the load began; the first call's is needed.
         call = np.searchsorted(calls.starts[model.rows], starts[is_own])
         is_repeated = (call > 0) & (call < len(model.rows))
-        amounts = sums(call[is_repeated], (ends - starts)[is_own][is_repeated], len(model.rows))[1:]
+        amounts = sum_by_code(call[is_repeated], (ends - starts)[is_own][is_repeated], len(model.rows))[1:]
         if np.count_nonzero(amounts) < max(_FEWEST, _NEARLY_EVERY * len(amounts)):
             continue
         yield _measured_loads(calls, model, amounts)

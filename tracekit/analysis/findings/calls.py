@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.analysis.engines.codes import group_codes, positions_by, sums
+from tracekit.analysis.engines.codes import group_codes, group_positions, sum_by_code
 from tracekit.analysis.findings.coincidences import Events, events_of
 from tracekit.analysis.findings.finding import WindowRanges
 from tracekit.analysis.run import AnalyzedRun
@@ -105,7 +105,7 @@ class Calls:
                 int(pid[first]),
                 rows,
             )
-            for rows in positions_by(group, int(group.max(initial=-1)) + 1)
+            for rows in group_positions(group, int(group.max(initial=-1)) + 1)
             if source[first := int(rows[0])] != "run"
         ]
         # A signpost that was not asked for names the app's own step, and no model.
@@ -194,7 +194,9 @@ class Calls:
         columns = (
             rows[name].fillna(0).to_numpy(np.int64)[chosen] for name in ("samples", "sampled_ns", "busy_ns")
         )
-        samples, sampled, busy = (sums(window[chosen], amounts, len(self.starts)) for amounts in columns)
+        samples, sampled, busy = (
+            sum_by_code(window[chosen], amounts, len(self.starts)) for amounts in columns
+        )
         return CallWork(samples, sampled, busy, np.zeros(len(self.starts), np.int64))
 
     @cached_property

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.run import AnalyzedRun
-from tracekit.analysis.selection import selected_pids
+from tracekit.analysis.selection import select_pids
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import LIFE_CYCLE
 from tracekit.model.trace import Trace
@@ -115,7 +115,7 @@ def _app_states(analysis: AnalyzedRun) -> Events:
     Instruments writes "Unknown" until an app that it did not launch changes its state for the first time.
     """
     rows = analysis.trace.signposts
-    pids = selected_pids(analysis.trace, analysis.selection)
+    pids = select_pids(analysis.trace, analysis.selection)
     rows = rows[(rows["source"] == LIFE_CYCLE).to_numpy(bool) & rows["pid"].isin(pids).to_numpy(bool)]
     rows = rows.sort_values(["pid", "start_ns"], kind="stable")
     names = rows["name"].astype(object)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.engines.codes import is_phase, rows_by
+from tracekit.analysis.engines.codes import group_rows, is_phase
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Action, Confidence, Finding, Support
@@ -205,7 +205,7 @@ def _events(rows: pd.DataFrame) -> Iterator[tuple[tuple[str, int], list[_Event]]
         return
     names = ["owner_model", "owner_pid", "phase", "source", "channel", "label"]
     by_model: dict[tuple[str, int], list[_Event]] = {}
-    for (model, pid, phase, source, *_), members in rows_by(rows, *names):
+    for (model, pid, phase, source, *_), members in group_rows(rows, *names):
         starts, ends = (rows[name].to_numpy(np.int64)[members] for name in ("start_ns", "end_ns"))
         spans = IntervalSet.of(starts, ends)
         by_model.setdefault((str(model), int(pid)), []).append(_Event(Phase(phase), str(source), spans))
@@ -225,7 +225,7 @@ def _compiled(
     starts, ends = (rows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
     source = rows["source"].astype("str").to_numpy(object)
     models = _named(calls)
-    for (name, pid), members in rows_by(rows, "owner_model", "owner_pid"):
+    for (name, pid), members in group_rows(rows, "owner_model", "owner_pid"):
         of_model = models.get((str(name), int(pid)))
         if (str(name), int(pid) if of_model else -1) in repeated:
             continue

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.engines.codes import group_codes, positions_by
+from tracekit.analysis.engines.codes import group_codes, group_positions
 from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Action, Finding, Support
@@ -196,7 +196,7 @@ def _users(rows: pd.DataFrame, names: npt.NDArray[np.object_]) -> list[_User]:
     group = group_codes(names, pids)
     users = [
         _User(str(names[of_user[0]]), int(pids[of_user[0]]), IntervalSet.of(starts[of_user], ends[of_user]))
-        for of_user in positions_by(group, int(group.max(initial=-1)) + 1)
+        for of_user in group_positions(group, int(group.max(initial=-1)) + 1)
     ]
     return sorted(users, key=lambda user: (user.name, user.pid))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.analysis.engines.codes import is_phase, sums
+from tracekit.analysis.engines.codes import is_phase, sum_by_code
 from tracekit.analysis.findings.calls import Calls, CallWork, ModelCalls
 from tracekit.analysis.findings.finding import Action, Finding, Support
 from tracekit.analysis.findings.frames import leading_frame
@@ -33,7 +33,7 @@ def copies_around_engine(calls: Calls) -> Iterator[Finding]:
     if not count or not copies.samples[inside].any():
         return
     samples, copied, lengths = (
-        sums(model[inside], amounts[inside], count)
+        sum_by_code(model[inside], amounts[inside], count)
         for amounts in (copies.samples, copies.sampled_ns, calls.lengths)
     )
     is_large = (samples >= _FEWEST_SAMPLES) & (lengths > 0) & (copied >= _LARGE_SHARE * lengths)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.analysis.engines.codes import is_engine, is_phase, sums
+from tracekit.analysis.engines.codes import is_engine, is_phase, sum_by_code
 from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.findings.finding import Action, Finding, Support
 from tracekit.analysis.findings.lengths import extra_length, hold_length, typical_length
@@ -35,7 +35,7 @@ def efficiency_cores(calls: Calls) -> Iterator[Finding]:
     kinds: IntArray = np.where(is_inference, of_core[samples["core"].to_numpy(np.int64)], -1)
     tally = calls.analysis.members.tally(kinds)
     slow, fast = (
-        sums(tally.window[tally.code == kind], tally.count[tally.code == kind], len(calls.starts))
+        sum_by_code(tally.window[tally.code == kind], tally.count[tally.code == kind], len(calls.starts))
         for kind in (_EFFICIENCY, _PERFORMANCE)
     )
     for model in calls.models_with(slow > 0):

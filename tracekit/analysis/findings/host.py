@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.analysis.classification.frame_names import SYSTEM_FOLDER, plain_binary
-from tracekit.analysis.engines.ranges import positions_of, total_per_range
+from tracekit.analysis.classification.frame_names import SYSTEM_FOLDER, normalize_binary
+from tracekit.analysis.engines.ranges import list_positions, sum_per_range
 from tracekit.analysis.findings.calls import Calls
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.tables import StackTable
@@ -35,7 +35,7 @@ class Between:
 
     def rows(self) -> tuple[IntArray, IntArray]:
         """Return the samples of all pairs, and the pair of each."""
-        positions = positions_of(self.first, self.last)
+        positions = list_positions(self.first, self.last)
         return self.samples[positions], np.repeat(np.arange(len(self.first)), self.last - self.first)
 
 
@@ -80,7 +80,9 @@ def interface_threads(calls: Calls) -> IntArray:
     if not len(mains):
         return mains
     stacks = calls.trace.stacks
-    is_interface = np.array([plain_binary(str(name)) in _INTERFACE for name in stacks.binaries["name"]], bool)
+    is_interface = np.array(
+        [normalize_binary(str(name)) in _INTERFACE for name in stacks.binaries["name"]], bool
+    )
     shows = stacks_with(stacks, np.append(is_interface, False)[stacks.frames["binary_id"].to_numpy()])
     samples = calls.trace.samples
     threads, stack_ids = samples["thread_id"].to_numpy(), samples["stack_id"].to_numpy()
@@ -90,7 +92,7 @@ def interface_threads(calls: Calls) -> IntArray:
 def stacks_with(stacks: StackTable, is_marked: BoolArray) -> BoolArray:
     """Mark the stacks that have a marked frame."""
     marked: BoolArray = (
-        total_per_range(is_marked[stacks.frame_ids].astype(np.int64), stacks.offsets[:-1], stacks.offsets[1:])
+        sum_per_range(is_marked[stacks.frame_ids].astype(np.int64), stacks.offsets[:-1], stacks.offsets[1:])
         > 0
     )
     return marked

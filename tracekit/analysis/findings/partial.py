@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.analysis.engines.codes import is_engine, is_phase, sums
+from tracekit.analysis.engines.codes import is_engine, is_phase, sum_by_code
 from tracekit.analysis.engines.submissions import SEPARATOR
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Action, Finding, Support
@@ -85,7 +85,7 @@ class _Parts:
     def costly(self) -> frozenset[int]:
         """The positions of the models with the longest gaps, at most ``_MOST_MODELS``."""
         rows = np.flatnonzero(self.is_cut & (self.calls.model_of >= 0))
-        totals = sums(self.calls.model_of[rows], self.gaps_ns[rows], len(self.calls.models))
+        totals = sum_by_code(self.calls.model_of[rows], self.gaps_ns[rows], len(self.calls.models))
         return frozenset(np.argsort(-totals, kind="stable")[:_MOST_MODELS].tolist())
 
     @cached_property

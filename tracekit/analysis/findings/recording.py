@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.analysis.engines.codes import rows_by
+from tracekit.analysis.engines.codes import group_rows
 from tracekit.analysis.engines.ownership import RUNTIMES
 from tracekit.analysis.findings.answer import answer_kind
 from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.findings.finding import Action, Finding, Support
 from tracekit.analysis.findings.instruments import ENGINE_INSTRUMENTS, missing_instruments, obtain, record
 from tracekit.analysis.missing_symbols import without_symbols
-from tracekit.analysis.selection import selected_pids
+from tracekit.analysis.selection import select_pids
 from tracekit.model.columns import BoolArray
 from tracekit.model.schemas import CUMULATIVE_COUNTERS, LIFE_CYCLE, MODEL_INFERENCE, TIME_SAMPLE
 from tracekit.model.vocabulary import ENGINE_CODE, Basis, Engine, Phase
@@ -113,7 +113,7 @@ def _other_processes(calls: Calls) -> tuple[tuple[str, int, int], ...]:
     """Return other processes that ran a model: name, pid, and their calls and requests to the engine."""
     rows = calls.trace.intervals
     counts: Counter[int] = Counter()
-    own = selected_pids(calls.trace, calls.analysis.selection)
+    own = select_pids(calls.trace, calls.analysis.selection)
     if own:
         is_call = rows["source"].isin(_CALL_TABLES) & rows["phase"].isna() & (rows["pid"] >= 0)
         pids = rows["pid"][is_call.to_numpy(bool)].to_numpy(np.int64)
@@ -165,7 +165,7 @@ def _signposts(calls: Calls) -> _Signposts:
     chosen = rows[is_interval.to_numpy(bool)].reset_index(drop=True)
     groups = [
         (tuple(map(str, names)), len(positions))
-        for names, positions in rows_by(chosen, "subsystem", "category", "name")
+        for names, positions in group_rows(chosen, "subsystem", "category", "name")
         if len(positions) >= _FEWEST_INTERVALS and all(names)
     ]
     own = [group for group in groups if not group[0][0].startswith(_SYSTEM)]

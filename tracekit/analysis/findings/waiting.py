@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracekit.analysis.engines.busy import is_work
-from tracekit.analysis.engines.interval_sets import IntervalSet, union
+from tracekit.analysis.engines.interval_sets import IntervalSet, merge_sets
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Action, Finding, Support
 from tracekit.analysis.findings.host import interface_threads
@@ -75,9 +75,9 @@ def _waited(calls: Calls, model: ModelCalls, rows: IntArray, computing: Interval
     """
     measured = calls.analysis.measured
     scope = measured.scope(model.pid, model.model)
-    working = union([measured.spans(scope, key) for key in measured.keys if is_work(key)])
+    working = merge_sets([measured.spans(scope, key) for key in measured.keys if is_work(key)])
     starts, ends = calls.starts[rows], calls.ends[rows]
-    busy = union([working, computing, measured.other_process, measured.contested]).within(starts, ends)
+    busy = merge_sets([working, computing, measured.other_process, measured.contested]).within(starts, ends)
     unresolved = (working.count(starts, ends) + 1) * sampling_period_ns(calls.trace)
     waited: IntArray = np.maximum(ends - starts - busy - unresolved, 0)
     return waited

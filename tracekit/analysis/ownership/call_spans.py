@@ -8,9 +8,9 @@ from typing import Protocol
 
 import numpy as np
 
-from tracekit.analysis.engines.codes import sums, sums_before
-from tracekit.analysis.engines.interval_sets import IntervalSet, union_by_group
-from tracekit.analysis.engines.ranges import positions_of, total_per_range
+from tracekit.analysis.engines.codes import sum_before, sum_by_code
+from tracekit.analysis.engines.interval_sets import IntervalSet, merge_by_group
+from tracekit.analysis.engines.ranges import list_positions, sum_per_range
 from tracekit.model.columns import IntArray
 
 
@@ -41,7 +41,7 @@ class CallSpans:
     @classmethod
     def of(cls, window: IntArray, starts: IntArray, ends: IntArray) -> CallSpans:
         """Return the union of any intervals of each window."""
-        return cls(*union_by_group(window, starts, ends))
+        return cls(*merge_by_group(window, starts, ends))
 
     def __len__(self) -> int:
         return len(self.window)
@@ -49,11 +49,11 @@ class CallSpans:
     @cached_property
     def _edges(self) -> IntArray:
         """The position of the first span of each window, and the end of the last one's."""
-        return sums_before(np.bincount(self.window))
+        return sum_before(np.bincount(self.window))
 
     def totals(self, count: int) -> IntArray:
         """Return the time of each of ``count`` windows."""
-        return sums(self.window, self.ends - self.starts, count)
+        return sum_by_code(self.window, self.ends - self.starts, count)
 
     def of_windows(self, windows: IntArray) -> SelectedSpans:
         """Return the spans of some windows, which are then numbered by their position."""
@@ -70,7 +70,7 @@ class CallSpans:
 NO_SPANS = CallSpans(*[np.zeros(0, np.int64)] * 3)
 
 
-def together(spans: list[CallSpans]) -> CallSpans:
+def merge_spans(spans: list[CallSpans]) -> CallSpans:
     """Return the time that any of the spans covers, window by window."""
     filled = [part for part in spans if len(part)]
     if len(filled) < 2:
@@ -80,7 +80,7 @@ def together(spans: list[CallSpans]) -> CallSpans:
     )
 
 
-def twice(spans: list[CallSpans], count: int) -> IntArray:
+def measure_overlap(spans: list[CallSpans], count: int) -> IntArray:
     """Return for how long at least two of the spans cover each of ``count`` windows at once."""
     window, starts, ends = (
         np.concatenate([getattr(part, name) for part in spans]) if spans else np.zeros(0, np.int64)
@@ -93,7 +93,7 @@ def twice(spans: list[CallSpans], count: int) -> IntArray:
     order = np.lexsort((edges, of_window))
     depth = np.cumsum(steps[order])[:-1]
     lasts = np.flatnonzero(depth >= 2)
-    return sums(of_window[order][lasts], np.diff(edges[order])[lasts], count)
+    return sum_by_code(of_window[order][lasts], np.diff(edges[order])[lasts], count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ class SelectedSpans:
 
     def within(self, starts: IntArray, ends: IntArray) -> IntArray:  # noqa: ARG002
         """Return how much time each window has."""
-        return total_per_range(self.spans.ends - self.spans.starts, self.first, self.last)
+        return sum_per_range(self.spans.ends - self.spans.starts, self.first, self.last)
 
     def count(self, starts: IntArray, ends: IntArray) -> IntArray:  # noqa: ARG002
         """Return how many intervals each window has."""
@@ -121,11 +121,11 @@ class SelectedSpans:
         ends: IntArray,  # noqa: ARG002
     ) -> tuple[IntArray, IntArray, IntArray]:
         """Return the intervals as (row of the window, start, end), window by window."""
-        positions = positions_of(self.first, self.last)
+        positions = list_positions(self.first, self.last)
         row = np.repeat(np.arange(len(self.first)), self.last - self.first)
         return row, self.spans.starts[positions], self.spans.ends[positions]
 
     def __and__(self, times: IntervalSet) -> IntervalSet:
         """Return the time of these windows that others cover as well."""
-        positions = positions_of(self.first, self.last)
+        positions = list_positions(self.first, self.last)
         return IntervalSet.of(self.spans.starts[positions], self.spans.ends[positions]) & times

@@ -19,9 +19,9 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from tracekit.analysis.engines.codes import positions_by
-from tracekit.analysis.engines.interval_sets import reach_by_group
-from tracekit.analysis.engines.ranges import positions_of
+from tracekit.analysis.engines.codes import group_positions
+from tracekit.analysis.engines.interval_sets import find_reach_by_group
+from tracekit.analysis.engines.ranges import list_positions
 from tracekit.analysis.engines.span_counts import SpanCounts
 from tracekit.model.columns import BoolArray, IntArray
 
@@ -56,7 +56,7 @@ class CallPools:
         )
         self._reach = np.maximum.accumulate(self._ends)
         layer = _assign_layers(pool, starts[self._call], ends[self._call])
-        beyond, *self._members = positions_by(layer + 1, int(layer.max(initial=-1)) + 2)
+        beyond, *self._members = group_positions(layer + 1, int(layer.max(initial=-1)) + 2)
         self._beyond = SpanCounts(pool[beyond], *(edges[self._call[beyond]] for edges in (starts, ends)))
 
     def pairs(self, pool: IntArray, starts: IntArray, ends: IntArray) -> Listed:
@@ -72,7 +72,7 @@ class CallPools:
         last = np.maximum(np.searchsorted(self._starts, before_end), first)
         is_few = last - first <= _MOST_IN_LAYER
         few, many = np.flatnonzero(is_few), np.flatnonzero(~is_few)
-        entry, row = positions_of(first[few], last[few]), np.repeat(few, (last - first)[few])
+        entry, row = list_positions(first[few], last[few]), np.repeat(few, (last - first)[few])
         shares = self._ends[entry] >= after_start[row]
         far_row, far_entry, is_crowded = self._list_candidates(after_start[many], before_end[many])
         row, entry = np.append(row[shares], many[far_row]), np.append(entry[shares], far_entry)
@@ -98,7 +98,7 @@ class CallPools:
             crowded |= is_crowded
             last = np.where(is_crowded, first, last)
             rows.append(np.repeat(np.arange(len(first)), last - first))
-            entries.append(members[positions_of(first, last)])
+            entries.append(members[list_positions(first, last)])
         return np.concatenate(rows), np.concatenate(entries), crowded
 
 
@@ -109,7 +109,7 @@ def _assign_layers(pool: IntArray, starts: IntArray, ends: IntArray) -> IntArray
         return layer
     changes = np.append(True, pool[1:] != pool[:-1])
     group = np.cumsum(changes) - 1
-    reach = reach_by_group(group, ends)
+    reach = find_reach_by_group(group, ends)
     overlaps = np.append(False, ~changes[1:] & (starts[1:] < reach[:-1]))
     crowded = np.flatnonzero(np.bincount(group[overlaps], minlength=int(group[-1]) + 1))
     firsts = np.append(np.flatnonzero(changes), len(pool))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.engines.codes import is_among, is_engine, recoded
+from tracekit.analysis.engines.codes import convert_categories, is_among, is_engine
 from tracekit.analysis.engines.ownership import NAMELESS, Ownership
 from tracekit.analysis.ownership.calls import UNKNOWN, Calls
 from tracekit.model.columns import BoolArray, IntArray
@@ -55,7 +55,10 @@ class Rows:
     def of(cls, frame: pd.DataFrame, owner: Ownership, calls: Calls, pids: frozenset[int]) -> Rows:
         """Return the rows of a frame; ``pids`` are the processes of the analysis and of its calls."""
         starts, ends, pid = (frame[name].to_numpy(np.int64) for name in ("start_ns", "end_ns", "pid"))
-        engine, phase = recoded(frame["engine"], ENGINES).astype(np.int8), recoded(frame["phase"], PHASES)
+        engine, phase = (
+            convert_categories(frame["engine"], ENGINES).astype(np.int8),
+            convert_categories(frame["phase"], PHASES),
+        )
         is_call = is_engine(engine, Engine.RUNTIME) & (phase < 0)
         is_work = (ends > starts) & ~is_call
         is_other = owner.other_process

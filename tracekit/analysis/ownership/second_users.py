@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tracekit.analysis.engines.codes import group_codes, is_engine, sums
+from tracekit.analysis.engines.codes import group_codes, is_engine, sum_by_code
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.ownership.calls import Calls
 from tracekit.analysis.ownership.pairs import Pairs
@@ -106,7 +106,9 @@ class SecondUsers:
         count = int(copy.max(initial=-1)) + 1
         seen = self._submitters.of_engine(Engine.ANE)[calls.window] + calls.logged
         beside = self._submitters.beside(Engine.ANE)[calls.window]
-        is_elsewhere = (sums(copy, seen, count) == 0) & (sums(copy, beside, count) >= _FEWEST_ELSEWHERE)
+        is_elsewhere = (sum_by_code(copy, seen, count) == 0) & (
+            sum_by_code(copy, beside, count) >= _FEWEST_ELSEWHERE
+        )
         marked: BoolArray = is_elsewhere[copy]
         return marked
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase, sums_before
+from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase, sum_before
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.ownership.cut_calls import ThreadEdges
 from tracekit.analysis.windows.window import sampling_period_ns
@@ -60,7 +60,7 @@ class Submitters:
     def count(self, engine: Engine, call: IntArray, starts: IntArray, ends: IntArray) -> IntArray:
         """Return how many samples of an engine each call has in a stretch of time; the call -1 has none."""
         if engine not in self._before:
-            self._before[engine] = sums_before(self._mark_samples(engine)[self._members.samples])
+            self._before[engine] = sum_before(self._mark_samples(engine)[self._members.samples])
         before = self._before[engine]
         if not before[-1] or not len(call):
             return np.zeros(len(call), np.int64)

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import rows_by
-from tracekit.analysis.windows.table_windows import signpost_intervals
-from tracekit.analysis.windows.window import Window, overlapping, sampling_period_ns
+from tracekit.analysis.engines.codes import group_rows
+from tracekit.analysis.windows.table_windows import select_signpost_intervals
+from tracekit.analysis.windows.window import Window, mark_overlapping, sampling_period_ns
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
@@ -29,18 +29,18 @@ _SLACK = 4
 """The clocks of signposts and samples may differ by a quarter of a sampling period: a choice."""
 
 
-def bracketing_windows(trace: Trace, labels: SampleLabels, pids: frozenset[int]) -> list[Window]:
+def find_bracketing_windows(trace: Trace, labels: SampleLabels, pids: frozenset[int]) -> list[Window]:
     """Return the intervals of the signpost that brackets the predictions best, none where no signpost does.
 
     Of several that do, nested in each other, it is the one with the shortest intervals.
     """
-    rows = signpost_intervals(trace)
+    rows = select_signpost_intervals(trace)
     if pids:
         rows = rows[rows["pid"].isin(pids).to_numpy(bool)]
     if not len(rows) or not labels.in_call.any():
         return []
     samples = _Samples(trace, labels)
-    kinds = sorted(rows_by(rows, "subsystem", "category", "name"), key=lambda kind: -len(kind[1]))
+    kinds = sorted(group_rows(rows, "subsystem", "category", "name"), key=lambda kind: -len(kind[1]))
     frequent = [rows.iloc[members] for _, members in kinds[:_MOST_KINDS] if len(members) >= _FEWEST]
     fitting = [kind for kind in frequent if samples.is_bracketing(kind) and not _has_repeats(trace, kind)]
     if not fitting:
@@ -64,13 +64,13 @@ class _Samples:
     def is_bracketing(self, kind: pd.DataFrame) -> bool:
         """Return whether each interval has one prediction, and no prediction lies outside of all of them."""
         inside = seen = 0
-        for (tid,), rows in rows_by(kind, "tid"):
+        for (tid,), rows in group_rows(kind, "tid"):
             first, last = np.searchsorted(self._tid, [int(tid), int(tid) + 1])
             times, in_call = self._times[first:last], self._in_call[first:last]
             starts, ends = (kind[name].to_numpy(np.int64)[rows] for name in ("start_ns", "end_ns"))
             order = np.argsort(starts, kind="stable")
             starts, ends = starts[order] - self._slack_ns, ends[order] + self._slack_ns
-            if overlapping(starts + self._slack_ns, ends - self._slack_ns).any():
+            if mark_overlapping(starts + self._slack_ns, ends - self._slack_ns).any():
                 return False
             position = np.searchsorted(starts, times[in_call], "right") - 1
             is_inside = (position >= 0) & (times[in_call] < ends[np.maximum(position, 0)])

@@ -12,21 +12,21 @@ import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.diagnostics import Diagnostic
-from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase, rows_by
+from tracekit.analysis.engines.codes import INFERENCE, group_rows, is_engine, is_phase
 from tracekit.analysis.engines.interval_sets import IntervalSet
-from tracekit.analysis.windows.bracketing import bracketing_windows
-from tracekit.analysis.windows.engine_threads import threads_of_engine
-from tracekit.analysis.windows.matching import threads_of
-from tracekit.analysis.windows.stack_windows import Inferred, bursts_from_stacks, windows_from_stacks
+from tracekit.analysis.windows.bracketing import find_bracketing_windows
+from tracekit.analysis.windows.engine_threads import find_engine_threads
+from tracekit.analysis.windows.matching import find_threads
+from tracekit.analysis.windows.stack_windows import Inferred, build_windows_from_stacks, find_bursts
 from tracekit.analysis.windows.table_windows import (
-    ane_windows,
-    core_ai_windows,
-    core_ml_windows,
-    foundation_model_windows,
-    runtime_windows,
-    signpost_windows,
+    build_ane_windows,
+    build_core_ai_windows,
+    build_core_ml_windows,
+    build_foundation_model_windows,
+    build_runtime_windows,
+    build_signpost_windows,
 )
-from tracekit.analysis.windows.window import Window, edges_of, whole_run
+from tracekit.analysis.windows.window import Window, get_edges, whole_run
 from tracekit.errors import UsageError
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES, CORE_AI
@@ -38,18 +38,18 @@ WINDOW_SOURCES: tuple[WindowSource, ...] = get_args(WindowSource)
 
 _Finder: TypeAlias = Callable[[Trace, frozenset[int]], list[Window]]
 _FROM_TABLES: dict[str, tuple[_Finder, str]] = {
-    "coreml": (core_ml_windows, "row of a prediction in coreml-os-signpost"),
-    "coreai": (core_ai_windows, "row of an inference in ODIEProfile"),
-    "foundation-models": (foundation_model_windows, "row in ModelInferenceTable"),
-    "ane": (ane_windows, "interval of an inference in ane-hw-intervals"),
+    "coreml": (build_core_ml_windows, "row of a prediction in coreml-os-signpost"),
+    "coreai": (build_core_ai_windows, "row of an inference in ODIEProfile"),
+    "foundation-models": (build_foundation_model_windows, "row in ModelInferenceTable"),
+    "ane": (build_ane_windows, "interval of an inference in ane-hw-intervals"),
 }
 _CORE_AI_ENTRY = "InferenceFunction."
 """The prediction frame of Core AI begins with it; windows from stacks are labelled by that frame."""
 _AUTO: tuple[tuple[str, _Finder | None], ...] = (
-    ("runtimes", runtime_windows),
-    ("foundation-models", foundation_model_windows),
+    ("runtimes", build_runtime_windows),
+    ("foundation-models", build_foundation_model_windows),
     ("signposts", None),  # those that bracket the predictions on stacks
-    ("ane", ane_windows),
+    ("ane", build_ane_windows),
 )
 """The sources of "auto", in the order in which they are tried."""
 
@@ -97,10 +97,10 @@ def choose_windows(
             f"'{requested}' is not a source of windows. Choose one of {', '.join(WINDOW_SOURCES)}."
         )
     if signposts:
-        return WindowSelection(_with_threads(trace, labels, signpost_windows(trace, signposts)), ())
+        return WindowSelection(_with_threads(trace, labels, build_signpost_windows(trace, signposts)), ())
     if requested == "run":
         return WindowSelection([whole_run(trace)], ())
-    inferred = windows_from_stacks(trace, labels)
+    inferred = build_windows_from_stacks(trace, labels)
     if requested in _FROM_TABLES:
         return _build_from_table(trace, labels, requested, inferred, pids)
     # From exact to inferred: the runtimes' own rows bound each call, Foundation Models' rows each request,
@@ -110,7 +110,7 @@ def choose_windows(
         for source, find in _AUTO:
             if source == "ane" and not ane_is_target:
                 continue
-            windows = bracketing_windows(trace, labels, pids) if find is None else find(trace, pids)
+            windows = find_bracketing_windows(trace, labels, pids) if find is None else find(trace, pids)
             if windows:
                 return _with_calls(trace, labels, source, windows, inferred)
     at_work = bool(labels.is_ml.any()) or _has_measured_work(trace)
@@ -145,7 +145,7 @@ def _build_from_table(
 
 
 def _with_threads(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Window]:
-    return bind_threads(trace, labels, windows, windows_from_stacks(trace, labels))
+    return bind_threads(trace, labels, windows, build_windows_from_stacks(trace, labels))
 
 
 def _with_calls(
@@ -175,18 +175,18 @@ def _select_untouched(windows: Sequence[Window], calls: Inferred) -> list[Window
     # Windows are united by owner, once for all calls; -1 is an unknown process or thread. A call without a
     # thread may be of any, so each process has the union of its windows, too.
     windows = [window for window in windows if window.pid >= 0 or window.source not in ANE_TABLES]
-    window_starts, window_ends = edges_of(windows)
+    window_starts, window_ends = get_edges(windows)
     owned = pd.DataFrame(
         {"pid": [window.pid for window in windows], "thread": [window.thread_id for window in windows]}
     )
     groups = chain(
-        rows_by(owned, "pid", "thread"), (((pid, None), rows) for (pid,), rows in rows_by(owned, "pid"))
+        group_rows(owned, "pid", "thread"), (((pid, None), rows) for (pid,), rows in group_rows(owned, "pid"))
     )
     unions = {owner: IntervalSet.of(window_starts[rows], window_ends[rows]) for owner, rows in groups}
     touched = np.zeros(len(calls), bool)
     starts, ends = calls.starts_ns, calls.ends_ns
     owners = pd.DataFrame({"pid": calls.pid, "thread": calls.thread_id})
-    for (pid, thread), rows in rows_by(owners, "pid", "thread"):
+    for (pid, thread), rows in group_rows(owners, "pid", "thread"):
         threads = (None,) if thread < 0 else (-1, int(thread))
         for owner in product({-1, int(pid)}, threads):
             if owner in unions:
@@ -196,7 +196,7 @@ def _select_untouched(windows: Sequence[Window], calls: Inferred) -> list[Window
 
 def _report_ane_windows(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Diagnostic]:
     """Return diagnostics about the work that windows from ANE intervals leave out."""
-    covered = IntervalSet.of(*edges_of(windows))
+    covered = IntervalSet.of(*get_edges(windows))
     times = trace.samples["time_ns"].to_numpy(np.int64)
     elsewhere = is_phase(labels.phase, *INFERENCE) & is_engine(labels.engine, Engine.CPU, Engine.GPU)
     # A moment is a window of one nanosecond: covered or not.
@@ -217,7 +217,7 @@ def bind_threads(
     """
     if windows and windows[0].source in ANE_TABLES:
         # The table names no process: the thread's is the call's.
-        threads, is_of_any = threads_of_engine(trace, labels, windows, calls)
+        threads, is_of_any = find_engine_threads(trace, labels, windows, calls)
         pids = np.append(trace.threads["pid"].to_numpy(np.int64), -1)[threads]
         return [
             window.of_process(pid) if pid >= 0 or is_any else window
@@ -225,7 +225,7 @@ def bind_threads(
                 _on_threads(windows, threads), pids.tolist(), is_of_any.tolist(), strict=True
             )
         ]
-    bursts = bursts_from_stacks(trace, labels)
+    bursts = find_bursts(trace, labels)
     is_core_ai = np.array([window.source == CORE_AI for window in windows], bool)
     threads = np.full(len(windows), -1, np.int64)
     is_mixed = bool(is_core_ai.any()) and not is_core_ai.all()
@@ -235,7 +235,7 @@ def bind_threads(
             part.part(_is_core_ai(part) == of_core_ai) if is_mixed else part for part in (bursts, calls)
         )
         chosen = [windows[row] for row in rows.tolist()]
-        threads[rows] = threads_of(trace, labels, chosen, of_runtime, runs)
+        threads[rows] = find_threads(trace, labels, chosen, of_runtime, runs)
     return _on_threads(windows, threads)
 
 

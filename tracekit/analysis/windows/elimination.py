@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import sums_before
+from tracekit.analysis.engines.codes import sum_before
 from tracekit.analysis.windows.stack_windows import Inferred
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
@@ -79,8 +79,8 @@ class Elimination:
             (1, -1), (self._by_start, self._by_end), self._count_passed(self.time[chosen]), strict=True
         ):
             marked = is_open[order]
-            total += sign * sums_before(order * marked)[passed]
-            count += sign * sums_before(marked)[passed]
+            total += sign * sum_before(order * marked)[passed]
+            count += sign * sum_before(marked)[passed]
         is_only = count == 1
         row, thread, shows = total[is_only], self.thread[chosen][is_only], self._shows[chosen][is_only]
         changes = np.flatnonzero(np.append(True, (np.diff(row) != 0) | (np.diff(thread) != 0))[: len(row)])

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import is_engine, positions_by
-from tracekit.analysis.windows.matching import BurstSpans, covering_threads
+from tracekit.analysis.engines.codes import group_positions, is_engine
+from tracekit.analysis.windows.matching import BurstSpans, find_covering_threads
 from tracekit.analysis.windows.stack_windows import Inferred
-from tracekit.analysis.windows.window import Window, edges_of, overlapping, sampling_period_ns
+from tracekit.analysis.windows.window import Window, get_edges, mark_overlapping, sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
@@ -27,7 +27,7 @@ _FEWEST_ELSEWHERE = 3
 """So many samples of other engines, and none of the Neural Engine, are no chance: a choice."""
 
 
-def threads_of_engine(
+def find_engine_threads(
     trace: Trace, labels: SampleLabels, windows: Sequence[Window], runs: Inferred
 ) -> tuple[IntArray, BoolArray]:
     """Return the thread whose call each window of the Neural Engine's own time is of, -1 where none is known.
@@ -37,13 +37,13 @@ def threads_of_engine(
     run touches them, as runs touch most of their label; or stacks show other engines alone in them, or the
     Neural Engine in windows of other labels only.
     """
-    starts, ends = edges_of(windows)
+    starts, ends = get_edges(windows)
     calls = runs.part(runs.thread_id >= 0)
     if not len(calls) or not len(windows):
         return np.full(len(windows), -1, np.int64), np.zeros(len(windows), bool)
     pids = np.array([window.pid for window in windows], np.int64)
     period_ns = sampling_period_ns(trace)
-    thread = covering_threads(calls, starts, ends, pids, period_ns)
+    thread = find_covering_threads(calls, starts, ends, pids, period_ns)
     # The request is handed over shortly before the engine begins.
     times, caller = trace.samples["time_ns"].to_numpy(np.int64), _find_callers(trace, labels)
     on_ane = np.where(is_engine(labels.engine, Engine.ANE), caller, -1)
@@ -111,9 +111,9 @@ def _mark_overlapping(thread: IntArray, starts: IntArray, ends: IntArray) -> Boo
     """Mark the windows that overlap another one of their thread, which makes one call at a time."""
     marked = np.zeros(len(thread), bool)
     bound = np.flatnonzero(thread >= 0)
-    for members in positions_by(thread[bound], int(thread.max(initial=-1)) + 1):
+    for members in group_positions(thread[bound], int(thread.max(initial=-1)) + 1):
         rows = bound[members]
-        marked[rows] = overlapping(starts[rows], ends[rows])
+        marked[rows] = mark_overlapping(starts[rows], ends[rows])
     return marked
 
 

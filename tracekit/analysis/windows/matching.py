@@ -25,12 +25,12 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import grouped, positions_by, sums_before
+from tracekit.analysis.engines.codes import group_keys, group_positions, sum_before
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.engines.span_counts import SpanCounts
 from tracekit.analysis.windows.elimination import Elimination, has_unlisted_caller
 from tracekit.analysis.windows.stack_windows import Inferred
-from tracekit.analysis.windows.window import Window, edges_of, overlapping, sampling_period_ns
+from tracekit.analysis.windows.window import Window, get_edges, mark_overlapping, sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
 
@@ -41,7 +41,7 @@ _BEGINS = 2
 """In sampling periods: a thread that enters a prediction is sampled so soon, if it is before it waits."""
 
 
-def threads_of(
+def find_threads(
     trace: Trace, labels: SampleLabels, windows: Sequence[Window], bursts: Inferred, runs: Inferred
 ) -> IntArray:
     """Return the thread of each window, -1 where it is not known.
@@ -49,17 +49,17 @@ def threads_of(
     Of windows that no other one overlaps, it is also the thread whose ``runs`` cover half, if no other
     thread is inside a prediction there.
     """
-    starts, ends = edges_of(windows)
+    starts, ends = get_edges(windows)
     pids = np.array([window.pid for window in windows], np.int64)
     thread = np.full(len(windows), -1, np.int64)
     if len(bursts) and len(windows):
         matcher = _Matcher(trace, labels, bursts, starts, ends, pids)
         thread = matcher.threads()
     calls = runs.part(runs.thread_id >= 0)
-    is_clear = ~overlapping(starts, ends) & ~_is_shared(bursts, starts, ends, pids)
+    is_clear = ~mark_overlapping(starts, ends) & ~_is_shared(bursts, starts, ends, pids)
     unbound = np.flatnonzero((thread < 0) & is_clear)
     if len(calls) and len(unbound):
-        thread[unbound] = covering_threads(
+        thread[unbound] = find_covering_threads(
             calls, starts[unbound], ends[unbound], pids[unbound], sampling_period_ns(trace)
         )
     return thread
@@ -164,7 +164,7 @@ class _Matcher:
             if not len(window):
                 break
             self._thread[window] = thread
-            self._take_overlapping_apart()
+            self._clear_overlapping()
         return self._thread
 
     def _match_entered(self) -> tuple[IntArray, IntArray]:
@@ -207,7 +207,7 @@ class _Matcher:
         """Return the open windows that unexplained bursts of one thread begin with, and that thread."""
         is_unbound = self._thread < 0
         open_rows = self._by_start[is_unbound[self._by_start]]
-        passed = sums_before(is_unbound[self._by_start])
+        passed = sum_before(is_unbound[self._by_start])
         of_thread, pid = self._bursts.thread_id, self._bursts.pid
         first, after = passed[self._begun_early], passed[self._begun_then]
         is_one = np.flatnonzero((after - first == 1) & is_open)
@@ -226,8 +226,8 @@ class _Matcher:
             (-1, self._by_end, self._ended_then[bursts]),
         ):
             marked = is_unbound[order]
-            total += sign * sums_before(order * marked)[passed]
-            count += sign * sums_before(marked)[passed]
+            total += sign * sum_before(order * marked)[passed]
+            count += sign * sum_before(marked)[passed]
         is_only = np.flatnonzero(count == 1)
         window = total[is_only]
         fits = self._lasts[bursts[is_only]] < self._ends[window] + self._slack
@@ -278,7 +278,7 @@ class _Matcher:
         row = bound[order[np.maximum(position, 0)]]
         return np.where((position >= 0) & (self._thread[row] == thread), row, -1)
 
-    def _take_overlapping_apart(self) -> None:
+    def _clear_overlapping(self) -> None:
         """Take the thread from windows of the same thread that overlap: it made one of them."""
         bound = np.flatnonzero(self._thread >= 0)
         order = bound[np.lexsort((self._starts[bound], self._thread[bound]))]
@@ -296,7 +296,7 @@ def _find_only_values(rows: IntArray, values: IntArray, count: int) -> tuple[Int
     return only, most[only]
 
 
-def covering_threads(
+def find_covering_threads(
     runs: Inferred, starts: IntArray, ends: IntArray, pids: IntArray, period_ns: int
 ) -> IntArray:
     """Return the thread whose runs cover half of each window, and a period more than any other's."""
@@ -317,8 +317,8 @@ def covering_threads(
 def _group_by_thread(runs: Inferred, chosen: IntArray) -> list[IntArray]:
     """Return some runs by thread, in order of time; a thread is of one process."""
     order = chosen[np.argsort(runs.starts_ns[chosen], kind="stable")]
-    codes = grouped(runs.thread_id[order].astype(np.int64))[1]
-    return [order[members] for members in positions_by(codes, int(codes.max(initial=-1)) + 1)]
+    codes = group_keys(runs.thread_id[order].astype(np.int64))[1]
+    return [order[members] for members in group_positions(codes, int(codes.max(initial=-1)) + 1)]
 
 
 def _is_same_process(pids: IntArray, pid: int) -> BoolArray:

@@ -30,7 +30,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import SampleLabels
-from tracekit.analysis.engines.codes import is_phase, positions_by
+from tracekit.analysis.engines.codes import group_positions, is_phase
 from tracekit.analysis.windows.window import Window, sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
@@ -111,12 +111,12 @@ class Inferred:
         ]
 
 
-def windows_from_stacks(trace: Trace, labels: SampleLabels) -> Inferred:
+def build_windows_from_stacks(trace: Trace, labels: SampleLabels) -> Inferred:
     """Return the windows by the rules in the module's docstring. Expects ``trace.samples`` in time order."""
     return _StackReader(trace, labels).inferred()
 
 
-def bursts_from_stacks(trace: Trace, labels: SampleLabels) -> Inferred:
+def find_bursts(trace: Trace, labels: SampleLabels) -> Inferred:
     """Return the stretches of samples of one thread inside one entry point's call, without any long hole.
 
     A call that waits for an engine is several of them; no hole is taken for a wait.
@@ -184,10 +184,10 @@ class _StackReader:
         """Yield each process and its runs."""
         labels = self._labels
         # Loops run over processes and callers; everything per sample is an array operation.
-        of_thread = positions_by(self._threads.astype(np.int64) + 1, len(self._trace.threads) + 1)
+        of_thread = group_positions(self._threads.astype(np.int64) + 1, len(self._trace.threads) + 1)
         at_work = np.flatnonzero(labels.in_call | labels.is_worker)
         pids, process = np.unique(labels.pid[at_work], return_inverse=True)
-        for pid, positions in zip(pids.tolist(), positions_by(process, len(pids)), strict=True):
+        for pid, positions in zip(pids.tolist(), group_positions(process, len(pids)), strict=True):
             rows = at_work[positions]
             workers, inside = rows[labels.is_worker[rows]], rows[labels.in_call[rows]]
             callers = np.unique(self._threads[inside]).tolist()

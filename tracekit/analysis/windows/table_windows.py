@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from tracekit.analysis.engines.interval_sets import IntervalSet
-from tracekit.analysis.engines.ownership import Ownership, only_pid
+from tracekit.analysis.engines.ownership import Ownership, get_only_pid
 from tracekit.analysis.windows.stack_windows import LONG_HOLE_NS
-from tracekit.analysis.windows.window import Window, edges_of
+from tracekit.analysis.windows.window import Window, get_edges
 from tracekit.errors import UsageError
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML, LIFE_CYCLE, MODEL_INFERENCE
@@ -22,14 +22,14 @@ from tracekit.model.vocabulary import Basis, Phase
 _PARTS = 3
 
 
-def core_ml_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
+def build_core_ml_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
     """Return one window per prediction that Core ML reported; sub-models of a pipeline are part of it."""
     rows = trace.intervals
     rows = rows[(rows["source"] == CORE_ML) & (rows["channel"] == "Prediction") & (rows["depth"] == 0)]
-    return _build_windows(rows, rows["model"].astype("str"), only_pid(pids))
+    return _build_windows(rows, rows["model"].astype("str"), get_only_pid(pids))
 
 
-def core_ai_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
+def build_core_ai_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
     """Return one window per inference that Core AI reported; the rows inside an inference are part of it."""
     rows = trace.intervals
     rows = rows[(rows["source"] == CORE_AI) & (rows["channel"] == "Inference") & (rows["depth"] == 0)]
@@ -39,12 +39,12 @@ def core_ai_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
     models, functions = rows["model"].astype("str"), rows["label"].astype("str")
     # Apple writes a model's function like this: "Load model::main".
     names = models.where(functions == "", models + "::" + functions).where(models != "", functions)
-    return _build_windows(rows, names, only_pid(pids))
+    return _build_windows(rows, names, get_only_pid(pids))
 
 
-def runtime_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
+def build_runtime_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
     """Return the windows of Core ML and of Core AI; a call that both report is one, as Core ML reports it."""
-    of_core_ml, of_core_ai = core_ml_windows(trace, pids), core_ai_windows(trace, pids)
+    of_core_ml, of_core_ai = build_core_ml_windows(trace, pids), build_core_ai_windows(trace, pids)
     if not of_core_ml or not of_core_ai:
         return of_core_ml or of_core_ai
     inside = np.zeros(len(of_core_ai), bool)
@@ -52,17 +52,17 @@ def runtime_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
     for pid, model in {(window.pid, window.model) for window in of_core_ml if window.model}:
         outer = [window for window in of_core_ml if (window.pid, window.model) == (pid, model)]
         rows = np.flatnonzero((owners == np.array((pid, model), object)).all(axis=1))
-        covered = IntervalSet.of(*edges_of(outer))
-        starts, ends = edges_of([of_core_ai[row] for row in rows.tolist()])
+        covered = IntervalSet.of(*get_edges(outer))
+        starts, ends = get_edges([of_core_ai[row] for row in rows.tolist()])
         inside[rows] = covered.within(starts, ends) == ends - starts
     return [*of_core_ml, *(w for w, is_part in zip(of_core_ai, inside.tolist(), strict=True) if not is_part)]
 
 
-def foundation_model_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
+def build_foundation_model_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
     """Return one window per inference of a language model that Foundation Models reported."""
     rows = trace.intervals
     rows = rows[rows["source"] == MODEL_INFERENCE]
-    return _build_windows(rows, rows["label"].astype("str"), only_pid(pids))
+    return _build_windows(rows, rows["label"].astype("str"), get_only_pid(pids))
 
 
 def _build_windows(rows: pd.DataFrame, labels: pd.Series[str], target: int) -> list[Window]:
@@ -79,7 +79,7 @@ def _build_windows(rows: pd.DataFrame, labels: pd.Series[str], target: int) -> l
     ]
 
 
-def ane_windows(trace: Trace, pids: frozenset[int], ane_is_target: bool = True) -> list[Window]:
+def build_ane_windows(trace: Trace, pids: frozenset[int], ane_is_target: bool = True) -> list[Window]:
     """Return one window per run of the Neural Engine's intervals in which no label comes twice.
 
     A partitioned model has one interval per segment, each with a label of its own: where a label repeats, or
@@ -100,7 +100,7 @@ def ane_windows(trace: Trace, pids: frozenset[int], ane_is_target: bool = True) 
     rows = rows.assign(label=rows["label"].astype("str"))
     ordered = rows.drop_duplicates(["start_ns", "end_ns", "label"])
     ordered = ordered.sort_values(["start_ns", "end_ns", "label"], kind="stable")
-    target = only_pid(pids)
+    target = get_only_pid(pids)
     windows = []
     for model, group in ordered.groupby("owner", sort=True):
         starts, ends = group["start_ns"].to_numpy(np.int64), group["end_ns"].to_numpy(np.int64)
@@ -136,14 +136,14 @@ def _find_prediction_starts(labels: Sequence[str], starts: IntArray, reached: In
     return firsts
 
 
-def signpost_windows(trace: Trace, patterns: Sequence[str]) -> list[Window]:
+def build_signpost_windows(trace: Trace, patterns: Sequence[str]) -> list[Window]:
     """Return one window per signpost interval that a pattern matches.
 
     A pattern is ``subsystem/category/name``, with globs. Fewer parts are the last ones: ``encode`` is any
     signpost of that name, ``Inference/*`` a category. An exact match of the three parts goes before globs.
     Raises ``UsageError`` for a pattern that matches no interval, with a list of those that exist.
     """
-    rows = signpost_intervals(trace)
+    rows = select_signpost_intervals(trace)
     parts = [rows[name].astype("str") for name in ("subsystem", "category", "name")]
     chosen = np.zeros(len(rows), bool)
     for pattern in patterns:
@@ -168,7 +168,7 @@ def signpost_windows(trace: Trace, patterns: Sequence[str]) -> list[Window]:
     ]
 
 
-def signpost_intervals(trace: Trace) -> pd.DataFrame:
+def select_signpost_intervals(trace: Trace) -> pd.DataFrame:
     """Return the intervals that mark a piece of work: states of an app hold for a time, and mark none."""
     rows = trace.signposts
     is_mark = (rows["kind"] == "interval") & (rows["source"] != LIFE_CYCLE)
@@ -198,7 +198,7 @@ def _describe_missing_signpost(pattern: str, trace: Trace) -> str:
     kinds = trace.signposts["kind"].value_counts()
     unpaired = int(kinds.get("begin", 0) + kinds.get("end", 0))
     unpaired_note = f" ({unpaired:,} without a partner)" if unpaired else ""
-    rows = signpost_intervals(trace)
+    rows = select_signpost_intervals(trace)
     if not len(rows):
         return f"{trace.info.name} has no signpost intervals{unpaired_note}, so '{pattern}' matches none."
     subsystem, category, name = (rows[part].astype("str") for part in ("subsystem", "category", "name"))

@@ -60,14 +60,14 @@ def lengths_are_given(windows: pd.DataFrame) -> bool:
     return bool(len(windows)) and bool(windows["source"].isin(GIVEN_SOURCES).all())
 
 
-def window_frame(windows: list[Window]) -> pd.DataFrame:
+def build_window_frame(windows: list[Window]) -> pd.DataFrame:
     """Return windows as a ``model.WINDOWS`` frame, numbered from 0 by start time.
 
     ``first`` marks the first call of each model in each process; of each label, where the model is unknown.
     ``alone`` marks those that overlap no other.
     """
     threads = np.array([window.thread_id for window in windows], np.int32)
-    starts, ends = edges_of(windows)
+    starts, ends = get_edges(windows)
     order = np.lexsort((threads, ends, starts))
     ordered = [windows[row] for row in order.tolist()]
     frame = pd.DataFrame(
@@ -88,11 +88,11 @@ def window_frame(windows: list[Window]) -> pd.DataFrame:
     name = frame["model"].where(frame["model"] != "", frame["label"])
     is_repeated = pd.DataFrame({"name": name, "pid": frame["pid"], "is_call": is_call}).duplicated()
     frame["first"] = (is_call & ~is_repeated).astype(bool)
-    frame["alone"] = ~overlapping(starts[order], ends[order])
+    frame["alone"] = ~mark_overlapping(starts[order], ends[order])
     return WINDOWS.check(frame, "windows")
 
 
-def edges_of(windows: Sequence[Window]) -> tuple[IntArray, IntArray]:
+def get_edges(windows: Sequence[Window]) -> tuple[IntArray, IntArray]:
     """Return the starts and the ends of windows."""
     return (
         np.array([window.start_ns for window in windows], np.int64),
@@ -100,7 +100,7 @@ def edges_of(windows: Sequence[Window]) -> tuple[IntArray, IntArray]:
     )
 
 
-def overlapping(starts: IntArray, ends: IntArray) -> BoolArray:
+def mark_overlapping(starts: IntArray, ends: IntArray) -> BoolArray:
     """Mark the windows that share time with another one."""
     # In order of start, a window overlaps an earlier one if it starts before the latest end so far (not
     # necessarily its neighbour's), and a later one if the next start lies before its end.

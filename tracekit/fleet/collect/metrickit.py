@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow as pa
 
 from tracekit import __version__
-from tracekit.analysis.chips import chip_of
+from tracekit.analysis.chips import identify_chip
 from tracekit.errors import InputError
 from tracekit.fleet.rows import Tables, recording_id
 from tracekit.fleet.schema import ANALYZED, METRICKIT, arrow_schema
@@ -102,7 +102,7 @@ def _place(report: Report) -> dict[str, Any]:
         "recorded": _moment(document.get("timeStampEnd")),
         "device": "",
         "device_model": model,
-        "chip": chip_of(model),
+        "chip": identify_chip(model),
         "system": str(meta.get("osVersion", "")),
         "app": str(meta.get("bundleIdentifier", "")),
         "build": build,

@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import pandas as pd
 
-from tracekit.analysis.engines.codes import BASES, INFERENCE, recoded
+from tracekit.analysis.engines.codes import BASES, INFERENCE, convert_categories
 from tracekit.analysis.result import Analysis
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, ML_ENGINES, PHASES
@@ -51,7 +51,7 @@ class EngineObjects:
         #   rows      ANE execute  ANE wait  OTHER        listed    ANE  GPU  CPU  RUNTIME  OTHER
         count = len(ENGINES)
         window = frame["window_id"].to_numpy(np.int64) - first
-        keys = window * count + recoded(frame["engine"], ENGINES)
+        keys = window * count + convert_categories(frame["engine"], ENGINES)
         begins = np.flatnonzero(np.diff(keys, prepend=-1))
         every_ml = np.arange(last - first)[:, None] * count + self._ml
         listed = np.union1d(keys[begins], every_ml.reshape(-1))
@@ -65,12 +65,15 @@ class EngineObjects:
         """Return a member per window and engine that has rows, of which ``begins`` are the first."""
         if not len(frame):
             return texts_of([])
-        phase, engine = recoded(frame["phase"], PHASES), recoded(frame["engine"], ENGINES)[begins]
+        phase, engine = (
+            convert_categories(frame["phase"], PHASES),
+            convert_categories(frame["engine"], ENGINES)[begins],
+        )
         samples, weight = (frame[name].to_numpy(np.int64) for name in ("samples", "weight"))
         sampled, busy, waiting = (amounts(frame[name]) for name in ("sampled_ns", "busy_ns", "waiting_ns"))
         counted = _COUNTS_AS_BUSY[phase]
         is_busy_known = self._is_measured[engine] | _any(busy[1] & counted, begins)
-        basis = _first_codes(recoded(frame["waiting_basis"], BASES), begins)
+        basis = _first_codes(convert_categories(frame["waiting_basis"], BASES), begins)
         fields = _fields(
             self._if_sampled(_sums(samples, begins)),
             digits(_sums(sampled[0], begins)) if self._is_time else NULL,

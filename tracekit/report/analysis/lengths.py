@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tracekit.analysis.result import Analysis
-from tracekit.analysis.summary import Durations, durations_of
+from tracekit.analysis.summary import Durations, measure_durations
 
 UNNAMED = "calls without a model"
 
@@ -17,5 +17,5 @@ def lengths_of_groups(analysis: Analysis) -> dict[str, Durations]:
     unnamed = windows[windows["model"].astype("str") == ""]
     if groups and len(unnamed):
         verdicts = [analysis.verdicts.names[row] for row in unnamed.index.tolist()]
-        groups[UNNAMED] = durations_of(unnamed, verdicts)
+        groups[UNNAMED] = measure_durations(unnamed, verdicts)
     return groups if len(groups) > 1 else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tracekit.analysis.engines.counters import ratios
-from tracekit.analysis.engines.totals import EngineTotals, samples_by_phase
+from tracekit.analysis.engines.totals import EngineTotals, count_samples_by_phase
 from tracekit.analysis.result import Analysis
 from tracekit.model.issue_codes import COUNTERS, SAMPLES, Part, Reach
 from tracekit.model.trace import Trace
@@ -125,7 +125,7 @@ def _metrics(trace: Trace, layout: TextLayout, notes: Footnotes) -> str:
 
 def _phases(totals: EngineTotals) -> str:
     """Return ``dispatch 12, wait 6``; work without a phase shows only beside work that has one."""
-    samples = samples_by_phase(totals)
+    samples = count_samples_by_phase(totals)
     if not any(samples):
         return ""
     ordered = sorted(samples.items(), key=lambda entry: (entry[0] is None, -entry[1]))

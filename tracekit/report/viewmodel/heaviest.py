@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.analysis.engines.codes import sums
+from tracekit.analysis.engines.codes import sum_by_code
 from tracekit.analysis.result import Analysis
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.combinations import blocks
@@ -87,5 +87,5 @@ def _sums_of_stacks(
         if counted is not None:
             stack, weight, number = (column[counted[block]] for column in (stack, weight, number))
         weights += np.bincount(stack, weight, count)
-        samples += sums(stack, number, count)
+        samples += sum_by_code(stack, number, count)
     return weights[1:], samples[1:]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.engines.codes import sums
+from tracekit.analysis.engines.codes import sum_by_code
 from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
@@ -118,7 +118,7 @@ def _thread_sums(analysis: Analysis) -> _ThreadSums:
     for block in blocks(len(threads)):
         slot, weight = threads[block] + 1, trace.weights[block]
         pair = slot * engines + labels.engine[block]
-        samples += sums(pair.astype(np.int64), trace.sample_counts[block], slots * engines)
+        samples += sum_by_code(pair.astype(np.int64), trace.sample_counts[block], slots * engines)
         weights += np.bincount(pair, weight, slots * engines)
         is_ml = np.isin(labels.engine[block], [ENGINE_CODE[engine] for engine in ML_ENGINES])
         # Parked service threads are of an ML engine and do no work: they must not be listed before threads

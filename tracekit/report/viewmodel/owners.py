@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.engines.codes import rows_by
-from tracekit.analysis.engines.ranges import positions_of
+from tracekit.analysis.engines.codes import group_rows
+from tracekit.analysis.engines.ranges import list_positions
 from tracekit.analysis.ownership.owners import OWNER_CODE, Assignment, Owner, Reason
 from tracekit.analysis.result import Analysis
 from tracekit.model.columns import BoolArray, IntArray
@@ -60,7 +60,7 @@ def interval_owners(analysis: Analysis) -> IntervalOwners:
     # An outer row's calls are those of the rows inside of it as well.
     has_owner = np.flatnonzero(assigned >= 0)
     first, last = (np.searchsorted(row, assigned[has_owner], side) for side in ("left", "right"))
-    pair = positions_of(first, last)
+    pair = list_positions(first, last)
     pair_row = np.repeat(has_owner, last - first)
     return IntervalOwners(owner, reason, pair_row, call[pair], _are_sure(analysis, row, call)[pair], is_other)
 
@@ -80,7 +80,7 @@ def _with_nested(frame: pd.DataFrame, assigned: IntArray) -> IntArray:
     result = assigned.copy()
     if not missing.any():
         return result
-    for _, members in rows_by(frame, "source", "pid"):
+    for _, members in group_rows(frame, "source", "pid"):
         nested, outer = members[missing[members]], members[~missing[members]]
         if not len(nested) or not len(outer):
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tracekit.analysis.engines.counters import ratios
-from tracekit.analysis.engines.totals import samples_by_phase
+from tracekit.analysis.engines.totals import count_samples_by_phase
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.summary import Durations
 from tracekit.model.vocabulary import Engine
@@ -33,7 +33,7 @@ def engine_rows(analysis: Analysis) -> list[dict[str, Any]]:
             "weight": totals.weight,
             "phases": {
                 str(phase): samples
-                for phase, samples in samples_by_phase(totals).items()
+                for phase, samples in count_samples_by_phase(totals).items()
                 if phase is not None
             },
             "meaning": MEANINGS[totals.engine],

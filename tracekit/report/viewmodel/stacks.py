@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.analysis.call_tree import CallTree
-from tracekit.analysis.engines.codes import sums
+from tracekit.analysis.engines.codes import sum_by_code
 from tracekit.analysis.result import Analysis
 from tracekit.model.columns import IntArray
 from tracekit.model.combinations import blocks, combinations
@@ -45,7 +45,7 @@ class StackKinds:
         weight, number = np.zeros(len(rows)), np.zeros(len(rows), np.int64)
         for block in blocks(len(of_samples)):
             weight += np.bincount(of_samples[block], trace.weights[block], len(rows))
-            number += sums(of_samples[block].astype(np.int64), trace.sample_counts[block], len(rows))
+            number += sum_by_code(of_samples[block].astype(np.int64), trace.sample_counts[block], len(rows))
         return cls(
             of_samples,
             trace.samples["stack_id"].to_numpy(np.int64)[rows],
@@ -90,7 +90,7 @@ class LabelledStacks:
         stack = of_kinds.astype(np.int64)
         weight = np.bincount(stack, kinds.weight, len(rows)).astype(np.float64)
         node, joined, engine, phase, rule, deciding = (column[rows] for column in columns)
-        number = sums(stack, kinds.number, len(rows))
+        number = sum_by_code(stack, kinds.number, len(rows))
         return cls(stack, node, joined, engine, phase, rule, deciding, weight, number)
 
     def document(self, arrays: Arrays) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tracekit.analysis.engines.codes import BASES
 from tracekit.analysis.engines.transitions import POSITIONS, Transitions
-from tracekit.analysis.verdicts import EngineWork, VerdictBlock, phases_of
+from tracekit.analysis.verdicts import EngineWork, VerdictBlock, decode_phases
 from tracekit.model.schemas import MPS_INTERVALS
 from tracekit.model.vocabulary import ENGINES, Basis, Engine
 from tracekit.report.wording.texts import (
@@ -197,7 +197,7 @@ def _reason(work: EngineWork, block: VerdictBlock) -> Texts:
 
 
 def _phases_and_frame(work: EngineWork, block: VerdictBlock) -> Texts:
-    phases = spelled(work.phases, lambda order: ", ".join(phases_of(order)))
+    phases = spelled(work.phases, lambda order: ", ".join(decode_phases(order)))
     frame = spelled(work.frame, lambda code: str(block.frames[code]) if code >= 0 else "")
     return joined(phases, "; ", frame)
 
