@@ -78,11 +78,11 @@ def resampled(
     if not count:
         return np.full((draws, len(statistics)), np.nan)
     rng = np.random.default_rng((_SEED, *seed))
-    batches = _counts(count, draws, rng)
-    return np.concatenate([_statistics(counts, columns, statistics) for counts in batches])
+    batches = _iter_counts(count, draws, rng)
+    return np.concatenate([_compute_statistics(counts, columns, statistics) for counts in batches])
 
 
-def _counts(count: int, draws: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+def _iter_counts(count: int, draws: int, rng: np.random.Generator) -> Iterator[FloatArray]:
     """Yield how often each window is drawn, in batches of draws: arrays of draws × windows.
 
     Resampled columns are not built: the counts are how often each value occurs in them. Each row is a sum of
@@ -108,7 +108,7 @@ def _counts(count: int, draws: int, rng: np.random.Generator) -> Iterator[FloatA
         yield (doubled[:, :count] + doubled[:, count:]).astype(np.float64)
 
 
-def _statistics(
+def _compute_statistics(
     counts: FloatArray, columns: Sequence[FloatArray], statistics: Sequence[ColumnStatistic]
 ) -> FloatArray:
     """Return the statistics of the draws that ``counts`` describe, as an array of draws × statistics."""

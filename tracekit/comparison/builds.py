@@ -89,12 +89,12 @@ def builds_of(recordings: Iterable[Analysis], compared: Sequence[Analysis]) -> B
             main, uuid = next(iter(binaries.items()))
             by_main[ran, main, uuid].append((analysis, binaries))
         seen.add(identity)
-    groups = [group for alike in by_main.values() for group in _same_binaries(alike, left_out)]
+    groups = [group for alike in by_main.values() for group in _group_by_binaries(alike, left_out)]
     left_out[ALONE] += sum(len(group) == 1 for group in groups)
     return Builds(tuple(tuple(group) for group in groups if len(group) > 1), +left_out)
 
 
-def _same_binaries(
+def _group_by_binaries(
     recordings: Sequence[tuple[Analysis, _Binaries]], left_out: Counter[str]
 ) -> list[list[Analysis]]:
     """Return recordings with the same main binary in groups whose further binaries are the same."""
@@ -117,7 +117,7 @@ def program_binaries(trace: Trace) -> _Binaries | str:
 
     Paths begin at the program's folder, because an installed app may lie elsewhere each time.
     """
-    paths, uuids = _binaries_on_stacks(trace)
+    paths, uuids = _list_binaries_on_stacks(trace)
     named = (trace.info.process + _DEBUG_CODE, trace.info.process)
     found = [{path for path in paths if _is_file_of_program(path, name)} for name in named]
     mains = found[0] or found[1]
@@ -134,7 +134,7 @@ def program_binaries(trace: Trace) -> _Binaries | str:
     return {path: "+".join(sorted(different)) for path, different in binaries.items()}
 
 
-def _binaries_on_stacks(trace: Trace) -> tuple[list[str], list[str]]:
+def _list_binaries_on_stacks(trace: Trace) -> tuple[list[str], list[str]]:
     """Return paths and UUIDs of the binaries on the stacks of the recorded program's threads."""
     is_own = (trace.threads["pid"] == trace.info.pid).to_numpy(bool)
     threads = trace.samples["thread_id"].to_numpy(np.int64)

@@ -62,14 +62,14 @@ def describe_run(run: Observations) -> RunDescription:
         samples_source=trace.samples_source,
         period_ns=sampling_period_ns(trace) if in_time else None,
         selection=", ".join(parts),
-        thermal=_hottest(run),
+        thermal=_find_hottest_state(run),
         windows=run.count,
         window_sources=tuple(sorted(set(run.windows["source"].astype("str")))),
         answer=run.analysis.answer,
     )
 
 
-def _hottest(run: Observations) -> str:
+def _find_hottest_state(run: Observations) -> str:
     levels, _ = run.thermal()
     return THERMAL[int(min(max(levels), len(THERMAL) - 1))] if len(levels) else ""
 
@@ -84,7 +84,7 @@ def cautions(
 ) -> Iterator[Caution]:
     """Yield differences in how the sides were recorded, and limits of the intervals."""
     for name in _COMPARED_FIELDS:
-        of_base, of_new = _values(base, name), _values(new, name)
+        of_base, of_new = _list_values(base, name), _list_values(new, name)
         if name == "thermal" and "not known" in of_base | of_new:
             continue
         field = name.replace("_", "-").removesuffix("-ns")
@@ -146,12 +146,12 @@ def recording_identity(run: Observations) -> Hashable:
 
 def other_verdict_bases(base: Sequence[Observations], new: Sequence[Observations]) -> Iterator[Caution]:
     """Yield a caution where the sides' verdicts have different bases, which shares do not distinguish."""
-    of_base, of_new = (_verdict_bases(side) for side in (base, new))
+    of_base, of_new = (_list_verdict_bases(side) for side in (base, new))
     if of_base and of_new and of_base != of_new:
         yield Caution("different-verdict-bases", {"base": sorted(of_base), "new": sorted(of_new)})
 
 
-def _verdict_bases(side: Sequence[Observations]) -> set[str]:
+def _list_verdict_bases(side: Sequence[Observations]) -> set[str]:
     return {
         basis
         for run in side
@@ -159,11 +159,11 @@ def _verdict_bases(side: Sequence[Observations]) -> set[str]:
     }
 
 
-def _values(side: Side, name: str) -> set[str]:
-    return {_field_text(name, getattr(run, name)) for run in side.runs}
+def _list_values(side: Side, name: str) -> set[str]:
+    return {_format_field(name, getattr(run, name)) for run in side.runs}
 
 
-def _field_text(name: str, value: object) -> str:
+def _format_field(name: str, value: object) -> str:
     if name == "period_ns":
         return "none" if value is None else f"{int(str(value)) / 1e6:g} ms"
     if isinstance(value, tuple):

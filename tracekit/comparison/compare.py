@@ -81,8 +81,8 @@ def compare(
         raise UsageError("One recording shows no spread between runs: give two or more.")
     noise_count = sum(map(len, sides[2:]))
     base_side, new_side = describe_side(sides[0]), describe_side(sides[1])
-    groups, one_sided, left_out = _groups(sides, run_noise)
-    changed, largest, count, missing = _functions(sides[0], sides[1], sides[2:])
+    groups, one_sided, left_out = _build_groups(sides, run_noise)
+    changed, largest, count, missing = _compare_functions(sides[0], sides[1], sides[2:])
     without_times = tuple(
         name
         for name, side in (("BASE", base), ("NEW", new))
@@ -107,7 +107,7 @@ def compare(
         one_sided=one_sided,
         functions_missing=missing,
         groups_left_out=left_out,
-        first_sentence=_first_sentence(sides, run_noise, groups),
+        first_sentence=_build_first_sentence(sides, run_noise, groups),
         findings=compare_findings(sides[0], sides[1]),
         largest_functions=largest,
         functions_compared=count,
@@ -129,16 +129,18 @@ def noise_groups(noise_from: NoiseRuns) -> list[list[Analysis]]:
     return [*([alone] if alone else []), *groups]
 
 
-def _first_sentence(
+def _build_first_sentence(
     sides: Sequence[_Runs], run_noise: float | None, groups: Sequence[Group]
 ) -> FirstSentence:
     """Return the rows that the first sentence is about, with their wider intervals."""
     whole, length = groups[0], [metric for metric in METRICS if metric.name == _FIRST_METRIC]
-    names, one_sided = _models_in_all_windows(sides[:2])
+    names, one_sided = _find_models_in_all_windows(sides[:2])
     if one_sided and not names:
         return FirstSentence(one_sided=one_sided)
     shares = [metric for metric in METRICS if metric.is_share_of_windows]
-    every = _shared_sides(sides, names, run_noise) if one_sided else _group_sides(sides, _ALL, run_noise)
+    every = (
+        _select_shared_sides(sides, names, run_noise) if one_sided else _group_sides(sides, _ALL, run_noise)
+    )
     if all(row.tested in (None, _UNTESTED) for row in whole.rows):
         # About these recordings alone, nothing is tested, and the rows are those of the table.
         of_table = rows_of(every, shares) if one_sided else whole.rows
@@ -147,7 +149,7 @@ def _first_sentence(
             (name, row)
             for name in names
             for group in groups
-            if (row := group.row(_FIRST_METRIC)) and ("model", name) in _models_of(group)
+            if (row := group.row(_FIRST_METRIC)) and ("model", name) in _list_models(group)
         ]
         return FirstSentence(whole.row(_FIRST_METRIC), listed, tuple(rows), one_sided=one_sided)
     seen = [row for row in rows_of(every, shares) if row.base.highest or row.new.highest]
@@ -164,12 +166,12 @@ def _first_sentence(
     )
 
 
-def _models_of(group: Group) -> set[tuple[str, str]]:
+def _list_models(group: Group) -> set[tuple[str, str]]:
     """Return kind and name of a group and of those with exactly its windows."""
     return {(group.kind, group.name), *((kind, name) for kind, name, _ in group.also)}
 
 
-def _models_in_all_windows(sides: Sequence[_Runs]) -> tuple[list[str], tuple[str, ...]]:
+def _find_models_in_all_windows(sides: Sequence[_Runs]) -> tuple[list[str], tuple[str, ...]]:
     """Return the models that both sides have, and those of one side, where every window has a model.
 
     The length of a call is then a number of each model: together they would have one that is of none, and
@@ -187,7 +189,7 @@ _Key = tuple[GroupKind, str, str]
 _ALL: _Key = ("all", "", "")
 
 
-def _groups(
+def _build_groups(
     sides: Sequence[_Runs], run_noise: float | None
 ) -> tuple[tuple[Group, ...], tuple[OneSided, ...], int]:
     """Return the groups that both sides have, those of one side only, and the number of groups left out.
@@ -197,8 +199,8 @@ def _groups(
     """
     by_windows: dict[bytes, Group] = {}
     one_sided: list[OneSided] = []
-    keys: list[_Key] = [_ALL, *sorted(_keys(sides[0]) | _keys(sides[1]))]
-    counts = {key: sum(_side(side, key).windows for side in sides[:2]) for key in keys}
+    keys: list[_Key] = [_ALL, *sorted(_list_keys(sides[0]) | _list_keys(sides[1]))]
+    counts = {key: sum(_build_side(side, key).windows for side in sides[:2]) for key in keys}
     largest = sorted(keys[1:], key=lambda key: (-counts[key], key))[:_MOST_GROUPS]
     for key in [keys[0], *sorted(largest)]:
         of_group = _group_sides(sides, key, run_noise)
@@ -219,11 +221,11 @@ def _groups(
 
 
 def _group_sides(sides: Sequence[_Runs], key: _Key, run_noise: float | None) -> Sides:
-    base, new, *noise = (_side(side, key) for side in sides)
+    base, new, *noise = (_build_side(side, key) for side in sides)
     return Sides(base, new, noise, run_noise)
 
 
-def _shared_sides(sides: Sequence[_Runs], names: Sequence[str], run_noise: float | None) -> Sides:
+def _select_shared_sides(sides: Sequence[_Runs], names: Sequence[str], run_noise: float | None) -> Sides:
     """Return the windows of some models."""
     chosen = [
         GroupSide(runs, [np.asarray(np.isin(run.model.astype(str), names), bool) for run in runs])
@@ -232,7 +234,7 @@ def _shared_sides(sides: Sequence[_Runs], names: Sequence[str], run_noise: float
     return Sides(chosen[0], chosen[1], chosen[2:], run_noise)
 
 
-def _keys(side: _Runs) -> set[_Key]:
+def _list_keys(side: _Runs) -> set[_Key]:
     kinds: set[_Key] = {
         ("kind", str(label), str(source))
         for run in side
@@ -241,7 +243,7 @@ def _keys(side: _Runs) -> set[_Key]:
     return kinds | {("model", str(model), "") for run in side for model in run.model if model}
 
 
-def _side(runs: _Runs, key: _Key) -> GroupSide:
+def _build_side(runs: _Runs, key: _Key) -> GroupSide:
     kind, name, source = key
     masks: dict[GroupKind, Callable[[Observations], BoolArray]] = {
         "all": lambda run: np.ones(run.count, bool),
@@ -258,14 +260,14 @@ def _run_metrics(sides: Sequence[_Runs], run_noise: float | None) -> Iterator[Di
     """Yield the rows of loading and compiling; one number per run."""
     for name in RUN_METRICS:
         amounts = [[run.preparation(Phase(name)) for run in side] for side in sides]
-        base, new, *noise = (_of_runs(side) for side in amounts)
+        base, new, *noise = (_average_runs(side) for side in amounts)
         if base.value is None and new.value is None:
             continue
         if refusal := refused(name, ("ns", "ns"), base, new):
             yield refusal
             continue
         alike = [group for group in noise if group.basis == base.basis]
-        estimate = _preparation(base, new, alike, run_noise)
+        estimate = _compare_preparation(base, new, alike, run_noise)
         if estimate is not None:
             yield tested_row(name, "ns", (base, new), estimate)
         else:
@@ -275,7 +277,9 @@ def _run_metrics(sides: Sequence[_Runs], run_noise: float | None) -> Iterator[Di
             yield Difference(name, "ns", base, new, change, None, None, "too few to tell")
 
 
-def _preparation(base: Value, new: Value, noise: Sequence[Value], run_noise: float | None) -> Estimate | None:
+def _compare_preparation(
+    base: Value, new: Value, noise: Sequence[Value], run_noise: float | None
+) -> Estimate | None:
     of_base, of_new, *of_noise = (np.array(side.runs, float) for side in (base, new, *noise))
     scale = scale_of(True, of_base, of_new, *of_noise)
     if run_noise is None:
@@ -284,7 +288,7 @@ def _preparation(base: Value, new: Value, noise: Sequence[Value], run_noise: flo
     return within_runs(exact[0], exact[1], scale, run_noise)
 
 
-def _of_runs(amounts: Sequence[Amount]) -> Value:
+def _average_runs(amounts: Sequence[Amount]) -> Value:
     values = [amount.value for amount in amounts if amount.value is not None]
     bases = sorted({amount.basis for amount in amounts if amount.value is not None})
     if not values:
@@ -300,7 +304,9 @@ def _of_runs(amounts: Sequence[Amount]) -> Value:
 _Functions = tuple[FunctionChange, ...]
 
 
-def _functions(base: _Runs, new: _Runs, noise: Sequence[_Runs]) -> tuple[_Functions, _Functions, int, str]:
+def _compare_functions(
+    base: _Runs, new: _Runs, noise: Sequence[_Runs]
+) -> tuple[_Functions, _Functions, int, str]:
     """Return the functions that changed, the largest other differences, and the number of all.
 
     The text is the reason why functions cannot be compared.
@@ -318,13 +324,13 @@ def _functions(base: _Runs, new: _Runs, noise: Sequence[_Runs]) -> tuple[_Functi
     windows = [sum(run.windows for run in side) for side in weights[:2]]
     is_tested = compared.probabilities is not None
     listed = [
-        [_function(compared, row, unit, windows, shown, is_tested) for row in rows]
+        [_describe_function(compared, row, unit, windows, shown, is_tested) for row in rows]
         for rows, shown in ((changed, True), (rest[: by_function.MOST_FUNCTIONS], False))
     ]
     return tuple(listed[0]), tuple(listed[1]), compared.count, ""
 
 
-def _function(
+def _describe_function(
     compared: by_function.Compared, row: int, unit: Unit, windows: Sequence[int], shown: bool, tested: bool
 ) -> FunctionChange:
     base, new = (
@@ -339,10 +345,10 @@ def _function(
     difference = Difference("weight per window", unit, base, new, change, None, None, judged)
     if tested:
         difference = replace(difference, tested="between runs")
-    return FunctionChange(*compared.names[row], _change(difference), difference)
+    return FunctionChange(*compared.names[row], _describe_change(difference), difference)
 
 
-def _change(row: Difference) -> Change:
+def _describe_change(row: Difference) -> Change:
     if not row.base.value:
         return "appeared"
     if not row.new.value:

@@ -38,10 +38,10 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
         + b * math.log1p(-x)
         - math.log(a)
     )
-    return math.exp(log_front) / _fraction(a, b, x)
+    return math.exp(log_front) / _evaluate_fraction(a, b, x)
 
 
-def _fraction(a: float, b: float, x: float) -> float:
+def _evaluate_fraction(a: float, b: float, x: float) -> float:
     """Return 1 + d1/(1 + d2/(1 + …)), where I_x(a, b) = x^a (1-x)^b / (a B(a, b)) divided by it."""
     value, c, d = 1.0, 1.0, 0.0
     for term in range(1, _MOST_TERMS):
@@ -50,15 +50,15 @@ def _fraction(a: float, b: float, x: float) -> float:
             numerator = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         else:
             numerator = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        d = 1 / _apart_from_zero(1 + numerator * d)
-        c = _apart_from_zero(1 + numerator / c)
+        d = 1 / _keep_from_zero(1 + numerator * d)
+        c = _keep_from_zero(1 + numerator / c)
         value *= c * d
         if abs(c * d - 1) < _PRECISION:
             break
     return value
 
 
-def _apart_from_zero(value: float) -> float:
+def _keep_from_zero(value: float) -> float:
     return value if abs(value) > _TINY else _TINY
 
 

@@ -62,13 +62,13 @@ class Estimate:
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
         """Return the interval of new minus base in the unit."""
         low, high = self.ends(level)
-        return self._in_unit(low), self._in_unit(high)
+        return self._convert_to_unit(low), self._convert_to_unit(high)
 
     def ratio_interval(self, level: float = LEVEL) -> tuple[float, float] | None:
         """Return the interval of the difference as a fraction of the base; None where the base is 0."""
         low, high = self.ends(level)
         if self.scale == "log":
-            return math.expm1(_bounded(low)), math.expm1(_bounded(high))
+            return math.expm1(_limit_exponent(low)), math.expm1(_limit_exponent(high))
         return (low / self.base, high / self.base) if self.base > 0 else None
 
     @property
@@ -82,7 +82,7 @@ class Estimate:
     def smallest(self) -> float:
         """The change that four of five such comparisons would show: a fraction of the base, or an amount."""
         shown = (t_quantile((1 + LEVEL) / 2, self.df) + t_quantile(POWER, self.df)) * self.error
-        return math.expm1(_bounded(shown)) if self.scale == "log" else shown
+        return math.expm1(_limit_exponent(shown)) if self.scale == "log" else shown
 
     def runs_for(self, change: float) -> int | None:
         """Return the runs per side that would show a change as ``smallest`` has it; None beyond 200."""
@@ -97,15 +97,15 @@ class Estimate:
                 return runs
         return None
 
-    def _in_unit(self, change: float) -> float:
+    def _convert_to_unit(self, change: float) -> float:
         # Around the geometric mean of both sides, so that swapping the sides negates the difference exactly:
         #   new - base = sqrt(base new) (sqrt(new / base) - sqrt(base / new))
         if self.scale == "linear":
             return change
-        return 2 * math.sqrt(self.base * self.new) * math.sinh(_bounded(change) / 2)
+        return 2 * math.sqrt(self.base * self.new) * math.sinh(_limit_exponent(change) / 2)
 
 
-def _bounded(logarithm: float) -> float:
+def _limit_exponent(logarithm: float) -> float:
     return min(max(logarithm, -300.0), 300.0)
 
 
@@ -132,7 +132,7 @@ def between_runs(
     change = float(sides[1].mean() - sides[0].mean())
     counts = [len(side) for side in sides]
     if max(map(len, noise), default=0) < 2 and min(counts) >= 2:
-        error, df = _welch(sides)
+        error, df = _estimate_welch(sides)
     else:
         groups = [group for group in noise if len(group)]
         pools = [*sides, *(np.log(group) if scale == "log" else group for group in groups)]
@@ -147,7 +147,7 @@ def between_runs(
     )
 
 
-def _welch(sides: Sequence[FloatArray]) -> tuple[float, float]:
+def _estimate_welch(sides: Sequence[FloatArray]) -> tuple[float, float]:
     """Return the standard error of the difference of means, and its degrees of freedom.
 
     Of few runs, Satterthwaite's degrees of freedom are too few where both sides spread alike: 3.4 % false
@@ -156,14 +156,14 @@ def _welch(sides: Sequence[FloatArray]) -> tuple[float, float]:
     with three runs per side, and below 10 % with two, whatever the true spreads are (docs/statistics.md).
     """
     variances = [float(side.var(ddof=1)) / len(side) for side in sides]
-    error, df = _combined(variances, [len(side) - 1 for side in sides])
+    error, df = _combine_variances(variances, [len(side) - 1 for side in sides])
     is_alike = max(variances) <= SPREADS_ALIKE**2 * min(variances)
     if len(sides[0]) == len(sides[1]) and is_alike:
         df = 2.0 * (len(sides[0]) - 1)
     return error, df
 
 
-def _combined(variances: Sequence[float], dfs: Sequence[float]) -> tuple[float, float]:
+def _combine_variances(variances: Sequence[float], dfs: Sequence[float]) -> tuple[float, float]:
     """Return the root of the sum of variances, and its degrees of freedom after Satterthwaite."""
     total = sum(variances)
     if not total:
@@ -201,7 +201,7 @@ def within_runs(
         spread = (run_noise or 0.0) * (1.0 if scale == "log" else abs(middle))
         variances.append(spread**2 / len(side))
         dfs.append(math.inf)
-    error, df = _combined(variances, dfs)
+    error, df = _combine_variances(variances, dfs)
     change = math.log(centres[1] / centres[0]) if scale == "log" else centres[1] - centres[0]
     tested: Tested = "within these recordings" if run_noise is None else "given noise"
     harmonic = 2 / (1 / len(base) + 1 / len(new))

@@ -45,7 +45,7 @@ def weights_of(run: Observations) -> FunctionWeights:
     stack_ids = trace.samples["stack_id"].to_numpy()[has_stack]
     deciding = find_deciding_frames(labels.classification, trace.stacks, stack_ids)
     frames = np.full(len(has_stack), -1, np.int64)
-    frames[has_stack] = np.where(deciding >= 0, deciding, _leaves(run, stack_ids))
+    frames[has_stack] = np.where(deciding >= 0, deciding, _find_leaves(run, stack_ids))
     tally = members.tally(np.where(frames >= 0, frames * len(ENGINES) + labels.engine, -1), trace.weights)
     frame_id, engine_id = np.divmod(tally.code, len(ENGINES))
     frame = pd.DataFrame(
@@ -64,7 +64,7 @@ def weights_of(run: Observations) -> FunctionWeights:
     return FunctionWeights(frame[["function", "window", "weight"]], run.count, sample_weight)
 
 
-def _leaves(run: Observations, stack_ids: np.ndarray[tuple[int], np.dtype[np.int32]]) -> IntArray:
+def _find_leaves(run: Observations, stack_ids: np.ndarray[tuple[int], np.dtype[np.int32]]) -> IntArray:
     """Return the leaf's frame of each stack; -1 for an empty stack."""
     stacks = run.analysis.trace.stacks
     starts, ends = stacks.offsets[:-1][stack_ids], stacks.offsets[1:][stack_ids]
@@ -106,7 +106,7 @@ def compared(
 
     ``noise`` has groups of recordings that differ by nothing but chance within each.
     """
-    tables = [_table(side) for side in (base, new, *noise)]
+    tables = [_build_table(side) for side in (base, new, *noise)]
     names = sorted(
         function
         for function in tables[0].keys() | tables[1].keys()
@@ -125,7 +125,7 @@ def compared(
     of_base, of_new, of_noise = of_base[order], of_new[order], [group[order] for group in of_noise]
     windows = [sum(run.windows for run in side) for side in (base, new)]
     sample_weight = max(run.sample_weight for run in (*base, *new))
-    probabilities = _probabilities(of_base, of_new, of_noise, windows, sample_weight)
+    probabilities = _compute_probabilities(of_base, of_new, of_noise, windows, sample_weight)
     return Compared(names, (of_base, of_new), probabilities, family)
 
 
@@ -137,7 +137,7 @@ class _Seen:
     means: FloatArray
 
 
-def _table(side: Sequence[FunctionWeights]) -> dict[Function, _Seen]:
+def _build_table(side: Sequence[FunctionWeights]) -> dict[Function, _Seen]:
     windows: Counter[Function] = Counter()
     means: dict[Function, FloatArray] = {}
     for number, run in enumerate(side):
@@ -149,7 +149,7 @@ def _table(side: Sequence[FunctionWeights]) -> dict[Function, _Seen]:
     return {function: _Seen(count, means[function]) for function, count in windows.items()}
 
 
-def _probabilities(
+def _compute_probabilities(
     base: FloatArray,
     new: FloatArray,
     noise: Sequence[FloatArray],
@@ -173,7 +173,7 @@ def _probabilities(
     else:
         parts = [square / df / size for square, df, size in zip(squares, dfs, sizes, strict=True)]
         variance = parts[0] + parts[1]
-        df = _degrees_of_freedom(parts[0], parts[1], dfs)
+        df = _compute_degrees_of_freedom(parts[0], parts[1], dfs)
     # Samples are counts: even without any spread between runs, their number varies as Poisson's does.
     total = sum(group.mean(axis=1) * count for group, count in zip((base, new), windows, strict=True))
     counted = sample_weight * total / sum(windows) * sum(1 / count for count in windows)
@@ -187,7 +187,7 @@ def _probabilities(
     )
 
 
-def _degrees_of_freedom(base: FloatArray, new: FloatArray, dfs: Sequence[int]) -> FloatArray:
+def _compute_degrees_of_freedom(base: FloatArray, new: FloatArray, dfs: Sequence[int]) -> FloatArray:
     """Return the degrees of freedom from the variances of both sides' means, as ``estimates`` does."""
     with np.errstate(invalid="ignore", divide="ignore"):
         welch = (base + new) ** 2 / (base**2 / dfs[0] + new**2 / dfs[1])

@@ -40,14 +40,14 @@ def measured_calls(analysis: Analysis) -> Iterator[MeasuredCalls]:
     run = Observations(analysis)
     if not run.count:
         return
-    yield _measured(run, "", np.ones(run.count, bool))
+    yield _measure_calls(run, "", np.ones(run.count, bool))
     models, counts = np.unique(run.model.astype(str), return_counts=True)
     for position in np.argsort(-counts, kind="stable")[:_MOST_MODELS].tolist():
         if models[position]:
-            yield _measured(run, str(models[position]), run.model == models[position])
+            yield _measure_calls(run, str(models[position]), run.model == models[position])
 
 
-def _measured(run: Observations, model: str, rows: BoolArray) -> MeasuredCalls:
+def _measure_calls(run: Observations, model: str, rows: BoolArray) -> MeasuredCalls:
     side = GroupSide([run], [rows])
     sources = " and ".join(sorted(side.sources))
     measures = []

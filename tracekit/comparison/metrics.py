@@ -51,7 +51,7 @@ class GroupMetric:
         return 1 if self.statistic == "mean" or self.part == "first" else fewest_values(self.statistic)
 
 
-def _metrics() -> Iterator[GroupMetric]:
+def _iter_metrics() -> Iterator[GroupMetric]:
     for name, fraction in PERCENTILES.items():
         yield GroupMetric(name, "length", fraction, always=True)
     for name, fraction in PERCENTILES.items():
@@ -71,7 +71,7 @@ def _metrics() -> Iterator[GroupMetric]:
         yield GroupMetric(name, quantity, "mean")
 
 
-METRICS: tuple[GroupMetric, ...] = tuple(_metrics())
+METRICS: tuple[GroupMetric, ...] = tuple(_iter_metrics())
 RUN_METRICS = ("load", "compile")
 """Metrics of whole runs."""
 
@@ -139,21 +139,23 @@ class GroupSide:
         quantities = [run.quantity(metric.quantity, metric.engine) for run in self.runs]
         # Columns keep the length of the whole group, so that all metrics share one panel of windows: windows
         # that a metric leaves out (the first ones of a warm metric) are NaN.
-        counted = [self._part(run, rows, metric.part) for run, rows in zip(self.runs, self.rows, strict=True)]
+        counted = [
+            self._mark_part(run, rows, metric.part) for run, rows in zip(self.runs, self.rows, strict=True)
+        ]
         is_counted = [part[rows] for part, rows in zip(counted, self.rows, strict=True)]
         runs = tuple(
             np.where(part, quantity.values[rows], np.nan)
             for part, quantity, rows in zip(is_counted, quantities, self.rows, strict=True)
         )
         units = {quantity.unit for quantity in quantities}
-        missing = self._missing(quantities, counted, metric)
+        missing = self._explain_missing(quantities, counted, metric)
         if len(units) > 1:
             missing = f"the runs are weighted in {' and '.join(sorted(units))}"
         unit, total = quantities[0].unit, int(sum(part.sum() for part in is_counted))
         if missing:
             nothing = tuple(np.full(len(run), np.nan) for run in runs)
             return Column(nothing, Value(None, 0, total, missing=missing), unit)
-        basis = " and ".join(sorted(_bases(quantities, counted)))
+        basis = " and ".join(sorted(_list_bases(quantities, counted)))
         count = int((~np.isnan(concatenated(runs))).sum())
         if metric.is_share_of_windows and count < total:
             # Of the windows whose engine is unknown, none or all may have it.
@@ -165,16 +167,18 @@ class GroupSide:
                 for fill in (0.0, 1.0)
             )
             highest = float(run_values(most, "mean").mean())
-            return Column(least, _value(least, metric, unit, (count, total), basis, highest), unit, most)
-        return Column(runs, _value(runs, metric, unit, (count, total), basis), unit)
+            return Column(
+                least, _compute_value(least, metric, unit, (count, total), basis, highest), unit, most
+            )
+        return Column(runs, _compute_value(runs, metric, unit, (count, total), basis), unit)
 
     @staticmethod
-    def _part(run: Observations, rows: BoolArray, part: str) -> BoolArray:
+    def _mark_part(run: Observations, rows: BoolArray, part: str) -> BoolArray:
         if part == "first":
             return rows & run.first
         return rows & ~run.first if part == "warm" else rows
 
-    def _missing(
+    def _explain_missing(
         self, quantities: Sequence[Quantity], counted: Sequence[BoolArray], metric: GroupMetric
     ) -> str:
         """Return the reason why the runs give no number, and which runs; a run without windows is skipped."""
@@ -191,14 +195,14 @@ class GroupSide:
             reason = failing[0][1]
             if len(failing) == len(problems):
                 return reason
-            return f"{_names([run for run, _ in failing])}: {reason}"
-        bases = _bases(quantities, counted)
+            return f"{_list_names([run for run, _ in failing])}: {reason}"
+        bases = _list_bases(quantities, counted)
         if len(bases) > 1 and not metric.quantity.endswith(("share", "hand-offs")):
             return f"some runs are {' and some '.join(sorted(bases))}, which one number cannot combine"
         return ""
 
 
-def _value(
+def _compute_value(
     runs: Sequence[FloatArray],
     metric: GroupMetric,
     unit: Unit,
@@ -211,12 +215,12 @@ def _value(
     return Value(middle, *counts, basis, most=most, runs=tuple(values.tolist()))
 
 
-def _bases(quantities: Sequence[Quantity], counted: Sequence[BoolArray]) -> set[str]:
+def _list_bases(quantities: Sequence[Quantity], counted: Sequence[BoolArray]) -> set[str]:
     parts = zip(quantities, counted, strict=True)
     return {basis for quantity, part in parts for basis in quantity.bases(part)}
 
 
-def _names(runs: Sequence[Observations]) -> str:
+def _list_names(runs: Sequence[Observations]) -> str:
     """Return the names of runs: ``A, run 1 and B, run 1``."""
     names = [f"{run.analysis.trace.info.name}, run {run.analysis.trace.info.run}" for run in runs]
     more = [f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []

@@ -142,36 +142,38 @@ class Observations:
     def quantity(self, name: str, engine: str = "") -> Quantity:
         """Return a column: "length", "hand-offs", "share", "used share", "busy", "busy share", …"""
         if (name, engine) not in self._quantities:
-            self._quantities[name, engine] = self._compute(name, engine)
+            self._quantities[name, engine] = self._compute_quantity(name, engine)
         return self._quantities[name, engine]
 
-    def _compute(self, name: str, engine: str) -> Quantity:
+    def _compute_quantity(self, name: str, engine: str) -> Quantity:
         if name == "length":
-            return self._length()
+            return self._compute_length()
         if name == "hand-offs":
-            return self._hand_offs()
+            return self._count_hand_offs()
         if name in SUBMISSION_COUNTS:
-            return self._submissions(SUBMISSION_COUNTS[name])
+            return self._count_submissions(SUBMISSION_COUNTS[name])
         if name == "share":
             matches = self.verdict == engine
-            return self._window_share(matches, engine, (self.undecided & ~matches) | self.is_open)
+            return self._compute_window_share(matches, engine, (self.undecided & ~matches) | self.is_open)
         engine = Engine(engine)
         if name == "used share":
-            matches = self._uses(engine)
-            unseen = self._unseen(engine) & ~matches
-            unknown = unseen | ((self.undecided | self.contested(engine) | self._shares(engine)) & ~matches)
-            quantity = self._window_share(matches, engine, unknown)
+            matches = self._mark_uses(engine)
+            unseen = self._mark_unseen(engine) & ~matches
+            unknown = unseen | (
+                (self.undecided | self.contested(engine) | self._mark_shared(engine)) & ~matches
+            )
+            quantity = self._compute_window_share(matches, engine, unknown)
             if not unseen.any():
                 return quantity
             return replace(
                 quantity, if_unknown=f"{self.unmeasured(engine)}, and no host sample in these calls shows it"
             )
         if name == "waiting":
-            return self._waiting(engine)
+            return self._compute_waiting(engine)
         if name == "samples":
-            return self._samples(engine)
-        busy = self._busy(engine)
-        return busy if name == "busy" else self._per_length(busy)
+            return self._count_samples(engine)
+        busy = self._compute_busy(engine)
+        return busy if name == "busy" else self._divide_by_length(busy)
 
     @cached_property
     def lengths_ns(self) -> FloatArray:
@@ -179,7 +181,7 @@ class Observations:
         lengths = self.windows["end_ns"] - self.windows["start_ns"]
         return lengths.to_numpy(np.float64)
 
-    def _length(self) -> Quantity:
+    def _compute_length(self) -> Quantity:
         missing = ""
         if self.count and self.given.all():
             whole = (self.source == "run").all()
@@ -191,7 +193,7 @@ class Observations:
         basis = self.windows["basis"].astype("str").to_numpy(object)
         return Quantity(self.lengths_ns, "ns", basis, missing)
 
-    def _per_window(self, rows: pd.DataFrame, name: str) -> FloatArray:
+    def _sum_per_window(self, rows: pd.DataFrame, name: str) -> FloatArray:
         """Sum a column of the attribution per window; NaN where no row has a value."""
         rows = rows[rows[name].notna().to_numpy(bool)]
         window = rows["window_id"].to_numpy(np.int64)
@@ -201,28 +203,28 @@ class Observations:
         sums[np.bincount(window, minlength=self.count) == 0] = np.nan
         return sums
 
-    def _inference_rows(self, engine: Engine) -> pd.DataFrame:
+    def _select_inference_rows(self, engine: Engine) -> pd.DataFrame:
         if engine not in self._rows_of:
             rows = self._rows
             chosen = (rows["engine"] == engine) & rows["phase"].isin(_INFERENCE)
             self._rows_of[engine] = rows[chosen.to_numpy(bool)]
         return self._rows_of[engine]
 
-    def _same_basis(self, basis: str) -> Names:
+    def _repeat_basis(self, basis: str) -> Names:
         return np.full(self.count, basis, object)
 
-    def _busy(self, engine: Engine) -> Quantity:
-        values = self._per_window(self._inference_rows(engine), "busy_ns")
+    def _compute_busy(self, engine: Engine) -> Quantity:
+        values = self._sum_per_window(self._select_inference_rows(engine), "busy_ns")
         if engine in self.analysis.measured.engines:
             values = np.nan_to_num(values)
         elif not (values > 0).any():
-            return Quantity(values * np.nan, "ns", self._same_basis(""), self.unmeasured(engine))
+            return Quantity(values * np.nan, "ns", self._repeat_basis(""), self.unmeasured(engine))
         else:  # Core ML reports the CPU's part only sometimes: a missing row does not mean 0
             values[~(values > 0)] = np.nan
         values[self.contested(engine)] = np.nan  # it may be more
-        return Quantity(values, "ns", self._same_basis(Basis.MEASURED))
+        return Quantity(values, "ns", self._repeat_basis(Basis.MEASURED))
 
-    def _per_length(self, busy: Quantity) -> Quantity:
+    def _divide_by_length(self, busy: Quantity) -> Quantity:
         share = busy.values / np.maximum(self.lengths_ns, 1)  # noqa: PD011
         return Quantity(share, "share", busy.basis, busy.missing)
 
@@ -235,31 +237,31 @@ class Observations:
             return "no host sample has a stack"
         return ""
 
-    def _samples(self, engine: Engine) -> Quantity:
-        values = np.nan_to_num(self._per_window(self._inference_rows(engine), "weight"))
+    def _count_samples(self, engine: Engine) -> Quantity:
+        values = np.nan_to_num(self._sum_per_window(self._select_inference_rows(engine), "weight"))
         unit = self.analysis.trace.weight_unit
-        return Quantity(values, unit, self._same_basis(Basis.SAMPLED), self._no_samples)
+        return Quantity(values, unit, self._repeat_basis(Basis.SAMPLED), self._no_samples)
 
-    def _waiting(self, engine: Engine) -> Quantity:
+    def _compute_waiting(self, engine: Engine) -> Quantity:
         analysis = self.analysis
         totals = analysis.totals
         of_engine = (totals["engine"] == engine).to_numpy(bool)
         total = totals[of_engine & totals["waiting_ns"].notna().to_numpy(bool)]
         if not len(total):
             missing = f"no data shows when a thread waited for the {engine}"
-            return Quantity(np.full(self.count, np.nan), "ns", self._same_basis(""), missing)
+            return Quantity(np.full(self.count, np.nan), "ns", self._repeat_basis(""), missing)
         rows = self._rows[(self._rows["engine"] == engine).to_numpy(bool)]
-        values = np.nan_to_num(self._per_window(rows, "waiting_ns"))
+        values = np.nan_to_num(self._sum_per_window(rows, "waiting_ns"))
         if not analysis.measured.requests(engine):
             # Of several overlapping calls without a thread, any may have been the one that waited.
             thread = self.windows["thread_id"].to_numpy(np.int64)
             values[~self.given & (thread < 0) & ~self.windows["alone"].to_numpy(bool)] = np.nan
-        return Quantity(values, "ns", self._same_basis(str(total["waiting_basis"].iloc[0])))
+        return Quantity(values, "ns", self._repeat_basis(str(total["waiting_basis"].iloc[0])))
 
-    def _hand_offs(self) -> Quantity:
+    def _count_hand_offs(self) -> Quantity:
         # Segments are ordered by window, then time: a change of engine between neighbours is a hand-off.
         values = np.full(self.count, np.nan)
-        basis = self._same_basis("")
+        basis = self._repeat_basis("")
         for segments in self.analysis.segment_blocks.frames():
             window = segments["window_id"].to_numpy(np.int64)
             engine = segments["engine"].astype("str").to_numpy(object)
@@ -272,24 +274,24 @@ class Observations:
         missing = "" if not np.isnan(values).all() else "no call shows when an engine worked"
         return Quantity(values, "count", basis, missing, mixes_bases=True)
 
-    def _submissions(self, column: str) -> Quantity:
+    def _count_submissions(self, column: str) -> Quantity:
         counts = self.analysis.submissions[column]
         values = counts.to_numpy(np.float64, na_value=np.nan)
         missing = "" if self.is_measured(Engine.ANE) else self.unmeasured(Engine.ANE)
         if_unknown = "no call is a single inference whose submissions can be counted"
         if column == "segments" and self.analysis.submissions["submissions"].notna().any():
             if_unknown = "the labels of the Neural Engine's rows name no segment"
-        return Quantity(values, "count", self._same_basis(Basis.MEASURED), missing, if_unknown=if_unknown)
+        return Quantity(values, "count", self._repeat_basis(Basis.MEASURED), missing, if_unknown=if_unknown)
 
-    def _uses(self, engine: Engine) -> BoolArray:
-        rows = self._inference_rows(engine)
+    def _mark_uses(self, engine: Engine) -> BoolArray:
+        rows = self._select_inference_rows(engine)
         requested = rows["waiting_ns"].fillna(0) if self.analysis.measured.requests(engine) else 0
         shown = (rows["samples"] > 0) | (rows["busy_ns"].fillna(0) > 0) | (requested > 0)
         window = rows["window_id"].to_numpy(np.int64)[shown.to_numpy(bool)]
         marks: BoolArray = np.bincount(window, minlength=self.count) > 0
         return marks
 
-    def _window_share(self, matches: BoolArray, engine: str, unknown: BoolArray) -> Quantity:
+    def _compute_window_share(self, matches: BoolArray, engine: str, unknown: BoolArray) -> Quantity:
         """Return 1 where a window ``matches``, 0 where it does not, NaN where that is ``unknown``.
 
         A window's basis is its verdict's: measured where a table shows any engine at work. For a matching
@@ -309,9 +311,9 @@ class Observations:
     def at_work(self, engine: Engine) -> BoolArray:
         """Mark the windows in which an engine was measured at work, or Core ML reported a request to it."""
         if engine not in self._at_work:
-            marks = np.nan_to_num(self._busy(engine).values) > 0
+            marks = np.nan_to_num(self._compute_busy(engine).values) > 0
             if self.analysis.measured.requests(engine):
-                waiting = self._per_window(self._inference_rows(engine), "waiting_ns")
+                waiting = self._sum_per_window(self._select_inference_rows(engine), "waiting_ns")
                 marks = marks | (np.nan_to_num(waiting) > 0)
             self._at_work[engine] = marks
         return self._at_work[engine]
@@ -326,13 +328,13 @@ class Observations:
         """Mark the windows in which a share depends on work whose owner is not known."""
         return self.is_open if quantity == "share" else self.contested(engine)
 
-    def _unseen(self, engine: Engine) -> BoolArray:
+    def _mark_unseen(self, engine: Engine) -> BoolArray:
         """Mark the windows in which neither a table nor a host sample could have shown an engine."""
         counts = self.analysis.members.counts
         marks: BoolArray = (counts == 0) & (engine not in self.analysis.measured.engines)
         return marks
 
-    def _shares(self, engine: Engine) -> BoolArray:
+    def _mark_shared(self, engine: Engine) -> BoolArray:
         """Mark the windows with samples of an engine without a table that several calls may claim."""
         analysis, marks = self.analysis, np.zeros(self.count, bool)
         if engine in analysis.measured.engines:
@@ -354,7 +356,7 @@ class Observations:
     def is_open(self) -> BoolArray:
         """Windows that an engine may have served besides those of their verdict."""
         works = self.analysis.verdicts.works
-        may_serve = [(work.contested_ns > 0) | self._shares(Engine(work.engine)) for work in works]
+        may_serve = [(work.contested_ns > 0) | self._mark_shared(Engine(work.engine)) for work in works]
         marks: BoolArray = np.any(
             [may & ~work.is_serving for may, work in zip(may_serve, works, strict=True)], axis=0
         )
@@ -379,7 +381,7 @@ class Observations:
 
     def is_measured(self, engine: Engine) -> bool:
         """Return whether a table of the recording measured the engine."""
-        return not self._busy(engine).missing or self.analysis.measured.requests(engine)
+        return not self._compute_busy(engine).missing or self.analysis.measured.requests(engine)
 
     def unmeasured(self, engine: Engine) -> str:
         """Return the reason why no table measured an engine."""
@@ -402,7 +404,7 @@ class Observations:
         measured = self.analysis.measured
         keys = [key for key in measured.keys if key[1] is phase]
         if model:
-            scopes = [Scope(frozenset(self._pids), name) for name in self._models(model)]
+            scopes = [Scope(frozenset(self._pids), name) for name in self._find_models(model)]
             spans = merge_sets([measured.spans(scope, key) for scope in scopes for key in keys])
         else:
             spans = merge_sets([measured.everything(key) for key in keys])
@@ -423,7 +425,7 @@ class Observations:
     def _pids(self) -> Sequence[int]:
         return [int(pid) for pid in np.unique(self.windows["pid"].to_numpy()) if pid >= 0]
 
-    def _models(self, pattern: str) -> list[str]:
+    def _find_models(self, pattern: str) -> list[str]:
         models = {*self.model[self.matching(pattern)]}
         return [str(model) for model in models & self.analysis.measured.owner.models]
 

@@ -86,9 +86,9 @@ def rows_of(sides: Sides, metrics: Sequence[GroupMetric], level: float = LEVEL) 
         if columns.is_open:
             yield _open_share(columns, sides, level)
         elif sides.same_sources or columns.metric.quantity != "length":
-            yield _difference(columns, sides, variation, position, level)
+            yield _compute_difference(columns, sides, variation, position, level)
         else:
-            yield _incomparable_lengths(columns, sides)
+            yield _report_incomparable_lengths(columns, sides)
 
 
 class _Variation:
@@ -103,24 +103,24 @@ class _Variation:
         if (side, run) not in self._draws:
             columns = [getattr(listed, side).runs[run] for listed in self._listed]
             statistics = [
-                ColumnStatistic(self._first_alike(index), listed.metric.statistic)
+                ColumnStatistic(self._find_same_column(index), listed.metric.statistic)
                 for index, listed in enumerate(self._listed)
             ]
             count = len(columns[0])
             self._draws[side, run] = resampled(columns, statistics, draws_for(count), (0,))
         return self._draws[side, run][:, position]
 
-    def _first_alike(self, position: int) -> int:
+    def _find_same_column(self, position: int) -> int:
         """Let percentiles of the same windows use one column, which is then sorted once."""
-        key = _column_key(self._listed[position].metric)
-        return next(index for index, other in enumerate(self._listed) if _column_key(other.metric) == key)
+        key = _get_column_key(self._listed[position].metric)
+        return next(index for index, other in enumerate(self._listed) if _get_column_key(other.metric) == key)
 
 
-def _column_key(metric: GroupMetric) -> tuple[str, str, str]:
+def _get_column_key(metric: GroupMetric) -> tuple[str, str, str]:
     return metric.quantity, metric.engine, metric.part
 
 
-def _difference(
+def _compute_difference(
     columns: Columns, sides: Sides, variation: _Variation, position: int, level: float
 ) -> Difference:
     metric, base, new = columns.metric, columns.base, columns.new
@@ -128,45 +128,45 @@ def _difference(
     if refusal := refused(metric.name, units, base.value, new.value):
         return refusal
     if metric.is_share_of_windows:
-        return _share(columns, sides, level)
+        return _compute_share(columns, sides, level)
     of_base, of_new = (run_values(side.runs, metric.statistic) for side in (base, new))
-    noise = _noise_values(columns)
+    noise = _list_noise_values(columns)
     scale = scale_of(is_amount(base.unit), of_base, of_new, *noise)
     estimate = None if sides.run_noise is not None else between_runs(of_base, of_new, noise, scale)
     fewest = metric.fewest_per_run if estimate is not None else fewest_values(metric.statistic)
-    if _fewest_in_a_run(base, new) < fewest:
-        return _too_few(metric.name, base, new)
+    if _count_fewest(base, new) < fewest:
+        return _report_too_few(metric.name, base, new)
     if estimate is None:
-        estimate = _within(columns, sides, variation, position)
+        estimate = _estimate_within(columns, sides, variation, position)
     if estimate is None:
-        return _too_few(metric.name, base, new)
+        return _report_too_few(metric.name, base, new)
     return tested_row(metric.name, base.unit, (base.value, new.value), estimate, level)
 
 
-def _noise_values(columns: Columns) -> list[FloatArray]:
+def _list_noise_values(columns: Columns) -> list[FloatArray]:
     """Return the values of the recordings that show the noise, by group, where these are comparable."""
     base = columns.base
     return [
         run_values(noise.runs, columns.metric.statistic)
         for noise in columns.noise
-        if not _differ((base.unit, noise.unit), base.value, noise.value)
+        if not _is_different((base.unit, noise.unit), base.value, noise.value)
     ]
 
 
-def _fewest_in_a_run(base: Column, new: Column) -> int:
+def _count_fewest(base: Column, new: Column) -> int:
     """Return the fewest values that any run has; runs without a value are not compared."""
     counts = [int((~np.isnan(run)).sum()) for side in (base, new) for run in side.runs]
     return min((count for count in counts if count), default=0)
 
 
-def _too_few(name: str, base: Column, new: Column) -> Difference:
+def _report_too_few(name: str, base: Column, new: Column) -> Difference:
     assert base.value.value is not None
     assert new.value.value is not None
     change = new.value.value - base.value.value
     return Difference(name, base.unit, base.value, new.value, change, None, None, "too few to tell")
 
 
-def _within(columns: Columns, sides: Sides, variation: _Variation, position: int) -> Estimate | None:
+def _estimate_within(columns: Columns, sides: Sides, variation: _Variation, position: int) -> Estimate | None:
     """Return the difference by the variation within the runs; None where draws have no value."""
     statistic = columns.metric.statistic
     draws: dict[str, list[tuple[float, FloatArray, int]]] = {"base": [], "new": []}
@@ -181,13 +181,16 @@ def _within(columns: Columns, sides: Sides, variation: _Variation, position: int
         return None
     scale = scale_of(is_amount(columns.base.unit), *every)
     varied = [
-        [_varied(value, np.log(drawn) if scale == "log" else drawn, count) for value, drawn, count in runs]
+        [
+            _measure_variation(value, np.log(drawn) if scale == "log" else drawn, count)
+            for value, drawn, count in runs
+        ]
         for runs in draws.values()
     ]
     return within_runs(varied[0], varied[1], scale, sides.run_noise)
 
 
-def _varied(value: float, drawn: FloatArray, count: int) -> RunVariation:
+def _measure_variation(value: float, drawn: FloatArray, count: int) -> RunVariation:
     # Of few blocks, the variance of the draws is too small by (blocks - 1) / blocks.
     blocks = max(2, int(np.ceil(count / block_length(count))))
     return RunVariation(value, float(drawn.var()) * blocks / (blocks - 1), blocks - 1)
@@ -221,17 +224,17 @@ def judgement(base: float, change: float, low: float, high: float, within: bool)
 # Shares of windows -----------------------------------------------------------------------------------------
 
 
-def _share(columns: Columns, sides: Sides, level: float) -> Difference:
+def _compute_share(columns: Columns, sides: Sides, level: float) -> Difference:
     """Return the row of a share of windows, whose interval is never 0 … 0."""
     base, new = columns.base, columns.new
     runs = [tuple(run[~np.isnan(run)] for run in side.runs) for side in (base, new)]
     runs = [tuple(run for run in side if len(run)) for side in runs]
     if min(sum(len(run) for run in side) for side in runs) < fewest_values("mean"):
-        return _too_few(columns.metric.name, base, new)
+        return _report_too_few(columns.metric.name, base, new)
     spread = None
     if sides.run_noise is None:
         values = [run_values(side, "mean") for side in runs]
-        spread = between_runs(values[0], values[1], _noise_values(columns), "linear")
+        spread = between_runs(values[0], values[1], _list_noise_values(columns), "linear")
     low, high = share_interval(runs[0], runs[1], spread, sides.run_noise, level)
     assert base.value.value is not None
     assert new.value.value is not None
@@ -256,9 +259,9 @@ def _open_share(columns: Columns, sides: Sides, level: float) -> Difference:
     base, new = columns.base, columns.new
     assert base.value.value is not None
     assert new.value.value is not None
-    row = _share(columns, sides, level)
-    lowest = _share(replace(columns, base=base.highest), sides, level)
-    highest = _share(replace(columns, new=new.highest), sides, level)
+    row = _compute_share(columns, sides, level)
+    lowest = _compute_share(replace(columns, base=base.highest), sides, level)
+    highest = _compute_share(replace(columns, new=new.highest), sides, level)
     if lowest.judgement == highest.judgement:
         return replace(row, low=lowest.low, high=highest.high, judgement=lowest.judgement)
     unknown = [
@@ -279,14 +282,14 @@ def refused(name: str, units: tuple[Unit, Unit], base: Value, new: Value) -> Dif
     if base.value is None or new.value is None:
         unit = units[1] if base.value is None else units[0]
         return Difference(name, unit, base, new, None, None, None, "not measurable")
-    if not _differ(units, base, new):
+    if not _is_different(units, base, new):
         return None
     bases = f"{base.basis} in BASE and {new.basis} in NEW"
     reason = f"{bases if units[0] == units[1] else ' and '.join(units)}, which cannot be compared"
     return incomparable(name, units[0], base, new, reason)
 
 
-def _differ(units: tuple[Unit, Unit], base: Value, new: Value) -> bool:
+def _is_different(units: tuple[Unit, Unit], base: Value, new: Value) -> bool:
     # Shares and counts of windows are comparable whatever the basis of each window.
     return units[0] != units[1] or (is_amount(units[0]) and base.basis != new.basis)
 
@@ -297,7 +300,7 @@ def incomparable(name: str, unit: Unit, base: Value, new: Value, reason: str) ->
     return Difference(name, unit, base, new, None, None, None, "not measurable")
 
 
-def _incomparable_lengths(columns: Columns, sides: Sides) -> Difference:
+def _report_incomparable_lengths(columns: Columns, sides: Sides) -> Difference:
     """Return the row of lengths of different things, such as a prediction and an engine's interval."""
     names = [" and ".join(sorted(side.sources)) or "nothing" for side in (sides.base, sides.new)]
     reason = f"calls come from {names[0]} in BASE and from {names[1]} in NEW"

@@ -52,8 +52,8 @@ class SampleShare:
 
 def sample_shares(base: Sequence[Analysis], new: Sequence[Analysis]) -> tuple[SampleShare, ...]:
     """Return the shares of all threads, then those of threads in ML code on either side."""
-    sides = [_side(base), _side(new)]
-    totals = [_totals(counts) for counts in sides]
+    sides = [_count_side(base), _count_side(new)]
+    totals = [_sum_counts(counts) for counts in sides]
     keys = dict.fromkeys(chain.from_iterable(counts for counts in sides))
     most = Counter({thread: sum(total[thread] for total in totals) for thread in {key[0] for key in keys}})
     chosen = {"", *(thread for thread, _ in most.most_common(_MOST_THREADS + 1) if thread)}
@@ -65,7 +65,7 @@ def sample_shares(base: Sequence[Analysis], new: Sequence[Analysis]) -> tuple[Sa
     return tuple(sorted(rows, key=lambda row: (row.thread != "", -most[row.thread], row.thread)))
 
 
-def _side(runs: Iterable[Analysis]) -> Counter[_Key]:
+def _count_side(runs: Iterable[Analysis]) -> Counter[_Key]:
     counts: Counter[_Key] = Counter()
     for analysis in runs:
         work = analysis.thread_work
@@ -76,17 +76,19 @@ def _side(runs: Iterable[Analysis]) -> Counter[_Key]:
         for answer in work.answers(_MOST_ANSWERS):
             if any(entry.is_ml for entry in answer.works):
                 for entry in answer.works:
-                    counts[_name(answer), str(entry.engine), str(entry.phase or "")] += entry.samples
+                    counts[_get_thread_name(answer), str(entry.engine), str(entry.phase or "")] += (
+                        entry.samples
+                    )
     return counts
 
 
-def _name(answer: ThreadAnswer) -> str:
+def _get_thread_name(answer: ThreadAnswer) -> str:
     """Return the name by which a thread is the same in both: numbers of threads differ from run to run."""
     thread = answer.name or "a thread without a name"
     return f"{answer.process}: {thread}" if answer.process else thread
 
 
-def _totals(counts: Counter[_Key]) -> Counter[str]:
+def _sum_counts(counts: Counter[_Key]) -> Counter[str]:
     totals: Counter[str] = Counter()
     for (thread, _, _), samples in counts.items():
         totals[thread] += samples

@@ -34,10 +34,10 @@ def independent_calls(values: FloatArray, alike: Sequence[FloatArray] = ()) -> f
 
     ``alike`` are the runs whose calls resemble their neighbours as much as these do: by default this one.
     """
-    return max(1.0, len(values) / _calls_per_independent(alike or [values])) if len(values) else 0.0
+    return max(1.0, len(values) / _estimate_calls_per_independent(alike or [values])) if len(values) else 0.0
 
 
-def _calls_per_independent(runs: Sequence[FloatArray]) -> float:
+def _estimate_calls_per_independent(runs: Sequence[FloatArray]) -> float:
     """Return how many calls count for an independent one, from the variance of means of blocks.
 
     Means of blocks of independent calls have the variance of the calls / length. Where theirs is larger, it
@@ -93,17 +93,17 @@ def share_interval(
         counts = [float(sum(len(run) for run in side)) for side in sides]
         calls = newcombe((spread.base, spread.new), (counts[0], counts[1]), level)
         runs = spread.interval(level)
-        return _within_one(min(calls[0], runs[0])), _within_one(max(calls[1], runs[1]))
+        return _limit_to_one(min(calls[0], runs[0])), _limit_to_one(max(calls[1], runs[1]))
     shares = [float(np.mean([run.mean() for run in side])) for side in sides]
     counts = [sum(independent_calls(run, [*base, *new]) for run in side) for side in sides]
     low, high = newcombe((shares[0], shares[1]), (counts[0], counts[1]), level)
     change = shares[1] - shares[0]
     given = normal_quantile((1 + level) / 2) * (run_noise or 0.0) * math.sqrt(sum(1 / len(s) for s in sides))
     return (
-        _within_one(change - math.hypot(change - low, given)),
-        _within_one(change + math.hypot(high - change, given)),
+        _limit_to_one(change - math.hypot(change - low, given)),
+        _limit_to_one(change + math.hypot(high - change, given)),
     )
 
 
-def _within_one(difference: float) -> float:
+def _limit_to_one(difference: float) -> float:
     return min(1.0, max(-1.0, difference))

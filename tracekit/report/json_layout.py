@@ -41,7 +41,7 @@ class Layout:
 
     def object(self, fields: Mapping[str, str], level: int) -> str:
         """Return an object whose values are JSON text; ``level`` is the depth of its braces."""
-        return self._enclosed("{", (self.member(name, value) for name, value in fields.items()), "}", level)
+        return self._enclose("{", (self.member(name, value) for name, value in fields.items()), "}", level)
 
     def objects(
         self, fields: Mapping[str, Texts | str], level: int, before: Texts | str = "", after: str = ""
@@ -49,15 +49,15 @@ class Layout:
         """Return an object per row, of which the values are JSON text, between ``before`` and ``after``."""
         # All at once: each step that adds to a text copies it.
         parts = [before]
-        opening = f"{{{self._line(level + 1)}"
+        opening = f"{{{self._begin_line(level + 1)}"
         for name, value in fields.items():
             parts += [opening + self.member(name, ""), value]
             opening = self.separator(level)
-        return joined(*parts, f"{self._line(level)}}}{after}")
+        return joined(*parts, f"{self._begin_line(level)}}}{after}")
 
     def objects_of(self, members: Texts, edges: IntArray, level: int) -> Texts:
         """Return an object per row, of the members from ``edges[row]`` up to ``edges[row + 1]``."""
-        return self._enclosed_by_row("{", members, edges, "}", level)
+        return self._enclose_by_row("{", members, edges, "}", level)
 
     def member(self, name: str, value: str) -> str:
         """Return a member of an object; the value is JSON text."""
@@ -65,27 +65,31 @@ class Layout:
 
     def array(self, items: Iterable[str], level: int) -> str:
         """Return an array of items that are JSON text."""
-        return self._enclosed("[", items, "]", level)
+        return self._enclose("[", items, "]", level)
 
     def arrays(self, items: Texts, edges: IntArray, level: int) -> Texts:
         """Return an array per row, of the items from ``edges[row]`` up to ``edges[row + 1]``."""
-        return self._enclosed_by_row("[", items, edges, "]", level)
+        return self._enclose_by_row("[", items, edges, "]", level)
 
     def separator(self, level: int) -> str:
         """Return what separates the items of an object or array of that depth."""
-        return f",{self._line(level + 1)}"
+        return f",{self._begin_line(level + 1)}"
 
-    def _enclosed(self, begin: str, items: Iterable[str], end: str, level: int) -> str:
+    def _enclose(self, begin: str, items: Iterable[str], end: str, level: int) -> str:
         text = self.separator(level).join(items)
-        return f"{begin}{self._line(level + 1)}{text}{self._line(level)}{end}" if text else begin + end
+        return (
+            f"{begin}{self._begin_line(level + 1)}{text}{self._begin_line(level)}{end}"
+            if text
+            else begin + end
+        )
 
-    def _enclosed_by_row(self, begin: str, items: Texts, edges: IntArray, end: str, level: int) -> Texts:
+    def _enclose_by_row(self, begin: str, items: Texts, edges: IntArray, end: str, level: int) -> Texts:
         text = listed_by_row(items, edges, self.separator(level))
-        enclosed = joined(begin + self._line(level + 1), text, self._line(level) + end)
+        enclosed = joined(begin + self._begin_line(level + 1), text, self._begin_line(level) + end)
         has_items = np.diff(edges) > 0
         return enclosed if has_items.all() else where(has_items, enclosed, begin + end)
 
-    def _line(self, level: int) -> str:
+    def _begin_line(self, level: int) -> str:
         return f"\n{'  ' * level}" if self.is_indented else ""
 
 

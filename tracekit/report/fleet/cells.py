@@ -23,10 +23,10 @@ def is_number(column: AnswerColumn, answer: Answer) -> bool:
 
 def plain_columns(answer: Answer) -> list[list[Any]]:
     """Return the values of each column as JSON has them; what is missing or not finite is None."""
-    return [[_plain(value) for value in column.to_pylist()] for column in answer.rows.columns]
+    return [[_convert_value(value) for value in column.to_pylist()] for column in answer.rows.columns]
 
 
-def _plain(value: Any) -> Any:
+def _convert_value(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, bool | str | int) or value is None:
@@ -34,17 +34,17 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime | date):
         return value.isoformat()
     if isinstance(value, Mapping):
-        return {str(key): _plain(part) for key, part in value.items()}
+        return {str(key): _convert_value(part) for key, part in value.items()}
     if isinstance(value, list):
-        return _plain_list(value)
+        return _convert_list(value)
     return str(value)
 
 
-def _plain_list(values: list[Any]) -> Any:
+def _convert_list(values: list[Any]) -> Any:
     """Return a list, or the object that a map is: Arrow has maps as lists of pairs."""
     if values and all(isinstance(value, tuple) and len(value) == 2 for value in values):
-        return {str(key): _plain(part) for key, part in values}
-    return [_plain(value) for value in values]
+        return {str(key): _convert_value(part) for key, part in values}
+    return [_convert_value(value) for value in values]
 
 
 def cell_text(value: Any, unit: str = "") -> str:

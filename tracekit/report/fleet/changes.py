@@ -32,30 +32,34 @@ def change_text(history: History, change: Change) -> str:
     key = history.keys[change.series]
     first = printable(history.build_name(change.series, change.first))
     place = printable(history.build_name(change.series, change.found_at))
-    when = f"Found at build {place}, {_later(change.later)}." if change.later else "Found at that build."
-    return f"{_amount(key, change)} from build {first} ({_levels(key, change)}). {when}"
+    when = (
+        f"Found at build {place}, {_describe_later_builds(change.later)}."
+        if change.later
+        else "Found at that build."
+    )
+    return f"{_describe_amount(key, change)} from build {first} ({_describe_levels(key, change)}). {when}"
 
 
-def _later(builds: int) -> str:
+def _describe_later_builds(builds: int) -> str:
     return "the next one" if builds == 1 else f"{builds} builds later"
 
 
-def _amount(key: SeriesKey, change: Change) -> str:
+def _describe_amount(key: SeriesKey, change: Change) -> str:
     if key.is_length:
         return f"{key.metric} {100 * math.expm1(change.difference):+.1f} %"
     is_band = any(low != high for low, high in (change.before, change.after))
     return f"{printable(key.metric)} {'at least ' if is_band else ''}{100 * change.difference:+.0f} points"
 
 
-def _levels(key: SeriesKey, change: Change) -> str:
+def _describe_levels(key: SeriesKey, change: Change) -> str:
     if key.is_length:
         before, after = (format_ms_or_us(math.exp(level[0])) for level in (change.before, change.after))
         low, high = (100 * math.expm1(end) for end in change.interval)
         return f"{before} → {after}, 95 % interval {low:+.1f} … {high:+.1f} %"
-    return f"{_band(change.before)} → {_band(change.after)} of the calls"
+    return f"{_format_band(change.before)} → {_format_band(change.after)} of the calls"
 
 
-def _band(ends: tuple[float, float]) -> str:
+def _format_band(ends: tuple[float, float]) -> str:
     low, high = (f"{100 * end:.0f}" for end in ends)
     return f"{low} %" if low == high else f"{low} to {high} %"
 
@@ -85,8 +89,10 @@ def settling_command(history: History, change: Change) -> str:
     app = key.app or "MyApp"
     old, new = (history.build_name(change.series, build) for build in (change.last_before, change.first))
     systems = history.of(change.series)["system"].tolist()
-    device = "" if not key.device or systems[-1].startswith("macOS") else f" --device {_quoted(key.device)}"
-    base, changed = (_quoted(f"{build}/{app}.app") for build in (old, new))
+    device = (
+        "" if not key.device or systems[-1].startswith("macOS") else f" --device {_quote_name(key.device)}"
+    )
+    base, changed = (_quote_name(f"{build}/{app}.app") for build in (old, new))
     return f"tracekit record --app {base} --interleave {changed}{device}"
 
 
@@ -94,11 +100,11 @@ def accepting_command(history: History, change: Change, results: str) -> str:
     """Return the command that accepts the open changes of a change's model as the new level."""
     model = history.keys[change.series].model
     name = f'"{model}"' if model and '"' not in model else ""
-    required = _quoted(f"no changes in {name}" if name else "no changes")
-    return f"tracekit fleet check {_quoted(results)} --require {required} --accept"
+    required = _quote_name(f"no changes in {name}" if name else "no changes")
+    return f"tracekit fleet check {_quote_name(results)} --require {required} --accept"
 
 
-def _quoted(text: str) -> str:
+def _quote_name(text: str) -> str:
     return shlex.quote(printable(text))
 
 

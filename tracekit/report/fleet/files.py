@@ -22,12 +22,12 @@ def to_csv(answer: Answer, raw: bool = False) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([rewrite(column.name) for column in answer.columns])
-    columns = [[_field(value, rewrite) for value in values] for values in plain_columns(answer)]
+    columns = [[_format_field(value, rewrite) for value in values] for values in plain_columns(answer)]
     writer.writerows(zip(*columns, strict=True))
     return out.getvalue()
 
 
-def _field(value: Any, rewrite: Callable[[str], str]) -> str:
+def _format_field(value: Any, rewrite: Callable[[str], str]) -> str:
     if value is None:
         return ""
     if isinstance(value, dict | list):

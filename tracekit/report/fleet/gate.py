@@ -35,9 +35,9 @@ def to_text(gate: Gate, name: str) -> str:
         f"build {printable(build)}" + (f" of {printable(app)}" if app else "")
         for app, build in gate.builds.items()
     )
-    lines = [f"{printable(name)}, {builds}: {_counts(gate)}", ""]
+    lines = [f"{printable(name)}, {builds}: {_describe_counts(gate)}", ""]
     for result in gate.of_changes:
-        lines += _of_changes(gate, result)
+        lines += _iter_changes(gate, result)
     for entry in gate.of_devices:
         app = f", {printable(entry.app)}" if len(gate.builds) > 1 and entry.app else ""
         place = (
@@ -45,20 +45,22 @@ def to_text(gate: Gate, name: str) -> str:
         )
         lines.append(f"{_MARK[entry.result.outcome]:<14}  {printable(entry.result.requirement.text)}{place}")
         lines.append(wrap(printable(reason(entry.result)), " " * 18))
-    lines += _section("Shifts of devices", [shift_text(gate.history, shift) for shift in gate.changes.shifts])
-    lines += _section("What the series show", list(_powers(gate)))
-    lines += _section("Not checked: no calls of the build that count", list(_absent(gate)))
-    lines += _section("Left out", list(_left_out(gate.history)))
+    lines += _build_section(
+        "Shifts of devices", [shift_text(gate.history, shift) for shift in gate.changes.shifts]
+    )
+    lines += _build_section("What the series show", list(_iter_powers(gate)))
+    lines += _build_section("Not checked: no calls of the build that count", list(_iter_absent(gate)))
+    lines += _build_section("Left out", list(_iter_left_out(gate.history)))
     return "\n".join(lines) + "\n"
 
 
-def _counts(gate: Gate) -> str:
+def _describe_counts(gate: Gate) -> str:
     counts = Counter(gate.outcomes)
     parts = [f"{count:,} {outcome}" for outcome, count in sorted(counts.items())]
     return f"{', '.join(parts)}."
 
 
-def _of_changes(gate: Gate, result: ChangesResult) -> Iterator[str]:
+def _iter_changes(gate: Gate, result: ChangesResult) -> Iterator[str]:
     yield f"{_MARK[result.outcome]:<14}  {printable(result.requirement.text)}"
     judged = result.series - result.without_level
     text = f"{judged:,} series judged"
@@ -77,7 +79,7 @@ def _of_changes(gate: Gate, result: ChangesResult) -> Iterator[str]:
     yield ""
 
 
-def _powers(gate: Gate) -> Iterator[str]:
+def _iter_powers(gate: Gate) -> Iterator[str]:
     lacking = 0
     for series, key in enumerate(gate.history.keys):
         if key.metric == "p50" and key.app in gate.builds:
@@ -90,12 +92,12 @@ def _powers(gate: Gate) -> Iterator[str]:
         yield f"{lacking:,} series of p50 with too few builds for a level: they show no change yet"
 
 
-def _absent(gate: Gate) -> Iterator[str]:
+def _iter_absent(gate: Gate) -> Iterator[str]:
     for key in gate.absent:
         yield series_name(key) + (f", of {printable(key.app)}" if len(gate.builds) > 1 and key.app else "")
 
 
-def _left_out(history: History) -> Iterator[str]:
+def _iter_left_out(history: History) -> Iterator[str]:
     left_out = history.left_out
     counted = (
         (left_out.not_analyzed, "could not be analyzed"),
@@ -110,7 +112,7 @@ def _left_out(history: History) -> Iterator[str]:
         yield f"builds without a place, because their recordings have no time: {names}"
 
 
-def _section(title: str, entries: list[str]) -> list[str]:
+def _build_section(title: str, entries: list[str]) -> list[str]:
     if not entries:
         return []
     more = [f"… and {len(entries) - _MOST:,} more"] if len(entries) > _MOST else []
@@ -131,7 +133,8 @@ def to_json(gate: Gate, name: str) -> str:
                 "series": result.series,
                 "without_level": result.without_level,
                 "open": [
-                    {**_change(history, entry.change), "worse": entry.is_worse} for entry in result.found
+                    {**_describe_change(history, entry.change), "worse": entry.is_worse}
+                    for entry in result.found
                 ],
             }
             for result in gate.of_changes
@@ -143,9 +146,9 @@ def to_json(gate: Gate, name: str) -> str:
                 "device": entry.device,
                 "device_model": entry.device_model,
                 "outcome": entry.result.outcome,
-                "low": _finite(entry.result.actual.low),
-                "high": _finite(entry.result.actual.high),
-                "interval": [_finite(end) for end in entry.result.actual.interval or ()],
+                "low": _drop_infinity(entry.result.actual.low),
+                "high": _drop_infinity(entry.result.actual.high),
+                "interval": [_drop_infinity(end) for end in entry.result.actual.interval or ()],
                 "calls": entry.result.actual.windows,
                 "runs": entry.result.actual.runs,
                 "reason": reason(entry.result),
@@ -161,7 +164,7 @@ def to_json(gate: Gate, name: str) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _change(history: History, change: Change) -> dict[str, Any]:
+def _describe_change(history: History, change: Change) -> dict[str, Any]:
     key = history.keys[change.series]
     unit = "log ns" if key.is_length else "share"
     return {
@@ -175,15 +178,15 @@ def _change(history: History, change: Change) -> dict[str, Any]:
         "found_at_build": history.build_name(change.series, change.found_at),
         "builds_later": change.later,
         "unit": unit,
-        "before": [_finite(end) for end in change.before],
-        "after": [_finite(end) for end in change.after],
-        "difference": _finite(change.difference),
-        "interval": [_finite(end) for end in change.interval],
+        "before": [_drop_infinity(end) for end in change.before],
+        "after": [_drop_infinity(end) for end in change.after],
+        "difference": _drop_infinity(change.difference),
+        "interval": [_drop_infinity(end) for end in change.interval],
         "text": change_text(history, change),
         "evidence": evidence_text(history, change),
         "command": settling_command(history, change),
     }
 
 
-def _finite(value: float | None) -> float | None:
+def _drop_infinity(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None

@@ -61,19 +61,19 @@ def read_history_data(dataset: Dataset) -> HistoryData:
     """Return what the page of a dataset needs; a million calls take less than a second."""
     history = read_history(dataset, _SHOWN_METRICS)
     recordings = dataset.table("recordings").to_table(columns=["app", "build", "recorded", "device", "chip"])
-    days, chips = _days(recordings), _chips(recordings)
+    days, chips = _list_days(recordings), _list_chips(recordings)
     accepted = read_accepted(dataset.path)
     return HistoryData(
         history, find_changes(history), recordings.num_rows, days, chips, accepted, str(dataset.path)
     )
 
 
-def _chips(recordings: pa.Table) -> dict[str, str]:
+def _list_chips(recordings: pa.Table) -> dict[str, str]:
     pairs = recordings.select(["device", "chip"]).drop_null().group_by(["device", "chip"]).aggregate([])
     return {row["device"]: row["chip"] for row in pairs.to_pylist() if row["chip"]}
 
 
-def _days(recordings: pa.Table) -> dict[tuple[str, str], str]:
+def _list_days(recordings: pa.Table) -> dict[tuple[str, str], str]:
     dated = recordings.select(["app", "build", "recorded"]).drop_null()
     first = dated.group_by(["app", "build"]).aggregate([("recorded", "min")]).to_pylist()
     return {(row["app"], row["build"]): row["recorded_min"].date().isoformat() for row in first}
@@ -84,7 +84,7 @@ def history_view(data: HistoryData, app: str) -> dict[str, Any]:
     history = data.history
     apps = sorted(history.builds)
     app = app if app in history.builds else apps[0] if apps else ""
-    rows = _rows(history, app)
+    rows = _group_rows(history, app)
     numbers = {row: number for number, row in enumerate(rows)}
     changed = frozenset(change.series for change in data.changes.changes)
     return {
@@ -93,13 +93,13 @@ def history_view(data: HistoryData, app: str) -> dict[str, Any]:
         "builds": [printable(build) for build in history.builds.get(app, ())],
         "days": [data.days.get((app, build), "") for build in history.builds.get(app, ())],
         "order": history.orders.get(app, ""),
-        "summary": _summary(data),
-        "rows": [_row(data, row, series, changed) for row, series in rows.items()],
-        "changes": _changes(data, app, numbers),
+        "summary": _describe_history(data),
+        "rows": [_build_row(data, row, series, changed) for row, series in rows.items()],
+        "changes": _list_changes(data, app, numbers),
     }
 
 
-def _summary(data: HistoryData) -> str:
+def _describe_history(data: HistoryData) -> str:
     left_out = data.history.left_out
     parts = [
         (left_out.not_analyzed, "could not be analyzed"),
@@ -112,11 +112,11 @@ def _summary(data: HistoryData) -> str:
     return plural(data.recordings, "recording") + (f"; left out: {listed}." if listed else ".") + missing
 
 
-def _row_of(key: SeriesKey) -> Row:
+def _find_row(key: SeriesKey) -> Row:
     return (key.device, key.device_model, key.model, key.source, key.basis)
 
 
-def _rows(history: History, app: str) -> dict[Row, list[int]]:
+def _group_rows(history: History, app: str) -> dict[Row, list[int]]:
     """Return the rows of the page with their series: lengths of one source, and the engines of the model."""
     keys = [(series, key) for series, key in enumerate(history.keys) if key.app == app]
     shares: dict[tuple[str, str, str], list[int]] = {}
@@ -126,7 +126,7 @@ def _rows(history: History, app: str) -> dict[Row, list[int]]:
     rows: dict[Row, list[int]] = {}
     for series, key in keys:
         if key.is_length:
-            rows.setdefault(_row_of(key), []).append(series)
+            rows.setdefault(_find_row(key), []).append(series)
     for place, series_of_model in shares.items():
         matching = [row for row in rows if row[:3] == place] or [(*place, "", "")]
         for row in matching:
@@ -134,7 +134,7 @@ def _rows(history: History, app: str) -> dict[Row, list[int]]:
     return dict(sorted(rows.items(), key=lambda item: (item[0][2], item[0][0], item[0])))
 
 
-def _row(data: HistoryData, row: Row, series: Sequence[int], changed: frozenset[int]) -> dict[str, Any]:
+def _build_row(data: HistoryData, row: Row, series: Sequence[int], changed: frozenset[int]) -> dict[str, Any]:
     device, device_model, model, source, basis = row
     by_metric: dict[str, list[int]] = {}
     for number in series:
@@ -148,73 +148,73 @@ def _row(data: HistoryData, row: Row, series: Sequence[int], changed: frozenset[
         "source": printable(source),
         "basis": printable(basis),
         "power": power_text(power_of_series(data.history, data.changes, p50[0])) if p50 else "no lengths",
-        "p50": {**_lengths(data.history, p50), "level": _levels(data.history, p50, changed)},
-        "p90": _lengths(data.history, by_metric.get("p90", [])),
+        "p50": {**_list_lengths(data.history, p50), "level": _list_levels(data.history, p50, changed)},
+        "p90": _list_lengths(data.history, by_metric.get("p90", [])),
         "engines": {
-            engine: _shares(data.history, by_metric.get(f"{engine} {USED}", [])) for engine in ENGINES
+            engine: _list_shares(data.history, by_metric.get(f"{engine} {USED}", [])) for engine in ENGINES
         },
     }
 
 
-def _lengths(history: History, series: Sequence[int]) -> dict[str, list[Any]]:
+def _list_lengths(history: History, series: Sequence[int]) -> dict[str, list[Any]]:
     """Return the points of a series of lengths: builds, ms, the 95 % interval over runs, runs, systems."""
     if not series:
         return {}
     points = history.of(series[0])
     means, spreads = points["low"].to_numpy(np.float64), points["spread"].to_numpy(np.float64)
     runs = points["runs"].to_numpy(np.int64)
-    half = _students(runs) * spreads / np.sqrt(runs)
+    half = _compute_t_values(runs) * spreads / np.sqrt(runs)
     return {
         "build": points["build"].tolist(),
-        "ms": _rounded(np.exp(means) / _MS),
-        "low": _rounded(np.exp(means - half) / _MS),
-        "high": _rounded(np.exp(means + half) / _MS),
+        "ms": _round_values(np.exp(means) / _MS),
+        "low": _round_values(np.exp(means - half) / _MS),
+        "high": _round_values(np.exp(means + half) / _MS),
         "runs": runs.tolist(),
         "system": [printable(system) for system in points["system"]],
     }
 
 
-def _levels(history: History, series: Sequence[int], changed: frozenset[int]) -> list[float | None]:
+def _list_levels(history: History, series: Sequence[int], changed: frozenset[int]) -> list[float | None]:
     """Return the level in ms at each point of a series that changed, fitted to all of them; else nothing."""
     if not changed.intersection(series[:1]):
         return []
     values = history.of(series[0])["low"].to_numpy(np.float64)
     parts = partition(values)
     levels = np.repeat([part.level for part in parts], [part.last - part.first for part in parts])
-    return _rounded(np.exp(levels) / _MS)
+    return _round_values(np.exp(levels) / _MS)
 
 
-def _students(runs: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _compute_t_values(runs: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return Student's t of 95 % for each number of runs; NaN for one."""
     known = {int(count): t_quantile(0.975, float(count - 1)) for count in np.unique(runs) if count > 1}
     return np.array([known.get(count, math.nan) for count in runs.tolist()])
 
 
-def _rounded(values: np.ndarray[Any, np.dtype[np.float64]]) -> list[float | None]:
+def _round_values(values: np.ndarray[Any, np.dtype[np.float64]]) -> list[float | None]:
     return [float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None for value in values.tolist()]
 
 
-def _shares(history: History, series: Sequence[int]) -> dict[str, list[Any]]:
+def _list_shares(history: History, series: Sequence[int]) -> dict[str, list[Any]]:
     """Return the band of an engine at each build: the certain and the possible share of calls."""
-    ordered = sorted(series, key=lambda number: _BASES.index(_basis(history, number)))
+    ordered = sorted(series, key=lambda number: _BASES.index(_describe_basis(history, number)))
     points = pd.concat([history.of(number) for number in ordered]) if ordered else None
     if points is None:
         return {}
     points = points.drop_duplicates("build").sort_values("build")
     return {
         "build": points["build"].tolist(),
-        "low": _rounded(points["low"].to_numpy(np.float64)),
-        "high": _rounded(points["high"].to_numpy(np.float64)),
+        "low": _round_values(points["low"].to_numpy(np.float64)),
+        "high": _round_values(points["high"].to_numpy(np.float64)),
         "runs": points["runs"].tolist(),
     }
 
 
-def _basis(history: History, series: int) -> str:
+def _describe_basis(history: History, series: int) -> str:
     basis = history.keys[series].basis
     return basis if basis in _BASES else ""
 
 
-def _changes(data: HistoryData, app: str, numbers: Mapping[Row, int]) -> list[dict[str, Any]]:
+def _list_changes(data: HistoryData, app: str, numbers: Mapping[Row, int]) -> list[dict[str, Any]]:
     """Return the changes that later builds still show, once for each row that has the series.
 
     A change of an engine is withheld where the share of calls with an unknown engine changed as well.
@@ -223,19 +223,21 @@ def _changes(data: HistoryData, app: str, numbers: Mapping[Row, int]) -> list[di
     for number, change in enumerate(data.changes.changes):
         key = data.history.keys[change.series]
         if key.app == app and change.holds and not change.withheld:
-            found += [_change(data, number, change, numbers[row]) for row in _rows_of(key, numbers)]
+            found += [
+                _describe_change(data, number, change, numbers[row]) for row in _iter_rows(key, numbers)
+            ]
     return found
 
 
-def _rows_of(key: SeriesKey, numbers: Mapping[Row, int]) -> Iterator[Row]:
+def _iter_rows(key: SeriesKey, numbers: Mapping[Row, int]) -> Iterator[Row]:
     if key.is_length:
-        yield _row_of(key)
+        yield _find_row(key)
         return
     place = (key.device, key.device_model, key.model)
     yield from (row for row in numbers if row[:3] == place)
 
 
-def _change(data: HistoryData, number: int, change: Change, row: int) -> dict[str, Any]:
+def _describe_change(data: HistoryData, number: int, change: Change, row: int) -> dict[str, Any]:
     key = data.history.keys[change.series]
     return {
         "id": number,
@@ -260,9 +262,10 @@ def _label(key: SeriesKey, change: Change) -> str:
         return f"{key.metric} {100 * math.expm1(change.difference):+.1f} %"
     engine, _, share = key.metric.partition(" ")
     unknown = " unknown" if share == UNKNOWN_SHARE else ""
-    return f"{_ENGINE_NAMES.get(engine, engine)}{unknown} {_band(change.before)} → {_band(change.after)}"
+    shares = f"{_format_band(change.before)} → {_format_band(change.after)}"
+    return f"{_ENGINE_NAMES.get(engine, engine)}{unknown} {shares}"
 
 
-def _band(band: tuple[float, float]) -> str:
+def _format_band(band: tuple[float, float]) -> str:
     low, high = (format_percent(max(0.0, min(end, 1.0))) for end in band)
     return low if low == high else f"{low} to {high}"

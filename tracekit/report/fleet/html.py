@@ -28,12 +28,12 @@ def to_html(answer: Answer) -> str:
             "main",
             tag("section", tag("h2", "Answer"), table(header, rows, right, caption) or tag("p", "No rows.")),
             *(tag("p", note, class_="note") for note in answer.notes),
-            _meanings(answer),
+            _list_meanings(answer),
         ),
     ]
     return document(answer.title, body, {})
 
 
-def _meanings(answer: Answer) -> object:
+def _list_meanings(answer: Answer) -> object:
     rows = [[column.name, column.meaning] for column in answer.columns if column.meaning]
     return tag("section", tag("h2", "Columns"), table(["column", "meaning"], rows, [False, False], "Columns"))

@@ -19,8 +19,8 @@ _COLORS = ("model", "engine", "rail", "severity", "device")
 def to_notebook(question: Question, dataset: Path, values: Mapping[str, str]) -> str:
     """Return a notebook (nbformat 4) without outputs; the dataset's path is in its first cell."""
     cells = [
-        _markdown(f"# {question.title}", *question.notes),
-        _code(
+        _make_markdown_cell(f"# {question.title}", *question.notes),
+        _make_code_cell(
             "from tracekit.fleet.dataset import open_dataset",
             "from tracekit.fleet.questions.registry import ask",
             "",
@@ -29,8 +29,8 @@ def to_notebook(question: Question, dataset: Path, values: Mapping[str, str]) ->
             "rows = answer.rows.to_pandas()",
             "rows",
         ),
-        _markdown(*_meanings(question)),
-        _code(*_plot(question)),
+        _make_markdown_cell(*_list_meanings(question)),
+        _make_code_cell(*_plot_answer(question)),
     ]
     document = {
         "cells": [{"id": f"cell-{number}", **cell} for number, cell in enumerate(cells)],
@@ -44,11 +44,11 @@ def to_notebook(question: Question, dataset: Path, values: Mapping[str, str]) ->
     return json.dumps(document, ensure_ascii=True, indent=1) + "\n"
 
 
-def _markdown(*paragraphs: str) -> dict[str, Any]:
+def _make_markdown_cell(*paragraphs: str) -> dict[str, Any]:
     return {"cell_type": "markdown", "metadata": {}, "source": "\n\n".join(paragraphs)}
 
 
-def _code(*lines: str) -> dict[str, Any]:
+def _make_code_cell(*lines: str) -> dict[str, Any]:
     return {
         "cell_type": "code",
         "execution_count": None,
@@ -58,15 +58,15 @@ def _code(*lines: str) -> dict[str, Any]:
     }
 
 
-def _meanings(question: Question) -> list[str]:
+def _list_meanings(question: Question) -> list[str]:
     return ["\n".join(f"- `{column.name}`: {column.meaning}" for column in question.columns)]
 
 
-def _plot(question: Question) -> list[str]:
+def _plot_answer(question: Question) -> list[str]:
     names = [column.name for column in question.columns]
     x = next(name for name in (*_X, *names) if name in names)
     color = next((name for name in _COLORS if name in names and name != x), None)
-    y = _drawn(question.columns)
+    y = _choose_drawn_column(question.columns)
     interval = (
         ["    error_y=rows.high_ms - rows.length_ms,", "    error_y_minus=rows.length_ms - rows.low_ms,"]
         if "low_ms" in names
@@ -88,7 +88,7 @@ def _plot(question: Question) -> list[str]:
     ]
 
 
-def _drawn(columns: tuple[AnswerColumn, ...]) -> AnswerColumn:
+def _choose_drawn_column(columns: tuple[AnswerColumn, ...]) -> AnswerColumn:
     """Return the first column with a unit; the first count of recordings where there is none."""
     with_unit = [column for column in columns if column.unit in _DRAWN_UNITS]
     counts = [column for column in columns if column.name in ("undetermined", "no_engine", "recordings")]

@@ -16,7 +16,7 @@ def offers_text(offers: Sequence[Offer], width: int) -> str:
     offered = [offer.question for offer in offers if not offer.missing]
     lines = [f"{plural(len(offered), 'question')} of {len(offers)} can be answered:"]
     for question in offered:
-        lines += ["", *_question_lines(question, width)]
+        lines += ["", *_describe_question(question, width)]
     if lacking := [offer for offer in offers if offer.missing]:
         lines += ["", "No recording has what these need:"]
         for offer in lacking:
@@ -25,7 +25,7 @@ def offers_text(offers: Sequence[Offer], width: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _question_lines(question: Question, width: int) -> list[str]:
+def _describe_question(question: Question, width: int) -> list[str]:
     lines = [f"{question.name}  {question.title}"]
     parameters = list(listed_parameters(question))
     for name, default, text in parameters:

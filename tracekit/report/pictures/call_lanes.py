@@ -44,14 +44,14 @@ def call_lanes(windows: pd.DataFrame, names: CallNames) -> list[CallLane]:
     busiest = np.argsort(-counts, kind="stable")
     alone = busiest[: _MOST_MODELS if len(models) <= _MOST_MODELS else _MOST_MODELS - 1]
     # Windows are in order of time, and so are the codes of their models.
-    lanes = [_lane(windows, codes == code, models[code]) for code in sorted(alone.tolist())]
+    lanes = [_build_lane(windows, codes == code, models[code]) for code in sorted(alone.tolist())]
     others = len(models) - len(alone)
     if others:
-        lanes.append(_lane(windows, ~np.isin(codes, alone), f"{others:,} other models"))
+        lanes.append(_build_lane(windows, ~np.isin(codes, alone), f"{others:,} other models"))
     return lanes
 
 
-def _lane(windows: pd.DataFrame, mask: BoolArray, name: str) -> CallLane:
+def _build_lane(windows: pd.DataFrame, mask: BoolArray, name: str) -> CallLane:
     rows = np.flatnonzero(mask)
     starts, ends = (windows[column].to_numpy(np.int64)[rows] for column in ("start_ns", "end_ns"))
     free_at = [-1] * SHOWN_LINES

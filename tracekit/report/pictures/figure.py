@@ -47,7 +47,7 @@ def timeline_figure(analysis: Analysis) -> Figure:
     left_out = max(0, int(analysis.window_rows["thread_id"].nunique()) - _MOST_THREADS)
     more = f" ({plural(left_out, 'thread')} with fewer calls not shown)" if left_out else ""
     figure.update_layout(
-        title=f"{_text(analysis.trace.info.name)}: calls and measured engine time{more}",
+        title=f"{_escape_text(analysis.trace.info.name)}: calls and measured engine time{more}",
         barmode="overlay",
         bargap=0.25,
         height=160 + 44 * max(1, len(lanes)),
@@ -69,7 +69,7 @@ def _add_windows(figure: Figure, analysis: Analysis, lanes: list[str]) -> None:
     present, counts = np.unique(thread_ids, return_counts=True)
     shown: set[str] = {engine for engine in SERVING if f"{engine} busy" in lanes}
     for thread in present[np.argsort(-counts, kind="stable")][:_MOST_THREADS].tolist():
-        lane = _lane(analysis, thread)
+        lane = _describe_lane(analysis, thread)
         lanes.append(lane)
         for verdict in sorted(set(verdicts[thread_ids == thread])):
             chosen = np.flatnonzero((thread_ids == thread) & (verdicts == verdict))
@@ -78,11 +78,11 @@ def _add_windows(figure: Figure, analysis: Analysis, lanes: list[str]) -> None:
             shown.add(verdict)
 
 
-def _lane(analysis: Analysis, thread: int) -> str:
+def _describe_lane(analysis: Analysis, thread: int) -> str:
     if thread < 0:
         return "calls, thread not known"
     row = analysis.trace.threads.iloc[thread]
-    return format_thread(_text(row["name"]), int(row["tid"]))
+    return format_thread(_escape_text(row["name"]), int(row["tid"]))
 
 
 def _add_bars(
@@ -107,5 +107,5 @@ def _add_bars(
     )
 
 
-def _text(value: object) -> str:
+def _escape_text(value: object) -> str:
     return escape(clip(printable(str(value)), _NAME_WIDTH))

@@ -27,24 +27,24 @@ def to_png(picture: Picture) -> bytes:
             left, top = round(shape.x * _SCALE), round(shape.y * _SCALE)
             right = max(left, round((shape.x + shape.width) * _SCALE) - 1)
             bottom = max(top, round((shape.y + shape.height) * _SCALE) - 1)
-            draw.rectangle((left, top, right, bottom), (*_rgb(shape.fill), round(255 * shape.opacity)))
+            draw.rectangle((left, top, right, bottom), (*_parse_rgb(shape.fill), round(255 * shape.opacity)))
         elif isinstance(shape, Line):
-            draw.line([(x * _SCALE, y * _SCALE) for x, y in shape.points], _rgb(shape.stroke), _SCALE)
+            draw.line([(x * _SCALE, y * _SCALE) for x, y in shape.points], _parse_rgb(shape.stroke), _SCALE)
         else:
-            _write(draw, ImageFont.load_default(shape.size * _SCALE), shape)
+            _write_png(draw, ImageFont.load_default(shape.size * _SCALE), shape)
     file = io.BytesIO()
     image.quantize(256).save(file, "PNG", optimize=True)
     return file.getvalue()
 
 
-def _write(draw: object, font: object, words: Words) -> None:
+def _write_png(draw: object, font: object, words: Words) -> None:
     anchor = {"start": "ls", "middle": "ms", "end": "rs"}[words.anchor]
     # The font has Latin letters only; Pillow draws a box for any other.
     draw.text(  # type: ignore[attr-defined]
-        (words.x * _SCALE, words.y * _SCALE), words.text, _rgb(words.fill), font=font, anchor=anchor
+        (words.x * _SCALE, words.y * _SCALE), words.text, _parse_rgb(words.fill), font=font, anchor=anchor
     )
 
 
-def _rgb(role: str) -> tuple[int, int, int]:
+def _parse_rgb(role: str) -> tuple[int, int, int]:
     text = COLOURS[role]
     return int(text[1:3], 16), int(text[3:5], 16), int(text[5:7], 16)

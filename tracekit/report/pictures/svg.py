@@ -16,7 +16,7 @@ def to_svg(picture: Picture) -> Html:
     return tag(
         "svg",
         tag("title", picture.title),
-        *_elements(picture.shapes),
+        *_iter_elements(picture.shapes),
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {picture.width} {picture.height}",
         width=picture.width,
@@ -26,41 +26,46 @@ def to_svg(picture: Picture) -> Html:
     )
 
 
-def _elements(shapes: Sequence[Rect | Line | Words]) -> Iterator[Html]:
+def _iter_elements(shapes: Sequence[Rect | Line | Words]) -> Iterator[Html]:
     """Yield the elements; neighbours of one colour become one path, a fifth of the bytes in a busy lane."""
     for paint, group in groupby(
         shapes, lambda shape: (shape.fill, shape.opacity) if isinstance(shape, Rect) else None
     ):
         if paint is None:
-            yield from (_element(shape) for shape in group if not isinstance(shape, Rect))
+            yield from (_draw_element(shape) for shape in group if not isinstance(shape, Rect))
         else:
-            outline = Html("".join(_outline(shape) for shape in group if isinstance(shape, Rect)))
+            outline = Html("".join(_draw_outline(shape) for shape in group if isinstance(shape, Rect)))
             fill, opacity = paint
             yield tag(
-                "path", d=outline, fill=COLOURS[fill], fill_opacity=None if opacity == 1 else _number(opacity)
+                "path",
+                d=outline,
+                fill=COLOURS[fill],
+                fill_opacity=None if opacity == 1 else _format_number(opacity),
             )
 
 
-def _outline(rect: Rect) -> str:
-    width = _number(rect.width)
-    return f"M{_number(rect.x)} {_number(rect.y)}h{width}v{_number(rect.height)}h-{width}z"
+def _draw_outline(rect: Rect) -> str:
+    width = _format_number(rect.width)
+    return (
+        f"M{_format_number(rect.x)} {_format_number(rect.y)}h{width}v{_format_number(rect.height)}h-{width}z"
+    )
 
 
-def _element(shape: Line | Words) -> Html:
+def _draw_element(shape: Line | Words) -> Html:
     if isinstance(shape, Line):
-        points = Html(" ".join(f"{_number(x)},{_number(y)}" for x, y in shape.points))
+        points = Html(" ".join(f"{_format_number(x)},{_format_number(y)}" for x, y in shape.points))
         return tag("polyline", points=points, fill="none", stroke=COLOURS[shape.stroke])
     return tag(
         "text",
         join([shape.text]),
-        x=_number(shape.x),
-        y=_number(shape.y),
-        font_size=_number(shape.size),
+        x=_format_number(shape.x),
+        y=_format_number(shape.y),
+        font_size=_format_number(shape.size),
         font_weight="600" if shape.bold else None,
         fill=COLOURS[shape.fill],
         text_anchor=None if shape.anchor == "start" else shape.anchor,
     )
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -67,9 +67,9 @@ class _Drawing:
 
     def picture(self) -> Picture:
         picture, analysis = self._picture, self._analysis
-        lines = list(self._lanes())
+        lines = list(self._draw_lanes())
         height = int(self._y) + 2 * _LANE + _MARGIN
-        ticks = self._ticks()
+        ticks = self._list_ticks()
         picture.height = height
         picture.add(Rect(0, 0, _WIDTH, height, "surface"))
         for x, text in ticks:
@@ -81,17 +81,19 @@ class _Drawing:
         picture.add(Words(_MARGIN, 22, title, 14, "text", bold=True))
         picture.add(*lines)
         for note in self._notes:
-            x = self._x(note.time_ns)
+            x = self._scale_time(note.time_ns)
             picture.add(Line(((x, _HEAD), (x, self._y)), "text"))
-        self._legend(height - _LANE)
+        self._draw_legend(height - _LANE)
         return picture
 
-    def _lanes(self) -> Sequence[Rect | Line | Words]:
+    def _draw_lanes(self) -> Sequence[Rect | Line | Words]:
         drawn: list[Rect | Line | Words] = []
-        drawn += self._flags()
-        drawn += self._calls()
+        drawn += self._draw_flags()
+        drawn += self._draw_calls()
         for lane in span_lanes(self._analysis, self._bins, self._duration_ns):
-            drawn += self._lane(lane.title, "measured", [(str(lane.engine), lane.plane)], lane.other_plane)
+            drawn += self._draw_lane(
+                lane.title, "measured", [(str(lane.engine), lane.plane)], lane.other_plane
+            )
         threads = thread_lanes(self._analysis, self._bins, self._duration_ns)
         for thread in threads[:_MOST_THREADS]:
             row = self._analysis.trace.threads.iloc[thread.thread] if thread.thread >= 0 else None
@@ -100,29 +102,29 @@ class _Drawing:
             planes = [
                 (str(ENGINES[code]), plane) for code, plane in zip(thread.engines, thread.planes, strict=True)
             ]
-            drawn += self._lane(name, process, planes, is_scaled=True)
+            drawn += self._draw_lane(name, process, planes, is_scaled=True)
         if len(threads) > _MOST_THREADS:
             text = f"and {len(threads) - _MOST_THREADS} more threads"
             drawn.append(Words(_MARGIN, self._y + 14, text, 11, "muted"))
             self._y += _LANE
         for track in tracks(self._analysis)[:_MOST_TRACKS]:
-            drawn += self._track(track)
+            drawn += self._draw_track(track)
         return drawn
 
-    def _label(self, name: str, detail: str) -> list[Rect | Line | Words]:
+    def _draw_label(self, name: str, detail: str) -> list[Rect | Line | Words]:
         return [
             Words(_MARGIN, self._y + 15, clip(printable(name), 30), 12),
             Words(_MARGIN + _LABELS - 10, self._y + 15, clip(printable(detail), 14), 10, "muted", "end"),
         ]
 
-    def _flags(self) -> list[Rect | Line | Words]:
+    def _draw_flags(self) -> list[Rect | Line | Words]:
         """Return a lane of the notes' texts; one that would lie over the one before stays a line."""
         if not self._notes:
             return []
-        drawn = self._label("Notes", "")
+        drawn = self._draw_label("Notes", "")
         right = 0.0
         for note in self._notes:
-            x = self._x(note.time_ns)
+            x = self._scale_time(note.time_ns)
             room = int((_WIDTH - _MARGIN - x) / _LETTER)
             if x < right or room < _SHORTEST_FLAG:
                 continue
@@ -132,7 +134,7 @@ class _Drawing:
         self._y += _LANE + _GAP
         return drawn
 
-    def _calls(self) -> list[Rect | Line | Words]:
+    def _draw_calls(self) -> list[Rect | Line | Words]:
         windows = self._analysis.window_rows
         if not len(windows) or (windows["source"] == "run").all():
             return []
@@ -144,7 +146,7 @@ class _Drawing:
 
     def _call_lane(self, lane: CallLane) -> list[Rect | Line | Words]:
         windows, verdicts = self._analysis.window_rows, self._analysis.verdicts.names
-        drawn = self._label(lane.name, f"{lane.folded:,} more at once" if lane.folded else "calls")
+        drawn = self._draw_label(lane.name, f"{lane.folded:,} more at once" if lane.folded else "calls")
         starts, ends = (windows[name].to_numpy(np.int64)[lane.rows] for name in ("start_ns", "end_ns"))
         height = _LANE - 4 if lane.lines == 1 else _CALL
         # Calls are in order of time, so one bound per line suffices: a call within pixels that are drawn
@@ -152,7 +154,7 @@ class _Drawing:
         right = [-1.0] * lane.lines
         calls = zip(lane.rows.tolist(), lane.line.tolist(), starts.tolist(), ends.tolist(), strict=True)
         for row, line, start, end in calls:
-            x, width = self._x(start), max(1.0, self._x(end) - self._x(start))
+            x, width = self._scale_time(start), max(1.0, self._scale_time(end) - self._scale_time(start))
             if line < 0 or x + width <= right[line] or (width <= 1 and x < right[line]):
                 continue
             right[line] = x + width
@@ -167,7 +169,7 @@ class _Drawing:
         self._y += (_LANE if lane.lines == 1 else 2 + lane.lines * (_CALL + 2)) + _GAP
         return drawn
 
-    def _lane(
+    def _draw_lane(
         self,
         name: str,
         detail: str,
@@ -180,11 +182,11 @@ class _Drawing:
         With ``is_scaled``, the lane's height stands for a round share of time that holds its highest bin.
         """
         full = _scale([plane for _, plane in planes]) if is_scaled else 1.0
-        drawn = self._label(name, detail if full == 1 else f"max {100 * full:g} %")
+        drawn = self._draw_label(name, detail if full == 1 else f"max {100 * full:g} %")
         base = self._y + _LANE
         if other_plane is not None:
             share = other_plane.astype(np.float64) / FULL
-            drawn += self._pieces(planes[0][0], np.zeros(self._bins), share, base, _FAINT)
+            drawn += self._draw_pieces(planes[0][0], np.zeros(self._bins), share, base, _FAINT)
         drawn.append(Line(((_MARGIN + _LABELS, base), (_WIDTH - _MARGIN, base)), "line"))
         # Engines of one bin are stacked, and cut where together they exceed the lane: two may share a
         # rounded-up bin.
@@ -192,12 +194,12 @@ class _Drawing:
         for engine, plane in planes:
             share = plane.astype(np.float64) / FULL / full
             share = np.minimum(share, 1 - stacked)
-            drawn += self._pieces(engine, stacked, share, base)
+            drawn += self._draw_pieces(engine, stacked, share, base)
             stacked += share
         self._y += _LANE + _GAP
         return drawn
 
-    def _pieces(
+    def _draw_pieces(
         self,
         engine: str,
         below: npt.NDArray[np.float64],
@@ -224,8 +226,8 @@ class _Drawing:
             self._seen.add(engine)
         return pieces
 
-    def _track(self, track: Track) -> list[Rect | Line | Words]:
-        drawn = self._label(track.name, track.unit)
+    def _draw_track(self, track: Track) -> list[Rect | Line | Words]:
+        drawn = self._draw_label(track.name, track.unit)
         if not np.isnan(track.value).all():
             low, high = float(np.nanmin(track.value)), float(np.nanmax(track.value))
             spread = (high - low) or 1.0
@@ -234,24 +236,24 @@ class _Drawing:
             for start, end, value in zip(track.time, ends, track.value, strict=True):
                 if not math.isnan(value):
                     y = self._y + _LANE - 3 - (value - low) / spread * (_LANE - 6)
-                    points += [(self._x(start), y), (self._x(end), y)]
+                    points += [(self._scale_time(start), y), (self._scale_time(end), y)]
             drawn.append(Line(tuple(points), "accent"))
         self._y += _LANE + _GAP
         return drawn
 
-    def _x(self, time_ns: float) -> float:
+    def _scale_time(self, time_ns: float) -> float:
         return _MARGIN + _LABELS + min(max(time_ns / self._duration_ns, 0.0), 1.0) * self._plot
 
-    def _ticks(self) -> list[tuple[float, str]]:
+    def _list_ticks(self) -> list[tuple[float, str]]:
         # About eight ticks, at 1, 2 or 5 times a power of ten.
         rough = self._duration_ns / 8
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(factor * power for factor in (*_NICE, 10) if factor * power >= rough)
         scale, unit = next(((size, name) for size, name in _UNITS if step >= size), _UNITS[-1])
         times = [index * step for index in range(int(self._duration_ns // step) + 1)]
-        return [(self._x(time), f"{time / scale:g} {unit}") for time in times]
+        return [(self._scale_time(time), f"{time / scale:g} {unit}") for time in times]
 
-    def _legend(self, y: float) -> None:
+    def _draw_legend(self, y: float) -> None:
         x = float(_MARGIN)
         for name in [*(str(engine) for engine in ENGINES), "MIXED"]:
             if name in self._seen:

@@ -31,9 +31,9 @@ def _run_text(run: RunInfo) -> str:
         [
             str(table.index) if table.index else "",
             printable(table.schema),
-            _rows_text(table),
+            _describe_rows(table),
             printable(table.location),
-            clip(printable(_attributes_text(table)), _ATTRIBUTES_WIDTH),
+            clip(printable(_describe_attributes(table)), _ATTRIBUTES_WIDTH),
         ]
         for table in run.tables
     ]
@@ -43,11 +43,11 @@ def _run_text(run: RunInfo) -> str:
     return f"{title} ({described})\n{listed}" if described else f"{title}\n{listed}"
 
 
-def _attributes_text(table: TableInfo) -> str:
+def _describe_attributes(table: TableInfo) -> str:
     return " ".join(f"{name}={value}" for name, value in table.attributes.items())
 
 
-def _rows_text(table: TableInfo) -> str:
+def _describe_rows(table: TableInfo) -> str:
     """Return the number of rows; a table of contents may list a table whose rows are in no input file."""
     if table.row_count is None:
         return "not here"

@@ -9,9 +9,9 @@ from importlib.resources import files
 
 def meaning_of(schema: str) -> str:
     """Return the schema's meaning as a sentence; "" if it is not known."""
-    return _meanings().get(schema, "")
+    return _load_meanings().get(schema, "")
 
 
 @cache
-def _meanings() -> dict[str, str]:
+def _load_meanings() -> dict[str, str]:
     return tomllib.loads(files("tracekit.report.tables").joinpath("meanings.toml").read_text("utf-8"))

@@ -63,7 +63,7 @@ class SampleBins:
         rows, code = combinations((self._lane, stack), len(stack))
         keys, weights, numbers = [np.zeros(0, np.int64)], [np.zeros(0)], [np.zeros(0, np.int64)]
         count = 0
-        for block, piece in self._pieces(edges):
+        for block, piece in self._iter_pieces(edges):
             key = piece * len(rows) + code[self._group[block]]
             group, distinct = pd.factorize(key)
             keys.append(distinct)
@@ -85,7 +85,7 @@ class SampleBins:
             np.concatenate(numbers)[order],
         )
 
-    def _pieces(self, edges: Floats) -> Iterator[tuple[slice, Ints]]:
+    def _iter_pieces(self, edges: Floats) -> Iterator[tuple[slice, Ints]]:
         """Yield blocks of whole pieces, and the piece of each of their samples, counted from 1.
 
         Piece 0 is the time before the first edge.

@@ -44,8 +44,8 @@ def difference_tree(base: Analysis, new: Analysis, most: int = MOST_NODES) -> Di
     sides = (base, new)
     is_per_window = all(len(side.window_rows) for side in sides)
     is_per_window &= base.trace.weight_unit == new.trace.weight_unit
-    weights = [_weights(side, is_per_window) for side in sides]
-    nodes, binary_names = _joint_tree(sides)
+    weights = [_measure_weights(side, is_per_window) for side in sides]
+    nodes, binary_names = _build_joint_tree(sides)
     zeros = [np.zeros(len(weight)) for weight in weights]
     of_base, of_new = np.append(weights[0], zeros[1]), np.append(zeros[0], weights[1])
     nodes = prune(nodes, of_base + of_new, most)
@@ -57,7 +57,7 @@ def difference_tree(base: Analysis, new: Analysis, most: int = MOST_NODES) -> Di
     return DifferenceTree(nodes, binary_names, ends[0], ends[1], "window" if is_per_window else "sample")
 
 
-def _weights(analysis: Analysis, is_per_window: bool) -> Floats:
+def _measure_weights(analysis: Analysis, is_per_window: bool) -> Floats:
     """Return the weight of each stack: per window, or as a share of the weight of all stacks."""
     trace = analysis.trace
     stack = trace.samples["stack_id"].to_numpy(np.int64)
@@ -68,7 +68,7 @@ def _weights(analysis: Analysis, is_per_window: bool) -> Floats:
     return sums if is_per_window else sums / max(float(sums.sum()), 1.0)
 
 
-def _joint_tree(sides: Sequence[Analysis]) -> tuple[CallTree, tuple[str, ...]]:
+def _build_joint_tree(sides: Sequence[Analysis]) -> tuple[CallTree, tuple[str, ...]]:
     """Return the tree of the stacks of all sides, in their order, and the names of the binaries."""
     symbols, binaries, frame_ids, offsets, frames = [], [], [], [np.zeros(1, np.int64)], 0
     for side in sides:
@@ -113,16 +113,16 @@ def difference_block(comparison: Comparison, base: Analysis, new: Analysis) -> b
         },
         "base": arrays.add(tree.base, "f8"),
         "new": arrays.add(tree.new, "f8"),
-        "tested": [_tested(change, strings) for change in _listed(comparison)],
+        "tested": [_convert_change(change, strings) for change in _list_changes(comparison)],
     }
     return arrays.block({**header, "strings": strings.all})
 
 
-def _listed(comparison: Comparison) -> Sequence[FunctionChange]:
+def _list_changes(comparison: Comparison) -> Sequence[FunctionChange]:
     return (*comparison.functions, *comparison.largest_functions)
 
 
-def _tested(change: FunctionChange, strings: Strings) -> dict[str, object]:
+def _convert_change(change: FunctionChange, strings: Strings) -> dict[str, object]:
     return {
         "name": strings.add(change.symbol),
         "binary": strings.add(change.binary),

@@ -15,10 +15,10 @@ MOST_FINDINGS = 60
 def finding_places(analysis: Analysis) -> list[list[int] | None]:
     """Return start and end of each finding, as far as a page lists them; None for one about the recording."""
     most = MOST_FINDINGS + sum(finding.kind in LIMIT_KINDS for finding in analysis.findings)
-    return [_place(analysis, finding) for finding in analysis.findings[:most]]
+    return [_locate_finding(analysis, finding) for finding in analysis.findings[:most]]
 
 
-def _place(analysis: Analysis, finding: Finding) -> list[int] | None:
+def _locate_finding(analysis: Analysis, finding: Finding) -> list[int] | None:
     if finding.start_ns is not None:
         return [finding.start_ns, max(finding.start_ns, finding.end_ns or 0)]
     windows = np.array([number for pair in finding.windows.ranges for number in pair], np.int64)

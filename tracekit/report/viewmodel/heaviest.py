@@ -40,7 +40,7 @@ def heaviest_stacks(analysis: Analysis, most: int = MOST_STACKS) -> list[HeavySt
     trace, labels = analysis.trace, analysis.labels
     at_work = np.isin(labels.engine, [ENGINE_CODE[engine] for engine in ML_ENGINES])
     at_work &= labels.phase != PHASE_CODE[Phase.IDLE]
-    stack_weights, stack_samples = _sums_of_stacks(analysis, at_work if at_work.any() else None)
+    stack_weights, stack_samples = _sum_by_stack(analysis, at_work if at_work.any() else None)
     # Stacks with the same functions at different addresses are one: they share their leaf's call-tree node.
     node = analysis.call_tree.leaf[: len(trace.stacks)]
     total = np.bincount(node + 1, stack_weights)[1:]
@@ -75,9 +75,7 @@ def heaviest_stacks(analysis: Analysis, most: int = MOST_STACKS) -> list[HeavySt
     return stacks
 
 
-def _sums_of_stacks(
-    analysis: Analysis, counted: BoolArray | None
-) -> tuple[npt.NDArray[np.float64], IntArray]:
+def _sum_by_stack(analysis: Analysis, counted: BoolArray | None) -> tuple[npt.NDArray[np.float64], IntArray]:
     """Return the weight and the number of each stack's samples, of those that are marked."""
     trace = analysis.trace
     stacks, count = trace.samples["stack_id"].to_numpy(), len(trace.stacks) + 1

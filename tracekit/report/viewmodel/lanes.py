@@ -81,10 +81,10 @@ class Track:
 
 def thread_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[ThreadLane]:
     """Return the threads that have samples, in the order of ``lane_threads``."""
-    of_threads = _thread_sums(analysis)
+    of_threads = _sum_by_thread(analysis)
     # Everywhere here a thread's slot is its row + 1, so that slot 0 holds the samples without a thread.
     present = np.flatnonzero(of_threads.samples.reshape(-1))
-    planes = _planes(analysis, present, bins, duration_ns)
+    planes = _build_planes(analysis, present, bins, duration_ns)
     lanes = []
     for slot in (lane_threads(analysis) + 1).tolist():
         engines = np.flatnonzero(of_threads.samples[slot])
@@ -109,7 +109,7 @@ class _ThreadSums:
     ml_weight: npt.NDArray[np.float64]
 
 
-def _thread_sums(analysis: Analysis) -> _ThreadSums:
+def _sum_by_thread(analysis: Analysis) -> _ThreadSums:
     trace, labels = analysis.trace, analysis.labels
     threads = trace.samples["thread_id"].to_numpy()
     slots, engines = int(threads.max(initial=-1)) + 2, len(ENGINES)
@@ -128,7 +128,7 @@ def _thread_sums(analysis: Analysis) -> _ThreadSums:
     return _ThreadSums(samples.reshape(slots, engines), weights.reshape(slots, engines), ml_weights)
 
 
-def _planes(analysis: Analysis, present: IntArray, bins: int, duration_ns: int) -> Plane:
+def _build_planes(analysis: Analysis, present: IntArray, bins: int, duration_ns: int) -> Plane:
     """Return the occupancy by each pair of a slot and an engine that has samples, in their order."""
     trace = analysis.trace
     threads, times = trace.samples["thread_id"].to_numpy(), trace.samples["time_ns"].to_numpy(np.int64)
@@ -144,7 +144,7 @@ def _planes(analysis: Analysis, present: IntArray, bins: int, duration_ns: int) 
 
 def lane_threads(analysis: Analysis) -> IntArray:
     """Return the threads that have samples, those with the most ML work first; -1 stands for "no thread"."""
-    of_threads = _thread_sums(analysis)
+    of_threads = _sum_by_thread(analysis)
     total, counts = of_threads.weight.sum(axis=1), of_threads.samples.sum(axis=1)
     order = sorted(
         np.flatnonzero(counts).tolist(), key=lambda slot: (-of_threads.ml_weight[slot], -total[slot], slot)
@@ -216,8 +216,8 @@ def span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[SpanLane
                 Engine(str(engine)),
                 str(source),
                 len(rows),
-                _listed(rows, numbers, owners) if len(rows) <= MOST_SPANS else None,
-                _pairs(numbers if len(rows) <= MOST_SPANS else numbers[:0], owners),
+                _list_rows(rows, numbers, owners) if len(rows) <= MOST_SPANS else None,
+                _list_pairs(numbers if len(rows) <= MOST_SPANS else numbers[:0], owners),
                 plane,
                 None if is_target.all() else other_plane,
                 unions,
@@ -226,12 +226,12 @@ def span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[SpanLane
     return sorted(lanes, key=lambda lane: (ENGINES.index(lane.engine), lane.source))
 
 
-def _pairs(numbers: IntArray, owners: IntervalOwners) -> CallPairs:
+def _list_pairs(numbers: IntArray, owners: IntervalOwners) -> CallPairs:
     row, pairs = owners.pairs_of(numbers)
     return CallPairs(row, owners.pair_call[pairs], owners.is_sure[pairs])
 
 
-def _listed(rows: pd.DataFrame, numbers: IntArray, owners: IntervalOwners) -> pd.DataFrame:
+def _list_rows(rows: pd.DataFrame, numbers: IntArray, owners: IntervalOwners) -> pd.DataFrame:
     """Return the rows as a view lists them; an interval without a label is named by its channel."""
     label, channel = rows["label"].astype("str"), rows["channel"].astype("str")
     return pd.DataFrame(
@@ -271,12 +271,12 @@ def tracks(analysis: Analysis) -> list[Track]:
         changed = np.append(True, ~((value[1:] == value[:-1]) | (np.isnan(value[1:]) & np.isnan(value[:-1]))))
         time, value = time[changed], value[changed]
         if len(time) > _MOST_POINTS:
-            time, value = _thinned(time, value)
+            time, value = _reduce_points(time, value)
         result.append(Track(str(name), str(unit), time, value))
     return result
 
 
-def _thinned(
+def _reduce_points(
     time: npt.NDArray[np.float64], value: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return the first, lowest, highest and one missing value of each of many stretches of equal length."""

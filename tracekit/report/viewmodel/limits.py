@@ -78,12 +78,12 @@ def limits_of(analysis: Analysis) -> tuple[Limit, ...]:
     chosen = (getattr(diagnostic, "windows", None) for diagnostic in analysis.diagnostics)
     total = len(analysis.window_rows)
     return tuple(
-        _limit(analysis, issue, None if windows is None or len(windows) == total else windows)
+        _build_limit(analysis, issue, None if windows is None or len(windows) == total else windows)
         for issue, windows in zip(issues, chosen, strict=True)
     )
 
 
-def _limit(analysis: Analysis, issue: Issue, windows: tuple[int, ...] | None) -> Limit:
+def _build_limit(analysis: Analysis, issue: Issue, windows: tuple[int, ...] | None) -> Limit:
     reach = reach_of(issue.code, issue.message)
     if windows is None:
         return Limit(issue, reach)
@@ -117,13 +117,13 @@ def _without_findings(limits: tuple[Limit, ...], findings: Iterable[Finding]) ->
         codes = (action.arguments["code"] for action in finding.actions if action.kind == "check-issue")
         kinds |= dict.fromkeys((*codes, *(text for text in quoted if len(text) < _MOST_QUOTED)), finding.kind)
     return tuple(
-        replace(limit, issue=_referring(limit.issue, kinds))
+        replace(limit, issue=_refer_to_findings(limit.issue, kinds))
         for limit in limits
         if not (limit.is_of_whole_answer and limit.issue.message in kinds)
     )
 
 
-def _referring(issue: Issue, kinds: Mapping[str, str]) -> Issue:
+def _refer_to_findings(issue: Issue, kinds: Mapping[str, str]) -> Issue:
     kind = kinds.get(issue.code) or kinds.get(issue.message)
     return issue if kind is None else replace(issue, message=f"see the finding {kind} above", count=1)
 
@@ -155,7 +155,7 @@ class Footnotes:
         A limit of some windows is marked at their rows; at the head, if none of them is among the rows.
         """
         marks = Marks()
-        for position, limit in self._of(reaches):
+        for position, limit in self._match_limits(reaches):
             within = [window for window in limit.windows or () if window < rows]
             self._mark(position, within if len(within) <= _MOST_MARKED_ROWS else (), marks)
         return marks
@@ -164,7 +164,7 @@ class Footnotes:
         """Return the marks of a column in a table of models: those of some models are at their rows."""
         marks = Marks()
         shown = set(models)
-        for position, limit in self._of(reaches):
+        for position, limit in self._match_limits(reaches):
             named = shown.intersection(limit.models or ())
             self._mark(position, named if len(named) < len(shown) else (), marks)
         return marks
@@ -181,7 +181,7 @@ class Footnotes:
             limit.issue for position, limit in enumerate(self._limits) if position not in self._numbers
         )
 
-    def _of(self, reaches: Iterable[Reach]) -> list[tuple[int, Limit]]:
+    def _match_limits(self, reaches: Iterable[Reach]) -> list[tuple[int, Limit]]:
         asked = set(reaches)
         return [(position, limit) for position, limit in enumerate(self._limits) if limit.reach in asked]
 

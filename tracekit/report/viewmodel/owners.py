@@ -56,16 +56,18 @@ def interval_owners(analysis: Analysis) -> IntervalOwners:
         np.append(codes, np.int8(NONE))[assigned] for codes in (assignment.owner, assignment.reason)
     )
     is_other = np.append(measured.is_other, False)[assigned] | ((owner < 0) & _is_elsewhere(analysis))
-    row, call = _pairs(assignment)
+    row, call = _list_pairs(assignment)
     # An outer row's calls are those of the rows inside of it as well.
     has_owner = np.flatnonzero(assigned >= 0)
     first, last = (np.searchsorted(row, assigned[has_owner], side) for side in ("left", "right"))
     pair = list_positions(first, last)
     pair_row = np.repeat(has_owner, last - first)
-    return IntervalOwners(owner, reason, pair_row, call[pair], _are_sure(analysis, row, call)[pair], is_other)
+    return IntervalOwners(
+        owner, reason, pair_row, call[pair], _mark_sure(analysis, row, call)[pair], is_other
+    )
 
 
-def _pairs(assignment: Assignment) -> tuple[IntArray, IntArray]:
+def _list_pairs(assignment: Assignment) -> tuple[IntArray, IntArray]:
     """Return the calls that own or may own intervals, as pairs in order of the interval."""
     row = np.concatenate([assignment.owned_row, assignment.contested_row])
     call = np.concatenate([assignment.owned_call, assignment.contested_call])
@@ -102,7 +104,7 @@ def _is_elsewhere(analysis: Analysis) -> BoolArray:
     return marked
 
 
-def _are_sure(analysis: Analysis, row: IntArray, call: IntArray) -> BoolArray:
+def _mark_sure(analysis: Analysis, row: IntArray, call: IntArray) -> BoolArray:
     """Mark the pairs of an interval that names the call's model and lies in this call, as tables report."""
     windows, assignment = analysis.window_rows, analysis.measured.assignment
     model = analysis.measured.owner.model[row]

@@ -47,13 +47,13 @@ def view_samples(
     with a server, up to ``MOST_EXACT_WITH_SERVER``.
     """
     kinds = StackKinds.of(analysis)
-    per_stack = _weight_of_stacks(analysis)
+    per_stack = _sum_weight_by_stack(analysis)
     most_exact = MOST_EXACT_WITH_SERVER if with_server else MOST_EXACT
     if full or not analysis.trace.has_timeline or len(analysis.trace.samples) <= most_exact:
         most_nodes = _MOST_NODES_FULL if full else _DETAILS[0][1]
         tree = prune(analysis.call_tree, per_stack, _MOST_NODES_WITH_SERVER if with_server else most_nodes)
         stacks = LabelledStacks.of(analysis, kinds, tree)
-        return _each_sample(analysis, lane_of_thread, stacks.of_kinds[kinds.of_samples]), stacks, tree
+        return _list_each_sample(analysis, lane_of_thread, stacks.of_kinds[kinds.of_samples]), stacks, tree
     # Sum up ever more coarsely until few enough rows remain; the coarsest detail is used whatever its size.
     # The pruned tree is made anew only where the number of nodes changes: neighbouring details often differ
     # in their bins alone.
@@ -65,13 +65,15 @@ def view_samples(
             tree = prune(analysis.call_tree, per_stack, tree_size)
             stacks = LabelledStacks.of(analysis, kinds, tree)
         most = _MOST_ROWS if (bins, nodes) != _DETAILS[-1] else None
-        rows = bins_of_samples.summed(stacks.of_kinds, width, _edges(analysis.window_rows, bins, width), most)
+        rows = bins_of_samples.summed(
+            stacks.of_kinds, width, _choose_edges(analysis.window_rows, bins, width), most
+        )
         if rows is not None:
             return rows, stacks, tree
     raise AssertionError
 
 
-def _each_sample(analysis: Analysis, lane_of_thread: Ints, stack: IntArray) -> SampleRows:
+def _list_each_sample(analysis: Analysis, lane_of_thread: Ints, stack: IntArray) -> SampleRows:
     trace = analysis.trace
     lane = lane_of_thread[trace.samples["thread_id"].to_numpy(np.int64)]
     time = trace.samples["time_ns"].to_numpy(np.int64)
@@ -85,7 +87,7 @@ def _each_sample(analysis: Analysis, lane_of_thread: Ints, stack: IntArray) -> S
     )  # fmt: skip
 
 
-def _weight_of_stacks(analysis: Analysis) -> Floats:
+def _sum_weight_by_stack(analysis: Analysis) -> Floats:
     """Return the weight of each stack, then that of each joined one, which is in its worker's as well."""
     joined, count = analysis.joined, len(analysis.trace.stacks)
     weight: Floats = np.zeros(1 + count + len(joined))
@@ -95,7 +97,7 @@ def _weight_of_stacks(analysis: Analysis) -> Floats:
     return weight[1:]
 
 
-def _edges(windows: pd.DataFrame, bins: int, width: float) -> Floats:
+def _choose_edges(windows: pd.DataFrame, bins: int, width: float) -> Floats:
     # Bins, cut where windows begin and end:
     #   bins      |        |        |        |
     #   window         [───────────)
@@ -114,10 +116,10 @@ def samples_document(arrays: Arrays, rows: SampleRows, lanes: int) -> dict[str, 
     return {
         "count": len(rows.time),
         "of_lane": arrays.add(np.bincount(rows.lane, minlength=lanes), "u4"),
-        **(_times(arrays, rows) if rows.bin_ns == 0 else _edges_of_rows(arrays, rows)),
-        "stack": arrays.add(rows.stack, _narrow(rows.stack)),
-        "weight": _column(arrays, rows.weight),
-        "number": _column(arrays, rows.number),
+        **(_encode_times(arrays, rows) if rows.bin_ns == 0 else _encode_edges(arrays, rows)),
+        "stack": arrays.add(rows.stack, _choose_type(rows.stack)),
+        "weight": _add_column(arrays, rows.weight),
+        "number": _add_column(arrays, rows.number),
     }
 
 
@@ -129,7 +131,7 @@ def samples_digest(rows: SampleRows) -> str:
     return digest.hexdigest()[:32]
 
 
-def _times(arrays: Arrays, rows: SampleRows) -> dict[str, Any]:
+def _encode_times(arrays: Arrays, rows: SampleRows) -> dict[str, Any]:
     """Return the times as steps from row to row, and those of rows that no step of 32 bits leads to."""
     time = rows.time.astype(np.int64)
     step = np.diff(time, prepend=0)
@@ -143,25 +145,25 @@ def _times(arrays: Arrays, rows: SampleRows) -> dict[str, Any]:
     }
 
 
-def _edges_of_rows(arrays: Arrays, rows: SampleRows) -> dict[str, Any]:
+def _encode_edges(arrays: Arrays, rows: SampleRows) -> dict[str, Any]:
     """Return the edges between pieces of time, and at which of them each row begins."""
     edge = np.searchsorted(rows.edges, rows.time)
-    return {"edges": arrays.add(rows.edges, "f8"), "edge": arrays.add(edge, _narrow(edge))}
+    return {"edges": arrays.add(rows.edges, "f8"), "edge": arrays.add(edge, _choose_type(edge))}
 
 
-def _narrow(numbers: Ints) -> str:
+def _choose_type(numbers: Ints) -> str:
     return "u2" if numbers.max(initial=0) < 1 << 16 else "u4"
 
 
-def _column(arrays: Arrays, values: Ints | Floats) -> str | float:
+def _add_column(arrays: Arrays, values: Ints | Floats) -> str | float:
     """Add a column, or return the number that all rows have."""
     values_of_ends: Sequence[float] = [] if not len(values) else [float(values.min()), float(values.max())]
     if len(set(values_of_ends)) <= 1:
         return values_of_ends[0] if values_of_ends else 1
-    return arrays.add(values, _smallest_type(values))
+    return arrays.add(values, _find_smallest_type(values))
 
 
-def _smallest_type(values: Ints | Floats) -> str:
+def _find_smallest_type(values: Ints | Floats) -> str:
     """Return the smallest type that stores these values exactly."""
     # Weights in nanoseconds are whole and mostly below 2^32: four bytes instead of eight for each sample of
     # the page.

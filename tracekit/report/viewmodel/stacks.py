@@ -84,7 +84,7 @@ class LabelledStacks:
         leaf = np.append(tree.leaf, -1)  # the appended -1 is the leaf of stack -1
         node, joined = leaf[kinds.stack], leaf[kinds.joined]
         rule = np.append(classification.rule, -1)[kinds.stack]
-        deciding = _deciding(analysis, tree)[kinds.stack]
+        deciding = _find_deciding(analysis, tree)[kinds.stack]
         columns = (node, joined, kinds.engine, kinds.phase, rule.astype(np.int64), deciding)
         rows, of_kinds = combinations(columns, len(node))
         stack = of_kinds.astype(np.int64)
@@ -111,11 +111,11 @@ class LabelledStacks:
         }
 
 
-def _deciding(analysis: Analysis, tree: CallTree) -> IntArray:
+def _find_deciding(analysis: Analysis, tree: CallTree) -> IntArray:
     """Return the position of each stack's deciding frame among the nodes above its leaf, then -1."""
     position = np.append(analysis.labels.classification.deciding, -1)
     frames = np.append(np.diff(analysis.trace.stacks.offsets), 0)
-    nodes = np.append(_depths(tree), 0)[np.append(tree.leaf[: len(frames) - 1], -1)]
+    nodes = np.append(_measure_depths(tree), 0)[np.append(tree.leaf[: len(frames) - 1], -1)]
     # A tree that was pruned has fewer nodes than the stack has frames, and its leaf is no frame:
     #   frames  main a b c d     deciding: b, 2 from the leaf
     #   nodes   main a b (rest)  deciding: b, 1 from the leaf
@@ -124,7 +124,7 @@ def _deciding(analysis: Analysis, tree: CallTree) -> IntArray:
     return np.where(position < is_rest, -1, position)
 
 
-def _depths(tree: CallTree) -> IntArray:
+def _measure_depths(tree: CallTree) -> IntArray:
     """Return the number of nodes from a root to each node, which it counts as well."""
     # Each round adds the nodes from the ancestor reached so far, and then looks twice as far up. The last
     # entries stand for parent -1.

@@ -21,7 +21,7 @@ def totals(tree: CallTree, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.f
     # At first each node has the weight of the stacks that end there (its own).
     total = np.bincount(tree.leaf[filled], weights[filled], len(tree)).astype(np.float64)
     # From the deepest level up, each level hands its finished totals to its parents.
-    for start, end in reversed(_levels(tree)):
+    for start, end in reversed(_list_levels(tree)):
         parents = tree.parent[start:end]
         inside = parents >= 0
         total += np.bincount(parents[inside], total[start:end][inside], len(tree))
@@ -36,16 +36,16 @@ def prune(tree: CallTree, weights: npt.NDArray[np.float64], most: int) -> CallTr
     #   main 9 ─ a 6 ─ b 5          main 9 ─ a 6 ─ b 5
     #              └ c 1      →                └ (-1) 1
     #          └ d 3 ─ e 3                └ (-1) 3
-    return tree if len(tree) <= most else _pruned(tree, _heaviest(tree, weights, most))
+    return tree if len(tree) <= most else _prune_tree(tree, _mark_heaviest(tree, weights, most))
 
 
-def _pruned(tree: CallTree, remains: npt.NDArray[np.bool_]) -> CallTree:
+def _prune_tree(tree: CallTree, remains: npt.NDArray[np.bool_]) -> CallTree:
     # A node weighs at least as much as any below it, and at equal weight the parent comes first: the heaviest
     # nodes, which remain, form a tree, and every cut-off node has a remaining ancestor (or is below ROOT).
     number = np.cumsum(remains) - 1  # of a remaining node, its number in the new tree
     # The nearest remaining node at or above each node; the extra entry is the parent of roots, ROOT.
     nearest = np.full(len(tree) + 1, ROOT, np.int64)
-    for start, end in _levels(tree):
+    for start, end in _list_levels(tree):
         level = slice(start, end)
         nearest[level] = np.where(remains[level], number[level], nearest[tree.parent[level]])
     filled = tree.leaf >= 0
@@ -65,7 +65,7 @@ def _pruned(tree: CallTree, remains: npt.NDArray[np.bool_]) -> CallTree:
     )
 
 
-def _heaviest(tree: CallTree, weights: npt.NDArray[np.float64], most: int) -> npt.NDArray[np.bool_]:
+def _mark_heaviest(tree: CallTree, weights: npt.NDArray[np.float64], most: int) -> npt.NDArray[np.bool_]:
     """Mark the ``most`` heaviest nodes; of equal ones the first, which is nearer to the root."""
     total = totals(tree, weights)
     least = np.partition(total, len(total) - most)[len(total) - most]  # of the nodes that are marked
@@ -74,7 +74,7 @@ def _heaviest(tree: CallTree, weights: npt.NDArray[np.float64], most: int) -> np
     return marked
 
 
-def _levels(tree: CallTree) -> list[tuple[int, int]]:
+def _list_levels(tree: CallTree) -> list[tuple[int, int]]:
     """Return the range of nodes of each depth: a whole tree is numbered depth by depth, sorted by parent."""
     # Parents ascend, so the nodes of the next depth end where parents reach the end of this one.
     levels = [(0, int(np.searchsorted(tree.parent, 0)))]

@@ -67,7 +67,7 @@ def call_names(analysis: Analysis) -> CallNames:
     names = [_RANGES if noun == "range" else model.name or labels[model.rows[0]] for model in models]
     counts = Counter(names)
     distinct = (
-        _of_process(name, model) if counts[name] > 1 else name
+        _describe_process(name, model) if counts[name] > 1 else name
         for name, model in zip(names, models, strict=True)
     )
     return CallNames(noun, analysis.call_numbers, group, (*distinct, WHOLE_RUN), labels)
@@ -78,5 +78,5 @@ def noun_of(windows: pd.DataFrame) -> str:
     return "range" if lengths_are_given(windows) else "call"
 
 
-def _of_process(name: str, model: ModelCalls) -> str:
+def _describe_process(name: str, model: ModelCalls) -> str:
     return f"{name} (process {model.pid})" if model.pid >= 0 else name

@@ -31,15 +31,15 @@ def diagnostic_message(diagnostic: Diagnostic) -> str:
     return _MESSAGES[diagnostic.code](diagnostic)
 
 
-def _verb(count: int, verb: str) -> str:
+def _fit_verb(count: int, verb: str) -> str:
     return f"{verb}s" if count == 1 else verb
 
 
-def _are(count: int, noun: str) -> str:
+def _count_rows(count: int, noun: str) -> str:
     return f"{plural(count, noun)} {'is' if count == 1 else 'are'}"
 
 
-def _binaries(diagnostic: Diagnostic) -> str:
+def _describe_binaries(diagnostic: Diagnostic) -> str:
     listed = [
         f"{binary_label(name, uuid)} in {plural(samples, 'sample')}"
         for name, uuid, samples in diagnostic.numbers["binaries"]
@@ -48,7 +48,7 @@ def _binaries(diagnostic: Diagnostic) -> str:
     return ", ".join([*listed, f"{left:,} more"] if left else listed)
 
 
-def _unattributed(diagnostic: Diagnostic) -> str:
+def _describe_unattributed(diagnostic: Diagnostic) -> str:
     busy = format_ms(diagnostic.numbers["busy_ns"], 1)
     return (
         f"{plural(diagnostic.count, 'Neural Engine interval')} ({busy} of inference) cannot be assigned to a"
@@ -57,9 +57,9 @@ def _unattributed(diagnostic: Diagnostic) -> str:
     )
 
 
-def _other_process(diagnostic: Diagnostic) -> str:
+def _describe_other_process(diagnostic: Diagnostic) -> str:
     busy = format_ms(diagnostic.numbers["busy_ns"], 1)
-    runtimes = _runtimes(diagnostic)
+    runtimes = _list_runtimes(diagnostic)
     return (
         f"{diagnostic.count} of {plural(diagnostic.numbers['intervals'], 'Neural Engine interval')}"
         f" ({busy} of inference) fit none of this app's {runtimes} models by their labels: the work is"
@@ -67,7 +67,7 @@ def _other_process(diagnostic: Diagnostic) -> str:
     )
 
 
-def _unmatched(diagnostic: Diagnostic) -> str:
+def _describe_unmatched(diagnostic: Diagnostic) -> str:
     intervals = diagnostic.numbers["intervals"]
     some = "All" if diagnostic.count == intervals else f"{diagnostic.count} of {intervals}"
     runtimes = " and ".join(diagnostic.numbers["runtimes"])
@@ -77,12 +77,12 @@ def _unmatched(diagnostic: Diagnostic) -> str:
     )
 
 
-def _runtimes(diagnostic: Diagnostic) -> str:
+def _list_runtimes(diagnostic: Diagnostic) -> str:
     """Return ``Core ML``, or ``Core ML or Core AI``."""
     return " or ".join(diagnostic.numbers["runtimes"])
 
 
-def _dispatch_without_interval(diagnostic: Diagnostic) -> str:
+def _describe_dispatch_without_interval(diagnostic: Diagnostic) -> str:
     return (
         f"In {diagnostic.count} of {plural(diagnostic.numbers['submitting'], 'call')} the app submitted work"
         " to the Neural Engine, but no hardware interval follows. The request may have failed, or the two"
@@ -90,7 +90,7 @@ def _dispatch_without_interval(diagnostic: Diagnostic) -> str:
     )
 
 
-def _holes_bridged(diagnostic: Diagnostic) -> str:
+def _describe_bridged_holes(diagnostic: Diagnostic) -> str:
     return (
         f"In {plural(diagnostic.count, 'place')} a call continues over a gap without samples (the longest:"
         f" {format_ms(diagnostic.numbers['longest_ns'], 1)}), because the sample before it submits work to an"
@@ -98,7 +98,7 @@ def _holes_bridged(diagnostic: Diagnostic) -> str:
     )
 
 
-def _contested(diagnostic: Diagnostic) -> str:
+def _describe_contested(diagnostic: Diagnostic) -> str:
     numbers = diagnostic.numbers
     is_single = diagnostic.count == 1
     return (
@@ -114,7 +114,7 @@ def _contested(diagnostic: Diagnostic) -> str:
     )
 
 
-def _name_shared(diagnostic: Diagnostic) -> str:
+def _describe_shared_name(diagnostic: Diagnostic) -> str:
     models = diagnostic.numbers["models"]
     listed = ", ".join(clip(printable(name), _NAME_WIDTH) for name in models[:_MOST_LISTED])
     more = f" and {len(models) - _MOST_LISTED} more" if len(models) > _MOST_LISTED else ""
@@ -125,17 +125,17 @@ def _name_shared(diagnostic: Diagnostic) -> str:
     )
 
 
-def _window_outside(diagnostic: Diagnostic) -> str:
+def _describe_window_outside(diagnostic: Diagnostic) -> str:
     numbers = diagnostic.numbers
     return (
         f"{diagnostic.count} of {plural(numbers['windows'], 'range')}"
-        f" {_verb(diagnostic.count, 'lie')} outside the recording, which lasts from"
+        f" {_fit_verb(diagnostic.count, 'lie')} outside the recording, which lasts from"
         f" {format_ms(numbers['start_ns'])} to {format_ms(numbers['end_ns'])}"
         f" (the first is '{numbers['label']}')."
     )
 
 
-def _requests_failed(diagnostic: Diagnostic) -> str:
+def _describe_failed_requests(diagnostic: Diagnostic) -> str:
     numbers = diagnostic.numbers
     windows = numbers["failed_windows"]
     where = (
@@ -160,12 +160,12 @@ def refusal_text(refusal: Refusal) -> str:
     return f"{refusal.operator} ({reason}{times})" if refusal.operator else f"{reason}{times}"
 
 
-def _listed(refusals: Sequence[Refusal]) -> str:
+def _list_refusals(refusals: Sequence[Refusal]) -> str:
     more = f", and {len(refusals) - _MOST_LISTED:,} more" if len(refusals) > _MOST_LISTED else ""
     return "; ".join(map(refusal_text, refusals[:_MOST_LISTED])) + more
 
 
-def _requests_of_others(diagnostic: Diagnostic) -> str:
+def _describe_requests_of_others(diagnostic: Diagnostic) -> str:
     processes = diagnostic.numbers["processes"]
     named = ", ".join(process_text(process) for process in processes[:_MOST_LISTED])
     more = f" and {len(processes) - _MOST_LISTED} more" if len(processes) > _MOST_LISTED else ""
@@ -183,57 +183,57 @@ def process_text(process: ProcessRequests) -> str:
 
 
 _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
-    "ane-dispatch-without-interval": _dispatch_without_interval,
-    "ane-labels-unmatched": _unmatched,
+    "ane-dispatch-without-interval": _describe_dispatch_without_interval,
+    "ane-labels-unmatched": _describe_unmatched,
     "ane-process-unknown": lambda _: (
         "The Neural Engine table covers all processes and names none. If another app used the engine at the"
         " same time, its work is included here."
     ),
     "ane-program-not-loaded": lambda entry: (
         f"A program for the Neural Engine was not compiled or loaded {plural(entry.count, 'time')}, by the"
-        f" log: {_listed(entry.numbers['refusals'])}. The model may run elsewhere."
+        f" log: {_list_refusals(entry.numbers['refusals'])}. The model may run elsewhere."
     ),
-    "ane-requests-failed": _requests_failed,
-    "ane-requests-of-others": _requests_of_others,
-    "ane-work-of-others": _other_process,
-    "ane-work-unclaimed": _unattributed,
+    "ane-requests-failed": _describe_failed_requests,
+    "ane-requests-of-others": _describe_requests_of_others,
+    "ane-work-of-others": _describe_other_process,
+    "ane-work-unclaimed": _describe_unattributed,
     "binaries-without-symbols": lambda entry: (
         f"{'1 binary lacks' if entry.count == 1 else f'{entry.count:,} binaries lack'} symbols:"
-        f" {_binaries(entry)}. --symbols adds names from a dSYM or a binary of the same build."
+        f" {_describe_binaries(entry)}. --symbols adds names from a dSYM or a binary of the same build."
     ),
     "calls-outside-windows": lambda entry: (
-        f"{plural(entry.count, 'prediction call')} on stacks {_verb(entry.count, 'lie')} outside these"
+        f"{plural(entry.count, 'prediction call')} on stacks {_fit_verb(entry.count, 'lie')} outside these"
         f" calls and {'is' if entry.count == 1 else 'are'} not listed."
     ),
     "gpu-process-unknown": lambda entry: (
-        f"{plural(entry.count, 'row')} of {GPU_INTERVALS} {_verb(entry.count, 'name')} no process and"
+        f"{plural(entry.count, 'row')} of {GPU_INTERVALS} {_fit_verb(entry.count, 'name')} no process and"
         f" {'is' if entry.count == 1 else 'are'} counted as this app's."
     ),
-    "holes-bridged": _holes_bridged,
+    "holes-bridged": _describe_bridged_holes,
     "inference-outside-windows": lambda entry: (
-        f"{plural(entry.count, 'sample')} of inference on the CPU or the GPU {_verb(entry.count, 'lie')} in"
-        " prediction calls, but outside the Neural Engine's own intervals. --windows stacks includes them."
+        f"{plural(entry.count, 'sample')} of inference on the CPU or the GPU {_fit_verb(entry.count, 'lie')}"
+        " in prediction calls, but outside the Neural Engine's own intervals. --windows stacks includes them."
     ),
-    "intervals-contested": _contested,
-    "model-name-shared": _name_shared,
+    "intervals-contested": _describe_contested,
+    "model-name-shared": _describe_shared_name,
     "mps-engine-unknown": lambda entry: (
-        f"{_are(entry.count, f'{MPS_INTERVALS} row')} counted for the GPU. MPSGraph may have passed work"
-        " to the Neural Engine, whose own table would show it and has no rows here."
+        f"{_count_rows(entry.count, f'{MPS_INTERVALS} row')} counted for the GPU. MPSGraph may have passed"
+        " work to the Neural Engine, whose own table would show it and has no rows here."
     ),
     "no-prediction-calls": lambda _: "No prediction call was found, so the whole run is one range.",
     "operators-not-on-ane": lambda entry: (
         f"{plural(entry.count, 'kind')} of operators cannot run on the Neural Engine, by the log:"
-        f" {_listed(entry.numbers['refusals'])}."
+        f" {_list_refusals(entry.numbers['refusals'])}."
     ),
     "predictions-without-length": lambda entry: (
         f"{plural(entry.count, 'prediction')} of {entry.numbers['table']}"
         f" {'has no length and is' if entry.count == 1 else 'have no length and are'} left out."
     ),
     "unsymbolicated-stacks": lambda entry: (
-        f"{entry.count:,} of {plural(entry.numbers['stacks'], 'sampled stack')} {_verb(entry.count, 'lack')}"
-        " symbols; the work there is unknown."
+        f"{entry.count:,} of {plural(entry.numbers['stacks'], 'sampled stack')}"
+        f" {_fit_verb(entry.count, 'lack')} symbols; the work there is unknown."
     ),
-    "window-outside": _window_outside,
+    "window-outside": _describe_window_outside,
     "windows-from-ane": lambda _: (
         "Calls are the Neural Engine's intervals, from the first to the last of a prediction, without the"
         " host's work before and after. --windows stacks takes whole calls."
@@ -244,15 +244,15 @@ _MESSAGES: dict[str, Callable[[Diagnostic], str]] = {
         " thread's stacks."
     ),
     "windows-from-stacks-too": lambda entry: (
-        f"{plural(entry.count, 'prediction call')} on stacks {_verb(entry.count, 'belong')} to no call of a"
-        f" table and {'is' if entry.count == 1 else 'are'} listed as well, inferred from stacks."
+        f"{plural(entry.count, 'prediction call')} on stacks {_fit_verb(entry.count, 'belong')} to no call"
+        f" of a table and {'is' if entry.count == 1 else 'are'} listed as well, inferred from stacks."
     ),
     "windows-inferred": lambda _: (
         "Calls are inferred from stacks. Back-to-back inferences without a sample between them are counted as"
         " one. Record with --preset coreml for exact calls."
     ),
     "windows-of-unknown-thread": lambda entry: (
-        f"{_are(entry.count, 'call')} left out, because the calling thread is not known."
+        f"{_count_rows(entry.count, 'call')} left out, because the calling thread is not known."
     ),
     "worker-samples-shared": lambda entry: (
         f"{plural(entry.count, 'sample')} of ML work on other threads could belong to several calls, or to"

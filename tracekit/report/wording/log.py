@@ -25,7 +25,7 @@ def log_lines(requests: LoggedRequests) -> list[str]:
 def log_sentence(log: LogAnswer) -> str:
     """Return the sentences about a log that was read without a recording."""
     requests = log.requests
-    parts = [_sent(process) for process in requests.processes[:_MOST_PROCESSES]]
+    parts = [_describe_requests(process) for process in requests.processes[:_MOST_PROCESSES]]
     left = len(requests.processes) - len(parts)
     parts += [f"requests of {left:,} more"] if left else []
     if requests.refused:
@@ -35,7 +35,7 @@ def log_sentence(log: LogAnswer) -> str:
         parts.append(f"{count} to compile or load a program")
     if requests.loaded:
         parts.append(f"{plural(requests.loaded, 'program')} made by the kernel's driver (a load)")
-    parts += _powered(log)
+    parts += _list_powered_periods(log)
     if parts:
         shown = "; ".join(parts)
         return (
@@ -58,7 +58,7 @@ def log_sentence(log: LogAnswer) -> str:
     )
 
 
-def _powered(log: LogAnswer) -> list[str]:
+def _list_powered_periods(log: LogAnswer) -> list[str]:
     """Return the engine's power by the kernel's lines; a period that the log cuts counts in part."""
     parts = []
     if log.is_off_first:
@@ -72,7 +72,7 @@ def _powered(log: LogAnswer) -> list[str]:
     return parts
 
 
-def _sent(process: ProcessRequests) -> str:
+def _describe_requests(process: ProcessRequests) -> str:
     failed = f", of which {process.failed:,} failed" if process.failed else ""
     return f"{plural(process.requests, 'request')} of {process_text(process)}{failed}"
 

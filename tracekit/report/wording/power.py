@@ -33,10 +33,10 @@ def power_sentence(power: Power) -> str:
     """Return the sentence about a recording that shows power and no model."""
     rail = power.rail(ANE_RAIL)
     alone = "power alone does not show which process or model used it."
-    samples = _samples(rail, power)
+    samples = _describe_samples(rail, power)
     match rail.state:
         case "measured":
-            return f"The Neural Engine drew {_watts(rail.mean_mw)} on average over {samples}; {alone}"
+            return f"The Neural Engine drew {_format_watts(rail.mean_mw)} on average over {samples}; {alone}"
         case "zero":
             return (
                 f"The Neural Engine's power reads 0 mW in {samples}. That does not prove that it was idle:"
@@ -45,9 +45,9 @@ def power_sentence(power: Power) -> str:
         case "dead":
             return f"The Neural Engine's power reads 0 mW in {samples}: {_FACTS[rail.fact]}."
     others = [other for other in power.rails if other.state == "measured" and other.rail != ANE_RAIL]
-    drew = ", ".join(f"{_RAILS[other.rail]} drew {_watts(other.mean_mw)}" for other in others[:2])
+    drew = ", ".join(f"{_RAILS[other.rail]} drew {_format_watts(other.mean_mw)}" for other in others[:2])
     why = f": {_FACTS[rail.fact]}" if rail.fact else ""
-    shown = f" On average, {drew} over {_samples(others[0], power)}; {alone}" if others else ""
+    shown = f" On average, {drew} over {_describe_samples(others[0], power)}; {alone}" if others else ""
     return f"No sample has the Neural Engine's power{why}.{shown}"
 
 
@@ -56,8 +56,9 @@ def power_lines(power: Power | None) -> list[str]:
     if power is None:
         return []
     return [
-        f"{power_source(power)}: an estimate for the whole device, of no process; {_interval(power)}",
-        *(_rail_line(rail) for rail in power.rails),
+        f"{power_source(power)}: an estimate for the whole device, of no process;"
+        f" {_describe_interval(power)}",
+        *(_describe_rail(rail) for rail in power.rails),
         *_call_lines(power),
     ]
 
@@ -75,9 +76,9 @@ def rail_state(rail: Rail) -> str:
         case "measured":
             return "measured above zero"
         case "zero":
-            return f"0 mW in {_every(rail)}, which does not prove that nothing worked"
+            return f"0 mW in {_describe_period(rail)}, which does not prove that nothing worked"
         case "dead":
-            return f"0 mW in {_every(rail)}{fact}"
+            return f"0 mW in {_describe_period(rail)}{fact}"
         case "absent":
             return f"no sample has it{fact}"
 
@@ -100,13 +101,13 @@ def missing_energy(entry: CallEnergy, power: Power) -> str:
     return reasons[entry.missing]
 
 
-def _rail_line(rail: Rail) -> str:
+def _describe_rail(rail: Rail) -> str:
     name = _RAILS[rail.rail] + (" (added up here)" if rail.is_sum else "")
     name = name[0].upper() + name[1:]
     if rail.state != "measured":
         return f"{name}: {rail_state(rail)}"
-    energy = "" if rail.energy_mj is None else f", {_joules(rail.energy_mj)}"
-    return f"{name}: {_watts(rail.mean_mw)} on average, {_watts(rail.max_mw)} at most{energy}"
+    energy = "" if rail.energy_mj is None else f", {_format_joules(rail.energy_mj)}"
+    return f"{name}: {_format_watts(rail.mean_mw)} on average, {_format_watts(rail.max_mw)} at most{energy}"
 
 
 def _call_lines(power: Power) -> Iterator[str]:
@@ -116,7 +117,9 @@ def _call_lines(power: Power) -> Iterator[str]:
         name = model_name(model, is_named=True)
         if priced:
             basis = max(priced, key=lambda entry: entry.samples)
-            amounts = ", ".join(f"{_joules(entry.energy_mj)} for {_RAILS[entry.rail]}" for entry in priced)
+            amounts = ", ".join(
+                f"{_format_joules(entry.energy_mj)} for {_RAILS[entry.rail]}" for entry in priced
+            )
             runs = (
                 f"{plural(basis.samples, 'sample')} in {plural(basis.runs, 'run')}, {basis.calls:,.1f} calls"
             )
@@ -127,40 +130,42 @@ def _call_lines(power: Power) -> Iterator[str]:
             )
             yield f"{name}: {amounts} {_OF_CALLS}; {runs}{''.join(unknown)}"
             continue
-        reasons = dict.fromkeys(_reason(entry, power) for entry in listed if entry.missing != "absent")
+        reasons = dict.fromkeys(
+            _explain_missing_energy(entry, power) for entry in listed if entry.missing != "absent"
+        )
         yield f"{name}: the energy of a call is not known: {'; '.join(reasons)}"
 
 
-def _reason(entry: CallEnergy, power: Power) -> str:
+def _explain_missing_energy(entry: CallEnergy, power: Power) -> str:
     """Return why a call has no energy on a rail, naming the rail where the reason is the rail's own."""
     reason = missing_energy(entry, power)
     return f"{reason} ({_RAILS[entry.rail]})" if entry.missing in ("zero", "dead") else reason
 
 
-def _every(rail: Rail) -> str:
+def _describe_period(rail: Rail) -> str:
     return "the only sample" if rail.samples == 1 else f"all {plural(rail.samples, 'sample')}"
 
 
-def _samples(rail: Rail, power: Power) -> str:
+def _describe_samples(rail: Rail, power: Power) -> str:
     """Return ``10 samples of 107 ms (powermetrics, M1, macOS 12 (21G115))``."""
-    count = _every(rail) if rail.state in ("zero", "dead") else plural(rail.samples, "sample")
+    count = _describe_period(rail) if rail.state in ("zero", "dead") else plural(rail.samples, "sample")
     length = f" of {format_rounded(power.interval_ns)}" if power.interval_ns else ""
     source = power_source(power)
     return f"{count}{length}{f' ({source})' if source else ''}"
 
 
-def _interval(power: Power) -> str:
+def _describe_interval(power: Power) -> str:
     if not power.interval_ns:
         return "the length of its samples is not stated"
     placed = f", placed in time to ±{format_rounded(power.accuracy_ns)}" if power.accuracy_ns else ""
     return f"samples of {format_rounded(power.interval_ns)}{placed}"
 
 
-def _watts(milliwatts: float | None) -> str:
+def _format_watts(milliwatts: float | None) -> str:
     amount = milliwatts or 0.0
     return f"{amount:.0f} mW" if amount < 1000 else f"{amount / 1000:.2f} W"
 
 
-def _joules(millijoules: float | None) -> str:
+def _format_joules(millijoules: float | None) -> str:
     amount = millijoules or 0.0
     return f"{amount:.3g} mJ" if amount < 1000 else f"{amount / 1000:,.2f} J"

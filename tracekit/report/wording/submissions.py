@@ -25,10 +25,10 @@ def submission_rows(models: Sequence[ModelSubmissions]) -> list[list[str]]:
     """Return a row of texts per model; times and the share are of its usual inference."""
     return [
         [
-            _name(model) or "(no name)",
+            _get_name(model) or "(no name)",
             f"{model.windows:,}",
-            _counts(model.submissions, model.without),
-            _segments(model),
+            _describe_counts(model.submissions, model.without),
+            _describe_segments(model),
             format_ms_or_us(model.longest_ns, 2),
             format_ms_or_us(model.gaps_ns, 2) if model.submissions[0][0] > 1 else "",
             format_percent(model.covered),
@@ -44,7 +44,7 @@ def submission_notes(models: Sequence[ModelSubmissions], numbers: IntArray) -> l
     """
     notes = []
     for model in models:
-        name = _name(model) or "The model"
+        name = _get_name(model) or "The model"
         if model.without:
             notes.append(
                 f"{name}: {model.without:,} of {plural(model.windows, 'inference')} made no submission to the"
@@ -67,11 +67,11 @@ def submission_notes(models: Sequence[ModelSubmissions], numbers: IntArray) -> l
     return notes
 
 
-def _name(model: ModelSubmissions) -> str:
+def _get_name(model: ModelSubmissions) -> str:
     return clip(printable(model.model), _NAME_WIDTH)
 
 
-def _counts(frequencies: Sequence[tuple[int, int]], without: int = 0) -> str:
+def _describe_counts(frequencies: Sequence[tuple[int, int]], without: int = 0) -> str:
     """Return ``13``, or ``13 in 9, 12 in 1, none in 4``."""
     if len(frequencies) == 1 and not without:
         return f"{frequencies[0][0]:,}"
@@ -80,11 +80,11 @@ def _counts(frequencies: Sequence[tuple[int, int]], without: int = 0) -> str:
     return ", ".join([*parts, f"none in {without:,}"] if without else parts)
 
 
-def _segments(model: ModelSubmissions) -> str:
+def _describe_segments(model: ModelSubmissions) -> str:
     """Return ``13: region 0.0 … 0.12``; the labels of some forms name no segment."""
     if not model.segments:
         return "not named"
-    counts = _counts(model.segments)
+    counts = _describe_counts(model.segments)
     return f"{counts}: {names_text(model.names)}" if model.names else counts
 
 

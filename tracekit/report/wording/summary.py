@@ -27,7 +27,7 @@ def headline(answer: Answer) -> str:
     """Return the sentences that state first on which engine each model ran, and failures after them."""
     if answer.log is not None and answer.kind == "no-evidence":
         return log_sentence(answer.log)
-    return f"{_engines(answer)}{_failures(answer)}"
+    return f"{_describe_engines(answer)}{_describe_failures(answer)}"
 
 
 def window_sources(sources: Sequence[str]) -> str:
@@ -38,7 +38,7 @@ def window_sources(sources: Sequence[str]) -> str:
     return " and ".join(f"{RUNTIMES[name]}'s {name}" if name in RUNTIMES else name for name in names)
 
 
-def _failures(answer: Answer) -> str:
+def _describe_failures(answer: Answer) -> str:
     """Return `` 2 requests to the Neural Engine failed, in 2 of 12 calls.``, nothing without a failure."""
     if not answer.failed_requests:
         return ""
@@ -46,7 +46,7 @@ def _failures(answer: Answer) -> str:
     return f" {plural(answer.failed_requests, 'request')} to the Neural Engine failed{calls}."
 
 
-def _engines(answer: Answer) -> str:
+def _describe_engines(answer: Answer) -> str:
     if answer.requests and answer.kind in ("no-evidence", "no-symbols", "no-model"):
         sent = plural(answer.requests, "request")
         return f"The log has {sent} of this app to the Neural Engine; nothing else shows a model running."
@@ -62,9 +62,11 @@ def _engines(answer: Answer) -> str:
             stacks = "The only sample has no stack" if answer.samples == 1 else none
             return f"{stacks} with symbols, so engines cannot be identified."
         case "no-model":
-            return _no_model(answer)
+            return _describe_no_model(answer)
         case "no-calls":
-            return f"No prediction was seen: {_in_ml(answer)}, none of them inside a prediction call."
+            return (
+                f"No prediction was seen: {_describe_ml_work(answer)}, none of them inside a prediction call."
+            )
         case "no-length":
             count = answer.without_length
             return (
@@ -74,26 +76,26 @@ def _engines(answer: Answer) -> str:
         case "threads":
             return threads_headline(answer.threads) if answer.threads is not None else ""
         case "whole-run":
-            return _whole_run(answer)
+            return _describe_whole_run(answer)
         case "models":
             more = answer.model_count - len(answer.models)
-            sentences = [_model(model) for model in _distinguished(answer.models)]
+            sentences = [_describe_model(model) for model in _distinguish_models(answer.models)]
             sentences += [f"And {plural(more, 'more model')}."] if more > 0 else []
-            return " ".join([*sentences, *_others(answer.others)])
+            return " ".join([*sentences, *_describe_others(answer.others)])
 
 
-def _others(processes: Sequence[ProcessAnswer]) -> list[str]:
+def _describe_others(processes: Sequence[ProcessAnswer]) -> list[str]:
     """Return ``Another process ran models in this time: photosd (99), 12 calls …, with work on the CPU.``"""
     if not processes:
         return []
-    listed = [_of_other(process) for process in processes[:_MOST_OTHERS]]
+    listed = [_describe_other(process) for process in processes[:_MOST_OTHERS]]
     more = len(processes) - len(listed)
     listed += [f"{more:,} more"] if more else []
     subject = "Another process" if len(processes) == 1 else "Other processes"
     return [f"{subject} ran models in this time: {'; '.join(listed)}."]
 
 
-def _of_other(answer: ProcessAnswer) -> str:
+def _describe_other(answer: ProcessAnswer) -> str:
     name = clip(printable(answer.process), _SHORT_NAME)
     process = f"{name} ({answer.pid})" if name else f"process {answer.pid}"
     # Host samples are the CPU's own work; of another engine, they show who called it.
@@ -107,43 +109,43 @@ def _of_other(answer: ProcessAnswer) -> str:
     return f"{process}, {calls}, with work {engines}" if engines else f"{process}, {calls}"
 
 
-def _distinguished(models: Sequence[ModelAnswer]) -> list[ModelAnswer]:
+def _distinguish_models(models: Sequence[ModelAnswer]) -> list[ModelAnswer]:
     """Return models of which those of one name, in several processes, have the number of their process."""
     counts = Counter(model.model for model in models)
     return [
-        _of_process(model) if counts[model.model] > 1 and model.model and model.pid >= 0 else model
+        _add_process(model) if counts[model.model] > 1 and model.model and model.pid >= 0 else model
         for model in models
     ]
 
 
-def _of_process(model: ModelAnswer) -> ModelAnswer:
+def _add_process(model: ModelAnswer) -> ModelAnswer:
     name = f"{clip(printable(model.model), _SHORT_NAME)} (process {model.pid})"
     placement = model.placement and replace(model.placement, model=name)
     return replace(model, model=name, placement=placement)
 
 
-def _model(model: ModelAnswer) -> str:
-    return f"{_of_model(model)}{_contested(model)}"
+def _describe_model(model: ModelAnswer) -> str:
+    return f"{_describe_placement(model)}{_describe_contested(model)}"
 
 
-def _contested(model: ModelAnswer) -> str:
+def _describe_contested(model: ModelAnswer) -> str:
     """Return `` In 6 of its 12 calls, the Neural Engine worked for this model or for another owner: …``"""
     if not model.contested:
         return ""
     times = " and ".join(
-        f"in {_of_its_calls(model, count)}, {engine_name(engine)}" for engine, count in model.contested
+        f"in {_count_its_calls(model, count)}, {engine_name(engine)}" for engine, count in model.contested
     )
     return f" I{times[1:]} worked for this model or for another owner: nothing here decides which."
 
 
-def _of_its_calls(model: ModelAnswer, count: int) -> str:
+def _count_its_calls(model: ModelAnswer, count: int) -> str:
     if model.calls == 1:
         return "its only call"
-    calls = _calls(model, model.calls)
+    calls = _describe_calls(model, model.calls)
     return f"each of its {calls}" if count == model.calls else f"{count:,} of its {calls}"
 
 
-def _of_model(model: ModelAnswer) -> str:
+def _describe_placement(model: ModelAnswer) -> str:
     if model.placement is not None:
         sentences = placement.SENTENCES[model.placement.kind](model.placement)
         doubt = f" {placement.NO_NAME}" if model.placement.confidence == "possible" else ""
@@ -152,7 +154,11 @@ def _of_model(model: ModelAnswer) -> str:
     if model.source in GIVEN_SOURCES:
         name = "Inference"  # a range may have calls of several models
     if not model.engines:
-        calls = f"the only {_noun(model)}" if model.calls == 1 else f"the {_calls(model, model.calls)}"
+        calls = (
+            f"the only {_choose_noun(model)}"
+            if model.calls == 1
+            else f"the {_describe_calls(model, model.calls)}"
+        )
         of = f" of {name.removeprefix('Calls of ')}" if model.model else ""
         verb = "worked in" if model.source in GIVEN_SOURCES else "ran"
         return f"Nothing here shows which engine {verb} {calls}{of}{_cut(model)}."
@@ -160,11 +166,11 @@ def _of_model(model: ModelAnswer) -> str:
         # No sample lies between calls that follow one another at once.
         several = ", or several in a row," if model.source == "stacks" else ""
         lead, *others = model.engines
-        beside = "".join(f", with work on {engine_name(use.engine)}{_how_sure(use)}" for use in others)
-        action = f"{_ran_on(lead)}{_how_sure(lead)}{beside}"
-        return f"A call of {name.removeprefix('Calls of ')}{several} {action}{_length(model)}."
+        beside = "".join(f", with work on {engine_name(use.engine)}{_describe_basis(use)}" for use in others)
+        action = f"{_describe_use(lead)}{_describe_basis(lead)}{beside}"
+        return f"A call of {name.removeprefix('Calls of ')}{several} {action}{_describe_length(model)}."
     hidden = f"; no engine is visible in the other {model.unknown:,}{_cut(model)}" if model.unknown else ""
-    return f"{name} {_action(model)}{hidden}{_length(model)}."
+    return f"{name} {_describe_action(model)}{hidden}{_describe_length(model)}."
 
 
 def _cut(model: ModelAnswer) -> str:
@@ -175,11 +181,11 @@ def _cut(model: ModelAnswer) -> str:
     return f", {which} {'an edge of the recording cuts' if model.cut == 1 else 'edges of the recording cut'}"
 
 
-def _action(model: ModelAnswer) -> str:
+def _describe_action(model: ModelAnswer) -> str:
     """Return ``ran on the Neural Engine in all 12 calls, with work on the CPU in 3 of them``."""
     engines = sorted(model.engines, key=lambda use: -use.calls)
     lead, others = engines[0], engines[1:]
-    parts = [f"{_ran_on(lead)} {_of_calls(model, lead.calls)}{_how_sure(lead)}"]
+    parts = [f"{_describe_use(lead)} {_count_calls(model, lead.calls)}{_describe_basis(lead)}"]
     if lead.calls == model.calls - model.unknown:
         for use in others:
             part = (
@@ -191,11 +197,11 @@ def _action(model: ModelAnswer) -> str:
             )
             parts.append(f", with work on {engine_name(use.engine)}{part}")
     else:
-        parts += [f", {_ran_on(use)} in {use.calls:,}{_how_sure(use)}" for use in others]
+        parts += [f", {_describe_use(use)} in {use.calls:,}{_describe_basis(use)}" for use in others]
     return "".join(parts)
 
 
-def _ran_on(use: EngineUse) -> str:
+def _describe_use(use: EngineUse) -> str:
     # A sample of dispatch or waiting shows which thread called the engine, not that the engine worked.
     if use.basis is Basis.SAMPLED and use.engine is not Engine.CPU:
         return f"submitted work to {engine_name(use.engine)}"
@@ -205,65 +211,65 @@ def _ran_on(use: EngineUse) -> str:
     return f"ran on {engine_name(use.engine)}"
 
 
-def _how_sure(use: EngineUse) -> str:
+def _describe_basis(use: EngineUse) -> str:
     if use.basis is Basis.SAMPLED:
         return " (seen on stacks)" if use.engine is Engine.CPU else " (seen on stacks, not measured)"
     return "" if use.basis is Basis.MEASURED else " (by the log)"
 
 
-def _of_calls(model: ModelAnswer, count: int) -> str:
+def _count_calls(model: ModelAnswer, count: int) -> str:
     if model.calls == 1:
         if model.source == "stacks":
             return "in one call, or several in a row"  # no sample lies between these
-        return f"in {'the only' if model.source in GIVEN_SOURCES else 'its only'} {_noun(model)}"
+        return f"in {'the only' if model.source in GIVEN_SOURCES else 'its only'} {_choose_noun(model)}"
     if count == model.calls == 2:
-        return f"in both {_calls(model, count).removeprefix('2 ')}"
+        return f"in both {_describe_calls(model, count).removeprefix('2 ')}"
     if count == model.calls:
-        return f"in all {_calls(model, count)}"
-    return f"in {count:,} of {_calls(model, model.calls)}"
+        return f"in all {_describe_calls(model, count)}"
+    return f"in {count:,} of {_describe_calls(model, model.calls)}"
 
 
-def _noun(model: ModelAnswer) -> str:
+def _choose_noun(model: ModelAnswer) -> str:
     return "chosen time range" if model.source in GIVEN_SOURCES else "call"
 
 
-def _calls(model: ModelAnswer, count: int) -> str:
+def _describe_calls(model: ModelAnswer, count: int) -> str:
     # Calls that are deduced from stacks may be several that follow one another without a sample between.
     is_measured = any(use.basis is Basis.MEASURED for use in model.engines)
     seen = " seen on stacks" if model.source == "stacks" and (is_measured or not model.engines) else ""
-    return f"{plural(count, _noun(model))}{seen}"
+    return f"{plural(count, _choose_noun(model))}{seen}"
 
 
-def _length(model: ModelAnswer) -> str:
+def _describe_length(model: ModelAnswer) -> str:
     """Return ``: 25.9 ms per call, the Neural Engine busy 61 % of it``."""
     if not model.length_ns:
         return ""
-    length = _range(*model.lengths_ns) if model.lengths_ns else format_duration(model.length_ns)
+    length = _format_range(*model.lengths_ns) if model.lengths_ns else format_duration(model.length_ns)
     if model.is_engine_time:
         return f": {length} on the engine{'' if model.calls == 1 else ' per call'}"
     busy = [
-        f"{engine_name(use.engine)} busy {_share(use)} of {_where(use, model)}"
+        f"{engine_name(use.engine)} busy {_format_share(use)} of {_refer_to_calls(use, model)}"
         for use in model.engines
         if use.busy_share >= _LEAST_SHARE
     ]
     return f": {', '.join([length if model.calls == 1 else f'{length} per call', *busy])}"
 
 
-def _where(use: EngineUse, model: ModelAnswer) -> str:
+def _refer_to_calls(use: EngineUse, model: ModelAnswer) -> str:
     """Return ``it``, the call; ``those 12`` where the engine worked in some calls only."""
     if use.calls == model.calls:
         return "it"
     return f"those {use.calls:,}" if use.calls > 1 else "that one"
 
 
-def _range(low_ns: int, high_ns: int) -> str:
+def _format_range(low_ns: int, high_ns: int) -> str:
     """Return ``50.9 to 67.9 ms``; units that differ are given twice."""
     low, high = format_duration(low_ns), format_duration(high_ns)
     (number, _, unit), (_, _, high_unit) = low.rpartition(" "), high.rpartition(" ")
     return f"{number if unit == high_unit else low} to {high}"
 
 
-def _share(use: EngineUse) -> str:
+def _format_share(use: EngineUse) -> str:
     """Return ``61 %``, or ``33 to 100 %`` where some of the engine's work may be another owner's."""
     least, most = format_percent(use.busy_share), format_percent(use.most_share)
     if use.most_share <= use.busy_share or least == most:
@@ -271,25 +277,25 @@ def _share(use: EngineUse) -> str:
     return f"{least.removesuffix(' %')} to {most}"
 
 
-def _whole_run(answer: Answer) -> str:
+def _describe_whole_run(answer: Answer) -> str:
     engines = answer.models[0].engines if answer.models else ()
     if not engines:
-        return f"No engine can be determined: {_in_ml(answer)}, none of them inside a prediction."
-    listed = " and ".join(f"{_used(use)}{_how_sure(use)}" for use in engines)
+        return f"No engine can be determined: {_describe_ml_work(answer)}, none of them inside a prediction."
+    listed = " and ".join(f"{_describe_used(use)}{_describe_basis(use)}" for use in engines)
     return f"Over the whole recording, inference used {listed}; single calls cannot be separated."
 
 
-def _used(use: EngineUse) -> str:
+def _describe_used(use: EngineUse) -> str:
     is_graph = use.basis is Basis.MEASURED and use.table == MPS_INTERVALS
     return f"{'MPSGraph programs, counted for ' if is_graph else ''}{engine_name(use.engine)}"
 
 
-def _in_ml(answer: Answer) -> str:
+def _describe_ml_work(answer: Answer) -> str:
     are = "is" if answer.ml_samples == 1 else "are"
     return f"{answer.ml_samples:,} of {plural(answer.samples, 'sample')} {are} in ML code"
 
 
-def _no_model(answer: Answer) -> str:
+def _describe_no_model(answer: Answer) -> str:
     samples = plural(answer.samples, "sample")
     if answer.is_prepared:
         return f"A model was compiled or loaded (measured), but none of the {samples} shows it running."

@@ -21,7 +21,7 @@ def symbols_rows(binaries: Sequence[BinaryWithoutSymbols]) -> list[list[str]]:
             binary.uuid,
             f"{binary.addresses:,}",
             f"{binary.samples:,}",
-            _place(binary),
+            _locate_binary(binary),
         ]
         for binary in binaries[:MOST_BINARIES]
     ]
@@ -50,7 +50,7 @@ def binary_label(name: str, uuid: str) -> str:
     return f"{shown} ({uuid})" if uuid else shown
 
 
-def _place(binary: BinaryWithoutSymbols) -> str:
+def _locate_binary(binary: BinaryWithoutSymbols) -> str:
     if not binary.name:
         return "nowhere: the recording does not say whose code it is"
     if not binary.uuid:

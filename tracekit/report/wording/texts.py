@@ -52,24 +52,26 @@ def digits(numbers: npt.NDArray[Any]) -> Texts:
 
 def joined(*parts: Texts | str) -> Texts:
     """Return the parts of each row one after another; missing where any of them is."""
-    return pc.binary_join_element_wise(*map(_part, parts), _part(""))
+    return pc.binary_join_element_wise(*map(_convert_part, parts), _convert_part(""))
 
 
 def listed(parts: Sequence[Texts], between: str) -> Texts:
     """Return those parts of each row that it has, with ``between`` between them."""
     # Arrow 26 leaves out a row that has no part. An empty part goes before all, and its separator is cut off.
-    texts = pc.binary_join_element_wise(_part(""), *parts, _part(between), null_handling="skip")
+    texts = pc.binary_join_element_wise(
+        _convert_part(""), *parts, _convert_part(between), null_handling="skip"
+    )
     return pc.utf8_slice_codeunits(texts, start=len(between)) if between else texts
 
 
 def listed_by_row(items: Texts, edges: IntArray, between: str) -> Texts:
     """Return row r's items from ``edges[r]`` up to ``edges[r + 1]`` with ``between`` between them."""
-    return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(edges), items), _part(between))
+    return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(edges), items), _convert_part(between))
 
 
 def where(condition: BoolArray, texts: Texts | str, otherwise: Texts | str | None = None) -> Texts:
     """Return a column of the texts where the condition holds, else of the others; None is missing."""
-    return pc.if_else(pa.array(condition), _part(texts), _part(otherwise))
+    return pc.if_else(pa.array(condition), _convert_part(texts), _convert_part(otherwise))
 
 
 def first_of(*cases: tuple[BoolArray, Texts | str], otherwise: Texts | str) -> Texts:
@@ -96,5 +98,5 @@ def content(texts: Texts) -> bytes:
     return bytes(data.slice(0, end)) if end else b""
 
 
-def _part(part: Texts | str | None) -> Any:
+def _convert_part(part: Texts | str | None) -> Any:
     return pa.scalar(part, TEXT) if part is None or isinstance(part, str) else part

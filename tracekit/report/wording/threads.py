@@ -78,22 +78,24 @@ def threads_headline(work: ThreadWork) -> str:
         return "This text shows no thread with a stack."
     unknown = [entry.engine is Engine.UNKNOWN for entry in work.works(ml_only=False)]
     if all(unknown) and not work.idle_samples.any():
-        first = f"{_unknown_only(work)}, so engines cannot be identified."
+        first = f"{_describe_unknown_only(work)}, so engines cannot be identified."
     elif work.is_single_pause:
-        first = f"{_paused(work)}; a single pause shows no rate and no latency."
+        first = f"{_describe_pause(work)}; a single pause shows no rate and no latency."
     else:
-        first = f"{_counted(work)}."
-    return " ".join(filter(None, [first, _not_kept(work), _idle(work), _faulting(work)]))
+        first = f"{_describe_counts(work)}."
+    return " ".join(
+        filter(None, [first, _describe_dropped_hits(work), _describe_idle(work), _describe_faulting(work)])
+    )
 
 
-def _not_kept(work: ThreadWork) -> str:
+def _describe_dropped_hits(work: ThreadWork) -> str:
     if not work.hits_not_kept:
         return ""
     total = int(work.samples.sum()) + work.hits_not_kept
     return f"{plural(total, 'hit')} were counted; {work.hits_not_kept:,} of them have no thread and no stack."
 
 
-def _unknown_only(work: ThreadWork) -> str:
+def _describe_unknown_only(work: ThreadWork) -> str:
     total = int(work.samples.sum())
     noun = "thread" if work.is_single_pause else work.noun
     if total == 1:
@@ -101,44 +103,48 @@ def _unknown_only(work: ThreadWork) -> str:
     return f"None of the {plural(total, noun)} of {_place(work)} has a whole stack with names of functions"
 
 
-def _paused(work: ThreadWork) -> str:
+def _describe_pause(work: ThreadWork) -> str:
     works = work.works()
     threads = f"of {work.count:,} threads of {_place(work)}" if work.count != 1 else f"of {_place(work)}"
     if not works:
         if work.count == 1:
             return f"In this pause the only thread {threads} was in no ML code"
-        return f"In this pause none {threads} was in an ML engine or an ML runtime{_unknown(work)}"
+        return f"In this pause none {threads} was in an ML engine or an ML runtime{_describe_unknown(work)}"
     parts = []
     for position, entry in enumerate(works[:_MOST_WORKS]):
         count = f"{entry.samples:,} " if work.count > 1 else "" if position else "the only thread "
         of = f"{threads} " if not position else ""
-        parts.append(f"{count}{of}{'was' if entry.samples == 1 else 'were'} {doing(entry)}{_frame(entry)}")
-    return f"In this pause {_joined([*parts, *_others(works, 'thread')])}{_where(work)}"
+        parts.append(
+            f"{count}{of}{'was' if entry.samples == 1 else 'were'} {doing(entry)}{_describe_frame(entry)}"
+        )
+    return (
+        f"In this pause {_join_parts([*parts, *_list_other_work(works, 'thread')])}{_describe_process(work)}"
+    )
 
 
-def _counted(work: ThreadWork) -> str:
+def _describe_counts(work: ThreadWork) -> str:
     works = work.works()
     samples = int(work.samples.sum())
     if not works and not work.has_separate_threads:
         total = f"{plural(samples, work.noun)} of {_place(work)} ({_UNSEPARATED})"
-        return f"None of {total} is in ML code{_unknown(work)}"
+        return f"None of {total} is in ML code{_describe_unknown(work)}"
     if not works:
         threads = f"None of {work.count:,} threads" if work.count != 1 else "The only thread"
         place = f"of {_place(work)}" if len(work.processes) == 1 else f"in {_place(work)}"
         inside = "was in an ML engine or an ML runtime" if work.count != 1 else "was never in ML code"
-        return f"{threads} {place} {inside}{_unknown(work)}"
+        return f"{threads} {place} {inside}{_describe_unknown(work)}"
     parts: list[str] = []
     engine: Engine | None = None
     for entry in works[:_MOST_WORKS]:
-        parts.append(f"{entry.samples:,} {_done(entry, is_named=entry.engine is engine)}")
+        parts.append(f"{entry.samples:,} {_describe_work(entry, is_named=entry.engine is engine)}")
         engine = entry.engine
     owner = _place(work)
     joint = "in" if len(work.processes) > 1 else "of"
     threads = f"{'the only thread' if work.count == 1 else f'{work.count:,} threads'} {joint} {owner}"
     if not work.has_separate_threads:
         threads = f"{owner} ({_UNSEPARATED})"
-    listed = _joined([*parts, *_others(works, work.noun)])
-    return f"Of {plural(samples, work.noun)} of {threads}, {listed}{_where(work)}"
+    listed = _join_parts([*parts, *_list_other_work(works, work.noun)])
+    return f"Of {plural(samples, work.noun)} of {threads}, {listed}{_describe_process(work)}"
 
 
 def _place(work: ThreadWork) -> str:
@@ -157,7 +163,7 @@ def process_name(name: str, pid: int, with_pid: bool = False) -> str:
     return f"{shown} ({pid})" if with_pid and pid >= 0 else shown
 
 
-def _where(work: ThreadWork) -> str:
+def _describe_process(work: ThreadWork) -> str:
     """Return `` in mediaanalysisd alone`` for a text of several processes."""
     if len(work.processes) < 2:
         return ""
@@ -165,7 +171,7 @@ def _where(work: ThreadWork) -> str:
     return f", all in {names[0]}" if len(names) == 1 else f", in {first_of(names, _MOST_NAMES)}"
 
 
-def _unknown(work: ThreadWork) -> str:
+def _describe_unknown(work: ThreadWork) -> str:
     entries = [entry for entry in work.works(ml_only=False) if entry.engine is Engine.UNKNOWN]
     count = sum(entry.samples for entry in entries)
     if not count:
@@ -176,13 +182,13 @@ def _unknown(work: ThreadWork) -> str:
     return f"; {count:,} of {plural(total, noun)} {have} no whole stack with names of functions"
 
 
-def _others(works: Sequence[Work], noun: str) -> list[str]:
+def _list_other_work(works: Sequence[Work], noun: str) -> list[str]:
     more = sum(entry.samples for entry in works[_MOST_WORKS:])
     verb = "was" if more == 1 else "were"
     return [f"{plural(more, f'more {noun}')} {verb} in ML code"] if more else []
 
 
-def _idle(work: ThreadWork) -> str:
+def _describe_idle(work: ThreadWork) -> str:
     idle = [entry for entry in work.processes if entry.service_threads]
     if not idle:
         return ""
@@ -213,25 +219,25 @@ def _is_driver(work: ThreadWork) -> bool:
     return all(entry.frame is not None and entry.frame.rule.startswith(_DRIVER) for entry in entries)
 
 
-def _faulting(work: ThreadWork) -> str:
+def _describe_faulting(work: ThreadWork) -> str:
     crashed = [answer for answer in work.answers(_MOST_WORKS) if answer.is_faulting]
     if not crashed:
         return ""
     answer = crashed[0]
-    name = _capital(thread_name(answer))
+    name = _start_with_capital(thread_name(answer))
     inside = next((entry for entry in answer.works if entry.is_ml), None)
     is_crash = answer.state.lower().startswith("crash")
     if inside is None:
-        place = f"outside ML code{f', in {_symbol(answer.leaf)}' if answer.leaf else ''}"
+        place = f"outside ML code{f', in {_shorten_symbol(answer.leaf)}' if answer.leaf else ''}"
     else:
         is_named = any(entry.frame == inside.frame for entry in work.works()[:_MOST_WORKS])
-        place = f"{doing(inside)}{'' if is_named else _frame(inside)}"
+        place = f"{doing(inside)}{'' if is_named else _describe_frame(inside)}"
     if not is_crash:
         return f"The report was written because of {thread_name(answer)}, which was {place}."
     return f"{name} crashed {'' if inside is None else 'while '}{place}."
 
 
-def _capital(text: str) -> str:
+def _start_with_capital(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}" if "thread" in text.lower() else f"Thread {text}"
 
 
@@ -243,17 +249,17 @@ def thread_name(answer: ThreadAnswer) -> str:
 
 def doing(work: Work) -> str:
     """Return what a thread is doing: ``waiting for the Neural Engine``, ``outside ML code``."""
-    return _described(work, _DOING, _ON_CPU[1], "in")
+    return _describe_phases(work, _DOING, _ON_CPU[1], "in")
 
 
-def _done(work: Work, is_named: bool) -> str:
-    sentence = _described(work, _DONE, _ON_CPU[0], "were in")
+def _describe_work(work: Work, is_named: bool) -> str:
+    sentence = _describe_phases(work, _DONE, _ON_CPU[0], "were in")
     if is_named and work.engine in (Engine.ANE, Engine.GPU):
         return sentence.replace(ENGINE_NAMES[work.engine], "it")
     return sentence
 
 
-def _described(work: Work, phases: dict[Phase | None, str], on_cpu: str, inside: str) -> str:
+def _describe_phases(work: Work, phases: dict[Phase | None, str], on_cpu: str, inside: str) -> str:
     if work.engine in _OUTSIDE:
         return _OUTSIDE[work.engine]
     if work.engine is Engine.CPU and work.phase in (Phase.EXECUTE, None):
@@ -267,17 +273,17 @@ def _described(work: Work, phases: dict[Phase | None, str], on_cpu: str, inside:
     return phases[work.phase].format(engine=ENGINE_NAMES[work.engine])
 
 
-def _frame(work: Work) -> str:
-    return f" ({_symbol(work.frame)})" if work.frame is not None else ""
+def _describe_frame(work: Work) -> str:
+    return f" ({_shorten_symbol(work.frame)})" if work.frame is not None else ""
 
 
-def _symbol(frame: DecidingFrame) -> str:
+def _shorten_symbol(frame: DecidingFrame) -> str:
     if not has_symbol(frame.symbol):
         return f"{printable(frame.binary) or 'an unknown binary'}, no symbol"
     return printable(shorten(frame.symbol, _SYMBOL_WIDTH))
 
 
-def _joined(parts: Sequence[str]) -> str:
+def _join_parts(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
@@ -307,27 +313,27 @@ def thread_rows(answers: Sequence[ThreadAnswer]) -> list[list[str]]:
                     str(work.engine),
                     str(work.phase) if work.phase else "",
                     doing(work),
-                    _decided(work, answer),
+                    _describe_decision(work, answer),
                     work.frame.rule if work.frame is not None else "",
                 ]
             )
     return rows
 
 
-def _decided(work: Work, answer: ThreadAnswer) -> str:
+def _describe_decision(work: Work, answer: ThreadAnswer) -> str:
     """Return the frame that decided the engine; of the thread that crashed elsewhere, its innermost one."""
     if work.frame is not None:
-        return _framed(work.frame)
+        return _format_frame(work.frame)
     if work.phase is Phase.IDLE:
         return "the thread's name"
     is_leaf = answer.leaf is not None and not any(entry.is_ml for entry in answer.works)
-    return f"innermost: {_framed(answer.leaf)}" if is_leaf and answer.leaf is not None else ""
+    return f"innermost: {_format_frame(answer.leaf)}" if is_leaf and answer.leaf is not None else ""
 
 
-def _framed(frame: DecidingFrame) -> str:
+def _format_frame(frame: DecidingFrame) -> str:
     if not has_symbol(frame.symbol):
-        return _symbol(frame)
-    return f"{_symbol(frame)} in {printable(frame.binary) or 'an unknown binary'}"
+        return _shorten_symbol(frame)
+    return f"{_shorten_symbol(frame)} in {printable(frame.binary) or 'an unknown binary'}"
 
 
 PROCESSES_HEADER = ("process", "threads", "samples", "ML threads", "ML samples", "idle threads")

@@ -43,40 +43,40 @@ _samples = partial(plural, noun="sample")
 def verdict_sentences(block: VerdictBlock) -> Texts:
     """Return ``ran on the ANE (measured, 59 % of 24.9 ms) with a CPU fallback in the middle (…)``."""
     leads, besides = [], []
-    for number, work in _serving(block):
+    for number, work in _iter_serving(block):
         is_lead = block.lead == number
-        amount = _amount(work, block)
-        leads.append(where(is_lead, joined(_action(work), f" the {work.engine} (", amount, ")")))
-        besides.append(where(work.is_serving & ~is_lead, _beside(number, amount, block)))
+        amount = _describe_amount(work, block)
+        leads.append(where(is_lead, joined(_describe_action(work), f" the {work.engine} (", amount, ")")))
+        besides.append(where(work.is_serving & ~is_lead, _describe_second_engine(number, amount, block)))
     if not leads:
-        return _why_unknown(block)
+        return _explain_unknown(block)
     has_other = np.sum([work.is_serving for work in block.works], axis=0) > 1
     other = where(has_other, joined(" with ", listed(besides, " and ")))
-    return _or_unknown([*leads, other], "", block)
+    return _fill_unknown([*leads, other], "", block)
 
 
 def verdict_whys(block: VerdictBlock) -> Texts:
     """Return what the verdicts rest on, with its numbers."""
-    parts = [*_failed(block), *_measured(block)]
-    for _, work in _serving(block):
+    parts = [*_describe_failures(block), *_iter_measured(block)]
+    for _, work in _iter_serving(block):
         weight = spelled(work.weight, partial(format_weight, unit=block.unit))
         amount = joined(f"{work.engine} ", spelled(work.samples, _samples), ", ", weight)
-        text = joined(amount, " (", _phases_and_frame(work, block), ")")
+        text = joined(amount, " (", _describe_phases_and_frame(work, block), ")")
         parts.append(where(work.is_serving & (work.samples > 0), text))
-    return _or_unknown(parts, "; ", block)
+    return _fill_unknown(parts, "; ", block)
 
 
 def verdict_reasons(block: VerdictBlock) -> Texts:
     """Return what the verdicts rest on, without numbers: windows of one kind have the same reason."""
-    failed = joined("failed requests to the Neural Engine (", _statuses(block), ")")
+    failed = joined("failed requests to the Neural Engine (", _list_statuses(block), ")")
     parts = [where(block.windows.failed_requests > 0, failed)]
-    parts += [where(work.is_serving, _reason(work, block)) for _, work in _serving(block)]
+    parts += [where(work.is_serving, _explain_engine(work, block)) for _, work in _iter_serving(block)]
     transitions = block.transitions
     engines = [where(work.is_serving, str(work.engine)) for work in block.works]
     order = listed_by_row(picked(transitions.engine, ENGINES), transitions.edges, " → ")
     alternates = joined("alternates between ", listed(engines, " and "))
     named = where(transitions.counts > _MOST_NAMED, alternates, joined("in the order ", order))
-    return _or_unknown([*parts, where(transitions.counts > 1, named)], "; ", block)
+    return _fill_unknown([*parts, where(transitions.counts > 1, named)], "; ", block)
 
 
 def statuses_text(statuses: Sequence[int]) -> str:
@@ -85,18 +85,18 @@ def statuses_text(statuses: Sequence[int]) -> str:
     return f"status {' or '.join(known)}" if known else "no status given"
 
 
-def _serving(block: VerdictBlock) -> Iterator[tuple[int, EngineWork]]:
+def _iter_serving(block: VerdictBlock) -> Iterator[tuple[int, EngineWork]]:
     """Yield the engines that served any of the windows."""
     return ((number, work) for number, work in enumerate(block.works) if work.is_serving.any())
 
 
-def _or_unknown(parts: Sequence[Texts], between: str, block: VerdictBlock) -> Texts:
+def _fill_unknown(parts: Sequence[Texts], between: str, block: VerdictBlock) -> Texts:
     """Return the parts of the windows that an engine served, and why none is known of the others."""
     texts, is_unknown = listed(parts, between), block.lead < 0
-    return where(is_unknown, _why_unknown(block), texts) if is_unknown.any() else texts
+    return where(is_unknown, _explain_unknown(block), texts) if is_unknown.any() else texts
 
 
-def _action(work: EngineWork) -> Texts | str:
+def _describe_action(work: EngineWork) -> Texts | str:
     if work.engine is Engine.CPU:
         return "ran on"
     # MPSGraph can hand a program to the Neural Engine: its own table alone does not show which engine worked.
@@ -106,7 +106,7 @@ def _action(work: EngineWork) -> Texts | str:
     return where((work.busy_ns == 0) & (work.logged == 0), "submitted work to", ran)
 
 
-def _amount(work: EngineWork, block: VerdictBlock) -> Texts:
+def _describe_amount(work: EngineWork, block: VerdictBlock) -> Texts:
     """Return ``measured, 83 % of 4.1 ms`` or ``12 samples``."""
     length_ns = block.windows.length_ns
     busy, length = (spelled(amount_ns, format_ms_or_us) for amount_ns in (work.busy_ns, length_ns))
@@ -122,7 +122,7 @@ def _amount(work: EngineWork, block: VerdictBlock) -> Texts:
     )
 
 
-def _beside(number: int, amount: Texts, block: VerdictBlock) -> Texts:
+def _describe_second_engine(number: int, amount: Texts, block: VerdictBlock) -> Texts:
     """Return ``a CPU fallback in the middle (BNNSFilterApply in libBNNS.dylib, 2 samples)``."""
     work, transitions = block.works[number], block.transitions
     kind = "a CPU fallback" if work.engine is Engine.CPU else f"work on the {work.engine}"
@@ -134,11 +134,11 @@ def _beside(number: int, amount: Texts, block: VerdictBlock) -> Texts:
     return joined(kind, place, " (", frame, where(work.busy_ns > 0, busy, amount), ")")
 
 
-def _measured(block: VerdictBlock) -> Iterator[Texts]:
+def _iter_measured(block: VerdictBlock) -> Iterator[Texts]:
     """Yield what was measured: busy times, requests, and the transitions where there are any."""
     windows = block.windows
     length = spelled(windows.length_ns, format_ms_or_us)
-    for _, work in _serving(block):
+    for _, work in _iter_serving(block):
         engine, is_serving = work.engine, work.is_serving
         busy, requested = (spelled(ns, format_ms_or_us) for ns in (work.busy_ns, work.requested_ns))
         text = joined(f"{engine} busy ", busy, " of ", length, " (measured)")
@@ -156,7 +156,7 @@ def _measured(block: VerdictBlock) -> Iterator[Texts]:
             text = joined(f"{work.engine} ", contested, " for this call or for another owner (contested)")
             yield where((work.contested_ns > 0) & (block.lead >= 0), text)
     yield where(block.transitions.counts > 1, transition_texts(block.transitions))
-    for _, work in _serving(block):
+    for _, work in _iter_serving(block):
         if work.engine is Engine.GPU:
             is_unmarked = work.is_serving & (work.busy_ns == 0) & (windows.unmarked_gpu_ns > 0)
             busy = spelled(windows.unmarked_gpu_ns, format_ms_or_us)
@@ -185,46 +185,46 @@ def transition_texts(transitions: Transitions) -> Texts:
     return joined(text, spelled(more, lambda count: f" → {count} more" if count else ""))
 
 
-def _reason(work: EngineWork, block: VerdictBlock) -> Texts:
+def _explain_engine(work: EngineWork, block: VerdictBlock) -> Texts:
     """Return what shows an engine, without numbers."""
     parts = [
         where(work.busy_ns > 0, f"measured by {work.table}"),
         where(work.requested_ns > 0, "a request that Core ML reported"),
         where(work.logged > 0, "requests in the log"),
-        where(work.samples > 0, _phases_and_frame(work, block)),
+        where(work.samples > 0, _describe_phases_and_frame(work, block)),
     ]
     return joined(f"{work.engine}: ", listed(parts, "; "))
 
 
-def _phases_and_frame(work: EngineWork, block: VerdictBlock) -> Texts:
+def _describe_phases_and_frame(work: EngineWork, block: VerdictBlock) -> Texts:
     phases = spelled(work.phases, lambda order: ", ".join(decode_phases(order)))
     frame = spelled(work.frame, lambda code: str(block.frames[code]) if code >= 0 else "")
     return joined(phases, "; ", frame)
 
 
-def _failed(block: VerdictBlock) -> list[Texts]:
+def _describe_failures(block: VerdictBlock) -> list[Texts]:
     """Return the failed requests, if there are any: what is seen of the engine may be in vain."""
     failed = block.windows.failed_requests
     if not failed.any():
         return []
     number = spelled(failed, _requests)
-    text = joined(number, " to the Neural Engine failed (", _statuses(block), ", by the log)")
+    text = joined(number, " to the Neural Engine failed (", _list_statuses(block), ", by the log)")
     return [where(failed > 0, text)]
 
 
-def _statuses(block: VerdictBlock) -> Texts:
+def _list_statuses(block: VerdictBlock) -> Texts:
     return spelled(block.windows.status, lambda code: statuses_text(block.statuses[code]))
 
 
-def _why_unknown(block: VerdictBlock) -> Texts:
-    missing = _what_is_missing(block)
-    for failed in _failed(block):
+def _explain_unknown(block: VerdictBlock) -> Texts:
+    missing = _list_missing(block)
+    for failed in _describe_failures(block):
         text = joined(failed, ", and nothing shows an engine that served this call")
         return where(block.windows.failed_requests > 0, text, missing)
     return missing
 
 
-def _what_is_missing(block: VerdictBlock) -> Texts:
+def _list_missing(block: VerdictBlock) -> Texts:
     windows, total = block.windows, block.windows.samples
     tables = [f"the {engine}" for engine in block.measured]
     unmeasured = f", and no interval of inference on {' or '.join(tables)}" if tables else ""
