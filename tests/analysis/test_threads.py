@@ -95,7 +95,7 @@ def test_a_text_of_the_whole_system_names_the_process() -> None:
 
 def test_a_service_thread_of_the_neural_engine_is_idle_and_no_work() -> None:
     analysis = analysed(Thread("H11ANEServicesThread", SERVICE), Thread("Main", ELSEWHERE))
-    idle = "In MyApp the Neural Engine's service thread is idle: the engine was opened, which is no work."
+    idle = "In MyApp the Neural Engine's service thread is idle: the engine was opened, which does not mean that it worked."
     assert idle in analysis.headline
     work = work_of(analysis)
     assert int(work.ml_samples.sum()) == 0

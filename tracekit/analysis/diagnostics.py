@@ -124,7 +124,7 @@ def _report_ane_ownership(measured: Measured) -> list[Diagnostic]:
     if not count:
         return []
     owner = measured.owner
-    # Rows that name another process are no doubt of the analysis.
+    # Rows that name another process leave nothing uncertain.
     other_process = int(owner.other_process.sum()) - owner.elsewhere
     numbers = {"intervals": count, "busy_ns": measured.other_process.total_ns, "runtimes": owner.runtimes}
     if owner.unattributed:

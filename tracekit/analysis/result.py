@@ -55,6 +55,6 @@ class Analysis(AnalyzedRun):
 
     @property
     def call_column(self) -> pd.Series[int]:
-        """``call_numbers`` with ``<NA>`` for ranges that the user gave, which are no calls."""
+        """``call_numbers`` with ``<NA>`` for ranges that the user gave."""
         numbers = pd.Series(self.call_numbers, self.window_rows.index, dtype="Int64")
         return numbers.mask(self.window_rows["source"].isin(GIVEN_SOURCES).to_numpy(bool))

@@ -17,7 +17,7 @@ from tracekit.model.columns import IntArray
 class Durations:
     """Nearest-rank percentiles of windows' durations, None without any.
 
-    ``first_ns`` is the first window's, ``warm_*`` those of the windows that are no model's first.
+    ``first_ns`` is the first window's, ``warm_*`` exclude the first window of each model.
     """
 
     windows: int

@@ -39,12 +39,12 @@ _FIRST_METRIC = "p50"
 _ABOUT_CALLS = ("one-run", "two-runs", "given-noise", "noise-recordings")
 _UNTESTED = "within these recordings"
 _MOST_MODELS = 4
-"""The first sentence has a length for each of so many models."""
+"""Maximum number of models whose length the first sentence states."""
 _FIRST_LEVEL = 0.96
 """Of the p50; the 1 % that it leaves of 5 is for the shares of engines together."""
 _SHARES_OF_WINDOWS = tuple(metric.name for metric in METRICS if metric.is_share_of_windows)
 NoiseRuns: TypeAlias = Sequence[Analysis] | Sequence[Sequence[Analysis]]
-"""Recordings that differ by chance alone, or groups of them, each of which does."""
+"""Repeated recordings of one program, or groups of them, that are used to estimate noise."""
 _Runs = Sequence[Observations]
 
 

@@ -87,7 +87,7 @@ class Compared:
     means: tuple[FloatArray, FloatArray]
     probabilities: FloatArray | None
     count: int
-    """The number of functions, those without a difference included, of which discoveries are made."""
+    """The number of tested functions, those without a difference included."""
 
     @property
     def changed(self) -> list[int]:

@@ -194,7 +194,7 @@ class FunctionChange:
 
 @dataclass(frozen=True)
 class FindingSide:
-    """A finding on one side: ``found`` in so many of its ``runs``.
+    """A finding on one side: ``found`` is the number of its ``runs`` that have it.
 
     ``unseen`` runs could not show it, ``reason`` is the first one's. ``lost_ns`` is the time lost per call of
     the model (per run where it is lost once) in each run that has the finding; empty where one does not

@@ -30,7 +30,7 @@ from tracekit.text import escape_json
 
 NULL = "null"
 _MAY_NEED_ESCAPES = r"[^ !#-\[\]-~→∥µ…–]|##"
-"""Characters besides those of which nearly all texts consist, and the sign of a CI's commands."""
+"""Characters that need escaping, and the sign of a CI's commands."""
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ class Rule:
 
     @cached_property
     def literals(self) -> tuple[str, ...]:
-        """Strings of which every matching symbol contains at least one; ("",) where none is certain."""
+        """Strings, at least one of which occurs in every matching symbol; ("",) where none is certain."""
         return find_required_literals(self.symbol) or ("",)
 
     @property

@@ -11,7 +11,7 @@ A stack's engine comes from the innermost frame of the first of these classes th
 2. a ``driver`` frame: first those that show a thread of the driver's own;
 3. a ``needs-ml`` frame of an engine that an ML frame calls;
 4. an ML runtime's frame, pre- or post-processing under one, or a Metal frame that drawing code calls;
-5. a GPU frame inside the release of an object, which is no work on the GPU: it counts as a runtime's;
+5. a GPU frame inside the release of an object does no work on the GPU: it counts as a runtime's;
 6. a ``needs-ml`` or ``presumed`` frame that no ML frame calls: it counts as its ``otherwise``.
 
 "Calls" refers to the nearest frame toward the root that is evidence for or against ML. Decisive, accepted
@@ -118,8 +118,7 @@ class StackWalk:
     def _accept_presumed(self) -> None:
         """Accept presumed frames, except where drawing or image processing calls them."""
         presumed = self._find_positions(Flag.PRESUMED)
-        # A presumed frame stands for ML unless the nearest evidence among its callers is against it; without
-        # evidence it stands.
+        # A presumed frame counts as ML unless the nearest evidence among its callers contradicts it.
         caller = self._get_caller_flags(presumed, Flag.AGAINST_ML | Flag.FOR_ML)
         accepted = presumed[caller & Flag.AGAINST_ML == 0]
         # Presumed frames themselves do not count as callers here, so their order does not matter.
@@ -146,7 +145,7 @@ class StackWalk:
     def _drop_released(self) -> None:
         """Take their weight from GPU frames of a release: between them and their ML caller, or around both.
 
-        The last owner's release of a model destroys its buffers and pipelines, which is no work on the GPU.
+        The last release of a model destroys its buffers and pipelines, without work on the GPU.
         A prediction call, or its worker, inside a release is work.
         """
         weight = Flag.DECIDES | Flag.CALLED_BY_ML

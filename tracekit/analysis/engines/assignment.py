@@ -50,7 +50,7 @@ class _Lists:
         return self._keys % self._width
 
     def starts(self, count: int) -> IntArray:
-        """Return the position at which each of so many lists begins."""
+        """Return the position at which each of ``count`` lists begins."""
         return np.searchsorted(self._keys, np.arange(count) * self._width)
 
     def between(self, number: IntArray, first: IntArray, last: IntArray) -> tuple[IntArray, IntArray]:

@@ -218,7 +218,7 @@ class Measured:
         rows = {
             Engine.ANE: is_among(frame["source"], *ANE_TABLES),
             # Where all GPU work of the target lacks the mark, none of it may be inference and all of it may:
-            # then the table is no measurement of inference, and a zero would be a claim.
+            # then the table does not measure inference, and a zero would claim too much.
             Engine.GPU: on_gpu if (marked & has_length).any() or not has_unmarked else marked,
             Engine.GRAPHICS: is_among(frame["source"], GPU_INTERVALS),
         }

@@ -25,7 +25,7 @@ def is_engine(codes: npt.NDArray[np.int8], *engines: Engine) -> BoolArray:
 
 
 def is_phase(codes: npt.NDArray[np.int8], *phases: Phase | None) -> BoolArray:
-    """Mark the codes of any of these phases; None is no phase."""
+    """Mark the codes of any of these phases; None selects rows without a phase."""
     return _mark_codes(codes, (PHASE_CODE[phase] for phase in phases))
 
 

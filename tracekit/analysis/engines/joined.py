@@ -68,7 +68,7 @@ def join_stacks(trace: Trace, labels: SampleLabels, members: Membership, windows
     call = members.find_highest(np.where(is_call, np.arange(len(windows)), _NONE), len(stack))
     owner = np.append(windows["thread_id"].to_numpy(np.int64), _NONE)[call]
     is_own = (call >= 0) & (thread == owner)
-    # A sample inside a prediction of its own thread is no worker's, whatever call it counts in.
+    # Samples inside a prediction of their own thread are not worker samples.
     is_joined = (owner >= 0) & ~is_own & ~labels.in_call & (stack >= 0)
     basis = np.append(convert_categories(windows["basis"], BASES), _NONE)[call]
     basis = np.where((call >= 0) & ~is_own, BASES.index(Basis.INFERRED), basis).astype(np.int8)

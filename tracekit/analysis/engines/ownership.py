@@ -181,7 +181,7 @@ class Ownership:
 
 
 class _Vocabulary:
-    """Distinct names as numbers; ``NAMELESS`` is no name."""
+    """Distinct names as numbers; ``NAMELESS`` stands for a missing one."""
 
     def __init__(self) -> None:
         self._codes = {"": NAMELESS}

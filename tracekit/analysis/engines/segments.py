@@ -199,7 +199,7 @@ class Timeline:
             if self._is_sampled(engine):
                 matches = self._mark_samples([engine], INFERENCE)
                 seen |= self._members.count(matches & (self._trace.weights > 0)) > 0
-                # Waiting shows an engine only where a sample does; the sample may stand for no time.
+                # Waiting shows an engine only where a sample does, even one without a duration.
                 if engine in self._waiting.basis:
                     is_sampled = self._members.count(matches) > 0
                     for rows, spans in iter_waits(
@@ -245,14 +245,14 @@ class Timeline:
         yield _Pieces(*merge_by_group(window[keep], starts[keep], ends[keep]), engine, basis)
 
     def _mark_samples(self, engines: Iterable[Engine], phases: Iterable[Phase | None]) -> BoolArray:
-        """Mark the samples of these engines and phases that stand for time."""
-        # A sample stands for the time from its moment on; weights in cycles or events have no length in time.
+        """Mark the samples of these engines and phases that have a duration."""
+        # A sample covers the time from its timestamp on; weights in cycles or events have no duration.
         if self._trace.weight_unit != "ns":
             return np.zeros(len(self._trace.samples), bool)
         return is_engine(self._labels.engine, *engines) & is_phase(self._labels.phase, *phases)
 
     def _find_sampled_time(self, engine: Engine, windows: IntArray) -> Edges:
-        """Return the time that the windows' samples of inference stand for, cut to the window."""
+        """Return the time that the windows' inference samples cover, cut to the window."""
         sample, window = self._members.pairs(windows)
         keep = np.flatnonzero(self._mark_samples([engine], INFERENCE)[sample])
         sample, window = sample[keep], window[keep]
@@ -267,7 +267,7 @@ class Timeline:
         return _join_pieces([(rows[window], starts, ends) for rows, window, starts, ends in pieces])
 
     def _sum_sampled_time(self, windows: IntArray, matches: BoolArray, without: IntervalSet) -> IntArray:
-        """Return how much time outside of some intervals the windows' matching samples stand for."""
+        """Return how much time the windows' matching samples cover outside of some intervals."""
         members = self._members
         spans = members.positions(windows)
         positions = list_positions(spans.starts, spans.ends)
@@ -305,7 +305,7 @@ class Timeline:
             scope = self._measured.scope(*window_scope)
             starts, ends = self._starts[rows], self._ends[rows]
             keys = [key for key in self._measured.keys if is_work(key)]
-            # Work of an owner that is not known may be this call's: it is no idle time.
+            # Contested work may be this call's, so it is not idle time.
             of_scope = [self._measured.spans(scope, key) for key in keys]
             working = merge_sets([*of_scope, self._measured.contested, self._measured.of_others_by_stacks])
             covered[rows] = working.within(starts, ends) + self._sum_sampled_time(rows, every, working)

@@ -22,7 +22,7 @@ UNKNOWN = -1
 
 @dataclass(frozen=True, eq=False)
 class Calls:
-    """The calls of an analysis: rows of its windows that are no ranges of the user's, as parallel arrays."""
+    """The calls of an analysis, without the user's ranges, as parallel arrays."""
 
     window: IntArray
     starts: IntArray
@@ -70,7 +70,7 @@ class Calls:
 
     @classmethod
     def of_runtimes(cls, frame: pd.DataFrame, names: frozenset[str]) -> Calls:
-        """Return the calls that runtimes' rows report, which are no windows: each ``window`` is -1."""
+        """Return the calls that runtimes report, which are not windows: each ``window`` is -1."""
         is_call = (frame["engine"] == Engine.RUNTIME) & frame["phase"].isna() & (frame["depth"] == 0)
         rows = frame[(is_call & frame["source"].isin(RUNTIMES)).to_numpy(bool)]
         rows = rows.assign(model=rows["model"].astype("str"), copy=rows["copy"].astype("str"), thread_id=-1)

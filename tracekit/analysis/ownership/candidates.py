@@ -44,7 +44,7 @@ class Candidates:
         row_pid, call_pid = rows.pid[row], calls.pid[call]
         fits = (row_pid < 0) | (row_pid == call_pid)
         fits |= (call_pid < 0) & (np.isin(row_pid, sorted(self._pids)) | (not self._pids))
-        # Of a call of which only its work on the Neural Engine is known, other work needs the model's name.
+        # If only a call's work on the Neural Engine is known, other work needs the model's name.
         is_same = rows.is_open[row] | ((rows.pool[row] == calls.model[call]) & ~rows.is_nameless[row])
         fits &= ~calls.is_of_engine[call] | (call_pid >= 0) | is_same
         row_copy, call_copy = rows.copy[row], calls.copy[call]

@@ -84,7 +84,7 @@ class _Furthest:
 
     def __init__(self, edge: IntArray, thread: IntArray, pid: IntArray) -> None:
         never = np.iinfo(np.int64).min
-        # A call of no known process may be beside any: -1 stands for all processes.
+        # A call of an unknown process may be of any process: -1 stands for all of them.
         edge, thread, pid = np.tile(edge, 2), np.tile(thread, 2), np.append(pid, np.full(len(pid), -1))
         order = np.lexsort((-edge, pid))
         self._pids, first = np.unique(pid[order], return_index=True)

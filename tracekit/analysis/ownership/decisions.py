@@ -19,7 +19,7 @@ class Decisions:
         self._contested: list[tuple[IntArray, IntArray]] = [(none, none)]
 
     def set(self, rows: BoolArray | IntArray, owner: Owner, reason: Reason) -> None:
-        """Give rows an owner that is no call."""
+        """Give rows an owner other than a call."""
         self._owner[rows], self._reason[rows] = OWNER_CODE[owner], REASON_CODE[reason]
 
     def own(self, pairs: Pairs, marked: BoolArray, reason: Reason) -> None:

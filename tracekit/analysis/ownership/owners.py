@@ -44,7 +44,7 @@ REASON_CODE = {reason: code for code, reason in enumerate(REASONS)}
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """The owner of each interval, as codes in ``OWNERS`` and ``REASONS``; -1 for rows that are no work.
+    """The owner of each interval, as codes in ``OWNERS`` and ``REASONS``; -1 for rows that report no work.
 
     ``owned_row`` and ``owned_call`` are the intervals of calls: several for one interval only where calls of
     one thread nest. ``contested_row`` and ``contested_call`` are the calls that may own a contested interval;

@@ -22,7 +22,7 @@ choice."""
 _FEWEST_ALONE = 3
 """So many rows of a label show which calls it is of: a choice."""
 _FEWEST_ELSEWHERE = 3
-"""So many samples of other engines in a call, and none of this one, are no chance."""
+"""Heuristic: minimum samples of other engines, with none of this one, that rules out chance."""
 
 
 class Rules:
@@ -83,7 +83,7 @@ class Rules:
         return seen, elsewhere & ~seen
 
     def _mark_nested(self, pairs: Pairs) -> BoolArray:
-        """Mark the calls around a row that are all of one thread: they nest, and are no choice."""
+        """Mark the calls around a row that are all of one thread: they nest, so the row has one owner."""
         thread = self._calls.thread[pairs.call]
         differs = (thread != pairs.first_of_row(thread)) | (thread < 0)
         marked: BoolArray = pairs.is_contained & (pairs.of_row(differs) == 0)

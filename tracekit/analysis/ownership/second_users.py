@@ -21,10 +21,10 @@ from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import SERVING, Engine
 
 _FEWEST_ELSEWHERE = 3
-"""So many samples of other engines are no chance: a choice."""
+"""Heuristic: minimum number of samples of other engines that rules out chance."""
 
 _FEWEST_ROWS = 2
-"""So many rows that reach out of their calls are no chance: a choice."""
+"""Heuristic: minimum number of rows extending beyond their calls that rules out chance."""
 
 _REACHES = 10
 """A row reaches out of a call by more than 1/10 of the call: a choice."""
@@ -58,7 +58,7 @@ class SecondUsers:
         group = self._group(chosen)
         is_alone = ~(has_pair | crowded)[chosen]
         is_odd = is_alone & (between | self._mark_coming_twice(chosen, is_alone & ~between))
-        # Rows of which none meets a call are of other clocks, or of calls that no table has.
+        # If no row meets a call, the clocks differ or no table lists the calls.
         is_odd &= (np.bincount(group[has_pair[chosen]], minlength=int(group.max()) + 1) > 0)[group]
         of_rows = pairs.part((is_open & ~is_inside & ~crowded)[pairs.row])
         is_odd |= self._mark_reaching_out(of_rows, group, is_inside[chosen])[chosen]

@@ -21,7 +21,7 @@ from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Basis, Phase
 
 _FEWEST = 3
-"""So many intervals of a name are no coincidence."""
+"""Minimum number of intervals of one name that rules out coincidence."""
 _MOST_KINDS = 64
 _MODEL_IN_MESSAGE = r"\bmodel\s*[=:]\s*\"?([\w.-]{1,128})"
 """The way in which apps name a model in a signpost's message, for example ``model=SpeechEncoder``."""

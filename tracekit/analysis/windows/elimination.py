@@ -69,7 +69,7 @@ class Elimination:
         return begun, np.searchsorted(self._ends, times - self._slack, "right")
 
     def only_rows(self, is_open: BoolArray, is_explained: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
-        """Return pairs of an open row and a thread of which samples that nothing explains lie in it alone.
+        """Return pairs of an open row and a thread whose unexplained samples lie in that row alone.
 
         The mask has the pairs of threads all of whose calls are listed.
         """

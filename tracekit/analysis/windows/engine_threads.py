@@ -24,7 +24,7 @@ from tracekit.model.vocabulary import Engine, Phase
 _BEGINS = 2
 """In sampling periods: a request is handed over so shortly before the engine begins, a choice."""
 _FEWEST_ELSEWHERE = 3
-"""So many samples of other engines, and none of the Neural Engine, are no chance: a choice."""
+"""Heuristic: minimum samples of other engines, with none of the Neural Engine, that rules out chance."""
 
 
 def find_engine_threads(
@@ -68,7 +68,7 @@ def find_engine_threads(
     # Of two labels, one that stacks support and one that none does, the second is of another process.
     is_refuted |= ~supported & supported.any()
     is_refuted |= _mark_overlapping(np.where(is_refuted, -1, thread), starts, ends) & (handed_over == 0)
-    # Short calls leave no sample: a window that no run touches is odd only beside many that runs touch.
+    # Short calls leave no sample: a window that no run touches is suspicious only among many that runs do.
     is_touched = BurstSpans(calls, calls.starts_ns, calls.ends_ns).touch(pids, starts, ends)
     touched, every = np.bincount(label[is_touched], minlength=len(distinct)), np.bincount(label)
     is_odd = ~is_touched & (2 * touched > every)[label]

@@ -288,7 +288,7 @@ class _Matcher:
 
 
 def _find_only_values(rows: IntArray, values: IntArray, count: int) -> tuple[IntArray, IntArray]:
-    """Return the rows, of so many, that have a single distinct value, and that value."""
+    """Return the rows, out of ``count``, that have a single distinct value, and that value."""
     least, most = np.full((2, count), [[np.iinfo(np.int64).max], [-1]])
     np.minimum.at(least, rows, values)
     np.maximum.at(most, rows, values)

@@ -274,7 +274,9 @@ class _StackReader:
         return _Runs(self._times[first], self._times[last], last, *unlimited)
 
     def _extend_runs(self, runs: _Runs, clusters: _Runs) -> _Runs:
-        """Extend each run over the cluster next to it; a cluster beside no run, or several, is a run itself.
+        """Extend each run over the cluster next to it.
+
+        A cluster adjacent to zero or several runs becomes a run of its own.
 
         A cluster may lie beside runs of several callers. Which of them it served is then unknown, and a guess
         would move its time into the wrong call. A run that it follows goes before one that it precedes.

@@ -56,7 +56,7 @@ GIVEN_LENGTHS = "The ranges are user-supplied, so their lengths do not measure t
 
 
 def lengths_are_given(windows: pd.DataFrame) -> bool:
-    """Return whether all windows of a frame are user-supplied, so that their lengths are no latency."""
+    """Return whether the user supplied all windows of a frame; their lengths are then not latencies."""
     return bool(len(windows)) and bool(windows["source"].isin(GIVEN_SOURCES).all())
 
 

@@ -63,7 +63,7 @@ def line_pieces(analysis: Analysis) -> Iterator[bytes]:
 
 
 def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what stands before and behind the windows."""
+    """Return the parts of the document before and after the windows."""
     trace = analysis.trace
     head = {
         "schema": SCHEMA,

@@ -24,7 +24,7 @@ SIGN: dict[Outcome, str] = {
     "same": "=",
     "not shown": "?",
 }
-"""A mark beside the word: colour is never the only one."""
+"""A mark next to the word, so that colour is never the only sign."""
 _WORDS: dict[Outcome, str] = {
     "slower": "Slower",
     "faster": "Faster",

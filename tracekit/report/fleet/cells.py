@@ -48,7 +48,7 @@ def _convert_list(values: list[Any]) -> Any:
 
 
 def cell_text(value: Any, unit: str = "") -> str:
-    """Return a plain value for people: rounded, with its unit where that is no part of the column's name."""
+    """Return a plain value for people: rounded, with its unit unless the column's name has it."""
     if value is None:
         return ""
     if isinstance(value, bool):

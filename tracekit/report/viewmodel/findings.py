@@ -9,7 +9,7 @@ from tracekit.analysis.findings.recording import LIMIT_KINDS
 from tracekit.analysis.result import Analysis
 
 MOST_FINDINGS = 60
-"""A page lists so many, those of most weight; the JSON output has all."""
+"""Maximum number of findings on a page, the most expensive first; the JSON output has all."""
 
 
 def finding_places(analysis: Analysis) -> list[list[int] | None]:

@@ -42,7 +42,7 @@ class ThreadLane:
 class CallPairs:
     """The calls that own or may own a lane's rows: parallel arrays, in order of the row.
 
-    ``is_sure`` marks those of which the system reported the model of both.
+    ``is_sure`` marks the pairs for which the system reported the model of both.
     """
 
     row: IntArray

@@ -38,7 +38,7 @@ class Limit:
 
     @property
     def is_of_whole_answer(self) -> bool:
-        """True for a limit that stands directly below the headline."""
+        """True for a limit that is printed directly below the headline."""
         return self.reach.part is Part.RUN and self.issue.severity != "info"
 
 
@@ -107,9 +107,9 @@ def issue_documents(analysis: Analysis) -> list[dict[str, Any]]:
 
 
 def _without_findings(limits: tuple[Limit, ...], findings: Iterable[Finding]) -> tuple[Limit, ...]:
-    """Return the limits, of which those that a finding states refer to it; none is left of the whole answer.
+    """Return the remaining limits; those that a finding states become references to it.
 
-    A finding clips what it quotes: a long message stands in full as a limit.
+    A finding clips what it quotes: a long message is kept in full as a limit.
     """
     kinds: dict[str, str] = {}
     for finding in findings:
@@ -144,7 +144,7 @@ class Footnotes:
             limits = _without_findings(limits, analysis.findings)
         limits = tuple(limit for limit in limits if with_infos or limit.issue.severity != "info")
         self.whole = tuple(limit.issue for limit in limits if limit.is_of_whole_answer)
-        """What stands directly below the headline."""
+        """The limits directly below the headline."""
         self._limits = tuple(limit for limit in limits if not limit.is_of_whole_answer)
         self._numbers: dict[int, int] = {}
         self._noted = 0

@@ -29,7 +29,7 @@ class WorkerLinks:
 
 
 def worker_links(analysis: Analysis, lane_of_thread: IntArray, most: int) -> WorkerLinks:
-    """Return the links of the first calls, at most so many."""
+    """Return the links of the first calls, at most ``most``."""
     joined, trace = analysis.joined, analysis.trace
     calls, lanes = len(analysis.window_rows), int(lane_of_thread.max(initial=0)) + 1
     rows = np.flatnonzero(joined.stack >= len(trace.stacks))

@@ -20,7 +20,7 @@ NONE = -1
 
 @dataclass(frozen=True, eq=False)
 class IntervalOwners:
-    """The owner of each row of a trace's intervals, as codes in ``OWNERS`` and ``REASONS``; -1 is no work.
+    """The owner of each row of a trace's intervals, as codes in ``OWNERS`` and ``REASONS``; -1 without work.
 
     ``pair_row`` and ``pair_call`` are the intervals and the calls that own or may own them, in order of the
     row. ``is_sure`` marks the pairs in which the system reported the model of both, and the call's edges.

@@ -55,7 +55,7 @@ def view_samples(
         stacks = LabelledStacks.of(analysis, kinds, tree)
         return _list_each_sample(analysis, lane_of_thread, stacks.of_kinds[kinds.of_samples]), stacks, tree
     # Sum up ever more coarsely until few enough rows remain; the coarsest detail is used whatever its size.
-    # The pruned tree is made anew only where the number of nodes changes: neighbouring details often differ
+    # The pruned tree is rebuilt only where the number of nodes changes: neighbouring details often differ
     # in their bins alone.
     bins_of_samples, tree_size = SampleBins(analysis, lane_of_thread, kinds.of_samples), 0
     for bins, nodes in _DETAILS:
@@ -112,7 +112,7 @@ def _choose_edges(windows: pd.DataFrame, bins: int, width: float) -> Floats:
 
 
 def samples_document(arrays: Arrays, rows: SampleRows, lanes: int) -> dict[str, Any]:
-    """Return the header's fields of the samples of so many lanes, and add their columns to ``arrays``."""
+    """Return the header's fields of the samples of ``lanes`` lanes, and add their columns to ``arrays``."""
     return {
         "count": len(rows.time),
         "of_lane": arrays.add(np.bincount(rows.lane, minlength=lanes), "u4"),

@@ -116,7 +116,7 @@ def _find_deciding(analysis: Analysis, tree: CallTree) -> IntArray:
     position = np.append(analysis.labels.classification.deciding, -1)
     frames = np.append(np.diff(analysis.trace.stacks.offsets), 0)
     nodes = np.append(_measure_depths(tree), 0)[np.append(tree.leaf[: len(frames) - 1], -1)]
-    # A tree that was pruned has fewer nodes than the stack has frames, and its leaf is no frame:
+    # A pruned tree has fewer nodes than the stack has frames, and its leaf is not a frame:
     #   frames  main a b c d     deciding: b, 2 from the leaf
     #   nodes   main a b (rest)  deciding: b, 1 from the leaf
     position = np.where(position >= 0, position - (frames - nodes), -1)

@@ -110,7 +110,7 @@ def _describe_other(answer: ProcessAnswer) -> str:
 
 
 def _distinguish_models(models: Sequence[ModelAnswer]) -> list[ModelAnswer]:
-    """Return models of which those of one name, in several processes, have the number of their process."""
+    """Return models; those of one name in several processes get the number of their process."""
     counts = Counter(model.model for model in models)
     return [
         _add_process(model) if counts[model.model] > 1 and model.model and model.pid >= 0 else model

@@ -51,7 +51,7 @@ _OUTSIDE = {
 }
 SINGLE_PAUSE = (
     "A pause shows where each thread stood at one moment. An engine can be at work while no thread waits for"
-    " it, and a thread outside ML code is no proof that no model runs."
+    " it, and a thread outside ML code does not prove that no model runs."
 )
 COUNTED = (
     "Waiting threads are counted like running ones: a count is elapsed time of a thread, neither CPU time nor"
@@ -67,9 +67,9 @@ COUNTED_RUNNING = (
 )
 HITS = (
     "A hit is a call of a function with a breakpoint; one request passes several of them. Breakpoints slow"
-    " the program: their times order the hits, and are no rate and no latency."
+    " the program: their times order the hits, and give neither a rate nor a latency."
 )
-IDLE = "An idle service thread shows that its process opened the Neural Engine. It is no work of the engine."
+IDLE = "An idle service thread shows that its process opened the Neural Engine, not that the engine worked."
 
 
 def threads_headline(work: ThreadWork) -> str:
@@ -205,7 +205,7 @@ def _describe_idle(work: ThreadWork) -> str:
         else f"{count:,} {noun} threads of the Neural Engine are"
     )
     why = "they serve" if count > 1 else "it serves"
-    reason = f"{why} no request" if is_driver else "the engine was opened, which is no work"
+    reason = f"{why} no request" if is_driver else "the engine was opened, which does not mean that it worked"
     return f"In {name} {threads} idle: {reason}."
 
 
