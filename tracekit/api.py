@@ -86,19 +86,11 @@ class Analysis(analysis.Analysis):
 
         Raises ``UsageError`` for any other table.
         """
-        from tracekit.report.analysis import frames
+        from tracekit.columns import FRAMES
 
-        tables: dict[str, Callable[[analysis.Analysis], pd.DataFrame]] = {
-            "windows": frames.windows_frame,
-            "engines": frames.engines_frame,
-            "attribution": frames.attribution_frame,
-            "evidence": frames.evidence_frame,
-            "issues": frames.issues_frame,
-            "findings": frames.findings_frame,
-        }
-        if table not in tables:
-            raise UsageError(f"An analysis has no table '{table}'. Its tables are {', '.join(tables)}.")
-        return tables[table](self)
+        if table not in FRAMES:
+            raise UsageError(f"An analysis has no table '{table}'. Its tables are {', '.join(FRAMES)}.")
+        return FRAMES[table].of(self)
 
     def to_text(self, verbose: bool = False) -> str:
         """Return the text that ``tracekit analyze`` prints, with ``verbose`` that of ``-v``."""

@@ -19,7 +19,7 @@ from dashboard.library.names import one_line
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
 
-RESULTS_VERSION = 10
+RESULTS_VERSION = 11
 """The version of the results: results of another version are made again when the dashboard starts."""
 SECTIONS_FILE, VIEW, SAMPLES = "sections.json.gz", "view.bin.gz", "samples.bin.gz"
 COUNTERS = "counters.json.gz"

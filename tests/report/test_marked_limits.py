@@ -151,9 +151,10 @@ def test_the_pages_show_each_limit_once_with_its_mark() -> None:
     assert "UNKNOWN [2]" in without_markup(shown["windows"])
     assert "[2] error 3 of 10 requests" in without_markup(shown["windows"])
     assert "110 ms [4][5]" in without_markup(shown["engines"])
-    marks = view_of(analysis).header["windows"]["marks"]  # of the page's own table
-    assert marks["verdict"] == {"head": " [3]", "rows": {"3": " [2]", "7": " [2]", "8": " [2]"}}
-    assert marks["busy ANE"]["head"] == " [4][5]"
+    columns = {column["head"]: column for column in view_of(analysis).header["windows"]["columns"]}
+    rows = {"3": " [2]", "7": " [2]", "8": " [2]"}
+    assert columns["Verdict"]["marks"] == {"head": " [3]", "rows": rows}  # of the page's own table
+    assert columns["ANE busy"]["marks"]["head"] == " [4][5]"
 
 
 def test_the_ticket_and_the_notebook_mark_their_tables() -> None:

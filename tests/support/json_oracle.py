@@ -35,17 +35,20 @@ def plain_windows(analysis: Analysis) -> list[dict[str, Any]]:
             {
                 "id": number,
                 "call": _none(analysis.call_column.astype(object).iloc[len(documents)]),
-                "start_ns": row["start_ns"],
-                "end_ns": row["end_ns"],
                 "label": row["label"],
                 "model": row["model"] or None,
                 "copy": row["copy"] or None,
                 "first": row["first"],
+                "start_ns": row["start_ns"],
+                "end_ns": row["end_ns"],
                 "thread": _thread(trace, row["thread_id"]),
                 "source": row["source"],
                 "basis": row["basis"],
-                "engines": {str(engine.engine): _engine(engine, trace) for engine in totals},
+                "verdict": verdict.verdict,
+                "sentence": verdict.sentence,
+                "why": verdict.why,
                 "times": {name: _none(value) for name, value in times.items() if name != "window_id"},
+                "engines": {str(engine.engine): _engine(engine, trace) for engine in totals},
                 "segments": [
                     {
                         name: segment[name]
@@ -57,9 +60,6 @@ def plain_windows(analysis: Analysis) -> list[dict[str, Any]]:
                 "counters": _counters(analysis.events, number),
                 "metrics": {row["name"]: row["value"] for row in _rows(analysis.metrics, number)},
                 "requests": _requests(analysis, number),
-                "verdict": verdict.verdict,
-                "sentence": verdict.sentence,
-                "why": verdict.why,
             }
         )
     return documents

@@ -328,17 +328,33 @@ def _windows(
     def repeated(text: str) -> str:
         return payload.array(np.full(count, payload.text(text)), "u4")
 
-    return {
-        "count": count, "noun": "call", "call": payload.array(np.arange(count) + 1, "u4"),
-        "group": repeated(called["model"]), "start": payload.array(starts, "f8"), "end": payload.array(ends, "f8"),
+    fields = {
+        "call": payload.array(np.arange(count) + 1, "u4"), "group": repeated(called["model"]),
+        "start": payload.array(starts, "f8"), "end": payload.array(ends, "f8"),
         "label": repeated(called["window"]), "model": repeated(called["model"]), "source": repeated("coreml-os-signpost"),
         "basis": repeated("measured"), "verdict": payload.array(verdict, "u4"),
         "why": repeated("its samples say so"), "lane": payload.array(lane, "i4"),
         "first": payload.array(np.arange(count) == 0, "u1"),
-        "samples": {name: payload.array(np.where(served == name, 8, 0), "u4") for name in ENGINES[:4]},
-        "busy": {"ANE": payload.array(np.where(served == "ANE", 6e6, np.nan), "f8")},
-        "waiting": {"ANE": payload.array(np.where(served == "ANE", 1e6, 0), "f8")}, "waiting_basis": "inferred",
     }  # fmt: skip
+    samples = {name: f"{name}_samples" for name in ENGINES[:4]}
+    columns = [
+        {"key": "call", "head": "Call", "kind": "call"}, {"key": "model", "head": "Model", "kind": "text"},
+        {"key": "start_ns", "head": "Start", "kind": "time"}, {"key": "length", "head": "Length", "kind": "time"},
+        {"key": "verdict", "head": "Verdict", "kind": "verdict"},
+        {"key": "busy", "head": "ANE busy", "kind": "busy", "note": "measured"},
+        {"key": "waiting", "head": "Waiting for ANE", "kind": "waiting", "note": "inferred"},
+        {"key": "ANE_samples", "head": "Host samples", "kind": "part", "parts": samples},
+        {"key": "label", "head": "Label", "kind": "text"}, {"key": "why", "head": "Why", "kind": "text"},
+    ]  # fmt: skip
+    values = {
+        **{name: fields[name] for name in ("call", "model", "verdict", "label", "why")},
+        "start_ns": fields["start"],
+        "length": payload.array(ends - starts, "f8"),
+        "busy": payload.array(np.where(served == "ANE", 6e6, np.nan), "f8"),
+        "waiting": payload.array(np.where(served == "ANE", 1e6, 0), "f8"),
+        **{key: payload.array(np.where(served == name, 8, 0), "u4") for name, key in samples.items()},
+    }
+    return {"count": count, "noun": "call", **fields, "columns": columns, "values": values}
 
 
 def script() -> str:

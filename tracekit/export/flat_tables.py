@@ -15,10 +15,12 @@ import pandas as pd
 
 from tracekit.analysis.classification.sample_labels import find_deciding_frames
 from tracekit.analysis.result import Analysis
+from tracekit.columns.call_rows import CallRows
+from tracekit.columns.calls import CALL_COLUMNS
+from tracekit.columns.run import ATTRIBUTION_COLUMNS
 from tracekit.export.export_view import MAX_NAME, window_of_samples
 from tracekit.model.columns import NULLABLE, categorical, with_missing
 from tracekit.model.vocabulary import ENGINES, PHASES
-from tracekit.report import wording
 from tracekit.text import clip, spreadsheet_cell
 
 _CSV_ROWS, _ROW_GROUP_ROWS = 1 << 16, 1 << 18
@@ -107,25 +109,11 @@ def samples_table(analysis: Analysis) -> FlatTable:
 
 
 def windows_table(analysis: Analysis) -> FlatTable:
-    """Return one row per window: the model's columns, its thread, verdict and times."""
-    windows, times = analysis.window_rows, analysis.times.drop(columns="window_id")
-    numbers = analysis.call_column
-    threads = _Names(analysis.trace.threads["name"].tolist())
-
-    def rows(first: int, last: int) -> pd.DataFrame:
-        block = windows.iloc[first:last].reset_index(drop=True)
-        block_verdicts = analysis.verdicts.block(first, last)
-        verdicts = {
-            "verdict": block_verdicts.names,
-            "why": wording.verdict_whys(block_verdicts).to_pylist(),
-        }
-        columns = block.drop(columns="thread_id").assign(
-            thread=threads.at(block["thread_id"].to_numpy(np.int64)), call=numbers.iloc[first:last].to_numpy()
-        )
-        more = pd.DataFrame(verdicts, dtype="str"), times.iloc[first:last].reset_index(drop=True)
-        return _nullable(pd.concat([columns, *more], axis=1))
-
-    return FlatTable(len(windows), rows)
+    """Return one row per call, with the columns of the frame."""
+    return FlatTable(
+        len(analysis.window_rows),
+        lambda first, last: CALL_COLUMNS.of_rows(CallRows(analysis, first, last)),
+    )
 
 
 def _of_frame(frame: pd.DataFrame) -> FlatTable:
@@ -135,7 +123,7 @@ def _of_frame(frame: pd.DataFrame) -> FlatTable:
 TABLES: dict[str, Callable[[Analysis], FlatTable]] = {
     "samples": samples_table,
     "windows": windows_table,
-    "attribution": lambda analysis: _of_frame(analysis.attribution_rows),
+    "attribution": lambda analysis: _of_frame(ATTRIBUTION_COLUMNS.of(analysis)),
     "intervals": lambda analysis: _of_frame(analysis.trace.intervals),
     "segments": lambda analysis: _of_frame(analysis.segments),
 }

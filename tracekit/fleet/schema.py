@@ -7,10 +7,11 @@ question asks "by device and build" of every table; as dictionaries they cost a 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
 import pyarrow as pa
+
+from tracekit.model.columns import Column
 
 SCHEMA = "tracekit-fleet/1"
 """The version of the dataset: readers refuse a later one; of an earlier one, new columns are null."""
@@ -28,14 +29,6 @@ ANALYZED, FAILED, KILLED = "analyzed", "failed", "killed"
 FAILURES = (FAILED, KILLED)
 METRICKIT = "metrickit"
 """The kind of a report of MetricKit, which has rows in ``field`` and is no recording of calls."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column: its type, and a sentence for docs and for ``fleet questions``."""
-
-    type: pa.DataType
-    meaning: str
 
 
 PLACE: Mapping[str, Column] = {

@@ -21,6 +21,22 @@ IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 
+_UNITS = {"ns": "ns", "nj": "nJ"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """The declaration of a column: its type (the name of a pandas dtype, or Arrow's), and a text for docs."""
+
+    type: Any
+    meaning: str
+
+
+def unit_of(name: str) -> str:
+    """Return the unit of the numbers in a column, which its name ends with; "" for counts and texts."""
+    return _UNITS.get(name.rpartition("_")[2], "")
+
+
 @dataclass(frozen=True)
 class Columns:
     """A frame's declared columns: name → dtype, in order; ``optional`` ones may be absent."""

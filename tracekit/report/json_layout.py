@@ -114,8 +114,12 @@ def number(value: float) -> str:
     return str(value) if isinstance(value, int) else json.dumps(value)
 
 
-def column_texts(column: pd.Series[Any]) -> Texts:
-    """Return the values of a column as JSON; missing is null."""
+def column_texts(column: pd.Series[Any] | Texts) -> Texts:
+    """Return the values of a column, a Series or texts of Arrow, as JSON; missing is null."""
+    if not isinstance(column, pd.Series):
+        return quoted_texts(column)
+    if column.dtype == bool:
+        return where(column.to_numpy(), "true", "false")
     if isinstance(column.dtype, pd.CategoricalDtype):
         texts = [quoted(str(name)) for name in column.cat.categories]
         return or_null(picked(column.cat.codes.to_numpy(), texts))

@@ -15,13 +15,12 @@ import pandas as pd
 from tracekit.analysis.engines.counters import ratios
 from tracekit.analysis.engines.submissions import SEPARATOR
 from tracekit.analysis.result import Analysis
+from tracekit.columns.call_rows import CallRows
+from tracekit.columns.calls import CALL_COLUMNS
 from tracekit.model.columns import IntArray
-from tracekit.model.trace import Trace
-from tracekit.report import wording
 from tracekit.report.analysis.json_engines import EngineObjects
-from tracekit.report.json_layout import NULL, Layout, column_texts, number, or_null, quoted, quoted_texts
-from tracekit.report.wording.texts import Texts, content, digits, picked, spelled, texts_of, where
-from tracekit.text import format_thread
+from tracekit.report.json_layout import NULL, Layout, column_texts, number, or_null, quoted
+from tracekit.report.wording.texts import Texts, content, digits, picked, texts_of, where
 
 _BLOCK = 4_000
 """Windows whose text is in memory at once."""
@@ -44,40 +43,31 @@ class _Blocks:
     def __init__(self, analysis: Analysis, layout: Layout, level: int) -> None:
         self._analysis, self._layout, self._level = analysis, layout, level
         self._engines = EngineObjects(analysis, layout, level + 1)
-        self._times = [str(name) for name in analysis.times.columns if name != "window_id"]
-        self._threads: dict[int, str] = {}
 
     def fields(self, first: int, last: int) -> dict[str, Texts | str]:
         """Return the fields of the windows from row ``first`` to row ``last``."""
-        analysis = self._analysis
-        rows = analysis.window_rows.iloc[first:last]
-        verdicts = analysis.verdicts.block(first, last)
+        attribution = _rows_of(self._analysis.attribution_rows, first, last)[0]
         return {
-            "id": column_texts(rows["window_id"]),
-            "call": column_texts(analysis.call_column.iloc[first:last]),
-            **_columns(rows, ["start_ns", "end_ns", "label"]),
-            "model": _named(rows["model"]),
-            "copy": _named(rows["copy"]),
-            "first": where(rows["first"].to_numpy(bool), "true", "false"),
-            "thread": spelled(rows["thread_id"].to_numpy(np.int64), self._thread),
-            **_columns(rows, ["source", "basis"]),
-            "engines": self._engines.block(_rows_of(analysis.attribution_rows, first, last)[0], first, last),
-            "times": self._objects(analysis.times.iloc[first:last], self._times, self._level + 1),
+            **self._declared(first, last),
+            "engines": self._engines.block(attribution, first, last),
             "segments": self._segments(first, last),
             "submissions": self._submissions(first, last),
             "counters": self._events(first, last),
             "metrics": self._metrics(first, last),
             "requests": self._requests(first, last),
-            "verdict": quoted_texts(texts_of(verdicts.names)),
-            "sentence": quoted_texts(wording.verdict_sentences(verdicts)),
-            "why": quoted_texts(wording.verdict_whys(verdicts)),
         }
 
-    def _thread(self, thread_id: int) -> str:
-        if thread_id not in self._threads:
-            label = thread_label(self._analysis.trace, thread_id)
-            self._threads[thread_id] = NULL if label is None else quoted(label)
-        return self._threads[thread_id]
+    def _declared(self, first: int, last: int) -> dict[str, Texts]:
+        """Return the fields that are declared columns; a path with a dot leads into an object."""
+        rows = CallRows(self._analysis, first, last)
+        fields: dict[str, Texts] = {}
+        objects: dict[str, dict[str, Texts]] = {}
+        for _, column in CALL_COLUMNS.for_output("JSON"):
+            outer, _, inner = column.json.rpartition(".")
+            (objects.setdefault(outer, {}) if outer else fields)[inner] = column_texts(column.values(rows))
+        return fields | {
+            name: self._layout.objects(members, self._level + 1) for name, members in objects.items()
+        }
 
     def _objects(self, frame: pd.DataFrame, names: Sequence[str], level: int) -> Texts:
         """Return an object per row of a frame."""
@@ -165,21 +155,8 @@ def _columns(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, Texts]:
     return {name: column_texts(frame[name]) for name in names}
 
 
-def _named(names: pd.Series[str]) -> Texts:
-    """Return names as JSON; null where none is known."""
-    return where((names != "").to_numpy(bool), quoted_texts(texts_of(names.tolist())), NULL)
-
-
 def _rows_of(frame: pd.DataFrame, first: int, last: int) -> tuple[pd.DataFrame, IntArray]:
     """Return the rows of some windows, and the edges between them; the frame is sorted by window."""
     edges = np.searchsorted(frame["window_id"].to_numpy(np.int64), np.arange(first, last + 1))
     begin, end = int(edges[0]), int(edges[-1])
     return frame.iloc[begin:end], edges - begin
-
-
-def thread_label(trace: Trace, thread_id: int) -> str | None:
-    """Return ``Main Thread (0x1f3) in SampleApp (412)``; None for all threads."""
-    if thread_id < 0:
-        return None
-    thread = trace.threads.iloc[thread_id]
-    return f"{format_thread(thread['name'], thread['tid'])} in {thread['process']} ({thread['pid']})"

@@ -13,10 +13,11 @@ import pandas as pd
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.recording import LIMIT_KINDS
 from tracekit.analysis.result import Analysis
+from tracekit.columns.call_rows import CallRows
+from tracekit.columns.calls import CALL_COLUMNS
 from tracekit.comparison.result import Comparison
 from tracekit.model.trace import Issue, Trace, TraceInfo
 from tracekit.report import wording
-from tracekit.report.analysis.frames import windows_frame
 from tracekit.report.comparison import wording as comparison_wording
 from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.comparison.findings import finding_changes
@@ -67,7 +68,7 @@ def analysis_html(analysis: Analysis) -> str:
     """Return an analysis' head: its headline, the first findings, up to 20 calls, and its limits."""
     rows = analysis.window_rows.head(_MOST_ROWS)
     engines = [str(engine) for engine in sorted(analysis.measured.reported, key=str)]
-    busy = windows_frame(analysis) if engines and len(rows) else pd.DataFrame()
+    busy = CALL_COLUMNS.of_rows(CallRows(analysis, 0, len(rows))) if engines and len(rows) else pd.DataFrame()
     shown = [engine for engine in engines if f"{engine}_busy_ns" in busy]
     notes = Footnotes(analysis)
     marks = window_marks(notes, len(rows), shown) if len(rows) else WindowMarks()

@@ -6,7 +6,6 @@ docs/formats.md describes the format. The report's page and the dashboard read i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -17,9 +16,13 @@ import tracekit
 from tracekit.analysis.ownership.owners import OWNERS
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
+from tracekit.columns.call_rows import CallRows
+from tracekit.columns.calls import CALL_COLUMNS
+from tracekit.model.columns import unit_of
 from tracekit.model.vocabulary import ENGINES, PHASES, SERVING
 from tracekit.report import wording
 from tracekit.report.analysis.recording_facts import recording_facts
+from tracekit.report.viewmodel.call_table import page_columns
 from tracekit.report.viewmodel.findings import finding_places
 from tracekit.report.viewmodel.lanes import (
     CallPairs,
@@ -33,19 +36,26 @@ from tracekit.report.viewmodel.lanes import (
     thread_names,
     tracks,
 )
-from tracekit.report.viewmodel.limits import Footnotes, issue_documents, window_marks
+from tracekit.report.viewmodel.limits import Footnotes, issue_documents
 from tracekit.report.viewmodel.links import worker_links
 from tracekit.report.viewmodel.notes import Note
 from tracekit.report.viewmodel.payload import FORMAT, SAMPLES_FORMAT, Arrays, Strings
 from tracekit.report.viewmodel.run_tables import counter_table, engine_rows, latency_table
 from tracekit.report.viewmodel.samples import samples_digest, samples_document, view_samples
 from tracekit.report.viewmodel.tree import node_flags
-from tracekit.report.viewmodel.window_sums import window_sums
 
 _MOST_BINS = 8_192
 _FEWEST_BINS = 256
 _MOST_LINKS, _MOST_LINKS_WITH_SERVER = 10_000, 200_000
 """The most pairs of a call and a thread that worked for it: a report must stay small."""
+_CALL_FIELDS = {
+    "call": "number",
+    "start": "start_ns",
+    "end": "end_ns",
+    **{name: name for name in ("label", "model", "source", "basis", "first", "verdict", "why")},
+}
+"""The columns of calls that all parts of a page read, by the names of their fields."""
+_COUNTS = 2**32
 _WEB = re.compile(r"https?://[^\s<>]+", re.IGNORECASE)
 _PLANE_BYTES = 6_000_000
 """The most that occupancy may weigh before compression; a recording with many threads gets longer bins."""
@@ -277,38 +287,36 @@ class _Builder:
         }
 
     def _windows(self) -> dict[str, Any]:
-        windows, verdicts = self._analysis.window_rows, self._analysis.verdicts
-        thread = windows["thread_id"].to_numpy(np.int64)
-        names = wording.call_names(self._analysis)
-        groups = np.array([self._strings.add(name) for name in names.names], np.int64)
-        texts = {
-            "label": windows["label"].astype("str"),
-            "model": windows["model"].astype("str"),
-            "source": windows["source"].astype("str"),
-            "basis": windows["basis"].astype("str"),
-            "verdict": verdicts.names,
-            "why": wording.verdict_whys(verdicts.block()).to_pylist(),
+        rows = CallRows(self._analysis)
+        thread = rows.windows["thread_id"].to_numpy(np.int64)
+        groups = np.array([self._strings.add(name) for name in rows.names.names], np.int64)
+        columns, values = page_columns(rows, Footnotes(self._analysis))
+        arrays = {name: self._column(name, column) for name, column in values.items()}
+        fields = {
+            field: arrays.get(name) or self._column(name, CALL_COLUMNS.columns[name].series(rows))
+            for field, name in _CALL_FIELDS.items()
         }
-        sums = window_sums(self._analysis)
-        bases = self._analysis.attribution_rows["waiting_basis"].dropna().astype("str").unique().tolist()
         return {
-            "count": len(windows),
-            "noun": names.noun,
-            "call": self._arrays.add(names.numbers, "u4"),
-            "group": self._arrays.add(groups[names.group], "u4"),
-            "start": self._arrays.add(windows["start_ns"].to_numpy(), "f8"),
-            "end": self._arrays.add(windows["end_ns"].to_numpy(), "f8"),
-            **{name: self._arrays.add(self._strings.column(values), "u4") for name, values in texts.items()},
-            "marks": self._marks(sums.busy),
+            "count": len(rows),
+            "noun": rows.names.noun,
+            **fields,
+            "group": self._arrays.add(groups[rows.names.group], "u4"),
             # A window without a thread has no lane; ``_lane_of_thread`` would give it that of samples without
             # a thread.
             "lane": self._arrays.add(np.where(thread < 0, -1, self._lane_of_thread[thread]), "i4"),
-            "first": self._arrays.add(windows["first"].to_numpy(), "u1"),
-            "samples": {name: self._arrays.add(values, "u4") for name, values in sums.samples.items()},
-            "busy": {name: self._arrays.add(values, "f8") for name, values in sums.busy.items()},
-            "waiting": {name: self._arrays.add(values, "f8") for name, values in sums.waiting.items()},
-            "waiting_basis": ", ".join(sorted(bases)),
+            "columns": columns,
+            "values": arrays,
         }
+
+    def _column(self, name: str, values: pd.Series[Any]) -> str:
+        """Store a column; a missing text is "", a missing number NaN."""
+        if values.dtype == bool:
+            return self._arrays.add(values.to_numpy(), "u1")
+        if not pd.api.types.is_numeric_dtype(values):
+            return self._arrays.add(self._strings.column(values.astype("str").fillna("")), "u4")
+        numbers = values.to_numpy(np.float64, na_value=np.nan)
+        is_count = (numbers >= 0) & (numbers < _COUNTS) & (numbers % 1 == 0) & (not unit_of(name))
+        return self._arrays.add(numbers, "u4" if is_count.all() else "f8")
 
     def _workers(self) -> dict[str, Any]:
         most = _MOST_LINKS_WITH_SERVER if self._with_server else _MOST_LINKS
@@ -323,21 +331,6 @@ class _Builder:
         }
         arrays = {name: self._arrays.add(getattr(links, name), dtype) for name, dtype in columns.items()}
         return {"until_call": links.until_call, **arrays}
-
-    def _marks(self, engines: Iterable[str]) -> dict[str, Any]:
-        """Return the marks of limits by column of the table of windows, which comes first in the page."""
-        marks = window_marks(Footnotes(self._analysis), len(self._analysis.window_rows), engines)
-        columns = {
-            "number": marks.number,
-            "length": marks.length,
-            "verdict": marks.verdict,
-            **{f"busy {engine}": of_engine for engine, of_engine in marks.busy.items()},
-        }
-        return {
-            name: {"head": column.head, "rows": {str(row): column.of(row) for row in column.rows}}
-            for name, column in columns.items()
-            if column.numbers
-        }
 
     def _nodes(self) -> dict[str, Any]:
         tree = self._tree

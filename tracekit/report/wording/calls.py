@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.findings.calls import ModelCalls
@@ -38,6 +39,13 @@ class CallNames:
     def name(self, row: int) -> str:
         """Return the name of the model of a call; the label of a range."""
         return self.labels[row] if self.noun == "range" else self.names[self.group[row]]
+
+    @property
+    def texts(self) -> npt.NDArray[np.object_]:
+        """``name`` of every row."""
+        if self.noun == "range":
+            return np.array(self.labels, object)
+        return np.array(self.names, object)[self.group]
 
     def title(self, row: int) -> str:
         """Return ``call 6 of SpeechEncoder``, ``range 2 (12ms-18ms)`` or ``the whole run``."""

@@ -37,7 +37,7 @@ def picked_from(columns: Sequence[Texts], positions: IntArray) -> Texts:
     return pa.concat_arrays(columns).take(pa.array(positions))
 
 
-def spelled(numbers: IntArray, spell: Callable[[int], str]) -> Texts:
+def spelled(numbers: IntArray, spell: Callable[[int], str | None]) -> Texts:
     """Return numbers as texts, each distinct one spelled once."""
     codes, distinct = pd.factorize(numbers)
     return picked(codes, [spell(number) for number in distinct.tolist()])

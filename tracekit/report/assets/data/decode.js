@@ -21,7 +21,7 @@ const ARRAY_FIELDS = {
   spans: ["start", "end", "name", "own", "owner", "why", "pairs.*", "occupancy", "others", "unions.*"],
   windows: [
     "start", "end", "call", "group", "label", "model", "source", "basis", "verdict", "why", "lane", "first",
-    "samples.*", "busy.*", "waiting.*",
+    "values.*",
   ],
   tracks: ["time", "value"],
   signposts: ["start", "end", "name"],

@@ -52,22 +52,20 @@ function comparedWithModel(windows, index) {
 
 function busyFacts(windows, index, length) {
   const facts = [];
-  for (const [engine, values] of Object.entries(windows.busy)) {
-    const busy = values[index];
-    const share = length > 0 ? ` (${formatPercent(busy / length)})` : "";
-    facts.push([`${engine} busy`, Number.isNaN(busy) ? "not measured" : `${formatDuration(busy)}${share}, measured`]);
-  }
-  for (const [engine, values] of Object.entries(windows.waiting)) {
-    if (values[index] > 0) facts.push([`Waiting for ${engine}`, `${formatDuration(values[index])}, ${windows.waiting_basis}`]);
+  for (const { kind, key, head, note } of windows.columns) {
+    const time = windows.values[key][index];
+    const share = length > 0 ? ` (${formatPercent(time / length)})` : "";
+    if (kind === "busy") facts.push([head, Number.isNaN(time) ? "not measured" : `${formatDuration(time)}${share}, ${note}`]);
+    if (kind === "waiting" && time > 0) facts.push([head, `${formatDuration(time)}, ${note}`]);
   }
   return facts;
 }
 
 function sampleFacts(windows, index) {
-  const counts = Object.entries(windows.samples)
-    .filter(([, values]) => values[index] > 0)
-    .map(([engine, values]) => `${engine} ${values[index]}`);
-  return Object.keys(windows.samples).length === 0 ? [] : [["Host samples", counts.join(", ") || "none"]];
+  return windows.columns.filter(({ kind }) => kind === "part").map(({ head, parts }) => {
+    const counts = Object.entries(parts).map(([engine, name]) => [engine, windows.values[name][index]]);
+    return [head, counts.filter(([, count]) => count > 0).map((entry) => entry.join(" ")).join(", ") || "none"];
+  });
 }
 
 /** The heaviest stack of an ML engine's work during this call, if it is what is selected. */

@@ -1,5 +1,5 @@
 // The table of inference windows; choosing a row shows the window in the timeline.
-import { callName, callTitle, isRange } from "../data/calls.js";
+import { callTitle } from "../data/calls.js";
 import { make } from "../shared/dom.js";
 import { indexIntervals } from "../data/intervals.js";
 import { laneId } from "../timeline/lanes.js";
@@ -20,7 +20,7 @@ export function createWindowsTable(container, view, store, choose) {
     columns: windowColumns(view),
     rowCount: () => windows.count,
     isIncluded: (row) => !isScoped() || inside[row] === 1,
-    sort: { key: "start", descending: false },
+    sort: { key: "start_ns", descending: false },
     onChoose: (row) => choose(intervalRange(ordered, laneId("windows", 0), ordered.row.indexOf(row)), { kind: "call", index: row }),
     chooseLabel: (row) => `${callTitle(view, row)}: show it in the timeline`,
     marked: (row) => inside[row] === 1,
@@ -63,35 +63,26 @@ function overhang(box, outer) {
 
 const NOTE = "* marks the first call of a model. Choose a row to see it in the timeline. – means not measured.";
 
+/** The columns of the view, each drawn by its kind. */
 function windowColumns(view) {
+  return view.windows.columns.map((column) => withMarks({ key: column.key, title: column.head, note: column.note, ...cellsOf(view, column) }, column.marks));
+}
+
+function cellsOf(view, { kind, key, parts }) {
   const { windows, strings } = view;
-  const text = (column) => (row) => cleanText(strings[windows[column][row]] ?? "", 300);
-  const length = (row) => windows.end[row] - windows.start[row];
-  const time = (key, title, value) => ({ key, title, isNumber: true, value, show: (row) => formatDuration(value(row)) });
-  const name = (row) => callName(view, row);
-  const hasModels = windows.model.every((model) => strings[model] !== "");
-  const hasLabels = windows.label.some((label, row) => strings[windows.model[row]] !== "" && strings[label] !== strings[windows.model[row]]);
-  return [
-    {
-      key: "number",
-      title: isRange(windows) ? "Range" : "Call",
-      isNumber: true,
-      value: (row) => windows.call[row],
-      show: (row) => `${windows.first[row] ? "* " : ""}${windows.call[row]}`,
-    },
-    textColumn("model", hasModels ? "Model" : "Name", name),
-    time("start", "Start", (row) => windows.start[row]),
-    time("length", "Length", length),
-    { key: "verdict", title: "Verdict", value: text("verdict"), show: (row) => verdictCell(view, row) },
-    ...Object.entries(windows.busy).map(([engine, values]) => busyColumn(engine, values, length)),
-    ...Object.entries(windows.waiting).map(([engine, values]) => ({
-      ...time(`waiting ${engine}`, `Waiting for ${engine}`, (row) => values[row]),
-      note: windows.waiting_basis,
-    })),
-    ...(Object.keys(windows.samples).length > 0 ? [samplesColumn(windows)] : []),
-    ...(hasLabels ? [textColumn("label", "Label", text("label"))] : []),
-    textColumn("why", "Why", text("why")),
-  ].map((column) => withMarks(column, windows.marks?.[column.key]));
+  const values = windows.values[key];
+  const text = (row) => cleanText(strings[values[row]] ?? "", 300);
+  const numbers = (show) => ({ isNumber: true, value: (row) => values[row], show });
+  switch (kind) {
+    case "call": return numbers((row) => `${windows.first[row] ? "* " : ""}${values[row]}`);
+    case "number": return numbers((row) => (Number.isNaN(values[row]) ? "–" : formatCount(values[row])));
+    case "time":
+    case "waiting": return numbers((row) => formatDuration(values[row]));
+    case "busy": return numbers((row) => busyCell(values[row], windows.end[row] - windows.start[row]));
+    case "part": return samplesCells(Object.entries(parts).map(([engine, name]) => [engine, windows.values[name]]));
+    case "verdict": return { value: text, show: (row) => verdictCell(view, text(row)) };
+    default: return { value: text, show: (row) => clipped(text(row)) };
+  }
 }
 
 /** A column with the marks of its limits, at its head and in rows; the notes stand below the table. */
@@ -106,35 +97,17 @@ function withMarks(column, marks) {
   return { ...column, title: column.title + marks.head, show };
 }
 
-function textColumn(key, title, text) {
-  return { key, title, value: text, show: (row) => clipped(text(row)) };
+function busyCell(busy, length) {
+  return Number.isNaN(busy) ? "–" : `${formatDuration(busy)} (${formatPercent(busy / length)})`;
 }
 
-function busyColumn(engine, values, length) {
-  return {
-    key: `busy ${engine}`,
-    title: `${engine} busy`,
-    note: "measured",
-    isNumber: true,
-    value: (row) => values[row],
-    show: (row) =>
-      Number.isNaN(values[row]) ? "–" : `${formatDuration(values[row])} (${formatPercent(values[row] / length(row))})`,
-  };
+/** Counts of samples by engine, as text and as a bar of their shares. */
+function samplesCells(parts) {
+  const value = (row) => parts.reduce((sum, [, counts]) => sum + counts[row], 0);
+  return { isNumber: true, value, show: (row) => samplesCell(parts.map(([engine, counts]) => [engine, counts[row]]), value(row)) };
 }
 
-function samplesColumn(windows) {
-  const value = (row) => samplesOf(windows, row);
-  return { key: "samples", title: "Host samples", isNumber: true, value, show: (row) => samplesCell(windows, row) };
-}
-
-function samplesOf({ samples }, row) {
-  return Object.values(samples).reduce((sum, values) => sum + values[row], 0);
-}
-
-/** The sample counts as text and as a bar of their shares. */
-function samplesCell({ samples }, row) {
-  const entries = Object.entries(samples).map(([engine, values]) => [engine, values[row]]);
-  const whole = entries.reduce((sum, [, count]) => sum + count, 0);
+function samplesCell(entries, whole) {
   const bar = make("span", { className: "share", "aria-hidden": "true" });
   for (const [engine, count] of entries) {
     if (count === 0) continue;
@@ -146,8 +119,7 @@ function samplesCell({ samples }, row) {
   return make("span", {}, words.join(", ") || "0", whole > 0 ? bar : null);
 }
 
-function verdictCell({ windows, strings, engines }, row) {
-  const verdict = strings[windows.verdict[row]];
+function verdictCell({ engines }, verdict) {
   const style = [...engines, "MIXED"].includes(verdict) ? verdict : "UNKNOWN";
   const badge = make("span", { className: `badge engine-${style}`, "aria-hidden": "true" });
   return make("span", { className: "verdict" }, badge, cleanText(verdict, 40));

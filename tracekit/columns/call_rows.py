@@ -1,0 +1,145 @@
+"""Some neighbouring calls of an analysis, with what their columns are computed from."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from tracekit.analysis.engines.codes import INFERENCE, recoded, sums
+from tracekit.analysis.result import Analysis
+from tracekit.analysis.verdicts import VerdictBlock
+from tracekit.model.columns import IntArray
+from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASES, Engine
+from tracekit.report import wording
+from tracekit.report.wording.texts import Texts, spelled, texts_of, where
+from tracekit.text import format_thread
+
+_IS_INFERENCE = np.array([*(phase in INFERENCE for phase in PHASES), True])
+"""By the code of a phase; the last entry, found by -1, is for work without a phase."""
+
+
+class CallRows:
+    """The calls from row ``first`` up to ``after``, all by default."""
+
+    def __init__(self, analysis: Analysis, first: int = 0, after: int | None = None) -> None:
+        self.analysis = analysis
+        self.span = slice(first, len(analysis.window_rows) if after is None else after)
+
+    def __len__(self) -> int:
+        return len(self.windows)
+
+    @cached_property
+    def windows(self) -> pd.DataFrame:
+        """The rows of ``Analysis.window_rows``."""
+        return self.analysis.window_rows.iloc[self.span]
+
+    @cached_property
+    def times(self) -> pd.DataFrame:
+        """The rows of ``Analysis.times``."""
+        return self.analysis.times.iloc[self.span]
+
+    @cached_property
+    def submissions(self) -> pd.DataFrame:
+        """The rows of ``Analysis.submissions``."""
+        return self.analysis.submissions.iloc[self.span]
+
+    @cached_property
+    def verdicts(self) -> VerdictBlock:
+        """The verdicts with their evidence."""
+        return self.analysis.verdicts.block(self.span.start, self.span.stop)
+
+    @cached_property
+    def names(self) -> wording.CallNames:
+        """The names of all calls of the analysis."""
+        return wording.call_names(self.analysis)
+
+    def known_texts(self, name: str) -> Texts:
+        """Return a column of texts of ``windows``; missing where it is empty."""
+        values = self.windows[name]
+        return where((values != "").to_numpy(bool), texts_of(values.tolist()))
+
+    def known_ids(self, name: str) -> pd.arrays.IntegerArray:
+        """Return a column of ids of ``windows``; missing where it is -1."""
+        ids = self.windows[name].to_numpy()
+        return pd.arrays.IntegerArray(ids.copy(), ids < 0)
+
+    @cached_property
+    def thread_names(self) -> npt.NDArray[Any]:
+        """The names of the calling threads; None where there is none."""
+        names = np.array([*self.analysis.trace.threads["name"].tolist(), None], object)
+        chosen: npt.NDArray[Any] = names[self.windows["thread_id"].to_numpy(np.int64)]  # -1 is the last
+        return chosen
+
+    @property
+    def thread_titles(self) -> Texts:
+        """The calling threads as ``Main Thread (0x1f3) in SampleApp (412)``; missing where there is none."""
+        ids = self.windows["thread_id"].to_numpy(np.int64)
+        threads = self.analysis.trace.threads
+
+        def title(thread_id: int) -> str | None:
+            if thread_id < 0:
+                return None
+            thread = threads.iloc[thread_id]
+            return f"{format_thread(thread['name'], thread['tid'])} in {thread['process']} ({thread['pid']})"
+
+        return spelled(ids, title)
+
+    @cached_property
+    def _inference(self) -> tuple[pd.DataFrame, IntArray, IntArray]:
+        """The attribution's rows about inference; the position of the call and the engine's code of each."""
+        rows = self.analysis.attribution_rows
+        edges = np.searchsorted(rows["window_id"].to_numpy(np.int64), [self.span.start, self.span.stop])
+        rows = rows.iloc[slice(*edges)]
+        rows = rows[_IS_INFERENCE[recoded(rows["phase"], PHASES)]]
+        position = rows["window_id"].to_numpy(np.int64) - self.span.start
+        return rows, position, recoded(rows["engine"], ENGINES)
+
+    def sum_of(self, engine: Engine, amount: str, is_zero_known: bool = False) -> pd.arrays.IntegerArray:
+        """Return the sum of an engine's amounts in each call.
+
+        Without a row that has one it is 0 where that is known, else missing.
+        """
+        rows, position, engines = self._inference
+        amounts = rows[amount]
+        chosen = (engines == ENGINE_CODE[engine]) & amounts.notna().to_numpy(bool)
+        count = len(self)
+        total = sums(position[chosen], amounts.to_numpy(np.int64, na_value=0)[chosen], count)
+        is_known = np.bincount(position[chosen], minlength=count) > 0
+        return pd.arrays.IntegerArray(total, ~(is_known | is_zero_known))
+
+    def busy_ns(self, engine: Engine) -> pd.arrays.IntegerArray:
+        """Return the measured work of an engine in each call."""
+        return self.sum_of(engine, "busy_ns", engine in self.analysis.measured.engines)
+
+    def sampled(self, engine: Engine, amount: str) -> pd.arrays.IntegerArray:
+        """Return the host samples of an engine in each call, or their time; missing where not recorded."""
+        trace = self.analysis.trace
+        is_recorded = bool(trace.samples_source) and (amount == "samples" or trace.weight_unit == "ns")
+        total = self.sum_of(engine, amount, is_recorded)
+        if not trace.samples_source:  # no sample in an input without samples is no zero
+            total[:] = pd.NA
+        return total
+
+    @property
+    def other_process_ns(self) -> pd.arrays.IntegerArray:
+        """The Neural Engine's time for other processes; missing where no table measured the engine."""
+        amounts_ns = self.times["foreign_ns"].to_numpy(np.int64)
+        is_measured = Engine.ANE in self.analysis.measured.engines
+        return pd.arrays.IntegerArray(amounts_ns, np.full(len(self), not is_measured))
+
+    @property
+    def waiting_bases(self) -> str:
+        """The bases of the waiting times of all calls: ``inferred, measured``."""
+        bases = self.analysis.attribution_rows["waiting_basis"].dropna().astype("str")
+        return ", ".join(sorted(bases.unique()))
+
+    @property
+    def own_labels(self) -> Texts:
+        """The calls' labels; missing in every row unless a call has another label than its model."""
+        windows = self.analysis.window_rows
+        has_labels = bool(((windows["model"] != "") & (windows["label"] != windows["model"])).any())
+        return where(np.full(len(self), has_labels), texts_of(self.windows["label"].tolist()))
