@@ -13,7 +13,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 OUT ?= demo-output
 SAMPLES := $(sort $(patsubst %/truth.json,%,$(wildcard sample_traces/*/truth.json)))
 
-.PHONY: help setup demo quick affected test extras coverage lint types format check samples bench calibrate attack stories clean
+.PHONY: help setup demo quick affected test extras coverage lint types format check samples bench calibrate columns attack stories clean
 
 help: ## list these targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -115,6 +115,9 @@ calibrate: $(READY) ## the error rates of comparisons, requirements and changes 
 	$(BIN)/python benchmarks/error_rates.py --docs bench-error-rates.json
 	$(BIN)/python benchmarks/change_rates.py --out bench-change-rates.json
 	$(BIN)/python benchmarks/change_rates.py --docs bench-change-rates.json
+
+columns: $(READY) ## the tables of columns in docs/ and in the JSON schema, from their declarations
+	$(BIN)/python docs/write_columns.py
 
 clean: ## remove .venv and everything that was generated
 	rm -f tracekit/parsers/xml/_scanner.c tracekit/parsers/_columns.c tracekit/parsers/*.so tracekit/parsers/xml/*.so

@@ -98,7 +98,9 @@ def windows_agree(view: View, documents: list[dict[str, Any]]) -> None:
     for engine in ("ANE", "GPU", "CPU"):
         numbers = [window["engines"][engine] for window in documents]
         for name, expected in {
-            f"{engine}_samples": [serving_samples(each) if each["samples"] is not None else None for each in numbers],
+            f"{engine}_samples": [
+                serving_samples(each) if each["samples"] is not None else None for each in numbers
+            ],
             f"{engine}_busy_ns": [each["busy_ns"] for each in numbers],
             f"{engine}_waiting_ns": [each["waiting_ns"] for each in numbers],
         }.items():

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from tracekit.columns.call_rows import CallRows
-from tracekit.columns.frame import FrameColumn, FrameColumns, Shown, Values
+from tracekit.columns.frame import TABLES, FrameColumn, FrameColumns, Shown, Values
 from tracekit.model.issue_codes import BUSY, CALLS, LENGTHS, VERDICTS, Part, Reach
 from tracekit.model.vocabulary import SERVING, Basis, Engine
 from tracekit.report import wording
@@ -25,7 +25,7 @@ _SOURCES = (
 def _of_busy(engine: Engine) -> _Column:
     return FrameColumn(
         "Int64",
-        f"measured work of the {engine} for the inference; missing where no table measured it",
+        f"work of the {engine} for the inference; missing where no table measured it",
         lambda rows: rows.busy_ns(engine),
         "measured",
         shown=Shown(f"{engine} busy", "busy", limits=(BUSY, Reach(Part.BUSY, engine))),
@@ -48,12 +48,13 @@ def _waiting_note(rows: CallRows) -> str:
 
 
 def _of_samples(engine: Engine) -> _Column:
+    is_runtime = engine is Engine.RUNTIME
     return FrameColumn(
         "Int64",
         f"host samples of the inference {_seen_in(engine)}; missing where the input has none",
         lambda rows: rows.sampled(engine, "samples"),
         "sampled",
-        shown=Shown("Host samples", "part", str(engine)),
+        shown=Shown("Host samples", "part", str(engine), outputs=("page",) if is_runtime else TABLES),
     )
 
 
@@ -136,6 +137,7 @@ _COLUMNS: Mapping[str, _Column] = {
         "the loaded copy of the model, as Core ML numbers it (Encoder-2); missing where the recording does"
         " not name it",
         lambda rows: rows.known_texts("copy"),
+        shown=Shown("Copy", outputs=("verbose",)),
         json="copy",
         schema=_TEXT_OR_NULL,
     ),
@@ -149,7 +151,7 @@ _COLUMNS: Mapping[str, _Column] = {
         "int64",
         "its begin; below 0 if it began before the recording",
         _take("start_ns"),
-        "see `basis`",
+        "column `basis`",
         json="start_ns",
         shown=Shown("Start", "time"),
     ),
@@ -158,13 +160,14 @@ _COLUMNS: Mapping[str, _Column] = {
         "int64",
         "`end_ns` less `start_ns`",
         lambda rows: rows.windows["end_ns"] - rows.windows["start_ns"],
-        "see `basis`",
+        "column `basis`",
         shown=Shown("Length", "time", limits=(LENGTHS,)),
     ),
     "thread": FrameColumn(
         "str",
         "the calling thread's name; missing for all threads, or where it is not known",
         lambda rows: rows.thread_names,
+        shown=Shown("Thread", outputs=("verbose",)),
     ),
     "thread_title": FrameColumn(
         "str",
@@ -235,7 +238,12 @@ _COLUMNS: Mapping[str, _Column] = {
         lambda rows: rows.other_process_ns,
         "measured",
     ),
-    "foreign_ns": _of_times("foreign_ns", "int64", "the same, with 0 for missing", "measured"),
+    "foreign_ns": _of_times(
+        "foreign_ns",
+        "int64",
+        "the Neural Engine at work for models of other processes; 0 also where no table measured it",
+        "measured",
+    ),
     "contested_ns": _of_times(
         "contested_ns",
         "int64",

@@ -27,6 +27,10 @@ Kind: TypeAlias = Literal["text", "call", "number", "time", "busy", "waiting", "
 that have one head are drawn in one cell."""
 
 
+TABLES: tuple[Output, ...] = ("verbose", "page")
+"""The tables for people."""
+
+
 @dataclass(frozen=True)
 class Shown(Generic[Rows]):
     """How a table for people shows a column: its head, what limits it, and a note if the basis is not enough.
@@ -39,7 +43,7 @@ class Shown(Generic[Rows]):
     part: str = ""
     note: Callable[[Rows], str] | None = None
     limits: tuple[Reach, ...] = ()
-    outputs: tuple[Output, ...] = ("verbose", "page")
+    outputs: tuple[Output, ...] = TABLES
 
     def head_of(self, rows: Rows) -> str:
         """Return the head of the column in a table of these rows."""

@@ -1,0 +1,85 @@
+"""The tables of columns in docs/ and the columns of a call in the JSON schema, from their declarations.
+
+python docs/write_columns.py     writes them (make columns)
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tracekit.columns import CALL_COLUMNS, FRAMES
+from tracekit.columns.frame import FrameColumn, FrameColumns
+from tracekit.model.columns import unit_of
+from tracekit.model.vocabulary import Basis
+
+DOCS = Path(__file__).resolve().parent
+_TYPES = {"int64": "integer", "Int64": "integer", "bool": "boolean"}
+"""Of JSON; a column of another dtype is a string."""
+
+
+def documented() -> dict[Path, str]:
+    """Return the files that have declared columns, with the text that they must have."""
+    page, schema = DOCS / "python.md", DOCS / "tracekit-analysis-1.schema.json"
+    text = page.read_text("utf-8")
+    for name, frame in FRAMES.items():
+        text = _replace_part(text, name, column_table(frame))
+    document = json.loads(schema.read_text("utf-8"))
+    add_columns(document["properties"]["windows"]["items"])
+    return {page: text, schema: json.dumps(document, ensure_ascii=False, indent=2) + "\n"}
+
+
+def column_table(frame: FrameColumns[Any]) -> str:
+    """Return the columns of a frame as a table in Markdown; calls with the other outputs that have each."""
+    has_outputs = frame is CALL_COLUMNS
+    lines = ["| column | dtype | unit | basis | meaning |", "|---|---|---|---|---|"]
+    if has_outputs:
+        lines = ["| column | dtype | unit | basis | meaning | also in |", "|---|---|---|---|---|---|"]
+    for name, column in frame.for_output("frame"):
+        cells = [f"`{name}`", column.type, unit_of(name), column.basis, column.meaning]
+        lines.append(f"| {' | '.join([*cells, *([_other_outputs(column)] if has_outputs else [])])} |")
+    return "\n".join(lines)
+
+
+def _other_outputs(column: FrameColumn[Any]) -> str:
+    """Return ``JSON `id`, page, -v``; every column of a frame is in CSV and Parquet."""
+    named = {"JSON": f"JSON `{column.json}`", "verbose": "`-v`"}
+    return ", ".join(named.get(output, output) for output in column.outputs if output not in ("frame", "CSV"))
+
+
+def add_columns(item: dict[str, Any]) -> None:
+    """Put the columns that JSON has into the schema of a call, in place of those of their names."""
+    for _, column in CALL_COLUMNS.for_output("JSON"):
+        target = item
+        *outer, inner = column.json.split(".")
+        for part in outer:
+            target = target["properties"].setdefault(
+                part, {"type": "object", "properties": {}, "required": []}
+            )
+        target["properties"][inner] = schema_of(column)
+        if inner not in target["required"]:
+            target["required"].append(inner)
+
+
+def schema_of(column: FrameColumn[Any]) -> dict[str, Any]:
+    """Return the JSON schema of a column's values."""
+    type_: str | list[str] = _TYPES.get(column.type, "string")
+    if column.type == "Int64":
+        type_ = ["integer", "null"]
+    without_type = {"$ref", "enum"} & column.schema.keys()
+    typed = {} if without_type else {"type": type_}
+    meaning = column.meaning.replace("missing", "null")
+    basis = f"{column.basis}: " if column.basis in set(Basis) else ""
+    return {**typed, **column.schema, "description": basis + meaning}
+
+
+def _replace_part(text: str, name: str, table: str) -> str:
+    begin, end = f"<!-- {name}: make columns -->", f"<!-- end of {name} -->"
+    head, tail = text.partition(begin)[0], text.partition(end)[2]
+    return f"{head}{begin}\n{table}\n{end}{tail}"
+
+
+if __name__ == "__main__":
+    for path, text in documented().items():
+        path.write_text(text, "utf-8")
