@@ -6,15 +6,39 @@ python docs/write_columns.py     writes them (make columns)
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tracekit.analysis.engines.counters import EVENT_COUNTS, METRIC_SUMS
+from tracekit.analysis.engines.segments import SEGMENTS, TIMES
 from tracekit.columns import CALL_COLUMNS, FRAMES
 from tracekit.columns.frame import FrameColumn, FrameColumns
+from tracekit.model import columns
 from tracekit.model.columns import unit_of
 from tracekit.model.vocabulary import Basis
 
 DOCS = Path(__file__).resolve().parent
+TRACE_FRAMES = {
+    "`samples`": columns.SAMPLES,
+    "`threads`": columns.THREADS,
+    "`intervals`": columns.INTERVALS,
+    "`signposts`": columns.SIGNPOSTS,
+    "`engine_log`": columns.ENGINE_LOG,
+    "`thread_states`": columns.THREAD_STATES,
+    "`tracks`": columns.TRACKS,
+    "`metrics`": columns.METRICS,
+    "`frames`": columns.FRAMES,
+    "`binaries`": columns.BINARIES,
+}
+ANALYSIS_FIELDS = {
+    "`window_rows`": columns.WINDOWS,
+    "`attribution_rows`, `totals`": columns.ATTRIBUTION,
+    "`times`": TIMES,
+    "`segments`": SEGMENTS,
+    "`events`": EVENT_COUNTS,
+    "`metrics`": METRIC_SUMS,
+}
 _TYPES = {"int64": "integer", "Int64": "integer", "bool": "boolean"}
 """Of JSON; a column of another dtype is a string."""
 
@@ -27,7 +51,22 @@ def documented() -> dict[Path, str]:
         text = _replace_part(text, name, column_table(frame))
     document = json.loads(schema.read_text("utf-8"))
     add_columns(document["properties"]["windows"]["items"])
-    return {page: text, schema: json.dumps(document, ensure_ascii=False, indent=2) + "\n"}
+    rows = DOCS / "columns.md"
+    listed = rows.read_text("utf-8")
+    for name, frames in (("frames of a trace", TRACE_FRAMES), ("fields of an analysis", ANALYSIS_FIELDS)):
+        listed = _replace_part(listed, name, frames_table(frames))
+    return {page: text, rows: listed, schema: json.dumps(document, ensure_ascii=False, indent=2) + "\n"}
+
+
+def frames_table(frames: Mapping[str, columns.Columns]) -> str:
+    """Return a row for each frame, with its columns and what they mean."""
+    lines = [f"| {name} | {_listed(frame)} |" for name, frame in frames.items()]
+    return "\n".join(["| frame | columns |", "|---|---|", *lines])
+
+
+def _listed(frame: columns.Columns) -> str:
+    names = (*frame.required, *frame.optional)
+    return ", ".join(f"`{n}` ({frame.meanings[n]})" if n in frame.meanings else f"`{n}`" for n in names)
 
 
 def column_table(frame: FrameColumns[Any]) -> str:

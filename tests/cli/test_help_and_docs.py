@@ -12,7 +12,6 @@ from click.testing import CliRunner
 
 import tracekit
 from tracekit.cli import main
-from tracekit.model import columns as model_columns
 
 ROOT = Path(__file__).resolve().parents[2]
 CONTEXT = click.Context(main)
@@ -104,15 +103,6 @@ def test_every_make_target_is_documented() -> None:
     assert len(targets) > 6
     for target in set(targets) - {"help", "setup"}:
         assert f"`make {target}`" in documented
-
-
-def test_every_column_is_documented() -> None:
-    text = (ROOT / "docs" / "columns.md").read_text()
-    declared = [value for value in vars(model_columns).values() if isinstance(value, model_columns.Columns)]
-    assert len(declared) > 8
-    for columns in declared:
-        for name in [*columns.required, *columns.optional]:
-            assert f"`{name}`" in text, name
 
 
 def test_links_lead_somewhere() -> None:

@@ -18,6 +18,7 @@ from tracekit.columns import CALL_COLUMNS, FRAMES
 from tracekit.columns.call_rows import CallRows
 from tracekit.columns.frame import FrameColumn, Shown
 from tracekit.export.flat_tables import write_csv, write_parquet
+from tracekit.model import columns
 from tracekit.report.analysis.json import to_dict
 from tracekit.report.viewmodel.call_table import page_columns
 from tracekit.report.viewmodel.limits import Footnotes
@@ -36,6 +37,12 @@ def test_docs_and_schema_have_the_declared_columns() -> None:
         assert path.read_text("utf-8") == text, f"{path.name} differs from the declarations: run make columns"
 
 
+def test_docs_have_every_frame_of_the_model() -> None:
+    declared = {name: value for name, value in vars(columns).items() if isinstance(value, columns.Columns)}
+    documented = [*DOCS["TRACE_FRAMES"].values(), *DOCS["ANALYSIS_FIELDS"].values()]
+    assert [name for name, value in declared.items() if value not in documented] == ["PROCESSES"]
+
+
 def test_a_new_column_of_a_call_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     twice: FrameColumn[CallRows] = FrameColumn(
         "int64",
@@ -51,8 +58,8 @@ def test_a_new_column_of_a_call_is_one_entry(monkeypatch: pytest.MonkeyPatch) ->
     assert analysis.to_frame("windows")["twice_ns"].tolist() == expected
     assert [row["twice_ns"] for row in csv_rows("windows")] == ["10000000", "8000000"]
     assert [window["times"]["twice_ns"] for window in to_dict(analysis)["windows"]] == expected
-    columns, values = page_columns(CallRows(analysis), Footnotes(analysis))
-    assert columns[-1] == {"key": "twice_ns", "head": "Twice", "kind": "time", "note": "measured"}
+    page, values = page_columns(CallRows(analysis), Footnotes(analysis))
+    assert page[-1] == {"key": "twice_ns", "head": "Twice", "kind": "time", "note": "measured"}
     assert values["twice_ns"].tolist() == expected
     assert "twice_ns" in dict(CALL_COLUMNS.for_output("verbose"))
     line = "| `twice_ns` | int64 | ns | measured | twice the length | JSON `times.twice_ns`, `-v`, page |"

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.columns.call_rows import CallRows
 from tracekit.columns.frame import TABLES, FrameColumn, FrameColumns, Shown, Values
 from tracekit.model.issue_codes import BUSY, CALLS, LENGTHS, VERDICTS, Part, Reach
+from tracekit.model.schemas import ANE_INTERVALS, CORE_ML, MODEL_INFERENCE
 from tracekit.model.vocabulary import SERVING, Basis, Engine
 from tracekit.report import wording
 from tracekit.report.wording.texts import texts_of
@@ -16,10 +18,7 @@ from tracekit.report.wording.texts import texts_of
 _Column: TypeAlias = FrameColumn[CallRows]
 _AMOUNT: Mapping[str, Any] = MappingProxyType({"minimum": 0})
 _TEXT_OR_NULL: Mapping[str, Any] = MappingProxyType({"type": ["string", "null"]})
-_SOURCES = (
-    *("coreml-os-signpost", "ModelInferenceTable", "ane-hw-intervals", "signpost", "stacks"),
-    *("manual", "csv", "run"),
-)
+_SOURCES = (*(CORE_ML, MODEL_INFERENCE, ANE_INTERVALS), *("signpost", "stacks"), *GIVEN_SOURCES)
 
 
 def _of_busy(engine: Engine) -> _Column:

@@ -1,14 +1,16 @@
 """The columns of each frame of the model, declared once.
 
 Times are int64 nanoseconds since the start of the run. Intervals are half-open, ``[start_ns, end_ns)``.
-``Columns.check`` compares a frame with its declaration where data enters.
+Of ids and of numbers in ``NULLABLE``, -1 is missing. ``Columns.check`` compares a frame with its declaration
+where data enters. docs/columns.md is written from the declarations: ``make columns``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,7 +21,6 @@ from tracekit.errors import TracekitError
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
-
 
 _UNITS = {"ns": "ns", "nj": "nJ"}
 
@@ -37,12 +38,21 @@ def unit_of(name: str) -> str:
     return _UNITS.get(name.rpartition("_")[2], "")
 
 
-@dataclass(frozen=True)
-class Columns:
-    """A frame's declared columns: name → dtype, in order; ``optional`` ones may be absent."""
+_Declared: TypeAlias = Mapping[str, str | Column]
+"""By name: a dtype, or a dtype with its meaning."""
 
-    required: Mapping[str, str]
-    optional: Mapping[str, str] = field(default_factory=dict)
+
+class Columns:
+    """A frame's declared columns, in order; ``optional`` ones may be absent.
+
+    ``required`` and ``optional`` are name → dtype, ``meanings`` those of columns whose name is not enough.
+    """
+
+    def __init__(self, required: _Declared, optional: _Declared = MappingProxyType({})) -> None:
+        self.required = {name: _type_of(column) for name, column in required.items()}
+        self.optional = {name: _type_of(column) for name, column in optional.items()}
+        declared = {**required, **optional}
+        self.meanings = {name: c.meaning for name, c in declared.items() if isinstance(c, Column)}
 
     def empty(self) -> pd.DataFrame:
         """Return a new frame with no row and the required columns in their dtypes."""
@@ -75,6 +85,10 @@ class Columns:
         dtype_found = str(frame[name].dtype)
         if dtype_found != dtype:
             raise TracekitError(f"{what}: the column '{name}' has dtype {dtype_found}, expected {dtype}")
+
+
+def _type_of(column: str | Column) -> str:
+    return column if isinstance(column, str) else str(column.type)
 
 
 def categorical(codes: npt.NDArray[np.integer[Any]], names: Sequence[str]) -> pd.Categorical:
@@ -118,13 +132,18 @@ def with_missing(frame: pd.DataFrame, columns: Collection[str] = NULLABLE) -> pd
 SAMPLES = Columns(
     {
         "time_ns": "int64",
-        "weight_ns": "Int64",  # <NA> where the recorder counts something else
-        "thread_id": "int32",  # row of Trace.threads, -1 = none
-        "core": "int16",  # -1 = not recorded
+        "weight_ns": Column("Int64", "missing where the recorder does not count time"),
+        "thread_id": Column("int32", "row of `threads`"),
+        "core": Column("int16", "missing: not recorded"),
         "state": "category",
-        "stack_id": "int32",  # row of Trace.stacks, -1 = none
+        "stack_id": Column("int32", "row of `trace.stacks`"),
     },
-    optional={"cycles": "int64", "events": "int64", "samples": "int64", "hits": "int64"},
+    optional={
+        "cycles": Column("int64", "of a CPU profile"),
+        "events": Column("int64", "of event-triggered counters"),
+        "samples": Column("int64", "of texts that count stacks, without times"),
+        "hits": Column("int64", "of breakpoints"),
+    },
 )
 THREADS = Columns({"tid": "int64", "name": "str", "pid": "int64", "process": "str"})
 PROCESSES = Columns({"pid": "int64", "name": "str"})
@@ -133,29 +152,29 @@ INTERVALS = Columns(
         "start_ns": "int64",
         "end_ns": "int64",
         "engine": "category",
-        "phase": "category",  # missing: a call or a request as a whole, or GPU work with no ML mark
-        "label": "category",  # in the table's own words, never a prompt or an answer
-        "model": "category",  # "" = unknown
-        "copy": "category",  # the model as its runtime numbers the loaded copies: "Enc-2"; "" = unknown
-        "segment": "category",  # the part of the model's program that an ANE row ran: "Op1"; "" = unknown
-        "channel": "category",  # what the table calls the kind of work: "Compute", "Prediction", …
-        "pid": "int64",  # -1 = no table names one
-        "source": "category",  # the schema
-        "depth": "int16",  # 0 = outermost
-        "command_buffer": "int64",  # -1 = none
+        "phase": Column("category", "missing: a call or a request as a whole, or GPU work with no ML mark"),
+        "label": Column("category", "in the table's own words, never a prompt or an answer"),
+        "model": Column("category", '"": unknown'),
+        "copy": Column("category", 'its loaded copy, as the runtime numbers it: Enc-2; "": unknown'),
+        "segment": Column("category", 'the part of its program that the Neural Engine ran: Op1; "": unknown'),
+        "channel": Column("category", "the table's kind of work: Compute, Prediction, …"),
+        "pid": Column("int64", "missing: no table names one"),
+        "source": Column("category", "the schema"),
+        "depth": Column("int16", "0: outermost"),
+        "command_buffer": Column("int64", "missing: none"),
     }
 )
 SIGNPOSTS = Columns(
     {
         "start_ns": "int64",
-        "end_ns": "int64",  # of anything but an interval: start_ns
-        "kind": "category",  # "interval", "event", or "begin"/"end" without its partner
+        "end_ns": Column("int64", "of anything but an interval: `start_ns`"),
+        "kind": Column("category", "interval, event, or begin or end without its partner"),
         "name": "category",
         "subsystem": "category",
-        "category": "category",
+        "category": Column("category", "App state: states of the app, from `life-cycle-period`"),
         "identifier": "uint64",
         "pid": "int64",
-        "tid": "int64",  # of the begin
+        "tid": Column("int64", "of the begin"),
         "message": "str",
         "source": "category",
     }
@@ -163,22 +182,26 @@ SIGNPOSTS = Columns(
 ENGINE_LOG = Columns(
     {
         "time_ns": "int64",
-        "kind": "category",  # "request", "failure" (an error of one), "unsupported operator", "not loaded"
-        "status": "int64",  # of a request or a failure: 0 = served; -1 = none given
-        "operator": "category",  # "" = none
+        "kind": Column(
+            "category",
+            "request; failure: an error of one; unsupported operator; not loaded; loaded: a program that the"
+            " kernel made",
+        ),
+        "status": Column("int64", "of a request or failure: 0 is served; missing: none given"),
+        "operator": Column("category", '"": none'),
         "reason": "category",
         "subsystem": "category",
         "pid": "int64",
         "tid": "int64",
-        "source": "category",  # the schema, or the name of a text that was laid over the recording
+        "source": Column("category", "the schema, or the name of a text that was laid over the recording"),
     }
 )
 THREAD_STATES = Columns(
     {
         "start_ns": "int64",
         "end_ns": "int64",
-        "state": "category",  # Running, Blocked, Runnable, Preempted, …
-        "core": "int16",  # -1 = not recorded
+        "state": Column("category", "Running, Blocked, Runnable, Preempted, …"),
+        "core": Column("int16", "missing: not recorded"),
         "tid": "int64",
         "pid": "int64",
     }
@@ -188,7 +211,7 @@ TRACKS = Columns(
         "time_ns": "int64",
         "name": "category",
         "unit": "category",
-        "value": "float64",  # valid until the track's next row; NaN = unknown from here on
+        "value": Column("float64", "holds until the track's next row; NaN: unknown from here on"),
     }
 )
 METRICS = Columns(
@@ -196,18 +219,18 @@ METRICS = Columns(
         "start_ns": "int64",
         "end_ns": "int64",
         "name": "category",
-        "value": "float64",  # a sum over the interval
+        "value": Column("float64", "a sum over the interval"),
         "tid": "int64",
         "pid": "int64",
     }
 )
 FRAMES = Columns(
     {
-        "symbol": "category",  # as the recording names it; an unsymbolicated frame is "0x…"
-        "binary_id": "int32",  # row of StackTable.binaries, -1 = none
-        "address": "uint64",  # as recorded: see docs/formats.md on biased return addresses
-        "source_file": "category",  # "" = unknown
-        "source_line": "int32",  # -1 = unknown
+        "symbol": Column("category", "as the recording names it; without symbols 0x…"),
+        "binary_id": Column("int32", "row of `binaries`"),
+        "address": Column("uint64", "as recorded; [formats](formats.md) has the bias of return addresses"),
+        "source_file": Column("category", '"": unknown'),
+        "source_line": Column("int32", "missing: unknown"),
         "inlined": "bool",
     }
 )
@@ -218,26 +241,26 @@ WINDOWS = Columns(
         "start_ns": "int64",
         "end_ns": "int64",
         "label": "str",
-        "thread_id": "int32",  # -1 = all threads
+        "thread_id": Column("int32", "-1: all, or not known"),
         "source": "category",
         "basis": "category",
-        "pid": "int64",  # -1 = all processes
-        "model": "str",  # "" = unknown
-        "copy": "str",  # the loaded copy of the model, "" = unknown
-        "first": "bool",  # the first of its model (or entry point) and process: it may be cold
-        "alone": "bool",  # no other window shares time with it
+        "pid": Column("int64", "-1: all"),
+        "model": Column("str", '"": unknown'),
+        "copy": Column("str", 'the loaded copy, as Core ML numbers it; "": unknown'),
+        "first": Column("bool", "the first of its model (or entry point) and process: it may be cold"),
+        "alone": Column("bool", "no other call shares time with it"),
     }
 )
 ATTRIBUTION = Columns(
     {
-        "window_id": "int64",  # -1 = outside every window
+        "window_id": Column("int64", "-1: outside every call"),
         "engine": "category",
-        "phase": "category",  # missing for engines whose work has no phase
+        "phase": Column("category", "missing for engines whose work has no phase"),
         "samples": "int64",
         "sampled_ns": "Int64",
-        "busy_ns": "Int64",  # <NA> = no table measured this engine
-        "waiting_ns": "Int64",  # <NA> = unknown
-        "weight": "int64",  # in Trace.weight_unit
-        "waiting_basis": "category",  # measured, sampled or inferred; missing with waiting_ns
+        "busy_ns": Column("Int64", "missing: no table measured this engine"),
+        "waiting_ns": Column("Int64", "missing: not known"),
+        "weight": Column("int64", "in `trace.weight_unit`"),
+        "waiting_basis": Column("category", "measured, sampled or inferred; missing with `waiting_ns`"),
     }
 )

@@ -10,14 +10,19 @@ import pandas as pd
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import group_keys, group_rows, sum_by_code
 from tracekit.analysis.engines.membership import NO_WINDOWS, UNASSIGNED, Membership
-from tracekit.model.columns import Columns, categorical
+from tracekit.model.columns import Column, Columns, categorical
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINES
 
 EVENT_COUNTS = Columns(
-    {"window_id": "int64", "engine": "category", "event": "category", "value": "int64"},
+    {
+        "window_id": Column("int64", "-1: outside"),
+        "engine": "category",
+        "event": "category",
+        "value": "int64",
+    },
 )
-"""Counter sums of the samples of a window, by the engine that their stacks show; window -1: outside."""
+"""Counter sums of the samples of a window, by the engine that their stacks show."""
 
 METRIC_SUMS = Columns({"window_id": "int64", "name": "category", "value": "float64"})
 """Metrics of guided counting modes: sums over a window's thread, rows at its edges by their share of time."""

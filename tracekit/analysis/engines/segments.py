@@ -25,7 +25,7 @@ from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.ranges import iter_blocks, list_positions, measure_covered_per_range
 from tracekit.analysis.engines.waiting import Waiting
 from tracekit.analysis.ownership.call_spans import measure_overlap, merge_spans
-from tracekit.model.columns import BoolArray, Columns, IntArray, categorical
+from tracekit.model.columns import BoolArray, Column, Columns, IntArray, categorical
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASES, SERVING, Basis, Engine, Phase
 
@@ -38,8 +38,8 @@ SEGMENTS = Columns(
         "start_ns": "int64",
         "end_ns": "int64",
         "engine": "category",
-        "busy_ns": "int64",  # without the holes between the segment's pieces; 0 where only the host was seen
-        "host_ns": "int64",  # the same, of threads at work for an accelerator that no table measured
+        "busy_ns": Column("int64", "without the holes between its pieces; 0 where only the host was seen"),
+        "host_ns": Column("int64", "of threads at work for an accelerator that no table measured"),
         "basis": "category",
     }
 )
@@ -48,15 +48,16 @@ SEGMENTS = Columns(
 TIMES = Columns(
     {
         "window_id": "int64",
-        "busy_ns": "Int64",  # any engine, measured
-        "overlap_ns": "Int64",  # two engines or more at once, measured
-        "idle_ns": "Int64",  # no engine measured at work, no sample on a CPU; <NA>: no ANE or GPU measured
-        "preparing_ns": "int64",  # compile and load
+        "busy_ns": "Int64",
+        "overlap_ns": "Int64",
+        "idle_ns": "Int64",
+        "preparing_ns": "int64",
         "preparing_basis": "category",
-        "foreign_ns": "int64",  # the ANE's work for models of other processes
-        "contested_ns": "int64",  # work of an engine that may be the window's, or another's
+        "foreign_ns": "int64",
+        "contested_ns": "int64",
     }
 )
+"""One row per window; ``tracekit/columns/calls.py`` has the meanings."""
 
 
 @dataclass(frozen=True)
