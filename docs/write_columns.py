@@ -15,7 +15,7 @@ from tracekit.analysis.engines.segments import SEGMENTS, TIMES
 from tracekit.columns import CALL_COLUMNS, FRAMES
 from tracekit.columns.frame import FrameColumn, FrameColumns
 from tracekit.model import columns
-from tracekit.model.columns import unit_of
+from tracekit.model.columns import get_unit
 from tracekit.model.vocabulary import Basis
 
 DOCS = Path(__file__).resolve().parent
@@ -43,45 +43,45 @@ _TYPES = {"int64": "integer", "Int64": "integer", "bool": "boolean"}
 """Of JSON; a column of another dtype is a string."""
 
 
-def documented() -> dict[Path, str]:
+def render_files() -> dict[Path, str]:
     """Return the files that have declared columns, with the text that they must have."""
     page, schema = DOCS / "python.md", DOCS / "tracekit-analysis-1.schema.json"
     text = page.read_text("utf-8")
     for name, frame in FRAMES.items():
-        text = _replace_part(text, name, column_table(frame))
+        text = _replace_part(text, name, format_frame(frame))
     document = json.loads(schema.read_text("utf-8"))
     add_columns(document["properties"]["windows"]["items"])
     rows = DOCS / "columns.md"
     listed = rows.read_text("utf-8")
     for name, frames in (("frames of a trace", TRACE_FRAMES), ("fields of an analysis", ANALYSIS_FIELDS)):
-        listed = _replace_part(listed, name, frames_table(frames))
+        listed = _replace_part(listed, name, format_frames(frames))
     return {page: text, rows: listed, schema: json.dumps(document, ensure_ascii=False, indent=2) + "\n"}
 
 
-def frames_table(frames: Mapping[str, columns.Columns]) -> str:
+def format_frames(frames: Mapping[str, columns.Columns]) -> str:
     """Return a row for each frame, with its columns and what they mean."""
-    lines = [f"| {name} | {_listed(frame)} |" for name, frame in frames.items()]
+    lines = [f"| {name} | {_list_columns(frame)} |" for name, frame in frames.items()]
     return "\n".join(["| frame | columns |", "|---|---|", *lines])
 
 
-def _listed(frame: columns.Columns) -> str:
+def _list_columns(frame: columns.Columns) -> str:
     names = (*frame.required, *frame.optional)
     return ", ".join(f"`{n}` ({frame.meanings[n]})" if n in frame.meanings else f"`{n}`" for n in names)
 
 
-def column_table(frame: FrameColumns[Any]) -> str:
+def format_frame(frame: FrameColumns[Any]) -> str:
     """Return the columns of a frame as a table in Markdown; calls with the other outputs that have each."""
     has_outputs = frame is CALL_COLUMNS
     lines = ["| column | dtype | unit | basis | meaning |", "|---|---|---|---|---|"]
     if has_outputs:
         lines = ["| column | dtype | unit | basis | meaning | also in |", "|---|---|---|---|---|---|"]
-    for name, column in frame.for_output("frame"):
-        cells = [f"`{name}`", column.type, unit_of(name), column.basis, column.meaning]
-        lines.append(f"| {' | '.join([*cells, *([_other_outputs(column)] if has_outputs else [])])} |")
+    for name, column in frame.select("frame"):
+        cells = [f"`{name}`", column.type, get_unit(name), column.basis, column.meaning]
+        lines.append(f"| {' | '.join([*cells, *([_format_outputs(column)] if has_outputs else [])])} |")
     return "\n".join(lines)
 
 
-def _other_outputs(column: FrameColumn[Any]) -> str:
+def _format_outputs(column: FrameColumn[Any]) -> str:
     """Return ``JSON `id`, page, -v``; every column of a frame is in CSV and Parquet."""
     named = {"JSON": f"JSON `{column.json}`", "verbose": "`-v`"}
     return ", ".join(named.get(output, output) for output in column.outputs if output not in ("frame", "CSV"))
@@ -89,19 +89,19 @@ def _other_outputs(column: FrameColumn[Any]) -> str:
 
 def add_columns(item: dict[str, Any]) -> None:
     """Put the columns that JSON has into the schema of a call, in place of those of their names."""
-    for _, column in CALL_COLUMNS.for_output("JSON"):
+    for _, column in CALL_COLUMNS.select("JSON"):
         target = item
         *outer, inner = column.json.split(".")
         for part in outer:
             target = target["properties"].setdefault(
                 part, {"type": "object", "properties": {}, "required": []}
             )
-        target["properties"][inner] = schema_of(column)
+        target["properties"][inner] = describe_values(column)
         if inner not in target["required"]:
             target["required"].append(inner)
 
 
-def schema_of(column: FrameColumn[Any]) -> dict[str, Any]:
+def describe_values(column: FrameColumn[Any]) -> dict[str, Any]:
     """Return the JSON schema of a column's values."""
     type_: str | list[str] = _TYPES.get(column.type, "string")
     if column.type == "Int64":
@@ -120,5 +120,5 @@ def _replace_part(text: str, name: str, table: str) -> str:
 
 
 if __name__ == "__main__":
-    for path, text in documented().items():
+    for path, text in render_files().items():
         path.write_text(text, "utf-8")

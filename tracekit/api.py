@@ -90,7 +90,7 @@ class Analysis(analysis.Analysis):
 
         if table not in FRAMES:
             raise UsageError(f"An analysis has no table '{table}'. Its tables are {', '.join(FRAMES)}.")
-        return FRAMES[table].of(self)
+        return FRAMES[table].build(self)
 
     def to_text(self, verbose: bool = False) -> str:
         """Return the text that ``tracekit analyze`` prints, with ``verbose`` that of ``-v``."""

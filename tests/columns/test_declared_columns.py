@@ -16,11 +16,11 @@ from export_support import two_windows, written
 
 from tracekit.columns import CALL_COLUMNS, FRAMES
 from tracekit.columns.call_rows import CallRows
-from tracekit.columns.frame import FrameColumn, Shown
+from tracekit.columns.frame import Display, FrameColumn
 from tracekit.export.flat_tables import write_csv, write_parquet
 from tracekit.model import columns
 from tracekit.report.analysis.json import to_dict
-from tracekit.report.viewmodel.call_table import page_columns
+from tracekit.report.viewmodel.call_table import build_page_columns
 from tracekit.report.viewmodel.limits import Footnotes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,7 +33,7 @@ def csv_rows(table: str) -> list[dict[str, str]]:
 
 
 def test_docs_and_schema_have_the_declared_columns() -> None:
-    for path, text in DOCS["documented"]().items():
+    for path, text in DOCS["render_files"]().items():
         assert path.read_text("utf-8") == text, f"{path.name} differs from the declarations: run make columns"
 
 
@@ -50,7 +50,7 @@ def test_a_new_column_of_a_call_is_one_entry(monkeypatch: pytest.MonkeyPatch) ->
         lambda rows: 2 * (rows.windows["end_ns"] - rows.windows["start_ns"]),
         "measured",
         json="times.twice_ns",
-        shown=Shown("Twice", "time"),
+        display=Display("Twice", "time"),
     )
     monkeypatch.setattr(CALL_COLUMNS, "columns", {**CALL_COLUMNS.columns, "twice_ns": twice})
     analysis = two_windows()
@@ -58,12 +58,12 @@ def test_a_new_column_of_a_call_is_one_entry(monkeypatch: pytest.MonkeyPatch) ->
     assert analysis.to_frame("windows")["twice_ns"].tolist() == expected
     assert [row["twice_ns"] for row in csv_rows("windows")] == ["10000000", "8000000"]
     assert [window["times"]["twice_ns"] for window in to_dict(analysis)["windows"]] == expected
-    page, values = page_columns(CallRows(analysis), Footnotes(analysis))
+    page, values = build_page_columns(CallRows(analysis), Footnotes(analysis))
     assert page[-1] == {"key": "twice_ns", "head": "Twice", "kind": "time", "note": "measured"}
     assert values["twice_ns"].tolist() == expected
-    assert "twice_ns" in dict(CALL_COLUMNS.for_output("verbose"))
+    assert "twice_ns" in dict(CALL_COLUMNS.select("verbose"))
     line = "| `twice_ns` | int64 | ns | measured | twice the length | JSON `times.twice_ns`, `-v`, page |"
-    assert DOCS["column_table"](CALL_COLUMNS).splitlines()[-1] == line
+    assert DOCS["format_frame"](CALL_COLUMNS).splitlines()[-1] == line
     item: dict[str, Any] = {"properties": {}, "required": []}
     DOCS["add_columns"](item)
     times = item["properties"]["times"]
@@ -81,13 +81,13 @@ def test_csv_parquet_and_the_frame_have_the_same_columns(table: str) -> None:
 @pytest.mark.parametrize("name", FRAMES)
 def test_frames_have_the_declared_types(name: str) -> None:
     dtypes = two_windows().to_frame(name).dtypes
-    declared = {column: entry.type for column, entry in FRAMES[name].for_output("frame")}
+    declared = {column: entry.type for column, entry in FRAMES[name].select("frame")}
     assert {column: str(dtype) for column, dtype in dtypes.items()} == declared
 
 
 def test_a_column_without_a_known_value_is_not_on_the_page() -> None:
     analysis = two_windows()
-    heads = [column["head"] for column in page_columns(CallRows(analysis), Footnotes(analysis))[0]]
+    heads = [column["head"] for column in build_page_columns(CallRows(analysis), Footnotes(analysis))[0]]
     assert heads == ["Range", "Name", "Start", "Length", "Verdict", "Waiting for ANE", "Host samples", "Why"]
 
 
@@ -95,7 +95,7 @@ def test_a_block_of_calls_has_the_rows_of_the_whole_frame() -> None:
     analysis = two_windows()
     whole = analysis.to_frame("windows")
     for row in range(2):
-        block = CALL_COLUMNS.of_rows(CallRows(analysis, row, row + 1))
+        block = CALL_COLUMNS.build_from(CallRows(analysis, row, row + 1))
         assert json.loads(block.to_json(orient="records")) == [
             json.loads(whole.to_json(orient="records"))[row]
         ]

@@ -57,12 +57,12 @@ class CallRows:
         """The names of all calls of the analysis."""
         return wording.call_names(self.analysis)
 
-    def known_texts(self, name: str) -> Texts:
+    def get_texts(self, name: str) -> Texts:
         """Return a column of texts of ``windows``; missing where it is empty."""
         values = self.windows[name]
         return where((values != "").to_numpy(bool), texts_of(values.tolist()))
 
-    def known_ids(self, name: str) -> pd.arrays.IntegerArray:
+    def get_ids(self, name: str) -> pd.arrays.IntegerArray:
         """Return a column of ids of ``windows``; missing where it is -1."""
         ids = self.windows[name].to_numpy()
         return pd.arrays.IntegerArray(ids.copy(), ids < 0)
@@ -71,8 +71,8 @@ class CallRows:
     def thread_names(self) -> npt.NDArray[Any]:
         """The names of the calling threads; None where there is none."""
         names = np.array([*self.analysis.trace.threads["name"].tolist(), None], object)
-        chosen: npt.NDArray[Any] = names[self.windows["thread_id"].to_numpy(np.int64)]  # -1 is the last
-        return chosen
+        of_calls: npt.NDArray[Any] = names[self.windows["thread_id"].to_numpy(np.int64)]  # -1 is the last
+        return of_calls
 
     @property
     def thread_titles(self) -> Texts:
@@ -98,28 +98,28 @@ class CallRows:
         position = rows["window_id"].to_numpy(np.int64) - self.span.start
         return rows, position, recoded(rows["engine"], ENGINES)
 
-    def sum_of(self, engine: Engine, amount: str, is_zero_known: bool = False) -> pd.arrays.IntegerArray:
+    def sum_amounts(self, engine: Engine, amount: str, is_zero_known: bool = False) -> pd.arrays.IntegerArray:
         """Return the sum of an engine's amounts in each call.
 
         Without a row that has one it is 0 where that is known, else missing.
         """
         rows, position, engines = self._inference
         amounts = rows[amount]
-        chosen = (engines == ENGINE_CODE[engine]) & amounts.notna().to_numpy(bool)
+        has_amount = (engines == ENGINE_CODE[engine]) & amounts.notna().to_numpy(bool)
         count = len(self)
-        total = sums(position[chosen], amounts.to_numpy(np.int64, na_value=0)[chosen], count)
-        is_known = np.bincount(position[chosen], minlength=count) > 0
+        total = sums(position[has_amount], amounts.to_numpy(np.int64, na_value=0)[has_amount], count)
+        is_known = np.bincount(position[has_amount], minlength=count) > 0
         return pd.arrays.IntegerArray(total, ~(is_known | is_zero_known))
 
-    def busy_ns(self, engine: Engine) -> pd.arrays.IntegerArray:
+    def sum_busy_ns(self, engine: Engine) -> pd.arrays.IntegerArray:
         """Return the measured work of an engine in each call."""
-        return self.sum_of(engine, "busy_ns", engine in self.analysis.measured.engines)
+        return self.sum_amounts(engine, "busy_ns", engine in self.analysis.measured.engines)
 
-    def sampled(self, engine: Engine, amount: str) -> pd.arrays.IntegerArray:
+    def sum_samples(self, engine: Engine, amount: str) -> pd.arrays.IntegerArray:
         """Return the host samples of an engine in each call, or their time; missing where not recorded."""
         trace = self.analysis.trace
         is_recorded = bool(trace.samples_source) and (amount == "samples" or trace.weight_unit == "ns")
-        total = self.sum_of(engine, amount, is_recorded)
+        total = self.sum_amounts(engine, amount, is_recorded)
         if not trace.samples_source:  # no sample in an input without samples is no zero
             total[:] = pd.NA
         return total
@@ -138,7 +138,7 @@ class CallRows:
         return ", ".join(sorted(bases.unique()))
 
     @property
-    def own_labels(self) -> Texts:
+    def distinct_labels(self) -> Texts:
         """The calls' labels; missing in every row unless a call has another label than its model."""
         windows = self.analysis.window_rows
         has_labels = bool(((windows["model"] != "") & (windows["label"] != windows["model"])).any())

@@ -32,7 +32,7 @@ TABLES: tuple[Output, ...] = ("verbose", "page")
 
 
 @dataclass(frozen=True)
-class Shown(Generic[Rows]):
+class Display(Generic[Rows]):
     """How a table for people shows a column: its head, what limits it, and a note if the basis is not enough.
 
     A column without any known value is left out.
@@ -45,7 +45,7 @@ class Shown(Generic[Rows]):
     limits: tuple[Reach, ...] = ()
     outputs: tuple[Output, ...] = TABLES
 
-    def head_of(self, rows: Rows) -> str:
+    def get_head(self, rows: Rows) -> str:
         """Return the head of the column in a table of these rows."""
         return self.head if isinstance(self.head, str) else self.head(rows)
 
@@ -63,16 +63,16 @@ class FrameColumn(Column, Generic[Rows]):
     basis: str = ""
     json: str = ""
     schema: Mapping[str, Any] = field(default_factory=dict)
-    shown: Shown[Rows] | None = None
+    display: Display[Rows] | None = None
     is_in_tables: bool = True
 
     @property
     def outputs(self) -> tuple[Output, ...]:
         """The outputs that have the column."""
         tables: tuple[Output, ...] = ("frame", "CSV") if self.is_in_tables else ()
-        return (*tables, *(("JSON",) if self.json else ()), *(self.shown.outputs if self.shown else ()))
+        return (*tables, *(("JSON",) if self.json else ()), *(self.display.outputs if self.display else ()))
 
-    def series(self, rows: Rows) -> pd.Series[Any]:
+    def compute(self, rows: Rows) -> pd.Series[Any]:
         """Return the values in the declared type."""
         values = self.values(rows)
         if isinstance(values, (pa.Array, pa.ChunkedArray)):
@@ -88,20 +88,20 @@ class FrameColumns(Generic[Rows]):
     rows: Callable[[Analysis], Rows]
     columns: Mapping[str, FrameColumn[Rows]]
 
-    def for_output(self, output: Output) -> Iterator[tuple[str, FrameColumn[Rows]]]:
+    def select(self, output: Output) -> Iterator[tuple[str, FrameColumn[Rows]]]:
         """Yield the columns that an output has, with their names."""
         return ((name, column) for name, column in self.columns.items() if output in column.outputs)
 
-    def of(self, analysis: Analysis) -> pd.DataFrame:
+    def build(self, analysis: Analysis) -> pd.DataFrame:
         """Return the frame of an analysis."""
-        return self.of_rows(self.rows(analysis))
+        return self.build_from(self.rows(analysis))
 
-    def of_rows(self, rows: Rows) -> pd.DataFrame:
+    def build_from(self, rows: Rows) -> pd.DataFrame:
         """Return the frame of some rows."""
-        return pd.DataFrame({name: column.series(rows) for name, column in self.for_output("frame")})
+        return pd.DataFrame({name: column.compute(rows) for name, column in self.select("frame")})
 
 
-def of_each(
+def make_listed_column(
     type_: str, meaning: str, value: Callable[[Any], Any], basis: str = ""
 ) -> FrameColumn[Sequence[Any]]:
     """Return a column of rows that are objects: ``value`` of each."""

@@ -10,7 +10,7 @@ import pandas as pd
 
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.result import Analysis
-from tracekit.columns.frame import FrameColumn, FrameColumns, of_each
+from tracekit.columns.frame import FrameColumn, FrameColumns, make_listed_column
 from tracekit.model.columns import with_missing
 from tracekit.report import wording
 from tracekit.report.wording.findings import FindingText, finding_text
@@ -23,16 +23,16 @@ _WAITING = "time that threads waited for the engine; missing where no evidence s
 _WAITING_BASIS = "how `waiting_ns` is known: measured, sampled or inferred; missing with it"
 
 
-def _engine_rows(analysis: Analysis) -> list[dict[str, Any]]:
+def _build_engine_rows(analysis: Analysis) -> list[dict[str, Any]]:
     rows = [{name: getattr(row, name) for name in ENGINE_COLUMNS.columns} for row in analysis.engine_totals]
     unknown = {} if analysis.trace.samples_source else dict.fromkeys(("samples", "sampled_ns", "weight"))
     return [row | unknown for row in rows]
 
 
 ENGINE_COLUMNS: FrameColumns[_Objects] = FrameColumns(
-    _engine_rows,
+    _build_engine_rows,
     {
-        name: of_each(type_, meaning, itemgetter(name), basis)
+        name: make_listed_column(type_, meaning, itemgetter(name), basis)
         for name, type_, meaning, basis in (
             ("engine", "str", "the engine", ""),
             ("samples", "Int64", "host samples; missing where the input has none", "sampled"),
@@ -72,7 +72,7 @@ ATTRIBUTION_COLUMNS: FrameColumns[pd.DataFrame] = FrameColumns(
 EVIDENCE_COLUMNS: FrameColumns[_Objects] = FrameColumns(
     lambda analysis: [wording.evidence_document(row) for row in analysis.evidence],
     {
-        name: of_each(type_, meaning, itemgetter(name))
+        name: make_listed_column(type_, meaning, itemgetter(name))
         for name, type_, meaning in (
             ("source", "str", "the table, by its schema"),
             ("state", "str", "absent, empty or rows"),
@@ -87,7 +87,7 @@ EVIDENCE_COLUMNS: FrameColumns[_Objects] = FrameColumns(
 ISSUE_COLUMNS: FrameColumns[_Objects] = FrameColumns(
     lambda analysis: wording.issues(analysis.diagnostics),
     {
-        name: of_each(type_, meaning, attrgetter(name))
+        name: make_listed_column(type_, meaning, attrgetter(name))
         for name, type_, meaning in (
             ("severity", "str", "error, warning or info"),
             ("code", "str", "its code ([findings](findings.md) has all of them)"),
@@ -100,7 +100,7 @@ ISSUE_COLUMNS: FrameColumns[_Objects] = FrameColumns(
 FINDING_COLUMNS: FrameColumns[_Objects] = FrameColumns(
     lambda analysis: [(finding, finding_text(finding, analysis.trace.info)) for finding in analysis.findings],
     {
-        name: of_each(type_, meaning, value)
+        name: make_listed_column(type_, meaning, value)
         for name, type_, meaning, value in (
             ("kind", "str", "its kind ([findings](findings.md))", lambda row: row[0].kind),
             ("severity", "str", "error, warning or info", lambda row: row[0].severity),
@@ -116,9 +116,14 @@ FINDING_COLUMNS: FrameColumns[_Objects] = FrameColumns(
             ("cost", "str", "the numbers; missing without any", lambda row: row[1].cost or None),
             ("detail", "str", "what else is known of it", lambda row: row[1].detail or None),
             ("known_by", "str", "the tables on which it rests", lambda row: row[1].basis or None),
-            ("next", "str", "the command of the next step, where there is one", lambda row: _command(row[1])),
+            (
+                "next",
+                "str",
+                "the command of the next step, where there is one",
+                lambda row: _find_command(row[1]),
+            ),
             ("windows", "Int64", "the number of calls", lambda row: row[0].windows.count),
-            ("pid", "Int64", "the process; missing where it is not known", lambda row: _pid(row[0])),
+            ("pid", "Int64", "the process; missing where it is not known", lambda row: _get_pid(row[0])),
             ("start_ns", "Int64", "where to look: the begin", lambda row: row[0].start_ns),
             ("end_ns", "Int64", "and the end", lambda row: row[0].end_ns),
             ("lost_ns", "Int64", "time lost; missing where it is not known", lambda row: row[0].lost_ns),
@@ -127,9 +132,9 @@ FINDING_COLUMNS: FrameColumns[_Objects] = FrameColumns(
 )
 
 
-def _pid(finding: Finding) -> int | None:
+def _get_pid(finding: Finding) -> int | None:
     return finding.pid if finding.pid >= 0 else None
 
 
-def _command(text: FindingText) -> str | None:
+def _find_command(text: FindingText) -> str | None:
     return next((step.command for step in text.next_steps if step.command), None)

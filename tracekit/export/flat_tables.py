@@ -112,7 +112,7 @@ def windows_table(analysis: Analysis) -> FlatTable:
     """Return one row per call, with the columns of the frame."""
     return FlatTable(
         len(analysis.window_rows),
-        lambda first, last: CALL_COLUMNS.of_rows(CallRows(analysis, first, last)),
+        lambda first, last: CALL_COLUMNS.build_from(CallRows(analysis, first, last)),
     )
 
 
@@ -123,7 +123,7 @@ def _of_frame(frame: pd.DataFrame) -> FlatTable:
 TABLES: dict[str, Callable[[Analysis], FlatTable]] = {
     "samples": samples_table,
     "windows": windows_table,
-    "attribution": lambda analysis: _of_frame(ATTRIBUTION_COLUMNS.of(analysis)),
+    "attribution": lambda analysis: _of_frame(ATTRIBUTION_COLUMNS.build(analysis)),
     "intervals": lambda analysis: _of_frame(analysis.trace.intervals),
     "segments": lambda analysis: _of_frame(analysis.segments),
 }
@@ -156,10 +156,12 @@ class _Texts:
 
     def rewritten(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return a block with its texts rewritten, and the names of its columns."""
-        columns = {number: self._column(number, frame.iloc[:, number]) for number in range(frame.shape[1])}
+        columns = {
+            number: self._store_column(number, frame.iloc[:, number]) for number in range(frame.shape[1])
+        }
         return pd.DataFrame(columns).set_axis([self._rewrite(name) for name in frame.columns], axis=1)
 
-    def _column(self, number: int, column: pd.Series[Any]) -> pd.Series[Any]:
+    def _store_column(self, number: int, column: pd.Series[Any]) -> pd.Series[Any]:
         if isinstance(column.dtype, pd.CategoricalDtype):
             if number not in self._categories:
                 names = [self._rewrite(str(name)) for name in column.cat.categories]

@@ -33,7 +33,7 @@ class Column:
     meaning: str
 
 
-def unit_of(name: str) -> str:
+def get_unit(name: str) -> str:
     """Return the unit of the numbers in a column, which its name ends with; "" for counts and texts."""
     return _UNITS.get(name.rpartition("_")[2], "")
 
@@ -49,8 +49,8 @@ class Columns:
     """
 
     def __init__(self, required: _Declared, optional: _Declared = MappingProxyType({})) -> None:
-        self.required = {name: _type_of(column) for name, column in required.items()}
-        self.optional = {name: _type_of(column) for name, column in optional.items()}
+        self.required = {name: _get_type(column) for name, column in required.items()}
+        self.optional = {name: _get_type(column) for name, column in optional.items()}
         declared = {**required, **optional}
         self.meanings = {name: c.meaning for name, c in declared.items() if isinstance(c, Column)}
 
@@ -87,7 +87,7 @@ class Columns:
             raise TracekitError(f"{what}: the column '{name}' has dtype {dtype_found}, expected {dtype}")
 
 
-def _type_of(column: str | Column) -> str:
+def _get_type(column: str | Column) -> str:
     return column if isinstance(column, str) else str(column.type)
 
 

@@ -48,7 +48,7 @@ class _Blocks:
         """Return the fields of the windows from row ``first`` to row ``last``."""
         attribution = _rows_of(self._analysis.attribution_rows, first, last)[0]
         return {
-            **self._declared(first, last),
+            **self._write_columns(first, last),
             "engines": self._engines.block(attribution, first, last),
             "segments": self._segments(first, last),
             "submissions": self._submissions(first, last),
@@ -57,12 +57,12 @@ class _Blocks:
             "requests": self._requests(first, last),
         }
 
-    def _declared(self, first: int, last: int) -> dict[str, Texts]:
+    def _write_columns(self, first: int, last: int) -> dict[str, Texts]:
         """Return the fields that are declared columns; a path with a dot leads into an object."""
         rows = CallRows(self._analysis, first, last)
         fields: dict[str, Texts] = {}
         objects: dict[str, dict[str, Texts]] = {}
-        for _, column in CALL_COLUMNS.for_output("JSON"):
+        for _, column in CALL_COLUMNS.select("JSON"):
             outer, _, inner = column.json.rpartition(".")
             (objects.setdefault(outer, {}) if outer else fields)[inner] = column_texts(column.values(rows))
         return fields | {

@@ -68,7 +68,9 @@ def analysis_html(analysis: Analysis) -> str:
     """Return an analysis' head: its headline, the first findings, up to 20 calls, and its limits."""
     rows = analysis.window_rows.head(_MOST_ROWS)
     engines = [str(engine) for engine in sorted(analysis.measured.reported, key=str)]
-    busy = CALL_COLUMNS.of_rows(CallRows(analysis, 0, len(rows))) if engines and len(rows) else pd.DataFrame()
+    busy = (
+        CALL_COLUMNS.build_from(CallRows(analysis, 0, len(rows))) if engines and len(rows) else pd.DataFrame()
+    )
     shown = [engine for engine in engines if f"{engine}_busy_ns" in busy]
     notes = Footnotes(analysis)
     marks = window_marks(notes, len(rows), shown) if len(rows) else WindowMarks()

@@ -18,11 +18,11 @@ from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.columns.call_rows import CallRows
 from tracekit.columns.calls import CALL_COLUMNS
-from tracekit.model.columns import unit_of
+from tracekit.model.columns import get_unit
 from tracekit.model.vocabulary import ENGINES, PHASES, SERVING
 from tracekit.report import wording
 from tracekit.report.analysis.recording_facts import recording_facts
-from tracekit.report.viewmodel.call_table import page_columns
+from tracekit.report.viewmodel.call_table import build_page_columns
 from tracekit.report.viewmodel.findings import finding_places
 from tracekit.report.viewmodel.lanes import (
     CallPairs,
@@ -290,10 +290,10 @@ class _Builder:
         rows = CallRows(self._analysis)
         thread = rows.windows["thread_id"].to_numpy(np.int64)
         groups = np.array([self._strings.add(name) for name in rows.names.names], np.int64)
-        columns, values = page_columns(rows, Footnotes(self._analysis))
-        arrays = {name: self._column(name, column) for name, column in values.items()}
+        columns, values = build_page_columns(rows, Footnotes(self._analysis))
+        arrays = {name: self._store_column(name, column) for name, column in values.items()}
         fields = {
-            field: arrays.get(name) or self._column(name, CALL_COLUMNS.columns[name].series(rows))
+            field: arrays.get(name) or self._store_column(name, CALL_COLUMNS.columns[name].compute(rows))
             for field, name in _CALL_FIELDS.items()
         }
         return {
@@ -308,14 +308,14 @@ class _Builder:
             "values": arrays,
         }
 
-    def _column(self, name: str, values: pd.Series[Any]) -> str:
+    def _store_column(self, name: str, values: pd.Series[Any]) -> str:
         """Store a column; a missing text is "", a missing number NaN."""
         if values.dtype == bool:
             return self._arrays.add(values.to_numpy(), "u1")
         if not pd.api.types.is_numeric_dtype(values):
             return self._arrays.add(self._strings.column(values.astype("str").fillna("")), "u4")
         numbers = values.to_numpy(np.float64, na_value=np.nan)
-        is_count = (numbers >= 0) & (numbers < _COUNTS) & (numbers % 1 == 0) & (not unit_of(name))
+        is_count = (numbers >= 0) & (numbers < _COUNTS) & (numbers % 1 == 0) & (not get_unit(name))
         return self._arrays.add(numbers, "u4" if is_count.all() else "f8")
 
     def _workers(self) -> dict[str, Any]:

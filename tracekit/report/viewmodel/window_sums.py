@@ -30,6 +30,6 @@ def window_sums(analysis: Analysis) -> WindowSums:
     sampled = (*SERVING, Engine.RUNTIME) if analysis.trace.samples_source else ()
     reported = [engine for engine in SERVING if engine in analysis.measured.reported]
     return WindowSums(
-        {str(engine): rows.sampled(engine, "samples").to_numpy(np.float64) for engine in sampled},
-        {str(e): rows.busy_ns(e).to_numpy(np.float64, na_value=np.nan) for e in reported},
+        {str(engine): rows.sum_samples(engine, "samples").to_numpy(np.float64) for engine in sampled},
+        {str(e): rows.sum_busy_ns(e).to_numpy(np.float64, na_value=np.nan) for e in reported},
     )
