@@ -113,13 +113,6 @@ _COLUMNS: Mapping[str, _Column] = {
         is_in_tables=False,
     ),
     "label": FrameColumn("str", "what the source of the call names it", _get_column("label"), json="label"),
-    "distinct_label": FrameColumn(
-        "str",
-        "the label, where any label differs from the model",
-        lambda rows: rows.distinct_labels,
-        display=Display("Label"),
-        is_in_tables=False,
-    ),
     "model": FrameColumn(
         "str",
         "the model; missing where the recording does not name it",
@@ -260,6 +253,13 @@ _COLUMNS: Mapping[str, _Column] = {
         "the distinct pieces of the model that they ran; missing likewise, or where labels name none",
         lambda rows: rows.submissions["segments"],
         "measured",
+    ),
+    "distinct_label": FrameColumn(
+        "str",
+        "the label, where any label differs from the model",
+        lambda rows: rows.distinct_labels,
+        display=Display("Label"),
+        is_in_tables=False,
     ),
     "sentence": FrameColumn(
         "str",
