@@ -91,9 +91,7 @@ def test_every_root_can_be_chosen(root: str) -> None:
 
 
 def test_tables() -> None:
-    assert run(FALLBACK, "--to", "csv", "--table", "windows").stdout.startswith(
-        "window_id,start_ns,end_ns,label,"
-    )
+    assert run(FALLBACK, "--to", "csv", "--table", "windows").stdout.startswith("window_id,call,label,model,")
     assert len(run(FALLBACK, "--to", "csv", "--table", "windows").stdout.splitlines()) == 13
 
 

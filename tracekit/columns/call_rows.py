@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.analysis.engines.codes import INFERENCE, recoded, sums
+from tracekit.analysis.engines.codes import INFERENCE, convert_categories, sum_by_code
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.verdicts import VerdictBlock
 from tracekit.model.columns import IntArray
@@ -94,9 +94,9 @@ class CallRows:
         rows = self.analysis.attribution_rows
         edges = np.searchsorted(rows["window_id"].to_numpy(np.int64), [self.span.start, self.span.stop])
         rows = rows.iloc[slice(*edges)]
-        rows = rows[_IS_INFERENCE[recoded(rows["phase"], PHASES)]]
+        rows = rows[_IS_INFERENCE[convert_categories(rows["phase"], PHASES)]]
         position = rows["window_id"].to_numpy(np.int64) - self.span.start
-        return rows, position, recoded(rows["engine"], ENGINES)
+        return rows, position, convert_categories(rows["engine"], ENGINES)
 
     def sum_amounts(self, engine: Engine, amount: str, is_zero_known: bool = False) -> pd.arrays.IntegerArray:
         """Return the sum of an engine's amounts in each call.
@@ -107,7 +107,7 @@ class CallRows:
         amounts = rows[amount]
         has_amount = (engines == ENGINE_CODE[engine]) & amounts.notna().to_numpy(bool)
         count = len(self)
-        total = sums(position[has_amount], amounts.to_numpy(np.int64, na_value=0)[has_amount], count)
+        total = sum_by_code(position[has_amount], amounts.to_numpy(np.int64, na_value=0)[has_amount], count)
         is_known = np.bincount(position[has_amount], minlength=count) > 0
         return pd.arrays.IntegerArray(total, ~(is_known | is_zero_known))
 
