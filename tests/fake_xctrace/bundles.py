@@ -97,7 +97,7 @@ def _unzipped(path: Path) -> dict[str, bytes]:
 
 def _empty() -> dict[str, bytes]:
     """Return a bundle whose only table has no rows, as in a sandboxed shell (public source)."""
-    sys.path.insert(0, str(SAMPLES))
+    sys.path.insert(0, str(SAMPLES.parent))
     from sample_generator.bundle_schemas import TIME_PROFILE
     from sample_generator.bundle_writer import BundleWriter
 
