@@ -14,7 +14,7 @@ from tracekit.cli.analysing import analysis_choices
 from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
-from tracekit.text import printable, printable_lines
+from tracekit.text import escape_lines, printable
 
 if TYPE_CHECKING:
     from dashboard.library.analyses import GivenFile
@@ -200,4 +200,4 @@ class PrintableFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """See ``logging.Formatter``."""
-        return printable_lines(super().format(record))
+        return escape_lines(super().format(record))

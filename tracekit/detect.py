@@ -17,7 +17,7 @@ from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.xml.packed import ExportFile, PackedExport
 from tracekit.parsers.xml.source import XmlFile, XmlSource
 from tracekit.parsers.xml.stream import STDIN, is_export, size_of
-from tracekit.text import shell_command
+from tracekit.text import format_shell_command
 
 if TYPE_CHECKING:
     from tracekit.parsers.bundle.container import ArchiveFiles
@@ -35,7 +35,7 @@ EXPORT_ADVICE = (
 _TEXTS_ADVICE = (
     "Texts are analyzed one at a time; compare takes two of them, and --with lays them over a recording."
 )
-_MOST_LOOKED_AT = 20
+_MAX_INSPECTED = 20
 """Files of a folder without a recording that are opened to see whether they are texts."""
 _BUNDLE_ARCHIVES = tuple(f".trace.{end}" for end in ("zip", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"))
 _FOREIGN_ARCHIVES = {
@@ -81,8 +81,8 @@ def open_source(
     options = _Options(progress, via, schemas, limits)
     try:
         source = _open_one(paths[0], options) if len(paths) == 1 else _open_several(paths, options)
-        source = _symbolicated(source, symbols, limits) if symbols else source
-        return _overlaid(source, overlays, offset_ns, options) if overlays else source
+        source = _add_symbols(source, symbols, limits) if symbols else source
+        return _add_overlays(source, overlays, offset_ns, options) if overlays else source
     except OSError as error:
         raise InputError(
             str(error.filename or paths[0]), f"cannot be read: {error.strerror or error}."
@@ -93,13 +93,13 @@ def open_source(
         raise InputError(paths[0], "is a symbolic link that leads back to itself.") from error
 
 
-def _symbolicated(source: Source, symbols: Sequence[str | os.PathLike[str]], limits: Limits) -> Source:
+def _add_symbols(source: Source, symbols: Sequence[str | os.PathLike[str]], limits: Limits) -> Source:
     from tracekit.symbols.source import SymbolicatedSource
 
     return SymbolicatedSource(source, symbols, limits)
 
 
-def _overlaid(
+def _add_overlays(
     source: Source, overlays: Sequence[str | os.PathLike[str]], offset_ns: int, options: _Options
 ) -> Source:
     from tracekit.overlays.files import open_texts
@@ -111,7 +111,7 @@ def _overlaid(
 def _open_one(path: str, options: _Options) -> Source:
     """Open the input with the first reader that recognises it; see ``_READERS``."""
     if path != STDIN:
-        _require(path)
+        _require_path(path)
     return next(reader for recognises, reader in _READERS if recognises(path))(path, options)
 
 
@@ -122,7 +122,7 @@ def _open_several(paths: list[str], options: _Options) -> Source:
     for name in paths:
         if name == STDIN:
             continue
-        _require(name)
+        _require_path(name)
         if _is_export(name):
             continue
         if _is_pack(name) or _is_bundle(name):
@@ -133,10 +133,10 @@ def _open_several(paths: list[str], options: _Options) -> Source:
         if _is_text(name):
             raise UsageError(f"{name} is a text, not an export of xctrace. {_TEXTS_ADVICE}")
     common = os.path.commonpath([Path(name).absolute() for name in paths])
-    return _exports(_shown(common), paths, options, parse_now=False)
+    return _open_exports(_get_name(common), paths, options, parse_now=False)
 
 
-def _exports(
+def _open_exports(
     name: str,
     exports: Sequence[ExportFile],
     options: _Options,
@@ -169,7 +169,7 @@ def _open_standard_input(path: str, options: _Options) -> Source:
         )
     if _is_text(path):
         return _open_text(path, options)
-    return _exports("standard input", [path], options, parse_now=True)
+    return _open_exports("standard input", [path], options, parse_now=True)
 
 
 def _open_text(path: str, options: _Options) -> Source:
@@ -177,7 +177,7 @@ def _open_text(path: str, options: _Options) -> Source:
     from tracekit.parsers.text.lines import TextPlace
 
     _require_auto(path, options)
-    place = TextPlace(path, "standard input" if path == STDIN else _shown(path))
+    place = TextPlace(path, "standard input" if path == STDIN else _get_name(path))
     recognised = recognise(place)
     assert recognised is not None  # _is_text
     return open_text(place, recognised, options.limits, options.progress)
@@ -187,7 +187,7 @@ def _open_pack(path: str, options: _Options) -> Source:
     from tracekit.parsers.pack.source import PackSource
 
     _require_auto(path, options)
-    return PackSource(path, _shown(path), options.limits)
+    return PackSource(path, _get_name(path), options.limits)
 
 
 def _open_folder(path: str, options: _Options) -> Source:
@@ -196,9 +196,9 @@ def _open_folder(path: str, options: _Options) -> Source:
     from tracekit.parsers.pack.format import MANIFEST
 
     folder = Path(path)
-    named = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
-    recordings = [entry for entry in named if entry.name.endswith((".trace", *_BUNDLE_ARCHIVES))]
-    exports = [entry for entry in named if entry.name.endswith(EXPORT_ENDINGS)]
+    entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    recordings = [entry for entry in entries if entry.name.endswith((".trace", *_BUNDLE_ARCHIVES))]
+    exports = [entry for entry in entries if entry.name.endswith(EXPORT_ENDINGS)]
     if len(recordings) > 1 or (recordings and exports):
         names = ", ".join(entry.name for entry in [*recordings, *exports][:5])
         raise InputError(path, f"holds more than one recording ({names}).", "Name one of them.")
@@ -212,49 +212,53 @@ def _open_folder(path: str, options: _Options) -> Source:
             "Name the .tracekit.zip itself.",
         )
     if (folder / "timesync").is_dir() or folder.name.endswith(".logarchive"):
-        command = shell_command(["log", "show", "--archive", path, "--style", "ndjson", "--info", "--debug"])
+        command = format_shell_command(
+            ["log", "show", "--archive", path, "--style", "ndjson", "--info", "--debug"]
+        )
         raise InputError(
             path, "is a log archive, which macOS alone reads.", f"Export it there: {command} > log.ndjson"
         )
-    texts = [entry.name for entry in named[:_MOST_LOOKED_AT] if not exports and _is_text(str(entry))]
+    texts = [entry.name for entry in entries[:_MAX_INSPECTED] if not exports and _is_text(str(entry))]
     if texts:
         raise InputError(path, f"is a folder of texts ({', '.join(texts[:3])}).", _TEXTS_ADVICE)
     if not exports:
         raise InputError(
             path, "is a folder without a .trace and without exports (*.xml or *.xml.gz).", EXPORT_ADVICE
         )
-    return _folder_of_exports(path, _shown(path), [str(export) for export in exports], options)
+    return _open_export_folder(path, _get_name(path), [str(export) for export in exports], options)
 
 
-def _folder_of_exports(
+def _open_export_folder(
     path: str, name: str, exports: Sequence[ExportFile], options: _Options, issues: Sequence[Issue] = ()
 ) -> Source:
-    source = _exports(name, exports, options, parse_now=False, issues=issues)
+    source = _open_exports(name, exports, options, parse_now=False, issues=issues)
     if not source.toc():
         raise InputError(path, "holds XML files, but no xctrace export.", EXPORT_ADVICE)
     return source
 
 
-def _archived_exports(path: str, files: ArchiveFiles, options: _Options) -> Source:
+def _open_archived_exports(path: str, files: ArchiveFiles, options: _Options) -> Source:
     """Return the folder of exports in an archive."""
     from tracekit.parsers.bundle.files import DamagedFileError
 
-    def packed(name: str) -> PackedExport:
-        def opened() -> BinaryIO:
+    def make_export(name: str) -> PackedExport:
+        def open_member() -> BinaryIO:
             try:
                 return files.open(name)
             except DamagedFileError as error:
                 raise InputError(f"{path}/{name}", f"{error.problem}.") from error
 
-        return PackedExport(f"{path}/{name}", opened, files.size(name), files.unpacked_bytes(name))
+        return PackedExport(f"{path}/{name}", open_member, files.size(name), files.unpacked_bytes(name))
 
     _require_auto(path, options)
     issues = [Issue("warning", "files-ignored", warning) for warning in files.warnings]
-    return _folder_of_exports(path, files.name, [packed(name) for name in files.exports], options, issues)
+    return _open_export_folder(
+        path, files.name, [make_export(name) for name in files.exports], options, issues
+    )
 
 
 def _refuse_archive(path: str, options: _Options) -> Source:  # noqa: ARG001 - a reader's arguments
-    name = next(name for magic, name in _FOREIGN_ARCHIVES.items() if _head(path).startswith(magic))
+    name = next(name for magic, name in _FOREIGN_ARCHIVES.items() if _read_head(path).startswith(magic))
     raise InputError(
         path, f"is packed with {name}, which tracekit does not unpack.", "Unpack it and name what is in it."
     )
@@ -264,7 +268,7 @@ def _open_export(path: str, options: _Options) -> Source:
     _require_auto(path, options)
     if path.endswith(".trace"):
         raise InputError(path, "is a file and not an archive; a .trace is a folder, or a zip or tar of one.")
-    return _exports(_shown(path), [path], options, parse_now=True)
+    return _open_exports(_get_name(path), [path], options, parse_now=True)
 
 
 def _open_bundle(path: str, options: _Options) -> Source:
@@ -275,31 +279,31 @@ def _open_bundle(path: str, options: _Options) -> Source:
     from tracekit.xctrace.source import XctraceSource
     from tracekit.xctrace.tool import find_xctrace, require_xctrace
 
-    def exported(tool: Xctrace) -> Source:
-        return XctraceSource(tool, path, _shown(path), options.schemas, options.progress, options.limits)
+    def open_with_xctrace(tool: Xctrace) -> Source:
+        return XctraceSource(tool, path, _get_name(path), options.schemas, options.progress, options.limits)
 
-    def exported_if_possible() -> Source | None:
+    def try_xctrace() -> Source | None:
         tool = find_xctrace() if options.via == "auto" and Path(path).is_dir() else None
-        return exported(tool) if tool else None
+        return open_with_xctrace(tool) if tool else None
 
     if options.via == "xctrace":
         tool = require_xctrace()
         if not Path(path).is_dir():
             raise UsageError(f"xctrace reads bundles as folders: unpack {path} and name the folder.")
-        return exported(tool)
+        return open_with_xctrace(tool)
     try:
-        files = open_bundle_files(path, _shown(path), options.limits)
+        files = open_bundle_files(path, _get_name(path), options.limits)
         if isinstance(files, ArchiveFiles) and files.exports:
-            return _archived_exports(path, files, options)
+            return _open_archived_exports(path, files, options)
         native = BundleSource(files, path, options.limits, options.schemas)
     except LimitError:
         raise
     except InputError:
-        fallback_source = exported_if_possible()
+        fallback_source = try_xctrace()
         if fallback_source is None:
             raise
         return fallback_source
-    fallback = FallbackSource(native, exported_if_possible, "xctrace")
+    fallback = FallbackSource(native, try_xctrace, "xctrace")
     for schema in native.unreadable.intersection(options.schemas):
         fallback.prefer_second(f"'{schema}' cannot be read natively")
     return fallback
@@ -337,10 +341,10 @@ def _is_folder(path: str) -> bool:
 
 
 def _is_foreign_archive(path: str) -> bool:
-    return Path(path).is_file() and _head(path).startswith(tuple(_FOREIGN_ARCHIVES))
+    return Path(path).is_file() and _read_head(path).startswith(tuple(_FOREIGN_ARCHIVES))
 
 
-def _head(path: str) -> bytes:
+def _read_head(path: str) -> bytes:
     with Path(path).open("rb") as file:
         return file.read(max(map(len, _FOREIGN_ARCHIVES)))
 
@@ -358,7 +362,7 @@ _READERS: tuple[tuple[Callable[[str], bool], Callable[[str, _Options], Source]],
 """Each kind of input, by its content: the recogniser, and the reader. The first that fits reads it."""
 
 
-def _require(path: str) -> None:
+def _require_path(path: str) -> None:
     if not os.path.lexists(path):
         raise InputError(path, "does not exist.", "Check the path.")
 
@@ -369,6 +373,6 @@ def _require_auto(path: str, options: _Options) -> None:
         raise UsageError(f"{path} is not a .trace bundle: only a bundle can be read via {options.via}.")
 
 
-def _shown(path: str) -> str:
+def _get_name(path: str) -> str:
     """Return the name of the file or folder, printable whatever bytes it has."""
     return os.fsencode(Path(path).resolve().name).decode("utf-8", "replace")

@@ -21,11 +21,11 @@ from tracekit.parsers.tables.non_samples import SLACK_NS, NonSampleRows, load_no
 from tracekit.parsers.tables.row_times import OPEN_NS, read_times
 from tracekit.parsers.tables.run_clock import from_start
 from tracekit.parsers.tables.samples import Samples, load_samples
-from tracekit.text import first_of, format_seconds
+from tracekit.text import format_seconds, list_first
 
 _LISTED_TABLES = 200
-_MOST_RUNS_NAMED = 20
-_MOST_ROWS_FOR_LENGTH = 1_000_000
+_MAX_NAMED_RUNS = 20
+_MAX_ROWS_FOR_LENGTH = 1_000_000
 
 
 def open_trace(
@@ -65,37 +65,46 @@ def trace_of(
     With ``any_table``, a run whose tables cannot be analyzed but can be read is a trace without samples.
     """
     runs = source.toc()
-    chosen = _choose_run(source, runs, run)
-    infos = chosen.tables
+    selected_run = _choose_run(source, runs, run)
+    infos = selected_run.tables
     if samples is not None and samples not in SAMPLE_TABLES:
         raise UsageError(f"'{samples}' is not a table of samples. Choose one of {', '.join(SAMPLE_TABLES)}.")
 
-    def tables(schema: str) -> Iterator[Table]:
-        return source.tables(schema, chosen.info.run)
+    def read_tables(schema: str) -> Iterator[Table]:
+        return source.tables(schema, selected_run.info.run)
 
-    loaded = load_samples(source.name, tables, infos, samples)
-    evidence = load_non_samples(tables, infos, chosen.info, loaded.rows["time_ns"].to_numpy(np.int64))
+    loaded = load_samples(source.name, read_tables, infos, samples)
+    evidence = load_non_samples(
+        read_tables, infos, selected_run.info, loaded.rows["time_ns"].to_numpy(np.int64)
+    )
     if not loaded.source:
-        is_analyzable = _analyzable_without_samples(chosen, evidence) or (any_table and _has_rows(chosen))
+        is_analyzable = _analyzable_without_samples(selected_run, evidence) or (
+            any_table and _has_rows(selected_run)
+        )
         if samples is not None or not is_analyzable:
-            raise _no_samples(source, chosen, samples, evidence)
-        if any_table and not chosen.info.duration_ns:
-            chosen = replace(chosen, info=replace(chosen.info, duration_ns=_length_of_tables(source, chosen)))
+            raise _no_samples(source, selected_run, samples, evidence)
+        if any_table and not selected_run.info.duration_ns:
+            selected_run = replace(
+                selected_run,
+                info=replace(selected_run.info, duration_ns=_length_of_tables(source, selected_run)),
+            )
     issues = [
-        *source.issues(chosen.info.run),
+        *source.issues(selected_run.info.run),
         *loaded.issues,
         *evidence.issues,
-        *(_toc_mismatches(chosen, loaded) if origin_of(source) == "xctrace-xml" else ()),
+        *(_toc_mismatches(selected_run, loaded) if origin_of(source) == "xctrace-xml" else ()),
     ]
     if not loaded.source:
-        issues.append(_without_samples(chosen))
+        issues.append(_without_samples(selected_run))
     if run is None and len(runs) > 1:
-        numbers = ", ".join(str(listed.info.run) for listed in runs[:_MOST_RUNS_NAMED])
-        numbers += f", … {runs[-1].info.run}" if len(runs) > _MOST_RUNS_NAMED else ""
-        text = f"the recording has runs {numbers}; this is run {chosen.info.run} (--run chooses another)"
+        numbers = ", ".join(str(run_info.info.run) for run_info in runs[:_MAX_NAMED_RUNS])
+        numbers += f", … {runs[-1].info.run}" if len(runs) > _MAX_NAMED_RUNS else ""
+        text = (
+            f"the recording has runs {numbers}; this is run {selected_run.info.run} (--run chooses another)"
+        )
         issues.append(Issue("info", "several-runs", text))
     trace = Trace(
-        info=chosen.info,
+        info=selected_run.info,
         samples=loaded.rows,
         stacks=loaded.stacks,
         threads=with_new_threads(loaded.threads, evidence.threads),
@@ -133,11 +142,11 @@ def _length_of_tables(source: Source, run: RunInfo) -> int | None:
     The shortest tables are read first, the clock's ticks among them, and further ones up to a number of rows.
     """
     last_ns = rows = 0
-    for listed in sorted(run.tables, key=lambda listed: listed.row_count or 0):
-        if listed.row_count in (None, 0) or rows > _MOST_ROWS_FOR_LENGTH:
+    for table_info in sorted(run.tables, key=lambda table_info: table_info.row_count or 0):
+        if table_info.row_count in (None, 0) or rows > _MAX_ROWS_FOR_LENGTH:
             continue
         with suppress(InputError):
-            for table in source.tables(listed.schema, run.info.run):
+            for table in source.tables(table_info.schema, run.info.run):
                 rows += len(table.rows)
                 spans = read_times(table, IssueCounter())
                 ends = np.where(spans.end_ns < OPEN_NS, spans.end_ns, spans.start_ns)
@@ -152,8 +161,8 @@ def _without_samples(run: RunInfo) -> Issue:
     recorded = [schema for schema in SAMPLE_TABLES if any(table.schema == schema for table in run.tables)]
     if not recorded:
         return Issue("info", "no-samples", text)
-    listed = ", ".join(f"'{schema}'" for schema in recorded)
-    return Issue("warning", "no-samples", f"{text}. The recording has {listed}, but this input does not")
+    names = ", ".join(f"'{schema}'" for schema in recorded)
+    return Issue("warning", "no-samples", f"{text}. The recording has {names}, but this input does not")
 
 
 def _toc_mismatches(run: RunInfo, samples: Samples) -> list[Issue]:
@@ -167,8 +176,8 @@ def _toc_mismatches(run: RunInfo, samples: Samples) -> list[Issue]:
     if run.pids and pids and not pids & run.pids:
         mismatches.append("it lists none of the sampled processes")
     if run.info.duration_ns is not None and last_ns > run.info.duration_ns + SLACK_NS:
-        duration, last = format_seconds(run.info.duration_ns), format_seconds(last_ns)
-        mismatches.append(f"it states a duration of {duration}, but samples continue to {last}")
+        duration, samples_end = format_seconds(run.info.duration_ns), format_seconds(last_ns)
+        mismatches.append(f"it states a duration of {duration}, but samples continue to {samples_end}")
     text = "the table of contents may be of another recording: "
     return [Issue("warning", "toc-mismatch", text + mismatch) for mismatch in mismatches]
 
@@ -181,14 +190,16 @@ def _choose_run(source: Source, runs: tuple[RunInfo, ...], run: int | None) -> R
             "List the recorded tables with xcrun xctrace export --input X.trace --toc.",
         )
     if run is None:
-        with_rows = [listed for listed in runs if any((table.row_count or 0) > 0 for table in listed.tables)]
+        with_rows = [
+            run_info for run_info in runs if any((table.row_count or 0) > 0 for table in run_info.tables)
+        ]
         return (with_rows or list(runs))[0]
     if not isinstance(run, int):
         raise UsageError(f"run is the number of a run, not {run!r}. Several exports are one list of paths.")
-    for listed in runs:
-        if listed.info.run == run:
-            return listed
-    numbers = ", ".join(str(listed.info.run) for listed in runs)
+    for run_info in runs:
+        if run_info.info.run == run:
+            return run_info
+    numbers = ", ".join(str(run_info.info.run) for run_info in runs)
     raise UsageError(f"{source.name} has no run {run}; its runs are {numbers}.")
 
 
@@ -205,10 +216,10 @@ def _no_samples(
     elif not exported:
         problem = "is a table of contents: it lists a recording's tables and has none of their rows."
     elif schema_requested:
-        problem = f"holds no table '{schema_requested}'; it holds {first_of(exported, _LISTED_TABLES)}."
+        problem = f"holds no table '{schema_requested}'; it holds {list_first(exported, _LISTED_TABLES)}."
         recorded = [schema_requested] if schema_requested in recorded or not source.has_toc else []
     else:
-        problem = f"holds no samples; it holds {first_of(exported, _LISTED_TABLES)}."
+        problem = f"holds no samples; it holds {list_first(exported, _LISTED_TABLES)}."
     advice = EXPORT_ADVICE
     if recorded:
         advice = EXPORT_ADVICE.replace(TIME_PROFILE, recorded[0])

@@ -1,7 +1,7 @@
 """Numbers, quantities and lines as text: the one place that decides how a value is written.
 
 Nothing from a trace reaches a terminal unescaped, no spreadsheet takes it for a formula, no CI for a command:
-``printable``, ``printable_lines`` (messages), ``escape_json``, ``spreadsheet_cell`` and ``without_commands``.
+``printable``, ``escape_lines`` (messages), ``escape_json``, ``escape_spreadsheet_cell`` and ``without_commands``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def printable(text: str) -> str:
     return "".join(_escape(character) if _is_hidden(character) else character for character in text)
 
 
-def printable_lines(text: str) -> str:
+def escape_lines(text: str) -> str:
     """Return ``text`` with each of its lines printable."""
     return "\n".join(map(printable, text.split("\n")))
 
@@ -75,7 +75,7 @@ def _escape_utf16(character: str) -> str:
     return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
-def spreadsheet_cell(text: str) -> str:
+def escape_spreadsheet_cell(text: str) -> str:
     """Return ``text`` for a cell of a CSV: printable, ``'`` before what begins like a formula or a command.
 
     Full-width and other forms of the signs count, as spreadsheets of East Asian locales take them; a plain
@@ -92,19 +92,20 @@ def _without_formula(match: re.Match[str]) -> str:
     return f"'{match[0]}" if sign in _FORMULA_SIGNS or is_command else match[0]
 
 
-def shell_command(words: Sequence[str]) -> str:
+def format_shell_command(words: Sequence[str]) -> str:
     """Return a command to paste into bash or zsh; a word with hidden characters is written ``$'\\x1b'``."""
-    return " ".join(shlex.quote(word) if word.isprintable() else _ansi_c_quote(word) for word in words)
+    return " ".join(shlex.quote(word) if word.isprintable() else _escape_ansi_c(word) for word in words)
 
 
-def _ansi_c_quote(word: str) -> str:
-    shown = "".join(
-        chr(byte) if 0x20 <= byte < 0x7F and byte not in b"'\\" else f"\\x{byte:02x}" for byte in _bytes(word)
+def _escape_ansi_c(word: str) -> str:
+    escaped = "".join(
+        chr(byte) if 0x20 <= byte < 0x7F and byte not in b"'\\" else f"\\x{byte:02x}"
+        for byte in _encode_name(word)
     )
-    return f"$'{shown}'"
+    return f"$'{escaped}'"
 
 
-def _bytes(word: str) -> bytes:
+def _encode_name(word: str) -> bytes:
     try:
         return word.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half of a pair, which is no byte of a file's name either
@@ -130,10 +131,10 @@ def clip(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def first_of(names: Sequence[str], most: int) -> str:
+def list_first(names: Sequence[str], limit: int) -> str:
     """Return ``a, b and 3 more``."""
-    listed = ", ".join(names[:most])
-    return f"{listed} and {len(names) - most:,} more" if len(names) > most else listed
+    names_listed = ", ".join(names[:limit])
+    return f"{names_listed} and {len(names) - limit:,} more" if len(names) > limit else names_listed
 
 
 def align(
@@ -194,12 +195,12 @@ def format_rounded(time_ns: float | None) -> str:
         return ""
     if abs(time_ns) >= 59.995e9:
         minutes, remainder_ns = divmod(round(time_ns / 1e7) * 1e7, 60e9)
-        return f"{minutes:.0f} min {_three_digits(remainder_ns / 1e9)} s"
+        return f"{minutes:.0f} min {_format_three_digits(remainder_ns / 1e9)} s"
     size, unit = next((entry for entry in _TIME_UNITS if abs(time_ns) >= entry[0] * 0.9995), _TIME_UNITS[-1])
-    return f"{_three_digits(time_ns / size)} {unit}" if time_ns else "0"
+    return f"{_format_three_digits(time_ns / size)} {unit}" if time_ns else "0"
 
 
-def _three_digits(value: float) -> str:
+def _format_three_digits(value: float) -> str:
     size = abs(value)
     return f"{value:.{0 if size >= 99.95 else 1 if size >= 9.995 else 2}f}"
 

@@ -58,10 +58,10 @@ def zip_of_texts(paths: Sequence[str]) -> bytes:
     Raises ``InputError`` for a path that cannot be read or is no text that can be laid over a recording, and
     ``UsageError`` for more than the library keeps.
     """
-    from tracekit.overlays.files import places_of
+    from tracekit.overlays.files import iter_text_places
 
     members = []
-    for number, place in enumerate(place for path in paths for place in places_of(path)):
+    for number, place in enumerate(place for path in paths for place in iter_text_places(path)):
         with place.open() as file:
             content = file.read(MOST_BYTES + 1)
         members.append((f"{number}/{place.name}", content))

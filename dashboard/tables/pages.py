@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dashboard.tables.selection import Rows
 from dashboard.tables.stored import Array, StoredTable
-from tracekit.text import spreadsheet_cell
+from tracekit.text import escape_spreadsheet_cell
 
 MOST_ROWS = 500
 _EXACT = 2**53
@@ -91,7 +91,7 @@ def csv_pieces(table: StoredTable, rows: Rows, columns: Sequence[int]) -> Iterat
     import pyarrow.csv
 
     options = pa.csv.WriteOptions(include_header=False)
-    names = [spreadsheet_cell(table.columns[column].name) for column in columns]
+    names = [escape_spreadsheet_cell(table.columns[column].name) for column in columns]
     header = pa.table([pa.array([name]) for name in names], names=[str(n) for n in range(len(names))])
     for block in (header, *_blocks(table, rows, columns, is_safe=True)):
         out = io.BytesIO()
@@ -141,7 +141,7 @@ def _exported(table: StoredTable, rows: Rows, column: int, is_safe: bool) -> Arr
     else:
         values = taken.to_pylist()
     if is_safe:
-        safe = {text: None if text is None else spreadsheet_cell(text) for text in set(values)}
+        safe = {text: None if text is None else escape_spreadsheet_cell(text) for text in set(values)}
         values = [safe[text] for text in values]
     return pa.array(values, pa.large_string())
 

@@ -23,7 +23,7 @@ from trace_support import ANE, UI, trace_of
 from tracekit import analyze, compare
 from tracekit.cli import main, standard_error
 from tracekit.report.analysis.text_layout import TextLayout
-from tracekit.text import escape_json, printable, spreadsheet_cell, without_commands
+from tracekit.text import escape_json, escape_spreadsheet_cell, printable, without_commands
 
 SOURCE = SAMPLES / "fallback-midway-ios27"
 MODEL, APP, FRAME = "::error file=a,line=1::owned", "##vso[task.setvariable variable=a]b", "::stop-commands::"
@@ -80,7 +80,7 @@ def test_no_wrapping_brings_a_command_to_the_beginning_of_a_line(text: str, widt
 def test_json_keeps_its_value_and_a_cell_begins_no_command(text: str) -> None:
     document = escape_json(json.dumps([text]))
     assert (json.loads(document), commands_in(document)) == ([text], [])
-    assert commands_in(spreadsheet_cell(text)) == []
+    assert commands_in(escape_spreadsheet_cell(text)) == []
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ from tracekit.report.checks import text as check_text
 from tracekit.report.pictures.svg import to_svg
 from tracekit.report.pictures.timeline import timeline_picture
 from tracekit.report.tables import formats, listing
-from tracekit.text import escape_json, printable, shell_command, spreadsheet_cell
+from tracekit.text import escape_json, escape_spreadsheet_cell, format_shell_command, printable
 
 pytestmark = pytest.mark.integration
 
@@ -84,7 +84,7 @@ def test_printable_text_drives_no_terminal(text: str) -> None:
 
 @given(hostile_text)
 def test_no_cell_is_a_formula_wherever_a_spreadsheet_divides_the_line(text: str) -> None:
-    cell = spreadsheet_cell(text)
+    cell = escape_spreadsheet_cell(text)
     assert is_safe(cell, breaks="")
     if NUMBER.fullmatch(text):
         assert cell == text
@@ -106,17 +106,17 @@ def test_json_is_safe_and_exact(value: object) -> None:
     "text", ["-5", "+0.25", "-1.5e-9", "1,234", "plain", "a-b", "x = 1", "", "µs é 日本"]
 )
 def test_numbers_and_plain_text_stay(text: str) -> None:
-    assert spreadsheet_cell(text) == text
+    assert escape_spreadsheet_cell(text) == text
 
 
 @pytest.mark.integration
 def test_a_command_to_paste_is_safe_and_runs_with_the_same_words() -> None:
     words = ["printf", "%s|", "a b", "it's\x1b[2J\\", "\u202eé"]
-    command = shell_command(words)
+    command = format_shell_command(words)
     assert is_safe(command)
     result = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
     assert result.stdout.decode() == "".join(f"{word}|" for word in words[2:])
-    assert shell_command(["a b", "c"]) == shlex.join(["a b", "c"])
+    assert format_shell_command(["a b", "c"]) == shlex.join(["a b", "c"])
 
 
 # Every output of the library --------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from trace_support import ANE, BNNS, trace_of
 
 from tracekit.errors import UsageError
 from tracekit.model.columns import NULLABLE, with_missing
-from tracekit.model.content import same_content
+from tracekit.model.content import is_same_content
 from tracekit.model.tables import StackTable
 from tracekit.model.trace import FRAME_NAMES, Trace
 
@@ -113,13 +113,13 @@ def test_tables_compare_and_pickle() -> None:
 def test_missing_values_and_unused_categories_are_equal() -> None:
     left = pd.DataFrame({"a": pd.Categorical(["x", None], ["x", "y"]), "b": pd.array([1, None], "Int64")})
     right = pd.DataFrame({"a": pd.Categorical(["x", None], ["x"]), "b": pd.array([1, None], "Int64")})
-    assert same_content(left, right)
-    assert not same_content(left, right.assign(b=pd.array([1, 2], "Int64")))
-    assert not same_content(left, left[["b", "a"]])
-    assert same_content({"a": np.array([np.nan])}, {"a": np.array([np.nan])})
-    assert not same_content(np.zeros(2), np.zeros(3))
-    assert not same_content(np.zeros(2), [0.0, 0.0])
-    assert not same_content(left, None)
+    assert is_same_content(left, right)
+    assert not is_same_content(left, right.assign(b=pd.array([1, 2], "Int64")))
+    assert not is_same_content(left, left[["b", "a"]])
+    assert is_same_content({"a": np.array([np.nan])}, {"a": np.array([np.nan])})
+    assert not is_same_content(np.zeros(2), np.zeros(3))
+    assert not is_same_content(np.zeros(2), [0.0, 0.0])
+    assert not is_same_content(left, None)
 
 
 # Text -----------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracekit.overlays.wall_clock import Moment, clock_text, parse_moment
+from tracekit.overlays.wall_clock import Moment, format_moment, parse_moment
 
 NOON_NS = 1_772_712_000_000_000_000  # 2026-03-05 12:00:00 UTC, by date(1)
 MS, S = 10**6, 10**9
@@ -33,11 +33,11 @@ def test_what_no_calendar_has_is_no_moment(text: str) -> None:
 def test_a_moment_without_a_zone_takes_that_of_the_recording() -> None:
     local = parse_moment("2026-03-05 04:00:00")
     assert local is not None
-    assert local.in_zone(-8 * 3600) == Moment(NOON_NS, S, -8 * 3600)
-    assert local.in_zone(-8 * 3600).in_zone(3600) == Moment(NOON_NS, S, -8 * 3600)
+    assert local.with_zone(-8 * 3600) == Moment(NOON_NS, S, -8 * 3600)
+    assert local.with_zone(-8 * 3600).with_zone(3600) == Moment(NOON_NS, S, -8 * 3600)
 
 
 def test_a_moment_is_written_in_its_own_zone() -> None:
-    assert clock_text(Moment(NOON_NS + 250 * MS, MS, -8 * 3600)) == "2026-03-05 04:00:00.250 -0800"
-    assert clock_text(Moment(NOON_NS, S, None)) == "2026-03-05 12:00:00"
-    assert clock_text(Moment(2**62 * 1000, S, 0)).endswith("ns since 1970")
+    assert format_moment(Moment(NOON_NS + 250 * MS, MS, -8 * 3600)) == "2026-03-05 04:00:00.250 -0800"
+    assert format_moment(Moment(NOON_NS, S, None)) == "2026-03-05 12:00:00"
+    assert format_moment(Moment(2**62 * 1000, S, 0)).endswith("ns since 1970")

@@ -117,7 +117,7 @@ def test_paths_are_the_stacks_that_were_added(seed: int) -> None:
 
 
 def test_lines_below_many_cuts_keep_their_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(call_tree, "_MOST_LOOKS", 50)
+    monkeypatch.setattr(call_tree, "_MAX_LOOKUPS", 50)
     counts, issues = StackCounts(), IssueCounter()
     tree = CallTree(counts, issues)
     tree.begin(counts.thread(1), 0, 100)
@@ -219,7 +219,7 @@ def test_a_stackshot_of_a_whole_system_is_within_the_limit(tmp_path: Path) -> No
 def test_a_stack_that_is_too_long_keeps_the_frames_at_its_leaf(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ips, "_MOST_DEPTH", 2)
+    monkeypatch.setattr(ips, "_MAX_DEPTH", 2)
     frames = ",".join(f'{{"symbol":"f{number}"}}' for number in range(4))
     trace = trace_of_text(tmp_path, IPS + f'{{"threads":[{{"frames":[{frames}]}}]}}')
     assert counted(trace) == [(1, ("(callers missing)", "f1", "f0"))]

@@ -145,6 +145,6 @@ def test_counters_without_a_name_or_a_value_are_no_track() -> None:
 
 
 def test_too_many_counter_values_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu_counters, "_MOST_ROWS", 1)
+    monkeypatch.setattr(gpu_counters, "_MAX_ROWS", 1)
     rows, issues = read(counters((7, "Neural Accelerator Limiter")), values((1, 7, 1.0), (2, 7, 1.0)))
     assert (rows, issues) == ([], [("gpu-counters-not-read", 2)])

@@ -12,7 +12,7 @@ from view_support import view_of
 
 from tracekit import Analysis, analyze, open_trace
 from tracekit.analysis.diagnostics import Diagnostic
-from tracekit.model.issue_codes import ANE_BUSY, CALLS, LENGTHS, RUN, SAMPLES, TABLES, Reach, reach_of
+from tracekit.model.issue_codes import ANE_BUSY, CALLS, LENGTHS, RUN, SAMPLES, TABLES, Reach, find_reach
 from tracekit.model.trace import Issue
 from tracekit.report.analysis.json import to_dict
 from tracekit.report.html.sections import sections
@@ -40,7 +40,7 @@ def analysis_of(name: str) -> Analysis:
     ],
 )
 def test_what_an_issue_limits(code: str, message: str, reach: Reach) -> None:
-    assert reach_of(code, message) == reach
+    assert find_reach(code, message) == reach
 
 
 def test_the_json_has_what_each_issue_affects() -> None:

@@ -17,7 +17,7 @@ from tracekit.cli import main
 from tracekit.detect import open_source
 from tracekit.report.analysis.json import to_dict
 from tracekit.verify.table_match import TableMatch, _verify_table, verify
-from tracekit.verify.verification_report import matrix, report
+from tracekit.verify.verification_report import format_matrix, format_report
 
 pytestmark = pytest.mark.integration
 
@@ -89,7 +89,7 @@ def test_null_is_not_zero() -> None:
 def test_a_row_less_is_a_difference() -> None:
     match = compared(lambda table: replace(table, rows=table.rows.iloc[:-1]))
     assert (match.status, match.different_cells, match.export_rows) == ("different", 0, 288)
-    assert "different numbers of rows" in matrix([match])
+    assert "different numbers of rows" in format_matrix([match])
 
 
 def test_rows_of_equal_times_may_come_in_another_order() -> None:
@@ -138,7 +138,7 @@ def test_a_name_where_the_export_has_an_address_is_no_difference() -> None:
     match = compared(bare)
     assert match.status == "equal"
     assert match.columns[-1].aspects["named only natively"] > 200
-    assert "named only natively" in matrix([match])
+    assert "named only natively" in format_matrix([match])
 
 
 def test_other_columns_are_a_difference() -> None:
@@ -155,7 +155,7 @@ def test_a_table_that_the_bundle_lacks_is_missing() -> None:
 
 def test_the_report_holds_nothing_that_was_recorded(exports: Path) -> None:
     native, exported = open_source(BUNDLE), open_source(exports)
-    text = report(verify(native, exported), native.toc())
+    text = format_report(verify(native, exported), native.toc())
     table = next(native.tables("time-profile"))
     private = {*table.stacks.symbols, *table.stacks.binaries["path"], *table.threads["name"]}
     private |= {*table.threads["process"], native.toc()[0].info.device, native.name}

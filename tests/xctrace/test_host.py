@@ -12,8 +12,8 @@ from tracekit.xctrace.host import (
     App,
     Mac,
     Process,
-    app_of_executable,
-    main_executable,
+    find_app_of_executable,
+    find_main_executable,
     parse_processes,
     read_app,
 )
@@ -116,11 +116,11 @@ def test_a_helper_is_not_its_app(tmp_path: Path) -> None:
 )
 def test_a_service_or_tool_inside_an_app_is_not_the_app(tmp_path: Path, inside: str) -> None:
     app = mac_app(tmp_path)
-    assert app_of_executable(str(write_program(app / inside))) is None
+    assert find_app_of_executable(str(write_program(app / inside))) is None
 
 
 def test_a_bare_program_runs_no_app() -> None:
-    assert app_of_executable("/usr/bin/python3") is None
+    assert find_app_of_executable("/usr/bin/python3") is None
 
 
 def test_a_simulators_process_names_its_simulator(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_an_app_of_every_layout_is_read(tmp_path: Path, write: object) -> None:
 def test_the_main_program_of_every_layout_is_found(tmp_path: Path, write: object) -> None:
     app = read_app(write(tmp_path))  # type: ignore[operator]
     assert app is not None
-    assert main_executable(app).is_file()
+    assert find_main_executable(app).is_file()
 
 
 def test_the_display_name_goes_before_the_name(tmp_path: Path) -> None:

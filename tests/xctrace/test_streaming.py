@@ -16,7 +16,7 @@ from tracekit.parsers.xml.documents import Documents
 from tracekit.parsers.xml.value_store import QueryResult
 from tracekit.xctrace import table_export
 from tracekit.xctrace.source import XctraceSource
-from tracekit.xctrace.table_export import exported_chunks
+from tracekit.xctrace.table_export import stream_export
 from tracekit.xctrace.tool import Xctrace
 
 pytestmark = pytest.mark.integration
@@ -39,7 +39,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def read(home: Path, behaviour: str, progress: Callable[[int, int | None], None] | None = None) -> int:
     """Read one export to its end; return its rows."""
     query = ["--xpath", '/trace-toc/run[@number="1"]/data/table[1]']
-    with exported_chunks(install(home, behaviour), "x.trace", query, progress) as chunks:
+    with stream_export(install(home, behaviour), "x.trace", query, progress) as chunks:
         (parsed,) = Documents("x.trace").read(chunks)
     assert isinstance(parsed, QueryResult)
     return len(parsed.nodes[0].cells)
@@ -76,7 +76,7 @@ end()
             return super().read(watched())  # type: ignore[return-value]
 
     query = ["--xpath", '/trace-toc/run[@number="1"]/data/table[1]']
-    with exported_chunks(install(home, behaviour), "x.trace", query) as chunks:
+    with stream_export(install(home, behaviour), "x.trace", query) as chunks:
         (parsed,) = Watched("x.trace").read(chunks)
     assert isinstance(parsed, QueryResult)
     assert len(parsed.nodes[0].cells) == 20_001
@@ -102,7 +102,7 @@ def test_a_busy_parser_does_not_hold_up_the_exporter(home: Path) -> None:
         home,
         f"node(1, {20 * PIPE_BYTES // 38}); say('</trace-query-result>'); (home / 'done').touch(); sys.exit()",
     )
-    with exported_chunks(tool, "x.trace", ["--xpath", "table[1]"]) as chunks:
+    with stream_export(tool, "x.trace", ["--xpath", "table[1]"]) as chunks:
         deadline = time.monotonic() + 30
         while not (home / "done").exists():
             assert time.monotonic() < deadline
@@ -116,7 +116,7 @@ def test_the_queue_before_the_parser_is_bounded(home: Path, monkeypatch: pytest.
         home,
         f"node(1, {20 * PIPE_BYTES // 38}); say('</trace-query-result>'); (home / 'done').touch(); sys.exit()",
     )
-    with exported_chunks(tool, "x.trace", ["--xpath", "table[1]"]) as chunks:
+    with stream_export(tool, "x.trace", ["--xpath", "table[1]"]) as chunks:
         time.sleep(0.5)
         assert not (home / "done").exists()
         assert sum(map(len, chunks)) > 19 * PIPE_BYTES
@@ -177,7 +177,7 @@ def test_a_failure_message_on_standard_output(home: Path) -> None:
     (home / "xctrace").write_text("#!/bin/sh\necho 'Export failed: no such run'\nexit 10\n")
     with (
         pytest.raises(XctraceError, match=r"x\.trace: Export failed: no such run\. The command was"),
-        exported_chunks(tool, "x.trace", ["--toc"]) as chunks,
+        stream_export(tool, "x.trace", ["--toc"]) as chunks,
     ):
         Documents("x.trace").read(chunks)
 
@@ -212,7 +212,7 @@ def test_whatever_stops_the_reader_stops_the_exporter(
     kind = type(error) if isinstance(error, BaseException) else error
     with (
         pytest.raises(kind),
-        exported_chunks(install(home, behaviour), "x.trace", ["--xpath", "table[1]"]) as chunks,
+        stream_export(install(home, behaviour), "x.trace", ["--xpath", "table[1]"]) as chunks,
     ):
         next(chunks)
         raise error
@@ -237,7 +237,7 @@ def test_a_second_interruption_kills_at_once(home: Path, monkeypatch: pytest.Mon
     begun = time.monotonic()
     with (
         pytest.raises(KeyboardInterrupt),
-        exported_chunks(install(home, behaviour), "x.trace", ["--xpath", "table[1]"]) as chunks,
+        stream_export(install(home, behaviour), "x.trace", ["--xpath", "table[1]"]) as chunks,
     ):
         while b"ready" not in next(chunks):
             pass

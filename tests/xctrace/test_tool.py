@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tracekit.errors import UsageError, XctraceError
-from tracekit.xctrace.tool import CommandResult, failure_reason, find_xctrace, require_xctrace, run_command
+from tracekit.xctrace.tool import CommandResult, explain_failure, find_xctrace, require_xctrace, run_command
 
 # Quoted by public projects (cmyr/cargo-instruments#86 among them).
 NO_UTILITY = 'xcrun: error: unable to find utility "xctrace", not a developer tool or in PATH'
@@ -196,6 +196,6 @@ def test_what_xcrun_refuses_is_explained(mac: Path, message: str, code: int, exp
 
 
 def test_an_xctrace_that_does_not_answer_points_to_the_doctor() -> None:
-    assert failure_reason(CommandResult(None, error="/x/xctrace did not answer within 60 s")) == (
+    assert explain_failure(CommandResult(None, error="/x/xctrace did not answer within 60 s")) == (
         "xctrace does not work: /x/xctrace did not answer within 60 s. Run tracekit doctor to check the installation."
     )

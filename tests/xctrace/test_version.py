@@ -59,7 +59,7 @@ def test_builds_grow_although_version_numbers_go_back() -> None:
     ],
 )
 def test_since_compares_families_of_builds(text: str, family: str, expected: bool) -> None:
-    assert version(text).since(family) is expected
+    assert version(text).is_since(family) is expected
 
 
 def test_a_betas_letter_is_part_of_its_build() -> None:

@@ -25,7 +25,7 @@ from tracekit.analysis.selection import Selection
 from tracekit.analysis.summary import Summary
 from tracekit.analysis.threads import ThreadWork
 from tracekit.analysis.verdicts import Verdicts
-from tracekit.model.content import Content, same_content
+from tracekit.model.content import Content, is_same_content
 from tracekit.model.trace import Issue, Trace
 from tracekit.text import plural, printable
 
@@ -94,7 +94,7 @@ class AnalyzedRun(Content):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, AnalyzedRun):
             return NotImplemented
-        return all(same_content(getattr(self, name), getattr(other, name)) for name in _COMPARED)
+        return all(is_same_content(getattr(self, name), getattr(other, name)) for name in _COMPARED)
 
     __hash__ = None  # frames can be changed in place
 

@@ -25,7 +25,7 @@ from tracekit.analysis.classification.rule_set import RuleSet
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import group_keys, is_engine, sum_by_code
 from tracekit.analysis.whole_threads import WholeThreads
-from tracekit.model.columns import BoolArray, Columns, IntArray, categorical
+from tracekit.model.columns import BoolArray, Columns, IntArray, make_categorical
 from tracekit.model.content import Content
 from tracekit.model.trace import MICROSTACKSHOTS, PAUSES, RUNNING_ONLY, Trace
 from tracekit.model.vocabulary import ENGINES, ML_ENGINES, PHASE_CODE, PHASES, Engine, Phase
@@ -323,8 +323,8 @@ def collect_thread_work(trace: Trace, labels: SampleLabels, rule_set: RuleSet) -
     rows = pd.DataFrame(
         {
             "thread_id": (thread_of - 1).astype(np.int32),
-            "engine": categorical(engine_of, ENGINES),
-            "phase": categorical(keys % (len(PHASES) + 1) - 1, PHASES),
+            "engine": make_categorical(engine_of, ENGINES),
+            "phase": make_categorical(keys % (len(PHASES) + 1) - 1, PHASES),
             "samples": sum_by_code(row, counts, len(keys)),
             "frame": frame,
         }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tracekit.cli.output import write_output
 from tracekit.cli.standard_error import write_message
-from tracekit.text import plural, printable, shell_command
+from tracekit.text import format_shell_command, plural, printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +57,7 @@ def print_commands(tool: Xctrace, planned: Sequence[PlannedRecording], via: Via)
         commands.append(xctrace_command(tool, output.working, recording.settings))
         if recording is planned[-1] and recording.place:
             commands.append(_comparison_command([(each.place, each.final) for each in planned], via))
-        lines = [f"{shell_command(command)}\n" for command in commands]
+        lines = [f"{format_shell_command(command)}\n" for command in commands]
         write_output("".join([*_companion_lines(recording), *lines]), "-", force=False)
 
 
@@ -70,7 +70,7 @@ def _companion_lines(recording: PlannedRecording) -> list[str]:
     commands = companion_commands(settings.companions, seconds, is_root=is_root())
     paths = [companion_path(recording.final, word) for word in settings.companions]
     return [
-        f"{shell_command(command)} > {shell_command([str(path)])} &\n"
+        f"{format_shell_command(command)} > {format_shell_command([str(path)])} &\n"
         for command, path in zip(commands, paths, strict=True)
     ]
 
@@ -130,7 +130,9 @@ def finish_series(
             return
     counts = " and ".join(f"{plural(len(runs), 'recording')} of {side}" for side, runs in sides.items())
     whole = [(each.planned.place, each.attempt.bundle) for runs in sides.values() for each in runs]
-    write_message(f"This command compares {counts}:", f"  {shell_command(_comparison_command(whole, via))}")
+    write_message(
+        f"This command compares {counts}:", f"  {format_shell_command(_comparison_command(whole, via))}"
+    )
     if analyzed:
         _print_comparison(*sides.values())
 

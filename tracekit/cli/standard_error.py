@@ -12,7 +12,7 @@ from types import TracebackType
 
 import click
 
-from tracekit.text import printable, printable_lines, without_commands
+from tracekit.text import escape_lines, printable, without_commands
 
 _QUOTING = (
     click.UsageError,
@@ -59,7 +59,7 @@ def printable_usage() -> Iterator[None]:
     try:
         yield
     except click.UsageError as error:
-        escape = printable if type(error) in _QUOTING else printable_lines
+        escape = printable if type(error) in _QUOTING else escape_lines
         message = without_commands(escape(error.format_message()))
         if message == error.format_message():
             raise

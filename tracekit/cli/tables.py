@@ -25,7 +25,7 @@ from tracekit.cli.output import (
 )
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import InputError, TracekitError, UsageError
-from tracekit.text import first_of
+from tracekit.text import list_first
 
 if TYPE_CHECKING:
     from tracekit.detect import Via
@@ -170,7 +170,7 @@ def _read_table(source: Source, schema: str, run: int | None) -> Table:
             f""" '/trace-toc/run[@number="{number}"]/data/table[@schema="{schema}"]'.""",
         )
     schemas = sorted({table.schema for table in infos if table.row_count is not None})
-    contents = f"it holds {first_of(schemas, _LISTED)}" if schemas else "it holds no rows of any table"
+    contents = f"it holds {list_first(schemas, _LISTED)}" if schemas else "it holds no rows of any table"
     raise UsageError(f"{source.name} has no table '{schema}' in run {number}; {contents}.")
 
 

@@ -58,7 +58,7 @@ def verify_native_command(
     from tracekit.detect import open_source
     from tracekit.parsers.in_memory import origin_of
     from tracekit.verify.table_match import verify
-    from tracekit.verify.verification_report import matrix, report
+    from tracekit.verify.verification_report import format_matrix, format_report
     from tracekit.xctrace.tool import find_xctrace
 
     with Progress("Comparing") as progress:
@@ -76,9 +76,9 @@ def verify_native_command(
         if origin_of(exported) == "trace-bundle":
             raise UsageError(f"{exports} is a bundle: --exports names exports that xctrace made of it.")
         matches = verify(native, exported)
-    write_output(matrix(matches), "-", force=False)
+    write_output(format_matrix(matches), "-", force=False)
     if target != "-":
-        write_output(report(matches, native.toc()), target, force, is_document=True)
+        write_output(format_report(matches, native.toc()), target, force, is_document=True)
         write_message(f"The report is {target}. It has no names, paths or values of the recording.")
     if not matches or any(match.status not in ("equal", "other order") for match in matches):
         raise SystemExit(1)

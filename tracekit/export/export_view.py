@@ -20,7 +20,7 @@ from tracekit.analysis.engines.membership import UNASSIGNED
 from tracekit.analysis.result import Analysis
 from tracekit.errors import InputError, UsageError
 from tracekit.model.columns import IntArray
-from tracekit.model.combinations import combinations
+from tracekit.model.combinations import find_combinations
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINES, PHASES
 from tracekit.report import wording
@@ -134,7 +134,7 @@ class ExportView:
         A combination is given as one of the samples that have it; they are sorted by the columns.
         """
         columns = self.columns()
-        return combinations([columns[name] for name in names], len(self.times))
+        return find_combinations([columns[name] for name in names], len(self.times))
 
     def grouped_by(self, roots: Sequence[str]) -> Groups:
         """Return samples grouped by stack and ``roots``; other columns are -1."""

@@ -19,9 +19,9 @@ from tracekit.columns.call_rows import CallRows
 from tracekit.columns.calls import CALL_COLUMNS
 from tracekit.columns.run import ATTRIBUTION_COLUMNS
 from tracekit.export.export_view import MAX_NAME, window_of_samples
-from tracekit.model.columns import NULLABLE, categorical, with_missing
+from tracekit.model.columns import NULLABLE, make_categorical, with_missing
 from tracekit.model.vocabulary import ENGINES, PHASES
-from tracekit.text import clip, spreadsheet_cell
+from tracekit.text import clip, escape_spreadsheet_cell
 
 _CSV_ROWS, _ROW_GROUP_ROWS = 1 << 16, 1 << 18
 
@@ -95,8 +95,8 @@ def samples_table(analysis: Analysis) -> FlatTable:
             "tid": tids[thread_ids],
             "core": block["core"],
             "state": block["state"],
-            "engine": categorical(labels.engine[first:last], ENGINES),
-            "phase": categorical(labels.phase[first:last], PHASES),
+            "engine": make_categorical(labels.engine[first:last], ENGINES),
+            "phase": make_categorical(labels.phase[first:last], PHASES),
             "window_id": window_ids[first:last].astype(np.int64),
             "leaf": frame_names.at(leaves[stack_ids]),
             "deciding_frame": frame_names.at(deciding[stack_ids]),
@@ -139,7 +139,7 @@ class _Names:
 
     def __init__(self, names: Sequence[str]) -> None:
         self._codes, distinct = pd.factorize(np.array([*names, None], dtype=object))
-        self._dtype = categorical(self._codes[:0], list(distinct)).dtype
+        self._dtype = make_categorical(self._codes[:0], list(distinct)).dtype
 
     def at(self, positions: npt.NDArray[np.integer[Any]]) -> pd.Categorical:
         """Return the names at these positions; -1 is missing."""
@@ -174,7 +174,7 @@ class _Texts:
 
 
 def _for_spreadsheets(text: str) -> str:
-    return clip(spreadsheet_cell(text[: MAX_NAME + 1]), MAX_NAME)
+    return clip(escape_spreadsheet_cell(text[: MAX_NAME + 1]), MAX_NAME)
 
 
 def _storable(text: str) -> str:

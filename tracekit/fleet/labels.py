@@ -20,7 +20,7 @@ from typing import Any, Self, TypeAlias
 from tracekit.errors import InputError, UsageError
 from tracekit.fleet import stores
 from tracekit.fleet.inputs import Recording
-from tracekit.text import clip, first_of, plural, printable
+from tracekit.text import clip, list_first, plural, printable
 
 Labels: TypeAlias = Mapping[str, str]
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
@@ -117,7 +117,7 @@ def labels_of(recordings: Sequence[Recording], sources: LabelSources) -> Labelle
         labels.append(_merged(recording, given, contradictions))
     require_agreement(contradictions)
     if misfits and sources.pattern:
-        listed = first_of([_shown(name) for name in misfits], _MOST_SHOWN)
+        listed = list_first([_shown(name) for name in misfits], _MOST_SHOWN)
         notes.append(
             f"{plural(len(misfits), 'recording')} without labels of the name: not of the form"
             f" {_shown(sources.pattern.text)}, or in more than one way ({listed})."

@@ -61,7 +61,7 @@ class Columns:
     @cached_property
     def _template(self) -> pd.DataFrame:
         # Made once: pandas takes half a millisecond for it, and an analysis asks for dozens.
-        nothing = categorical(np.zeros(0, np.int8), [])
+        nothing = make_categorical(np.zeros(0, np.int8), [])
         return pd.DataFrame(
             {
                 name: nothing if dtype == "category" else pd.Series([], dtype=dtype)
@@ -91,12 +91,12 @@ def _get_type(column: str | Column) -> str:
     return column if isinstance(column, str) else str(column.type)
 
 
-def categorical(codes: npt.NDArray[np.integer[Any]], names: Sequence[str]) -> pd.Categorical:
+def make_categorical(codes: npt.NDArray[np.integer[Any]], names: Sequence[str]) -> pd.Categorical:
     """Return a category column of the given names by their positions; -1 is missing."""
     return pd.Categorical.from_codes(codes, categories=pd.Index([str(name) for name in names], dtype="str"))
 
 
-def texts_at(codes: npt.NDArray[np.integer[Any]], texts: Sequence[str]) -> pd.Categorical:
+def take_texts(codes: npt.NDArray[np.integer[Any]], texts: Sequence[str]) -> pd.Categorical:
     """Return the category column ``texts[code]``; a text may occur more than once, or be unused."""
     # Texts may repeat under several codes; a category must not. Distinct used texts get new codes:
     #   texts a b a c    codes 2 0 1    used 0 1 2 -> distinct a b, code_of 0 1 0    result 0 0 1
@@ -106,7 +106,7 @@ def texts_at(codes: npt.NDArray[np.integer[Any]], texts: Sequence[str]) -> pd.Ca
     number, distinct = pd.factorize(np.array([texts[position] for position in used.tolist()], dtype=object))
     code_of = np.zeros(len(texts), np.int32)
     code_of[used] = number
-    return categorical(code_of[codes], distinct.tolist())
+    return make_categorical(code_of[codes], distinct.tolist())
 
 
 NULLABLE = frozenset(

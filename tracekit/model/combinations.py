@@ -12,16 +12,16 @@ import pandas as pd
 from tracekit.model.columns import IntArray
 
 _BLOCK = 1 << 18
-_LARGEST = 2**62
+_MAX_NUMBER = 2**62
 
 
-def blocks(count: int) -> Iterator[slice]:
+def iter_row_blocks(count: int) -> Iterator[slice]:
     """Yield slices that cover so many rows: work on one of them needs some megabytes."""
     for begin in range(0, count, _BLOCK):
         yield slice(begin, min(begin + _BLOCK, count))
 
 
-def combinations(
+def find_combinations(
     columns: Sequence[npt.NDArray[np.integer[Any]]], count: int
 ) -> tuple[IntArray, npt.NDArray[np.int32]]:
     """Return the distinct combinations of columns of ``count`` numbers from -1, and the number of each row's.
@@ -33,7 +33,7 @@ def combinations(
     key, width = np.zeros(count, np.int64), 1
     for column in columns:
         radix = int(column.max(initial=-1)) + 2
-        if width * radix > _LARGEST:
+        if width * radix > _MAX_NUMBER:
             distinct, key = np.unique(key, return_inverse=True)
             width = len(distinct)
         key *= radix

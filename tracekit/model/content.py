@@ -24,7 +24,7 @@ class Content:
         if type(other) is not type(self):
             return NotImplemented
         return all(
-            same_content(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
+            is_same_content(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -32,40 +32,51 @@ class Content:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-def same_content(left: object, right: object) -> bool:
+def is_same_content(value: object, counterpart: object) -> bool:
     """Return True for equal values; frames and arrays are equal when all their values are.
 
     Missing values equal each other. The dtype counts, but categories that no row uses and the order of
     categories do not: two readers may collect them differently.
     """
-    if isinstance(left, pd.DataFrame) or isinstance(right, pd.DataFrame):
-        return isinstance(left, pd.DataFrame) and isinstance(right, pd.DataFrame) and _same_frame(left, right)
-    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
-        if not (isinstance(left, np.ndarray) and isinstance(right, np.ndarray)):
-            return False
-        return left.dtype == right.dtype and np.array_equal(left, right, equal_nan=left.dtype.kind == "f")
-    if isinstance(left, Mapping) and isinstance(right, Mapping):
-        return left.keys() == right.keys() and all(same_content(left[key], right[key]) for key in left)
-    if isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)):
+    if isinstance(value, pd.DataFrame) or isinstance(counterpart, pd.DataFrame):
         return (
-            type(left) is type(right)
-            and len(left) == len(right)
-            and all(same_content(a, b) for a, b in zip(left, right, strict=True))
+            isinstance(value, pd.DataFrame)
+            and isinstance(counterpart, pd.DataFrame)
+            and _is_same_frame(value, counterpart)
         )
-    return bool(left == right)
+    if isinstance(value, np.ndarray) or isinstance(counterpart, np.ndarray):
+        if not (isinstance(value, np.ndarray) and isinstance(counterpart, np.ndarray)):
+            return False
+        return value.dtype == counterpart.dtype and np.array_equal(
+            value, counterpart, equal_nan=value.dtype.kind == "f"
+        )
+    if isinstance(value, Mapping) and isinstance(counterpart, Mapping):
+        return value.keys() == counterpart.keys() and all(
+            is_same_content(value[key], counterpart[key]) for key in value
+        )
+    if isinstance(value, (tuple, list)) and isinstance(counterpart, (tuple, list)):
+        return (
+            type(value) is type(counterpart)
+            and len(value) == len(counterpart)
+            and all(is_same_content(a, b) for a, b in zip(value, counterpart, strict=True))
+        )
+    return bool(value == counterpart)
 
 
-def _same_frame(left: pd.DataFrame, right: pd.DataFrame) -> bool:
-    if left.shape != right.shape or list(left.columns) != list(right.columns):
+def _is_same_frame(frame: pd.DataFrame, counterpart: pd.DataFrame) -> bool:
+    if frame.shape != counterpart.shape or list(frame.columns) != list(counterpart.columns):
         return False
-    if not left.index.equals(right.index):
+    if not frame.index.equals(counterpart.index):
         return False
-    columns = zip(left.items(), right.items(), strict=True)
-    return all(_same_column(values, other_values) for (_, values), (_, other_values) in columns)
+    columns = zip(frame.items(), counterpart.items(), strict=True)
+    return all(_is_same_column(values, other_values) for (_, values), (_, other_values) in columns)
 
 
-def _same_column(left: pd.Series[Any], right: pd.Series[Any]) -> bool:
+def _is_same_column(column: pd.Series[Any], counterpart: pd.Series[Any]) -> bool:
     # Readers may collect categories that no row uses: only the values of rows are content.
-    if isinstance(left.dtype, pd.CategoricalDtype) and isinstance(right.dtype, pd.CategoricalDtype):
-        left, right = left.cat.remove_unused_categories(), right.cat.remove_unused_categories()
-    return left.equals(right)
+    if isinstance(column.dtype, pd.CategoricalDtype) and isinstance(counterpart.dtype, pd.CategoricalDtype):
+        column, counterpart = (
+            column.cat.remove_unused_categories(),
+            counterpart.cat.remove_unused_categories(),
+        )
+    return column.equals(counterpart)

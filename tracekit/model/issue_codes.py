@@ -211,7 +211,7 @@ _REACH_OF_TABLE: Mapping[str, Reach] = {
 _QUOTED = re.compile(r"'([\w-]{1,100})'")
 
 
-def reach_of(code: str, message: str = "") -> Reach:
+def find_reach(code: str, message: str = "") -> Reach:
     """Return what an issue limits; the whole answer, where that is not known.
 
     ``message`` is that of an issue of reading, which names its table in quotes: packs keep issues as text.
@@ -220,5 +220,5 @@ def reach_of(code: str, message: str = "") -> Reach:
     if reach is not BY_TABLE:
         return reach
     quoted = _QUOTED.findall(message)
-    named = [_REACH_OF_TABLE[name] for name in quoted if name in _REACH_OF_TABLE]
-    return named[0] if named else TABLES if quoted else RUN
+    reaches = [_REACH_OF_TABLE[name] for name in quoted if name in _REACH_OF_TABLE]
+    return reaches[0] if reaches else TABLES if quoted else RUN

@@ -96,14 +96,14 @@ class StackTable(Content):
         """The binary's name for each row of ``frames``; "" where the frame has none."""
         # The binary_id -1 of a frame without a binary finds the "" at the end.
         names = np.append(self.binaries["name"].to_numpy(object), "")
-        picked: npt.NDArray[np.object_] = names[self.frames["binary_id"].to_numpy()]
-        return picked
+        names_by_frame: npt.NDArray[np.object_] = names[self.frames["binary_id"].to_numpy()]
+        return names_by_frame
 
     @cached_property
     def symbols(self) -> npt.NDArray[np.object_]:
         """The symbol for each row of ``frames``."""
-        picked: npt.NDArray[np.object_] = self.symbol_names[self.symbol_codes]
-        return picked
+        symbols_by_frame: npt.NDArray[np.object_] = self.symbol_names[self.symbol_codes]
+        return symbols_by_frame
 
     @cached_property
     def symbol_names(self) -> npt.NDArray[np.object_]:

@@ -196,11 +196,11 @@ class Trace(Content):
         # One number in memory, however many rows there are.
         return np.broadcast_to(np.int64(1), len(self.samples))
 
-    def count_samples(self, marked: BoolArray | None = None) -> int:
+    def count_samples(self, mask: BoolArray | None = None) -> int:
         """Return the number of samples of the marked rows, of all rows without marks."""
         if self.weight_unit != "samples":
-            return len(self.samples) if marked is None else int(marked.sum())
-        return int(self.weights.sum() if marked is None else self.weights[marked].sum())
+            return len(self.samples) if mask is None else int(mask.sum())
+        return int(self.weights.sum() if mask is None else self.weights[mask].sum())
 
     @cached_property
     def weights(self) -> IntArray:

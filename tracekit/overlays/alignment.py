@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from tracekit.model.tables import Table
 from tracekit.model.trace import TraceInfo
-from tracekit.overlays.spans import spans_of
-from tracekit.overlays.wall_clock import Moment, clock_text, parse_moment
+from tracekit.overlays.spans import read_spans
+from tracekit.overlays.wall_clock import Moment, format_moment, parse_moment
 from tracekit.text import format_rounded, format_seconds
 
 Refusal: TypeAlias = tuple[str, str]
@@ -39,12 +39,12 @@ class Alignment:
     drift_ns: int | None
     offset_ns: int
 
-    def message(self, name: str, rows_left_out: int) -> str:
+    def describe(self, name: str, rows_left_out: int) -> str:
         """Return the sentences that state how the text was placed."""
         span = f"from {format_seconds(self.first_ns)} to {format_seconds(self.last_ns)} of the recording"
         parts = [
             f"{name} is laid over the recording by wall clock: it covers {span}, which began at"
-            f" {clock_text(self.start)}; the clocks are stated to {format_rounded(self.step_ns)}"
+            f" {format_moment(self.start)}; the clocks are stated to {format_rounded(self.step_ns)}"
         ]
         if self.offset_ns:
             parts.append(f"its times were moved by {format_rounded(self.offset_ns)} as requested")
@@ -78,16 +78,16 @@ def align(run: TraceInfo, text: TraceInfo, tables: Sequence[Table], offset_ns: i
             "What a Mac measures about itself shows nothing about the device that is attached to it.",
         )
     is_zone_assumed = written.zone_s is None and start.zone_s is not None
-    begin = written.in_zone(start.zone_s or 0)
+    begin = written.with_zone(start.zone_s or 0)
     shift_ns = begin.utc_ns - start.utc_ns + offset_ns
-    spans = [spans_of(table) for table in tables if len(table)]
+    spans = [read_spans(table) for table in tables if len(table)]
     first_ns = min((int(starts.min()) for starts, _ in spans), default=0) + shift_ns
     last_ns = max((int(ends.max()) for _, ends in spans), default=0) + shift_ns
     end = parse_moment(run.end)
-    wall_ns = end.in_zone(start.zone_s or 0).utc_ns - start.utc_ns if end else None
+    wall_ns = end.with_zone(start.zone_s or 0).utc_ns - start.utc_ns if end else None
     duration_ns = run.duration_ns if run.duration_ns is not None else wall_ns
     if last_ns < 0 or (duration_ns is not None and first_ns > duration_ns):
-        return _apart(run, start, first_ns, last_ns, duration_ns, is_zone_assumed)
+        return _refuse_other_time(run, start, first_ns, last_ns, duration_ns, is_zone_assumed)
     drift_ns = wall_ns - run.duration_ns if wall_ns is not None and run.duration_ns is not None else None
     step_ns = max(start.step_ns, written.step_ns)
     return Alignment(
@@ -95,7 +95,7 @@ def align(run: TraceInfo, text: TraceInfo, tables: Sequence[Table], offset_ns: i
     )
 
 
-def _long(time_ns: int) -> str:
+def _format_gap(time_ns: int) -> str:
     """Return ``63.2 days`` or ``3.4 hours``; below that, the time as elsewhere."""
     hours = time_ns / _HOUR_NS
     return (
@@ -107,21 +107,21 @@ def _long(time_ns: int) -> str:
     )
 
 
-def _apart(
+def _refuse_other_time(
     run: TraceInfo, start: Moment, first_ns: int, last_ns: int, duration_ns: int | None, is_zone_assumed: bool
 ) -> Refusal:
     """Return the refusal of a text that is of another time."""
     moments = (0, duration_ns or 0, first_ns, last_ns)
-    began, ended, first, last = (
-        clock_text(Moment(start.utc_ns + moment, start.step_ns, start.zone_s)) for moment in moments
+    recording_start, recording_end, text_start, text_end = (
+        format_moment(Moment(start.utc_ns + moment, start.step_ns, start.zone_s)) for moment in moments
     )
     is_before = last_ns < 0
     gap_ns = -last_ns if is_before else first_ns - (duration_ns or 0)
     way = "before" if is_before else "after"
     zone = " It states no time zone, so the recording's was assumed." if is_zone_assumed else ""
     problem = (
-        f"is of another time than {run.name}: it covers {first} to {last}, {_long(gap_ns)} {way} the"
-        f" recording ({began} to {ended}).{zone}"
+        f"is of another time than {run.name}: it covers {text_start} to {text_end}, {_format_gap(gap_ns)} {way} the"
+        f" recording ({recording_start} to {recording_end}).{zone}"
     )
     hours = round(gap_ns / _HOUR_NS)
     is_whole_hours = hours > 0 and abs(gap_ns - hours * _HOUR_NS) < _NEAR_HOUR_NS

@@ -14,7 +14,7 @@ from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.text.kinds import open_text, recognise
 from tracekit.parsers.text.lines import STDIN, TextPlace
 
-_MOST_TEXTS = 100
+_MAX_TEXTS = 100
 _ADVICE = (
     "--with takes the output of log show, log stream, powermetrics, sample, spindump and the like;"
     " docs/evidence.md lists them."
@@ -27,7 +27,7 @@ def open_texts(
     """Read each text. Raises ``InputError`` for a file that is none, and ``LimitError`` for too many."""
     texts = []
     for path in paths:
-        for place in places_of(os.fspath(path)):
+        for place in iter_text_places(os.fspath(path)):
             recognised = recognise(place)
             if recognised is None:
                 raise InputError(place.name, "is no text that can be laid over a recording.", _ADVICE)
@@ -47,14 +47,14 @@ def open_readable_texts(paths: Sequence[Path]) -> tuple[list[Source], list[str]]
     return texts, problems
 
 
-def places_of(path: str) -> Iterator[TextPlace]:
+def iter_text_places(path: str) -> Iterator[TextPlace]:
     """Yield the file, or each file of a zip; raises ``InputError`` for a path that is no file."""
     if path == STDIN:
         yield TextPlace(path, "standard input")
         return
     # Before anything is read: a device has no end, and a pipe may have no beginning.
     if not Path(path).is_file():
-        raise InputError(path, *_other_than_a_file(path))
+        raise InputError(path, *_describe_non_file(path))
     name = Path(path).name
     if not zipfile.is_zipfile(path):
         yield TextPlace(path, name)
@@ -62,11 +62,11 @@ def places_of(path: str) -> Iterator[TextPlace]:
     with zipfile.ZipFile(path) as archive:
         members = [member for member in archive.namelist() if not member.endswith("/")]
     members = [member for member in members if not member.startswith("__MACOSX/")]
-    require_at_most(name, len(members), _MOST_TEXTS, "texts")
+    require_at_most(name, len(members), _MAX_TEXTS, "texts")
     yield from (TextPlace(path, Path(member).name, member) for member in members)
 
 
-def _other_than_a_file(path: str) -> tuple[str, str]:
+def _describe_non_file(path: str) -> tuple[str, str]:
     """Return what a path is that is no file, and the advice."""
     if not Path(path).exists():
         return "does not exist.", _ADVICE

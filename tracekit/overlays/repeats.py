@@ -9,10 +9,10 @@ import numpy as np
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import POWER_RAILS
 from tracekit.model.tables import Table
-from tracekit.overlays.spans import spans_of
+from tracekit.overlays.spans import read_spans
 
 
-def repeated_rows(table: Table, earlier: Iterable[Table]) -> BoolArray:
+def mark_repeated_rows(table: Table, earlier: Iterable[Table]) -> BoolArray:
     """Mark every row of a table that an earlier one equals, and samples of power in another one's time.
 
     Two tools estimate the same power: joined, their samples would follow one another at half the interval.
@@ -21,31 +21,31 @@ def repeated_rows(table: Table, earlier: Iterable[Table]) -> BoolArray:
     for other in earlier:
         if other.schema != table.schema or not len(other) or not len(table):
             continue
-        if _are_equal(table, other):
+        if _is_equal_table(table, other):
             repeated[:] = True
         elif table.schema == POWER_RAILS:
-            repeated |= _overlapping(table, other)
+            repeated |= _mark_overlapping(table, other)
     return repeated
 
 
-def _are_equal(table: Table, other: Table) -> bool:
+def _is_equal_table(table: Table, other: Table) -> bool:
     entities = ((table.threads, other.threads), (table.processes, other.processes))
     return table.rows.equals(other.rows) and all(these.equals(those) for these, those in entities)
 
 
-def _overlapping(table: Table, other: Table) -> BoolArray:
+def _mark_overlapping(table: Table, other: Table) -> BoolArray:
     """Mark the samples that share time with one of the other table, on any rail."""
-    starts, ends = spans_of(table)
-    begun, ended = _united(*spans_of(other))
+    starts, ends = read_spans(table)
+    other_starts, other_ends = _merge_spans(*read_spans(other))
     # The first of the other's spans that ends later is the only one that may have begun before.
-    place = np.searchsorted(ended, starts, "right")
-    overlapping: BoolArray = np.append(begun, np.iinfo(np.int64).max)[place] < ends
+    place = np.searchsorted(other_ends, starts, "right")
+    overlapping: BoolArray = np.append(other_starts, np.iinfo(np.int64).max)[place] < ends
     return overlapping
 
 
-def _united(starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
+def _merge_spans(starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
     """Return spans in order, those that share time or touch as one."""
     order = np.argsort(starts, kind="stable")
     starts, reach = starts[order], np.maximum.accumulate(ends[order])
-    first = np.append(0, np.flatnonzero(starts[1:] > reach[:-1]) + 1)
-    return starts[first], reach[np.append(first[1:] - 1, len(reach) - 1)]
+    span_rows = np.append(0, np.flatnonzero(starts[1:] > reach[:-1]) + 1)
+    return starts[span_rows], reach[np.append(span_rows[1:] - 1, len(reach) - 1)]

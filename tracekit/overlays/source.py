@@ -14,8 +14,8 @@ from tracekit.model.schemas import REGIONS_OF_INTEREST, STACK_COUNTS
 from tracekit.model.tables import OVERLAID, Column, ColumnKind, StackTable, Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
 from tracekit.overlays.alignment import Alignment, align
-from tracekit.overlays.repeats import repeated_rows
-from tracekit.overlays.spans import spans_of
+from tracekit.overlays.repeats import mark_repeated_rows
+from tracekit.overlays.spans import read_spans
 from tracekit.parsers.in_memory import origin_of
 from tracekit.parsers.source import Source
 from tracekit.parsers.tables.row_times import is_time
@@ -41,7 +41,7 @@ class OverlaidSource:
         self._issues: dict[int, list[Issue]] = {}
         self._runs = source.toc()
         for text in texts:
-            self._lay(text, offset_ns)
+            self._add_text(text, offset_ns)
 
     def toc(self) -> tuple[RunInfo, ...]:
         """See ``Source.toc``."""
@@ -49,23 +49,28 @@ class OverlaidSource:
 
     def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
         """See ``Source.tables``."""
-        listed = any(
-            info.schema == schema for each in self._runs if each.info.run == run for info in each.tables
+        is_listed = any(
+            info.schema == schema
+            for run_info in self._runs
+            if run_info.info.run == run
+            for info in run_info.tables
         )
-        laid = (table for table in self._tables.get(run, ()) if table.schema == schema)
-        return chain(self._source.tables(schema, run), laid) if listed else laid
+        overlaid_tables = (table for table in self._tables.get(run, ()) if table.schema == schema)
+        return chain(self._source.tables(schema, run), overlaid_tables) if is_listed else overlaid_tables
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:
         """See ``Source.issues``."""
-        laid = (issue for number, issues in self._issues.items() if run in (None, number) for issue in issues)
-        return (*self._source.issues(run), *laid)
+        overlay_issues = (
+            issue for number, issues in self._issues.items() if run in (None, number) for issue in issues
+        )
+        return (*self._source.issues(run), *overlay_issues)
 
     def _with_texts(self, run: RunInfo) -> RunInfo:
         tables = self._tables.get(run.info.run, [])
         infos = (TableInfo(t.schema, run.info.run, 0, t.attributes, len(t)) for t in tables)
         return replace(run, tables=(*run.tables, *infos))
 
-    def _lay(self, text: Source, offset_ns: int) -> None:
+    def _add_text(self, text: Source, offset_ns: int) -> None:
         """Add each report of a text to the runs that it overlaps."""
         for report in text.toc():
             number = report.info.run
@@ -73,20 +78,20 @@ class OverlaidSource:
             tables = [table for schema in schemas for table in text.tables(schema, number)]
             is_marked = False
             if not tables or all(table.schema == STACK_COUNTS for table in tables):
-                tables, is_marked = [_mark(report.info)], True
+                tables, is_marked = [_make_interval_table(report.info)], True
             refusals = []
             for run in self._runs:
                 alignment = align(run.info, report.info, tables, offset_ns)
                 if isinstance(alignment, Alignment):
                     # What limits samples that count nowhere limits none of the recording's numbers.
                     issues = () if is_marked else text.issues(report.info.run)
-                    self._add(run, text.name, tables, alignment, issues, is_marked)
+                    self._add_tables(run, text.name, tables, alignment, issues, is_marked)
                 else:
                     refusals.append(alignment)
             if len(refusals) == len(self._runs):
                 raise InputError(text.name, *refusals[0])
 
-    def _add(
+    def _add_tables(
         self,
         run: RunInfo,
         text_name: str,
@@ -98,18 +103,18 @@ class OverlaidSource:
         number = run.info.run
         left_out, repeated = 0, 0
         for table in tables:
-            shifted = _shifted(table, alignment.shift_ns)
-            is_inside = _inside(shifted, alignment.duration_ns)
+            shifted = _shift_times(table, alignment.shift_ns)
+            is_inside = _mark_recorded_rows(shifted, alignment.duration_ns)
             left_out += int((~is_inside).sum())
             attributes = {**table.attributes, OVERLAID: text_name}
             shifted = replace(shifted, rows=shifted.rows[is_inside].reset_index(drop=True))
-            is_repeated = repeated_rows(shifted, self._tables.get(number, ()))
+            is_repeated = mark_repeated_rows(shifted, self._tables.get(number, ()))
             repeated += int(is_repeated.sum())
             kept = shifted.rows[~is_repeated].reset_index(drop=True)
             self._tables.setdefault(number, []).append(
                 replace(shifted, rows=kept, run=number, attributes=attributes)
             )
-        message = alignment.message(text_name, left_out)
+        message = alignment.describe(text_name, left_out)
         if is_marked:
             message += f". Its samples have no times: tracekit analyze {text_name} shows its threads"
         self._issues.setdefault(number, []).append(Issue("info", "laid-over", message))
@@ -119,11 +124,11 @@ class OverlaidSource:
                 f" {plural(repeated, 'row')} left out"
             )
             self._issues[number].append(Issue("info", "laid-over-repeated", text, repeated))
-        named = (replace(issue, message=f"{text_name}: {issue.message}") for issue in issues)
-        self._issues[number].extend(named)
+        issues_with_name = (replace(issue, message=f"{text_name}: {issue.message}") for issue in issues)
+        self._issues[number].extend(issues_with_name)
 
 
-def _mark(info: TraceInfo) -> Table:
+def _make_interval_table(info: TraceInfo) -> Table:
     """Return an interval for a text whose samples have no times: from its start, for its duration."""
     values: dict[str, tuple[str, ColumnKind, int | str]] = {
         "start": ("start-time", "int", 0),
@@ -139,7 +144,7 @@ def _mark(info: TraceInfo) -> Table:
     return Table(REGIONS_OF_INTEREST, columns, rows, THREADS.empty(), PROCESSES.empty(), none)
 
 
-def _shifted(table: Table, shift_ns: int) -> Table:
+def _shift_times(table: Table, shift_ns: int) -> Table:
     """Return the table with every moment moved by ``shift_ns``; durations stay."""
     rows = table.rows.copy(deep=False)
     for column in table.columns:
@@ -148,10 +153,10 @@ def _shifted(table: Table, shift_ns: int) -> Table:
     return replace(table, rows=rows)
 
 
-def _inside(table: Table, duration_ns: int | None) -> BoolArray:
+def _mark_recorded_rows(table: Table, duration_ns: int | None) -> BoolArray:
     """Mark the rows that are in the recorded time or near it."""
-    starts, ends = spans_of(table)
-    inside = ends >= -_SLACK_NS
+    starts, ends = read_spans(table)
+    is_recorded = ends >= -_SLACK_NS
     if duration_ns is not None:
-        inside &= starts <= duration_ns + _SLACK_NS
-    return inside
+        is_recorded &= starts <= duration_ns + _SLACK_NS
+    return is_recorded

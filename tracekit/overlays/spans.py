@@ -10,19 +10,19 @@ from tracekit.model.tables import Table
 from tracekit.parsers.tables.row_times import is_time
 
 
-def spans_of(table: Table) -> tuple[IntArray, IntArray]:
+def read_spans(table: Table) -> tuple[IntArray, IntArray]:
     """Return the start and the end of each row; without a duration the two are equal."""
     name = next((c.mnemonic for c in table.columns if c.kind == "int" and is_time(c)), None)
     if name is None:
         nothing = np.zeros(len(table), np.int64)
         return nothing, nothing
-    starts = _numbers(table.rows[name])
+    starts = _read_numbers(table.rows[name])
     durations = (
-        _numbers(table.rows["duration"]) if "duration" in table.rows else np.zeros(len(table), np.int64)
+        _read_numbers(table.rows["duration"]) if "duration" in table.rows else np.zeros(len(table), np.int64)
     )
     return starts, starts + durations
 
 
-def _numbers(column: pd.Series) -> IntArray:
+def _read_numbers(column: pd.Series) -> IntArray:
     numbers: IntArray = column.fillna(0).to_numpy(np.int64)
     return numbers

@@ -28,7 +28,7 @@ class Moment:
     step_ns: int
     zone_s: int | None
 
-    def in_zone(self, zone_s: int) -> Moment:
+    def with_zone(self, zone_s: int) -> Moment:
         """Return the moment as one of a zone if the text has none."""
         if self.zone_s is not None:
             return self
@@ -39,18 +39,18 @@ def parse_moment(text: str) -> Moment | None:
     """Return the moment that a text states; None for none, and for one that no calendar has."""
     match = _MOMENT.match(text.strip())
     if match is None:
-        return _of_powermetrics(text.strip())
+        return _parse_powermetrics_moment(text.strip())
     fraction = match["fraction"] or ""
     try:
         moment = datetime.fromisoformat(f"{match['date']}T{match['time']}")
     except ValueError:
         return None
-    return _moment(
+    return _build_moment(
         moment, match["zone"], int(fraction.ljust(9, "0")) if fraction else 0, 10 ** (9 - len(fraction))
     )
 
 
-def _of_powermetrics(text: str) -> Moment | None:
+def _parse_powermetrics_moment(text: str) -> Moment | None:
     match = _POWERMETRICS.match(text)
     if match is None:
         return None
@@ -58,17 +58,17 @@ def _of_powermetrics(text: str) -> Moment | None:
         moment = datetime.strptime(match["date"], "%b %d %H:%M:%S %Y")
     except ValueError:
         return None
-    return _moment(moment, match["zone"], 0, 1_000_000_000)
+    return _build_moment(moment, match["zone"], 0, 1_000_000_000)
 
 
-def _moment(moment: datetime, zone: str | None, fraction_ns: int, step_ns: int) -> Moment:
-    zone_s = _zone_s(zone)
+def _build_moment(moment: datetime, zone: str | None, fraction_ns: int, step_ns: int) -> Moment:
+    zone_s = _parse_zone_s(zone)
     since = moment.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)
     utc_s = since.days * 86_400 + since.seconds - (zone_s or 0)
     return Moment(utc_s * 1_000_000_000 + fraction_ns, step_ns, zone_s)
 
 
-def _zone_s(zone: str | None) -> int | None:
+def _parse_zone_s(zone: str | None) -> int | None:
     if not zone:
         return None
     if zone == "Z":
@@ -78,14 +78,14 @@ def _zone_s(zone: str | None) -> int | None:
     return -seconds if zone[0] == "-" else seconds
 
 
-def clock_text(moment: Moment) -> str:
+def format_moment(moment: Moment) -> str:
     """Return ``2026-03-05 17:47:20.999 -08:00`` in the moment's own zone."""
     zone = timezone(timedelta(seconds=moment.zone_s or 0))
-    seconds, rest = divmod(moment.utc_ns, 1_000_000_000)
+    seconds, remaining_ns = divmod(moment.utc_ns, 1_000_000_000)
     try:
         local = datetime.fromtimestamp(seconds, zone)
     except (ValueError, OverflowError, OSError):
         return f"{moment.utc_ns} ns since 1970"
-    fraction = f".{rest // 1_000_000:03d}" if moment.step_ns < 1_000_000_000 else ""
+    fraction = f".{remaining_ns // 1_000_000:03d}" if moment.step_ns < 1_000_000_000 else ""
     suffix = "" if moment.zone_s is None else f" {local:%z}"
     return f"{local:%Y-%m-%d %H:%M:%S}{fraction}{suffix}"

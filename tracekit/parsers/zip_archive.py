@@ -9,7 +9,7 @@ import zipfile
 from tracekit.parsers.limits import LimitError, require_at_most
 
 _NAME_BYTES = 256  # of the directory, per file: its name, 46 bytes and what the packer adds
-_LONGEST_COMMENT_BYTES = 1 << 17
+_MAX_COMMENT_BYTES = 1 << 17
 
 
 class _BoundedReader(io.BufferedReader):
@@ -36,7 +36,7 @@ class BoundedZip(zipfile.ZipFile):
 
     def __init__(self, path: str, max_files: int) -> None:
         self._bounded = _BoundedReader(io.FileIO(path))
-        self._bounded.max_read_bytes = max(_NAME_BYTES * max_files, _LONGEST_COMMENT_BYTES)
+        self._bounded.max_read_bytes = max(_NAME_BYTES * max_files, _MAX_COMMENT_BYTES)
         try:
             super().__init__(self._bounded)
             require_at_most(path, len(self.filelist), max_files, "files")

@@ -22,7 +22,7 @@ from typing import IO, Self
 from tracekit.errors import UsageError
 from tracekit.record.abandoned import abandoned_files, hidden_file
 from tracekit.record.recorder import RecordingListener, StopReason
-from tracekit.text import format_size, shell_command
+from tracekit.text import format_shell_command, format_size
 from tracekit.xctrace.tool import run_command
 
 _SAMPLE_MS = 200
@@ -142,7 +142,7 @@ def _abandoned_note(path: Path, companion: Companion, stem: str, size_bytes: int
     advice = "Delete it, or keep it and join it with the recording:" if stem else "Delete it, or keep it:"
     return (
         f"{text} ({format_size(size_bytes)}). {advice}",
-        *(f"  {shell_command(words)}" for words in commands),
+        *(f"  {format_shell_command(words)}" for words in commands),
     )
 
 

@@ -169,7 +169,9 @@ def template_hang(version: Version) -> str:
     a later 27 mends it is not known.
     """
     return (
-        f"recording a simulator with a template can hang in {version.xcode}" if version.since("17E") else ""
+        f"recording a simulator with a template can hang in {version.xcode}"
+        if version.is_since("17E")
+        else ""
     )
 
 

@@ -262,7 +262,7 @@ def _duration_rules(request: RecordRequest, version: Version) -> _Rules:
             "--window keeps the end of a recording: it cannot be longer than --time-limit.",
         ),
         (
-            bool(request.run_name) and not version.since("17A"),
+            bool(request.run_name) and not version.is_since("17A"),
             f"--run-name needs Xcode 26 or later; this is {version.xcode} ({version.build}).",
         ),
     )

@@ -15,7 +15,7 @@ from tracekit.model.schemas import SAMPLE_TABLES
 from tracekit.record.failures import Failure, known_failure, run_issues, saved_path
 from tracekit.record.output_path import unused_path
 from tracekit.record.recorder import XctraceRun
-from tracekit.text import shell_command
+from tracekit.text import format_shell_command
 from tracekit.xctrace.tool import Xctrace
 
 if TYPE_CHECKING:
@@ -105,4 +105,4 @@ def recovery_command(bundle: Path, tool: Xctrace) -> str:
     output = unused_path(bundle, "recovered")
     command = [tool.path, "import", "--input", str(raw_files[0])]
     command += ["--template", "Time Profiler", "--output", str(output)]
-    return shell_command(command)
+    return format_shell_command(command)

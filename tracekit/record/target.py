@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from tracekit.errors import UsageError
-from tracekit.xctrace.host import App, Host, Process, main_executable, read_app
+from tracekit.xctrace.host import App, Host, Process, find_main_executable, read_app
 from tracekit.xctrace.xctrace_list import Device
 
 _MAX_LISTED = 8
@@ -202,7 +202,7 @@ def _by_path(
             raise UsageError(
                 f"--app {path}: this folder is not an app (it has no Info.plist with an executable)."
             )
-        program = main_executable(app).resolve()
+        program = find_main_executable(app).resolve()
         fresh_start = _launch(app, arguments, "--launch" if launch else _NOT_RUNNING)
     else:
         if not os.access(file, os.X_OK):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.errors import UsageError
-from tracekit.model.columns import BoolArray, IntArray, texts_at
+from tracekit.model.columns import BoolArray, IntArray, take_texts
 from tracekit.model.composite_cells import format_parts
 from tracekit.model.tables import StackTable, Table
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
@@ -323,7 +323,7 @@ def _stacks(stacks: StackTable, kept_ids: IntArray, rewriter: TextRewriter) -> S
     def renamed(column: pd.Series[Any], rename: Callable[[Sequence[str]], Sequence[str]]) -> Any:
         """Rewrite each text once: frames share texts."""
         category = pd.Categorical(column)
-        return texts_at(category.codes, rename(category.categories.tolist()))
+        return take_texts(category.codes, rename(category.categories.tolist()))
 
     return StackTable(
         offsets,

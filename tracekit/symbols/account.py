@@ -8,9 +8,9 @@ from tracekit.model.trace import Issue
 from tracekit.parsers.limits import RAISE_OPTION
 from tracekit.symbols.naming import NamedBinary, Namer
 from tracekit.symbols.search import AnyBuild, SymbolFiles, binary_name, shown_path
-from tracekit.text import first_of, plural, printable
+from tracekit.text import list_first, plural, printable
 
-_MOST_LISTED = 5
+_MAX_LISTED = 5
 
 
 def issues_of(namer: Namer, files: SymbolFiles) -> tuple[Issue, ...]:
@@ -22,7 +22,7 @@ def _issues(namer: Namer, files: SymbolFiles) -> Iterator[Issue]:
     named = [binary for binary in namer.binaries.values() if binary.named]
     if named:
         yield _named(named)
-    for name, count in list(namer.without_lines.items())[:_MOST_LISTED]:
+    for name, count in list(namer.without_lines.items())[:_MAX_LISTED]:
         yield Issue(
             "info",
             "symbols-without-lines",
@@ -33,14 +33,14 @@ def _issues(namer: Namer, files: SymbolFiles) -> Iterator[Issue]:
         )
     of_other_builds = _of_other_builds(namer, files)
     others = {id(build) for build, _ in of_other_builds}
-    for build, binary in of_other_builds[:_MOST_LISTED]:
+    for build, binary in of_other_builds[:_MAX_LISTED]:
         yield Issue(
             "warning",
             "symbols-of-other-build",
             f"{printable(shown_path(build.path))} is of another build of {printable(binary.name)} and was not"
             f" used: its UUID is {build.uuid}, the recording's is {binary.uuid or 'not known'}",
         )
-    for name, reason in list(files.unreadable.items())[:_MOST_LISTED]:
+    for name, reason in list(files.unreadable.items())[:_MAX_LISTED]:
         yield Issue("warning", "symbols-unreadable", f"{printable(name)} {printable(reason)}")
     used = {name for binary in named for name in binary.files}
     unused = {
@@ -49,7 +49,7 @@ def _issues(namer: Namer, files: SymbolFiles) -> Iterator[Issue]:
         if id(build) not in others and shown_path(build.path) not in used
     }
     if unused:
-        names = first_of([printable(name) for name in unused], _MOST_LISTED)
+        names = list_first([printable(name) for name in unused], _MAX_LISTED)
         verb = "names" if len(unused) == 1 else "name"
         yield Issue(
             "info",
@@ -68,8 +68,8 @@ def _named(binaries: list[NamedBinary]) -> Issue:
     count = sum(len(binary.named) for binary in binaries)
     lines = sum(len(binary.with_line) for binary in binaries)
     files = dict.fromkeys(name for binary in binaries for name in binary.files)
-    names = first_of([printable(binary.name) for binary in binaries], _MOST_LISTED)
-    sources = first_of([printable(name) for name in files], _MOST_LISTED)
+    names = list_first([printable(binary.name) for binary in binaries], _MAX_LISTED)
+    sources = list_first([printable(name) for name in files], _MAX_LISTED)
     text = f"{_addresses(count)} of {names} got a name from {sources}, matched by UUID"
     if lines:
         text += f"; {lines:,} of them with the line in the source"

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tracekit.model.columns import FRAMES, IntArray, texts_at
+from tracekit.model.columns import FRAMES, IntArray, take_texts
 from tracekit.model.tables import StackTable
 from tracekit.parsers.bundle.demangle import Demangler
 from tracekit.symbols.budget import SymbolFileError
@@ -35,9 +35,9 @@ _USER_ADDRESS = np.uint64(0x7FFF_FFFF_FFFF)
 """The bits of the address itself; arm64e keeps the pointer's signature above them."""
 _HIDDEN = "__hidden#"
 """Names that the App Store's bitcode builds hide; a dSYM of such a build has no others."""
-_MOST_FILES_OF_A_BUILD = 16
+_MAX_FILES_PER_BUILD = 16
 """Copies of one dSYM in several archives have the same names."""
-_MOST_GROWTH = 8
+_MAX_STACK_GROWTH = 8
 _GROWTH_SLACK = 1_000_000
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -111,7 +111,7 @@ class Namer:
         candidates = sorted(
             self._files.by_uuid.get(account.uuid, ()),
             key=lambda build: not (isinstance(build, Build) and build.has_debug_info),
-        )[:_MOST_FILES_OF_A_BUILD]
+        )[:_MAX_FILES_PER_BUILD]
         left = np.ones(len(rows), bool)
         for build in candidates:
             inside = left & (addresses >= np.uint64(load_address))
@@ -239,7 +239,7 @@ def _with_chains(stacks: StackTable, chains: dict[int, list[Place]]) -> StackTab
     extra = np.zeros(len(frames), np.int64)  # functions behind the innermost one
     extra[rows] = [len(places) - 1 for places in chains.values()]
     lengths = 1 + extra[stacks.frame_ids]
-    if lengths.sum() > _MOST_GROWTH * len(lengths) + _GROWTH_SLACK:
+    if lengths.sum() > _MAX_STACK_GROWTH * len(lengths) + _GROWTH_SLACK:
         # No code is inlined so deep: the file is hostile. The functions themselves keep their names.
         return _with_chains(stacks, {row: places[-1:] for row, places in chains.items()})
     # The innermost function takes the frame's row, its callers get new rows behind all others. In every stack
@@ -283,4 +283,4 @@ def _with_texts(column: pd.Series[Any], rows: IntArray, texts: Sequence[str]) ->
     names = column_as_category.categories.tolist()
     codes[codes < 0] = len(names)
     codes[rows] = len(names) + 1 + np.arange(len(rows))
-    return texts_at(codes, [*names, "", *texts])
+    return take_texts(codes, [*names, "", *texts])

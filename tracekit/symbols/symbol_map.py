@@ -31,7 +31,7 @@ _BASE = re.compile(rb"\s*base\s+(?:0x)?([0-9A-Fa-f]{1,16})\s*$")
 _SYMBOL = re.compile(rb"(?:0x)?([0-9A-Fa-f]{1,16})\s+(?:[0-9A-Fa-f]{1,16}\s+)?([A-Za-z])\s+(\S.*)")
 _HEADER = re.compile(rb"__mh_\w+_header$")
 _LINES_BEFORE_UUID = 1_000
-_LONGEST_LINE = MAX_NAME + 400
+_MAX_LINE_BYTES = MAX_NAME + 400
 _TEXT_TYPES = b"Tt"
 
 
@@ -75,7 +75,7 @@ def read_map(path: Path, budget: Budget) -> tuple[MappedBuild, ...]:
     lines = 0
     with path.open("rb") as file:
         # A line of any length is read in parts; what follows the first part is no line of a map.
-        while line := file.readline(_LONGEST_LINE):
+        while line := file.readline(_MAX_LINE_BYTES):
             lines += 1
             budget.spend(_STEPS_PER_LINE)
             _add(builds, path, line, budget)

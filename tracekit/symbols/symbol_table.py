@@ -26,7 +26,7 @@ MAX_NAME = 10_000
 _BYTES_PER_SYMBOL = 64
 """Kept ones take 20; that many are in memory while they are sorted."""
 _STARTS_AT_ONCE = 1 << 20
-_LONGEST_DISTANCE = 9
+_MAX_DISTANCE_BYTES = 9
 _KIND_BITS, _IN_SECTION, _DEBUG_BITS, _EXTERNAL = 0x0E, 0x0E, 0xE0, 0x01
 _LOCAL_LABELS = (ord("l"), ord("L"))
 """Labels of the assembler begin so; other names have the underscore of Mach-O, or are Objective-C's."""
@@ -106,7 +106,7 @@ def _function_starts(build: Build, budget: Budget) -> Addresses:
         if count > MAX_SYMBOLS:
             raise SymbolFileError(f"lists more than {MAX_SYMBOLS:,} functions")
         budget.take(_BYTES_PER_SYMBOL * len(blocks[-1]) // 2)
-        if len(ended) or len(partial) > _LONGEST_DISTANCE:
+        if len(ended) or len(partial) > _MAX_DISTANCE_BYTES:
             break
     starts: Addresses = np.cumsum(np.concatenate([np.zeros(0, np.uint64), *blocks]), dtype=np.uint64)
     return starts + np.uint64(build.text_address)
@@ -120,7 +120,7 @@ def _distances(data: bytes) -> tuple[Addresses, bytes]:
     complete = int(last[-1]) + 1 if len(last) else 0
     number = np.repeat(np.arange(len(last)), np.diff(last, prepend=-1))
     position = np.arange(complete) - np.append(0, last[:-1] + 1)[number] if complete else number
-    fits = position < _LONGEST_DISTANCE  # a longer number is damage, and would be beyond 64 bits
+    fits = position < _MAX_DISTANCE_BYTES  # a longer number is damage, and would be beyond 64 bits
     parts = (values[:complete][fits] & 0x7F).astype(np.uint64) << (7 * position[fits]).astype(np.uint64)
     distances = np.zeros(len(last), np.uint64)
     np.add.at(distances, number[fits], parts)

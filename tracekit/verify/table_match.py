@@ -80,8 +80,8 @@ def _verify_schema(
     exported_tables = list(exported.tables(schema, number))
     if not exported_tables:
         return
-    listed = [table for table in native_run.tables if table.schema == schema] if native_run else []
-    if any(table.row_count is None for table in listed):
+    native_tables = [table for table in native_run.tables if table.schema == schema] if native_run else []
+    if any(table.row_count is None for table in native_tables):
         note = "the native reader cannot read it"
         for table in exported_tables:
             yield TableMatch(number, schema, "unreadable", None, len(table), note=note)
@@ -94,7 +94,7 @@ def _verify_schema(
             yield TableMatch(number, schema, "unreadable", None, len(table), note=error.problem)
         return
     for table in exported_tables:
-        partner = _partner(table, candidates)
+        partner = _find_partner(table, candidates)
         if partner is None:
             yield TableMatch(number, schema, "missing", None, len(table))
         else:
@@ -104,10 +104,12 @@ def _verify_schema(
             yield _verify_table(partner, table)
 
 
-def _partner(exported: Table, candidates: list[Table]) -> Table | None:
-    named = [candidate for candidate in candidates if dict(candidate.attributes) == dict(exported.attributes)]
-    if named:
-        return named[0]
+def _find_partner(exported: Table, candidates: list[Table]) -> Table | None:
+    same_attributes = [
+        candidate for candidate in candidates if dict(candidate.attributes) == dict(exported.attributes)
+    ]
+    if same_attributes:
+        return same_attributes[0]
     if exported.attributes:
         return None
     same_rows = [candidate for candidate in candidates if len(candidate) == len(exported)]
@@ -118,16 +120,16 @@ def _verify_table(native: Table, exported: Table) -> TableMatch:
     run, schema, sizes = native.run, native.schema, (len(native), len(exported))
     if [c.mnemonic for c in native.columns] != [c.mnemonic for c in exported.columns]:
         return TableMatch(run, schema, "different", *sizes, note="the columns differ")
-    both = min(sizes)
+    common_rows = min(sizes)
     columns = tuple(
-        _verify_column(native, native_column, exported, exported_column, both)
+        _verify_column(native, native_column, exported, exported_column, common_rows)
         for native_column, exported_column in zip(native.columns, exported.columns, strict=True)
     )
     status: Status = "equal"
     if sizes[0] != sizes[1] or any(column.different for column in columns):
         # Rows of equal time have no order of their own, so the multiset of rows decides before a difference
         # is reported.
-        status = "other order" if sizes[0] == sizes[1] and _same_rows(native, exported) else "different"
+        status = "other order" if sizes[0] == sizes[1] and _has_same_rows(native, exported) else "different"
     return TableMatch(run, schema, status, *sizes, columns)
 
 
@@ -138,21 +140,30 @@ def _verify_column(
     if native_column.kind == exported_column.kind == "stack":
         # One row may differ in several aspects and counts once: the largest aspect is the least number of
         # different rows.
-        aspects = _stack_differences(native, native_column, exported, exported_column, rows)
+        aspects = _count_stack_differences(native, native_column, exported, exported_column, rows)
         different = max(aspects[name] for name in _STACK_ASPECTS)
         return ColumnMatch(
             native_column.mnemonic, exported_column.engineering_type, kinds, different, aspects
         )
-    left, right = _cells(native, native_column)[:rows], _cells(exported, exported_column)[:rows]
+    native_cells, exported_cells = (
+        _read_cells(native, native_column)[:rows],
+        _read_cells(exported, exported_column)[:rows],
+    )
     if native_column.kind == exported_column.kind == "float":
         # Exports print fractions in decimal, so what is read back may differ in the last bits.
-        same = np.isclose(left.astype(float), right.astype(float), rtol=1e-9, atol=0, equal_nan=True)
+        is_equal = np.isclose(
+            native_cells.astype(float), exported_cells.astype(float), rtol=1e-9, atol=0, equal_nan=True
+        )
     else:
-        same = np.array([a == b for a, b in zip(left.tolist(), right.tolist(), strict=True)], bool)
-    return ColumnMatch(native_column.mnemonic, exported_column.engineering_type, kinds, int((~same).sum()))
+        is_equal = np.array(
+            [a == b for a, b in zip(native_cells.tolist(), exported_cells.tolist(), strict=True)], bool
+        )
+    return ColumnMatch(
+        native_column.mnemonic, exported_column.engineering_type, kinds, int((~is_equal).sum())
+    )
 
 
-def _cells(table: Table, column: Column) -> npt.NDArray[Any]:
+def _read_cells(table: Table, column: Column) -> npt.NDArray[Any]:
     """Return a column as plain values that can be compared between readings; None for null."""
     rows = table.rows[column.mnemonic]
     if column.kind in ("thread", "process"):
@@ -162,7 +173,7 @@ def _cells(table: Table, column: Column) -> npt.NDArray[Any]:
         return np.asarray(entities[rows.to_numpy()])
     if column.kind == "stack":
         entities = np.empty(len(table.stacks) + 1, dtype=object)
-        entities[:-1] = [tuple(_frames(table)[stack].tolist()) for stack in _stack_rows(table)]
+        entities[:-1] = [tuple(_read_frames(table)[stack].tolist()) for stack in _iter_stacks(table)]
         return np.asarray(entities[rows.to_numpy()])
     cells = rows.astype(object).to_numpy().copy()
     if column.kind != "float":
@@ -170,11 +181,11 @@ def _cells(table: Table, column: Column) -> npt.NDArray[Any]:
     return cells
 
 
-def _stack_rows(table: Table) -> Iterator[npt.NDArray[np.int32]]:
+def _iter_stacks(table: Table) -> Iterator[npt.NDArray[np.int32]]:
     return (table.stacks.stack(stack_id) for stack_id in range(len(table.stacks)))
 
 
-def _frames(table: Table) -> npt.NDArray[Any]:
+def _read_frames(table: Table) -> npt.NDArray[Any]:
     """Return each frame as (address, symbol, binary's UUID)."""
     stacks = table.stacks
     uuids = np.append(stacks.binaries["uuid"].to_numpy(object), "")[stacks.frames["binary_id"].to_numpy()]
@@ -186,11 +197,11 @@ def _frames(table: Table) -> npt.NDArray[Any]:
     return frames
 
 
-def _stack_differences(
+def _count_stack_differences(
     native: Table, native_column: Column, exported: Table, exported_column: Column, rows: int
 ) -> dict[str, int]:
     """Count the rows whose stacks differ, by aspect; each pair of stacks is compared once."""
-    frames = _frames(native), _frames(exported)
+    frames = _read_frames(native), _read_frames(exported)
     # A recording has far fewer distinct pairs of stacks than rows: each pair is compared once and counted.
     pairs = Counter(
         zip(
@@ -200,24 +211,26 @@ def _stack_differences(
         )
     )
     counts = dict.fromkeys((*_STACK_ASPECTS, _NATIVE_ONLY), 0)
-    for (left, right), times in pairs.items():
-        native_stack = frames[0][native.stacks.stack(left)].tolist() if left >= 0 else []
-        exported_stack = frames[1][exported.stacks.stack(right)].tolist() if right >= 0 else []
-        both = list(zip(native_stack, exported_stack, strict=False))
+    for (native_id, exported_id), times in pairs.items():
+        native_stack = frames[0][native.stacks.stack(native_id)].tolist() if native_id >= 0 else []
+        exported_stack = frames[1][exported.stacks.stack(exported_id)].tolist() if exported_id >= 0 else []
+        frame_pairs = list(zip(native_stack, exported_stack, strict=False))
         # A bare address in the export is no difference where only the native reading has a name.
-        named = [(a, b) for a, b in both if b[2] or not _BARE.match(b[1]) or not a[2]]
-        counts["depth"] += times * (len(native_stack) != len(exported_stack) or (left < 0) != (right < 0))
-        counts["addresses"] += times * any(a[0] != b[0] for a, b in both)
-        counts["symbols"] += times * any(a[1] != b[1] for a, b in named)
-        counts["binaries"] += times * any(a[2] != b[2] for a, b in named)
-        counts[_NATIVE_ONLY] += times * (len(named) < len(both))
+        named_pairs = [(a, b) for a, b in frame_pairs if b[2] or not _BARE.match(b[1]) or not a[2]]
+        counts["depth"] += times * (
+            len(native_stack) != len(exported_stack) or (native_id < 0) != (exported_id < 0)
+        )
+        counts["addresses"] += times * any(a[0] != b[0] for a, b in frame_pairs)
+        counts["symbols"] += times * any(a[1] != b[1] for a, b in named_pairs)
+        counts["binaries"] += times * any(a[2] != b[2] for a, b in named_pairs)
+        counts[_NATIVE_ONLY] += times * (len(named_pairs) < len(frame_pairs))
     return counts
 
 
-def _same_rows(native: Table, exported: Table) -> bool:
+def _has_same_rows(native: Table, exported: Table) -> bool:
     """Return True when both have the same rows: an export may order rows of equal times differently."""
     sides = [
-        Counter(zip(*(_cells(table, column).tolist() for column in table.columns), strict=True))
+        Counter(zip(*(_read_cells(table, column).tolist() for column in table.columns), strict=True))
         for table in (native, exported)
     ]
     return sides[0] == sides[1]

@@ -16,31 +16,33 @@ from tracekit.verify.table_match import ColumnMatch, Status, TableMatch
 _SHOWN: tuple[Status, ...] = ("equal", "other order", "different", "missing", "unreadable")
 
 
-def matrix(matches: Sequence[TableMatch]) -> str:
+def format_matrix(matches: Sequence[TableMatch]) -> str:
     """Return one line per table, and the columns of those that differ."""
     rows = [
         [
             str(match.run),
             printable(match.schema),
-            _count(match.native_rows),
-            _count(match.export_rows),
+            _format_count(match.native_rows),
+            _format_count(match.export_rows),
             match.status,
-            _detail(match),
+            _describe_difference(match),
         ]
         for match in matches
     ]
     header = ["run", "table", "native rows", "export rows", "result", "differing cells"]
-    return align(header, rows, [True, False, True, True, False, False]) + "\n" + sentence(matches) + "\n"
+    return (
+        align(header, rows, [True, False, True, True, False, False]) + "\n" + summarize_tables(matches) + "\n"
+    )
 
 
-def sentence(matches: Sequence[TableMatch]) -> str:
+def summarize_tables(matches: Sequence[TableMatch]) -> str:
     """Return the counts of tables by result as one line."""
     counts = Counter(match.status for match in matches)
-    listed = ", ".join(f"{counts[status]} {status}" for status in _SHOWN if counts[status])
-    return f"{plural(len(matches), 'table')} compared: {listed}." if matches else "No table was compared."
+    parts = ", ".join(f"{counts[status]} {status}" for status in _SHOWN if counts[status])
+    return f"{plural(len(matches), 'table')} compared: {parts}." if matches else "No table was compared."
 
 
-def report(matches: Sequence[TableMatch], runs: Sequence[RunInfo]) -> str:
+def format_report(matches: Sequence[TableMatch], runs: Sequence[RunInfo]) -> str:
     """Return the report as JSON: versions, schemas, columns, types and counts, no recorded content."""
     document: dict[str, Any] = {
         "schema": "tracekit-verify-native/1",
@@ -55,25 +57,27 @@ def report(matches: Sequence[TableMatch], runs: Sequence[RunInfo]) -> str:
             for run in runs
         ],
         "tables": [asdict(match) for match in matches],
-        "summary": sentence(matches),
+        "summary": summarize_tables(matches),
     }
     return escape_json(json.dumps(document, ensure_ascii=False, indent=1)) + "\n"
 
 
-def _count(rows: int | None) -> str:
+def _format_count(rows: int | None) -> str:
     return "" if rows is None else f"{rows:,}"
 
 
-def _detail(match: TableMatch) -> str:
+def _describe_difference(match: TableMatch) -> str:
     if match.note:
         return printable(match.note)
-    parts = [_column(column) for column in match.columns if column.different or any(column.aspects.values())]
+    parts = [
+        _format_column(column) for column in match.columns if column.different or any(column.aspects.values())
+    ]
     if match.native_rows != match.export_rows:
         parts.insert(0, "different numbers of rows")
     return "; ".join(parts)
 
 
-def _column(column: ColumnMatch) -> str:
+def _format_column(column: ColumnMatch) -> str:
     aspects = ", ".join(f"{name} {count}" for name, count in column.aspects.items() if count)
     what = f"{column.different} ({aspects})" if aspects else str(column.different)
     return f"{printable(column.mnemonic)} {what}"

@@ -78,7 +78,7 @@ class Mac:
 
     def installed(self, name: str) -> tuple[App, ...]:
         """See ``Host.installed``."""
-        paths = [path for folder in _APP_FOLDERS for path in _apps_in(Path(folder).expanduser())]
+        paths = [path for folder in _APP_FOLDERS for path in _list_apps(Path(folder).expanduser())]
         if _IDENTIFIER.match(name):  # no character that has a meaning in Spotlight's query language
             result = run_command(["mdfind", f"kMDItemCFBundleIdentifier == '{name}'"], _SEARCH_SECONDS)
             paths += [Path(line) for line in result.output.splitlines() if line.endswith(".app")]
@@ -92,11 +92,11 @@ def parse_processes(text: str) -> tuple[Process, ...]:
     for line in text.splitlines():
         pid, _, path = line.strip().partition(" ")
         if pid.isdecimal() and path.strip():
-            processes.append(Process(int(pid), path.strip(), app_of_executable(path.strip())))
+            processes.append(Process(int(pid), path.strip(), find_app_of_executable(path.strip())))
     return tuple(processes)
 
 
-def app_of_executable(executable: str) -> App | None:
+def find_app_of_executable(executable: str) -> App | None:
     """Return the app of a main program; None for a helper, a service or a bare binary."""
     for folder in PurePosixPath(executable).parents:
         if folder.suffix in _BUNDLES:
@@ -115,15 +115,15 @@ def read_app(path: Path) -> App | None:
         info = _read_info(folder / "Info.plist")
         if info:
             names = [info.get(key, "") for key in ("CFBundleIdentifier", "CFBundleExecutable")]
-            shown = info.get("CFBundleDisplayName") or info.get("CFBundleName") or ""
+            display_name = info.get("CFBundleDisplayName") or info.get("CFBundleName") or ""
             identifier, executable, display = (
-                name if isinstance(name, str) else "" for name in [*names, shown]
+                name if isinstance(name, str) else "" for name in [*names, display_name]
             )
             return App(str(path), identifier, display, executable)
     return None
 
 
-def main_executable(app: App) -> Path:
+def find_main_executable(app: App) -> Path:
     """Return the path of an app's main program, the app's own path if it is not found."""
     path = Path(app.path)
     folders = [path / "Contents" / "MacOS", path, path / "WrappedBundle"]
@@ -140,7 +140,7 @@ def _read_info(path: Path) -> dict[str, object]:
     return info if isinstance(info, dict) else {}
 
 
-def _apps_in(folder: Path) -> Iterator[Path]:
+def _list_apps(folder: Path) -> Iterator[Path]:
     try:
         yield from sorted(path for path in folder.iterdir() if path.suffix == ".app")
     except OSError:

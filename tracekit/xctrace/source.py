@@ -15,7 +15,7 @@ from tracekit.parsers.xml.documents import Documents
 from tracekit.parsers.xml.reader import Parsed
 from tracekit.parsers.xml.source import XmlFile, XmlSource
 from tracekit.parsers.xml.value_store import QueryResult
-from tracekit.xctrace.table_export import exported_chunks
+from tracekit.xctrace.table_export import stream_export
 from tracekit.xctrace.tool import Xctrace
 
 _TableKey: TypeAlias = tuple[int, int]
@@ -46,16 +46,16 @@ class XctraceSource:
         self._bundle = bundle
         self._progress = progress
         self._limits = limits
-        with exported_chunks(tool, bundle, ["--toc"], progress) as chunks:
+        with stream_export(tool, bundle, ["--toc"], progress) as chunks:
             self._files = [XmlFile(name, documents=Documents(name, limits=limits).read(chunks))]
         self._exported: set[_TableKey] = set()
         self._refused: dict[_TableKey, tuple[str, InputError | XctraceError]] = {}
-        self._source = self._reread()
+        self._source = self._rebuild_source()
         self._recorded = self._source.toc()
         for run in self._recorded:
             self._export(run, schemas)
         if self._refused and not self._exported:
-            raise self._first_error(self._refused)
+            raise self._get_first_error(self._refused)
 
     def toc(self) -> tuple[RunInfo, ...]:
         """See ``Source.toc``; a table's rows are counted once it has been exported."""
@@ -67,7 +67,7 @@ class XctraceSource:
             if recorded.info.run == run:
                 keys = self._export(recorded, [schema])
                 if keys and self._refused.keys() >= keys:
-                    raise self._first_error(keys)
+                    raise self._get_first_error(keys)
         return self._source.tables(schema, run)
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:
@@ -79,7 +79,7 @@ class XctraceSource:
         ]
         return (*self._source.issues(run), *refused)
 
-    def _first_error(self, keys: Collection[_TableKey]) -> InputError | XctraceError:
+    def _get_first_error(self, keys: Collection[_TableKey]) -> InputError | XctraceError:
         return self._refused[min(keys)][1]
 
     def _export(self, run: RunInfo, schemas: Collection[str]) -> set[_TableKey]:
@@ -92,17 +92,17 @@ class XctraceSource:
         tried = self._exported | self._refused.keys()
         untried = {key: table for key, table in requested.items() if key not in tried}
         if len(untried) > 1:
-            self._try(run, list(untried.values()))
+            self._try_export(run, list(untried.values()))
         for key, table in untried.items():
             if key not in self._exported:
-                error = self._try(run, [table])
+                error = self._try_export(run, [table])
                 if key not in self._exported:
-                    self._refused[key] = (table.schema, error or self._no_table_error())
+                    self._refused[key] = (table.schema, error or self._make_missing_table_error())
         if untried:
-            self._source = self._reread()
+            self._source = self._rebuild_source()
         return set(requested)
 
-    def _try(self, run: RunInfo, tables: Sequence[TableInfo]) -> InputError | XctraceError | None:
+    def _try_export(self, run: RunInfo, tables: Sequence[TableInfo]) -> InputError | XctraceError | None:
         """Export tables of a run in one call and keep them; return the error, None if there was none.
 
         Of several, those that were complete before the error are kept, too.
@@ -110,18 +110,18 @@ class XctraceSource:
         query = " | ".join(f'/trace-toc/run[@number="{run.info.run}"]/data/table[{t.index}]' for t in tables)
         documents = Documents(self.name, {table.index: table.schema for table in tables}, self._limits)
         try:
-            with exported_chunks(self._tool, self._bundle, ["--xpath", query], self._progress) as chunks:
+            with stream_export(self._tool, self._bundle, ["--xpath", query], self._progress) as chunks:
                 parsed = documents.read(chunks)
         except (InputError, XctraceError) as error:
             if len(tables) > 1:
-                self._keep(run, tables, [documents.whole_tables()])
+                self._keep_tables(run, tables, [documents.whole_tables()])
             # The error is kept; its traceback would keep everything that was parsed alive.
             error.__traceback__ = error.__cause__ = error.__context__ = None
             return error
-        self._keep(run, tables, parsed)
+        self._keep_tables(run, tables, parsed)
         return None
 
-    def _keep(self, run: RunInfo, tables: Sequence[TableInfo], documents: Sequence[Parsed]) -> None:
+    def _keep_tables(self, run: RunInfo, tables: Sequence[TableInfo], documents: Sequence[Parsed]) -> None:
         number = run.info.run
         requested = {table.index for table in tables}
         for document in documents:
@@ -132,8 +132,8 @@ class XctraceSource:
                     self._files.append(XmlFile(self.name, documents=[replace(document, nodes=nodes)]))
                     self._exported.update((number, node.index) for node in nodes)
 
-    def _no_table_error(self) -> XctraceError:
+    def _make_missing_table_error(self) -> XctraceError:
         return XctraceError(f"xctrace lists it in {self._bundle} and exports nothing for it.")
 
-    def _reread(self) -> XmlSource:
+    def _rebuild_source(self) -> XmlSource:
         return XmlSource(self.name, self._files, parse_now=False, limits=self._limits)

@@ -37,7 +37,7 @@ _POLL_SECONDS = 0.05
 
 
 @contextmanager
-def exported_chunks(
+def stream_export(
     tool: Xctrace, bundle: str, query: Sequence[str], progress: Progress | None = None
 ) -> Iterator[Iterator[bytes]]:
     """Run ``xctrace export`` on a bundle and yield its output, piece by piece, while it is written.
@@ -48,26 +48,26 @@ def exported_chunks(
     limit (a large table takes 20 minutes), and has ended when this context ends, in whatever way.
     """
     command = [tool.path, "export", "--input", bundle, *query]
-    with _start(command) as child:
+    with _start_export(command) as child:
         pipes = _Pipes(child)
         try:
-            yield pipes.pieces(progress)
+            yield pipes.read_pieces(progress)
         except InputError as error:
             # xctrace's own failure explains a document that does not parse. After the last byte the exit
             # code is certain to come; before it, xctrace may go on writing what is not an export.
-            code = _wait(child, None if pipes.at_end else _SOON_SECONDS)
+            code = _wait_for_exit(child, None if pipes.at_end else _SOON_SECONDS)
             cut_off = isinstance(error, CutOffError) or not pipes.read_bytes
             if code or (code == 0 and cut_off):
-                raise _failure(bundle, command, pipes, code) from error
+                raise _make_failure(bundle, command, pipes, code) from error
             raise
         else:
-            for _ in pipes.pieces(progress):
+            for _ in pipes.read_pieces(progress):
                 pass  # the caller stopped early; the end of the output decides, not the caller
             code = child.wait()
             if code or not pipes.read_bytes:
-                raise _failure(bundle, command, pipes, code)
+                raise _make_failure(bundle, command, pipes, code)
         finally:
-            _stop(child, pipes)
+            _stop_export(child, pipes)
 
 
 class _Pipes:
@@ -83,10 +83,10 @@ class _Pipes:
         self.read_bytes = 0
         self.at_end = False
         """True when the child's last byte was read."""
-        self._thread = threading.Thread(target=self._empty, name="xctrace export", daemon=True)
+        self._thread = threading.Thread(target=self._read_pipes, name="xctrace export", daemon=True)
         self._thread.start()
 
-    def _empty(self) -> None:
+    def _read_pipes(self) -> None:
         output, errors = self._child.stdout, self._child.stderr
         assert output is not None
         assert errors is not None
@@ -95,9 +95,9 @@ class _Pipes:
             ready.register(errors, selectors.EVENT_READ)
             while ready.get_map():
                 # Before select: bytes written before the end are then certain to be seen.
-                ended = self._child.poll() is not None
+                has_ended = self._child.poll() is not None
                 readable = ready.select(_POLL_SECONDS)
-                if ended and not readable:
+                if has_ended and not readable:
                     break  # a process that the child left behind holds the pipe; it is not waited for
                 for key, _ in readable:
                     piece = os.read(key.fd, _PIECE_BYTES)
@@ -110,7 +110,7 @@ class _Pipes:
                         self._errors = (self._errors + piece)[-_ERROR_BYTES:]
         self._queue.put(b"")
 
-    def pieces(self, progress: Progress | None) -> Iterator[bytes]:
+    def read_pieces(self, progress: Progress | None) -> Iterator[bytes]:
         """Yield the child's standard output, to the end."""
         while not self.at_end:
             piece = self._queue.get()
@@ -135,7 +135,7 @@ class _Pipes:
             self.discard()
             self._thread.join(_POLL_SECONDS)
 
-    def error_text(self) -> str:
+    def read_error_text(self) -> str:
         """Return the child's last messages; without any, an output that is not XML may be the message."""
         self._thread.join(_SOON_SECONDS)
         is_xml = self._head.lstrip().startswith(b"<")
@@ -144,7 +144,7 @@ class _Pipes:
         return " ".join(lines[-_LAST_LINES:]).rstrip(".")
 
 
-def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
+def _start_export(command: Sequence[str]) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(  # noqa: S603 - a list of words; no shell reads them
             command,
@@ -160,47 +160,47 @@ def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
         ) from error
 
 
-def _wait(child: subprocess.Popen[bytes], seconds: float | None) -> int | None:
+def _wait_for_exit(child: subprocess.Popen[bytes], seconds: float | None) -> int | None:
     with suppress(subprocess.TimeoutExpired):
         child.wait(seconds)
     return child.returncode
 
 
-def _stop(child: subprocess.Popen[bytes], pipes: _Pipes) -> None:
+def _stop_export(child: subprocess.Popen[bytes], pipes: _Pipes) -> None:
     """End a child that still runs: as Ctrl-C does, then by force; at once at a second interrupt."""
     try:
         # The queue is emptied meanwhile: a child that is blocked on a full pipe cannot end.
-        _signal(child, signal.SIGINT)
+        _send_signal(child, signal.SIGINT)
         deadline = time.monotonic() + _STOP_SECONDS
         while child.poll() is None and time.monotonic() < deadline:
             pipes.discard()
-            _wait(child, _POLL_SECONDS)
+            _wait_for_exit(child, _POLL_SECONDS)
     finally:
-        _signal(child, signal.SIGKILL)
-        _wait(child, _SOON_SECONDS)
+        _send_signal(child, signal.SIGKILL)
+        _wait_for_exit(child, _SOON_SECONDS)
         pipes.close()
 
 
-def _signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def _send_signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
     """Signal the process group of a child that still runs: Ctrl-C does not reach it there."""
     if child.poll() is None:
         with suppress(OSError):  # it has just ended
             os.killpg(child.pid, number)
 
 
-def _failure(bundle: str, command: Sequence[str], pipes: _Pipes, code: int) -> XctraceError:
+def _make_failure(bundle: str, command: Sequence[str], pipes: _Pipes, code: int) -> XctraceError:
     if code:
-        cause = f"exit code {code}" if code > 0 else f"ended by {_name_of_signal(-code)}"
+        cause = f"exit code {code}" if code > 0 else f"ended by {_get_signal_name(-code)}"
     else:
         cause = "it stopped in the middle of a document" if pipes.read_bytes else "it wrote nothing"
         cause += ", with exit code 0"
-    message = pipes.error_text()
+    message = pipes.read_error_text()
     if message:
         cause = message if code > 0 else f"{message} ({cause})"
     return XctraceError(f"xctrace could not export {bundle}: {cause}. The command was: {shlex.join(command)}")
 
 
-def _name_of_signal(number: int) -> str:
+def _get_signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -68,7 +68,7 @@ def run_command(command: Sequence[str], seconds: float = _TIMEOUT_SECONDS) -> Co
     # Both pipes are emptied at once: a command that fills the one that is not read would never end.
     texts: dict[str, bytes] = {}
     readers = [
-        threading.Thread(target=_read, args=(name, pipe, texts), daemon=True)
+        threading.Thread(target=_read_pipe, args=(name, pipe, texts), daemon=True)
         for name, pipe in (("output", child.stdout), ("error", child.stderr))
     ]
     try:
@@ -89,7 +89,7 @@ def run_command(command: Sequence[str], seconds: float = _TIMEOUT_SECONDS) -> Co
     return CommandResult(child.returncode, *streams)
 
 
-def _read(name: str, pipe: IO[bytes] | None, texts: dict[str, bytes]) -> None:
+def _read_pipe(name: str, pipe: IO[bytes] | None, texts: dict[str, bytes]) -> None:
     assert pipe is not None
     with pipe:  # closed at the limit: a command that writes on gets SIGPIPE
         texts[name] = pipe.read(_MAX_BYTES)
@@ -117,7 +117,7 @@ def require_xctrace(path: str | None = None) -> Xctrace:
         raise UsageError(f"--xctrace {path}: there is no such file.")
     tool = find_xctrace(path)
     if tool is None:
-        raise XctraceError(_missing_reason(path))
+        raise XctraceError(_explain_missing_tool(path))
     return tool
 
 
@@ -129,7 +129,7 @@ def _is_xcode_selected() -> bool:
     return bool(has_override) or run_command(["xcode-select", "-p"]).ok
 
 
-def _missing_reason(path: str | None) -> str:
+def _explain_missing_tool(path: str | None) -> str:
     if path:
         return f"{path} is not an executable program. Name the xctrace of an Xcode."
     if not _is_xcode_selected():
@@ -137,10 +137,10 @@ def _missing_reason(path: str | None) -> str:
             "xctrace was not found: it comes with Xcode, on a Mac. Install Xcode and select it with"
             f" {_SELECT}."
         )
-    return failure_reason(run_command(["xcrun", "--find", "xctrace"]))
+    return explain_failure(run_command(["xcrun", "--find", "xctrace"]))
 
 
-def failure_reason(result: CommandResult) -> str:
+def explain_failure(result: CommandResult) -> str:
     """Return the reason why ``xcrun`` or xctrace failed, with advice."""
     text = result.error + result.output
     if LICENCE in text:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from tracekit.errors import XctraceError
-from tracekit.xctrace.tool import CommandResult, Xctrace, failure_reason, run_command
+from tracekit.xctrace.tool import CommandResult, Xctrace, explain_failure, run_command
 
 _VERSION = re.compile(r"xctrace version (\S+) \((\d+)([A-Z])(\d+)([a-z]?)\)")
 _XCODE_MAJOR = {17: 26}
@@ -34,7 +34,7 @@ class Version:
         """The Xcode that it belongs to, from the build's first number."""
         return f"Xcode {_XCODE_MAJOR.get(self.key[0], self.key[0])}"
 
-    def since(self, family: str) -> bool:
+    def is_since(self, family: str) -> bool:
         """Return True for builds of a family such as "17E", and later ones."""
         match = re.fullmatch(r"(\d+)([A-Z])", family)
         assert match is not None
@@ -55,11 +55,11 @@ def read_version(tool: Xctrace) -> Version:
     result = run_command([tool.path, "version"])
     version = parse_version(result.output)
     if version is None:
-        raise XctraceError(_no_version_reason(result, tool))
+        raise XctraceError(_explain_missing_version(result, tool))
     return version
 
 
-def _no_version_reason(result: CommandResult, tool: Xctrace) -> str:
+def _explain_missing_version(result: CommandResult, tool: Xctrace) -> str:
     if result.ok:
         return f"{tool.path} prints no version: '{result.last_lines}'. Is it xctrace?"
-    return failure_reason(result)
+    return explain_failure(result)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tracekit.errors import UsageError, XctraceError
-from tracekit.xctrace.tool import Xctrace, failure_reason, run_command
+from tracekit.xctrace.tool import Xctrace, explain_failure, run_command
 
 _HEADING = re.compile(r"==\s*(.+?)\s*==\Z")
 _DEVICE = re.compile(r"(.+?)\s+(?:\((\d+\.[\w.]+)\)\s+)?\(([0-9A-Fa-f-]{8,})\)\Z")
@@ -60,17 +60,17 @@ def parse_devices(text: str) -> tuple[Device, ...]:
 
 def list_templates(tool: Xctrace) -> tuple[str, ...]:
     """Return the names of the templates; raise ``XctraceError`` if xctrace does not list them."""
-    return parse_names(_list(tool, "templates"))
+    return parse_names(_run_list(tool, "templates"))
 
 
 def list_instruments(tool: Xctrace) -> tuple[str, ...]:
     """Return the names of the instruments; raise ``XctraceError`` if xctrace does not list them."""
-    return parse_names(_list(tool, "instruments"))
+    return parse_names(_run_list(tool, "instruments"))
 
 
 def list_devices(tool: Xctrace) -> tuple[Device, ...]:
     """Return the devices; raise ``XctraceError`` if xctrace does not list them."""
-    return parse_devices(_list(tool, "devices"))
+    return parse_devices(_run_list(tool, "devices"))
 
 
 def find_device(name: str, devices: Sequence[Device]) -> Device:
@@ -80,15 +80,15 @@ def find_device(name: str, devices: Sequence[Device]) -> Device:
     """
     # From the strictest match to the loosest: identifier, name as typed, name in any case.
     matches = [device for device in devices if name.casefold() == device.udid.casefold()]
-    for normalize in (_as_typed, lambda text: _as_typed(text).casefold()):
+    for normalize in (_normalize_name, lambda text: _normalize_name(text).casefold()):
         matches = matches or [
-            device for device in devices if normalize(name) in map(normalize, _names(device))
+            device for device in devices if normalize(name) in map(normalize, _list_names(device))
         ]
     matches = [device for device in matches if device.online] or matches
     matches = list({device.udid: device for device in matches}.values())  # a heading may come twice
     if not matches:
-        listed = [f"{device}{'' if device.online else ' (offline)'}" for device in devices[:_MAX_LISTED]]
-        raise UsageError(f"No device is called '{name}'. xctrace lists:" if devices else _NO_DEVICE, *listed)
+        lines = [f"{device}{'' if device.online else ' (offline)'}" for device in devices[:_MAX_LISTED]]
+        raise UsageError(f"No device is called '{name}'. xctrace lists:" if devices else _NO_DEVICE, *lines)
     if len(matches) > 1:
         raise UsageError(
             f"Several devices are called '{name}'. Name one by its identifier:",
@@ -103,19 +103,19 @@ def find_device(name: str, devices: Sequence[Device]) -> Device:
     return device
 
 
-def _as_typed(name: str) -> str:
+def _normalize_name(name: str) -> str:
     """Return a name as people type it: Apple's own have curly apostrophes and no-break spaces."""
     return name.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").replace("\N{NO-BREAK SPACE}", " ")
 
 
-def _names(device: Device) -> tuple[str, ...]:
+def _list_names(device: Device) -> tuple[str, ...]:
     plain = device.name.removesuffix(" Simulator") if device.kind == "simulator" else device.name
     return tuple(f"{name}{os}" for name in (device.name, plain) for os in ("", f" ({device.os})"))
 
 
-def _list(tool: Xctrace, kind: str) -> str:
+def _run_list(tool: Xctrace, kind: str) -> str:
     result = run_command([tool.path, "list", kind])
     if not result.ok:
-        raise XctraceError(failure_reason(result))
+        raise XctraceError(explain_failure(result))
     # Xcode 12 to 14 printed these lists to standard error (unconfirmed: some scripts read both).
     return result.output or result.error

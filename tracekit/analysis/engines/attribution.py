@@ -19,7 +19,7 @@ from tracekit.analysis.engines.membership import UNASSIGNED, Membership
 from tracekit.analysis.engines.waiting import AWAITED, Waiting
 from tracekit.analysis.ownership.call_spans import Spans
 from tracekit.analysis.windows.window import GIVEN_SOURCES
-from tracekit.model.columns import ATTRIBUTION, IntArray, categorical
+from tracekit.model.columns import ATTRIBUTION, IntArray, make_categorical
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASE_CODE, PHASES, Basis, Engine, Phase
 
@@ -125,8 +125,8 @@ def attribute(
         pd.DataFrame(
             {
                 "window_id": window,
-                "engine": categorical(engine, ENGINES),
-                "phase": categorical(phase, PHASES),
+                "engine": make_categorical(engine, ENGINES),
+                "phase": make_categorical(phase, PHASES),
                 "samples": _place_amounts(keys, sampled, samples).to_numpy(np.int64, na_value=0),
                 "sampled_ns": pd.arrays.IntegerArray(
                     weight.copy(), np.full(len(keys), trace.weight_unit != "ns")
@@ -134,7 +134,7 @@ def attribute(
                 "busy_ns": busy_ns,
                 "waiting_ns": waiting_ns,
                 "weight": weight,
-                "waiting_basis": categorical(basis, BASES),
+                "waiting_basis": make_categorical(basis, BASES),
             }
         ),
         "attribution",

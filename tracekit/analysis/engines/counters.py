@@ -10,7 +10,7 @@ import pandas as pd
 from tracekit.analysis.classification.sample_labels import SampleLabels
 from tracekit.analysis.engines.codes import group_keys, group_rows, sum_by_code
 from tracekit.analysis.engines.membership import NO_WINDOWS, UNASSIGNED, Membership
-from tracekit.model.columns import Column, Columns, categorical
+from tracekit.model.columns import Column, Columns, make_categorical
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINES
 
@@ -50,8 +50,8 @@ def count_events(trace: Trace, labels: SampleLabels, members: Membership) -> pd.
         pd.DataFrame(
             {
                 "window_id": window_of.astype(np.int64),
-                "engine": categorical(engine_of, [str(engine) for engine in ENGINES]),
-                "event": categorical(
+                "engine": make_categorical(engine_of, [str(engine) for engine in ENGINES]),
+                "event": make_categorical(
                     np.tile(np.arange(len(names)), len(engines) + len(inside.window)), names
                 ),
                 "value": flat,
@@ -85,7 +85,7 @@ def sum_metrics(trace: Trace, windows: pd.DataFrame) -> pd.DataFrame:
     order = np.lexsort((named, window))
     return METRIC_SUMS.check(
         pd.DataFrame(
-            {"window_id": window[order], "name": categorical(named[order], names), "value": value[order]}
+            {"window_id": window[order], "name": make_categorical(named[order], names), "value": value[order]}
         ),
         "metric sums",
     )

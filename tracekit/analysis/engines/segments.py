@@ -25,7 +25,7 @@ from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.engines.ranges import iter_blocks, list_positions, measure_covered_per_range
 from tracekit.analysis.engines.waiting import Waiting
 from tracekit.analysis.ownership.call_spans import measure_overlap, merge_spans
-from tracekit.model.columns import BoolArray, Column, Columns, IntArray, categorical
+from tracekit.model.columns import BoolArray, Column, Columns, IntArray, make_categorical
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASES, SERVING, Basis, Engine, Phase
 
@@ -163,10 +163,10 @@ class Timeline:
                     "window_id": window[first],
                     "start_ns": starts[first],
                     "end_ns": np.maximum.reduceat(ends, first) if some else ends,
-                    "engine": categorical(engine, ENGINES),
+                    "engine": make_categorical(engine, ENGINES),
                     "busy_ns": np.where(is_host, 0, amounts),
                     "host_ns": np.where(is_host, amounts, 0),
-                    "basis": categorical(basis, BASES),
+                    "basis": make_categorical(basis, BASES),
                 },
                 copy=False,
             ),
@@ -320,7 +320,7 @@ class Timeline:
                     "overlap_ns": _mask_unknown(overlap, len(serving) > 1),
                     "idle_ns": _mask_unknown(idle, is_idle_known),
                     "preparing_ns": preparing,
-                    "preparing_basis": categorical(np.where(preparing > 0, basis, -1), BASES),
+                    "preparing_basis": make_categorical(np.where(preparing > 0, basis, -1), BASES),
                     "foreign_ns": self._measured.other_process.within(self._starts, self._ends),
                     "contested_ns": self._compute_contested_time(),
                 }

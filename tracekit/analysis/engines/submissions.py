@@ -19,7 +19,7 @@ from tracekit.analysis.engines.busy import Measured
 from tracekit.analysis.engines.codes import sum_by_code
 from tracekit.analysis.engines.interval_sets import merge_by_group
 from tracekit.analysis.windows.window import GIVEN_SOURCES
-from tracekit.model.columns import BoolArray, Columns, IntArray, texts_at
+from tracekit.model.columns import BoolArray, Columns, IntArray, take_texts
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import Engine
 
@@ -93,7 +93,7 @@ def count_submissions(windows: pd.DataFrame, measured: Measured) -> pd.DataFrame
             "window_id": windows["window_id"].to_numpy(np.int64),
             **columns,
             "segments": _mask_unknown(numbers["segments"], named),
-            "names": texts_at(np.where(known, patterns, 0), list(texts)),
+            "names": take_texts(np.where(known, patterns, 0), list(texts)),
         }
     )
     return SUBMISSIONS.check(frame[list(SUBMISSIONS.required)], "submissions")

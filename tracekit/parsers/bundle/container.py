@@ -29,7 +29,7 @@ from tracekit.parsers.bundle.tar import TarReader
 from tracekit.parsers.bundle.unpacking import BZIP2, GZIP, XZ
 from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits, require_at_most
 from tracekit.parsers.zip_archive import BoundedZip, is_link
-from tracekit.text import clip, first_of, format_size
+from tracekit.text import clip, format_size, list_first
 
 _Entry = TypeVar("_Entry")
 
@@ -367,7 +367,7 @@ def _link_warnings(links: Collection[str]) -> list[str]:
     """Return a warning that names the first links of a bundle, if it has any."""
     if not links:
         return []
-    listed = first_of([clip(name, _LINK_WIDTH) for name in sorted(links)], _LISTED_LINKS)
+    listed = list_first([clip(name, _LINK_WIDTH) for name in sorted(links)], _LISTED_LINKS)
     return [f"links and special files are not followed: {listed}"]
 
 

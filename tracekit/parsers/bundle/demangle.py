@@ -28,7 +28,7 @@ _REFERENCES = {
 }
 _GROWTH = 1.45
 _MAX_GROWN = 1e9
-_FEW_REFERENCES = 16
+_MAX_CHEAP_REFERENCES = 16
 _MAX_CHARACTERS = 1 << 16
 _MAX_WASTED = 200_000_000
 
@@ -69,7 +69,7 @@ class Demangler:
         bare = name.lstrip("_")
         pattern = next((p for mark, p in _REFERENCES.items() if bare.startswith(mark.lstrip("_"))), None)
         references = len(pattern.findall(name)) if pattern else 0
-        if references < _FEW_REFERENCES:
+        if references < _MAX_CHEAP_REFERENCES:
             return True
         if self._wasted > _MAX_WASTED:
             return False

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.model.columns import BINARIES, FRAMES, IntArray, texts_at
+from tracekit.model.columns import BINARIES, FRAMES, IntArray, take_texts
 from tracekit.parsers.bundle.files import DamagedFileError
 from tracekit.parsers.bundle.images import KERNEL_PID, Image, ImageMap, RunImages, lookup_addresses
 from tracekit.parsers.bundle.interned import Words
@@ -74,10 +74,10 @@ class Symbolicator:
         frames = FRAMES.check(
             pd.DataFrame(
                 {
-                    "symbol": texts_at(facts[:, _SYMBOL], texts),
+                    "symbol": take_texts(facts[:, _SYMBOL], texts),
                     "binary_id": facts[:, _BINARY].astype(np.int32),
                     "address": addresses[firsts],
-                    "source_file": texts_at(facts[:, _PATH], texts),
+                    "source_file": take_texts(facts[:, _PATH], texts),
                     "source_line": facts[:, _LINE].astype(np.int32),
                     "inlined": facts[:, _INLINED] == 1,
                 }

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.model.columns import BINARIES, FRAMES, PROCESSES, THREADS, Columns, categorical, texts_at
+from tracekit.model.columns import BINARIES, FRAMES, PROCESSES, THREADS, Columns, make_categorical, take_texts
 from tracekit.model.tables import Column, ColumnKind, CoreType, StackTable, Table
 from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits
 from tracekit.parsers.pack.format import (
@@ -217,7 +217,7 @@ class TableDecoder:
             codes, words = self._words(column)
             if len(set(words)) < len(words):
                 raise DamagedPackError(MANIFEST, f"has a word twice at {column.path}")
-            return categorical(codes, words)
+            return make_categorical(codes, words)
         if "cells" in column:
             return self._composite(column, kind)
         if kind not in _DTYPES:
@@ -294,7 +294,7 @@ class TableDecoder:
         if (codes < 0).any():
             _invalid(column)
         if dtype == "category":
-            return texts_at(codes, words)
+            return take_texts(codes, words)
         lengths = np.array([len(word) for word in words], np.int64)
         self._members.require_short(int(lengths[codes].sum()), column)
         return pd.array(words, dtype="str").take(codes) if words else pd.array([], dtype="str")

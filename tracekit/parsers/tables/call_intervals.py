@@ -35,7 +35,7 @@ from tracekit.parsers.tables.row_times import read_times
 
 _CALL: Kind = (Engine.RUNTIME, None)
 _LOAD: Kind = (Engine.RUNTIME, Phase.LOAD)
-_MOST_DIGITS = 4
+_MAX_NUMBER_DIGITS = 4
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def _core_ai(table: Table, target: int, findings: IssueCounter) -> pd.DataFrame:
 
 
 def _level(word: str) -> int:
-    return int(word) if word.isascii() and word.isdecimal() and len(word) <= _MOST_DIGITS else -1
+    return int(word) if word.isascii() and word.isdecimal() and len(word) <= _MAX_NUMBER_DIGITS else -1
 
 
 def _numbering(texts: Texts) -> Callable[[str], int]:

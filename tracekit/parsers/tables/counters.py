@@ -23,7 +23,7 @@ from tracekit.parsers.tables.column_values import row_keys
 from tracekit.text import plural
 
 _EVENT_NAME = re.compile(r'"([^"]+)"')
-_MOST_PER_SAMPLE = 10**9
+_MAX_EVENTS_PER_SAMPLE = 10**9
 """An event occurs some 10^7 times per core and interval: a larger step is a reset (see xct2cli)."""
 
 
@@ -59,7 +59,7 @@ def read_cumulative_counters(
     deltas = np.zeros_like(values)
     steps = np.diff(values[order], axis=0)
     same_core = cores[order][1:] == cores[order][:-1]
-    reset = same_core & ((steps < 0) | (steps > _MOST_PER_SAMPLE)).any(axis=1)
+    reset = same_core & ((steps < 0) | (steps > _MAX_EVENTS_PER_SAMPLE)).any(axis=1)
     deltas[order[1:]] = np.where((same_core & ~reset)[:, None], steps, 0)
     if reset.any():
         samples = plural(int(reset.sum()), "sample")

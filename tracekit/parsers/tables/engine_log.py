@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.model.columns import ENGINE_LOG, BoolArray, IntArray, categorical, texts_at
+from tracekit.model.columns import ENGINE_LOG, BoolArray, IntArray, make_categorical, take_texts
 from tracekit.model.composite_cells import PRIVATE
 from tracekit.model.schemas import OS_LOG, SIGNPOST_EVENTS
 from tracekit.model.tables import OVERLAID, PICKED, Table
@@ -189,10 +189,10 @@ def _frame(lines: _Lines) -> pd.DataFrame:
         {
             "begin_ns": lines.begin_ns[rows],
             "time_ns": lines.time_ns[rows],
-            "kind": categorical(kind[rows], LOG_KINDS),
+            "kind": make_categorical(kind[rows], LOG_KINDS),
             "status": forms.status[form],
-            "operator": texts_at(form, forms.operator.tolist()),
-            "reason": texts_at(form, forms.reason.tolist()),
+            "operator": take_texts(form, forms.operator.tolist()),
+            "reason": take_texts(form, forms.reason.tolist()),
             "subsystem": lines.subsystem.take(rows).category(),
             "pid": lines.pid[rows],
             "tid": lines.tid[rows],

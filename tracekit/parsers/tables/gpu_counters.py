@@ -26,7 +26,7 @@ NAMES = {
 }
 """The counters that are read, and the names of their tracks."""
 _BIN_NS = 1_000_000
-_MOST_ROWS = 20_000_000
+_MAX_ROWS = 20_000_000
 """A recording of a minute can have 50 million rows, of all counters together."""
 
 
@@ -38,7 +38,7 @@ def read_gpu_counters(tables: Callable[[str], Iterable[Table]], findings: IssueC
     track_of = {number: name for table in tables(GPU_COUNTER_NAMES) for number, name in _named(table).items()}
     frames = []
     for table in tables(GPU_COUNTER_VALUES) if track_of else ():
-        if len(table) > _MOST_ROWS:
+        if len(table) > _MAX_ROWS:
             text = (
                 f"'{table.schema}' has {{n}} rows, more than are read: the Neural Accelerators have no lane"
             )

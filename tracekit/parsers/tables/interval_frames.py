@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.model.columns import IntArray, categorical
+from tracekit.model.columns import IntArray, make_categorical
 from tracekit.model.tables import Table
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, PHASES, Engine
 from tracekit.parsers.tables.column_values import Texts, pids_of, small_numbers_of
@@ -34,8 +34,8 @@ def interval_frame(
         {
             "start_ns": spans.start_ns,
             "end_ns": spans.end_ns,
-            "engine": categorical(engine, ENGINES),
-            "phase": categorical(phase, PHASES),
+            "engine": make_categorical(engine, ENGINES),
+            "phase": make_categorical(phase, PHASES),
             "label": label.category(),
             "model": (model or nothing).category(),
             "copy": (copy or nothing).category(),

@@ -19,7 +19,7 @@ from tracekit.model.vocabulary import LOGGED_WITHIN_NS, LogKind, Phase
 
 _EARLY_NS = 20_000
 """The clocks of the two tables differ by less than this."""
-_FEWEST_MATCHES = 0.5
+_MIN_SHARE_OF_MATCHES = 0.5
 
 
 def with_logged_process(intervals: pd.DataFrame, log: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
@@ -48,7 +48,7 @@ def with_logged_process(intervals: pd.DataFrame, log: pd.DataFrame) -> tuple[pd.
     line = _line_of_each_end(ends, times)
     line[line != _last_line_of_each_end(ends, times)] = -1
     inside = (times >= ends[0] - _EARLY_NS) & (times <= ends[-1] + LOGGED_WITHIN_NS)
-    if (line >= 0).sum() < _FEWEST_MATCHES * max(int(inside.sum()), 1):
+    if (line >= 0).sum() < _MIN_SHARE_OF_MATCHES * max(int(inside.sum()), 1):
         return intervals, ()
     pid_of_end = np.append(requests["pid"].to_numpy(np.int64), -1)[line]
     pid = intervals["pid"].to_numpy(np.int64).copy()

@@ -35,8 +35,8 @@ SLACK_NS = 100_000_000
 _LATE_NS = 1_000_000_000
 """Rows may continue beyond the recorded duration: by half a second in a real recording."""
 
-_MOST_OUTSIDE = 0.9
-_FEWEST_ROWS = 3
+_MAX_SHARE_OUTSIDE = 0.9
+_MIN_COMPARED_ROWS = 3
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ def _compare_clocks(
 ) -> None:
     first, last = int(sample_times.min()), int(sample_times.max())
     apart = (ends < first - SLACK_NS) | (starts > last + SLACK_NS)
-    if len(starts) >= _FEWEST_ROWS and apart.mean() > _MOST_OUTSIDE:
+    if len(starts) >= _MIN_COMPARED_ROWS and apart.mean() > _MAX_SHARE_OUTSIDE:
         text = (
             f"'{schema}' covers another time than the samples: {{n}} of its {len(starts)} rows are"
             f" outside it. The table is from {format_seconds(starts.min())} to"

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 
 from tracekit.model.trace import IssueCounter
 from tracekit.model.vocabulary import CALLEES_MISSING, CALLERS_MISSING, INCOMPLETE
-from tracekit.parsers.text.stack_counts import MOST_COUNT, StackCounts
+from tracekit.parsers.text.stack_counts import MAX_COUNT, StackCounts
 
-_MOST_INTERRUPTED = 1000
+_MAX_INTERRUPTED = 1000
 """A bound: each line below a cut looks at these."""
-_MOST_LOOKS = 2_000_000
+_MAX_LOOKUPS = 2_000_000
 """A choice: how often lines behind cuts are looked at; from then on, what is below a cut has no caller."""
 _EXCESS = "lines of a call tree with more samples than their caller has left: {n} (the excess is left out)"
 _NO_PATH = -1
@@ -76,7 +76,7 @@ class CallTree:
         """Begin a thread with so many samples; the thread before it ends. Roots have ``indent + step``."""
         self.end()
         self._thread, self._is_counted, self._was_cut = thread, count is not None, False
-        self._open.append(_Line(indent, MOST_COUNT if count is None else count, path=_NO_PATH))
+        self._open.append(_Line(indent, MAX_COUNT if count is None else count, path=_NO_PATH))
 
     def line(self, indent: int, count: int, frame: str, state: str = "") -> None:
         """Add a frame with its count and the state of the samples that end in it."""
@@ -97,7 +97,7 @@ class CallTree:
     def cut(self) -> None:
         """Note missing lines: the next ones have unknown callers, the open ones unknown callees."""
         self._interrupted += self._open[1:]
-        while len(self._interrupted) > _MOST_INTERRUPTED:
+        while len(self._interrupted) > _MAX_INTERRUPTED:
             self._keep(self._interrupted.popleft())
         del self._open[1:]
         self._was_cut = True
@@ -148,7 +148,7 @@ class CallTree:
         granted = 0
         for line in reversed(self._interrupted):
             self._looks += 1
-            if granted == count or self._looks > _MOST_LOOKS:
+            if granted == count or self._looks > _MAX_LOOKUPS:
                 break
             if line.indent < indent:
                 part = min(count - granted, line.left)

@@ -22,8 +22,8 @@ from tracekit.parsers.limits import require_at_most
 from tracekit.parsers.text.frame_text import crash_symbol
 from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.pause import (
-    MOST_ADDRESS,
-    MOST_LINE,
+    MAX_ADDRESS,
+    MAX_LINE_CHARACTERS,
     Image,
     Pause,
     PausedFrame,
@@ -77,7 +77,7 @@ class CrashText:
 
     def add(self, line: str) -> None:
         """Read a line; one of no known form is ignored."""
-        line, heading = line[:MOST_LINE], self._heading
+        line, heading = line[:MAX_LINE_CHARACTERS], self._heading
         self._heading = line.strip().rstrip(":") if _WORD.search(line) else ""
         if self._in_images and (match := _IMAGE.match(line)):
             image = _image(match, _CODE_TYPES.get(self._code_type, ""))
@@ -202,7 +202,7 @@ def _vendor_images(fields: dict[str, str]) -> Iterator[Image]:
     """Yield the app's binary where fields describe it (Umeng)."""
     name, uuid, base, arch = (fields.get(key, "") for key in _VENDOR_IMAGE)
     if name and re.fullmatch(r"0x[0-9a-fA-F]{1,16}", base):
-        yield Image(name, "", uuid_of(uuid), arch, min(int(base, 16), MOST_ADDRESS))
+        yield Image(name, "", uuid_of(uuid), arch, min(int(base, 16), MAX_ADDRESS))
 
 
 def read_crash_text(file: TextFile, kind: str, lines: Iterable[str]) -> Iterator[TextRecording]:

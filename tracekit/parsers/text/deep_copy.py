@@ -29,7 +29,7 @@ from tracekit.model.trace import IssueCounter, TraceInfo
 from tracekit.model.vocabulary import CALLEES_MISSING, CALLERS_MISSING
 from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.recording import TextKind, TextRecording
-from tracekit.parsers.text.stack_counts import MOST_COUNT, StackCounts
+from tracekit.parsers.text.stack_counts import MAX_COUNT, StackCounts
 
 _HEADER = re.compile(
     r"^ *(?:Weight|Running Time|# Samples|Samples|Sample Count|Bytes Used)\t[^\n]*\bSymbol Names?\b",
@@ -48,8 +48,8 @@ _MEGACYCLE = 10**6
 """CPU Profiler takes a sample about every million cycles: most weights of a copy are multiples of 1.00 Mc."""
 _SHORTEST_INTERVAL_NS = 10_000
 _MICROSECOND = 1_000
-_LONGEST_EXACT_NS = 10**5
-_MOST_AMOUNT = 2**62
+_MAX_EXACT_ERROR_NS = 10**5
+_MAX_AMOUNT = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class _Copy:
                 "Turn off Call Tree > Invert Call Tree, and copy again.",
             )
         samples = np.rint(np.array(self._amounts) / self._unit())
-        self._counts.weigh(np.clip(samples, 1, MOST_COUNT).astype(np.int64))
+        self._counts.weigh(np.clip(samples, 1, MAX_COUNT).astype(np.int64))
         process = _PROCESS.match(self._first[0])
         info = TraceInfo(
             self._file.name,
@@ -168,7 +168,7 @@ class _Copy:
             self._root_weight += weight.amount + weight.error
         self._first = self._first or (name, weight.kind)
         exact = own or weight
-        if exact.error <= _LONGEST_EXACT_NS:
+        if exact.error <= _MAX_EXACT_ERROR_NS:
             self._divisor = math.gcd(self._divisor, exact.amount)
 
     def _unit(self) -> int:
@@ -238,7 +238,7 @@ class _Copy:
 
     def _add(self, thread: int, leaf: int, callers: int, amount: int) -> None:
         self._counts.add(thread, leaf, callers)
-        self._amounts.append(min(amount, _MOST_AMOUNT))
+        self._amounts.append(min(amount, _MAX_AMOUNT))
 
 
 def _recognises(head: str) -> bool:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from tracekit.parsers.text.images import BinaryImages
 from tracekit.parsers.text.stack_counts import StackCounts
 
-_MOST_ADDRESS = 2**64 - 1
+_MAX_ADDRESS = 2**64 - 1
 _UNKNOWN = ("???", "? ? ?", "")
 _UNKNOWN_BINARIES = ("<unknown binary>", "???")
 _ADDRESS = re.compile(r"\[(?:0x(?P<hex>[0-9a-f]{1,16})|0)\b[^\]]*\]")
@@ -91,7 +91,7 @@ def frame_rows(
                 else counts.binary(frame.binary, image.path, image.uuid, images.arch, image.load_address)
             )
         address = frame.address
-        if is_leaf and image is not None and address < _MOST_ADDRESS:
+        if is_leaf and image is not None and address < _MAX_ADDRESS:
             address += leaf_offset
         return counts.frame(frame.symbol, binary, address, frame.file, frame.line)
 

@@ -13,7 +13,7 @@ _INLINED = "[inlined] "
 _ARGUMENTS = re.compile(r"\([A-Za-z_$][\w$]*=")
 _ADDRESS_ONLY = re.compile(r"0x[0-9a-fA-F]+(?: \+ (?:0x)?[0-9a-fA-F]+)?$")
 _COMMENT = "// "
-_MOST_LINE = 2**31 - 1
+_MAX_LINE_NUMBER = 2**31 - 1
 
 
 def crash_symbol(text: str) -> tuple[str, str, int, bool]:
@@ -42,7 +42,7 @@ def _without_place(text: str) -> tuple[str, str, int]:
     if place is None:
         return text, "", -1
     line = int(place[2])
-    return text[: place.start()], place[1], line if 0 < line <= _MOST_LINE else -1
+    return text[: place.start()], place[1], line if 0 < line <= _MAX_LINE_NUMBER else -1
 
 
 def lldb_symbol(text: str) -> tuple[str, str, str, int, bool]:
@@ -80,4 +80,4 @@ def without_lldb_place(text: str) -> tuple[str, str, int]:
     if match is None:
         return text, "", -1
     line = int(match[2])
-    return before, match[1], line if 0 < line <= _MOST_LINE else -1
+    return before, match[1], line if 0 < line <= _MAX_LINE_NUMBER else -1

@@ -15,7 +15,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-_MOST_CHARACTERS = 10_000
+_MAX_CHARACTERS = 10_000
 _IMAGE = re.compile(
     r" *\*?0x(?P<start>[0-9a-f]{1,16}) - +(?:0x(?P<end>[0-9a-f]{1,16})|\?\?\?)  ?\+?(?P<label>[^<\s][^<]*)"
     r"<(?P<uuid>[0-9A-Fa-f-]{32,36})>(?P<segment>\w*)(?: +(?P<path>.*))?$"
@@ -47,7 +47,7 @@ class BinaryImages:
 
     def add(self, line: str) -> bool:
         """Add the image of a line; False if the line has none."""
-        match = _IMAGE.match(line) if len(line) < _MOST_CHARACTERS else None
+        match = _IMAGE.match(line) if len(line) < _MAX_CHARACTERS else None
         if match is None:
             return False
         start = int(match["start"], 16)

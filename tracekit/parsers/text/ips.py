@@ -24,7 +24,7 @@ from tracekit.parsers.limits import LimitError
 from tracekit.parsers.text.crash_text import CULPRIT_STATES, EXCEPTION_STACK, culprit_issues, read_crash_text
 from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.pause import (
-    MOST_ADDRESS,
+    MAX_ADDRESS,
     Image,
     PausedFrame,
     PausedThread,
@@ -46,8 +46,8 @@ _SPACE = re.compile(r"\s*")
 _MEMORY_BYTES = {"{": 176, "[": 80, ":": 120, ",": 48, '"': 28}
 """Memory for each of these characters when JSON is decoded, measured with CPython 3.11 on 64 bits: an object
 with its first keys, a list, a key and its slot, a number and its slot, half of a text beyond ASCII."""
-_MOST_THREAD_ID = 2**63 - 1
-_MOST_DEPTH = 100_000
+_MAX_THREAD_ID = 2**63 - 1
+_MAX_DEPTH = 100_000
 """A choice: the system cuts stacks after some hundred frames."""
 
 
@@ -169,7 +169,7 @@ def _info(name: str, facts: Mapping[str, Any]) -> TraceInfo:
     system = ""
     if isinstance(version, dict):
         system = f"{json_text(version.get('train'))} ({json_text(version.get('build'))})"
-    pid = _number(facts.get("pid"), _MOST_THREAD_ID)
+    pid = _number(facts.get("pid"), _MAX_THREAD_ID)
     return TraceInfo(
         name,
         IPS.name,
@@ -187,7 +187,7 @@ def _threads(
 ) -> Iterator[PausedThread]:
     """Yield the threads of one process; ``facts`` are those of its report."""
     process = _first(facts, "procName", "app_name", "name")
-    pid = _number(facts.get("pid"), _MOST_THREAD_ID)
+    pid = _number(facts.get("pid"), _MAX_THREAD_ID)
     culprit = _number(facts.get("faultingThread"), len(threads))
     is_crash = json_text(facts.get("bug_type")) in ("", *_CRASHES)
     for number, thread in enumerate(threads):
@@ -196,7 +196,7 @@ def _threads(
             continue
         is_culprit = thread.get("triggered") is True or number == culprit
         yield PausedThread(
-            _number(thread.get("id"), _MOST_THREAD_ID),
+            _number(thread.get("id"), _MAX_THREAD_ID),
             thread_name(number, json_text(thread.get("name")), json_text(thread.get("queue"))),
             ("Crashed" if is_crash else "Triggered") if is_culprit else "",
             _frames(thread.get("frames", []), images, issues),
@@ -211,7 +211,7 @@ def _exception_stack(
     frames = document.get("lastExceptionBacktrace")
     if isinstance(frames, list) and frames:
         stack = _frames(frames, images, issues)
-        pid = _number(document.get("pid"), _MOST_THREAD_ID)
+        pid = _number(document.get("pid"), _MAX_THREAD_ID)
         process = json_text(document.get("procName"))
         yield PausedThread(-1, EXCEPTION_STACK, "", stack, is_sample=False, pid=pid, process=process)
     elif frames is not None and not isinstance(frames, list):
@@ -220,9 +220,9 @@ def _exception_stack(
 
 def _frames(frames: list[Any], images: Sequence[Image], issues: IssueCounter) -> list[PausedFrame]:
     """Return a stack, leaf first; of one that is too long, the frames at the leaf."""
-    stack = [_frame(frame, images) for frame in frames[:_MOST_DEPTH]]
-    if len(frames) > _MOST_DEPTH:
-        text = f"stacks of more than {_MOST_DEPTH:,} frames, whose callers are left out: {{n}}"
+    stack = [_frame(frame, images) for frame in frames[:_MAX_DEPTH]]
+    if len(frames) > _MAX_DEPTH:
+        text = f"stacks of more than {_MAX_DEPTH:,} frames, whose callers are left out: {{n}}"
         issues.add("warning", "callers-missing", text)
         stack.append(PausedFrame(CALLERS_MISSING))
     return stack
@@ -232,10 +232,10 @@ def _frame(frame: Any, images: Sequence[Image]) -> PausedFrame:
     """Return a frame: an object, or a pair of image and offset."""
     if isinstance(frame, list):
         image, offset = frame if len(frame) == 2 else [*frame, None, None][:2]
-        return PausedFrame("", address=_address(image, offset, images), image=_number(image, MOST_ADDRESS))
+        return PausedFrame("", address=_address(image, offset, images), image=_number(image, MAX_ADDRESS))
     if not isinstance(frame, dict):
         return PausedFrame("")
-    number = _number(frame.get("imageIndex"), MOST_ADDRESS)
+    number = _number(frame.get("imageIndex"), MAX_ADDRESS)
     return PausedFrame(
         json_text(frame.get("symbol")),
         address=_address(number, frame.get("imageOffset"), images),
@@ -248,9 +248,9 @@ def _frame(frame: Any, images: Sequence[Image]) -> PausedFrame:
 
 def _address(image: Any, offset: Any, images: Sequence[Image]) -> int:
     """Return the address of an offset into an image; 0 where one of them is none."""
-    number, distance = _number(image, len(images) - 1), _number(offset, MOST_ADDRESS)
+    number, distance = _number(image, len(images) - 1), _number(offset, MAX_ADDRESS)
     address = images[number].start + distance if number >= 0 <= distance else 0
-    return address if address <= MOST_ADDRESS else 0
+    return address if address <= MAX_ADDRESS else 0
 
 
 def _all_processes(
@@ -269,7 +269,7 @@ def _all_processes(
                 continue
             frames = [frame for name in ("kernelFrames", "userFrames") for frame in _list(thread.get(name))]
             yield PausedThread(
-                _number(thread.get("id"), _MOST_THREAD_ID) if "id" in thread else _tid(tid),
+                _number(thread.get("id"), _MAX_THREAD_ID) if "id" in thread else _tid(tid),
                 _first(thread, "name", "queue", "dispatch_queue_label"),
                 _state(_list(thread.get("state"))),
                 _frames(frames, images, issues),
@@ -296,11 +296,11 @@ def _images(images: Any) -> Iterator[Image]:
                 "",
                 uuid_of(json_text(uuid)),
                 "",
-                max(_number(start, MOST_ADDRESS), 0),
+                max(_number(start, MAX_ADDRESS), 0),
             )
         elif isinstance(image, dict):
             path, uuid = json_text(image.get("path")), uuid_of(json_text(image.get("uuid")))
-            start, size = (max(_number(image.get(key), MOST_ADDRESS), 0) for key in ("base", "size"))
+            start, size = (max(_number(image.get(key), MAX_ADDRESS), 0) for key in ("base", "size"))
             name = json_text(image.get("name")) or path.rpartition("/")[2]
             # Kind "A" is memory that no image covers: offsets into it are addresses.
             yield Image(

@@ -20,7 +20,7 @@ STDIN = "-"
 HEAD_BYTES = 64 << 10
 """The beginning of a file by which its kind is recognised."""
 _GZIP = b"\x1f\x8b"
-_MOST_LINE_BYTES = 16 << 20
+_MAX_LINE_BYTES = 16 << 20
 """A choice: the longest line of a known text is a crash report's JSON of some megabytes."""
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -113,8 +113,8 @@ class TextFile:
                 remainder = block[end:]
             else:
                 remainder += block
-            if len(remainder) > _MOST_LINE_BYTES:
-                raise LimitError(self.name, f"has a line of more than {_MOST_LINE_BYTES:,} characters")
+            if len(remainder) > _MAX_LINE_BYTES:
+                raise LimitError(self.name, f"has a line of more than {_MAX_LINE_BYTES:,} characters")
         if remainder:
             yield remainder
 
@@ -133,8 +133,8 @@ class TextFile:
                 *whole, remainder = text.split("\n")
                 for line in whole:
                     yield line.removesuffix("\r")
-                if len(remainder) > _MOST_LINE_BYTES:
-                    raise LimitError(self.name, f"has a line of more than {_MOST_LINE_BYTES:,} characters")
+                if len(remainder) > _MAX_LINE_BYTES:
+                    raise LimitError(self.name, f"has a line of more than {_MAX_LINE_BYTES:,} characters")
         remainder += decoder.decode(b"", final=True)
         if remainder:
             yield remainder.removesuffix("\r")

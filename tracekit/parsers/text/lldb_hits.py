@@ -21,13 +21,13 @@ import numpy as np
 import pandas as pd
 
 from tracekit.errors import InputError
-from tracekit.model.columns import texts_at
+from tracekit.model.columns import take_texts
 from tracekit.model.schemas import LLDB_HITS
 from tracekit.model.tables import Column, Table
 from tracekit.model.trace import Issue, TraceInfo
 from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.pause import (
-    MOST_ADDRESS,
+    MAX_ADDRESS,
     Image,
     PauseCounts,
     PausedFrame,
@@ -46,7 +46,7 @@ _COLUMNS = (
     Column("rule", "Rule", "string", "text"),
     Column("stack", "Backtrace", "backtrace", "stack"),
 )
-_MOST_NUMBER = 2**62
+_MAX_NUMBER = 2**62
 
 
 @dataclass
@@ -75,7 +75,7 @@ class _Hits:
             name, path = json_text(record.get("name")), json_text(record.get("path"))
             uuid, start = (
                 uuid_of(json_text(record.get("uuid"))),
-                _number(record.get("address"), MOST_ADDRESS),
+                _number(record.get("address"), MAX_ADDRESS),
             )
             image = Image(name, path, uuid, json_text(record.get("arch")), start)
             self.images[_number(record["module"])] = image
@@ -111,7 +111,7 @@ class _Hits:
         module, address, symbol, is_inlined = frame
         image = self.images.get(module) if isinstance(module, int) else None
         paused = PausedFrame(
-            json_text(symbol), address=_number(address, MOST_ADDRESS), is_inlined=is_inlined is True
+            json_text(symbol), address=_number(address, MAX_ADDRESS), is_inlined=is_inlined is True
         )
         return paused, image
 
@@ -134,7 +134,7 @@ class _Hits:
                 "time": pd.array(self.times, dtype="Int64"),
                 "thread": np.array(self.threads, np.int32),
                 "weight": pd.array([1] * len(self.times), dtype="Int64"),
-                "rule": texts_at(codes, [str(name) for name in names]),
+                "rule": take_texts(codes, [str(name) for name in names]),
             }
         )
         return self.rows.table_of(LLDB_HITS, _COLUMNS, rows, self.stacks)
@@ -169,7 +169,7 @@ def _object(line: str) -> dict[str, Any]:
     return record
 
 
-def _number(value: Any, most: int = _MOST_NUMBER) -> int:
+def _number(value: Any, most: int = _MAX_NUMBER) -> int:
     """Return a whole number. Raises ``ValueError`` for anything else, and for one that nothing has."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
         raise ValueError("no number")

@@ -24,7 +24,7 @@ from tracekit.parsers.limits import require_at_most
 from tracekit.parsers.text.frame_text import lldb_symbol, without_lldb_place
 from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.pause import (
-    MOST_LINE,
+    MAX_LINE_CHARACTERS,
     Image,
     Pause,
     PausedFrame,
@@ -90,7 +90,7 @@ class _Session:
 
     def add(self, line: str) -> None:
         """Read a line; one of no known form (a prompt, a source line, a register) is ignored."""
-        line = line[:MOST_LINE]
+        line = line[:MAX_LINE_CHARACTERS]
         if match := _FRAME.match(line):
             self._add_frame(int(match[1]), int(match[2] or "0", 16), *lldb_symbol(match[3]))
         elif match := _XCODE_FRAME.match(line):

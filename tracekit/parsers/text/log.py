@@ -17,7 +17,7 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 
-from tracekit.model.columns import PROCESSES, THREADS, categorical
+from tracekit.model.columns import PROCESSES, THREADS, make_categorical
 from tracekit.model.schemas import ANE_POWER_STATE, OS_LOG
 from tracekit.model.tables import PICKED, Column, StackTable, Table
 from tracekit.model.trace import IssueCounter, TraceInfo
@@ -52,12 +52,12 @@ _POWER = re.compile(
 )
 """1 is on and 0 is off (a real log of macOS 14); "sleep initiated" is known from the driver's strings."""
 _KERNEL = "kernel"
-_MOST_LOOKED_AT = 2_000
-_MOST_ENTRY_BYTES = 16 << 20
-_MOST_ENDS = 20
+_MAX_INSPECTED = 2_000
+_MAX_ENTRY_BYTES = 16 << 20
+_MAX_INSPECTED_ENTRIES = 20
 """So many lines, or entries of JSON, are looked at for a time."""
 _ENTRIES = "lines about the Neural Engine"
-_BACKWARDS_NS = 10**9
+_MAX_BACKWARD_STEP_NS = 10**9
 """A choice: threads write their lines a little out of order."""
 _COLUMNS = (
     Column("time", "Timestamp", "event-time", "int"),
@@ -145,14 +145,14 @@ def _read_lines(blocks: Iterator[bytes], log: _Log, file: TextFile) -> None:
 
 
 def _first_entry(block: bytes) -> LogEntry | None:
-    lines = block[: 1 << 18].split(b"\n")[:_MOST_LOOKED_AT]
+    lines = block[: 1 << 18].split(b"\n")[:_MAX_INSPECTED]
     entries = (parse_line(line.decode(errors="replace")) for line in lines)
     return next((entry for entry in entries if entry is not None), None)
 
 
 def _entry_before(block: bytes, stop: int, floor: int) -> LogEntry | None:
     """Return the last entry that begins at ``floor`` or later, and before ``stop``."""
-    for _ in range(_MOST_LOOKED_AT):
+    for _ in range(_MAX_INSPECTED):
         if stop <= floor:
             return None
         start = block.rfind(b"\n", floor, stop - 1) + 1 or floor
@@ -172,8 +172,8 @@ def _read_objects(blocks: Iterator[bytes], log: _Log, file: TextFile, *, is_arra
         cut = text.rfind(begin) if is_array else len(text)
         _read_pieces(text[: max(cut, 0)], log, begin, end)
         waiting = text[max(cut, 0) :]
-        if len(waiting) > _MOST_ENTRY_BYTES:
-            raise LimitError(file.name, f"has an entry of more than {_MOST_ENTRY_BYTES:,} bytes")
+        if len(waiting) > _MAX_ENTRY_BYTES:
+            raise LimitError(file.name, f"has an entry of more than {_MAX_ENTRY_BYTES:,} bytes")
         require_at_most(file.name, len(log.entries), file.limits.cells // 40, _ENTRIES)
     _read_pieces(waiting, log, begin, end)
 
@@ -186,7 +186,7 @@ def _read_pieces(text: bytes, log: _Log, begin: bytes, end: bytes) -> None:
             log.damaged += 1
         else:
             log.add(entry)
-    ends = text[: 1 << 18].split(begin)[:_MOST_ENDS], text[-(1 << 18) :].split(begin)[-_MOST_ENDS:]
+    ends = text[: 1 << 18].split(begin)[:_MAX_INSPECTED_ENTRIES], text[-(1 << 18) :].split(begin)[-_MAX_INSPECTED_ENTRIES:]
     first, last = ([entry for piece in pieces if (entry := _piece(piece)) is not None] for pieces in ends)
     log.first = log.first or next(iter(first), None)
     log.last = last[-1] if last else log.last
@@ -221,7 +221,7 @@ def _recording(file: TextFile, log: _Log) -> TextRecording:
     moments = np.array([moment or 0 for moment in placed], np.int64)
     known = np.array([moment for moment in placed if moment is not None], np.int64)
     text = "places where the clock of the log goes backwards by more than a second: {n}"
-    issues.add("warning", "log-clock-backwards", text, int((np.diff(known) < -_BACKWARDS_NS).sum()))
+    issues.add("warning", "log-clock-backwards", text, int((np.diff(known) < -_MAX_BACKWARD_STEP_NS).sum()))
     tables = [_log_table(entries, moments)]
     states = _state_table(entries, moments, end_ns - origin_ns)
     tables += [states] if len(states) else []
@@ -273,7 +273,7 @@ def _log_table(entries: list[LogEntry], moments: np.ndarray[tuple[int], np.dtype
 
 def _category(values: list[str]) -> pd.Categorical:
     names = {name: code for code, name in enumerate(dict.fromkeys(values))}
-    return categorical(np.array([names[value] for value in values], np.int32), list(names))
+    return make_categorical(np.array([names[value] for value in values], np.int32), list(names))
 
 
 def _state_table(

@@ -53,7 +53,7 @@ _STDERR = re.compile(
     re.MULTILINE,
 )
 """What frameworks print to a program's standard error, without a time."""
-_MOST_CHARACTERS = 4_000
+_MAX_CHARACTERS = 4_000
 """A choice: the known forms stand at the beginning of a message."""
 _SECOND_NS = 10**9
 _KERNEL = "kernel"
@@ -81,7 +81,7 @@ class LogEntry:
 
     def continued(self, line: str) -> LogEntry:
         """Return an entry of the same moment and process for a further line of a message."""
-        return replace(self, message=line[:_MOST_CHARACTERS])
+        return replace(self, message=line[:_MAX_CHARACTERS])
 
 
 def is_log(head: str) -> bool:
@@ -106,7 +106,7 @@ def parse_line(line: str) -> LogEntry | None:
     """Return the entry that a line begins; None for one that continues a message."""
     if not line[:1].isdigit() and line[:1] != "[":
         return None
-    line = line.rstrip("\r\n")[: 2 * _MOST_CHARACTERS]
+    line = line.rstrip("\r\n")[: 2 * _MAX_CHARACTERS]
     match = next((match for form in _FORMS if (match := form.match(line))), None)
     if match is None:
         return None
@@ -117,7 +117,7 @@ def parse_line(line: str) -> LogEntry | None:
     text = message[sender.end() :] if sender else message
     if groups.get("uptime"):
         time_ns = round(float(groups["uptime"]) * _SECOND_NS)
-        return LogEntry(time_ns, text[:_MOST_CHARACTERS], _KERNEL, 0, is_uptime=True)
+        return LogEntry(time_ns, text[:_MAX_CHARACTERS], _KERNEL, 0, is_uptime=True)
     moment = _moment(groups["second"], groups["zone"] or "")
     if moment is None:
         return None
@@ -126,7 +126,7 @@ def parse_line(line: str) -> LogEntry | None:
     tid = int(decimal) if decimal else int(groups.get("tid") or "-1", 16)
     return LogEntry(
         time_ns + int((groups["fraction"] or "0").ljust(9, "0")),
-        text[:_MOST_CHARACTERS],
+        text[:_MAX_CHARACTERS],
         groups["process"].strip(),
         int(groups["pid"]),
         tid if tid < 2**63 else -1,
@@ -152,7 +152,7 @@ def parse_object(text: str) -> LogEntry | None:
     fraction = int((stamp["fraction"] or "0").ljust(9, "0")) if stamp else 0
     return LogEntry(
         None if moment is None else moment[0] + fraction,
-        message[:_MOST_CHARACTERS],
+        message[:_MAX_CHARACTERS],
         PurePosixPath(_text(entry, "processImagePath")).name,
         _number(entry, "processID"),
         _number(entry, "threadID"),
@@ -166,7 +166,7 @@ def parse_object(text: str) -> LogEntry | None:
 
 def _text(entry: Mapping[str, Any], name: str) -> str:
     value = entry.get(name)
-    return value[:_MOST_CHARACTERS] if isinstance(value, str) else ""
+    return value[:_MAX_CHARACTERS] if isinstance(value, str) else ""
 
 
 def _number(entry: Mapping[str, Any], name: str) -> int:

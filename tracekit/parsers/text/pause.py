@@ -18,8 +18,8 @@ from tracekit.model.vocabulary import CALLEES_MISSING, CALLERS_MISSING
 from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.stack_counts import StackCounts
 
-MOST_ADDRESS = 2**64 - 1
-MOST_LINE = 32_000
+MAX_ADDRESS = 2**64 - 1
+MAX_LINE_CHARACTERS = 32_000
 """A choice: characters of a line that are read; C++ templates have names of some thousands."""
 _TIME = re.compile(
     r"(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?)(?: ?(Z)| ?([+-]\d{2}):?(\d{2}))?\s*$"
@@ -121,7 +121,7 @@ class PauseCounts(StackCounts):
             # Instruments records a leaf as its program counter + 1, and names are looked up one byte lower
             # (symbols/naming.py, which recognises a program counter of arm by its multiple of four).
             if depth == 0 and not image.arch.startswith("arm"):
-                address = min(address + 1, MOST_ADDRESS)
+                address = min(address + 1, MAX_ADDRESS)
         elif frame.binary:
             binary = self.binary(frame.binary)
         symbol = frame.symbol or (f"0x{frame.address:x}" if frame.address else "???")
@@ -161,7 +161,7 @@ class _Ranges:
         """Return the image that holds an address; one without an end may hold any from its start."""
         position = bisect_right(self._starts, address) - 1
         image = self._images[position] if position >= 0 else None
-        return image if image is not None and address <= (image.end or MOST_ADDRESS) else None
+        return image if image is not None and address <= (image.end or MAX_ADDRESS) else None
 
 
 def thread_name(number: int | str, name: str = "", queue: str = "") -> str:

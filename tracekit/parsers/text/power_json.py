@@ -40,13 +40,13 @@ _RAIL_OF_NAME = {
 _IN_HEAD = re.compile(r'"(?:ane|cpu|gpu)_power(?:_\w+)?"\s*:')
 _GROUPS = ("power", "soc_metrics", "consumption", "metrics")
 """Names of objects in which tools put the powers."""
-_MOST_SAMPLE_CHARACTERS = 4 << 20
+_MAX_SAMPLE_CHARACTERS = 4 << 20
 _BETWEEN = "\ufeff \t\r\n[],"
 _SEPARATOR = re.compile(f"[{re.escape(_BETWEEN)}]*")
 _DECODER = json.JSONDecoder()
-_MOST_ATTEMPTS = 1_000
+_MAX_ATTEMPTS = 1_000
 """A choice: a sample of macmon has 40 lines that end with a brace."""
-_USUAL = 1.5
+_MAX_GAP_LENGTHS = 1.5
 """A choice: a pause of more than so many usual lengths is a gap, not one long sample."""
 
 
@@ -95,7 +95,7 @@ def _documents(file: TextFile, samples: PowerSamples) -> Iterator[dict[str, Any]
                 waiting = ""
             yield from documents
             parts, length = [waiting] if waiting else [], len(waiting)
-        if length > _MOST_SAMPLE_CHARACTERS or attempts > _MOST_ATTEMPTS:
+        if length > _MAX_SAMPLE_CHARACTERS or attempts > _MAX_ATTEMPTS:
             raise LimitError(file.name, "has a sample of power that does not end")
     if parts:
         samples.add(None, 0, {})
@@ -187,7 +187,7 @@ def _with_lengths(samples: list[PowerSample]) -> list[PowerSample]:
     before: int | None = None
     for sample in samples:
         since = None if before is None or sample.end_ns is None else sample.end_ns - before
-        length = since if since is not None and 0 < since <= usual * _USUAL else usual
+        length = since if since is not None and 0 < since <= usual * _MAX_GAP_LENGTHS else usual
         lengthened.append(sample if sample.length_ns else replace(sample, length_ns=length))
         before = sample.end_ns
     return lengthened

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import numpy as np
 import pandas as pd
 
-from tracekit.model.columns import PROCESSES, THREADS, categorical
+from tracekit.model.columns import PROCESSES, THREADS, make_categorical
 from tracekit.model.power import COMBINED, RAILS, SUMMED
 from tracekit.model.schemas import POWER_RAILS
 from tracekit.model.tables import Column, StackTable, Table
@@ -30,10 +30,10 @@ _COLUMNS = (
     Column("power-mw", "Power (mW)", "fixed-decimal", "float"),
     Column("energy-mj", "Energy (mJ)", "fixed-decimal", "float"),
 )
-_MOST_MILLIWATTS = 1e9
+_MAX_MILLIWATTS = 1e9
 _OF_MACS = ("powermetrics", "macmon")
 """Tools that run on Macs only, and measure the Mac that they run on."""
-_LONGEST_NS = 86_400 * 10**9
+_MAX_SAMPLE_NS = 86_400 * 10**9
 """A choice: no sample of power takes longer than a day."""
 _SECOND_NS = 10**9
 _LAST_NS = 2**62
@@ -72,10 +72,10 @@ class PowerSamples:
         valid = {
             rail: value
             for rail, value in milliwatts.items()
-            if value is not None and math.isfinite(value) and 0 <= value <= _MOST_MILLIWATTS
+            if value is not None and math.isfinite(value) and 0 <= value <= _MAX_MILLIWATTS
         }
         is_placed = end_ns is None or 0 <= end_ns < _LAST_NS
-        if not valid or not 0 <= length_ns <= _LONGEST_NS or not is_placed:
+        if not valid or not 0 <= length_ns <= _MAX_SAMPLE_NS or not is_placed:
             text = "samples of power that are cut off or damaged, and left out: {n}"
             self.issues.add("warning", "power-samples-damaged", text)
             return
@@ -138,7 +138,7 @@ class PowerSamples:
             {
                 "start": pd.array(starts[row], "Int64"),
                 "duration": pd.array(lengths[row], "Int64"),
-                "rail": categorical(np.array([RAILS.index(rail) for rail in rails], np.int8), RAILS),
+                "rail": make_categorical(np.array([RAILS.index(rail) for rail in rails], np.int8), RAILS),
                 "power-mw": power,
                 "energy-mj": np.where(lengths[row] > 0, power * lengths[row] / 1e9, np.nan),
             }

@@ -32,7 +32,7 @@ _KEYS = (
     "<key>ane_energy</key>",
     "<key>combined_power</key>",
 )
-_MOST_SAMPLE_BYTES = 16 << 20
+_MAX_SAMPLE_BYTES = 16 << 20
 """A choice: a sample with every process of the system takes a megabyte."""
 _SECOND_NS = 10**9
 
@@ -71,8 +71,8 @@ def _documents(file: TextFile) -> Iterator[bytes]:
     for block in file.blocks():
         *whole, remainder = (remainder + block).split(b"\0")
         yield from (document for document in whole if document.strip())
-        if len(remainder) > _MOST_SAMPLE_BYTES:
-            raise LimitError(file.name, f"has a sample of more than {_MOST_SAMPLE_BYTES:,} bytes")
+        if len(remainder) > _MAX_SAMPLE_BYTES:
+            raise LimitError(file.name, f"has a sample of more than {_MAX_SAMPLE_BYTES:,} bytes")
     if remainder.strip():
         yield remainder
 

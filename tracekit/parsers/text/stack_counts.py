@@ -22,7 +22,7 @@ from tracekit.model.columns import (
     BoolArray,
     Columns,
     IntArray,
-    categorical,
+    make_categorical,
 )
 from tracekit.model.schemas import STACK_COUNTS
 from tracekit.model.tables import Column, StackTable, Table
@@ -35,7 +35,7 @@ _COLUMNS = (
     Column("weight", "Samples", "sample-count", "int"),
     Column("stack", "Backtrace", "backtrace", "stack"),
 )
-MOST_COUNT = 10**12
+MAX_COUNT = 10**12
 """A choice: more samples of one stack than a year of sampling takes; sums stay in 64 bits."""
 
 
@@ -117,9 +117,9 @@ class StackCounts:
     def add(self, thread: int, leaf: int = -1, caller: int = -1, count: int = 1, state: str = "") -> None:
         """Count samples of a thread in a frame below a path of callers; a leaf of -1 is no stack.
 
-        Raises ``ValueError`` for a count below 0 or above ``MOST_COUNT``.
+        Raises ``ValueError`` for a count below 0 or above ``MAX_COUNT``.
         """
-        if not 0 <= count <= MOST_COUNT:
+        if not 0 <= count <= MAX_COUNT:
             raise ValueError(f"a count of {count}")
         code = self._states.setdefault(state, len(self._states) - 1)
         self._samples.append(count)
@@ -164,7 +164,7 @@ class StackCounts:
         """Return everything that was counted."""
         counted, offsets, frame_ids = self._merged
         names = list(self._states)[1:]
-        rows = counted.assign(**{"thread-state": categorical(counted["thread-state"].to_numpy(), names)})
+        rows = counted.assign(**{"thread-state": make_categorical(counted["thread-state"].to_numpy(), names)})
         return self._table_of(STACK_COUNTS, _COLUMNS, rows, self._stack_table(offsets, frame_ids), run)
 
     @cached_property

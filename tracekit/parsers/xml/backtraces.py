@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.model.columns import BINARIES, FRAMES, IntArray, categorical, texts_at
+from tracekit.model.columns import BINARIES, FRAMES, IntArray, make_categorical, take_texts
 from tracekit.model.tables import StackTable
 from tracekit.parsers.combine import unique_stacks
 from tracekit.parsers.compiled import distinct_rows, take_runs
@@ -225,7 +225,7 @@ def _frame_table(
     return FRAMES.check(
         pd.DataFrame(
             {
-                "symbol": texts_at(frames["name"], [*store.strings, *texts]),
+                "symbol": take_texts(frames["name"], [*store.strings, *texts]),
                 "binary_id": binary_of[frames["binary"]],
                 "address": frames["address"],
                 "source_file": _source_files(store, frames["source_path"]),
@@ -241,6 +241,6 @@ def _frame_table(
 def _source_files(store: ValueStore, paths: Rows) -> Any:
     """Return the text of each path, by its slot; most recordings have none at all."""
     if not paths.any():
-        return categorical(np.zeros(len(paths), np.int8), [""])
+        return make_categorical(np.zeros(len(paths), np.int8), [""])
     rows, distinct = pd.factorize(paths)
-    return texts_at(rows, [store.text(slot) for slot in distinct.tolist()])
+    return take_texts(rows, [store.text(slot) for slot in distinct.tolist()])

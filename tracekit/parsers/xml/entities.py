@@ -15,7 +15,7 @@ from tracekit.model.columns import PROCESSES, THREADS, IntArray
 from tracekit.parsers.combine import Rows, distinct_records
 from tracekit.parsers.xml.value_store import DamagedCellError, ValueForm, ValueStore
 
-_LARGEST = np.uint64(2**63 - 1)
+_MAX_NUMBER = np.uint64(2**63 - 1)
 
 
 def read_processes(store: ValueStore, slots: IntArray) -> tuple[pd.DataFrame, Rows]:
@@ -58,7 +58,7 @@ def _numbers(store: ValueStore, slots: IntArray, tag: str) -> IntArray:
     """
     children = _first_children(store, slots, tag)
     values = store.value[children]
-    is_damaged = (children > 0) & ((store.form[children] != ValueForm.INT) | (values > _LARGEST))
+    is_damaged = (children > 0) & ((store.form[children] != ValueForm.INT) | (values > _MAX_NUMBER))
     if is_damaged.any():
         first = int(is_damaged.argmax())
         text = store.text(int(children[first]))

@@ -10,15 +10,15 @@ from typing import IO, Any
 
 from tracekit.fleet.answer import Answer
 from tracekit.report.fleet.cells import plain_columns
-from tracekit.text import escape_json, spreadsheet_cell
+from tracekit.text import escape_json, escape_spreadsheet_cell
 
 
 def to_csv(answer: Answer, raw: bool = False) -> str:
     """Return CSV with a header; null is an empty field.
 
-    Text is safe for terminals and spreadsheets (``spreadsheet_cell``); with ``raw`` it is exact.
+    Text is safe for terminals and spreadsheets (``escape_spreadsheet_cell``); with ``raw`` it is exact.
     """
-    rewrite: Callable[[str], str] = str if raw else spreadsheet_cell
+    rewrite: Callable[[str], str] = str if raw else escape_spreadsheet_cell
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([rewrite(column.name) for column in answer.columns])

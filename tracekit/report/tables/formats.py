@@ -21,7 +21,7 @@ from tracekit.errors import UsageError
 from tracekit.model.columns import NULLABLE
 from tracekit.model.composite_cells import format_parts
 from tracekit.model.tables import Column, Table
-from tracekit.text import align, clip, escape_json, printable, spreadsheet_cell
+from tracekit.text import align, clip, escape_json, escape_spreadsheet_cell, printable
 
 Value: TypeAlias = Any
 _Cells: TypeAlias = "pd.Series[Any]"
@@ -50,7 +50,7 @@ def csv_pieces(table: Table, columns: Sequence[Column], raw: bool = False) -> It
 
     Text is safe for terminals and spreadsheets (``spreadsheet_cell``); with ``raw`` it is exact.
     """
-    rewrite = str if raw else spreadsheet_cell
+    rewrite = str if raw else escape_spreadsheet_cell
     yield _write_csv_lines([[rewrite(column.mnemonic) for column in columns]])
     strings = [_get_string_converter(table, column, rewrite) for column in columns]
     for rows in _iter_blocks(table, _BLOCK_ROWS):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.analysis.result import Analysis
-from tracekit.model.combinations import blocks, combinations
+from tracekit.model.combinations import find_combinations, iter_row_blocks
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -43,7 +43,7 @@ class SampleBins:
     ) -> None:
         trace = analysis.trace
         threads = trace.samples["thread_id"].to_numpy()
-        rows, self._group = combinations([threads, kind_of_samples], len(threads))
+        rows, self._group = find_combinations([threads, kind_of_samples], len(threads))
         self._lane = lane_of_thread[threads[rows].astype(np.int64)]
         self._kind = kind_of_samples[rows].astype(np.int64)
         self._times, self._weights = trace.samples["time_ns"].to_numpy(np.int64), trace.weights
@@ -60,7 +60,7 @@ class SampleBins:
     ) -> SampleRows | None:
         """Return the sums by piece between edges; None as soon as they are more than ``most`` rows."""
         stack = stack_of_kind[self._kind]
-        rows, code = combinations((self._lane, stack), len(stack))
+        rows, code = find_combinations((self._lane, stack), len(stack))
         keys, weights, numbers = [np.zeros(0, np.int64)], [np.zeros(0)], [np.zeros(0, np.int64)]
         count = 0
         for block, piece in self._iter_pieces(edges):
@@ -93,7 +93,7 @@ class SampleBins:
         # Samples are in order of time, so the samples of a piece lie between two cuts.
         count = len(self._times)
         cuts = np.concatenate([[0], np.searchsorted(self._times, edges), [count]])
-        ends = np.searchsorted(cuts, [block.stop for block in blocks(count)])
+        ends = np.searchsorted(cuts, [block.stop for block in iter_row_blocks(count)])
         for first, last in pairwise([0, *np.unique(ends).tolist()]):
             pieces = np.repeat(np.arange(first, last), np.diff(cuts[first : last + 1]))
             yield slice(int(cuts[first]), int(cuts[last])), pieces

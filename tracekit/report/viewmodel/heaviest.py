@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tracekit.analysis.engines.codes import sum_by_code
 from tracekit.analysis.result import Analysis
 from tracekit.model.columns import BoolArray, IntArray
-from tracekit.model.combinations import blocks
+from tracekit.model.combinations import iter_row_blocks
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, ML_ENGINES, PHASE_CODE, PHASES, Phase
 
 MOST_STACKS = 20
@@ -80,7 +80,7 @@ def _sum_by_stack(analysis: Analysis, counted: BoolArray | None) -> tuple[npt.ND
     trace = analysis.trace
     stacks, count = trace.samples["stack_id"].to_numpy(), len(trace.stacks) + 1
     weights, samples = np.zeros(count), np.zeros(count, np.int64)
-    for block in blocks(len(stacks)):
+    for block in iter_row_blocks(len(stacks)):
         stack, weight, number = stacks[block] + 1, trace.weights[block], trace.sample_counts[block]
         if counted is not None:
             stack, weight, number = (column[counted[block]] for column in (stack, weight, number))

@@ -14,7 +14,7 @@ from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.columns import IntArray
-from tracekit.model.combinations import blocks
+from tracekit.model.combinations import iter_row_blocks
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, ML_ENGINES, PHASE_CODE, Engine, Phase
 from tracekit.report.viewmodel.occupancy import Covered, Plane, occupancy
@@ -115,7 +115,7 @@ def _sum_by_thread(analysis: Analysis) -> _ThreadSums:
     slots, engines = int(threads.max(initial=-1)) + 2, len(ENGINES)
     samples, weights = np.zeros(slots * engines, np.int64), np.zeros(slots * engines)
     ml_weights = np.zeros(slots)
-    for block in blocks(len(threads)):
+    for block in iter_row_blocks(len(threads)):
         slot, weight = threads[block] + 1, trace.weights[block]
         pair = slot * engines + labels.engine[block]
         samples += sum_by_code(pair.astype(np.int64), trace.sample_counts[block], slots * engines)
@@ -136,7 +136,7 @@ def _build_planes(analysis: Analysis, present: IntArray, bins: int, duration_ns:
     number = np.zeros(int(present[-1]) + 1 if len(present) else 1, np.int64)
     number[present] = np.arange(len(present))
     covered = Covered(len(present), bins, duration_ns)
-    for block in blocks(len(threads)):
+    for block in iter_row_blocks(len(threads)):
         pair = (threads[block].astype(np.int64) + 1) * len(ENGINES) + analysis.labels.engine[block]
         covered.add(number[pair], times[block], times[block] + lengths[block])
     return covered.planes()

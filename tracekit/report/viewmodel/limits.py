@@ -9,7 +9,7 @@ from typing import Any
 
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.result import Analysis
-from tracekit.model.issue_codes import BUSY, CALLS, LENGTHS, VERDICTS, Part, Reach, reach_of
+from tracekit.model.issue_codes import BUSY, CALLS, LENGTHS, VERDICTS, Part, Reach, find_reach
 from tracekit.model.trace import Issue
 from tracekit.model.vocabulary import SERVING
 from tracekit.report import wording
@@ -84,7 +84,7 @@ def limits_of(analysis: Analysis) -> tuple[Limit, ...]:
 
 
 def _build_limit(analysis: Analysis, issue: Issue, windows: tuple[int, ...] | None) -> Limit:
-    reach = reach_of(issue.code, issue.message)
+    reach = find_reach(issue.code, issue.message)
     if windows is None:
         return Limit(issue, reach)
     names = analysis.window_rows["model"].iloc[list(windows)].astype("str").unique().tolist()

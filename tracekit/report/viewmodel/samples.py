@@ -15,7 +15,7 @@ import pandas as pd
 from tracekit.analysis.call_tree import CallTree
 from tracekit.analysis.result import Analysis
 from tracekit.model.columns import IntArray
-from tracekit.model.combinations import blocks
+from tracekit.model.combinations import iter_row_blocks
 from tracekit.report.viewmodel.binned import Floats, Ints, SampleBins, SampleRows
 from tracekit.report.viewmodel.payload import Arrays
 from tracekit.report.viewmodel.stacks import LabelledStacks, StackKinds
@@ -91,7 +91,7 @@ def _sum_weight_by_stack(analysis: Analysis) -> Floats:
     """Return the weight of each stack, then that of each joined one, which is in its worker's as well."""
     joined, count = analysis.joined, len(analysis.trace.stacks)
     weight: Floats = np.zeros(1 + count + len(joined))
-    for block in blocks(len(joined.stack)):
+    for block in iter_row_blocks(len(joined.stack)):
         weight += np.bincount(joined.stack[block] + 1, analysis.trace.weights[block], len(weight))
     weight[1:] += np.bincount(joined.worker, weight[1 + count :], len(weight) - 1)
     return weight[1:]

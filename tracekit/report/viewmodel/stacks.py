@@ -12,7 +12,7 @@ from tracekit.analysis.call_tree import CallTree
 from tracekit.analysis.engines.codes import sum_by_code
 from tracekit.analysis.result import Analysis
 from tracekit.model.columns import IntArray
-from tracekit.model.combinations import blocks, combinations
+from tracekit.model.combinations import find_combinations, iter_row_blocks
 from tracekit.model.vocabulary import PHASES
 from tracekit.report.viewmodel.payload import Arrays
 
@@ -41,9 +41,9 @@ class StackKinds:
         trace, labels = analysis.trace, analysis.labels
         # A joined stack is of one stack, so it takes the stack's place.
         joined = analysis.joined.stack
-        rows, of_samples = combinations([joined, labels.engine, labels.phase], len(joined))
+        rows, of_samples = find_combinations([joined, labels.engine, labels.phase], len(joined))
         weight, number = np.zeros(len(rows)), np.zeros(len(rows), np.int64)
-        for block in blocks(len(of_samples)):
+        for block in iter_row_blocks(len(of_samples)):
             weight += np.bincount(of_samples[block], trace.weights[block], len(rows))
             number += sum_by_code(of_samples[block].astype(np.int64), trace.sample_counts[block], len(rows))
         return cls(
@@ -86,7 +86,7 @@ class LabelledStacks:
         rule = np.append(classification.rule, -1)[kinds.stack]
         deciding = _find_deciding(analysis, tree)[kinds.stack]
         columns = (node, joined, kinds.engine, kinds.phase, rule.astype(np.int64), deciding)
-        rows, of_kinds = combinations(columns, len(node))
+        rows, of_kinds = find_combinations(columns, len(node))
         stack = of_kinds.astype(np.int64)
         weight = np.bincount(stack, kinds.weight, len(rows)).astype(np.float64)
         node, joined, engine, phase, rule, deciding = (column[rows] for column in columns)

@@ -14,7 +14,7 @@ from tracekit.model.trace import TraceInfo
 from tracekit.model.vocabulary import Engine, Phase
 from tracekit.report.wording.findings.actions import NextStep, next_steps
 from tracekit.report.wording.names import ENGINE_NAMES
-from tracekit.text import clip, first_of, format_percent, format_thread, plural, printable
+from tracekit.text import clip, format_percent, format_thread, list_first, plural, printable
 
 _MOST_WORKS = 3
 _MOST_NAMES = 2
@@ -168,7 +168,7 @@ def _describe_process(work: ThreadWork) -> str:
     if len(work.processes) < 2:
         return ""
     names = [process_name(entry.process, entry.pid, True) for entry in work.processes if entry.ml_samples]
-    return f", all in {names[0]}" if len(names) == 1 else f", in {first_of(names, _MOST_NAMES)}"
+    return f", all in {names[0]}" if len(names) == 1 else f", in {list_first(names, _MOST_NAMES)}"
 
 
 def _describe_unknown(work: ThreadWork) -> str:

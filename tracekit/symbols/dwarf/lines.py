@@ -20,7 +20,7 @@ from tracekit.symbols.dwarf.sections import DamagedDwarfError
 from tracekit.symbols.dwarf.units import Unit
 
 _MAX_LINE = 2**31 - 1
-_LONGEST_HEADER = 300
+_MAX_HEADER_BYTES = 300
 """Up to the lengths of 255 opcodes."""
 _BEYOND = 2**66
 """More than an address."""
@@ -92,7 +92,7 @@ class LineTable:
 
     def _read_header(self, offset: int) -> None:
         sections = self._unit.sections
-        head = sections.read_up_to("debug_line", offset, _LONGEST_HEADER)
+        head = sections.read_up_to("debug_line", offset, _MAX_HEADER_BYTES)
         offset_bytes, position = (8, 12) if number(head, 0, 4) == 0xFFFF_FFFF else (4, 4)
         end = position + (number(head, 4, 8) if offset_bytes == 8 else number(head, 0, 4))
         version = number(head, position, 2)

@@ -14,7 +14,7 @@ _MACHO_NAME = 16
 _BLOCK_BYTES = 16 << 10
 _KEPT_BLOCKS = 256
 _BYTES_PER_STEP = 256
-_LONGEST_TEXT = 10_000
+_MAX_TEXT_BYTES = 10_000
 _MAX_PART_BYTES = 512 << 20
 
 
@@ -66,7 +66,7 @@ class Sections:
         """Return the text at a place, without its end; a long one is cut."""
         data = self.read_up_to(name, offset, 256)
         if b"\0" not in data:
-            data = self.read_up_to(name, offset, _LONGEST_TEXT)
+            data = self.read_up_to(name, offset, _MAX_TEXT_BYTES)
         return data.partition(b"\0")[0]
 
     def _read_block(self, name: str, number: int) -> bytes:

@@ -28,7 +28,7 @@ from tracekit.symbols.dwarf.forms import (
 from tracekit.symbols.dwarf.sections import DamagedDwarfError, Sections
 
 _TYPE_UNITS, _SPLIT_UNITS = (2, 6), (4, 5)
-_LONGEST_HEADER = 40
+_MAX_HEADER_BYTES = 40
 _ENTRY_BYTES = 4096
 """Bytes that are read for one entry; one that is longer is read with 64 times as many."""
 _INT_MAX = 2**31
@@ -101,7 +101,7 @@ class Units:
         return self._offsets
 
     def _header(self, offset: int) -> Header:
-        data = self.sections.read_up_to("debug_info", offset, _LONGEST_HEADER)
+        data = self.sections.read_up_to("debug_info", offset, _MAX_HEADER_BYTES)
         end, offset_bytes = _length(data, offset)
         position = 4 if offset_bytes == 4 else 12
         version = number(data, position, 2)

@@ -11,7 +11,7 @@ from tracekit.analysis.findings.finding import Action
 from tracekit.analysis.selection import Selection
 from tracekit.model.trace import STANDARD_INPUT, TraceInfo
 from tracekit.report.wording.symbols import binary_label
-from tracekit.text import shell_command
+from tracekit.text import format_shell_command
 
 _UNNAMED = "RECORDING"
 _LONGEST_NAME = 900
@@ -167,7 +167,7 @@ def _thread_states(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
 def _analyze_bundle(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
     return NextStep(
         "Analyze the .trace itself, which holds every table that was recorded:",
-        shell_command(["tracekit", "analyze", f"{_UNNAMED}.trace", *_run(info)]),
+        format_shell_command(["tracekit", "analyze", f"{_UNNAMED}.trace", *_run(info)]),
     )
 
 
@@ -199,7 +199,7 @@ def _command(name: str, info: TraceInfo, *options: str) -> str:
     """Return a command that reads the recording, which is in the folder where the command is given."""
     recording = _UNNAMED if info.name == STANDARD_INPUT else info.name
     recording = f"./{recording}" if recording.startswith("-") else recording
-    return shell_command(["tracekit", name, recording, *_run(info), *options])
+    return format_shell_command(["tracekit", name, recording, *_run(info), *options])
 
 
 def _selected(arguments: Mapping[str, Any]) -> list[str]:
@@ -219,7 +219,7 @@ def _run(info: TraceInfo) -> list[str]:
 def _record(info: TraceInfo, *options: str, target: Sequence[str] | None = None) -> str:
     device = ["--device", info.device] if info.device and info.platform not in ("", "macOS") else []
     chosen = target or _target(info.process or "APP")
-    return shell_command(["tracekit", "record", *chosen, *device, *options])
+    return format_shell_command(["tracekit", "record", *chosen, *device, *options])
 
 
 def _target(process: str) -> list[str]:
