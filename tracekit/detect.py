@@ -13,7 +13,7 @@ from tracekit.errors import InputError, UsageError
 from tracekit.model.trace import Issue
 from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits, require_at_most
 from tracekit.parsers.progress import SeveralFiles
-from tracekit.parsers.source import Progress, Source
+from tracekit.parsers.source import EXPORT_ADVICE, Progress, Source
 from tracekit.parsers.xml.packed import ExportFile, PackedExport
 from tracekit.parsers.xml.source import XmlFile, XmlSource
 from tracekit.parsers.xml.stream import STDIN, is_export, size_of
@@ -27,15 +27,11 @@ Input: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 Via: TypeAlias = Literal["auto", "native", "xctrace"]
 """Reading of a bundle: natively and, if that fails, through xctrace; or only one of the two."""
 
-EXPORT_ADVICE = (
-    "Export a table of samples: xcrun xctrace export --input X.trace"
-    """ --xpath '/trace-toc/run/data/table[@schema="time-profile"]' --output time-profile.xml"""
-)
 
 _TEXTS_ADVICE = (
     "Texts are analyzed one at a time; compare takes two of them, and --with lays them over a recording."
 )
-_MAX_INSPECTED = 20
+_MAX_INSPECTED_FILES = 20
 """Files of a folder without a recording that are opened to see whether they are texts."""
 _BUNDLE_ARCHIVES = tuple(f".trace.{end}" for end in ("zip", "tar", "tar.gz", "tgz", "tar.bz2", "tar.xz"))
 _FOREIGN_ARCHIVES = {
@@ -50,7 +46,7 @@ _FOREIGN_ARCHIVES = {
 
 @dataclass(frozen=True)
 class _Options:
-    """The arguments of ``open_source`` beside the input."""
+    """The arguments of ``open_source`` other than the input."""
 
     progress: Progress | None
     via: Via
@@ -218,7 +214,7 @@ def _open_folder(path: str, options: _Options) -> Source:
         raise InputError(
             path, "is a log archive, which macOS alone reads.", f"Export it there: {command} > log.ndjson"
         )
-    texts = [entry.name for entry in entries[:_MAX_INSPECTED] if not exports and _is_text(str(entry))]
+    texts = [entry.name for entry in entries[:_MAX_INSPECTED_FILES] if not exports and _is_text(str(entry))]
     if texts:
         raise InputError(path, f"is a folder of texts ({', '.join(texts[:3])}).", _TEXTS_ADVICE)
     if not exports:
@@ -309,7 +305,7 @@ def _open_bundle(path: str, options: _Options) -> Source:
     return fallback
 
 
-# What reads a kind of file is imported where files may be of that kind: an export needs none of the others.
+# Each parser is imported only where a file may be of its kind: an export needs none of the others.
 
 
 def _is_export(path: str) -> bool:
@@ -368,7 +364,7 @@ def _require_path(path: str) -> None:
 
 
 def _require_auto(path: str, options: _Options) -> None:
-    """Raise for an input that is no bundle, and a reader of bundles that was asked for."""
+    """Raise ``UsageError`` if a reader of bundles was requested for another kind of input."""
     if options.via != "auto":
         raise UsageError(f"{path} is not a .trace bundle: only a bundle can be read via {options.via}.")
 

@@ -1,7 +1,8 @@
 """Numbers, quantities and lines as text: the one place that decides how a value is written.
 
 Nothing from a trace reaches a terminal unescaped, no spreadsheet takes it for a formula, no CI for a command:
-``printable``, ``escape_lines`` (messages), ``escape_json``, ``escape_spreadsheet_cell`` and ``without_commands``.
+``printable``, ``escape_lines`` (messages), ``escape_json``, ``escape_spreadsheet_cell``,
+``without_commands``.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def without_commands(text: str) -> str:
 
 def escape_json(document: str) -> str:
     """Return a JSON document of the same value whose strings show on a terminal as they are (``\\u202e``)."""
-    # "#" stands in strings alone. A line of JSON begins with no "::".
+    # "#" occurs only inside strings. A line of JSON begins with no "::".
     if "##" in document:
         document = _COMMAND_SIGN.sub(r"#\\u0023", document)
     if document.isascii() and "\x7f" not in document:
@@ -108,7 +109,7 @@ def _escape_ansi_c(word: str) -> str:
 def _encode_name(word: str) -> bytes:
     try:
         return word.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # half of a pair, which is no byte of a file's name either
+    except UnicodeEncodeError:  # half of a surrogate pair, which no file name holds
         return word.encode("utf-8", "surrogatepass")
 
 

@@ -60,7 +60,7 @@ class Columns:
 
     @cached_property
     def _template(self) -> pd.DataFrame:
-        # Made once: pandas takes half a millisecond for it, and an analysis asks for dozens.
+        # Built once: it takes pandas half a millisecond, and an analysis needs dozens of empty frames.
         nothing = make_categorical(np.zeros(0, np.int8), [])
         return pd.DataFrame(
             {
@@ -118,8 +118,9 @@ NULLABLE = frozenset(
 def with_missing(frame: pd.DataFrame, columns: Collection[str] = NULLABLE) -> pd.DataFrame:
     """Return a copy in which -1 of these columns is ``<NA>``, with the nullable dtype of the same width.
 
-    The model's own frames keep -1: numpy indexes with it (the last entry of a lookup stands for "none"), and
-    plain integers are quicker than masked ones. What users see has ``<NA>``, which no sum or mean includes.
+    The model's own frames keep -1: numpy indexes with it (the last entry of a lookup is the value for
+    "none"), and plain integers are quicker than masked ones. What users see has ``<NA>``, which no sum or
+    mean includes.
     """
     replaced = {
         name: pd.arrays.IntegerArray(values.copy(), values == -1)

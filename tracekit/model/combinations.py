@@ -1,4 +1,4 @@
-"""Blocks of rows, and the distinct combinations of columns: how what grows with the samples is counted."""
+"""Blocks of rows and distinct combinations of columns, for data that grow with the samples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_NUMBER = 2**62
 
 
 def iter_row_blocks(count: int) -> Iterator[slice]:
-    """Yield slices that cover so many rows: work on one of them needs some megabytes."""
+    """Yield slices that together cover ``count`` rows; work on one slice needs a few megabytes."""
     for begin in range(0, count, _BLOCK):
         yield slice(begin, min(begin + _BLOCK, count))
 
@@ -28,8 +28,8 @@ def find_combinations(
 
     A combination is given as one of the rows that have it; combinations are sorted by the columns.
     """
-    # One number per row, to which each column adds a digit. Where 64 bits have no room for it, the numbers so
-    # far are counted anew.
+    # One number per row, to which each column adds a digit. Where 64 bits do not suffice, the
+    # numbers so far are replaced by consecutive ones first.
     key, width = np.zeros(count, np.int64), 1
     for column in columns:
         radix = int(column.max(initial=-1)) + 2
@@ -46,5 +46,5 @@ def find_combinations(
     rank[order] = np.arange(len(distinct))
     number = rank[codes]
     rows = np.empty(len(distinct), np.int64)
-    rows[number] = np.arange(count)  # any of them: the last one stays
+    rows[number] = np.arange(count)  # any row of a combination will do; this keeps the last one
     return rows, number

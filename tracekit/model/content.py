@@ -1,7 +1,7 @@
 """Equality and pickling of dataclasses that hold frames and arrays.
 
 A dataclass compares its fields as a tuple, and a tuple of frames has no truth value: ``trace == other`` would
-raise ``ValueError`` out of pandas. ``Content`` compares what the fields hold.
+raise ``ValueError`` out of pandas. ``Content`` compares the values of the fields.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Content:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields only: what ``cached_property`` stored beside them is computed again."""
+        """Return the fields only: results of ``cached_property`` are computed again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 

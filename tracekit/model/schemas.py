@@ -1,7 +1,7 @@
 """Names of the Instruments tables that tracekit reads: each is written in this module only.
 
 An Instruments table is named by its schema, as ``xctrace export --toc`` lists it. Tables that Instruments
-renamed between Xcode versions stand beside each other in a group.
+renamed between Xcode versions are in one group.
 """
 
 TIME_PROFILE = "time-profile"
@@ -12,7 +12,7 @@ TIME_SAMPLE = "time-sample"
 CUMULATIVE_COUNTERS = "kdebug-counters-with-time-sample"
 """Hardware counters per core at each sampling tick, counted since the start."""
 STACK_COUNTS = "stack-counts"
-"""Stacks of a text (``sample``, spindump, crash report) with the samples that each stands for; no times."""
+"""Stacks of a text (``sample``, spindump, crash report) with the number of samples of each; no times."""
 LLDB_HITS = "breakpoint-hits"
 """Hits of the breakpoints that ``tracekit lldb`` sets, each with a time, a thread and a short stack."""
 SAMPLE_TABLES = (

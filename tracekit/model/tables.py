@@ -48,7 +48,7 @@ class StackTable(Content):
 
     @classmethod
     def from_stacks(cls, stacks: Sequence[Sequence[tuple[str, str]]]) -> StackTable:
-        """Return a table of stacks given as (binary, symbol) per frame, leaf first; "" is no binary.
+        """Return a table of stacks given as (binary, symbol) per frame, leaf first; "" for no binary.
 
         Frames have neither addresses nor source lines. Stack ``i`` is row ``i``, also where stacks repeat.
         """

@@ -95,7 +95,7 @@ MICROSTACKSHOTS = "microstackshots"
 RUNNING_ONLY = frozenset({"deep-copy", MICROSTACKSHOTS})
 """Kinds of texts that sample threads while they run; the others count waiting threads as well."""
 PAUSES = frozenset({"lldb"})
-"""Kinds of texts whose samples are pauses of a debugger, at moments that somebody chose."""
+"""Kinds of texts whose samples are pauses of a debugger, at moments that the user chose."""
 STANDARD_INPUT = "standard input"
 """The name of a recording that was piped."""
 FRAME_NAMES = (
@@ -122,7 +122,7 @@ class Trace(Content):
     when all their values are. A trace can be pickled.
 
     ``weight_unit`` is what the recorder counted: "ns" fills ``samples.weight_ns``, otherwise the column
-    named by the unit holds the weight and ``weight_ns`` is missing; with "samples", a row stands for so many
+    named by the unit holds the weight and ``weight_ns`` is missing; with "samples", a row counts that many
     samples of one stack, and ``time_ns`` is 0 throughout; with "hits", a row is a call that a breakpoint saw,
     in a program that breakpoints slow. ``counters`` is row-aligned to
     ``samples``, one int64 column per PMC event. ``tables`` lists every table that the input or its table of
@@ -190,10 +190,10 @@ class Trace(Content):
 
     @cached_property
     def sample_counts(self) -> IntArray:
-        """The samples that each row stands for: one, or its weight where the weight counts samples."""
+        """The number of samples in each row: one, or its weight where the weight counts samples."""
         if self.weight_unit == "samples":
             return self.weights
-        # One number in memory, however many rows there are.
+        # A broadcast view: one element in memory, whatever the number of rows.
         return np.broadcast_to(np.int64(1), len(self.samples))
 
     def count_samples(self, mask: BoolArray | None = None) -> int:

@@ -27,7 +27,7 @@ class Engine(StrEnum):
 CALLERS_MISSING = "(callers missing)"
 CALLEES_MISSING = "(callees missing)"
 INCOMPLETE = (CALLERS_MISSING, CALLEES_MISSING)
-"""Names of frames that stand for the missing part of a stack: in texts, lines may be cut out or damaged."""
+"""Names of frames that replace the missing part of a stack: lines of a text may be cut out or damaged."""
 
 
 class Phase(StrEnum):
@@ -69,12 +69,13 @@ class LogKind(StrEnum):
     REQUEST = "request"
     """A request to the Neural Engine that is done: its status is 0 where it was served."""
     FAILURE = "failure"
-    """The error of a request, reported by a layer above; it is no request of its own."""
+    """The error of a request, reported by a layer above; it is not counted as a request."""
     UNSUPPORTED = "unsupported operator"
     NOT_LOADED = "not loaded"
     """A program for the Neural Engine that could not be compiled or loaded."""
     LOADED = "loaded"
-    """A program that the kernel's driver made for the engine: a model was loaded, which is no inference."""
+    """A program that the kernel's driver made for the engine: a model was loaded; that is not an
+    inference."""
 
 
 SUBSYSTEMS = frozenset(
@@ -85,11 +86,11 @@ REPORTING_SUBSYSTEMS = frozenset(("com.apple.coreml", "com.apple.appleneuralengi
 """Subsystems that log much else and pass on errors of the engine: only these lines of theirs are read."""
 LOG_KINDS: tuple[LogKind, ...] = tuple(LogKind)
 LOGGED_WITHIN_NS = 1_000_000
-"""A choice: a client is woken by a request that is done and writes its line within this time."""
+"""Heuristic: the longest delay between the end of a request and the client's log line about it."""
 
 CLOCKS_WITHIN_NS = 10_000_000
-"""A choice: a text that is laid over a recording is off by less. Both state their times to a millisecond, and
-the wall clock is slewed by less than that in a recording."""
+"""Heuristic: the largest clock error of a text that is laid over a recording. Both state their times to a
+millisecond, and the wall clock is slewed by less than that in a recording."""
 
 ENGINES: tuple[Engine, ...] = tuple(Engine)
 SERVING: tuple[Engine, ...] = tuple(engine for engine in Engine if engine.serves_inference)

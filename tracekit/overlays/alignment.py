@@ -120,8 +120,8 @@ def _refuse_other_time(
     way = "before" if is_before else "after"
     zone = " It states no time zone, so the recording's was assumed." if is_zone_assumed else ""
     problem = (
-        f"is of another time than {run.name}: it covers {text_start} to {text_end}, {_format_gap(gap_ns)} {way} the"
-        f" recording ({recording_start} to {recording_end}).{zone}"
+        f"is of another time than {run.name}: it covers {text_start} to {text_end},"
+        f" {_format_gap(gap_ns)} {way} the recording ({recording_start} to {recording_end}).{zone}"
     )
     hours = round(gap_ns / _HOUR_NS)
     is_whole_hours = hours > 0 and abs(gap_ns - hours * _HOUR_NS) < _NEAR_HOUR_NS

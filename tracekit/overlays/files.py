@@ -24,7 +24,7 @@ _ADVICE = (
 def open_texts(
     paths: Sequence[str | os.PathLike[str]], limits: Limits, progress: Progress | None = None
 ) -> list[Source]:
-    """Read each text. Raises ``InputError`` for a file that is none, and ``LimitError`` for too many."""
+    """Read each text. Raises ``InputError`` for any other file, and ``LimitError`` for too many."""
     texts = []
     for path in paths:
         for place in iter_text_places(os.fspath(path)):
@@ -36,7 +36,7 @@ def open_texts(
 
 
 def open_readable_texts(paths: Sequence[Path]) -> tuple[list[Source], list[str]]:
-    """Read the texts that can be laid over a recording; the others are a sentence each."""
+    """Read the texts that can be laid over a recording; return a sentence about each of the others."""
     texts: list[Source] = []
     problems = []
     for path in paths:
@@ -48,7 +48,7 @@ def open_readable_texts(paths: Sequence[Path]) -> tuple[list[Source], list[str]]
 
 
 def iter_text_places(path: str) -> Iterator[TextPlace]:
-    """Yield the file, or each file of a zip; raises ``InputError`` for a path that is no file."""
+    """Yield the file, or each file of a zip; raises ``InputError`` if the path is not a file."""
     if path == STDIN:
         yield TextPlace(path, "standard input")
         return
@@ -67,7 +67,7 @@ def iter_text_places(path: str) -> Iterator[TextPlace]:
 
 
 def _describe_non_file(path: str) -> tuple[str, str]:
-    """Return what a path is that is no file, and the advice."""
+    """Return a description of a path that does not lead to a file, and the advice."""
     if not Path(path).exists():
         return "does not exist.", _ADVICE
     mode = Path(path).stat().st_mode

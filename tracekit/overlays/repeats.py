@@ -1,4 +1,4 @@
-"""Rows of a text that a text before it has already: they count once."""
+"""Rows of a text that repeat those of an earlier text: they count once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tracekit.overlays.spans import read_spans
 
 
 def mark_repeated_rows(table: Table, earlier: Iterable[Table]) -> BoolArray:
-    """Mark every row of a table that an earlier one equals, and samples of power in another one's time.
+    """Mark all rows of a table that equals an earlier one, and power samples that overlap an earlier table's.
 
     Two tools estimate the same power: joined, their samples would follow one another at half the interval.
     """
@@ -37,14 +37,14 @@ def _mark_overlapping(table: Table, other: Table) -> BoolArray:
     """Mark the samples that share time with one of the other table, on any rail."""
     starts, ends = read_spans(table)
     other_starts, other_ends = _merge_spans(*read_spans(other))
-    # The first of the other's spans that ends later is the only one that may have begun before.
+    # Only the first of the other spans that ends later can have begun before.
     place = np.searchsorted(other_ends, starts, "right")
     overlapping: BoolArray = np.append(other_starts, np.iinfo(np.int64).max)[place] < ends
     return overlapping
 
 
 def _merge_spans(starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
-    """Return spans in order, those that share time or touch as one."""
+    """Return the spans in order; spans that overlap or touch become one."""
     order = np.argsort(starts, kind="stable")
     starts, reach = starts[order], np.maximum.accumulate(ends[order])
     span_rows = np.append(0, np.flatnonzero(starts[1:] > reach[:-1]) + 1)

@@ -22,14 +22,15 @@ from tracekit.parsers.tables.row_times import is_time
 from tracekit.text import plural
 
 _SLACK_NS = 1_000_000_000
-"""Rows so far outside of the recording stay: clocks may disagree by a little, and a fallback has a before."""
+"""Rows this far outside of the recording stay: clocks differ slightly, and the cause of a fallback may
+precede it."""
 
 
 class OverlaidSource:
     """Adds the tables of texts to every run that they overlap. Implements ``Source``.
 
     Each run has its own wall clock; a text that overlaps none of the runs raises ``InputError`` with both
-    times. Of a text whose samples have no times (a spindump), the time line gets one interval.
+    times. A text whose samples have no times (a spindump) becomes one interval on the time line.
     """
 
     def __init__(self, source: Source, texts: Sequence[Source], offset_ns: int = 0) -> None:
@@ -83,7 +84,7 @@ class OverlaidSource:
             for run in self._runs:
                 alignment = align(run.info, report.info, tables, offset_ns)
                 if isinstance(alignment, Alignment):
-                    # What limits samples that count nowhere limits none of the recording's numbers.
+                    # The samples count nowhere, so their issues limit none of the recording's numbers.
                     issues = () if is_marked else text.issues(report.info.run)
                     self._add_tables(run, text.name, tables, alignment, issues, is_marked)
                 else:

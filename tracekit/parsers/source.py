@@ -15,6 +15,11 @@ from tracekit.parsers.limits import LimitError
 
 Progress: TypeAlias = Callable[[int, int | None], None]
 """Called with (bytes done, total bytes or None) while a long input is read."""
+EXPORT_ADVICE = (
+    "Export a table of samples: xcrun xctrace export --input X.trace"
+    """ --xpath '/trace-toc/run/data/table[@schema="time-profile"]' --output time-profile.xml"""
+)
+"""The next step for an input without a table of samples."""
 
 
 def readable(tables: Iterator[Table], left_out: Callable[[TracekitError], None]) -> Iterator[Table]:

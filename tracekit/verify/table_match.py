@@ -215,7 +215,7 @@ def _count_stack_differences(
         native_stack = frames[0][native.stacks.stack(native_id)].tolist() if native_id >= 0 else []
         exported_stack = frames[1][exported.stacks.stack(exported_id)].tolist() if exported_id >= 0 else []
         frame_pairs = list(zip(native_stack, exported_stack, strict=False))
-        # A bare address in the export is no difference where only the native reading has a name.
+        # Symbols that only the native reader resolved do not count as differences.
         named_pairs = [(a, b) for a, b in frame_pairs if b[2] or not _BARE.match(b[1]) or not a[2]]
         counts["depth"] += times * (
             len(native_stack) != len(exported_stack) or (native_id < 0) != (exported_id < 0)

@@ -108,8 +108,8 @@ def find_app_of_executable(executable: str) -> App | None:
 def read_app(path: Path) -> App | None:
     """Return the app at ``path``, None if it has no readable Info.plist.
 
-    A Mac's app keeps it in Contents/, an iOS app beside its executable, and an iOS app installed on a Mac one
-    level further down, behind the link WrappedBundle.
+    A Mac's app keeps it in Contents/, an iOS app next to its executable, and an iOS app installed on a Mac
+    one level further down, behind the link WrappedBundle.
     """
     for folder in (path / "Contents", path, path / "WrappedBundle"):
         info = _read_info(folder / "Info.plist")

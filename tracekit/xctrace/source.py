@@ -85,7 +85,7 @@ class XctraceSource:
     def _export(self, run: RunInfo, schemas: Collection[str]) -> set[_TableKey]:
         """Export the tables of ``schemas`` that were not tried before; return the keys of all of them.
 
-        All are exported in one call, because each call opens the recording anew. Tables that it does not
+        All are exported in one call, because each call opens the recording again. Tables that it does not
         return are exported one by one: a table that crashes xctrace loses the others of its call.
         """
         requested = {(run.info.run, table.index): table for table in run.tables if table.schema in schemas}

@@ -1,7 +1,7 @@
 """The version of xctrace, by its build.
 
-The version number is no guide: it is 16.0 in Xcode 16.2 to 16.4 and 16.0 again in Xcode 26.4 to 26.6. The
-build grows throughout: 16F6 is Xcode 16.4, 17C529 is 26.3, 17F42 is 26.5, 27A266a is 27.0.
+The version number does not identify the version: it is 16.0 in Xcode 16.2 to 16.4 and 16.0 again in Xcode
+26.4 to 26.6. The build grows throughout: 16F6 is Xcode 16.4, 17C529 is 26.3, 17F42 is 26.5, 27A266a is 27.0.
 """
 
 from __future__ import annotations

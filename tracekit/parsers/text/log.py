@@ -186,7 +186,10 @@ def _read_pieces(text: bytes, log: _Log, begin: bytes, end: bytes) -> None:
             log.damaged += 1
         else:
             log.add(entry)
-    ends = text[: 1 << 18].split(begin)[:_MAX_INSPECTED_ENTRIES], text[-(1 << 18) :].split(begin)[-_MAX_INSPECTED_ENTRIES:]
+    ends = (
+        text[: 1 << 18].split(begin)[:_MAX_INSPECTED_ENTRIES],
+        text[-(1 << 18) :].split(begin)[-_MAX_INSPECTED_ENTRIES:],
+    )
     first, last = ([entry for piece in pieces if (entry := _piece(piece)) is not None] for pieces in ends)
     log.first = log.first or next(iter(first), None)
     log.last = last[-1] if last else log.last
