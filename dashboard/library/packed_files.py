@@ -31,13 +31,13 @@ def zip_of(paths: Sequence[str]) -> bytes:
 
     Raises ``InputError`` for a path that does not exist, and ``UsageError`` for more than the library keeps.
     """
-    from tracekit.symbols.search import find_builds, shown_path
+    from tracekit.symbols.search import find_builds, get_display_name
     from tracekit.symbols.symbol_map import MappedBuild
 
     files = find_builds(paths)
     names = {}
     for build in files.builds:
-        bundle = shown_path(build.path)
+        bundle = get_display_name(build.path)
         folder = f"{bundle}/" if bundle.endswith(DSYM) else ""
         names[build.path] = f"{folder}{build.path.name}{MAP_SUFFIX if isinstance(build, MappedBuild) else ''}"
     if sum(path.stat().st_size for path in names) > MOST_BYTES:

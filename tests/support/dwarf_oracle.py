@@ -114,7 +114,7 @@ def _opened(path: Path) -> DWARFInfo:
     sections: dict[str, DebugSectionDescriptor | None] = {}
     for name in _SECTIONS:
         part = parts.get(f"__{name}"[:16])
-        data = build.bytes_at(part.offset, part.size) if part else b""
+        data = build.read_bytes(part.offset, part.size) if part else b""
         described_section = (
             DebugSectionDescriptor(io.BytesIO(data), name, None, len(data), 0) if data else None
         )

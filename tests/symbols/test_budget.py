@@ -202,7 +202,7 @@ def test_starts_of_functions_are_the_same_in_blocks_of_any_size(
     path.write_bytes(macho([(start, f"_{start:x}") for start in starts[::2]], starts=starts))
     monkeypatch.setattr(symbol_table, "_STARTS_AT_ONCE", size)
     (build,) = macho_files.read_builds(path, Budget())
-    addresses = symbol_table._function_starts(build, Budget())
+    addresses = symbol_table._read_function_starts(build, Budget())
     assert [address - build.text_address for address in addresses.tolist()] == starts
 
 

@@ -55,7 +55,7 @@ def names_at(tmp_path: Path, debug: dict[str, bytes], *offsets: int) -> list[lis
     path = tmp_path / "App"
     path.write_bytes(macho([], debug=debug))
     info = info_of(path)
-    result = info.places([TEXT + offset for offset in offsets])
+    result = info.find_places([TEXT + offset for offset in offsets])
     assert not info.is_damaged
     return [[place.name for place in result[TEXT + offset]] for offset in offsets]
 
@@ -68,7 +68,7 @@ def test_every_address_of_real_debug_information_is_read_as_by_pyelftools(
     path = path / "Contents" / "Resources" / "DWARF" / "App" if path.is_dir() else path
     expected = dwarf_oracle.described(path)
     assert len(expected) > 100
-    result = info_of(path).places(sorted(expected))
+    result = info_of(path).find_places(sorted(expected))
     assert {
         address: [(place.name, place.file, place.line) for place in places]
         for address, places in result.items()
@@ -140,7 +140,7 @@ def test_a_form_that_does_not_exist_is_damage(tmp_path: Path) -> None:
     debug = {"debug_info": unit(TOP + b"\x02"), "debug_abbrev": table, "debug_aranges": ALL}
     path.write_bytes(macho([], debug=debug))
     info = info_of(path)
-    assert info.places([TEXT + 0x1000]) == {TEXT + 0x1000: []}
+    assert info.find_places([TEXT + 0x1000]) == {TEXT + 0x1000: []}
     assert info.is_damaged
 
 
@@ -277,7 +277,7 @@ def lines_at(tmp_path: Path, program: bytes, *offsets: int) -> list[int]:
     }
     path = tmp_path / "App"
     path.write_bytes(macho([], debug=debug))
-    result = info_of(path).places([TEXT + offset for offset in offsets])
+    result = info_of(path).find_places([TEXT + offset for offset in offsets])
     return [result[TEXT + offset][0].line for offset in offsets]
 
 
@@ -297,7 +297,7 @@ def test_files_of_version_5_count_from_0(tmp_path: Path) -> None:
         "debug_line": line_table_5(program, ["/src", "/src/inc"], [("a.c", 0), ("b.h", 1), ("/c.h", 1)]),
     }
     path.write_bytes(macho([], debug=debug))
-    places = info_of(path).places([TEXT + 0x1000, TEXT + 0x1008])
+    places = info_of(path).find_places([TEXT + 0x1000, TEXT + 0x1008])
     assert [[(place.name, place.file, place.line) for place in chain] for chain in places.values()] == [
         [("_g", "/src/inc/b.h", 1), ("_f", "/c.h", 7)],
         [("_h", "/src/a.c", 1), ("_f", "", -1)],
@@ -334,7 +334,7 @@ def test_a_line_table_that_is_cut_off_is_damage(tmp_path: Path) -> None:
     struct.pack_into("<I", content, section.offset, 2**31)
     path.write_bytes(content)
     info = info_of(path)
-    assert info.places([build.text_address + 0x2F0])[build.text_address + 0x2F0] == []
+    assert info.find_places([build.text_address + 0x2F0])[build.text_address + 0x2F0] == []
     assert info.is_damaged
 
 
@@ -343,4 +343,4 @@ def test_a_table_of_ranges_that_is_cut_off_is_refused(tmp_path: Path) -> None:
     debug = {"debug_info": unit(TOP), "debug_abbrev": abbreviations(UNIT), "debug_aranges": ALL[:20]}
     path.write_bytes(macho([], debug=debug))
     with pytest.raises(SymbolFileError, match="damaged debug information"):
-        info_of(path).places([TEXT])
+        info_of(path).find_places([TEXT])

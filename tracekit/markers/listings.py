@@ -22,7 +22,7 @@ from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.parsers.text.lines import STDIN, TextFile, TextPlace, encoding_of
 from tracekit.symbols.budget import Budget, SymbolFileError
 from tracekit.symbols.macho import is_macho, read_builds
-from tracekit.symbols.symbol_table import function_table
+from tracekit.symbols.symbol_table import read_function_table
 
 _SYMTAB = re.compile(r"^Symtab, file = (.*?), num_symbols = \d+")
 _SYMTAB_ROW = re.compile(r"^\[ *\d+\]\s+\d+ (?:[D ][S ][X ]|\S{0,3}) *([A-Z]\w+)\s")
@@ -97,7 +97,7 @@ def _of_macho(path: Path, library: str) -> Listing:
     names: set[str] = set()
     try:
         for build in read_builds(path, budget):
-            table = function_table(build, budget)
+            table = read_function_table(build, budget)
             names |= {demangler.demangle(table.name_of(row))[:_MOST_NAME] for row in range(len(table))}
     except SymbolFileError as error:
         raise InputError(str(path), f"{error}.") from error

@@ -24,7 +24,7 @@ _MAX_NAME = 100
 _NOT_IN_NAMES = re.compile(r'[\x00-\x1f<>:"|?*\\/]')
 
 
-def unpacked_files(path: Path, folder: Path) -> Iterator[Path]:
+def unpack_files(path: Path, folder: Path) -> Iterator[Path]:
     """Write the Mach-O files and symbol maps of a zip below ``folder``, and yield their paths.
 
     Of a member's path only the names of the file and of the dSYM around it are used. Raises
@@ -36,7 +36,7 @@ def unpacked_files(path: Path, folder: Path) -> Iterator[Path]:
             for number, entry in enumerate(archive.infolist()):
                 if entry.is_dir() or is_link(entry):
                     continue
-                target = folder.joinpath(str(number), *_names(entry.filename))
+                target = folder.joinpath(str(number), *_get_target_names(entry.filename))
                 with archive.open(entry) as content:
                     data = content.read(4)
                     if not is_macho(data) and not entry.filename.endswith(MAP_SUFFIX):
@@ -56,7 +56,7 @@ def unpacked_files(path: Path, folder: Path) -> Iterator[Path]:
         raise SymbolFileError("is a damaged zip, or has a password") from error
 
 
-def _names(member: str) -> list[str]:
+def _get_target_names(member: str) -> list[str]:
     """Return the name of the dSYM around a member, if there is one, and the member's own."""
     *folders, name = member.split("/")
     bundles = [folder for folder in folders if folder.endswith(DSYM)]

@@ -1,8 +1,8 @@
-"""``Budget``: what the files of symbols of one command may cost, all together.
+"""``Budget``: the limit of the work for all files of symbols of one command.
 
 A file of a few kilobytes can describe work without end: entries that all refer to one long list, units that
-share a table. So each step is paid for where it is made, and when nothing is left, reading ends there, the
-same on every machine. What was found before that stays.
+share a table. So every step is charged, and when the budget is spent, reading ends at the same
+step on every machine. Results up to then are kept.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class SymbolFileError(ValueError):
 
 
 class BudgetSpentError(SymbolFileError):
-    """Nothing is left of the budget."""
+    """The budget is spent."""
 
 
 class Budget:
@@ -26,7 +26,7 @@ class Budget:
         self._table_bytes_left = limits.symbol_bytes
 
     def spend(self, steps: int) -> None:
-        """Pay for steps. Raises ``BudgetSpentError`` from the first time on that there are too few left."""
+        """Charge steps. Raises ``BudgetSpentError`` once the budget is exceeded."""
         self._steps_left -= steps
         if self._steps_left < 0:
             raise BudgetSpentError(
@@ -34,7 +34,7 @@ class Budget:
             )
 
     def take(self, table_bytes: int) -> None:
-        """Pay for a table. Raises ``BudgetSpentError`` if it is too large; a smaller one may follow."""
+        """Charge the memory of a table. Raises ``BudgetSpentError`` for one that is too large."""
         if table_bytes > self._table_bytes_left:
             raise BudgetSpentError(
                 f"is not read: with the files before it, it needs more memory than symbols get"

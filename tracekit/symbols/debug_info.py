@@ -3,9 +3,8 @@
     address ──aranges──► unit ──► function ──► inlined functions around the address, innermost first
                            └────► line table ──► file and line
 
-Only the units with a wanted address are read, and of them only what lies around it is kept. What a file may
-make tracekit read is bounded by steps and not by time, so that the same files give the same names on every
-machine.
+Only the units with a wanted address are read, and of them only what lies around it is kept. The work
+is bounded by steps and not by time, so that the same files give the same names on every machine.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ MAX_INLINED = 32
 _MAX_REFERENCES = 8
 _KEPT_NAMES = 100_000
 _DAMAGE = (SymbolFileError, LookupError, ValueError, OverflowError)
-"""What the readers raise where bytes are missing or make no sense."""
+"""Exceptions of the readers for missing or invalid bytes."""
 
 
 @dataclass(frozen=True)
@@ -59,19 +58,19 @@ class DebugInfo:
         self.skipped = 0
         self.is_damaged = False
 
-    def places(self, addresses: Sequence[int]) -> dict[int, list[Place]]:
-        """Return the functions at each address, innermost first; none for one that is not described.
+    def find_places(self, addresses: Sequence[int]) -> dict[int, list[Place]]:
+        """Return the functions at each address, innermost first; none if it has no debug information.
 
         Raises ``SymbolFileError`` for debug information that cannot be read.
         """
         new = sorted(set(addresses) - self._known.keys())
         if new:
             self._known |= {address: [] for address in new}
-            with self._sections.opened():
-                self._read(new)
+            with self._sections.open():
+                self._read_units(new)
         return {address: self._known[address] for address in addresses}
 
-    def _read(self, addresses: list[int]) -> None:
+    def _read_units(self, addresses: list[int]) -> None:
         """Read the units of addresses, those with most of them first, until the budget is spent."""
         if self._index is None and self._failure is None:
             try:
@@ -83,65 +82,67 @@ class DebugInfo:
                 raise SymbolFileError("has damaged debug information") from self._failure
             self.skipped += len(addresses)
             return
-        by_unit = self._index.units_of(addresses)
-        left = sum(map(len, by_unit.values()))
-        for offset, inside in sorted(by_unit.items(), key=lambda entry: (-len(entry[1]), entry[0])):
+        by_unit = self._index.group_by_unit(addresses)
+        remaining_count = sum(map(len, by_unit.values()))
+        for offset, unit_addresses in sorted(by_unit.items(), key=lambda entry: (-len(entry[1]), entry[0])):
             try:
-                self._known |= self._places(self._units.at(offset), inside)
+                self._known |= self._find_unit_places(self._units.get_unit(offset), unit_addresses)
             except BudgetSpentError:
-                self.skipped += left
+                self.skipped += remaining_count
                 return
             except _DAMAGE:
                 self.is_damaged = True  # the other units are still read
-            left -= len(inside)
+            remaining_count -= len(unit_addresses)
 
-    def _places(self, unit: Unit, addresses: list[int]) -> dict[int, list[Place]]:
+    def _find_unit_places(self, unit: Unit, addresses: list[int]) -> dict[int, list[Place]]:
         """Return the functions at the addresses of a unit."""
-        scopes = ScopeReader(unit, addresses).innermost()
+        scopes = ScopeReader(unit, addresses).find_innermost()
         lines = LineTable(unit)
         rows = lines.find(list(scopes))
-        chains = {address: _chain(scope) for address, scope in scopes.items()}
+        chains = {address: _list_scopes(scope) for address, scope in scopes.items()}
         files = {scope.call_file for chain in chains.values() for scope in chain if scope.parent}
-        paths = lines.paths(files | {file for file, _ in rows.values()})
+        paths = lines.read_paths(files | {file for file, _ in rows.values()})
         places = {}
         for address, chain in chains.items():
-            # The innermost function was left at the line of the address itself, each other one at the call of
-            # the next inner one.
+            # The innermost function is at the line of the address itself, each outer one at its call of the
+            # next inner one.
             spots = [rows.get(address, (-1, -1))]
             spots += [
                 (inner.call_file, inner.call_line) if inner.parent is outer else (-1, -1)
                 for inner, outer in pairwise(chain)
             ]
             places[address] = [
-                Place(self._name(unit, scope.offset), paths.get(file, ""), line)
+                Place(self._get_name(unit, scope.offset), paths.get(file, ""), line)
                 for scope, (file, line) in zip(chain, spots, strict=True)
             ]
         return places
 
-    def _name(self, unit: Unit, offset: int) -> str:
+    def _get_name(self, unit: Unit, offset: int) -> str:
         """Return the linker's name of a function, "" for none; that of a C function is "_" and its own."""
         if offset not in self._names:
             if len(self._names) == _KEPT_NAMES:
                 self._names.clear()
-            self._names[offset] = self._name_of(unit, offset)[:MAX_NAME]
+            self._names[offset] = self._read_name(unit, offset)[:MAX_NAME]
         return self._names[offset]
 
-    def _name_of(self, unit: Unit, offset: int) -> str:
+    def _read_name(self, unit: Unit, offset: int) -> str:
         for _ in range(_MAX_REFERENCES):
-            entry = unit.entry(offset)
+            entry = unit.read_entry(offset)
             for attribute in (dw.LINKAGE_NAME, dw.MIPS_LINKAGE_NAME, dw.NAME):
-                text = unit.text(entry, attribute)
+                text = unit.read_text(entry, attribute)
                 if text is not None:
                     name = text.decode("utf-8", "replace")
                     return f"_{name}" if attribute == dw.NAME else name
-            target = unit.reference(entry, dw.ABSTRACT_ORIGIN) or unit.reference(entry, dw.SPECIFICATION)
+            target = unit.resolve_reference(entry, dw.ABSTRACT_ORIGIN) or unit.resolve_reference(
+                entry, dw.SPECIFICATION
+            )
             if target is None:
                 return ""
             unit, offset = target
         return ""
 
 
-def _chain(scope: Scope) -> list[Scope]:
+def _list_scopes(scope: Scope) -> list[Scope]:
     """Return a scope and those around it, innermost first."""
     chain = [scope]
     while (parent := chain[-1].parent) and len(chain) < MAX_INLINED:

@@ -1,4 +1,4 @@
-"""Mach-O files: which builds one holds, where each one's code and symbols are, and its bytes.
+"""Mach-O files: the builds in one, and the place of each one's code and symbols.
 
     fat header ──► slice (one architecture) ──► header ──► load commands ──► UUID, segments, symbol table, …
 
@@ -81,14 +81,14 @@ class Build:
         """True for a file with DWARF, such as that of a dSYM."""
         return any(section.name == "__debug_info" and section.size for section in self.sections)
 
-    def bytes_at(self, offset: int, size: int) -> bytes:
+    def read_bytes(self, offset: int, size: int) -> bytes:
         """Return bytes of the slice. Raises ``SymbolFileError`` where it has fewer."""
         if size > _MAX_PART_BYTES:
             raise SymbolFileError("has a table of more than 512 MB")
         if offset + size > self.size:
             raise SymbolFileError("is cut off")
         with self.path.open("rb") as file:
-            return _read(file, self.offset + offset, size)
+            return _read_exactly(file, self.offset + offset, size)
 
 
 def is_macho(head: bytes) -> bool:
@@ -101,47 +101,47 @@ def read_builds(path: Path, budget: Budget) -> tuple[Build, ...]:
     with path.open("rb") as file:
         size = file.seek(0, 2)
         # Some architectures may claim the same bytes.
-        places = dict.fromkeys(_slices(file, size))
+        places = dict.fromkeys(_iter_slices(file, size))
         builds = tuple(_read_slice(path, file, *place) for place in places)
     budget.take(_BYTES_PER_SECTION * sum(1 + len(build.sections) for build in builds))
     return builds
 
 
-def _slices(file: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
+def _iter_slices(file: BinaryIO, size: int) -> Iterator[tuple[int, int]]:
     """Yield offset and size of each architecture."""
-    magic = _read(file, 0, 4)
+    magic = _read_exactly(file, 0, 4)
     if magic in _THIN:
         yield 0, size
         return
     if magic not in _FAT:
         raise SymbolFileError("is no Mach-O file")
-    count = int.from_bytes(_read(file, 4, 4), "big")
+    count = int.from_bytes(_read_exactly(file, 4, 4), "big")
     if count > _MAX_ARCHITECTURES:
         raise SymbolFileError(f"has a header of {count:,} architectures")
     entry = _FAT[magic]
     for number in range(count):
-        _, _, offset, length, *_ = entry.unpack(_read(file, 8 + number * entry.size, entry.size))
+        _, _, offset, length, *_ = entry.unpack(_read_exactly(file, 8 + number * entry.size, entry.size))
         if offset + length > size:
             raise SymbolFileError("is cut off")
         yield offset, length
 
 
 def _read_slice(path: Path, file: BinaryIO, offset: int, size: int) -> Build:
-    magic = _read(file, offset, 4)
+    magic = _read_exactly(file, offset, 4)
     if magic not in _THIN:
         raise SymbolFileError("holds an architecture that is no little-endian Mach-O file")
     is_64 = _THIN[magic]
-    _, cpu, subtype, _, count, command_bytes, _ = _HEADER.unpack(_read(file, offset, _HEADER.size))
+    _, cpu, subtype, _, count, command_bytes, _ = _HEADER.unpack(_read_exactly(file, offset, _HEADER.size))
     start = _HEADER.size + (4 if is_64 else 0)
     if count > _MAX_COMMANDS or command_bytes > _MAX_COMMAND_BYTES or start + command_bytes > size:
         raise SymbolFileError("is cut off, or its header is damaged")
     identity, text, symbols, starts = "", (0, 0), (0, 0, 0, 0), (0, 0)
     sections: list[Section] = []
-    for command, data in _commands(_read(file, offset + start, command_bytes), count):
+    for command, data in _iter_commands(_read_exactly(file, offset + start, command_bytes), count):
         if command == _LC_UUID and len(data) >= 16:
             identity = str(uuid.UUID(bytes=data[:16])).upper()
         elif command in (_LC_SEGMENT, _LC_SEGMENT_64):
-            name, address, length, read = _segment(data, len(sections), is_64=command == _LC_SEGMENT_64)
+            name, address, length, read = _read_segment(data, len(sections), is_64=command == _LC_SEGMENT_64)
             text = (address, length) if name == "__TEXT" else text
             sections += read
             if len(sections) > _MAX_SECTIONS:
@@ -155,8 +155,8 @@ def _read_slice(path: Path, file: BinaryIO, offset: int, size: int) -> Build:
     return Build(path, offset, size, is_64, identity, arch, *text, used, symbols, starts)
 
 
-def _commands(data: bytes, count: int) -> Iterator[tuple[int, bytes]]:
-    """Yield each load command's number and what follows its size."""
+def _iter_commands(data: bytes, count: int) -> Iterator[tuple[int, bytes]]:
+    """Yield each load command's number and its content."""
     offset = 0
     for _ in range(count):
         if offset + _COMMAND.size > len(data):
@@ -168,8 +168,8 @@ def _commands(data: bytes, count: int) -> Iterator[tuple[int, bytes]]:
         offset += size
 
 
-def _segment(data: bytes, before: int, *, is_64: bool) -> tuple[str, int, int, list[Section]]:
-    """Return name, address and size of a segment, and its sections, which are numbered from ``before`` on."""
+def _read_segment(data: bytes, section_count: int, *, is_64: bool) -> tuple[str, int, int, list[Section]]:
+    """Return name, address and size of a segment, and its sections; ``section_count`` came before."""
     layout, section = _SEGMENT[is_64], _SECTION[is_64]
     if len(data) < layout.size:
         raise SymbolFileError("has a damaged load command")
@@ -178,17 +178,24 @@ def _segment(data: bytes, before: int, *, is_64: bool) -> tuple[str, int, int, l
         raise SymbolFileError("has a damaged load command")
     table = data[layout.size : layout.size + count * section.size]
     sections = [
-        Section(before + number, _text(row[0]), row[2], row[3], row[4], bool(row[8] & _HAS_INSTRUCTIONS))
+        Section(
+            section_count + number,
+            _decode_name(row[0]),
+            row[2],
+            row[3],
+            row[4],
+            bool(row[8] & _HAS_INSTRUCTIONS),
+        )
         for number, row in enumerate(islice(section.iter_unpack(table), _MAX_SECTIONS + 1), 1)
     ]
-    return _text(name), address, size, sections
+    return _decode_name(name), address, size, sections
 
 
-def _text(name: bytes) -> str:
+def _decode_name(name: bytes) -> str:
     return name.split(b"\0", 1)[0].decode("ascii", "replace")
 
 
-def _read(file: BinaryIO, offset: int, size: int) -> bytes:
+def _read_exactly(file: BinaryIO, offset: int, size: int) -> bytes:
     file.seek(offset)
     data = file.read(size)
     if len(data) < size:

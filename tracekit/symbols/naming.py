@@ -25,9 +25,9 @@ from tracekit.parsers.bundle.demangle import Demangler
 from tracekit.symbols.budget import SymbolFileError
 from tracekit.symbols.debug_info import DebugInfo, Place
 from tracekit.symbols.macho import Build
-from tracekit.symbols.search import AnyBuild, SymbolFiles, shown_path
+from tracekit.symbols.search import AnyBuild, SymbolFiles, get_display_name
 from tracekit.symbols.symbol_map import MappedBuild
-from tracekit.symbols.symbol_table import Addresses, FunctionTable, function_table
+from tracekit.symbols.symbol_table import Addresses, FunctionTable, read_function_table
 
 UNNAMED = re.compile(r"|\?+|(?:\+ ?)?0x[0-9a-fA-F]+|<redacted>|<unknown>")
 """Placeholders for a symbol in recordings."""
@@ -44,19 +44,19 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 @dataclass
 class NamedBinary:
-    """One binary of the recording, and what the files did for its frames."""
+    """One binary of the recording, and what the files of symbols add to its frames."""
 
     name: str
     uuid: str
-    frames: set[int] = field(default_factory=set)
+    unnamed_addresses: set[int] = field(default_factory=set)
     """Addresses without a symbol in the recording."""
-    named: set[int] = field(default_factory=set)
-    with_line: set[int] = field(default_factory=set)
+    addresses_with_name: set[int] = field(default_factory=set)
+    addresses_with_line: set[int] = field(default_factory=set)
     files: dict[str, None] = field(default_factory=dict)
 
 
 class Namer:
-    """Names the frames of every stack table that is given to it, and keeps account."""
+    """Names the frames of stack tables, and counts for each binary what was named."""
 
     def __init__(self, files: SymbolFiles) -> None:
         self._files = files
@@ -66,17 +66,17 @@ class Namer:
         self.binaries: dict[tuple[str, str], NamedBinary] = {}
         self._debug_infos: dict[tuple[str, int], DebugInfo] = {}
 
-    def named(self, stacks: StackTable) -> StackTable:
-        """Return the stacks with names; the same ones where there is none to add."""
+    def add_names(self, stacks: StackTable) -> StackTable:
+        """Return the stacks with names; the same object if no name can be added."""
         done = self._done.get(id(stacks))
         if done is not None and done[0]() is stacks:
             return done[1]
-        chains = dict(sorted(self._chains(stacks), key=lambda chain: chain[0]))
+        chains = dict(sorted(self._iter_chains(stacks), key=lambda chain: chain[0]))
         result = _with_chains(stacks, chains) if chains else stacks
         self._done[id(stacks)] = (weakref.ref(stacks), result)
         return result
 
-    def _chains(self, stacks: StackTable) -> Iterator[tuple[int, list[Place]]]:
+    def _iter_chains(self, stacks: StackTable) -> Iterator[tuple[int, list[Place]]]:
         """Yield each frame that gets a name, and its functions, innermost first."""
         frames, binaries = stacks.frames, stacks.binaries
         names = stacks.symbol_names
@@ -94,77 +94,81 @@ class Namer:
             account = self.binaries.setdefault(
                 (uuid, str(binary["name"])), NamedBinary(str(binary["name"]), uuid)
             )
-            account.frames.update(lookups[of_binary].tolist())
+            account.unnamed_addresses.update(lookups[of_binary].tolist())
             load_address = int(binary["load_address"])
             if not load_address:
                 continue
             addresses = lookups[of_binary]
             if load_address <= int(_USER_ADDRESS):
                 addresses = addresses & _USER_ADDRESS
-            yield from self._named_in(account, rows[of_binary], addresses, load_address)
+            yield from self._iter_chains_of_binary(account, rows[of_binary], addresses, load_address)
 
-    def _named_in(
+    def _iter_chains_of_binary(
         self, account: NamedBinary, rows: IntArray, addresses: Addresses, load_address: int
     ) -> Iterator[tuple[int, list[Place]]]:
         """Yield frames of one binary with their functions, from the files of its build."""
-        # A file with debug information comes first; what it does not name, the next one may.
+        # A file with debug information comes first; the next file may name what it does not.
         candidates = sorted(
             self._files.by_uuid.get(account.uuid, ()),
             key=lambda build: not (isinstance(build, Build) and build.has_debug_info),
         )[:_MAX_FILES_PER_BUILD]
-        left = np.ones(len(rows), bool)
+        is_unnamed = np.ones(len(rows), bool)
         for build in candidates:
-            inside = left & (addresses >= np.uint64(load_address))
+            is_candidate = is_unnamed & (addresses >= np.uint64(load_address))
             offsets = addresses - np.uint64(load_address)
             if isinstance(build, Build):
-                inside &= offsets < np.uint64(build.text_size)
-            chosen = np.flatnonzero(inside)
-            in_build = offsets[chosen] + np.uint64(build.text_address)
-            for position, places in zip(chosen.tolist(), self._places(build, in_build), strict=True):
+                is_candidate &= offsets < np.uint64(build.text_size)
+            candidate_positions = np.flatnonzero(is_candidate)
+            in_build = offsets[candidate_positions] + np.uint64(build.text_address)
+            for position, places in zip(
+                candidate_positions.tolist(), self._find_places(build, in_build), strict=True
+            ):
                 if not places:
                     continue
-                left[position] = False
-                account.named.add(int(addresses[position]))
+                is_unnamed[position] = False
+                account.addresses_with_name.add(int(addresses[position]))
                 if places[0].line > 0:
-                    account.with_line.add(int(addresses[position]))
-                account.files[shown_path(build.path)] = None
+                    account.addresses_with_line.add(int(addresses[position]))
+                account.files[get_display_name(build.path)] = None
                 yield int(rows[position]), places
 
-    def _places(self, build: AnyBuild, addresses: Addresses) -> list[list[Place]]:
+    def _find_places(self, build: AnyBuild, addresses: Addresses) -> list[list[Place]]:
         """Return the functions at each of the build's addresses, innermost first."""
-        table = self._table(build)
+        table = self._get_table(build)
         found = table.find(addresses).tolist() if table else [-1] * len(addresses)
-        linked = [self._readable(table.name_of(row)) if table and row >= 0 else "" for row in found]
-        described = self._described(build, addresses)
+        linked = [self._format_name(table.name_of(row)) if table and row >= 0 else "" for row in found]
+        described = self._find_described_places(build, addresses)
         return [
-            self._merged(name, described.get(address, []))
+            self._merge_places(name, described.get(address, []))
             for name, address in zip(linked, addresses.tolist(), strict=True)
         ]
 
-    def _merged(self, linked: str, described: list[Place]) -> list[Place]:
+    def _merge_places(self, linked: str, described: list[Place]) -> list[Place]:
         """Return the functions at one address: the outermost one has the linker's name, if there is one."""
         if not described:
             return [Place(linked, "", -1)] if linked else []
         *inlined, function = described
-        places = [Place(self._readable(p.name), _clean(p.file), p.line) for p in inlined]
-        name = linked or self._readable(function.name)
+        places = [Place(self._format_name(p.name), _clean_text(p.file), p.line) for p in inlined]
+        name = linked or self._format_name(function.name)
         if not name or not all(place.name for place in places):
             # A chain with a nameless link would claim a caller that it does not have.
             return [Place(name, "", -1)] if name else []
-        return [*places, Place(name, _clean(function.file), function.line)]
+        return [*places, Place(name, _clean_text(function.file), function.line)]
 
-    def _described(self, build: AnyBuild, addresses: Addresses) -> dict[int, list[Place]]:
-        """Return what debug information shows; nothing without it."""
+    def _find_described_places(self, build: AnyBuild, addresses: Addresses) -> dict[int, list[Place]]:
+        """Return the functions from debug information; nothing without it."""
         if not isinstance(build, Build) or not build.has_debug_info:
             return {}
-        info = self._debug_infos.setdefault(_key(build), DebugInfo(build, self._files.budget))
+        info = self._debug_infos.setdefault(_get_key(build), DebugInfo(build, self._files.budget))
         try:
-            places = info.places(addresses.tolist())
+            places = info.find_places(addresses.tolist())
         except (SymbolFileError, OSError) as error:
-            self._files.unreadable[shown_path(build.path)] = _reason(error)
+            self._files.unreadable[get_display_name(build.path)] = _describe_error(error)
             return {}
         if info.is_damaged:
-            self._files.unreadable[shown_path(build.path)] = "has debug information that is damaged in part"
+            self._files.unreadable[get_display_name(build.path)] = (
+                "has debug information that is damaged in part"
+            )
         return places
 
     @property
@@ -173,41 +177,41 @@ class Namer:
         skipped: dict[str, int] = {}
         for info in self._debug_infos.values():
             if info.skipped:
-                name = shown_path(info.path)
+                name = get_display_name(info.path)
                 skipped[name] = skipped.get(name, 0) + info.skipped
         return skipped
 
-    def _table(self, build: AnyBuild) -> FunctionTable | None:
-        """Return the functions of a build by address, read once."""
-        key = _key(build)
+    def _get_table(self, build: AnyBuild) -> FunctionTable | None:
+        """Return the functions of a build by address; each build is read once."""
+        key = _get_key(build)
         if key not in self._tables:
             try:
                 self._tables[key] = (
-                    build.function_table()
+                    build.build_function_table()
                     if isinstance(build, MappedBuild)
-                    else function_table(build, self._files.budget)
+                    else read_function_table(build, self._files.budget)
                 )
             except (SymbolFileError, OSError) as error:
-                self._files.unreadable[shown_path(build.path)] = _reason(error)
+                self._files.unreadable[get_display_name(build.path)] = _describe_error(error)
                 self._tables[key] = None
         return self._tables[key]
 
-    def _readable(self, name: str) -> str:
+    def _format_name(self, name: str) -> str:
         """Return a name as Instruments shows it; "" for one that is hidden."""
         if name.startswith(_HIDDEN):
             return ""
-        return _clean(self._demangler.demangle(name))
+        return _clean_text(self._demangler.demangle(name))
 
 
-def _key(build: AnyBuild) -> tuple[str, int]:
+def _get_key(build: AnyBuild) -> tuple[str, int]:
     return str(build.path), build.offset if isinstance(build, Build) else id(build)
 
 
-def _reason(error: SymbolFileError | OSError) -> str:
+def _describe_error(error: SymbolFileError | OSError) -> str:
     return f"cannot be read: {error.strerror or error}" if isinstance(error, OSError) else str(error)
 
 
-def _clean(text: str) -> str:
+def _clean_text(text: str) -> str:
     """Return a text without control characters, which no name has."""
     return _CONTROL.sub("\ufffd", text)
 
@@ -251,13 +255,13 @@ def _with_chains(stacks: StackTable, chains: dict[int, list[Place]]) -> StackTab
     places += [place for places in chains.values() for place in places[1:]]
     inlined = [len(places) > 1 for places in chains.values()]
     inlined += [number < len(chain) - 1 for chain in chains.values() for number in range(1, len(chain))]
-    named = _with_places(frames.iloc[kept].reset_index(drop=True), changed, places, inlined)
+    frames_with_names = _with_places(frames.iloc[kept].reset_index(drop=True), changed, places, inlined)
     first_new = len(frames) + np.cumsum(extra) - extra
     starts = np.concatenate([[0], np.cumsum(lengths)])
     ids = np.repeat(stacks.frame_ids.astype(np.int64), lengths)
-    behind = np.arange(len(ids)) - np.repeat(starts[:-1], lengths)
-    ids = np.where(behind > 0, first_new[ids] + behind - 1, ids)
-    return StackTable(starts[stacks.offsets], ids.astype(np.int32), named, stacks.binaries)
+    caller_depth = np.arange(len(ids)) - np.repeat(starts[:-1], lengths)
+    ids = np.where(caller_depth > 0, first_new[ids] + caller_depth - 1, ids)
+    return StackTable(starts[stacks.offsets], ids.astype(np.int32), frames_with_names, stacks.binaries)
 
 
 def _with_places(

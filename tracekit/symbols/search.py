@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from tracekit.errors import InputError
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
-from tracekit.symbols.archive import unpacked_files
+from tracekit.symbols.archive import unpack_files
 from tracekit.symbols.budget import Budget, SymbolFileError
 from tracekit.symbols.file_names import DSYM, MAP_SUFFIX, ZIP_HEAD
 from tracekit.symbols.macho import Build, is_macho, read_builds
@@ -37,13 +37,13 @@ _PACKED_HEADS = (b"\x1f\x8b", b"BZh", b"\xfd7zX")
 
 @dataclass
 class SymbolFiles:
-    """Every build that was found, by UUID, and what could not be read: file → reason."""
+    """All builds by UUID, and the files that cannot be read: file → reason."""
 
     budget: Budget = field(default_factory=Budget)
     by_uuid: dict[str, list[AnyBuild]] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
 
-    def unpacked_folder(self) -> Path:
+    def make_folder(self) -> Path:
         """Return a new folder for the files of an archive; it is removed with this object."""
         folder = mkdtemp(prefix="tracekit-symbols-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
@@ -51,7 +51,7 @@ class SymbolFiles:
 
     @property
     def builds(self) -> Iterator[AnyBuild]:
-        """Every build."""
+        """All builds."""
         return (build for builds in self.by_uuid.values() for build in builds)
 
 
@@ -60,31 +60,31 @@ def find_builds(paths: Sequence[SymbolPath], limits: Limits = DEFAULT_LIMITS) ->
     found = SymbolFiles(Budget(limits))
     entries_left = [MAX_ENTRIES]
     count = 0
-    for named in paths:
-        path = Path(os.fspath(named))
+    for symbol_path in paths:
+        path = Path(os.fspath(symbol_path))
         if not os.path.exists(path):  # noqa: PTH110 - pathlib raises for names that are too long
             raise InputError(
-                os.fspath(named), "does not exist.", "--symbols names a dSYM, a binary or a folder."
+                os.fspath(symbol_path), "does not exist.", "--symbols names a dSYM, a binary or a folder."
             )
         is_folder = path.is_dir()
-        for file in _files(path, found, entries_left) if is_folder else (path,):
+        for file in _iter_files(path, found, entries_left) if is_folder else (path,):
             if is_folder and not _has_symbols(file):
                 continue
             count += 1
             if count > MAX_FILES:
                 found.unreadable[str(path)] = f"has more than {MAX_FILES:,} files with symbols"
                 return found
-            _add(found, file)
+            _add_file(found, file)
     return found
 
 
-def shown_path(path: Path) -> str:
+def get_display_name(path: Path) -> str:
     """Return the name under which a file of symbols is known: the dSYM around it, or its own."""
     bundle = next((parent for parent in path.parents if parent.name.endswith(DSYM)), path)
     return os.fsencode(bundle.name).decode("utf-8", "replace")
 
 
-def binary_name(build: AnyBuild) -> str:
+def get_binary_name(build: AnyBuild) -> str:
     """Return the name of the binary that a file of symbols belongs to."""
     name = build.path.name
     if isinstance(build, MappedBuild):
@@ -92,7 +92,7 @@ def binary_name(build: AnyBuild) -> str:
     return name
 
 
-def _add(found: SymbolFiles, path: Path) -> None:
+def _add_file(found: SymbolFiles, path: Path) -> None:
     try:
         if not path.is_file():
             raise SymbolFileError("is no file")  # noqa: TRY301
@@ -106,35 +106,35 @@ def _add(found: SymbolFiles, path: Path) -> None:
         read: Callable[[Path, Budget], tuple[AnyBuild, ...]] = read_builds if is_macho(head) else read_map
         builds = read(path, found.budget)
     except SymbolFileError as error:
-        found.unreadable[shown_path(path)] = str(error)
+        found.unreadable[get_display_name(path)] = str(error)
         return
     except OSError as error:
-        found.unreadable[shown_path(path)] = f"cannot be read: {error.strerror or error}"
+        found.unreadable[get_display_name(path)] = f"cannot be read: {error.strerror or error}"
         return
     for build in builds:
         if build.uuid:
             found.by_uuid.setdefault(build.uuid, []).append(build)
         else:
-            found.unreadable[shown_path(path)] = "has no UUID, so nothing shows which build it is"
+            found.unreadable[get_display_name(path)] = "has no UUID, so nothing shows which build it is"
 
 
 def _add_archive(found: SymbolFiles, path: Path) -> None:
     count = 0
-    for file in unpacked_files(path, found.unpacked_folder()):
-        _add(found, file)
+    for file in unpack_files(path, found.make_folder()):
+        _add_file(found, file)
         count += 1
     if not count:
         raise SymbolFileError("is an archive without files of symbols")
 
 
-def _files(folder: Path, found: SymbolFiles, entries_left: list[int]) -> Iterator[Path]:
+def _iter_files(folder: Path, found: SymbolFiles, entries_left: list[int]) -> Iterator[Path]:
     """Yield the files below a folder, in the order of their names."""
     pending = [(folder, 0)]
     while pending:
         current, depth = pending.pop()
         try:
             with os.scandir(current) as listing:
-                entries = sorted(_first(listing, entries_left), key=lambda entry: entry.name)
+                entries = sorted(_take_entries(listing, entries_left), key=lambda entry: entry.name)
         except OSError as error:
             found.unreadable[str(current)] = f"cannot be read: {error.strerror or error}"
             continue
@@ -149,7 +149,7 @@ def _files(folder: Path, found: SymbolFiles, entries_left: list[int]) -> Iterato
             return
 
 
-def _first(listing: Iterator[os.DirEntry[str]], entries_left: list[int]) -> Iterator[os.DirEntry[str]]:
+def _take_entries(listing: Iterator[os.DirEntry[str]], entries_left: list[int]) -> Iterator[os.DirEntry[str]]:
     for entry in listing:
         if not entries_left[0]:
             return

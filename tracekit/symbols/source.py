@@ -1,6 +1,6 @@
-"""``SymbolicatedSource``: a recording whose frames have names from files beside it.
+"""``SymbolicatedSource``: a recording whose frames are named from files of symbols.
 
-It stands between a reader and everything else, so that rules, redaction, packs and tables see the names.
+It wraps a reader's source, so that rules, redaction, packs and tables see the names.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tracekit.model.trace import Issue, RunInfo
 from tracekit.parsers.in_memory import origin_of
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.parsers.source import Source
-from tracekit.symbols.account import issues_of
+from tracekit.symbols.account import list_issues
 from tracekit.symbols.naming import Namer
 from tracekit.symbols.search import SymbolPath, find_builds
 
@@ -35,12 +35,12 @@ class SymbolicatedSource:
 
     def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
         """See ``Source.tables``."""
-        return map(self._named, self._source.tables(schema, run))
+        return map(self._add_names, self._source.tables(schema, run))
 
-    def _named(self, table: Table) -> Table:
-        stacks = self._namer.named(table.stacks)
+    def _add_names(self, table: Table) -> Table:
+        stacks = self._namer.add_names(table.stacks)
         return table if stacks is table.stacks else replace(table, stacks=stacks)
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:
         """See ``Source.issues``."""
-        return (*self._source.issues(run), *issues_of(self._namer, self._files))
+        return (*self._source.issues(run), *list_issues(self._namer, self._files))

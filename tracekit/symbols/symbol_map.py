@@ -6,7 +6,7 @@
     0000000100003fa8 t _helper
 
 An address is the binary's own, not the one in memory. The binary starts at its ``__mh_…_header``, at an
-address that a line ``base 0x…`` names, or at 0. Other lines are left out; a file without a UUID is no map.
+address that a line ``base 0x…`` names, or at 0. Other lines are left out; a file without a UUID is not a map.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _TEXT_TYPES = b"Tt"
 
 @dataclass
 class MappedBuild:
-    """The functions of one build, as they stand in a map."""
+    """The functions of one build, as a map lists them."""
 
     path: Path
     uuid: str
     label: str
-    """What stands behind the UUID: architecture and name."""
+    """The text after the UUID: architecture and name."""
     base: int | None = None
     header: int = 0
     addresses: array[int] = field(default_factory=lambda: array("Q"))
@@ -55,13 +55,13 @@ class MappedBuild:
         """The address at which the binary starts."""
         return self.header if self.base is None else self.base
 
-    def function_table(self) -> FunctionTable:
+    def build_function_table(self) -> FunctionTable:
         """Return the functions by address; of several at one address the first."""
-        starts, first = np.unique(np.frombuffer(self.addresses, np.uint64), return_index=True)
+        starts, first_rows = np.unique(np.frombuffer(self.addresses, np.uint64), return_index=True)
         ends = np.append(starts[1:], np.uint64(2**64 - 1))[: len(starts)]
 
         def name_of(position: int) -> str:
-            row = int(first[position])
+            row = int(first_rows[position])
             end = self.name_starts[row + 1] if row + 1 < len(self.name_starts) else len(self.names)
             return self.names[self.name_starts[row] : end].decode("utf-8", "replace")
 
@@ -69,16 +69,16 @@ class MappedBuild:
 
 
 def read_map(path: Path, budget: Budget) -> tuple[MappedBuild, ...]:
-    """Return the builds in a map. Raises ``SymbolFileError`` for a text that is none, and ``OSError``."""
+    """Return the builds in a map. Raises ``SymbolFileError`` for any other text, and ``OSError``."""
     builds: list[MappedBuild] = []
     budget.take(_BYTES_PER_BYTE * path.stat().st_size)
     lines = 0
     with path.open("rb") as file:
-        # A line of any length is read in parts; what follows the first part is no line of a map.
+        # A line of any length is read in parts; only the first part can be a line of a map.
         while line := file.readline(_MAX_LINE_BYTES):
             lines += 1
             budget.spend(_STEPS_PER_LINE)
-            _add(builds, path, line, budget)
+            _add_line(builds, path, line, budget)
             if lines == _LINES_BEFORE_UUID and not builds:
                 break
     if not builds:
@@ -88,7 +88,7 @@ def read_map(path: Path, budget: Budget) -> tuple[MappedBuild, ...]:
     return tuple(builds)
 
 
-def _add(builds: list[MappedBuild], path: Path, line: bytes, budget: Budget) -> None:
+def _add_line(builds: list[MappedBuild], path: Path, line: bytes, budget: Budget) -> None:
     """Add one line to the last build, or a build."""
     if builds and (symbol := _SYMBOL.match(line)):
         address, kind, name = int(symbol[1], 16), symbol[2], symbol[3].rstrip()[:MAX_NAME]

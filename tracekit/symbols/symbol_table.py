@@ -1,8 +1,8 @@
 """The functions of one build by address: from its symbol table, or from a symbol map.
 
 A function reaches to the next one, or to the end of its section. A stripped binary still lists the start of
-every function (``LC_FUNCTION_STARTS``): an address in one without a symbol gets none, not the name of the
-last function before it that kept its symbol.
+every function (``LC_FUNCTION_STARTS``): an address in a function without a symbol gets no name, rather
+than that of the last function before it that kept its symbol.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ Addresses = npt.NDArray[np.uint64]
 MAX_SYMBOLS = 10_000_000
 """In one build; the largest browser has two million."""
 MAX_NAME = 10_000
-"""Characters of a name that are kept, mangled: longer ones were never seen, and nobody could read them."""
+"""Characters of a mangled name that are kept: longer names were never seen, and would be unreadable."""
 
 _BYTES_PER_SYMBOL = 64
-"""Kept ones take 20; that many are in memory while they are sorted."""
+"""A kept symbol takes 20; sorting takes the rest."""
 _STARTS_AT_ONCE = 1 << 20
 _MAX_DISTANCE_BYTES = 9
 _KIND_BITS, _IN_SECTION, _DEBUG_BITS, _EXTERNAL = 0x0E, 0x0E, 0xE0, 0x01
 _LOCAL_LABELS = (ord("l"), ord("L"))
-"""Labels of the assembler begin so; other names have the underscore of Mach-O, or are Objective-C's."""
+"""Labels of the assembler begin with these; other names have the underscore of Mach-O, or are
+Objective-C's."""
 
 
 class FunctionTable:
@@ -51,7 +52,7 @@ class FunctionTable:
         return np.where((row >= 0) & (addresses < self._ends[row]), row, -1)
 
 
-def function_table(build: Build, budget: Budget) -> FunctionTable:
+def read_function_table(build: Build, budget: Budget) -> FunctionTable:
     """Return the functions in a build's symbol table. Raises ``SymbolFileError`` and ``OSError``."""
     symbols_at, count, names_at, names_bytes = build.symbols
     if count > MAX_SYMBOLS:
@@ -61,76 +62,80 @@ def function_table(build: Build, budget: Budget) -> FunctionTable:
     layout = np.dtype(
         [("name", "<u4"), ("type", "u1"), ("section", "u1"), ("flags", "<u2"), ("address", address_type)]
     )
-    table = np.frombuffer(build.bytes_at(symbols_at, count * layout.itemsize), layout)
-    names = build.bytes_at(names_at, names_bytes)
+    table = np.frombuffer(build.read_bytes(symbols_at, count * layout.itemsize), layout)
+    names = build.read_bytes(names_at, names_bytes)
     in_code = np.zeros(256, bool)
     in_code[[section.number for section in build.sections if section.is_code and section.number < 256]] = True
     kind = table["type"]
     is_function = (kind & _KIND_BITS == _IN_SECTION) & (kind & _DEBUG_BITS == 0)
     is_function &= in_code[table["section"]] & (table["name"] < len(names))
-    chosen = table[is_function]
-    first = np.frombuffer(names, np.uint8)[chosen["name"]] if len(chosen) else np.zeros(0, np.uint8)
-    # Of several names of one address: a function's own before a label, a public one before a local one.
-    order = np.lexsort((chosen["type"] & _EXTERNAL == 0, np.isin(first, _LOCAL_LABELS), chosen["address"]))
-    addresses = chosen["address"][order].astype(np.uint64)
+    functions = table[is_function]
+    first_letters = (
+        np.frombuffer(names, np.uint8)[functions["name"]] if len(functions) else np.zeros(0, np.uint8)
+    )
+    # Of several names at one address, a function's precedes a label, and a public one a local one.
+    order = np.lexsort(
+        (functions["type"] & _EXTERNAL == 0, np.isin(first_letters, _LOCAL_LABELS), functions["address"])
+    )
+    addresses = functions["address"][order].astype(np.uint64)
     is_first = np.append(True, addresses[1:] != addresses[:-1])[: len(addresses)]
-    starts, offsets = addresses[is_first], chosen["name"][order][is_first]
+    starts, offsets = addresses[is_first], functions["name"][order][is_first]
 
     def name_of(position: int) -> str:
         offset = int(offsets[position])
         end = names.find(b"\0", offset, offset + MAX_NAME)
         return names[offset : end if end >= 0 else offset + MAX_NAME].decode("utf-8", "replace")
 
-    return FunctionTable(starts, _ends(starts, _borders(build, budget)), name_of)
+    return FunctionTable(starts, _compute_ends(starts, _find_borders(build, budget)), name_of)
 
 
-def _borders(build: Build, budget: Budget) -> Addresses:
+def _find_borders(build: Build, budget: Budget) -> Addresses:
     """Return every address at which a function ends at the latest: starts of others, and ends of sections."""
     ends = [(section.address + section.size) % 2**64 for section in build.sections if section.is_code]
-    starts = _function_starts(build, budget)
+    starts = _read_function_starts(build, budget)
     return np.unique(np.concatenate([np.array(ends, np.uint64), starts]))
 
 
-def _function_starts(build: Build, budget: Budget) -> Addresses:
+def _read_function_starts(build: Build, budget: Budget) -> Addresses:
     """Return the addresses: distances as ULEB128, the first from the start of the text segment."""
     offset, size = build.function_starts
     blocks: list[Addresses] = []
     partial = b""
     count = 0
     for start in range(0, size, _STARTS_AT_ONCE):
-        block = build.bytes_at(offset + start, min(_STARTS_AT_ONCE, size - start))
-        distances, partial = _distances(partial + block)
-        ended = np.flatnonzero(distances == 0)  # padding follows a distance of 0
-        blocks.append(distances[: ended[0]] if len(ended) else distances)
+        block = build.read_bytes(offset + start, min(_STARTS_AT_ONCE, size - start))
+        distances, partial = _decode_distances(partial + block)
+        padding = np.flatnonzero(distances == 0)  # padding follows a distance of 0
+        blocks.append(distances[: padding[0]] if len(padding) else distances)
         count += len(blocks[-1])
         if count > MAX_SYMBOLS:
             raise SymbolFileError(f"lists more than {MAX_SYMBOLS:,} functions")
         budget.take(_BYTES_PER_SYMBOL * len(blocks[-1]) // 2)
-        if len(ended) or len(partial) > _MAX_DISTANCE_BYTES:
+        if len(padding) or len(partial) > _MAX_DISTANCE_BYTES:
             break
     starts: Addresses = np.cumsum(np.concatenate([np.zeros(0, np.uint64), *blocks]), dtype=np.uint64)
     return starts + np.uint64(build.text_address)
 
 
-def _distances(data: bytes) -> tuple[Addresses, bytes]:
+def _decode_distances(data: bytes) -> tuple[Addresses, bytes]:
     """Return the numbers in ULEB128, and the bytes of one that is not complete."""
     # Arrays, because a large binary has a million.
     values = np.frombuffer(data, np.uint8)
-    last = np.flatnonzero(values < 0x80)  # the last byte of each number has no high bit
-    complete = int(last[-1]) + 1 if len(last) else 0
-    number = np.repeat(np.arange(len(last)), np.diff(last, prepend=-1))
-    position = np.arange(complete) - np.append(0, last[:-1] + 1)[number] if complete else number
+    last_bytes = np.flatnonzero(values < 0x80)  # the last byte of each number has no high bit
+    complete = int(last_bytes[-1]) + 1 if len(last_bytes) else 0
+    number = np.repeat(np.arange(len(last_bytes)), np.diff(last_bytes, prepend=-1))
+    position = np.arange(complete) - np.append(0, last_bytes[:-1] + 1)[number] if complete else number
     fits = position < _MAX_DISTANCE_BYTES  # a longer number is damage, and would be beyond 64 bits
     parts = (values[:complete][fits] & 0x7F).astype(np.uint64) << (7 * position[fits]).astype(np.uint64)
-    distances = np.zeros(len(last), np.uint64)
+    distances = np.zeros(len(last_bytes), np.uint64)
     np.add.at(distances, number[fits], parts)
     return distances, data[complete:]
 
 
-def _ends(starts: Addresses, borders: Addresses) -> Addresses:
+def _compute_ends(starts: Addresses, borders: Addresses) -> Addresses:
     """Return each function's end: the next start or border, whichever is nearer."""
-    last = np.array([2**64 - 1], np.uint64)
-    following = np.append(starts[1:], last)[: len(starts)]
-    bordered = np.append(borders, last)[np.searchsorted(borders, starts, side="right")]
+    largest = np.array([2**64 - 1], np.uint64)
+    following = np.append(starts[1:], largest)[: len(starts)]
+    bordered = np.append(borders, largest)[np.searchsorted(borders, starts, side="right")]
     ends: npt.NDArray[Any] = np.minimum(following, bordered)
     return ends.astype(np.uint64)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tracekit.symbols.budget import Budget
-from tracekit.symbols.dwarf.forms import ADDR, ADDRX_FORMS, IMPLICIT_CONST, Encoding, sleb, uleb
+from tracekit.symbols.dwarf.forms import ADDR, ADDRX_FORMS, IMPLICIT_CONST, Encoding, read_sleb, read_uleb
 
 SUBPROGRAM, INLINED_SUBROUTINE = 0x2E, 0x1D
 NAME, STMT_LIST, LOW_PC, HIGH_PC, COMP_DIR, ABSTRACT_ORIGIN, SPECIFICATION = (
@@ -62,18 +62,18 @@ class Layout:
     """True for a function or an inlined one with addresses."""
     bounds: Bounds | None
 
-    def starts(self, encoding: Encoding, data: bytes, position: int) -> list[int]:
-        """Return the position of each part of an entry, and the one behind it."""
+    def find_starts(self, encoding: Encoding, data: bytes, position: int) -> list[int]:
+        """Return the position of each part of an entry, and its end."""
         starts = [position]
         for part in self.parts:
-            position = position + part if part >= 0 else encoding.after(part, data, position)
+            position = position + part if part >= 0 else encoding.skip(part, data, position)
             starts.append(position)
         return starts
 
-    def after(self, encoding: Encoding, data: bytes, position: int) -> int:
-        """Return the position behind an entry."""
+    def skip(self, encoding: Encoding, data: bytes, position: int) -> int:
+        """Return the end of an entry."""
         for part in self.parts:
-            position = position + part if part >= 0 else encoding.after(part, data, position)
+            position = position + part if part >= 0 else encoding.skip(part, data, position)
         return position
 
 
@@ -82,32 +82,32 @@ def read_layouts(data: bytes, encoding: Encoding, budget: Budget) -> dict[int, L
     layouts: dict[int, Layout] = {}
     position = 0
     while position < len(data):
-        code, position = uleb(data, position)
+        code, position = read_uleb(data, position)
         if not code:
             break
         budget.spend(_STEPS_PER_LAYOUT)
-        tag, position = uleb(data, position)
+        tag, position = read_uleb(data, position)
         has_children = bool(data[position])
-        layouts[code], position = _layout(tag, has_children, data, position + 1, encoding, budget)
+        layouts[code], position = _read_layout(tag, has_children, data, position + 1, encoding, budget)
     return layouts
 
 
-def _layout(
+def _read_layout(
     tag: int, has_children: bool, data: bytes, position: int, encoding: Encoding, budget: Budget
 ) -> tuple[Layout, int]:
-    """Return a layout, from the list of its attributes, and the position behind that."""
+    """Return a layout from its list of attributes, and the end of the list."""
     parts: list[int] = []
     fields: dict[int, Field] = {}
     while True:
         budget.spend(_STEPS_PER_ATTRIBUTE)
-        attribute, position = uleb(data, position)
-        form, position = uleb(data, position)
+        attribute, position = read_uleb(data, position)
+        form, position = read_uleb(data, position)
         constant = 0
         if form == IMPLICIT_CONST:
-            constant, position = sleb(data, position)
+            constant, position = read_sleb(data, position)
         if not attribute and not form:
             break
-        part = encoding.part(form)
+        part = encoding.get_part(form)
         starts_part = part < 0 or not parts or parts[-1] < 0
         if starts_part:
             parts.append(part)
@@ -118,14 +118,14 @@ def _layout(
             parts[-1] += part
     size = sum(parts) if all(part >= 0 for part in parts) else -1
     is_scope = tag in (SUBPROGRAM, INLINED_SUBROUTINE) and not {LOW_PC, RANGES}.isdisjoint(fields)
-    bounds = _bounds(fields, encoding) if is_scope else None
+    bounds = _find_bounds(fields, encoding) if is_scope else None
     steps = 1 + sum(part < 0 for part in parts)
     return Layout(tag, has_children, tuple(parts), fields, size, steps, is_scope, bounds), position
 
 
-def _bounds(fields: dict[int, Field], encoding: Encoding) -> Bounds | None:
+def _find_bounds(fields: dict[int, Field], encoding: Encoding) -> Bounds | None:
     low, high = fields.get(LOW_PC), fields.get(HIGH_PC)
     if low is None or high is None or low.part or high.part or low.form != ADDR or high.form in ADDRX_FORMS:
         return None
-    size = encoding.part(high.form)
+    size = encoding.get_part(high.form)
     return Bounds(low.distance, high.distance, size, high.form == ADDR) if size > 0 else None

@@ -6,13 +6,13 @@ from array import array
 from collections.abc import Collection
 
 from tracekit.symbols.dwarf import abbreviations as dw
-from tracekit.symbols.dwarf.forms import Encoding, uleb
+from tracekit.symbols.dwarf.forms import Encoding, read_uleb
 from tracekit.symbols.dwarf.sections import DamagedDwarfError
 from tracekit.symbols.dwarf.units import Unit
 
 _MAX_PATH = 4096
 _PATH, _FOLDER = 1, 2
-"""What a file of version 5 is described by (DW_LNCT)."""
+"""Kinds of values that describe a file in version 5 (DW_LNCT)."""
 
 Format = list[tuple[int, int]]
 """The kind of each value of an entry, and its form."""
@@ -26,20 +26,24 @@ class FileNames:
         self._encoding = encoding
         self._data = data
 
-    def paths(self, numbers: Collection[int]) -> dict[int, str]:
-        """Return the paths of files; none for one that is not listed."""
-        chosen = {number for number in numbers if number >= 0}
-        if not chosen:
+    def read_paths(self, numbers: Collection[int]) -> dict[int, str]:
+        """Return the paths of files by number; unlisted files have none."""
+        numbers_wanted = {number for number in numbers if number >= 0}
+        if not numbers_wanted:
             return {}
-        entries = self._paths_5(chosen) if self._encoding.version == 5 else self._paths_4(chosen)
-        top = self._unit.text(self._unit.top, dw.COMP_DIR) or b""
+        entries = (
+            self._read_paths_5(numbers_wanted)
+            if self._encoding.version == 5
+            else self._read_paths_4(numbers_wanted)
+        )
+        top = self._unit.read_text(self._unit.top, dw.COMP_DIR) or b""
         return {
-            number: _joined(*(part.decode("utf-8", "replace") for part in (top, *names)))[:_MAX_PATH]
+            number: _join_path(*(part.decode("utf-8", "replace") for part in (top, *names)))[:_MAX_PATH]
             for number, names in entries.items()
         }
 
-    def _paths_4(self, numbers: set[int]) -> dict[int, tuple[bytes, bytes]]:
-        """Return folder and name of files: texts with numbers behind them, counted from 1."""
+    def _read_paths_4(self, numbers: set[int]) -> dict[int, tuple[bytes, bytes]]:
+        """Return folder and name of files: texts followed by numbers, counted from 1."""
         data, position = self._data, 0
         folders = array("Q", [0])
         while data[position]:
@@ -54,45 +58,51 @@ class FileNames:
             self._unit.budget.spend(2)
             start = position
             position = data.index(0, position) + 1
-            folder, after = uleb(data, position)
+            folder, folder_end = read_uleb(data, position)
             if row in numbers:
                 is_listed = 0 < folder < len(folders)
-                entries[row] = (self._text_at(folders[folder]) if is_listed else b"", self._text_at(start))
-            position = uleb(data, uleb(data, after)[1])[1]  # its time and size
+                entries[row] = (
+                    self._read_text(folders[folder]) if is_listed else b"",
+                    self._read_text(start),
+                )
+            position = read_uleb(data, read_uleb(data, folder_end)[1])[1]  # its time and size
         return entries
 
-    def _text_at(self, position: int) -> bytes:
+    def _read_text(self, position: int) -> bytes:
         return self._data[position : self._data.index(0, position)]
 
-    def _paths_5(self, numbers: set[int]) -> dict[int, tuple[bytes, bytes]]:
+    def _read_paths_5(self, numbers: set[int]) -> dict[int, tuple[bytes, bytes]]:
         """Return folder and name of files: entries of a format that the list itself gives, counted from 0."""
-        folder_format, count, position = self._list(0)
-        folders, position = self._entries(folder_format, count, position)
-        file_format, count, position = self._list(position)
-        files, _ = self._entries(file_format, min(count, max(numbers) + 1), position)
+        folder_format, count, position = self._read_list_header(0)
+        folders, position = self._find_entries(folder_format, count, position)
+        file_format, count, position = self._read_list_header(position)
+        files, _ = self._find_entries(file_format, min(count, max(numbers) + 1), position)
         entries = {}
         for row in numbers:
             if row < len(files):
-                name, folder = self._entry(file_format, files[row])
+                name, folder = self._read_entry(file_format, files[row])
                 is_listed = folder < len(folders)
-                entries[row] = (self._entry(folder_format, folders[folder])[0] if is_listed else b"", name)
+                entries[row] = (
+                    self._read_entry(folder_format, folders[folder])[0] if is_listed else b"",
+                    name,
+                )
         return entries
 
-    def _list(self, position: int) -> tuple[Format, int, int]:
+    def _read_list_header(self, position: int) -> tuple[Format, int, int]:
         """Return the format of a list, the number of its entries, and where the first one is."""
         count_formats = self._data[position]
         position += 1
         format_of_entries = []
         for _ in range(count_formats):
-            kind, position = uleb(self._data, position)
-            form, position = uleb(self._data, position)
+            kind, position = read_uleb(self._data, position)
+            form, position = read_uleb(self._data, position)
             format_of_entries.append((kind, form))
-        count, position = uleb(self._data, position)
+        count, position = read_uleb(self._data, position)
         return format_of_entries, count, position
 
-    def _entries(self, entry_format: Format, count: int, position: int) -> tuple[array[int], int]:
-        """Return the position of each entry, and the one behind them."""
-        parts = [self._encoding.part(form) for _, form in entry_format]
+    def _find_entries(self, entry_format: Format, count: int, position: int) -> tuple[array[int], int]:
+        """Return the position of each entry, and the end of the list."""
+        parts = [self._encoding.get_part(form) for _, form in entry_format]
         if count and not any(parts):
             raise DamagedDwarfError
         positions = array("Q")
@@ -100,25 +110,25 @@ class FileNames:
             self._unit.budget.spend(len(parts))
             positions.append(position)
             for part in parts:
-                position = self._encoding.after(part, self._data, position)
+                position = self._encoding.skip(part, self._data, position)
             if position > len(self._data):
                 raise DamagedDwarfError
         return positions, position
 
-    def _entry(self, entry_format: Format, position: int) -> tuple[bytes, int]:
+    def _read_entry(self, entry_format: Format, position: int) -> tuple[bytes, int]:
         """Return path and number of the folder of an entry."""
         path, folder = b"", 0
         for kind, form in entry_format:
             if kind == _PATH:
-                path = self._unit.text_of(form, self._data, position) or b""
+                path = self._unit.read_text_of_form(form, self._data, position) or b""
             elif kind == _FOLDER:
-                folder = self._encoding.value(form, self._data, position)
-            position = self._encoding.after(self._encoding.part(form), self._data, position)
+                folder = self._encoding.read_value(form, self._data, position)
+            position = self._encoding.skip(self._encoding.get_part(form), self._data, position)
         return path, max(folder, 0)
 
 
-def _joined(*parts: str) -> str:
-    """Return the path of nested folders and a file; an absolute part begins anew."""
+def _join_path(*parts: str) -> str:
+    """Return the path of nested folders and a file; an absolute part replaces those before it."""
     path = ""
     for part in parts:
         path = part if part.startswith("/") or not path else f"{path.rstrip('/')}/{part}" if part else path

@@ -46,7 +46,7 @@ class Encoding(NamedTuple):
     address_bytes: int
     offset_bytes: int
 
-    def part(self, form: int) -> int:
+    def get_part(self, form: int) -> int:
         """Return the size of a form, or one of the negative numbers."""
         if form in _FIXED:
             return _FIXED[form]
@@ -60,48 +60,48 @@ class Encoding(NamedTuple):
             raise DamagedDwarfError
         return _VARIABLE[form]
 
-    def after(self, part: int, data: bytes, position: int) -> int:
-        """Return the position behind a part. Raises ``LookupError`` or ``ValueError`` at the data's end."""
+    def skip(self, part: int, data: bytes, position: int) -> int:
+        """Return the end of a part. Raises ``LookupError`` or ``ValueError`` at the data's end."""
         if part >= 0:
             return position + part
         if part == BLOCK:
-            length, position = uleb(data, position)
+            length, position = read_uleb(data, position)
             return position + length
         if part == LEB:
-            return uleb(data, position)[1]
+            return read_uleb(data, position)[1]
         if part == TEXT:
             return data.index(0, position) + 1
         if part == DIRECT:
-            form, position = uleb(data, position)
+            form, position = read_uleb(data, position)
             if form in (INDIRECT, IMPLICIT_CONST):
                 raise DamagedDwarfError
-            return self.after(self.part(form), data, position)
+            return self.skip(self.get_part(form), data, position)
         size = {BLOCK1: 1, BLOCK2: 2, BLOCK4: 4}[part]
-        return position + size + number(data, position, size)
+        return position + size + read_number(data, position, size)
 
-    def value(self, form: int, data: bytes, position: int) -> int:
+    def read_value(self, form: int, data: bytes, position: int) -> int:
         """Return the number that a value is, or its distance in another section; -1 for a text or a block."""
         if form == INDIRECT:
-            form, position = uleb(data, position)
+            form, position = read_uleb(data, position)
         if form == FLAG_PRESENT:
             return 1
         if form == SDATA:
-            return sleb(data, position)[0]
-        part = self.part(form)
+            return read_sleb(data, position)[0]
+        part = self.get_part(form)
         if part == LEB:
-            return uleb(data, position)[0]
-        return number(data, position, part) if part > 0 else -1
+            return read_uleb(data, position)[0]
+        return read_number(data, position, part) if part > 0 else -1
 
 
-def number(data: bytes, position: int, size: int) -> int:
+def read_number(data: bytes, position: int, size: int) -> int:
     """Return an unsigned number. Raises ``IndexError`` at the end of the data."""
     if position + size > len(data):
         raise IndexError
     return int.from_bytes(data[position : position + size], "little")
 
 
-def uleb(data: bytes, position: int) -> tuple[int, int]:
-    """Return an unsigned LEB128 number and the position behind it. Raises ``IndexError`` at the end."""
+def read_uleb(data: bytes, position: int) -> tuple[int, int]:
+    """Return an unsigned LEB128 number and its end. Raises ``IndexError`` at the end."""
     value = data[position]
     if value < 0x80:
         return value, position + 1
@@ -114,7 +114,7 @@ def uleb(data: bytes, position: int) -> tuple[int, int]:
     raise DamagedDwarfError
 
 
-def sleb(data: bytes, position: int) -> tuple[int, int]:
-    """Return a signed LEB128 number and the position behind it. Raises ``IndexError`` at the end."""
-    value, end = uleb(data, position)
+def read_sleb(data: bytes, position: int) -> tuple[int, int]:
+    """Return a signed LEB128 number and its end. Raises ``IndexError`` at the end."""
+    value, end = read_uleb(data, position)
     return (value - (1 << 7 * (end - position)) if data[end - 1] & 0x40 else value), end

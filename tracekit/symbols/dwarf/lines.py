@@ -2,7 +2,7 @@
 
     row 0x10 line 3 │ row 0x18 line 4 │ row 0x20, end of the sequence        0x1c → line 4
 
-Rows are made one after the other and none is kept: of each wanted address only the row that it lies in.
+Rows are produced one after the other; only the row around each wanted address is kept.
 Source: DWARF 5, section 6.2.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from tracekit.symbols.budget import Budget
 from tracekit.symbols.dwarf import abbreviations as dw
 from tracekit.symbols.dwarf.file_names import FileNames
-from tracekit.symbols.dwarf.forms import Encoding, number, sleb, uleb
+from tracekit.symbols.dwarf.forms import Encoding, read_number, read_sleb, read_uleb
 from tracekit.symbols.dwarf.sections import DamagedDwarfError
 from tracekit.symbols.dwarf.units import Unit
 
@@ -23,7 +23,7 @@ _MAX_LINE = 2**31 - 1
 _MAX_HEADER_BYTES = 300
 """Up to the lengths of 255 opcodes."""
 _BEYOND = 2**66
-"""More than an address."""
+"""Larger than any address."""
 _BEFORE_SEQUENCE = (_BEYOND, 0, 0)
 _END_SEQUENCE, _SET_ADDRESS = 1, 2
 _COPY, _ADVANCE_PC, _ADVANCE_LINE, _SET_FILE, _CONST_ADD_PC, _FIXED_ADVANCE_PC = 1, 2, 3, 4, 8, 9
@@ -45,13 +45,13 @@ class _Program:
     operands: bytes
     """The number of operands of each opcode from 1 on."""
 
-    def advances(self) -> list[int]:
+    def compute_advances(self) -> list[int]:
         """Return by how much each opcode moves the address."""
-        return [self.min_length * self._adjusted(opcode) // self.line_range for opcode in range(256)]
+        return [self.min_length * self._adjust_opcode(opcode) // self.line_range for opcode in range(256)]
 
-    def line_advances(self) -> list[int]:
+    def compute_line_advances(self) -> list[int]:
         """Return by how much each opcode moves the line."""
-        return [self.line_base + self._adjusted(opcode) % self.line_range for opcode in range(256)]
+        return [self.line_base + self._adjust_opcode(opcode) % self.line_range for opcode in range(256)]
 
     def without_effect(self) -> frozenset[int]:
         """Return the opcodes that change nothing that is read here, and have no operands."""
@@ -60,7 +60,7 @@ class _Program:
             opcode for opcode, count in enumerate(self.operands, 1) if not count and opcode not in used
         )
 
-    def _adjusted(self, opcode: int) -> int:
+    def _adjust_opcode(self, opcode: int) -> int:
         return max(opcode - self.opcode_base, 0)
 
 
@@ -71,8 +71,8 @@ class LineTable:
         self._unit = unit
         self._program: _Program | None = None
         self._names: FileNames | None = None
-        offset = unit.value(unit.top, dw.STMT_LIST)
-        if offset is not None and unit.sections.size("debug_line"):
+        offset = unit.read_value(unit.top, dw.STMT_LIST)
+        if offset is not None and unit.sections.get_size("debug_line"):
             self._read_header(offset)
 
     def find(self, addresses: Sequence[int]) -> dict[int, tuple[int, int]]:
@@ -80,26 +80,26 @@ class LineTable:
         if self._program is None:
             return {}
         self._unit.budget.spend(len(self._program.code))
-        rows = _rows_around(sorted(addresses), self._program, self._unit.budget)
+        rows = _find_rows(sorted(addresses), self._program, self._unit.budget)
         return {
             address: (file, line if 0 < line <= _MAX_LINE else -1)
             for address, (_, file, line) in rows.items()
         }
 
-    def paths(self, numbers: Collection[int]) -> dict[int, str]:
-        """Return the paths of files; none for one that the table does not list."""
-        return self._names.paths(numbers) if self._names else {}
+    def read_paths(self, numbers: Collection[int]) -> dict[int, str]:
+        """Return the paths of files by number; unlisted files have none."""
+        return self._names.read_paths(numbers) if self._names else {}
 
     def _read_header(self, offset: int) -> None:
         sections = self._unit.sections
         head = sections.read_up_to("debug_line", offset, _MAX_HEADER_BYTES)
-        offset_bytes, position = (8, 12) if number(head, 0, 4) == 0xFFFF_FFFF else (4, 4)
-        end = position + (number(head, 4, 8) if offset_bytes == 8 else number(head, 0, 4))
-        version = number(head, position, 2)
+        offset_bytes, position = (8, 12) if read_number(head, 0, 4) == 0xFFFF_FFFF else (4, 4)
+        end = position + (read_number(head, 4, 8) if offset_bytes == 8 else read_number(head, 0, 4))
+        version = read_number(head, position, 2)
         if not 2 <= version <= 5:
             raise DamagedDwarfError
         position += 4 if version == 5 else 2
-        code_at = position + offset_bytes + number(head, position, offset_bytes)
+        code_at = position + offset_bytes + read_number(head, position, offset_bytes)
         position += offset_bytes
         min_length = head[position]
         position += 3 if version >= 4 else 2
@@ -128,27 +128,27 @@ class _Rows:
         self._limits = [*addresses, _BEYOND]
         self.found: dict[int, Row] = {}
 
-    def first_from(self, address: int) -> tuple[int, int]:
-        """Return the place of the first wanted address that is not before one, and that address itself."""
+    def find_first_from(self, address: int) -> tuple[int, int]:
+        """Return the position of the first wanted address from ``address`` on, and that wanted address."""
         place = bisect_left(self._addresses, address)
         return place, self._limits[place]
 
-    def end(self, row: Row, place: int, address: int) -> tuple[int, int]:
-        """End a row at an address: it is that of all wanted ones before. Return as ``first_from`` does."""
-        first = place
+    def close_row(self, row: Row, place: int, address: int) -> tuple[int, int]:
+        """Assign a row to the wanted addresses before its end; return as ``find_first_from`` does."""
+        first_place = place
         while self._limits[place] < address:
             earlier = self.found.get(self._limits[place])
             if earlier is None or earlier[0] <= row[0]:  # sequences may overlap: the nearest row counts
                 self.found[self._limits[place]] = row
             place += 1
-        self._budget.spend(place - first)
+        self._budget.spend(place - first_place)
         return place, self._limits[place]
 
 
-def _rows_around(addresses: Sequence[int], program: _Program, budget: Budget) -> dict[int, Row]:
+def _find_rows(addresses: Sequence[int], program: _Program, budget: Budget) -> dict[int, Row]:
     """Return the row that each wanted address, of a sorted list, lies in."""
     code, opcode_base = program.code, program.opcode_base
-    advances, line_advances = program.advances(), program.line_advances()
+    advances, line_advances = program.compute_advances(), program.compute_line_advances()
     constant_advance, without_effect = advances[255], program.without_effect()
     rows = _Rows(addresses, budget)
     address, file, line = 0, 1, 1
@@ -168,19 +168,19 @@ def _rows_around(addresses: Sequence[int], program: _Program, budget: Budget) ->
             address += constant_advance
             continue
         elif opcode == 0:
-            is_end, new_address, position = _extended(code, position)
+            is_end, new_address, position = _read_extended_opcode(code, position)
             if not is_end:
                 address = address if new_address is None else new_address
                 continue
         elif opcode != _COPY:
-            moved, lines, new_file, position = _standard(program, opcode, position)
+            moved, lines, new_file, position = _read_standard_opcode(program, opcode, position)
             address, line, file = address + moved, line + lines, file if new_file is None else new_file
             continue
-        # A row, which ends the one before it, unless it is the first one of a sequence.
+        # A row ends the one before it, except for the first of a sequence.
         if address < row[0]:
-            place, limit = rows.first_from(address)
+            place, limit = rows.find_first_from(address)
         elif address > limit:
-            place, limit = rows.end(row, place, address)
+            place, limit = rows.close_row(row, place, address)
         row = (address, file, line)
         if is_end:
             address, file, line = 0, 1, 1
@@ -188,30 +188,30 @@ def _rows_around(addresses: Sequence[int], program: _Program, budget: Budget) ->
     return rows.found
 
 
-def _extended(code: bytes, position: int) -> tuple[bool, int | None, int]:
-    """Return whether an opcode ends the sequence, the address that it sets, and the position behind it."""
-    length, position = uleb(code, position)
+def _read_extended_opcode(code: bytes, position: int) -> tuple[bool, int | None, int]:
+    """Return whether an opcode ends the sequence, the address that it sets, and the next position."""
+    length, position = read_uleb(code, position)
     if not length or position + length > len(code):
         raise DamagedDwarfError
     sets_address = code[position] == _SET_ADDRESS
-    address = number(code, position + 1, min(length - 1, 8)) if sets_address else None
+    address = read_number(code, position + 1, min(length - 1, 8)) if sets_address else None
     return code[position] == _END_SEQUENCE, address, position + length
 
 
-def _standard(program: _Program, opcode: int, position: int) -> tuple[int, int, int | None, int]:
-    """Return what an opcode adds to address and line, the file that it sets, and the position behind it."""
+def _read_standard_opcode(program: _Program, opcode: int, position: int) -> tuple[int, int, int | None, int]:
+    """Return what an opcode adds to address and line, the file that it sets, and the next position."""
     code = program.code
     if opcode == _ADVANCE_PC:
-        value, position = uleb(code, position)
+        value, position = read_uleb(code, position)
         return value * program.min_length, 0, None, position
     if opcode == _ADVANCE_LINE:
-        value, position = sleb(code, position)
+        value, position = read_sleb(code, position)
         return 0, value, None, position
     if opcode == _SET_FILE:
-        value, position = uleb(code, position)
+        value, position = read_uleb(code, position)
         return 0, 0, value, position
     if opcode == _FIXED_ADVANCE_PC:
-        return number(code, position, 2), 0, None, position + 2
+        return read_number(code, position, 2), 0, None, position + 2
     for _ in range(program.operands[opcode - 1]):
-        position = uleb(code, position)[1]
+        position = read_uleb(code, position)[1]
     return 0, 0, None, position

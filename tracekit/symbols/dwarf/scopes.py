@@ -1,7 +1,7 @@
 """The innermost function around each wanted address of a unit, inlined ones included.
 
 The entries of a unit are a tree, written depth first: an entry with children is followed by them, and by a
-zero. They are passed over one after the other; only those around a wanted address become objects:
+zero. They are skipped one after the other; only those around a wanted address become objects:
 
     function 0x10-0x80            wanted 0x24: in this function
       variable
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from tracekit.symbols.dwarf import abbreviations as dw
 from tracekit.symbols.dwarf.abbreviations import Bounds, Layout
-from tracekit.symbols.dwarf.forms import uleb
-from tracekit.symbols.dwarf.ranges import ranges_of
+from tracekit.symbols.dwarf.forms import read_uleb
+from tracekit.symbols.dwarf.ranges import read_ranges
 from tracekit.symbols.dwarf.units import Entry, Unit
 
 _STEPS_AT_ONCE = 1_000
@@ -45,13 +45,13 @@ class ScopeReader:
 
     def __init__(self, unit: Unit, addresses: Sequence[int]) -> None:
         self._unit = unit
-        self._data = unit.data()
+        self._data = unit.read_bytes()
         self._wanted = sorted(addresses)
         self._open: list[Scope] = []
         """The scopes around the current entry, outermost first."""
         self._innermost: dict[int, Scope] = {}
 
-    def innermost(self) -> dict[int, Scope]:
+    def find_innermost(self) -> dict[int, Scope]:
         """Return the innermost scope around each address that has one."""
         unit, data, encoding = self._unit, self._data, self._unit.encoding
         layouts, budget, scopes = unit.layouts, unit.budget, self._open
@@ -62,11 +62,11 @@ class ScopeReader:
             code = data[position]
             position += 1
             if code >= 0x80:
-                code, position = uleb(data, start)
+                code, position = read_uleb(data, start)
             if code == 0:
                 depth -= 1
                 steps += 1
-                if depth <= 0 or (scopes and self._left(depth)):
+                if depth <= 0 or (scopes and self._close_scope(depth)):
                     break
                 continue
             layout = layouts[code]
@@ -75,18 +75,18 @@ class ScopeReader:
                 budget.spend(steps)
                 steps = 0
             if layout.is_scope and (scopes or layout.tag == dw.SUBPROGRAM):
-                self._enter(layout, start, position, depth)
+                self._enter_function(layout, start, position, depth)
             if layout.size >= 0:
                 position += layout.size
             else:
-                position = layout.after(encoding, data, position)
+                position = layout.skip(encoding, data, position)
             if layout.has_children:
                 depth += 1
         budget.spend(steps)
         return self._innermost
 
-    def _left(self, depth: int) -> bool:
-        """Close the scope whose children end at a depth; return True if nothing is left to be found."""
+    def _close_scope(self, depth: int) -> bool:
+        """Close the scope whose children end at a depth; return True if every address has its scope."""
         if self._open[-1].depth == depth:
             self._open.pop()
         return not self._open and len(self._innermost) == len(self._wanted)
@@ -100,34 +100,36 @@ class ScopeReader:
         row = bisect_left(self._wanted, start)
         return row < len(self._wanted) and self._wanted[row] < (end if bounds.is_address else start + end)
 
-    def _enter(self, layout: Layout, start: int, position: int, depth: int) -> None:
-        """Note a function as the innermost one of the addresses in it, and keep it open for its children."""
+    def _enter_function(self, layout: Layout, start: int, position: int, depth: int) -> None:
+        """Record a function as the innermost one of its addresses; keep it open for its children."""
         unit = self._unit
         if layout.bounds and not self._has_wanted(layout.bounds, position):
             return
         unit.budget.spend(_STEPS_PER_ENTRY)
-        entry = Entry(layout, layout.starts(unit.encoding, self._data, position), self._data)
+        entry = Entry(layout, layout.find_starts(unit.encoding, self._data, position), self._data)
         parent = self._open[-1] if layout.tag == dw.INLINED_SUBROUTINE else None
-        inside = self._inside(entry)
+        entry_addresses = self._find_addresses(entry)
         if parent is not None:
             # Of several inlined functions at an address the first counts.
-            inside = {address for address in inside if self._innermost.get(address) is parent}
-        if not inside:
+            entry_addresses = {
+                address for address in entry_addresses if self._innermost.get(address) is parent
+            }
+        if not entry_addresses:
             return
-        unit.budget.spend(len(inside) + _STEPS_PER_SCOPE)
+        unit.budget.spend(len(entry_addresses) + _STEPS_PER_SCOPE)
         scope = Scope(unit.header.offset + start, depth)
         if parent is not None:
-            call = (unit.number(entry, attribute, -1) for attribute in (dw.CALL_FILE, dw.CALL_LINE))
+            call = (unit.read_number(entry, attribute, -1) for attribute in (dw.CALL_FILE, dw.CALL_LINE))
             scope = Scope(scope.offset, depth, parent, parent.function or parent, *call)
-        self._innermost.update(dict.fromkeys(inside, scope))
+        self._innermost.update(dict.fromkeys(entry_addresses, scope))
         if layout.has_children:
             self._open.append(scope)
 
-    def _inside(self, entry: Entry) -> set[int]:
+    def _find_addresses(self, entry: Entry) -> set[int]:
         """Return the wanted addresses in an entry's ranges."""
-        addresses, inside = self._wanted, set()
-        for start, end in ranges_of(self._unit, entry):
+        addresses, entry_addresses = self._wanted, set()
+        for start, end in read_ranges(self._unit, entry):
             covered = addresses[bisect_left(addresses, start) : bisect_left(addresses, end)]
             self._unit.budget.spend(len(covered) + 2)
-            inside.update(covered)
-        return inside
+            entry_addresses.update(covered)
+        return entry_addresses

@@ -36,25 +36,25 @@ class Sections:
         self._block = lru_cache(_KEPT_BLOCKS)(self._read_block)
 
     @contextmanager
-    def opened(self) -> Iterator[None]:
+    def open(self) -> Iterator[None]:
         """Hold the file open, as long as parts are read."""
         with self._build.path.open("rb") as self._file:
             yield
 
-    def size(self, name: str) -> int:
+    def get_size(self, name: str) -> int:
         """Return the size of a section in bytes; 0 for one that is missing."""
         part = self._parts.get(f"__{name}"[:_MACHO_NAME])
         return part.size if part else 0
 
     def read(self, name: str, offset: int, size: int) -> bytes:
         """Return bytes of a section. Raises ``DamagedDwarfError`` where it has fewer."""
-        if offset < 0 or offset + size > self.size(name):
+        if offset < 0 or offset + size > self.get_size(name):
             raise DamagedDwarfError
         return self.read_up_to(name, offset, size)
 
     def read_up_to(self, name: str, offset: int, size: int) -> bytes:
         """Return bytes of a section, fewer at its end."""
-        size = min(size, self.size(name) - offset)
+        size = min(size, self.get_size(name) - offset)
         if size <= 0:
             return b""
         number, start = divmod(offset, _BLOCK_BYTES)
@@ -62,7 +62,7 @@ class Sections:
             return self._block(name, number)[start : start + size]
         return self._read(name, offset, size)
 
-    def text(self, name: str, offset: int) -> bytes:
+    def read_text(self, name: str, offset: int) -> bytes:
         """Return the text at a place, without its end; a long one is cut."""
         data = self.read_up_to(name, offset, 256)
         if b"\0" not in data:
@@ -71,7 +71,7 @@ class Sections:
 
     def _read_block(self, name: str, number: int) -> bytes:
         offset = number * _BLOCK_BYTES
-        return self._read(name, offset, min(_BLOCK_BYTES, self.size(name) - offset))
+        return self._read(name, offset, min(_BLOCK_BYTES, self.get_size(name) - offset))
 
     def _read(self, name: str, offset: int, size: int) -> bytes:
         part = self._parts[f"__{name}"[:_MACHO_NAME]]

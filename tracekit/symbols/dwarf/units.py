@@ -1,4 +1,4 @@
-"""Units of debug information: a header, and behind it entries, each described by an abbreviation."""
+"""Units of debug information: a header, then entries, each described by an abbreviation."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from tracekit.symbols.dwarf.forms import (
     STRX_FORMS,
     UNIT_REFERENCES,
     Encoding,
-    number,
-    uleb,
+    read_number,
+    read_uleb,
 )
 from tracekit.symbols.dwarf.sections import DamagedDwarfError, Sections
 
 _TYPE_UNITS, _SPLIT_UNITS = (2, 6), (4, 5)
 _MAX_HEADER_BYTES = 40
 _ENTRY_BYTES = 4096
-"""Bytes that are read for one entry; one that is longer is read with 64 times as many."""
+"""Bytes that are read for one entry; for a longer one, 64 times as many."""
 _INT_MAX = 2**31
 _STEPS_PER_HEADER, _STEPS_PER_UNIT, _STEPS_PER_ADDRESS = 8, 16, 6
 _KEPT_UNITS = 256
@@ -66,13 +66,15 @@ class Units:
         self._units: dict[int, Unit] = {}
         self._offsets: array[int] | None = None
 
-    def at(self, offset: int) -> Unit:
+    def get_unit(self, offset: int) -> Unit:
         """Return the unit at a distance in the section."""
         if offset not in self._units:
-            header = self._header(offset)
+            header = self._read_header(offset)
             key = header.abbreviations, header.encoding
             if key not in self._layouts:
-                table = self.sections.read_up_to("debug_abbrev", key[0], self.sections.size("debug_abbrev"))
+                table = self.sections.read_up_to(
+                    "debug_abbrev", key[0], self.sections.get_size("debug_abbrev")
+                )
                 self._layouts[key] = read_layouts(table, header.encoding, self.budget)
             self.budget.spend(_STEPS_PER_UNIT)
             if len(self._units) == _KEPT_UNITS:
@@ -80,40 +82,40 @@ class Units:
             self._units[offset] = Unit(self, header, self._layouts[key])
         return self._units[offset]
 
-    def around(self, offset: int) -> Unit:
+    def find_unit(self, offset: int) -> Unit:
         """Return the unit with the entry at a distance in the section."""
-        offsets = self.offsets()
+        offsets = self.list_offsets()
         row = bisect_right(offsets, offset) - 1
         if row < 0:
             raise DamagedDwarfError
-        return self.at(offsets[row])
+        return self.get_unit(offsets[row])
 
-    def offsets(self) -> array[int]:
+    def list_offsets(self) -> array[int]:
         """Return where each unit begins, in order."""
         if self._offsets is None:
             offsets: array[int] = array("Q")
-            offset, size = 0, self.sections.size("debug_info")
+            offset, size = 0, self.sections.get_size("debug_info")
             while offset < size:
                 self.budget.spend(_STEPS_PER_HEADER)
                 offsets.append(offset)
-                offset = _length(self.sections.read_up_to("debug_info", offset, 12), offset)[0]
+                offset = _read_length(self.sections.read_up_to("debug_info", offset, 12), offset)[0]
             self._offsets = offsets
         return self._offsets
 
-    def _header(self, offset: int) -> Header:
+    def _read_header(self, offset: int) -> Header:
         data = self.sections.read_up_to("debug_info", offset, _MAX_HEADER_BYTES)
-        end, offset_bytes = _length(data, offset)
+        end, offset_bytes = _read_length(data, offset)
         position = 4 if offset_bytes == 4 else 12
-        version = number(data, position, 2)
+        version = read_number(data, position, 2)
         position += 2
         if version == 5:
-            kind, address_bytes = number(data, position, 1), number(data, position + 1, 1)
-            abbreviations = number(data, position + 2, offset_bytes)
+            kind, address_bytes = read_number(data, position, 1), read_number(data, position + 1, 1)
+            abbreviations = read_number(data, position + 2, offset_bytes)
             position += 2 + offset_bytes
             position += 8 if kind in _SPLIT_UNITS else 8 + offset_bytes if kind in _TYPE_UNITS else 0
         elif 2 <= version <= 4:
-            abbreviations = number(data, position, offset_bytes)
-            address_bytes = number(data, position + offset_bytes, 1)
+            abbreviations = read_number(data, position, offset_bytes)
+            address_bytes = read_number(data, position + offset_bytes, 1)
             position += offset_bytes + 1
         else:
             raise DamagedDwarfError
@@ -137,108 +139,108 @@ class Unit:
     @cached_property
     def top(self) -> Entry:
         """The first entry."""
-        return self.entry(self.header.entries)
+        return self.read_entry(self.header.entries)
 
     @cached_property
     def low_pc(self) -> int:
         """The address from which lists of ranges count."""
-        return self.address(self.top, dw.LOW_PC) or 0
+        return self.read_address(self.top, dw.LOW_PC) or 0
 
-    def data(self) -> bytes:
+    def read_bytes(self) -> bytes:
         """Return the bytes of the whole unit, from its header on."""
         return self.sections.read("debug_info", self.header.offset, self.header.end - self.header.offset)
 
-    def entry(self, offset: int) -> Entry:
+    def read_entry(self, offset: int) -> Entry:
         """Return the entry at a distance in the section."""
         for size in (_ENTRY_BYTES, 64 * _ENTRY_BYTES):
             data = self.sections.read_up_to("debug_info", offset, min(size, self.header.end - offset))
             try:
-                code, position = uleb(data, 0)
+                code, position = read_uleb(data, 0)
                 layout = self.layouts[code]
                 self.budget.spend(layout.steps)
-                starts = layout.starts(self.encoding, data, position)
+                starts = layout.find_starts(self.encoding, data, position)
             except (IndexError, ValueError):
                 continue
             if starts[-1] <= len(data):
                 return Entry(layout, starts, data)
         raise DamagedDwarfError
 
-    def number(self, entry: Entry, attribute: int, missing: int) -> int:
+    def read_number(self, entry: Entry, attribute: int, missing: int) -> int:
         """Return a number of an entry; ``missing`` where it has none, or one out of bounds."""
-        value = self.value(entry, attribute)
+        value = self.read_value(entry, attribute)
         return value if value is not None and 0 <= value < _INT_MAX else missing
 
-    def value(self, entry: Entry, attribute: int) -> int | None:
+    def read_value(self, entry: Entry, attribute: int) -> int | None:
         """Return the number of an attribute, or its distance in another section; None where it is missing."""
         field = entry.layout.fields.get(attribute)
         if field is None:
             return None
         if field.form == IMPLICIT_CONST:
             return field.constant
-        return self.encoding.value(field.form, entry.data, entry.starts[field.part] + field.distance)
+        return self.encoding.read_value(field.form, entry.data, entry.starts[field.part] + field.distance)
 
-    def address(self, entry: Entry, attribute: int) -> int | None:
-        """Return an address; None where the attribute is missing or no address."""
-        value, form = self.value(entry, attribute), self._form(entry, attribute)
+    def read_address(self, entry: Entry, attribute: int) -> int | None:
+        """Return an address; None if the attribute is missing or of another form."""
+        value, form = self.read_value(entry, attribute), self._find_form(entry, attribute)
         if value is None or form == ADDR:
             return value
-        return self.address_of(value) if form in ADDRX_FORMS else None
+        return self.look_up_address(value) if form in ADDRX_FORMS else None
 
-    def address_of(self, index: int) -> int:
+    def look_up_address(self, index: int) -> int:
         """Return an address in the table of addresses."""
         self.budget.spend(_STEPS_PER_ADDRESS)
         size = self.encoding.address_bytes
-        base = self.value(self.top, dw.ADDR_BASE) or 0
-        return number(self.sections.read("debug_addr", base + index * size, size), 0, size)
+        base = self.read_value(self.top, dw.ADDR_BASE) or 0
+        return read_number(self.sections.read("debug_addr", base + index * size, size), 0, size)
 
-    def text(self, entry: Entry, attribute: int) -> bytes | None:
-        """Return a text; None where the attribute is missing or no text."""
+    def read_text(self, entry: Entry, attribute: int) -> bytes | None:
+        """Return a text; None if the attribute is missing or of another form."""
         field = entry.layout.fields.get(attribute)
         if field is None:
             return None
-        form, position = self._form(entry, attribute), entry.starts[field.part] + field.distance
+        form, position = self._find_form(entry, attribute), entry.starts[field.part] + field.distance
         if field.form == INDIRECT:
-            position = uleb(entry.data, position)[1]
-        return self.text_of(form, entry.data, position)
+            position = read_uleb(entry.data, position)[1]
+        return self.read_text_of_form(form, entry.data, position)
 
-    def text_of(self, form: int, data: bytes, position: int) -> bytes | None:
-        """Return a text that stands at a position, or in the section that its form refers to."""
+    def read_text_of_form(self, form: int, data: bytes, position: int) -> bytes | None:
+        """Return a text at a position, or in the section that its form refers to."""
         if form == STRING:
             return data[position : data.index(0, position)]
-        value = self.encoding.value(form, data, position)
+        value = self.encoding.read_value(form, data, position)
         if form == STRP:
-            return self.sections.text("debug_str", value)
+            return self.sections.read_text("debug_str", value)
         if form == LINE_STRP:
-            return self.sections.text("debug_line_str", value)
+            return self.sections.read_text("debug_line_str", value)
         if form not in STRX_FORMS:
             return None
         size = self.encoding.offset_bytes
-        base = self.value(self.top, dw.STR_OFFSETS_BASE) or 0
+        base = self.read_value(self.top, dw.STR_OFFSETS_BASE) or 0
         table = self.sections.read("debug_str_offsets", base + value * size, size)
-        return self.sections.text("debug_str", number(table, 0, size))
+        return self.sections.read_text("debug_str", read_number(table, 0, size))
 
-    def reference(self, entry: Entry, attribute: int) -> tuple[Unit, int] | None:
+    def resolve_reference(self, entry: Entry, attribute: int) -> tuple[Unit, int] | None:
         """Return the entry that another refers to: its unit and its distance in the section."""
-        value, form = self.value(entry, attribute), self._form(entry, attribute)
+        value, form = self.read_value(entry, attribute), self._find_form(entry, attribute)
         if value is None:
             return None
         if form in UNIT_REFERENCES:
             return self, self.header.offset + value
-        return (self.units.around(value), value) if form == REF_ADDR else None
+        return (self.units.find_unit(value), value) if form == REF_ADDR else None
 
-    def _form(self, entry: Entry, attribute: int) -> int:
-        """Return the form of an attribute; that in the entry, where the abbreviation leaves it to it."""
+    def _find_form(self, entry: Entry, attribute: int) -> int:
+        """Return the form of an attribute: the abbreviation's, or the entry's own if it is indirect."""
         field = entry.layout.fields.get(attribute)
         if field is None or field.form != INDIRECT:
             return field.form if field else 0
-        return uleb(entry.data, entry.starts[field.part] + field.distance)[0]
+        return read_uleb(entry.data, entry.starts[field.part] + field.distance)[0]
 
 
-def _length(data: bytes, offset: int) -> tuple[int, int]:
+def _read_length(data: bytes, offset: int) -> tuple[int, int]:
     """Return the end of a unit, and the size of distances in it: 8 in 64-bit DWARF."""
-    length = number(data, 0, 4)
+    length = read_number(data, 0, 4)
     if length == 0xFFFF_FFFF:
-        return offset + 12 + number(data, 4, 8), 8
+        return offset + 12 + read_number(data, 4, 8), 8
     if length >= 0xFFFF_FFF0:
         raise DamagedDwarfError
     return offset + 4 + length, 4
