@@ -24,7 +24,7 @@ from tracekit.parsers.tables.missing_samples import (
     make_no_samples_issue,
 )
 from tracekit.parsers.tables.non_samples import load_non_samples, with_new_threads
-from tracekit.parsers.tables.run_clock import from_start
+from tracekit.parsers.tables.run_clock import shift_to_start
 from tracekit.parsers.tables.samples import load_samples
 from tracekit.parsers.tables.toc_mismatches import find_toc_mismatches
 
@@ -125,7 +125,7 @@ def trace_of(
         metrics=evidence.metrics,
         engine_log=evidence.engine_log,
     )
-    return from_start(trace)
+    return shift_to_start(trace)
 
 
 def _choose_run(source: Source, runs: tuple[RunInfo, ...], run: int | None) -> RunInfo:

@@ -12,7 +12,7 @@ import pandas as pd
 from tracekit.model.columns import IntArray
 from tracekit.model.tables import Column, Table
 from tracekit.model.trace import IssueCounter
-from tracekit.parsers.tables.column_values import numbers_of
+from tracekit.parsers.tables.column_values import extract_numbers
 from tracekit.parsers.tables.row_times import read_times
 
 _TIMES = frozenset({"sample-time", "start-time", "event-time"})
@@ -117,7 +117,7 @@ def row_spans(table: Table) -> RowSpans:
     if not is_timed and (name := _length_column(table)) and has_start.any():
         # A table without "duration" may have its rows' length under another name: of Core Animation's frames
         # it is "period", of Core Data's faults "fault-duration".
-        length, measured = numbers_of(table, name)
+        length, measured = extract_numbers(table, name)
         is_timed = True
         end = start + np.where(measured & (length > 0) & (length < OPEN_NS), length, 0)
     notes = tuple(issue.message for issue in counter.issues()) if has_start.any() else ()

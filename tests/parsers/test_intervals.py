@@ -14,7 +14,7 @@ from tracekit.model.columns import INTERVALS, PROCESSES, THREADS
 from tracekit.model.tables import Column, StackTable, Table
 from tracekit.model.trace import TraceInfo
 from tracekit.model.vocabulary import Phase
-from tracekit.parsers.tables.interval_labels import ane_label, has_ml_mark
+from tracekit.parsers.tables.interval_labels import has_ml_mark, parse_ane_label
 from tracekit.parsers.tables.intervals import read_intervals
 from tracekit.parsers.tables.row_times import OPEN_NS, close_open_ends
 
@@ -88,7 +88,7 @@ def test_the_neural_engine() -> None:
     ],
 )
 def test_labels_of_the_neural_engine(label: str, phase: Phase, model: str) -> None:
-    assert (ane_label(label).phase, ane_label(label).model) == (phase, model)
+    assert (parse_ane_label(label).phase, parse_ane_label(label).model) == (phase, model)
 
 
 UUID = "0F8FAD5B-D9CB-469F-A165-70867728950E"
@@ -117,7 +117,7 @@ UUID = "0F8FAD5B-D9CB-469F-A165-70867728950E"
 def test_every_published_form_of_a_label_is_read_to_its_end(
     label: str, phase: str, model: str, segment: str
 ) -> None:
-    content = ane_label(label)
+    content = parse_ane_label(label)
     assert (content.phase, content.model, content.segment, content.form) == (phase, model, segment, "known")
 
 
@@ -135,7 +135,7 @@ def test_every_published_form_of_a_label_is_read_to_its_end(
 )
 def test_a_label_that_is_cut_off_is_never_another_kind_of_work(label: str, length: int, dots: str) -> None:
     """What is left is known to be cut off, or it is a form itself, or too little to show any form."""
-    whole, part = ane_label(label), ane_label(label[:length] + dots)
+    whole, part = parse_ane_label(label), parse_ane_label(label[:length] + dots)
     if length < len(label):
         assert part.phase in (None, whole.phase, Phase.EXECUTE)
         assert part.segment in ("", whole.segment) or whole.segment.startswith(part.segment[:-1])
@@ -147,7 +147,7 @@ def test_a_label_that_is_cut_off_is_never_another_kind_of_work(label: str, lengt
 @pytest.mark.parametrize("end", ["_AneInference_2", "_AneInference 2 Prediction", "_Model", "_GpuInference"])
 def test_an_operation_with_an_unknown_end_names_no_model_and_no_segment(end: str) -> None:
     """Two procedures of one operation would count as one segment, and "A__Op1_Model" is a name."""
-    content = ane_label(f"A__Op1{end}")
+    content = parse_ane_label(f"A__Op1{end}")
     assert (content.phase, content.model, content.segment, content.form) == (Phase.EXECUTE, "", "", "unknown")
 
 

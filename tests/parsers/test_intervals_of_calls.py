@@ -11,7 +11,7 @@ from table_support import issue_counts, records, rows_of, tables_of
 from tracekit.model.trace import TraceInfo
 from tracekit.model.vocabulary import Engine, Phase
 from tracekit.parsers.tables.call_intervals import Nesting
-from tracekit.parsers.tables.interval_labels import core_ml_kind
+from tracekit.parsers.tables.interval_labels import find_core_ml_kind
 from tracekit.parsers.tables.intervals import read_intervals
 
 NO_TARGET = TraceInfo("test", "xctrace-xml")
@@ -62,8 +62,8 @@ def test_core_mls_own_rows() -> None:
 
 @pytest.mark.parametrize("words", ["Neural Engine Request", "ANE Request"])
 def test_both_names_of_the_neural_engine(words: str) -> None:
-    assert core_ml_kind(words) == (Engine.ANE, Phase.WAIT)
-    assert core_ml_kind(f"Prepare {words}") == (Engine.ANE, Phase.DISPATCH)
+    assert find_core_ml_kind(words) == (Engine.ANE, Phase.WAIT)
+    assert find_core_ml_kind(f"Prepare {words}") == (Engine.ANE, Phase.DISPATCH)
 
 
 def test_foundation_models_without_prompts_and_responses() -> None:

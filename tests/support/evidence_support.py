@@ -15,7 +15,7 @@ from tracekit.model.columns import INTERVALS, METRICS, SIGNPOSTS, THREAD_STATES,
 from tracekit.model.tables import TableInfo
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Basis, Engine, Phase
-from tracekit.parsers.tables.interval_labels import ane_label, core_ai_kind, core_ml_kind
+from tracekit.parsers.tables.interval_labels import find_core_ai_kind, find_core_ml_kind, parse_ane_label
 
 APP, OTHER_APP = 7, 88
 
@@ -47,7 +47,7 @@ def ane(
     pid: int = -1,
 ) -> Interval:
     source = "ane-hw-intervals-internal" if internal else "ane-hw-intervals"
-    content, channel = ane_label(label), "Apple Neural Engine"
+    content, channel = parse_ane_label(label), "Apple Neural Engine"
     return Interval(
         start,
         end,
@@ -81,7 +81,7 @@ def mps(start: float, end: float, pid: int = -1) -> Interval:
 def core_ml(
     start: float, end: float, event: str, model: str = "Net", pid: int = APP, depth: int = 0
 ) -> Interval:
-    engine, phase = core_ml_kind(event) or (Engine.RUNTIME, None)
+    engine, phase = find_core_ml_kind(event) or (Engine.RUNTIME, None)
     return Interval(start, end, engine, phase, "", "coreml-os-signpost", model, event, pid, depth)
 
 
@@ -98,7 +98,7 @@ def core_ai(
     pid: int = APP,
     depth: int = 0,
 ) -> Interval:
-    engine, phase = core_ai_kind(category) or (Engine.RUNTIME, None)
+    engine, phase = find_core_ai_kind(category) or (Engine.RUNTIME, None)
     return Interval(start, end, engine, phase, function, "ODIEProfile", model, category, pid, depth)
 
 

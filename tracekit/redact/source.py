@@ -15,8 +15,8 @@ from tracekit.model.columns import IntArray
 from tracekit.model.schemas import ANE_TABLES, CORE_AI, OS_LOG
 from tracekit.model.vocabulary import Phase
 from tracekit.parsers.in_memory import InMemorySource, recount
-from tracekit.parsers.tables.engine_log import framework_lines
-from tracekit.parsers.tables.interval_labels import ane_label
+from tracekit.parsers.tables.engine_log import select_framework_lines
+from tracekit.parsers.tables.interval_labels import parse_ane_label
 from tracekit.parsers.tables.row_times import without_spans
 from tracekit.redact.private_cells import hide_private
 from tracekit.redact.redaction import (
@@ -106,7 +106,7 @@ def _without_rows_of_others(source: InMemorySource, plan: Redaction) -> InMemory
             starts, ends = _spans_of_others(source, number, plan.own_pids.get(number, frozenset()))
             contents[number, schema] = tuple(without_spans(table, starts, ends) for table in listed)
         elif schema == OS_LOG:
-            contents[number, schema] = tuple(framework_lines(table) for table in listed)
+            contents[number, schema] = tuple(select_framework_lines(table) for table in listed)
     return replace(source, contents=contents)
 
 
@@ -158,5 +158,5 @@ def _labels_of_other_processes(source: InMemorySource) -> dict[str, str]:
     replaced = {}
     for number, label in enumerate(sorted(labels), 1):
         kind = _REGION if is_region(label) else ""
-        replaced[label] = f"{prefix}-{number}{kind}{words.get(ane_label(label).phase, '')}"
+        replaced[label] = f"{prefix}-{number}{kind}{words.get(parse_ane_label(label).phase, '')}"
     return replaced

@@ -19,7 +19,7 @@ from tracekit.errors import InputError
 from tracekit.model.columns import IntArray
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue
-from tracekit.parsers.tables.column_values import row_keys
+from tracekit.parsers.tables.column_values import number_rows
 from tracekit.text import plural
 
 _EVENT_NAME = re.compile(r'"([^"]+)"')
@@ -31,9 +31,9 @@ def read_counters(name: str, table: Table, issues: list[Issue]) -> pd.DataFrame:
     """Return one int64 column per event, row-aligned to ``table``; no column where it has no counters.
 
     A sample without values counts 0, with a warning. Raises ``InputError`` of the input ``name`` for cells
-    that are no lists of numbers.
+    that are not lists of numbers.
     """
-    counters, complete = _read(name, table, issues)
+    counters, complete = _read_values(name, table, issues)
     if len(counters.columns):
         _report_gaps(int((~complete).sum()), issues)
     return counters
@@ -47,14 +47,14 @@ def read_cumulative_counters(
     ``times`` and ``cores`` are the rows'. The first sample of a core counts 0; so does one after a reset,
     which is reported as ``counter-resets``, and one without a core.
     """
-    counters, complete = _read(name, table, issues)
+    counters, complete = _read_values(name, table, issues)
     if not len(counters.columns):
         return counters
-    placed = np.flatnonzero(complete & (cores >= 0))
-    _report_gaps(int(((~complete & _running(table)) | (complete & (cores < 0))).sum()), issues)
+    counted_rows = np.flatnonzero(complete & (cores >= 0))
+    _report_gaps(int(((~complete & _mark_running(table)) | (complete & (cores < 0))).sum()), issues)
     # Counters run per core: in (core, time) order the step from the row above is the count of a sample,
     # except at the first row of a core and where the counter was reset.
-    order = placed[np.lexsort((times[placed], cores[placed]))]
+    order = counted_rows[np.lexsort((times[counted_rows], cores[counted_rows]))]
     values = counters.to_numpy(np.int64)
     deltas = np.zeros_like(values)
     steps = np.diff(values[order], axis=0)
@@ -71,14 +71,14 @@ def read_cumulative_counters(
 def attach_counters(
     counters: pd.DataFrame, places: Sequence[IntArray], samples: Sequence[IntArray]
 ) -> tuple[pd.DataFrame, int]:
-    """Return the counters of rows with the keys ``places`` by sample, and how many rows match no sample.
+    """Return the counters by sample, from rows with the keys ``places``, and the number of unmatched rows.
 
     Both are (time, tid, core); they match where all three are equal and the thread is known. A sample
     without a match counts 0. Rows without counts are not reported as missing.
     """
     rows = len(samples[0])
     # One key per sample and per raw row, numbered together:  key = [samples… | raw rows…]
-    key = row_keys([np.concatenate(pair) for pair in zip(samples, places, strict=True)])
+    key = number_rows([np.concatenate(pair) for pair in zip(samples, places, strict=True)])
     sample_keys, firsts = np.unique(key[:rows], return_index=True)
     deltas = counters.to_numpy(np.int64)
     # ``add.at`` and not assignment: several raw rows may have the key of one sample, and each of their counts
@@ -95,20 +95,21 @@ def with_same_events(tables: Sequence[Table], issues: list[Issue]) -> list[Table
     filled = [table for table in tables if len(table)] or list(tables[:1])
     events = filled[0].attributes.get("pmc-events", "")
     same_events = [table for table in filled if table.attributes.get("pmc-events", "") == events]
-    left = sum(len(table) for table in filled) - sum(len(table) for table in same_events)
-    if left:
-        text = f"{plural(left, 'row')} of '{filled[0].schema}' with other events (used: {events}) left out"
-        issues.append(Issue("warning", "other-counters", text, left))
+    left_out = sum(len(table) for table in filled) - sum(len(table) for table in same_events)
+    if left_out:
+        text = (
+            f"{plural(left_out, 'row')} of '{filled[0].schema}' with other events (used: {events}) left out"
+        )
+        issues.append(Issue("warning", "other-counters", text, left_out))
     return same_events
 
 
-def _read(name: str, table: Table, issues: list[Issue]) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
+def _read_values(name: str, table: Table, issues: list[Issue]) -> tuple[pd.DataFrame, npt.NDArray[np.bool_]]:
     """Return the values as recorded, and which rows have a value for every event."""
     column = next((c for c in table.columns if c.engineering_type == "pmc-events"), None)
     if column is None:
         return pd.DataFrame(index=table.rows.index), np.zeros(len(table), bool)
-    # The cells of a row are one value per event, in the order in which the table's attribute names the
-    # events:
+    # A row's cell has one value per event, in the order of the table's attribute:
     #   pmc-events="A" "B"     cell (40, 4770)     →     columns A 40, B 4770
     cells = table.rows[column.mnemonic]
     is_list = column.kind == "ints"
@@ -122,15 +123,17 @@ def _read(name: str, table: Table, issues: list[Issue]) -> tuple[pd.DataFrame, n
     # Each list is filled with zeros to the width of the longest, so that the rows form a matrix.
     matrix = [(*(cell or ()), *zeros)[:width] for cell in cells]
     values = np.array(matrix, dtype=np.int64).reshape(len(cells), width)
-    values = _once(table, values, issues)
+    values = _drop_repeated_lists(table, values, issues)
     return pd.DataFrame(
-        values, columns=_names(table, values.shape[1], issues), index=table.rows.index
+        values, columns=_name_columns(table, values.shape[1], issues), index=table.rows.index
     ), complete
 
 
-def _once(table: Table, values: npt.NDArray[np.int64], issues: list[Issue]) -> npt.NDArray[np.int64]:
+def _drop_repeated_lists(
+    table: Table, values: npt.NDArray[np.int64], issues: list[Issue]
+) -> npt.NDArray[np.int64]:
     """Return each list once: some exports write it twice in a row (8 events, 16 values)."""
-    events = len(_listed(table))
+    events = len(_read_event_names(table))
     if not events or values.shape[1] != 2 * events or (values[:, :events] != values[:, events:]).any():
         return values
     text = f"each list of counters in '{table.schema}' is written twice and counts once"
@@ -138,7 +141,7 @@ def _once(table: Table, values: npt.NDArray[np.int64], issues: list[Issue]) -> n
     return values[:, :events]
 
 
-def _running(table: Table) -> npt.NDArray[np.bool_]:
+def _mark_running(table: Table) -> npt.NDArray[np.bool_]:
     if "thread-state" not in table.rows.columns:
         return np.ones(len(table), bool)
     return (table.rows["thread-state"] != "Blocked").to_numpy(bool)
@@ -151,16 +154,19 @@ def _report_gaps(gaps: int, issues: list[Issue]) -> None:
         )
 
 
-def _listed(table: Table) -> list[str]:
+def _read_event_names(table: Table) -> list[str]:
     return _EVENT_NAME.findall(table.attributes.get("pmc-events", ""))
 
 
-def _names(table: Table, width: int, issues: list[Issue]) -> list[str]:
-    names = _listed(table)
+def _name_columns(table: Table, width: int, issues: list[Issue]) -> list[str]:
+    names = _read_event_names(table)
     if len(names) == width == len(set(names)):
         return names
     if width:
-        listed = f"names {len(set(names))}" if names else "names none"
-        text = f"the rows have {width} counters and the table of contents {listed}; they are numbered instead"
+        names_in_contents = f"names {len(set(names))}" if names else "names none"
+        text = (
+            f"the rows have {width} counters and the table of contents {names_in_contents};"
+            " they are numbered instead"
+        )
         issues.append(Issue("warning", "counter-names-unknown", text))
     return [f"counter-{index + 1}" for index in range(width)]

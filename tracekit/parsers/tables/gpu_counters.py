@@ -3,7 +3,7 @@
 ``gpu-counter-info`` names the counters, ``gpu-counter-value`` has their samples: time, counter, value.
 Columns and names are published (tinygrad/tinygrad:extra/, Apple's Tech Talk 111432); no export with rows was
 at hand.
-Both are of the whole device, whatever process used the GPU, and the units are a part of the GPU's cores.
+Both cover the whole device, whatever process used the GPU; the units are a part of the GPU's cores.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ from tracekit.model.columns import TRACKS, IntArray
 from tracekit.model.schemas import GPU_COUNTER_NAMES, GPU_COUNTER_VALUES
 from tracekit.model.tables import Table
 from tracekit.model.trace import IssueCounter
-from tracekit.parsers.tables.column_values import Texts, column_of, concat_rows, numbers_of, texts_of
+from tracekit.parsers.tables.column_values import (
+    TextColumn,
+    extract_numbers,
+    extract_texts,
+    find_column,
+    join_rows,
+)
 
 NAMES = {
     "Neural Accelerator Utilization": "GPU Neural Accelerators: utilization",
@@ -35,7 +41,9 @@ def read_gpu_counters(tables: Callable[[str], Iterable[Table]], findings: IssueC
 
     Issue: ``gpu-counters-not-read``. Values are read only where the counters are among those recorded.
     """
-    track_of = {number: name for table in tables(GPU_COUNTER_NAMES) for number, name in _named(table).items()}
+    track_of = {
+        number: name for table in tables(GPU_COUNTER_NAMES) for number, name in _read_names(table).items()
+    }
     frames = []
     for table in tables(GPU_COUNTER_VALUES) if track_of else ():
         if len(table) > _MAX_ROWS:
@@ -44,49 +52,54 @@ def read_gpu_counters(tables: Callable[[str], Iterable[Table]], findings: IssueC
             )
             findings.add("warning", "gpu-counters-not-read", text, len(table))
             continue
-        frames.append(_means(table, track_of))
-    return concat_rows(frames, TRACKS)
+        frames.append(_compute_means(table, track_of))
+    return join_rows(frames, TRACKS)
 
 
-def _named(table: Table) -> dict[int, str]:
+def _read_names(table: Table) -> dict[int, str]:
     """Return the counters to read by their numbers."""
-    numbers, is_number = numbers_of(table, "counter-id")
-    words = texts_of(table, "name").strings().tolist()
+    numbers, is_number = extract_numbers(table, "counter-id")
+    words = extract_texts(table, "name").to_strings().tolist()
     pairs = zip(numbers.tolist(), is_number.tolist(), words, strict=True)
     return {number: NAMES[word] for number, is_known, word in pairs if is_known and word in NAMES}
 
 
-def _means(table: Table, track_of: dict[int, str]) -> pd.DataFrame:
-    numbers, is_number = numbers_of(table, "counter-id")
-    times, is_timed = numbers_of(table, "timestamp", "time")
-    values = _floats(table)
+def _compute_means(table: Table, track_of: dict[int, str]) -> pd.DataFrame:
+    numbers, is_number = extract_numbers(table, "counter-id")
+    times, is_timed = extract_numbers(table, "timestamp", "time")
+    values = _read_values(table)
     rows = np.flatnonzero(
         is_number & is_timed & (times >= 0) & np.isin(numbers, list(track_of)) & np.isfinite(values)
     )
     names = sorted(set(track_of.values()))
     track = np.array([names.index(track_of[number]) for number in sorted(track_of)], np.int64)
     track = track[np.searchsorted(sorted(track_of), numbers[rows])]
-    parts = [_bins(times[rows[track == code]], values[rows[track == code]]) for code in range(len(names))]
+    parts = [
+        _compute_bin_means(times[rows[track == code]], values[rows[track == code]])
+        for code in range(len(names))
+    ]
     code = np.repeat(np.arange(len(names)), [len(part[0]) for part in parts])
     return pd.DataFrame(
         {
             "time_ns": np.concatenate([part[0] for part in parts]),
-            "name": Texts(code.astype(np.int64), tuple(names)).category(),
-            "unit": Texts.same("%", len(code)).category(),
+            "name": TextColumn(code.astype(np.int64), tuple(names)).to_category(),
+            "unit": TextColumn.repeat("%", len(code)).to_category(),
             "value": np.concatenate([part[1] for part in parts]),
         }
     )
 
 
-def _floats(table: Table) -> npt.NDArray[np.float64]:
-    column = column_of(table, ("value",))
+def _read_values(table: Table) -> npt.NDArray[np.float64]:
+    column = find_column(table, ("value",))
     if column is None or column.kind not in ("int", "float"):
         return np.full(len(table), np.nan)
     return table.rows["value"].to_numpy(np.float64, na_value=np.nan)
 
 
-def _bins(times: IntArray, values: npt.NDArray[np.float64]) -> tuple[IntArray, npt.NDArray[np.float64]]:
-    """Return the mean of each bin that has samples, and no value after a bin that none follows."""
+def _compute_bin_means(
+    times: IntArray, values: npt.NDArray[np.float64]
+) -> tuple[IntArray, npt.NDArray[np.float64]]:
+    """Return the mean of each bin with samples, and NaN after a bin that is followed by an empty one."""
     number, bin_of = np.unique(times // _BIN_NS, return_inverse=True)
     means = np.bincount(bin_of, values, len(number)) / np.maximum(
         np.bincount(bin_of, minlength=len(number)), 1

@@ -101,11 +101,11 @@ class AneLabel:
 
 
 @lru_cache(maxsize=4096)
-def ane_label(label: str) -> AneLabel:
-    """Return what a Neural Engine label names; a label of no known form is execution of no model."""
+def parse_ane_label(label: str) -> AneLabel:
+    """Return the content of a Neural Engine label; one of unknown form is execution of an unknown model."""
     if not label:
         return AneLabel(Phase.EXECUTE)
-    for read in (_operation, _region, _compiled):
+    for read in (_parse_operation, _parse_region, _parse_compiled):
         content = read(label)
         if content is not None:
             return content
@@ -113,40 +113,41 @@ def ane_label(label: str) -> AneLabel:
         return AneLabel(None, form="cut off")
     # A model may be called "Load": only the words after the compiled name count.
     name = _COMPILED.match(label)
-    phase = _load_or_compile(label[name.end() :] if name else label)
+    phase = _find_load_or_compile(label[name.end() :] if name else label)
     return AneLabel(phase or Phase.EXECUTE, form="unknown")
 
 
-def _operation(label: str) -> AneLabel | None:
+def _parse_operation(label: str) -> AneLabel | None:
     """Return the content of ``<model>[_<UUID>]_<function>__Op<k>…``; the last ``__Op`` is the operation's."""
     match = _OPERATION.fullmatch(label)
     if match is None:
         return None
-    stem, number, rest = match.groups()
-    form = _form(rest, _AFTER_OPERATION)
-    model, function = _model_and_function(stem)
+    stem, number, ending = match.groups()
+    form = _match_ending(ending, _AFTER_OPERATION)
+    model, function = _split_stem(stem)
     if form == "cut off":
         return AneLabel(None, model, form=form)
     if form == "unknown":
-        # The rest may tell segments apart, or a model may have such a name: then this is no operation.
-        return AneLabel(_load_or_compile(rest) or Phase.EXECUTE, form=form)
-    return AneLabel(_event(rest), model, _segment(function, f"Op{int(number)}"))
+        # The ending may number segments, or the model may have such a name: then the label is not an
+        # operation.
+        return AneLabel(_find_load_or_compile(ending) or Phase.EXECUTE, form=form)
+    return AneLabel(_parse_event(ending), model, _format_segment(function, f"Op{int(number)}"))
 
 
-def _model_and_function(stem: str) -> tuple[str, str]:
+def _split_stem(stem: str) -> tuple[str, str]:
     """Return the model and the function in the part of a label before ``__Op<k>``."""
     split = _UUID.fullmatch(stem)
     return (split[1], split[2] or "") if split else (stem.removesuffix("_main"), "")
 
 
-def _region(label: str) -> AneLabel | None:
+def _parse_region(label: str) -> AneLabel | None:
     """Return the content of ``[<model>_<UUID>_]<function>_ANE_region_<i>[_<j>]…``."""
     starts = [match.start() for match in _REGION_START.finditer(label)]
     match = _REGION.fullmatch(label, starts[-1]) if starts else None
     if match is None:
         return None
-    stem, number, rest = label[: starts[-1]].removeprefix(_PROCEDURE), match[1], match[2]
-    form = _form(rest, _AFTER_REGION)
+    stem, number, ending = label[: starts[-1]].removeprefix(_PROCEDURE), match[1], match[2]
+    form = _match_ending(ending, _AFTER_REGION)
     if form == "unknown":
         return None
     split = _UUID.fullmatch(stem)
@@ -154,56 +155,56 @@ def _region(label: str) -> AneLabel | None:
     if form == "cut off":
         return AneLabel(None, model, form=form)
     numbers = ".".join(str(int(part)) for part in number.split("_"))
-    return AneLabel(_event(rest), model, _segment(function, f"region {numbers}"))
+    return AneLabel(_parse_event(ending), model, _format_segment(function, f"region {numbers}"))
 
 
-def _compiled(label: str) -> AneLabel | None:
+def _parse_compiled(label: str) -> AneLabel | None:
     """Return the content of ``[<compiledName>_<hash> …] Neural Engine <event>``."""
     match = _NEURAL_ENGINE.fullmatch(label)
     if match is None:
         return None
-    form = _form(match[2], _AFTER_NEURAL_ENGINE)
+    form = _match_ending(match[2], _AFTER_NEURAL_ENGINE)
     if form == "unknown":
         return None
     name = _COMPILED.match(label)
     model = name[1] if name else ""
-    return AneLabel(_event(match[2]) if form == "known" else None, model, form=form)
+    return AneLabel(_parse_event(match[2]) if form == "known" else None, model, form=form)
 
 
-def _form(rest: str, endings: tuple[str, ...]) -> Form:
-    """Return whether the end of a label is one of the known ones, or the beginning of one."""
-    if rest in endings:
+def _match_ending(label_end: str, known_endings: tuple[str, ...]) -> Form:
+    """Return whether the end of a label is known, cut off or unknown."""
+    if label_end in known_endings:
         return "known"
-    begun = _without_dots(rest)
-    return "cut off" if any(ending.startswith(begun) for ending in endings) else "unknown"
+    beginning = _without_dots(label_end)
+    return "cut off" if any(ending.startswith(beginning) for ending in known_endings) else "unknown"
 
 
 def _without_dots(text: str) -> str:
     return text.rstrip("…").removesuffix("...")
 
 
-def _event(rest: str) -> Phase:
-    """Return the phase that a known end of a label names: execution where it names none."""
-    word = re.split("[ _]", rest)[-1]
+def _parse_event(ending: str) -> Phase:
+    """Return the phase in a known end of a label; execution is the default."""
+    word = re.split("[ _]", ending)[-1]
     return _PHASE_OF_WORD.get(word, Phase.EXECUTE)
 
 
-def _segment(function: str, number: str) -> str:
+def _format_segment(function: str, number: str) -> str:
     return number if function in ("", "main") else f"{function} {number}"
 
 
-def core_ml_kind(label: str) -> Kind | None:
+def find_core_ml_kind(label: str) -> Kind | None:
     """Return the engine and the phase of a ``coreml-os-signpost`` row; None for an unknown label."""
-    phase = _load_or_compile(label)
+    phase = _find_load_or_compile(label)
     return _CORE_ML.get(label) or ((Engine.RUNTIME, phase) if phase else None)
 
 
-def core_ai_kind(category: str) -> Kind | None:
+def find_core_ai_kind(category: str) -> Kind | None:
     """Return the engine and the phase of an ``ODIEProfile`` row; None for an unknown category."""
     return _CORE_AI.get(category)
 
 
-def core_ai_phase(event: str) -> Phase | None:
+def find_core_ai_phase(event: str) -> Phase | None:
     """Return the phase of an event inside a category, which may compile or load; None for any other."""
     match = _CORE_AI_EVENT.match(event)
     return None if match is None else Phase.COMPILE if match[1] else Phase.LOAD
@@ -220,19 +221,19 @@ def has_ml_mark(label: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def gpu_model(label: str) -> str:
+def parse_gpu_model(label: str) -> str:
     """Return the model that the label of GPU work names, "" for none."""
     match = _GPU_OPERATION.match(label)
-    return _model_and_function(match[1])[0] if match else ""
+    return _split_stem(match[1])[0] if match else ""
 
 
-def command_buffer(label: str) -> int:
+def parse_command_buffer(label: str) -> int:
     """Return the command buffer that an MPS label names, -1 for none."""
     match = _COMMAND_BUFFER.search(label)
     return int(match[1], 16) if match else -1
 
 
-def _load_or_compile(label: str) -> Phase | None:
+def _find_load_or_compile(label: str) -> Phase | None:
     for word, phase in (("Compile", Phase.COMPILE), ("Load", Phase.LOAD), ("Unload", Phase.LOAD)):
         if re.search(rf"(?<![A-Za-z]){word}(?![a-z])", label):
             return phase

@@ -22,113 +22,113 @@ from tracekit.model.schemas import (
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, IssueCounter, TraceInfo
 from tracekit.model.vocabulary import ENGINE_CODE, PHASE_CODE, Engine, Phase
-from tracekit.parsers.tables.call_intervals import CALL_TABLES, call_intervals
+from tracekit.parsers.tables.call_intervals import CALL_TABLES, read_call_intervals
 from tracekit.parsers.tables.column_values import (
     Mask,
-    Texts,
-    concat_rows,
-    pids_of,
-    row_keys,
-    texts_of,
-    words_of,
+    TextColumn,
+    extract_pids,
+    extract_texts,
+    extract_words,
+    join_rows,
+    number_rows,
 )
 from tracekit.parsers.tables.interval_frames import (
-    depth_of,
-    interval_frame,
-    listed_words,
-    pids_or_target,
-    same_engine,
+    build_interval_frame,
+    extract_depth,
+    extract_pids_or_target,
+    list_words,
+    repeat_engine,
 )
 from tracekit.parsers.tables.interval_labels import (
     Form,
-    ane_label,
-    command_buffer,
-    gpu_model,
     has_ml_mark,
+    parse_ane_label,
+    parse_command_buffer,
+    parse_gpu_model,
 )
 from tracekit.parsers.tables.row_times import RowTimes, read_times
 
 _AT_REST = frozenset({"idle", "inactive", "off", "waiting", "queued", "pending"})
 _STATES = _AT_REST | {"", "active"}
 
-Reader = Callable[[str], Iterable[Table]]
+TableLoader = Callable[[str], Iterable[Table]]
 
 
-def read_intervals(tables: Reader, info: TraceInfo) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
+def read_intervals(tables: TableLoader, info: TraceInfo) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
     """Return the rows of every table of ``INTERVAL_TABLES`` that ``tables`` yields, table by table.
 
     An unknown end is ``row_times.OPEN_NS``. ``info`` names the process of tables that record the target only.
     """
     findings = IssueCounter()
-    builder = _Builder(tables, info, findings)
-    return INTERVALS.check(concat_rows(list(builder.frames()), INTERVALS), "intervals"), findings.issues()
+    builder = _IntervalBuilder(tables, info, findings)
+    return INTERVALS.check(join_rows(list(builder.iter_frames()), INTERVALS), "intervals"), findings.issues()
 
 
-class _Builder:
-    """Reads the tables in the order in which they explain one another.
+class _IntervalBuilder:
+    """Reads the tables in order of dependence.
 
-    MPS rows that repeat an ANE interval need the ANE table, whose rows get their process from them; GPU rows
+    MPS rows that repeat an ANE interval need the ANE table, and give its rows their process; GPU rows
     get their ML mark and their process from the command buffers of MPS rows and of the app's own Metal rows.
     """
 
-    def __init__(self, tables: Reader, info: TraceInfo, findings: IssueCounter) -> None:
+    def __init__(self, tables: TableLoader, info: TraceInfo, findings: IssueCounter) -> None:
         self._tables = tables
         self._target = -1 if info.pid is None else info.pid
         self._findings = findings
 
-    def frames(self) -> Iterator[pd.DataFrame]:
+    def iter_frames(self) -> Iterator[pd.DataFrame]:
         """Yield one frame per table."""
-        ane = [self._ane(table) for schema in ANE_TABLES for table in self._tables(schema)]
-        mps = [self._mps(table, ane) for table in self._tables(MPS_INTERVALS)]
-        yield from (frame.assign(pid=_pids_of_twins(frame, mps)) for frame in ane)
+        ane = [self._read_ane(table) for schema in ANE_TABLES for table in self._tables(schema)]
+        mps = [self._read_mps(table, ane) for table in self._tables(MPS_INTERVALS)]
+        yield from (frame.assign(pid=_find_pids_of_twins(frame, mps)) for frame in ane)
         yield from mps
         # Command buffers that MPS names do inference, whatever the label of the GPU's own row.
-        ml_buffers = _distinct([frame["command_buffer"].to_numpy(np.int64) for frame in mps])
+        ml_buffers = _find_distinct([frame["command_buffer"].to_numpy(np.int64) for frame in mps])
         metal = [
-            self._metal(table, ml_buffers, Phase.DISPATCH)
+            self._read_metal(table, ml_buffers, Phase.DISPATCH)
             for schema in METAL_APPLICATION_TABLES
             for table in self._tables(schema)
         ]
         yield from metal
-        owners = self._owners(metal)
+        owners = self._read_owners(metal)
         for table in self._tables(GPU_INTERVALS):
-            frame = self._metal(table, ml_buffers, Phase.EXECUTE)
+            frame = self._read_metal(table, ml_buffers, Phase.EXECUTE)
             pid = frame["pid"].to_numpy(np.int64)
-            yield frame.assign(pid=np.where(pid < 0, owners.of(frame), pid))
+            yield frame.assign(pid=np.where(pid < 0, owners.find_pids(frame), pid))
         for schema in CALL_TABLES:
             for table in self._tables(schema):
-                yield call_intervals(table, self._target, self._findings)
+                yield read_call_intervals(table, self._target, self._findings)
 
-    def _ane(self, table: Table) -> pd.DataFrame:
+    def _read_ane(self, table: Table) -> pd.DataFrame:
         """Return the Neural Engine's rows. The table covers all processes and names none."""
         spans = read_times(table, self._findings)
         table = spans.table
-        label = texts_of(table, "event-label")
+        label = extract_texts(table, "event-label")
         self._note_labels(table.schema, label)
-        phase = label.each(lambda word: PHASE_CODE[ane_label(word).phase], np.int64)
-        return interval_frame(
+        phase = label.compute(lambda word: PHASE_CODE[parse_ane_label(word).phase], np.int64)
+        return build_interval_frame(
             spans,
-            engine=same_engine(Engine.ANE, spans),
-            phase=np.where(self._inactive(table), PHASE_CODE[Phase.IDLE], phase),
+            engine=repeat_engine(Engine.ANE, spans),
+            phase=np.where(self._mark_inactive(table), PHASE_CODE[Phase.IDLE], phase),
             label=label,
-            model=label.map(lambda word: ane_label(word).model),
-            segment=label.map(lambda word: ane_label(word).segment),
-            channel=texts_of(table, "channel-name"),
-            depth=depth_of(table),
+            model=label.map(lambda word: parse_ane_label(word).model),
+            segment=label.map(lambda word: parse_ane_label(word).segment),
+            channel=extract_texts(table, "channel-name"),
+            depth=extract_depth(table),
         )
 
-    def _note_labels(self, schema: str, label: Texts) -> None:
+    def _note_labels(self, schema: str, label: TextColumn) -> None:
         """Report the labels that are not understood, and what their rows count as."""
-        count, named = _labels_of_form(label, "cut off")
+        count, labels = _list_labels(label, "cut off")
         text = (
-            f"{{n}} labels of '{schema}' are cut off ({named}); they count as no work, because their kind is"
+            f"{{n}} labels of '{schema}' are cut off ({labels}); they count as no work, because their kind is"
         )
         self._findings.add("warning", "ane-label-cut-off", f"{text} not known", count)
-        count, named = _labels_of_form(label, "unknown")
-        text = f"{{n}} labels of '{schema}' have an unknown form ({named}); they count as execution"
+        count, labels = _list_labels(label, "unknown")
+        text = f"{{n}} labels of '{schema}' have an unknown form ({labels}); they count as execution"
         self._findings.add("info", "ane-label-unknown", text, count)
 
-    def _mps(self, table: Table, ane: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    def _read_mps(self, table: Table, ane: Sequence[pd.DataFrame]) -> pd.DataFrame:
         """Return MPSGraph's rows.
 
         MPSGraph may hand a program to the Neural Engine: then both tables have an interval with the same
@@ -136,29 +136,28 @@ class _Builder:
         """
         spans = read_times(table, self._findings)
         table = spans.table
-        label = texts_of(table, "event-label")
-        handed = _same_spans(spans, ane)
+        label = extract_texts(table, "event-label")
+        handed = _mark_executed_spans(spans, ane)
         text = (
             f"{{n}} rows of '{table.schema}' repeat intervals of the Neural Engine: MPSGraph handed this"
             " work over, so it does not count for the GPU"
         )
         self._findings.add("info", "mps-on-ane", text, int(handed.sum()))
         phase = np.where(handed, PHASE_CODE[None], PHASE_CODE[Phase.EXECUTE])
-        # Ids are 64-bit addresses, of which the model keeps the bits: modulo 2^64, -1 (no id) keeps all bits
-        # set.
-        buffers = np.array([command_buffer(word) % 2**64 for word in label.words], np.uint64)
-        return interval_frame(
+        # Ids are 64-bit addresses, and the model keeps their bits: modulo 2^64, -1 (no id) has all bits set.
+        buffers = np.array([parse_command_buffer(word) % 2**64 for word in label.words], np.uint64)
+        return build_interval_frame(
             spans,
             engine=np.where(handed, ENGINE_CODE[Engine.ANE], ENGINE_CODE[Engine.GPU]),
-            phase=np.where(self._inactive(table), PHASE_CODE[Phase.IDLE], phase),
+            phase=np.where(self._mark_inactive(table), PHASE_CODE[Phase.IDLE], phase),
             label=label,
-            channel=texts_of(table, "channel-name"),
-            pid=pids_or_target(table, self._target),
-            depth=depth_of(table),
+            channel=extract_texts(table, "channel-name"),
+            pid=extract_pids_or_target(table, self._target),
+            depth=extract_depth(table),
             command_buffer=buffers.astype(np.int64)[label.codes],
         )
 
-    def _metal(self, table: Table, ml_buffers: IntArray, ml_phase: Phase) -> pd.DataFrame:
+    def _read_metal(self, table: Table, ml_buffers: IntArray, ml_phase: Phase) -> pd.DataFrame:
         """Return rows of Metal and of the GPU.
 
         The GPU draws as well: work counts as inference if its label names an ML library, or if MPS names its
@@ -166,42 +165,44 @@ class _Builder:
         """
         spans = read_times(table, self._findings)
         table = spans.table
-        label = texts_of(table, "event-label").or_else(texts_of(table, "encoder-label"))
-        label = label.or_else(texts_of(table, "cmdbuffer-label"))
-        buffers = words_of(table, "cmdbuffer-id").astype(np.int64)
+        label = extract_texts(table, "event-label").fill_empty(extract_texts(table, "encoder-label"))
+        label = label.fill_empty(extract_texts(table, "cmdbuffer-label"))
+        buffers = extract_words(table, "cmdbuffer-id").astype(np.int64)
         # Two independent marks, and either is enough: names of ML libraries in labels, or the buffer's id in
         # MPS rows.
-        is_ml = label.each(has_ml_mark, np.bool_) | np.isin(buffers, ml_buffers)
+        is_ml = label.compute(has_ml_mark, np.bool_) | np.isin(buffers, ml_buffers)
         phase = np.where(is_ml, PHASE_CODE[ml_phase], PHASE_CODE[None])
-        return interval_frame(
+        return build_interval_frame(
             spans,
             engine=np.where(is_ml, ENGINE_CODE[Engine.GPU], ENGINE_CODE[Engine.GRAPHICS]),
-            phase=np.where(self._inactive(table), PHASE_CODE[Phase.IDLE], phase),
+            phase=np.where(self._mark_inactive(table), PHASE_CODE[Phase.IDLE], phase),
             label=label,
-            model=label.map(gpu_model),
-            channel=texts_of(table, "channel-name", "event-type"),
-            pid=pids_of(table),
-            depth=depth_of(table),
+            model=label.map(parse_gpu_model),
+            channel=extract_texts(table, "channel-name", "event-type"),
+            pid=extract_pids(table),
+            depth=extract_depth(table),
             command_buffer=buffers,
         )
 
-    def _owners(self, metal: Sequence[pd.DataFrame]) -> _Owners:
+    def _read_owners(self, metal: Sequence[pd.DataFrame]) -> _Owners:
         submitted = list(self._tables(COMMAND_BUFFER_OWNERS))
-        buffers = [words_of(table, "cmdbuffer-id").astype(np.int64) for table in submitted]
-        pids = [pids_of(table) for table in submitted]
+        buffers = [extract_words(table, "cmdbuffer-id").astype(np.int64) for table in submitted]
+        pids = [extract_pids(table) for table in submitted]
         return _Owners(
             [*buffers, *(frame["command_buffer"].to_numpy(np.int64) for frame in metal)],
             [*pids, *(frame["pid"].to_numpy(np.int64) for frame in metal)],
         )
 
-    def _inactive(self, table: Table) -> Mask:
-        """Return the rows whose state is one of rest; rows with an unknown state count as work."""
-        state = texts_of(table, "state")
-        strange = state.each(lambda word: word.lower() not in _STATES, np.bool_)
-        named = listed_words(sorted({word for word in state.used() if word.lower() not in _STATES}))
-        text = f"{{n}} rows of '{table.schema}' have an unknown state ({named}); they count as work"
+    def _mark_inactive(self, table: Table) -> Mask:
+        """Mark the rows with an inactive state; rows with an unknown state count as work."""
+        state = extract_texts(table, "state")
+        strange = state.compute(lambda word: word.lower() not in _STATES, np.bool_)
+        unknown_states = list_words(
+            sorted({word for word in state.list_used() if word.lower() not in _STATES})
+        )
+        text = f"{{n}} rows of '{table.schema}' have an unknown state ({unknown_states}); they count as work"
         self._findings.add("warning", "interval-state-unknown", text, int(strange.sum()))
-        return state.each(lambda word: word.lower() in _AT_REST, np.bool_)
+        return state.compute(lambda word: word.lower() in _AT_REST, np.bool_)
 
 
 class _Owners:
@@ -220,11 +221,11 @@ class _Owners:
         self._buffers = ids[counts == 1]
         self._pids = pairs[firsts, 1][counts == 1]
 
-    def of(self, frame: pd.DataFrame) -> IntArray:
+    def find_pids(self, frame: pd.DataFrame) -> IntArray:
         """Return the pid of each row's command buffer; -1 where no table or several processes are named."""
-        return self.of_ids(frame["command_buffer"].to_numpy(np.int64))
+        return self.find_pids_by_id(frame["command_buffer"].to_numpy(np.int64))
 
-    def of_ids(self, buffers: IntArray) -> IntArray:
+    def find_pids_by_id(self, buffers: IntArray) -> IntArray:
         """Return the pid of each of these ids."""
         if not len(self._buffers):
             return np.full(len(buffers), -1, np.int64)
@@ -233,25 +234,25 @@ class _Owners:
         return owners
 
 
-def _distinct(arrays: Sequence[IntArray]) -> IntArray:
+def _find_distinct(arrays: Sequence[IntArray]) -> IntArray:
     distinct: IntArray = np.setdiff1d(np.concatenate([np.zeros(0, np.int64), *arrays]), [-1])
     return distinct
 
 
-def _same_spans(spans: RowTimes, frames: Sequence[pd.DataFrame]) -> Mask:
+def _mark_executed_spans(spans: RowTimes, frames: Sequence[pd.DataFrame]) -> Mask:
     """Mark the spans that equal an interval of execution on the Neural Engine to the nanosecond."""
     # Start and end of spans and intervals are keyed together; a span repeats an interval if it has one of its
     # keys:
     #   keys = [spans … | intervals …]     only execution counts: loading an ANE program is not running it
-    # A label that is cut off may be an execution's, and MPSGraph reports nothing else.
+    # A label that is cut off may be of an execution, the only work that MPSGraph reports.
     executed = [frame[_may_execute(frame)] for frame in frames]
     starts = [spans.start_ns, *(frame["start_ns"].to_numpy(np.int64) for frame in executed)]
     ends = [spans.end_ns, *(frame["end_ns"].to_numpy(np.int64) for frame in executed)]
-    keys = row_keys([np.concatenate(starts), np.concatenate(ends)])
+    keys = number_rows([np.concatenate(starts), np.concatenate(ends)])
     return np.isin(keys[: len(spans.table)], keys[len(spans.table) :])
 
 
-def _pids_of_twins(ane: pd.DataFrame, mps: Sequence[pd.DataFrame]) -> IntArray:
+def _find_pids_of_twins(ane: pd.DataFrame, mps: Sequence[pd.DataFrame]) -> IntArray:
     """Return the process of the MPS rows that repeat each Neural Engine row, -1 where they name none or two.
 
     MPSGraph hands programs to the Neural Engine for the process whose row repeats them.
@@ -262,23 +263,23 @@ def _pids_of_twins(ane: pd.DataFrame, mps: Sequence[pd.DataFrame]) -> IntArray:
         np.concatenate([frame[name].to_numpy(np.int64) for frame in (ane, *twins)])
         for name in ("start_ns", "end_ns")
     )
-    keys = row_keys([starts, ends])
+    keys = number_rows([starts, ends])
     pids = np.full(len(ane), -1, np.int64)
     executed = _may_execute(ane)
     owner = np.concatenate([np.zeros(0, np.int64), *(frame["pid"].to_numpy(np.int64) for frame in twins)])
     if len(owner):
         claims = _Owners([keys[len(ane) :]], [owner])
-        pids[executed] = claims.of_ids(keys[: len(ane)][executed])
+        pids[executed] = claims.find_pids_by_id(keys[: len(ane)][executed])
     return pids
 
 
-def _labels_of_form(label: Texts, form: Form) -> tuple[int, str]:
-    """Return how many rows have a label of a form, and these labels as text."""
-    count = int(label.each(lambda word: ane_label(word).form == form, np.bool_).sum())
-    return count, listed_words(sorted(word for word in label.used() if ane_label(word).form == form))
+def _list_labels(label: TextColumn, form: Form) -> tuple[int, str]:
+    """Return the number of rows with a label of a form, and a list of these labels."""
+    count = int(label.compute(lambda word: parse_ane_label(word).form == form, np.bool_).sum())
+    return count, list_words(sorted(word for word in label.list_used() if parse_ane_label(word).form == form))
 
 
 def _may_execute(ane: pd.DataFrame) -> Mask:
-    """Mark the rows of execution, and those whose phase is not known."""
-    marked: Mask = ((ane["phase"] == Phase.EXECUTE) | ane["phase"].isna()).to_numpy(bool)
-    return marked
+    """Mark the rows of execution and those of an unknown phase."""
+    may_execute: Mask = ((ane["phase"] == Phase.EXECUTE) | ane["phase"].isna()).to_numpy(bool)
+    return may_execute

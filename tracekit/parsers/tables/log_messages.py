@@ -1,4 +1,4 @@
-"""Messages of the frameworks below Core ML and Core AI: what each form says.
+"""Messages of the frameworks below Core ML and Core AI: the forms that are recognized.
 
 Facts and where they are from:
 
@@ -20,7 +20,7 @@ Facts and where they are from:
 * ``ANE_ProgramCreate_gated:, ZinComputeProgramMake``: the kernel's driver makes a program (dmesg, macOS 11,
   tinygrad); ``loading error: <_ANEErrors: 0x…>``: a program prints what ``_ANEClient`` returned.
 
-A message of any other form shows nothing here; it is counted.
+A message of any other form is only counted.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _FORMS = {
     r"|loading error: <_ANEErrors|ANECF error: failed to load ANE model|exception=ANECF error)",
     LogKind.LOADED: r"ANE_ProgramCreate_gated:, ?ZinComputeProgramMake",
 }
-"""Each is tried on messages that none before it fits; RE2 runs them in linear time."""
+"""Each is tried on the messages that no earlier form fits; RE2 runs them in linear time."""
 _REASONS = {"ANECCompile": "ANECCompile() FAILED"}
 _WITHOUT_CLAIM = (
     r"ANEProgramProcessRequestDirect\(\) for |\[CostModelFeature\]|BEGIN loadModel|END loadModel"
@@ -63,7 +63,7 @@ _WITHOUT_CLAIM = (
 class MessageForms:
     """The forms of distinct messages, one entry per message in each array.
 
-    ``kind`` is a position in ``LOG_KINDS``, -1 for none; ``is_known`` also covers forms that claim nothing.
+    ``kind`` is a position in ``LOG_KINDS``, -1 for none; ``is_known`` also covers forms without evidence.
     ``is_private`` marks messages that the system withheld in part, and that therefore fit no form.
     """
 
@@ -95,17 +95,17 @@ class MessageForms:
             parts = pc.struct_field(found, field.name).dictionary_encode()
             words, codes = parts.dictionary.to_pylist(), parts.indices.to_numpy()
             if field.name == "status":
-                self.status[rows] = np.array([_number(word) for word in words], np.int64)[codes]
+                self.status[rows] = np.array([_parse_number(word) for word in words], np.int64)[codes]
             elif field.name in ("operator", "mil"):
                 texts = np.array(words, object)[codes]
                 self.operator[rows] = np.where(texts == "", self.operator[rows], texts)
             elif field.name in ("reason", "load", "compile"):
-                # A path, which names the app, is no part of the reason.
+                # The reason excludes the path, which names the app.
                 texts = np.array([word and _REASONS.get(word, word) for word in words], object)[codes]
                 self.reason[rows] = np.where(texts == "", self.reason[rows], texts)
 
 
-def _number(text: str) -> int:
+def _parse_number(text: str) -> int:
     if not text:
         return NO_STATUS
     return int(text, 16) if text[:2].lower() == "0x" else int(text)

@@ -23,12 +23,12 @@ _MIN_SHARE_OF_MATCHES = 0.5
 
 
 def with_logged_process(intervals: pd.DataFrame, log: pd.DataFrame) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
-    """Return the intervals with the process of each Neural Engine row that a request's line belongs to.
+    """Return the intervals with the process of each Neural Engine row that matches a request's line.
 
-    Each line is of one interval at most: the requests are done in the order of their lines. Where lines and
-    intervals fit together in several ways, because a process between them left no line, no row gets one; nor
-    where fewer than half of the lines find an interval: then the tables are not of the same requests.
-    Issue: ``ane-process-logged``.
+    Each line matches at most one interval: the requests are done in the order of their lines. A row gets no
+    process where lines and intervals match in several ways, because another process left no line, or where
+    fewer than half of the lines match an interval: then the tables describe different requests. Issue:
+    ``ane-process-logged``.
     """
     # Lines of a text that was laid over the recording have another clock: they are too inexact for a match.
     is_recorded = log["source"].isin([OS_LOG, SIGNPOST_EVENTS]).to_numpy(bool)
@@ -40,15 +40,15 @@ def with_logged_process(intervals: pd.DataFrame, log: pd.DataFrame) -> tuple[pd.
     rows = np.flatnonzero(is_ane.to_numpy(bool) & (intervals["depth"] <= 0).to_numpy(bool))
     if not len(requests) or not len(rows):
         return intervals, ()
-    # The table may have a row twice: equal ends are one end.
+    # The table may repeat a row: equal ends count once.
     ends, end_of_row = np.unique(intervals["end_ns"].to_numpy(np.int64)[rows], return_inverse=True)
     times = requests["time_ns"].to_numpy(np.int64)
-    # The log may lack the lines of a process: only where the first and the last possible line are the same is
-    # it certain which interval a line belongs to.
-    line = _line_of_each_end(ends, times)
-    line[line != _last_line_of_each_end(ends, times)] = -1
-    inside = (times >= ends[0] - _EARLY_NS) & (times <= ends[-1] + LOGGED_WITHIN_NS)
-    if (line >= 0).sum() < _MIN_SHARE_OF_MATCHES * max(int(inside.sum()), 1):
+    # The log may lack the lines of a process: a match is certain only where the first and the last possible
+    # line are the same.
+    line = _find_first_lines(ends, times)
+    line[line != _find_last_lines(ends, times)] = -1
+    is_in_range = (times >= ends[0] - _EARLY_NS) & (times <= ends[-1] + LOGGED_WITHIN_NS)
+    if (line >= 0).sum() < _MIN_SHARE_OF_MATCHES * max(int(is_in_range.sum()), 1):
         return intervals, ()
     pid_of_end = np.append(requests["pid"].to_numpy(np.int64), -1)[line]
     pid = intervals["pid"].to_numpy(np.int64).copy()
@@ -60,16 +60,16 @@ def with_logged_process(intervals: pd.DataFrame, log: pd.DataFrame) -> tuple[pd.
     return intervals.assign(pid=pid), findings.issues()
 
 
-def _last_line_of_each_end(ends: IntArray, times: IntArray) -> IntArray:
+def _find_last_lines(ends: IntArray, times: IntArray) -> IntArray:
     """Return for each end the position of the last time after it that no later end has; -1 for none."""
     # With time reversed and shifted by the delay, "the last after an end" is "the first after it".
     shift = LOGGED_WITHIN_NS - _EARLY_NS
-    line = _line_of_each_end(-ends[::-1] - shift, -times[::-1])[::-1]
-    last: IntArray = np.where(line >= 0, len(times) - 1 - line, -1)
-    return last
+    line = _find_first_lines(-ends[::-1] - shift, -times[::-1])[::-1]
+    last_lines: IntArray = np.where(line >= 0, len(times) - 1 - line, -1)
+    return last_lines
 
 
-def _line_of_each_end(ends: IntArray, times: IntArray) -> IntArray:
+def _find_first_lines(ends: IntArray, times: IntArray) -> IntArray:
     """Return for each end the position of the first time after it that no earlier end has; -1 for none.
 
     Both are ascending. Ends that are further apart than a line may be late do not compete for a line.
@@ -78,10 +78,10 @@ def _line_of_each_end(ends: IntArray, times: IntArray) -> IntArray:
     #   first line after it      0 1 1 1      less its number      0 0 -1 -2      highest so far      0 0 0 0
     #   line                     0 1 2 3
     group = np.cumsum(np.append(False, np.diff(ends) > LOGGED_WITHIN_NS))
-    first = np.searchsorted(times, ends - _EARLY_NS)
+    first_lines = np.searchsorted(times, ends - _EARLY_NS)
     number = np.arange(len(ends))
     lift = group * (len(times) + len(ends) + 1)  # one running maximum serves all groups
-    line: IntArray = np.maximum.accumulate(first - number + lift) - lift + number
+    line: IntArray = np.maximum.accumulate(first_lines - number + lift) - lift + number
     is_near = line < len(times)
     is_near[is_near] = times[line[is_near]] - ends[is_near] <= LOGGED_WITHIN_NS
     return np.where(is_near, line, -1)

@@ -1,6 +1,6 @@
 """Everything in a recording but its samples: intervals, signposts, thread states, tracks, metrics.
 
-Such a table that cannot be read becomes an issue and stops nothing: the samples are useful without it.
+A table that cannot be read becomes an issue: the samples are useful without it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, IssueCounter, TraceInfo
 from tracekit.parsers.source import left_out_issue, readable
 from tracekit.parsers.tables.app_states import read_app_states
-from tracekit.parsers.tables.column_values import concat_rows, in_order
+from tracekit.parsers.tables.column_values import join_rows, sort_rows
 from tracekit.parsers.tables.engine_log import read_engine_log
 from tracekit.parsers.tables.intervals import read_intervals
 from tracekit.parsers.tables.log_owners import with_logged_process
-from tracekit.parsers.tables.row_times import close_open_ends, last_known_ns
+from tracekit.parsers.tables.row_times import close_open_ends, find_last_time
 from tracekit.parsers.tables.signposts import read_signposts
 from tracekit.parsers.tables.thread_metrics import read_metrics
 from tracekit.parsers.tables.thread_states import read_thread_states
@@ -68,12 +68,12 @@ def load_non_samples(
     ``sample_times`` are compared with the tables' times. Issues: those of the readers, ``table-unreadable``,
     ``interval-outside``, ``clocks-disagree``.
     """
-    reader = _Reader(tables, {table.schema for table in infos if table.row_count})
+    reader = _TableReader(tables, {table.schema for table in infos if table.row_count})
     intervals, interval_issues = read_intervals(reader, info)
     signposts, signpost_issues = read_signposts(reader)
     log, log_issues = read_engine_log(reader, signposts)
     app_states, app_issues = read_app_states(reader)
-    signposts = concat_rows([signposts, app_states], SIGNPOSTS)
+    signposts = join_rows([signposts, app_states], SIGNPOSTS)
     states, state_issues = read_thread_states(reader)
     tracks, track_issues = read_tracks(reader)
     metrics, metric_issues = read_metrics(reader)
@@ -82,9 +82,9 @@ def load_non_samples(
     if end_ns is None:
         last_sample = int(sample_times.max()) if len(sample_times) else 0
         last_value = int(tracks["time_ns"].max()) if len(tracks) else 0
-        end_ns = max(last_sample, last_value, *(last_known_ns(frame) for frame in spans))
-    spans = [in_order(close_open_ends(frame, end_ns), "start_ns", "end_ns") for frame in spans]
-    time_issues = _time_issues(spans, info.duration_ns, sample_times)
+        end_ns = max(last_sample, last_value, *(find_last_time(frame) for frame in spans))
+    spans = [sort_rows(close_open_ends(frame, end_ns), "start_ns", "end_ns") for frame in spans]
+    time_issues = _check_times(spans, info.duration_ns, sample_times)
     intervals, signposts, states, metrics = spans
     intervals, owner_issues = with_logged_process(intervals, log)
     issues = (
@@ -97,7 +97,9 @@ def load_non_samples(
         *track_issues,
         *metric_issues,
     )
-    threads = reader.threads_of({tid for frame in (signposts, states, log) for tid in frame["tid"].unique()})
+    threads = reader.find_threads(
+        {tid for frame in (signposts, states, log) for tid in frame["tid"].unique()}
+    )
     return NonSampleRows(
         intervals,
         signposts,
@@ -116,11 +118,11 @@ def with_new_threads(threads: pd.DataFrame, more: pd.DataFrame) -> pd.DataFrame:
     new = more[~more["tid"].isin(threads["tid"]) & (more["tid"] >= 0)].drop_duplicates("tid")
     if not len(new):
         return threads
-    joined = pd.concat([threads, new], ignore_index=True).astype(dict(THREADS.required))
-    return THREADS.check(joined, "threads")
+    all_threads = pd.concat([threads, new], ignore_index=True).astype(dict(THREADS.required))
+    return THREADS.check(all_threads, "threads")
 
 
-class _Reader:
+class _TableReader:
     """Yields tables that have rows, and records those that cannot be read."""
 
     def __init__(self, tables: Callable[[str], Iterator[Table]], filled: Collection[str]) -> None:
@@ -149,19 +151,21 @@ class _Reader:
         if damage and not is_read:
             self.unreadable.add(schema)
 
-    def threads_of(self, tids: set[int]) -> pd.DataFrame:
+    def find_threads(self, tids: set[int]) -> pd.DataFrame:
         """Return the threads of these numbers, each once, in the order of the tables."""
         if not self._threads:
             return THREADS.empty()
-        every = pd.concat(self._threads, ignore_index=True)
-        chosen = every[every["tid"].isin(tids - {-1})].drop_duplicates("tid", ignore_index=True)
-        return chosen.astype(dict(THREADS.required))
+        all_threads = pd.concat(self._threads, ignore_index=True)
+        selected_threads = all_threads[all_threads["tid"].isin(tids - {-1})].drop_duplicates(
+            "tid", ignore_index=True
+        )
+        return selected_threads.astype(dict(THREADS.required))
 
 
-def _time_issues(
+def _check_times(
     frames: Sequence[pd.DataFrame], duration_ns: int | None, sample_times: IntArray
 ) -> tuple[Issue, ...]:
-    """Return warnings about rows outside the time in which anything else was recorded."""
+    """Return warnings about rows outside of the recorded time."""
     findings = IssueCounter()
     for frame, only_schema in zip(frames, ("", "", THREAD_STATE, THREAD_METRICS), strict=True):
         sources = [only_schema] if only_schema else list(frame["source"].cat.categories)
@@ -169,14 +173,14 @@ def _time_issues(
             np.zeros(len(frame), np.int64) if only_schema else frame["source"].cat.codes.to_numpy(np.int64)
         )
         starts, ends = (frame[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
-        outside = (starts < 0) & (ends <= 0)
+        is_outside = (starts < 0) & (ends <= 0)
         if duration_ns is not None:
-            outside |= starts > duration_ns + _LATE_NS
+            is_outside |= starts > duration_ns + _LATE_NS
         for code, schema in enumerate(sources):
             of_schema = codes == code
             text = f"{{n}} rows of '{schema}' are outside the recorded time"
-            findings.add("warning", "interval-outside", text, int((outside & of_schema).sum()))
-            # An app is launched before its first sample, where clocks agree as well.
+            findings.add("warning", "interval-outside", text, int((is_outside & of_schema).sum()))
+            # An app is launched before its first sample, even where the clocks agree.
             if len(sample_times) and of_schema.any() and schema != LIFE_CYCLE:
                 _compare_clocks(schema, starts[of_schema], ends[of_schema], sample_times, findings)
     return findings.issues()
@@ -185,13 +189,13 @@ def _time_issues(
 def _compare_clocks(
     schema: str, starts: IntArray, ends: IntArray, sample_times: IntArray, findings: IssueCounter
 ) -> None:
-    first, last = int(sample_times.min()), int(sample_times.max())
-    apart = (ends < first - SLACK_NS) | (starts > last + SLACK_NS)
+    first_ns, last_ns = int(sample_times.min()), int(sample_times.max())
+    apart = (ends < first_ns - SLACK_NS) | (starts > last_ns + SLACK_NS)
     if len(starts) >= _MIN_COMPARED_ROWS and apart.mean() > _MAX_SHARE_OUTSIDE:
         text = (
             f"'{schema}' covers another time than the samples: {{n}} of its {len(starts)} rows are"
             f" outside it. The table is from {format_seconds(starts.min())} to"
-            f" {format_seconds(ends.max())}, the samples from {format_seconds(first)} to"
-            f" {format_seconds(last)}. The clocks may disagree"
+            f" {format_seconds(ends.max())}, the samples from {format_seconds(first_ns)} to"
+            f" {format_seconds(last_ns)}. The clocks may disagree"
         )
         findings.add("warning", "clocks-disagree", text, int(apart.sum()))

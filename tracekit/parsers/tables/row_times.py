@@ -1,7 +1,7 @@
 """Start and end of a table's rows, repaired where the recording damaged them.
 
 An interval may have no start, no duration or 2^64-1 of it (it was open when the recording stopped), or an end
-before its start. Such rows are kept where they still have a meaning, and always counted in an issue.
+before its start. Such rows are kept where they are still meaningful, and always counted in an issue.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tracekit.model.columns import IntArray
 from tracekit.model.schemas import METAL_COMPLETIONS, METAL_SUBMISSIONS
 from tracekit.model.tables import Column, Table
 from tracekit.model.trace import IssueCounter
-from tracekit.parsers.tables.column_values import numbers_of, row_keys
+from tracekit.parsers.tables.column_values import extract_numbers, number_rows
 
 OPEN_NS = 2**62
 """The end of an interval that was never closed, until ``close_open_ends`` replaces it: 146 years in ns."""
@@ -44,12 +44,12 @@ def is_time(column: Column) -> bool:
 def read_times(table: Table, findings: IssueCounter) -> RowTimes:
     """Return the rows' spans; an unknown end is ``OPEN_NS``, see ``close_open_ends``.
 
-    IssueCounter: ``interval-without-start`` (the row is dropped), ``interval-open``, ``interval-backwards``.
+    Issues: ``interval-without-start`` (the row is dropped), ``interval-open``, ``interval-backwards``.
     """
     schema = table.schema
     names = {column.mnemonic for column in table.columns}
     by_type = tuple(c.mnemonic for c in table.columns if c.engineering_type in _TIME_TYPES)
-    start, has_start = numbers_of(table, *_START, *by_type)
+    start, has_start = extract_numbers(table, *_START, *by_type)
     # Times beyond 2^62 ns leave no room to add a duration within 64 bits, and no recording lasts 146 years.
     has_start = has_start & (start < OPEN_NS) & (start > -OPEN_NS)
     text = f"{{n}} rows of '{schema}' have no start and were left out"
@@ -65,12 +65,12 @@ def read_times(table: Table, findings: IssueCounter) -> RowTimes:
         return RowTimes(table, start, start, timed)
     # A duration decides, then an end; a row with neither is open. 2^64-1, which Instruments writes for an
     # interval that was open at the end of the run, is cut to int64 and counts as no duration.
-    duration, measured = numbers_of(table, "duration")
-    end, ended = numbers_of(table, *_END)
+    duration, measured = extract_numbers(table, "duration")
+    end, has_end = extract_numbers(table, *_END)
     measured = measured & (duration < OPEN_NS)
     ends = start + np.where(measured, np.maximum(duration, 0), 0)
-    ends = np.where(measured, ends, np.where(ended, end, OPEN_NS))
-    backwards = (measured & (duration < 0)) | (ended & (end < start))
+    ends = np.where(measured, ends, np.where(has_end, end, OPEN_NS))
+    backwards = (measured & (duration < 0)) | (has_end & (end < start))
     ends = np.minimum(np.where(backwards, start, ends), OPEN_NS)
     text = f"{{n}} rows of '{schema}' end before they start; they count as moments without length"
     findings.add("warning", "interval-backwards", text, int(backwards.sum()))
@@ -80,9 +80,9 @@ def read_times(table: Table, findings: IssueCounter) -> RowTimes:
 
 
 def without_spans(table: Table, start_ns: IntArray, end_ns: IntArray) -> Table:
-    """Return the table without the rows of these spans, of which each is a row's start and end."""
+    """Return the table without the rows that have one of these spans of start and end."""
     spans = read_times(table, IssueCounter())
-    keys = row_keys([np.append(spans.start_ns, start_ns), np.append(spans.end_ns, end_ns)])
+    keys = number_rows([np.append(spans.start_ns, start_ns), np.append(spans.end_ns, end_ns)])
     is_dropped = np.isin(keys[: len(spans.table)], keys[len(spans.table) :])
     return replace(table, rows=table.rows.drop(index=spans.table.rows.index[is_dropped]))
 
@@ -97,7 +97,7 @@ def close_open_ends(frame: pd.DataFrame, end_ns: int) -> pd.DataFrame:
     return frame.assign(end_ns=np.where(opened, closed, ends))
 
 
-def last_known_ns(frame: pd.DataFrame) -> int:
+def find_last_time(frame: pd.DataFrame) -> int:
     """Return the latest known time in the frame; 0 without rows."""
     if not len(frame):
         return 0

@@ -1,7 +1,7 @@
 """The clock of a run: times of rows, made to count from the start of the recording.
 
 Instruments' tables count from the start of the run. Tables of other recorders, and of some exports, count
-from the boot of the device: all of their rows then lie behind the end that the recording states.
+from the boot of the device: all of their rows then lie after the stated end of the recording.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _EVENTS = ("samples", "intervals", "signposts")
 _TIMES = ("time_ns", "start_ns", "end_ns")
 
 
-def from_start(trace: Trace) -> Trace:
-    """Return the trace; with times from its first row on, where all rows lie behind the end of the run."""
+def shift_to_start(trace: Trace) -> Trace:
+    """Return the trace; if all rows lie after the end of the run, times count from the first row."""
     length_ns = trace.info.duration_ns
     if not length_ns or not trace.has_durations:
         return trace
@@ -38,11 +38,11 @@ def from_start(trace: Trace) -> Trace:
         f" {format_duration(length_ns)}: they count from another moment than its start, such as the boot of"
         " the device, and are given from the first row on"
     )
-    frames: dict[str, Any] = {part: _moved(getattr(trace, part), begin_ns) for part in _FRAMES}
-    # Rows were called outside of the recorded time by the clock that is replaced here.
+    frames: dict[str, Any] = {part: _shift_frame(getattr(trace, part), begin_ns) for part in _FRAMES}
+    # The issue compared rows with the clock that is replaced here.
     issues = [issue for issue in trace.issues if issue.code != "interval-outside"]
     return replace(trace, **frames, issues=(*issues, Issue("info", "times-from-boot", text)))
 
 
-def _moved(frame: pd.DataFrame, begin_ns: int) -> pd.DataFrame:
+def _shift_frame(frame: pd.DataFrame, begin_ns: int) -> pd.DataFrame:
     return frame.assign(**{name: frame[name] - begin_ns for name in _TIMES if name in frame.columns})

@@ -3,10 +3,10 @@
 ================= ====================================== =====================================================
 schema            recorded by                            weight
 ================= ====================================== =====================================================
-time-profile      Time Profiler                          ns that the sample stands for
+time-profile      Time Profiler                          ns that the sample represents
 counters-profile  CPU Counters, time or event trigger    ns, or the count of the triggering event
 cpu-profile       CPU Profiler                           cycles
-time-sample       Time Profiler's raw rows (kperf)       none: a sample stands for one sampling interval
+time-sample       Time Profiler's raw rows (kperf)       none: a sample is one sampling interval
 kdebug-counters-… CPU Counters' raw rows                 none, as time-sample; the counters count up per core
 stack-counts      sample, spindump, crash reports, lldb  samples of one stack; there are no times
 breakpoint-hits   breakpoints of ``tracekit lldb``       hits, one for each row
@@ -48,7 +48,7 @@ _DEFAULT_PERIOD_US = 1000  # Time Profiler's sampling interval unless the table 
 
 
 @dataclass(frozen=True)
-class Samples:
+class LoadedSamples:
     """The samples of one run in the model's columns, row-aligned ``counters`` included."""
 
     rows: pd.DataFrame
@@ -61,13 +61,13 @@ class Samples:
     core_types: Mapping[int, CoreType] = field(default_factory=dict)
 
 
-def empty_samples() -> Samples:
+def make_empty_samples() -> LoadedSamples:
     """Return no samples, from no table."""
     threads = THREADS.empty()
-    return Samples(SAMPLES.empty(), pd.DataFrame(), StackTable.empty(), threads, "ns", "", ())
+    return LoadedSamples(SAMPLES.empty(), pd.DataFrame(), StackTable.empty(), threads, "ns", "", ())
 
 
-def build_samples(name: str, tables: Sequence[Table]) -> Samples:
+def build_samples(name: str, tables: Sequence[Table]) -> LoadedSamples:
     """Return the samples of one schema's tables (at least one), in time order.
 
     Rows that a second table repeats (same time, thread and core: App Launch records two time-profile tables)
@@ -82,8 +82,8 @@ def build_samples(name: str, tables: Sequence[Table]) -> Samples:
     if not any(column.mnemonic == "thread" and column.kind == "thread" for column in table.columns):
         problem = f"'{table.schema}' has no column 'thread' that holds threads."
         raise InputError(name, problem, "The recording, or its export, is damaged.")
-    stacks, stack_ids = _stacks(table)
-    unit, weight = _weight(name, table, issues)
+    stacks, stack_ids = _join_stack_columns(table)
+    unit, weight = _read_weight(name, table, issues)
     is_timed = table.schema != STACK_COUNTS
     times = read_numbers(name, table, "time", None, issues) if is_timed else np.zeros(len(rows), np.int64)
     samples = pd.DataFrame(
@@ -91,8 +91,10 @@ def build_samples(name: str, tables: Sequence[Table]) -> Samples:
             "time_ns": times,
             "weight_ns": pd.arrays.IntegerArray(weight, np.full(len(rows), unit != "ns")),
             "thread_id": rows["thread"].to_numpy(np.int32),
-            "core": _core(table),
-            "state": rows["thread-state"].astype("category") if "thread-state" in names else _no_state(rows),
+            "core": _read_cores(table),
+            "state": rows["thread-state"].astype("category")
+            if "thread-state" in names
+            else _make_empty_states(rows),
             "stack_id": stack_ids,
         },
         index=rows.index,
@@ -100,18 +102,18 @@ def build_samples(name: str, tables: Sequence[Table]) -> Samples:
     )
     if unit != "ns":
         samples[unit] = weight
-    counters = _counters(name, table, samples, issues)
+    counters = _read_counters(name, table, samples, issues)
     _report_unrelated_tables(tables, issues)
-    keep = _first_copies(samples, tables, issues)
+    keep = _mark_first_copies(samples, tables, issues)
     # Sorting takes a copy of everything, and most exports are in time order already.
     if not keep.all() or (np.diff(times) < 0).any():
         order = np.argsort(samples["time_ns"].to_numpy()[keep], kind="stable")
         samples = samples.iloc[np.flatnonzero(keep)[order]].reset_index(drop=True)
         counters = counters.iloc[np.flatnonzero(keep)[order]].reset_index(drop=True)
-    # Checked on real data and not only by tests: rows in = rows out, and the weight's sum is preserved.
+    # Checked at run time, not only by tests: rows in = rows out, and the sum of the weights is preserved.
     _check_preserved(tables, samples, weight[~keep], unit)
     _report_stacks(samples, table.schema, stacks, issues)
-    return Samples(
+    return LoadedSamples(
         SAMPLES.check(samples, f"samples of {table.schema}"),
         counters,
         stacks,
@@ -126,7 +128,7 @@ def build_samples(name: str, tables: Sequence[Table]) -> Samples:
 def choose_schema(
     infos: Sequence[TableInfo], requested: str | None = None
 ) -> tuple[str | None, tuple[Issue, ...]]:
-    """Return the schema to take samples from (None: there is none), and what is left unused.
+    """Return the schema to take samples from, or None, and issues about the unused tables.
 
     A schema with rows goes before an empty one; among those ``SAMPLE_TABLES`` is the order, except that
     event-triggered counters come after cpu-profile: their weight is neither time nor cycles.
@@ -155,14 +157,14 @@ def choose_schema(
     return order[0], tuple(issues)
 
 
-def _counters(name: str, table: Table, samples: pd.DataFrame, issues: list[Issue]) -> pd.DataFrame:
+def _read_counters(name: str, table: Table, samples: pd.DataFrame, issues: list[Issue]) -> pd.DataFrame:
     if table.schema != CUMULATIVE_COUNTERS:
         return read_counters(name, table, issues)
     times, cores = samples["time_ns"].to_numpy(np.int64), samples["core"].to_numpy(np.int16)
     return read_cumulative_counters(name, table, times, cores, issues)
 
 
-def _core(table: Table) -> npt.NDArray[np.int16]:
+def _read_cores(table: Table) -> npt.NDArray[np.int16]:
     """Return each row's core, -1 for none: stackshots have no core, and any larger number is damage."""
     name = next((n for n in ("core", "core-index") if n in table.rows.columns), "")
     if not name or not pd.api.types.is_integer_dtype(table.rows[name].dtype):
@@ -171,11 +173,11 @@ def _core(table: Table) -> npt.NDArray[np.int16]:
     return cores.where((cores >= 0) & (cores < 2**15), -1).to_numpy(np.int16)
 
 
-def _no_state(rows: pd.DataFrame) -> pd.Categorical:
+def _make_empty_states(rows: pd.DataFrame) -> pd.Categorical:
     return pd.Categorical.from_codes(np.full(len(rows), -1), categories=pd.Index([], dtype="str"))
 
 
-def _weight(name: str, table: Table, issues: list[Issue]) -> tuple[WeightUnit, IntArray]:
+def _read_weight(name: str, table: Table, issues: list[Issue]) -> tuple[WeightUnit, IntArray]:
     column = next((c for c in table.columns if c.mnemonic == "weight"), None)
     if column is None:
         period = table.attributes.get("sample-rate-micro-seconds", "")
@@ -188,7 +190,7 @@ def _weight(name: str, table: Table, issues: list[Issue]) -> tuple[WeightUnit, I
                 f" {period_ns / 1e6:g} ms",
             )
         )
-        return "ns", _running(table) * period_ns
+        return "ns", _mark_running(table) * period_ns
     units: dict[str, WeightUnit] = {
         "weight": "ns",
         "cycle-weight": "cycles",
@@ -210,7 +212,7 @@ def _weight(name: str, table: Table, issues: list[Issue]) -> tuple[WeightUnit, I
     return unit, read_numbers(name, table, "weight", 0, issues)
 
 
-def _running(table: Table) -> IntArray:
+def _mark_running(table: Table) -> IntArray:
     """Return 1 for a thread that ran, 0 for one that a stackshot recorded as waiting."""
     if "thread-state" not in table.rows.columns:
         return np.ones(len(table.rows), np.int64)
@@ -218,7 +220,7 @@ def _running(table: Table) -> IntArray:
     return running
 
 
-def _stacks(table: Table) -> tuple[StackTable, npt.NDArray[np.int32]]:
+def _join_stack_columns(table: Table) -> tuple[StackTable, npt.NDArray[np.int32]]:
     names = [column.mnemonic for column in table.columns if column.kind == "stack"]
     if not names:
         return table.stacks, np.full(len(table.rows), -1, np.int32)
@@ -233,10 +235,10 @@ def _stacks(table: Table) -> tuple[StackTable, npt.NDArray[np.int32]]:
     return stack_pairs(table.stacks, upper, lower)
 
 
-def _first_copies(
+def _mark_first_copies(
     samples: pd.DataFrame, tables: Sequence[Table], issues: list[Issue]
 ) -> npt.NDArray[np.bool_]:
-    """Return True for rows that no earlier table of the same schema has."""
+    """Mark the rows that no earlier table of the same schema has."""
     # ``origin`` is the table of each row; the first table that has a key keeps all of its rows with this key,
     # so that repetitions within one table stay:
     #   key     A  A  B | A  C     origin  0 0 0 | 1 1
@@ -247,8 +249,10 @@ def _first_copies(
         return keep
     origin = np.repeat(np.arange(len(filled)), [len(table) for table in filled])
     keys = samples[["time_ns", "thread_id", "core"]]
-    first = keys.assign(origin=origin).groupby(list(keys.columns))["origin"].transform("min").to_numpy()
-    keep = np.asarray(origin == first, bool)
+    first_origin = (
+        keys.assign(origin=origin).groupby(list(keys.columns))["origin"].transform("min").to_numpy()
+    )
+    keep = np.asarray(origin == first_origin, bool)
     repeated = int((~keep).sum())
     if repeated:
         rows = plural(repeated, "row")
@@ -260,7 +264,10 @@ def _first_copies(
 def _report_unrelated_tables(tables: Sequence[Table], issues: list[Issue]) -> None:
     """Warn about tables of one schema without a common process: they may be of different recordings."""
     pids = [set(table.threads["pid"]) - {-1} for table in tables if len(table)]
-    if any(left and right and not left & right for left, right in combinations(pids, 2)):
+    if any(
+        pids_of_table and pids_of_next and not pids_of_table & pids_of_next
+        for pids_of_table, pids_of_next in combinations(pids, 2)
+    ):
         issues.append(
             Issue(
                 "warning",
@@ -293,7 +300,7 @@ def _report_stacks(samples: pd.DataFrame, schema: str, stacks: StackTable, issue
         text = f"samples of waiting threads: {blocked:,} of {len(samples):,} (elapsed time, not CPU time)"
         issues.append(Issue("info", "waiting-threads", text, blocked))
     has_none = (samples["stack_id"] < 0).to_numpy(bool)
-    # A row of counted stacks stands for many samples.
+    # A row of counted stacks may hold many samples.
     counts = (
         samples["samples"].to_numpy(np.int64) if "samples" in samples else np.ones(len(samples), np.int64)
     )
@@ -317,22 +324,22 @@ Loader = Callable[[str], Iterator[Table]]
 
 def load_samples(
     name: str, tables: Loader, infos: Sequence[TableInfo], requested: str | None = None
-) -> Samples:
-    """Return the run's samples from the best table, or from ``requested``; empty ones when there is none."""
+) -> LoadedSamples:
+    """Return the run's samples from the best table, or from ``requested``; empty without a table."""
     schema, unused = choose_schema(infos, requested)
     if schema is None:
-        return empty_samples()
-    samples = _built(name, schema, tables)
-    # Counts may be in a raw table beside the samples, which has no symbols in an export: the stacks come from
-    # the chosen table, the counts from the raw one.
-    counted = any(info.schema == CUMULATIVE_COUNTERS and info.row_count for info in infos)
-    if counted and schema != CUMULATIVE_COUNTERS and not len(samples.counters.columns):
+        return make_empty_samples()
+    samples = _read_samples(name, schema, tables)
+    # Counts may be in a separate raw table, which has no symbols in an export: the stacks come from the
+    # chosen table, the counts from the raw one.
+    has_counts = any(info.schema == CUMULATIVE_COUNTERS and info.row_count for info in infos)
+    if has_counts and schema != CUMULATIVE_COUNTERS and not len(samples.counters.columns):
         samples = _with_counters(name, samples, tables)
     return replace(samples, issues=(*samples.issues, *unused))
 
 
-def _built(name: str, schema: str, tables: Loader) -> Samples:
-    """Return the samples of the tables that can be read; raise the first one's error where none can."""
+def _read_samples(name: str, schema: str, tables: Loader) -> LoadedSamples:
+    """Return the samples of the tables that can be read; raise the first error if none can."""
     damage: list[TracekitError] = []
     read = list(readable(tables(schema), damage.append))
     if damage and not read:
@@ -341,26 +348,26 @@ def _built(name: str, schema: str, tables: Loader) -> Samples:
     return replace(samples, issues=(*samples.issues, *(left_out_issue(schema, error) for error in damage)))
 
 
-def _with_counters(name: str, samples: Samples, tables: Loader) -> Samples:
+def _with_counters(name: str, samples: LoadedSamples, tables: Loader) -> LoadedSamples:
     """Return the samples with the counters that the raw table has for the same time, thread and core."""
     try:
-        raw = _built(name, CUMULATIVE_COUNTERS, tables)
+        raw = _read_samples(name, CUMULATIVE_COUNTERS, tables)
     except TracekitError as error:
         problem = str(getattr(error, "problem", error)).rstrip(".")
         text = f"'{CUMULATIVE_COUNTERS}' cannot be read and is left out: {problem}"
         return replace(samples, issues=(*samples.issues, Issue("warning", "table-unreadable", text)))
     counter_issues = [i for i in raw.issues if "counter" in i.code or i.code == "table-damaged"]
-    counters, left = attach_counters(raw.counters, _sample_keys(raw), _sample_keys(samples))
-    if left:
+    counters, unmatched = attach_counters(raw.counters, _get_sample_keys(raw), _get_sample_keys(samples))
+    if unmatched:
         text = (
-            f"counts of {plural(left, 'row')} of '{CUMULATIVE_COUNTERS}' are left out: no sample of"
+            f"counts of {plural(unmatched, 'row')} of '{CUMULATIVE_COUNTERS}' are left out: no sample of"
             f" '{samples.source}' has the same time, thread and core"
         )
-        counter_issues.append(Issue("info", "counters-not-attached", text, left))
+        counter_issues.append(Issue("info", "counters-not-attached", text, unmatched))
     return replace(samples, counters=counters, issues=(*samples.issues, *counter_issues))
 
 
-def _sample_keys(samples: Samples) -> tuple[IntArray, IntArray, IntArray]:
+def _get_sample_keys(samples: LoadedSamples) -> tuple[IntArray, IntArray, IntArray]:
     """Return each sample's time, tid and core."""
     rows = samples.rows
     tids = np.append(samples.threads["tid"].to_numpy(np.int64), -1)[rows["thread_id"].to_numpy()]

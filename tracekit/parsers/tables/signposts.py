@@ -19,14 +19,14 @@ from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, IssueCounter
 from tracekit.parsers.tables.column_values import (
     Mask,
-    Texts,
-    concat_rows,
-    entity_numbers,
-    in_order,
-    pids_of,
-    row_keys,
-    texts_of,
-    words_of,
+    TextColumn,
+    extract_entity_numbers,
+    extract_pids,
+    extract_texts,
+    extract_words,
+    join_rows,
+    number_rows,
+    sort_rows,
 )
 from tracekit.parsers.tables.row_times import RowTimes, read_times
 from tracekit.text import plural
@@ -53,20 +53,22 @@ def read_signposts(
     An unknown end is ``row_times.OPEN_NS``.
     """
     findings = IssueCounter()
-    reported = [_reported(table, findings) for schema in SIGNPOST_INTERVAL_TABLES for table in tables(schema)]
-    paired = _pair(_events(list(tables(SIGNPOST_EVENTS)), findings), findings)
-    return SIGNPOSTS.check(_merge([*reported, paired], findings), "signposts"), findings.issues()
+    reported = [
+        _read_intervals(table, findings) for schema in SIGNPOST_INTERVAL_TABLES for table in tables(schema)
+    ]
+    paired = _pair_events(_read_events(list(tables(SIGNPOST_EVENTS)), findings), findings)
+    return SIGNPOSTS.check(_merge_tables([*reported, paired], findings), "signposts"), findings.issues()
 
 
-def _reported(table: Table, findings: IssueCounter) -> pd.DataFrame:
+def _read_intervals(table: Table, findings: IssueCounter) -> pd.DataFrame:
     """Return the rows of a table of intervals, or of events, unchanged."""
     spans = read_times(table, findings)
     kind = np.full(len(spans.table), _INTERVAL if spans.timed else _EVENT)
-    tid = entity_numbers(spans.table, "thread", "tid", "start-thread", "thread")
-    return _frame(spans, kind, tid, texts_of(spans.table, "start-message", "message"))
+    tid = extract_entity_numbers(spans.table, "thread", "tid", "start-thread", "thread")
+    return _build_frame(spans, kind, tid, extract_texts(spans.table, "start-message", "message"))
 
 
-def _events(tables: Sequence[Table], findings: IssueCounter) -> pd.DataFrame:
+def _read_events(tables: Sequence[Table], findings: IssueCounter) -> pd.DataFrame:
     """Return the rows of ``os-signpost`` in order of time.
 
     ``in_pid`` and ``in_tid`` limit where a partner may be: the same process, the same thread, or anywhere
@@ -76,33 +78,35 @@ def _events(tables: Sequence[Table], findings: IssueCounter) -> pd.DataFrame:
     for position, given in enumerate(tables):
         spans = read_times(given, findings)
         table = spans.table
-        words = texts_of(table, "event-type")
-        strange = words.each(lambda word: word.lower() not in _KIND_OF, np.bool_)
+        words = extract_texts(table, "event-type")
+        strange = words.compute(lambda word: word.lower() not in _KIND_OF, np.bool_)
         text = f"{{n}} rows of '{table.schema}' are neither Begin, End nor Event; they count as events"
         findings.add("warning", "signpost-type-unknown", text, int(strange.sum()))
-        kind = words.each(lambda word: _ALL_KINDS.get_loc(_KIND_OF.get(word.lower(), "event")), np.int64)
-        tid = entity_numbers(table, "thread", "tid", "thread")
-        scope = texts_of(table, "scope")
-        frame = _frame(spans, kind, tid, texts_of(table, "message"))
-        # One constant for "anywhere" makes rows of any process or thread agree in that part of the key.
-        anywhere, in_thread = (scope.each(word.__eq__, np.bool_) for word in ("System", "Thread"))
+        kind = words.compute(lambda word: _ALL_KINDS.get_loc(_KIND_OF.get(word.lower(), "event")), np.int64)
+        tid = extract_entity_numbers(table, "thread", "tid", "thread")
+        scope = extract_texts(table, "scope")
+        frame = _build_frame(spans, kind, tid, extract_texts(table, "message"))
+        # With the same constant for "anywhere", rows of any process or thread agree in that part of the key.
+        anywhere, in_thread = (scope.compute(word.__eq__, np.bool_) for word in ("System", "Thread"))
         in_pid = np.where(anywhere, _ANYWHERE, frame["pid"].to_numpy(np.int64))
         in_tid = np.where(in_thread, tid, _ANYWHERE)
         frames.append(frame.assign(in_pid=in_pid, in_tid=in_tid, table=position))
     frames = [frame for frame in frames if len(frame)]
     if not frames:
         return SIGNPOSTS.empty().assign(in_pid=0, in_tid=0)
-    events = concat_rows(frames, SIGNPOSTS)
+    events = join_rows(frames, SIGNPOSTS)
     if len(frames) > 1:
         columns = ("start_ns", "kind", *_NAMED, "pid", "tid")
-        repeated = _repeated([_codes(events, name) for name in columns], events["table"].to_numpy(np.int64))
+        repeated = _mark_repeated(
+            [_get_codes(events, name) for name in columns], events["table"].to_numpy(np.int64)
+        )
         text = f"{{n}} rows of '{SIGNPOST_EVENTS}' repeat rows of another such table and count once"
         findings.add("info", "signposts-repeated", text, int(repeated.sum()))
         events = events[~repeated]
-    return in_order(events.drop(columns="table"), "start_ns")
+    return sort_rows(events.drop(columns="table"), "start_ns")
 
 
-def _pair(events: pd.DataFrame, findings: IssueCounter) -> pd.DataFrame:
+def _pair_events(events: pd.DataFrame, findings: IssueCounter) -> pd.DataFrame:
     """Join each Begin and its End into an interval, innermost first: an End closes the latest open Begin.
 
     Partners agree in name, subsystem, category and identifier, and in process or thread as their scope
@@ -112,27 +116,26 @@ def _pair(events: pd.DataFrame, findings: IssueCounter) -> pd.DataFrame:
     ends = events["end_ns"].to_numpy(np.int64).copy()
     marks = np.flatnonzero((kind == _BEGIN) | (kind == _END))
     if len(marks):
-        # Events are not brackets: only Begin and End take part, so that an event of the same name parts no
-        # pair.
-        key = row_keys([_codes(events, name)[marks] for name in (*_NAMED, "in_pid", "in_tid")])
-        begin, end = (marks[positions] for positions in _brackets(key, kind[marks] == _BEGIN))
+        # Only Begin and End are brackets: an event of the same name does not separate a pair.
+        key = number_rows([_get_codes(events, name)[marks] for name in (*_NAMED, "in_pid", "in_tid")])
+        begin, end = (marks[positions] for positions in _match_brackets(key, kind[marks] == _BEGIN))
         ends[begin] = events["start_ns"].to_numpy(np.int64)[end]
         kind[begin] = _INTERVAL
-        left = len(marks) - 2 * len(begin)
+        unpaired = len(marks) - 2 * len(begin)
         opened = int((kind == _BEGIN).sum())
-        pair = f"{opened:,} Begin, {left - opened:,} End"
+        pair = f"{opened:,} Begin, {unpaired - opened:,} End"
         text = (
-            f"{plural(left, 'row')} of '{SIGNPOST_EVENTS}' without a partner ({pair}). The partner is before"
-            " or after the recording, or was not recorded"
+            f"{plural(unpaired, 'row')} of '{SIGNPOST_EVENTS}' without a partner ({pair}). The partner is"
+            " before or after the recording, or was not recorded"
         )
-        findings.add("warning" if 2 * left > len(marks) else "info", "signposts-unpaired", text, left)
+        findings.add("warning" if 2 * unpaired > len(marks) else "info", "signposts-unpaired", text, unpaired)
         keep = np.ones(len(events), bool)
         keep[end] = False
-        events = events.assign(end_ns=ends, kind=_kinds(kind))[keep]
+        events = events.assign(end_ns=ends, kind=_make_kinds(kind))[keep]
     return events.drop(columns=["in_pid", "in_tid"]).reset_index(drop=True)
 
 
-def _brackets(key: IntArray, opens: Mask) -> tuple[IntArray, IntArray]:
+def _match_brackets(key: IntArray, opens: Mask) -> tuple[IntArray, IntArray]:
     """Return the positions of matching brackets within each key; rows are in order of time.
 
     A closing bracket without an open one is skipped.
@@ -148,9 +151,9 @@ def _brackets(key: IntArray, opens: Mask) -> tuple[IntArray, IntArray]:
     group, opening = key[order], opens[order]
     step = np.where(opening, 1, -1)
     height = np.cumsum(step)
-    first = np.append(True, group[1:] != group[:-1])
-    lane = np.cumsum(first) - 1
-    height -= (height - step)[first][lane]  # heights start from 0 in each key
+    is_first = np.append(True, group[1:] != group[:-1])
+    lane = np.cumsum(is_first) - 1
+    height -= (height - step)[is_first][lane]  # heights start from 0 in each key
     # Each key is lifted below all earlier ones, so that one running minimum serves all keys.
     lift = -(2 * len(key) + 2) * lane
     lowest = np.minimum.accumulate(height + lift) - lift
@@ -158,8 +161,8 @@ def _brackets(key: IntArray, opens: Mask) -> tuple[IntArray, IntArray]:
     level = np.where(opening, height - ground, height - ground + 1)
     # An End has a partner if it does not go below the ground before it; at the first row of a key the ground
     # is 0.
-    matched = opening | (height > np.where(first, 0, np.append(0, ground[:-1])) - 1)
-    inner = np.flatnonzero(matched)
+    has_partner = opening | (height > np.where(is_first, 0, np.append(0, ground[:-1])) - 1)
+    inner = np.flatnonzero(has_partner)
     # ``lexsort`` is stable: within a key and a level, rows stay in order of time, so Begin and its End are
     # neighbors.
     by_level = inner[np.lexsort((level[inner], group[inner]))]
@@ -173,66 +176,66 @@ def _brackets(key: IntArray, opens: Mask) -> tuple[IntArray, IntArray]:
     return order[by_level[pairs]], order[by_level[pairs + 1]]
 
 
-def _merge(frames: Sequence[pd.DataFrame], findings: IssueCounter) -> pd.DataFrame:
+def _merge_tables(frames: Sequence[pd.DataFrame], findings: IssueCounter) -> pd.DataFrame:
     """Join tables; an interval that an earlier table reports as well is kept once.
 
-    The same start and the same names are enough: a table of intervals cuts those that continue at the end of
-    the run, where ``os-signpost`` may have their End (seen in a real recording).
+    Equal starts and names suffice: a table of intervals cuts those that continue at the end of the run,
+    where ``os-signpost`` may have their End (seen in a real recording).
     """
-    joined = concat_rows(frames, SIGNPOSTS)
+    signposts = join_rows(frames, SIGNPOSTS)
     filled = [frame for frame in frames if len(frame)]
     if len(filled) < 2:
-        return joined
+        return signposts
     origin = np.repeat(np.arange(len(filled)), [len(frame) for frame in filled])
-    spans = (joined["kind"] == "interval").to_numpy(bool)
+    spans = (signposts["kind"] == "interval").to_numpy(bool)
     interval_rows = np.flatnonzero(spans)
-    keys = [_codes(joined, name)[interval_rows] for name in ("start_ns", *_NAMED, "pid")]
-    again = interval_rows[_repeated(keys, origin[interval_rows])]
+    keys = [_get_codes(signposts, name)[interval_rows] for name in ("start_ns", *_NAMED, "pid")]
+    repeated_rows = interval_rows[_mark_repeated(keys, origin[interval_rows])]
     text = "{n} signpost intervals are in two tables and count once"
-    findings.add("info", "signposts-repeated", text, len(again))
-    keep = np.ones(len(joined), bool)
-    keep[again] = False
-    return joined[keep].reset_index(drop=True)
+    findings.add("info", "signposts-repeated", text, len(repeated_rows))
+    keep = np.ones(len(signposts), bool)
+    keep[repeated_rows] = False
+    return signposts[keep].reset_index(drop=True)
 
 
-def _repeated(keys: Sequence[npt.NDArray[np.generic]], origin: IntArray) -> Mask:
-    """Return True for rows that an earlier table has as well; ``origin`` is the table of each row."""
-    key = row_keys(keys)
-    first = np.full(int(key.max()) + 1 if len(key) else 0, len(origin), np.int64)
-    np.minimum.at(first, key, origin)
-    return np.asarray(origin > first[key], bool)
+def _mark_repeated(keys: Sequence[npt.NDArray[np.generic]], origin: IntArray) -> Mask:
+    """Mark rows that an earlier table has as well; ``origin`` is the table of each row."""
+    key = number_rows(keys)
+    first_origin = np.full(int(key.max()) + 1 if len(key) else 0, len(origin), np.int64)
+    np.minimum.at(first_origin, key, origin)
+    return np.asarray(origin > first_origin[key], bool)
 
 
-def _codes(frame: pd.DataFrame, name: str) -> npt.NDArray[np.generic]:
+def _get_codes(frame: pd.DataFrame, name: str) -> npt.NDArray[np.generic]:
     values = frame[name]
     return values.cat.codes.to_numpy() if isinstance(values.dtype, pd.CategoricalDtype) else values.to_numpy()
 
 
-def _kinds(codes: npt.NDArray[np.integer[Any]]) -> pd.Categorical:
+def _make_kinds(codes: npt.NDArray[np.integer[Any]]) -> pd.Categorical:
     return pd.Categorical.from_codes(codes, categories=_ALL_KINDS)
 
 
-def _frame(spans: RowTimes, kind: IntArray, tid: IntArray, message: Texts) -> pd.DataFrame:
+def _build_frame(spans: RowTimes, kind: IntArray, tid: IntArray, message: TextColumn) -> pd.DataFrame:
     table = spans.table
     return pd.DataFrame(
         {
             "start_ns": spans.start_ns,
             "end_ns": spans.end_ns,
-            "kind": _kinds(kind),
-            "name": texts_of(table, "name").category(),
-            "subsystem": texts_of(table, "subsystem").category(),
-            "category": texts_of(table, "category").category(),
-            "identifier": _identifiers(table),
-            "pid": pids_of(table),
+            "kind": _make_kinds(kind),
+            "name": extract_texts(table, "name").to_category(),
+            "subsystem": extract_texts(table, "subsystem").to_category(),
+            "category": extract_texts(table, "category").to_category(),
+            "identifier": _read_identifiers(table),
+            "pid": extract_pids(table),
             "tid": tid,
-            "message": message.strings(),
-            "source": Texts.same(table.schema, len(table)).category(),
+            "message": message.to_strings(),
+            "source": TextColumn.repeat(table.schema, len(table)).to_category(),
         }
     )
 
 
-def _identifiers(table: Table) -> npt.NDArray[np.uint64]:
+def _read_identifiers(table: Table) -> npt.NDArray[np.uint64]:
     """Return the identifiers; a signpost without one has 0, the value of ``OS_SIGNPOST_ID_NULL``."""
     # All bits set is a missing cell, and ``OS_SIGNPOST_ID_INVALID`` of Apple's os/signpost.h.
-    words = words_of(table, "identifier")
+    words = extract_words(table, "identifier")
     return np.where(words == np.uint64(2**64 - 1), np.uint64(0), words)

@@ -11,11 +11,11 @@ from tracekit.model.schemas import THREAD_STATE
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, IssueCounter
 from tracekit.parsers.tables.column_values import (
-    concat_rows,
-    entity_numbers,
-    pids_of,
-    small_numbers_of,
-    texts_of,
+    extract_entity_numbers,
+    extract_pids,
+    extract_small_numbers,
+    extract_texts,
+    join_rows,
 )
 from tracekit.parsers.tables.row_times import read_times
 
@@ -25,20 +25,20 @@ def read_thread_states(
 ) -> tuple[pd.DataFrame, tuple[Issue, ...]]:
     """Return the rows of ``thread-state``. An unknown end is ``row_times.OPEN_NS``."""
     findings = IssueCounter()
-    frames = [_states(table, findings) for table in tables(THREAD_STATE)]
-    return THREAD_STATES.check(concat_rows(frames, THREAD_STATES), "thread states"), findings.issues()
+    frames = [_read_states(table, findings) for table in tables(THREAD_STATE)]
+    return THREAD_STATES.check(join_rows(frames, THREAD_STATES), "thread states"), findings.issues()
 
 
-def _states(table: Table, findings: IssueCounter) -> pd.DataFrame:
+def _read_states(table: Table, findings: IssueCounter) -> pd.DataFrame:
     spans = read_times(table, findings)
     table = spans.table
     return pd.DataFrame(
         {
             "start_ns": spans.start_ns,
             "end_ns": spans.end_ns,
-            "state": texts_of(table, "state", "thread-state").category(),
-            "core": small_numbers_of(table, "core", missing=-1),
-            "tid": entity_numbers(table, "thread", "tid", "thread"),
-            "pid": pids_of(table),
+            "state": extract_texts(table, "state", "thread-state").to_category(),
+            "core": extract_small_numbers(table, "core", missing=-1),
+            "tid": extract_entity_numbers(table, "thread", "tid", "thread"),
+            "pid": extract_pids(table),
         }
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tracekit.model.trace import Issue, RunInfo
 from tracekit.parsers.tables.non_samples import SLACK_NS
-from tracekit.parsers.tables.samples import Samples
+from tracekit.parsers.tables.samples import LoadedSamples
 from tracekit.text import format_seconds
 
 
-def find_toc_mismatches(run: RunInfo, samples: Samples) -> list[Issue]:
+def find_toc_mismatches(run: RunInfo, samples: LoadedSamples) -> list[Issue]:
     """Return warnings where the table of contents does not fit the samples."""
     pids = set(samples.threads["pid"]) - {-1}
     times = samples.rows["time_ns"]

@@ -17,12 +17,12 @@ from tracekit.model.schemas import ANE_POWER_STATE, GPU_STATE, POWER_RAILS, THER
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, IssueCounter
 from tracekit.parsers.tables.column_values import (
-    Texts,
-    concat_rows,
-    floats_of,
-    in_order,
-    numbers_of,
-    texts_of,
+    TextColumn,
+    extract_floats,
+    extract_numbers,
+    extract_texts,
+    join_rows,
+    sort_rows,
 )
 from tracekit.parsers.tables.gpu_counters import read_gpu_counters
 from tracekit.parsers.tables.row_times import OPEN_NS, RowTimes, read_times
@@ -34,68 +34,70 @@ def read_tracks(tables: Callable[[str], Iterable[Table]]) -> tuple[pd.DataFrame,
     """Return the tracks of every table of ``TRACK_TABLES``, and of the GPU's counters, sorted by time."""
     findings = IssueCounter()
     readers = (
-        (GPU_STATE, _gpu),
-        (THERMAL_STATE, _thermal),
-        (POWER_RAILS, _power),
-        (ANE_POWER_STATE, _powered),
+        (GPU_STATE, _read_gpu),
+        (THERMAL_STATE, _read_thermal),
+        (POWER_RAILS, _read_power),
+        (ANE_POWER_STATE, _read_powered),
     )
     frames = [read(table, findings) for schema, read in readers for table in tables(schema)]
     frames.append(read_gpu_counters(tables, findings))
-    tracks = in_order(concat_rows(frames, TRACKS), "time_ns")
+    tracks = sort_rows(join_rows(frames, TRACKS), "time_ns")
     return TRACKS.check(tracks, "tracks"), findings.issues()
 
 
-def _gpu(table: Table, findings: IssueCounter) -> pd.DataFrame:
+def _read_gpu(table: Table, findings: IssueCounter) -> pd.DataFrame:
     spans = read_times(table, findings)
-    active = texts_of(spans.table, "state").each(lambda word: float(word == "Active"), np.float64)
-    return _track(spans, active, Texts.same("GPU active", len(spans.table)), "")
+    active = extract_texts(spans.table, "state").compute(lambda word: float(word == "Active"), np.float64)
+    return _build_track(spans, active, TextColumn.repeat("GPU active", len(spans.table)), "")
 
 
-def _thermal(table: Table, findings: IssueCounter) -> pd.DataFrame:
+def _read_thermal(table: Table, findings: IssueCounter) -> pd.DataFrame:
     spans = read_times(table, findings)
-    state = texts_of(spans.table, "thermal-state")
-    strange = state.each(lambda word: word not in _THERMAL_LEVELS, np.bool_)
+    state = extract_texts(spans.table, "thermal-state")
+    strange = state.compute(lambda word: word not in _THERMAL_LEVELS, np.bool_)
     text = f"{{n}} rows of '{table.schema}' have an unknown state, and so an unknown level"
     findings.add("info", "thermal-state-unknown", text, int(strange.sum()))
-    level = state.each(lambda word: _THERMAL_LEVELS.get(word, np.nan), np.float64)
-    return _track(spans, level, texts_of(spans.table, "track-label").map(_thermal_name), "level")
+    level = state.compute(lambda word: _THERMAL_LEVELS.get(word, np.nan), np.float64)
+    return _build_track(
+        spans, level, extract_texts(spans.table, "track-label").map(_name_thermal_track), "level"
+    )
 
 
-def _power(table: Table, findings: IssueCounter) -> pd.DataFrame:
-    """Return the power of each rail; a sample holds for its length, and what lies between two is unknown."""
+def _read_power(table: Table, findings: IssueCounter) -> pd.DataFrame:
+    """Return the power of each rail; a value holds for its sample's length and is unknown between samples."""
     spans = read_times(table, findings)
-    power = floats_of(spans.table, "power-mw")
-    names = texts_of(spans.table, "rail").map(lambda rail: TRACK_OF_RAIL.get(rail, f"{rail} power"))
-    return _track(spans, power, names, POWER_UNIT)
+    power = extract_floats(spans.table, "power-mw")
+    names = extract_texts(spans.table, "rail").map(lambda rail: TRACK_OF_RAIL.get(rail, f"{rail} power"))
+    return _build_track(spans, power, names, POWER_UNIT)
 
 
-def _powered(table: Table, findings: IssueCounter) -> pd.DataFrame:
+def _read_powered(table: Table, findings: IssueCounter) -> pd.DataFrame:
     spans = read_times(table, findings)
-    is_on, _ = numbers_of(spans.table, "state")
-    devices = texts_of(spans.table, "device")
-    is_single = len(devices.used()) < 2
+    is_on, _ = extract_numbers(spans.table, "state")
+    devices = extract_texts(spans.table, "device")
+    is_single = len(devices.list_used()) < 2
     names = devices.map(lambda device: POWERED_TRACK if is_single else f"{POWERED_TRACK} ({device})")
-    return _track(spans, is_on.astype(np.float64), names, "")
+    return _build_track(spans, is_on.astype(np.float64), names, "")
 
 
-def _thermal_name(label: str) -> str:
+def _name_thermal_track(label: str) -> str:
     return "Thermal state" if label in ("", "Current") else f"Thermal state ({label})"
 
 
-def _track(
-    spans: RowTimes, values: np.ndarray[tuple[int], np.dtype[np.float64]], name: Texts, unit: str
+def _build_track(
+    spans: RowTimes, values: np.ndarray[tuple[int], np.dtype[np.float64]], name: TextColumn, unit: str
 ) -> pd.DataFrame:
-    """Return a row for each value, and one without value where nothing follows it."""
+    """Return a row for each value, and one with NaN where no other value follows at once."""
     rows = pd.DataFrame(
         {
             "time_ns": spans.start_ns,
-            "name": name.category(),
-            "unit": Texts.same(unit, len(values)).category(),
+            "name": name.to_category(),
+            "unit": TextColumn.repeat(unit, len(values)).to_category(),
             "value": values,
             "end": spans.end_ns,
         }
     )
-    rows = in_order(rows, "time_ns")
+    rows = sort_rows(rows, "time_ns")
     ends = []
     for _, track in rows.groupby("name", observed=True, sort=False):
         reach = np.maximum.accumulate(track["end"].to_numpy(np.int64))
@@ -103,5 +105,5 @@ def _track(
         following = np.append(track["time_ns"].to_numpy(np.int64)[1:], OPEN_NS)
         closes = following > reach  # never for a row that is open
         ends.append(track.assign(time_ns=reach, value=np.nan)[closes])
-    joined = pd.concat([rows, *ends], ignore_index=True).drop(columns="end")
-    return in_order(joined, "time_ns")
+    all_rows = pd.concat([rows, *ends], ignore_index=True).drop(columns="end")
+    return sort_rows(all_rows, "time_ns")
