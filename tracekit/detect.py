@@ -16,7 +16,7 @@ from tracekit.parsers.progress import SeveralFiles
 from tracekit.parsers.source import EXPORT_ADVICE, Progress, Source
 from tracekit.parsers.xml.packed import ExportFile, PackedExport
 from tracekit.parsers.xml.source import XmlFile, XmlSource
-from tracekit.parsers.xml.stream import STDIN, is_export, size_of
+from tracekit.parsers.xml.stream import STDIN, is_export, measure_size
 from tracekit.text import format_shell_command
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _open_exports(
     """Return the exports of one recording."""
     require_at_most(name, len(exports), options.limits.documents, "documents")
     limits = options.limits.shared_by(len(exports))
-    sizes = [size_of(export) for export in exports]
+    sizes = [measure_size(export) for export in exports]
     progress = SeveralFiles(options.progress, sizes) if options.progress else None
     files = [
         XmlFile(export, progress.of(number) if progress else None, limits=limits)

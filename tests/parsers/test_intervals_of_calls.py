@@ -197,7 +197,7 @@ def test_nesting_equals_a_slow_count(rows: list[tuple[int, int, int, int]]) -> N
     columns = np.array(rows, np.int64).reshape(-1, 4).T
     starts, levels, owners = columns[0], columns[2], columns[3]
     ends = starts + columns[1]
-    nested, torn = Nesting(starts, ends, levels, owners).of(np.arange(len(rows)))
+    nested, torn = Nesting(starts, ends, levels, owners).mark(np.arange(len(rows)))
     for row in range(len(rows)):
         alike = [other for other in range(len(rows)) if other != row and owners[other] == owners[row]]
         if levels[row] < 0:

@@ -186,7 +186,7 @@ def test_a_row_may_be_as_long_as_the_deepest_stack(row: int, size_bytes: int) ->
         reading.feed(piece)
     reading.close()
     assert reading.ended
-    assert [described(reading.document(), tables=True)] == outcome(data, "lxml", tables=True)
+    assert [described(reading.build_document(), tables=True)] == outcome(data, "lxml", tables=True)
 
 
 @pytest.mark.integration
@@ -269,9 +269,9 @@ def test_two_documents_are_scanned_at_once() -> None:
 
 def test_the_reader_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(accelerator.READER_VARIABLE, raising=False)
-    assert accelerator.reader_in_use() == "compiled"
+    assert accelerator.choose_reader() == "compiled"
     monkeypatch.setenv(accelerator.READER_VARIABLE, "lxml")
-    assert accelerator.reader_in_use() == "lxml"
+    assert accelerator.choose_reader() == "lxml"
     monkeypatch.setenv(accelerator.READER_VARIABLE, "expat")
     with pytest.raises(UsageError, match="is 'expat'; it can be lxml or compiled"):
         Documents("x").read(iter([PLAIN]))
@@ -280,10 +280,10 @@ def test_the_reader_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_the_scanner_lxml_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(accelerator.READER_VARIABLE, raising=False)
     monkeypatch.setattr(accelerator, "_scanner", None)
-    assert accelerator.reader_in_use() == "lxml"
+    assert accelerator.choose_reader() == "lxml"
     monkeypatch.setenv(accelerator.READER_VARIABLE, "compiled")
     with pytest.raises(UsageError, match="installed without its compiled scanner"):
-        accelerator.reader_in_use()
+        accelerator.choose_reader()
     assert os.environ[accelerator.READER_VARIABLE] == "compiled"
 
 

@@ -155,7 +155,7 @@ def test_however_the_bytes_are_cut_the_documents_are_the_same(sizes: list[int], 
         stream = DocumentStream(iter(chunks))
         parts = []
         while stream.skip_blank():
-            parts.append(b"".join(stream.document()))
+            parts.append(b"".join(stream.read_document()))
         return parts
 
     def tables(chunks: list[bytes]) -> list[tuple[str | None, int, int]]:
@@ -208,7 +208,7 @@ def test_the_index_counts_rows_and_nothing_that_resembles_them(tokens: list[byte
 def test_progress_counts_bytes_of_the_file(tmp_path: Path) -> None:
     path = write(tmp_path, gzip.compress(FIRST.encode() * 3), "a.xml.gz")
     reports: list[tuple[int, int | None]] = []
-    XmlFile(path, lambda done, total: reports.append((done, total))).documents()
+    XmlFile(path, lambda done, total: reports.append((done, total))).load_documents()
     assert reports[-1] == (Path(path).stat().st_size, Path(path).stat().st_size)
 
 

@@ -309,5 +309,5 @@ def test_a_stream_returns_to_its_mark() -> None:
             source.put_back(b"12")
             source.mark()
             assert [source.next() for _ in range(2)] == [b"12", b"345"]
-            source.back_to_mark()
+            source.return_to_mark()
             assert b"".join(iter(source.next, b"")) == b"123456789"

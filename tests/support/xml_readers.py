@@ -46,7 +46,7 @@ def outcome(
                 described(document, tables=tables) for document in documents.read(pieces(data, sizes), rewind)
             ]
         except InputError as error:
-            whole = described(documents.whole_tables(), tables=tables)
+            whole = described(documents.get_whole_tables(), tables=tables)
             return type(error).__name__, str(error), whole
 
 
@@ -73,7 +73,9 @@ def plain_store(store: ValueStore) -> dict[str, list[Any]]:
         "tag": np.array(store.tags, object)[store.tag],
         "form": store.form,
         "value": values,
-        "children": [store.child_slots(slot) for slot in np.flatnonzero(store.form == ValueForm.CHILDREN)],
+        "children": [
+            store.list_child_slots(slot) for slot in np.flatnonzero(store.form == ValueForm.CHILDREN)
+        ],
     }
     values[store.form == ValueForm.CHILDREN] = 0
     for prefix, group in (("fmt", store.fmts), ("frame", store.frames), ("binary", store.binaries)):

@@ -114,7 +114,7 @@ class XctraceSource:
                 parsed = documents.read(chunks)
         except (InputError, XctraceError) as error:
             if len(tables) > 1:
-                self._keep_tables(run, tables, [documents.whole_tables()])
+                self._keep_tables(run, tables, [documents.get_whole_tables()])
             # The error is kept; its traceback would keep everything that was parsed alive.
             error.__traceback__ = error.__cause__ = error.__context__ = None
             return error

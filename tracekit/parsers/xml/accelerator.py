@@ -2,8 +2,8 @@
 
 ``_scanner`` fills the value store from the bytes of rows; this module handles the rare parts: the document's
 head, the starts of tables, and their schemas, which lxml parses as small documents of their own. At the first
-unsupported byte it gives up the whole document. So damaged and unusual documents are judged by one reader
-only, ``reader.DocumentReader``, and this one has no error of its own.
+unsupported byte it gives up the whole document. So damaged and unusual documents are read by one reader
+only, ``reader.DocumentReader``, and this one raises no errors.
 """
 
 from __future__ import annotations
@@ -18,8 +18,14 @@ import numpy as np
 from lxml import etree
 
 from tracekit.errors import UsageError
-from tracekit.parsers.xml.index import table_place
-from tracekit.parsers.xml.reader import MAX_ELEMENT_BYTES, OpenNode, parser, read_schema, schema_before
+from tracekit.parsers.xml.index import parse_table_place
+from tracekit.parsers.xml.reader import (
+    MAX_ELEMENT_BYTES,
+    OpenNode,
+    find_schema_before,
+    make_parser,
+    read_schema,
+)
 from tracekit.parsers.xml.value_store import (
     BinaryColumns,
     FmtColumns,
@@ -31,7 +37,7 @@ from tracekit.parsers.xml.value_store import (
 )
 
 
-def _import() -> Any:
+def _import_scanner() -> Any:
     try:
         from tracekit.parsers.xml import _scanner
     except ImportError:  # installed without a compiler
@@ -39,12 +45,12 @@ def _import() -> Any:
     return _scanner
 
 
-_scanner = _import()
+_scanner = _import_scanner()
 
 READER_VARIABLE = "TRACEKIT_XML_READER"
 """The reader of exports: "lxml", "compiled", or unset for the compiled one if it is installed."""
 
-_MAX_HEAD_BYTES = 3 << 15  # before the first row begins, so that input that is no export is refused soon
+_MAX_HEAD_BYTES = 3 << 15  # before the first row begins, so that other input than exports is refused soon
 _SLICE_BYTES = 1 << 20
 _ROOT = re.compile(
     rb"""(?:<\?xml version=(["'])1\.0\1(?: encoding=(["'])(?:UTF|utf)-8\2)? ?\?>)?[ \t\n]*"""
@@ -58,8 +64,8 @@ def is_compiled() -> bool:
     return _scanner is not None
 
 
-def reader_in_use() -> str:
-    """Return the reader of exports, "compiled" or "lxml"; raise ``UsageError`` for one that is not there."""
+def choose_reader() -> str:
+    """Return the reader of exports, "compiled" or "lxml"; raise ``UsageError`` for an unavailable one."""
     name = os.environ.get(READER_VARIABLE, "")
     if name not in ("", "lxml", "compiled"):
         raise UsageError(f"{READER_VARIABLE} is '{name}'; it can be lxml or compiled.")
@@ -73,15 +79,14 @@ def reader_in_use() -> str:
 class AcceleratedReader:
     """Reads one document from blocks of bytes, provided that it is what ``xctrace`` writes.
 
-    ``feed`` until it has ``ended`` (``document`` has the tables, ``unread`` what came after them), or is
-    ``unsupported``: then nothing of it can be used. ``close`` when there are no more bytes.
+    ``feed`` until it has ``ended`` (``build_document`` has the tables, ``unread`` what came after them), or
+    is ``unsupported``: then nothing of it can be used. ``close`` when there are no more bytes.
     """
 
-    def __init__(self, listed: Mapping[int, str] | None = None) -> None:
-        """See ``DocumentReader`` for ``listed``."""
-        self._listed = listed or {}
-        # A seed that no document can foresee: its strings cannot be chosen to collide in the scanner's hash
-        # table.
+    def __init__(self, schema_names: Mapping[int, str] | None = None) -> None:
+        """See ``DocumentReader`` for ``schema_names``."""
+        self._schema_names = schema_names or {}
+        # A random seed: the strings of a document cannot be chosen to collide in the scanner's hash table.
         self._scan = _scanner.Scanner(secrets.randbits(63))
         self._has_root = False
         self._open: OpenNode | None = None
@@ -106,10 +111,10 @@ class AcceleratedReader:
                 self._read_rows(len(piece))
 
     def _read_rows(self, new_bytes: int) -> None:
-        """Read what is whole; give up where too much came without a row, as ``DocumentReader`` would."""
+        """Read the complete elements; give up after too many bytes without a row."""
         rows_before = self._scan.all_rows
         if self._scan.is_ready:
-            self._run()
+            self._read_elements()
         self._bytes_since_row += new_bytes
         if self._scan.all_rows > rows_before:
             self._bytes_since_row = 0
@@ -128,7 +133,7 @@ class AcceleratedReader:
     def close(self) -> None:
         """Read the last bytes: afterwards the document has ``ended``, or is ``unsupported``."""
         if not (self.ended or self.unsupported):
-            self._run(final=True)
+            self._read_elements(final=True)
             self.unsupported = not self.ended
 
     def unread(self) -> bytes:
@@ -136,9 +141,9 @@ class AcceleratedReader:
         unread: bytes = self._scan.unread()
         return unread
 
-    def document(self) -> QueryResult:
+    def build_document(self) -> QueryResult:
         """Return the document that ended; nothing can be fed afterwards."""
-        return QueryResult(_store_of(self._scan), tuple(self._nodes))
+        return QueryResult(_build_store(self._scan), tuple(self._nodes))
 
     @property
     def rows(self) -> int:
@@ -164,21 +169,20 @@ class AcceleratedReader:
         size: int = getattr(self._scan, "held_bytes", 0)  # 0: compiled before there was this limit
         return size
 
-    def _run(self, *, final: bool = False) -> None:
-        """Read on while there is something whole to read."""
+    def _read_elements(self, *, final: bool = False) -> None:
+        """Read all complete elements."""
         while (markup := self._scan.run(final)) != _scanner.MORE:
-            if not self._take(markup):
+            if not self._handle_markup(markup):
                 self.unsupported = True
                 return
             self._scan.take()
             if self.ended:
                 return
 
-    # Rows are scanned by the compiled part; what stands between them is rare and parsed by lxml here. Each
-    # element has one place, and anything elsewhere makes the document unsupported, to be read again by lxml
-    # alone:
+    # Rows are scanned by the compiled part; the rare markup between them is parsed by lxml here. Each element
+    # has one place, and any other markup makes the document unsupported, to be read again by lxml alone:
     #   <trace-query-result>  { <node>  [ <schema> ]  rows…  </node> }  </trace-query-result>
-    def _take(self, markup: int) -> bool:
+    def _handle_markup(self, markup: int) -> bool:
         """Handle the markup between rows; return False where that is not supported."""
         if markup == _scanner.ROOT:
             return self._begin_document()
@@ -195,17 +199,17 @@ class AcceleratedReader:
         return is_first and _ROOT.fullmatch(self._scan.peek()) is not None
 
     def _begin_node(self) -> bool:
-        element = _parsed(self._scan.peek()[:-1] + b"/>")
+        element = _parse_markup(self._scan.peek()[:-1] + b"/>")
         if not self._has_root or self._open is not None or element is None:
             return False
         xpath = element.get("xpath", "")
-        run, index = table_place(xpath)
-        self._open = OpenNode(run, index, schema_before(index, self._schemas, self._listed))
+        run, index = parse_table_place(xpath)
+        self._open = OpenNode(run, index, find_schema_before(index, self._schemas, self._schema_names))
         self._begin_rows(own_schema=False)
         return "/detail" not in xpath
 
     def _read_schema(self) -> bool:
-        element = _parsed(self._scan.peek())
+        element = _parse_markup(self._scan.peek())
         schema = None if element is None else read_schema(element)
         if self._open is None or schema is None or self._scan.rows or self._has_own_schema:
             return False
@@ -235,19 +239,19 @@ class AcceleratedReader:
         return self.ended
 
 
-def _parsed(markup: bytes) -> etree._Element | None:
-    """Return an element that was cut out of the document; None where its meaning may depend on the rest."""
+def _parse_markup(markup: bytes) -> etree._Element | None:
+    """Return an element that was cut out of the document; None if its meaning may depend on the rest."""
     if _UNSUPPORTED.search(markup):
         return None
     try:  # as deep as in the document, for libxml2 bounds depth
         return etree.fromstring(
-            b"<trace-query-result><node>%b</node></trace-query-result>" % markup, parser()
+            b"<trace-query-result><node>%b</node></trace-query-result>" % markup, make_parser()
         )[0][0]
     except etree.XMLSyntaxError:
         return None
 
 
-def _store_of(scan: Any) -> ValueStore:
+def _build_store(scan: Any) -> ValueStore:
     tags, strings = tuple(scan.tags()), tuple(scan.strings())
     slots, fmts, frames, binaries, children = scan.columns()
     i32 = np.int32

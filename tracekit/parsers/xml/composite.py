@@ -1,11 +1,11 @@
 """Composite cells of exports: elements in elements → tuples of (engineering type, value).
 
-An element is written once and may be referred to again, also inside others:
+An element is written once and may be referenced again, also inside others:
 
     1  <a><x/></a>    2  <a>(1)(1)</a>    3  <a>(2)(2)</a>    …    n has 2^(n-1) leaves
 
-Each is decoded once and its tuple is shared. Its leaves count at every reference, so that what is short in
-the file stays short for everything that reads the cell.
+Each is decoded once and its tuple is shared. Its leaves count at every reference, so that a cell
+that is short in the file is short in memory, too.
 """
 
 from __future__ import annotations
@@ -42,27 +42,27 @@ class CompositeCells:
 
     def decode(self, slot: int) -> Parts:
         """Return a composite cell as (engineering type, value) pairs, nested composites as nested tuples."""
-        decoded = self._parts(slot, 0)
+        decoded = self._decode_once(slot, 0)
         self._leaves += decoded.leaves
         if self._leaves > MAX_LEAVES_OF_A_COLUMN:
             raise DamagedCellError(slot, "the composite values of a column are longer than any recording's")
         parts: Parts = decoded.value
         return parts
 
-    def _parts(self, slot: int, depth: int) -> _Decoded:
+    def _decode_once(self, slot: int, depth: int) -> _Decoded:
         if slot not in self._decoded:
             if depth > MAX_DEPTH:
                 raise DamagedCellError(slot, "a composite value is nested deeper than any recording's")
-            self._decoded[slot] = self._decode(slot, depth)
+            self._decoded[slot] = self._decode_element(slot, depth)
         return self._decoded[slot]
 
-    def _decode(self, slot: int, depth: int) -> _Decoded:
+    def _decode_element(self, slot: int, depth: int) -> _Decoded:
         store = self._store
-        children = store.child_slots(slot)
+        children = store.list_child_slots(slot)
         if not children:
-            text = store.text(slot)
+            text = store.get_text(slot)
             return _Decoded(((store.tags[store.tag[slot]], text),) if text else (), 1, 0)
-        parts = [self._part(child, depth) for child in children]
+        parts = [self._decode_part(child, depth) for child in children]
         leaves = sum(part.leaves for part in parts)
         levels = 1 + max(part.depth for part in parts)
         if levels > MAX_DEPTH:
@@ -72,23 +72,25 @@ class CompositeCells:
         tags = (store.tags[store.tag[child]] for child in children)
         return _Decoded(tuple(zip(tags, (part.value for part in parts), strict=True)), leaves, levels)
 
-    def _part(self, slot: int, depth: int) -> _Decoded:
+    def _decode_part(self, slot: int, depth: int) -> _Decoded:
         store = self._store
         tag, form = store.tags[store.tag[slot]], store.form[slot]
         if slot == 0:
             return _Decoded(None, 1, 0)
         if tag in ("thread", "process"):
-            return _Decoded(store.fmt_of(slot), 1, 0)
+            return _Decoded(store.get_fmt(slot), 1, 0)
         if tag == "frame":
-            return _Decoded(_frame_parts(store, slot), 1, 0)
+            return _Decoded(_decode_frame(store, slot), 1, 0)
         if form == ValueForm.CHILDREN:
-            return self._parts(slot, depth + 1)
+            return self._decode_once(slot, depth + 1)
         return _Decoded(
-            store.number(slot) if form in (ValueForm.INT, ValueForm.NEGATIVE) else store.text(slot), 1, 0
+            store.get_number(slot) if form in (ValueForm.INT, ValueForm.NEGATIVE) else store.get_text(slot),
+            1,
+            0,
         )
 
 
-def _frame_parts(store: ValueStore, slot: int) -> tuple[tuple[str, Any], ...]:
+def _decode_frame(store: ValueStore, slot: int) -> tuple[tuple[str, Any], ...]:
     frames = store.frames
     # int32, as the columns: to search them for another type, numpy would copy them.
     row = int(np.searchsorted(frames.slot, np.int32(slot)))

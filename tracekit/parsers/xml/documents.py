@@ -11,7 +11,7 @@ from tracekit.errors import InputError
 from tracekit.model.trace import STANDARD_INPUT
 from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits, require_at_most
 from tracekit.parsers.source import Progress
-from tracekit.parsers.xml.accelerator import AcceleratedReader, reader_in_use
+from tracekit.parsers.xml.accelerator import AcceleratedReader, choose_reader
 from tracekit.parsers.xml.index import DocumentIndex
 from tracekit.parsers.xml.packed import ExportFile
 from tracekit.parsers.xml.reader import DocumentReader, NotAnExportError, Parsed
@@ -20,7 +20,7 @@ from tracekit.parsers.xml.value_store import QueryResult
 from tracekit.text import format_size
 
 _MAX_UNSUPPORTED = 8
-"""How many documents of an input are read twice; after as many, lxml reads all others at once."""
+"""The number of documents that may be read twice; after them lxml reads all others at once."""
 
 
 def read_documents(
@@ -34,27 +34,27 @@ def read_documents(
 
 
 class Documents:
-    """Export documents, parsed while their bytes arrive; see ``DocumentReader`` for ``listed``."""
+    """Export documents, parsed while their bytes arrive; see ``DocumentReader`` for ``schema_names``."""
 
     def __init__(
         self,
         name: str,
-        listed: Mapping[int, str] | None = None,
+        schema_names: Mapping[int, str] | None = None,
         limits: Limits = DEFAULT_LIMITS,
         stored_bytes: Callable[[], int] = lambda: sys.maxsize,
     ) -> None:
-        """``stored_bytes`` returns how many bytes of the input itself, before unpacking, were read so far.
+        """``stored_bytes`` returns the number of bytes read of the input itself, before unpacking.
 
-        Without it they are not compared with what the input holds: a pipe's bytes are all there.
+        Without it, limits that depend on the size of the input do not apply.
         """
         self._name = name
-        self._listed = listed
+        self._schema_names = schema_names
         self._limits = limits
         self._stored_bytes = stored_bytes
         self._is_unusual = False
         self._unusual_bytes = self._unusual_tags = 0
         self._tables = self._cells = 0  # in the documents before the current one
-        self._reader = DocumentReader(name, listed)
+        self._reader = DocumentReader(name, schema_names)
         self._index = DocumentIndex()
 
     def read(
@@ -63,28 +63,28 @@ class Documents:
         """Read to the end and return every document; see ``DocumentStream`` for ``rewind``.
 
         Raises ``LimitError`` for more than the limits allow, and ``InputError`` for anything that is not a
-        complete export, and when the rows that were parsed are not as many as the bytes show: no row is ever
-        lost in silence. Such an error is always lxml's: it is the same with and without the accelerator.
+        complete export, and when the number of parsed rows differs from the number in the bytes: no row is
+        lost silently. Errors always come from lxml, so they are the same with and without the accelerator.
         """
         documents: list[Parsed] = []
-        attempts = _MAX_UNSUPPORTED if reader_in_use() == "compiled" else 0
+        attempts = _MAX_UNSUPPORTED if choose_reader() == "compiled" else 0
         with DocumentStream(chunks, rewind) as stream:
             while stream.skip_blank():
-                document: Parsed | None = self._accelerated(stream) if attempts else None
+                document: Parsed | None = self._read_accelerated(stream) if attempts else None
                 if document is None:
-                    # Bounds the time of a second reading, which for gzip begins at the start of the file.
+                    # Limits the time of second readings, which for gzip begin at the start of the file.
                     attempts = max(attempts - 1, 0)
-                    document = self._parsed(stream)
+                    document = self._read_with_lxml(stream)
                 documents.append(document)
                 require_at_most(self._name, len(documents), self._limits.documents, "documents")
         if not documents:
             raise NotAnExportError(self._name, "is empty.", "Export the table, or save the text, again.")
         return documents
 
-    def _accelerated(self, stream: DocumentStream) -> QueryResult | None:
+    def _read_accelerated(self, stream: DocumentStream) -> QueryResult | None:
         """Read one document with the accelerator; return None, at its start again, if it is unsupported."""
         stream.mark()
-        reading = AcceleratedReader(self._listed)
+        reading = AcceleratedReader(self._schema_names)
         with suppress(SpoolFullError):
             while not (reading.ended or reading.unsupported):
                 data = stream.next()
@@ -96,23 +96,23 @@ class Documents:
                     reading.close()
         if not reading.ended:
             self._is_unusual = True
-            stream.back_to_mark()
+            stream.return_to_mark()
             return None
-        self._count(reading)
+        self._count_tables(reading)
         stream.put_back(reading.unread())
-        return reading.document()
+        return reading.build_document()
 
-    def _parsed(self, stream: DocumentStream) -> Parsed:
+    def _read_with_lxml(self, stream: DocumentStream) -> Parsed:
         """Read one document with lxml."""
-        self._reader, self._index = DocumentReader(self._name, self._listed), DocumentIndex()
-        for piece in stream.document():
+        self._reader, self._index = DocumentReader(self._name, self._schema_names), DocumentIndex()
+        for piece in stream.read_document():
             self._index.feed(piece)
             self._reader.feed(piece)
             self._require_few(self._reader)
             if self._is_unusual:
                 self._require_fast(piece)
         parsed = self._reader.close()
-        self._count(self._reader)
+        self._count_tables(self._reader)
         # The index counts <row> in the bytes, and the parser counts rows of tables.
         if isinstance(parsed, QueryResult) and self._index.exact:
             parsed_rows = [len(node.cells) for node in parsed.nodes]
@@ -137,7 +137,7 @@ class Documents:
             raise LimitError(self._name, f"holds more than {format_size(max_bytes)} of different values")
 
     def _require_fast(self, piece: bytes) -> None:
-        """Raise ``LimitError`` where lxml has read more than it can read soon."""
+        """Raise ``LimitError`` once lxml has read more than it can read in reasonable time."""
         self._unusual_bytes += len(piece)
         self._unusual_tags += piece.count(b"<")
         max_bytes = max(self._limits.unusual_bytes, self._stored_bytes())
@@ -148,18 +148,18 @@ class Documents:
         if self._unusual_tags > max_tags:
             raise LimitError(self._name, f"is not as xctrace writes it, has more than {max_tags:,} tags")
 
-    def _count(self, reading: DocumentReader | AcceleratedReader) -> None:
+    def _count_tables(self, reading: DocumentReader | AcceleratedReader) -> None:
         self._require_few(reading)
         self._tables += reading.tables
         self._cells += reading.cells
 
-    def whole_tables(self) -> QueryResult:
+    def get_whole_tables(self) -> QueryResult:
         """Return the complete tables of a document that was cut off, or could not be read further."""
         with suppress(InputError):
             self._reader.flush()
-        partial = self._reader.so_far()
-        # The index has the unfinished table, too, so it may be the longer one.
-        counted = zip(partial.nodes, self._index.tables, strict=False)
+        partial = self._reader.build_partial_result()
+        # The index may be longer: it has the unfinished table, too.
+        table_pairs = zip(partial.nodes, self._index.tables, strict=False)
         is_trusted = self._index.exact and not self._index.closed
-        whole = [node for node, table in counted if is_trusted and len(node.cells) == table.rows]
+        whole = [node for node, table in table_pairs if is_trusted and len(node.cells) == table.rows]
         return replace(partial, nodes=tuple(whole))

@@ -23,7 +23,7 @@ class PackedExport:
     open: Callable[[], BinaryIO]
     """Opens it; raises ``InputError`` where the archive is damaged there."""
     stored_bytes: int
-    """Its size in the archive, with which limits compare what it unpacks to."""
+    """Its size in the archive, which limits the size to which it may unpack."""
     size_bytes: int
     """Its size without the archive."""
 
@@ -36,7 +36,7 @@ ExportFile: TypeAlias = str | PackedExport
 
 
 class PackedBytes:
-    """The open file of a ``PackedExport``; what the archive raises for damage becomes an ``InputError``."""
+    """The open file of a ``PackedExport``; damage of the archive raises ``InputError``."""
 
     def __init__(self, packed: PackedExport) -> None:
         self._path, self._file = packed.path, packed.open()
@@ -53,23 +53,23 @@ class PackedBytes:
         try:
             return self._file.read(size)
         except _DAMAGE as error:
-            raise self._damaged(error) from error
+            raise self._make_damage_error(error) from error
 
     def tell(self) -> int:
         """Return the position."""
         return self._file.tell()
 
     def seekable(self) -> bool:
-        """Return True: whatever an archive holds can be unpacked again."""
+        """Return True: a member of an archive can be unpacked again."""
         return True
 
     def seek(self, position: int) -> None:
-        """Go to a position; an archive is unpacked from the file's start up to there."""
+        """Go to a position; the member is unpacked from its start up to there."""
         try:
             self._file.seek(position)
         except _DAMAGE as error:
-            raise self._damaged(error) from error
+            raise self._make_damage_error(error) from error
 
-    def _damaged(self, error: Exception) -> InputError:
+    def _make_damage_error(self, error: Exception) -> InputError:
         advice = "Make the archive again, or download it again."
         return InputError(self._path, f"cannot be unpacked: {error}.", advice)

@@ -16,14 +16,15 @@ from tracekit.parsers.xml.index import DocumentIndex, IndexedTable, index_file
 from tracekit.parsers.xml.packed import ExportFile
 from tracekit.parsers.xml.reader import NotAnExportError, Parsed
 from tracekit.parsers.xml.table import build_table
-from tracekit.parsers.xml.toc import Contents
+from tracekit.parsers.xml.toc import TableOfContents
 from tracekit.parsers.xml.value_store import QueryResult
 
 
 class XmlFile:
     """A file of exports: indexed quickly from its bytes, parsed when its rows are needed.
 
-    With ``documents``, which were parsed before, there is no file, and ``file`` is their name in messages.
+    With ``load_documents``, which were parsed before, there is no file, and ``file`` is their name in
+    messages.
     """
 
     def __init__(
@@ -40,7 +41,7 @@ class XmlFile:
         self._documents = documents
         self._indexes: list[DocumentIndex] | None = None
 
-    def documents(self) -> Sequence[Parsed]:
+    def load_documents(self) -> Sequence[Parsed]:
         """Return the parsed documents."""
         if self._documents is None:
             self._documents = read_documents(self._file, self._progress, self._limits)
@@ -54,11 +55,11 @@ class XmlFile:
             if indexes and all(index.tables and index.exact and index.closed for index in indexes):
                 self._indexes = indexes
         if self._indexes is None:
-            self._indexes = [_index_of(document) for document in self.documents()]
+            self._indexes = [_build_index(document) for document in self.load_documents()]
         return self._indexes
 
 
-def _index_of(parsed: Parsed) -> DocumentIndex:
+def _build_index(parsed: Parsed) -> DocumentIndex:
     if not isinstance(parsed, QueryResult):
         return DocumentIndex(is_toc=True)
     nodes = parsed.nodes
@@ -66,7 +67,7 @@ def _index_of(parsed: Parsed) -> DocumentIndex:
 
 
 @dataclass(frozen=True)
-class _Entry:
+class _TableEntry:
     """One node of one document of one file."""
 
     info: TableInfo
@@ -75,13 +76,13 @@ class _Entry:
     node: int
 
 
-def _read(entry: _Entry) -> Table:
-    parsed = entry.file.documents()[entry.document]
+def _read_table(entry: _TableEntry) -> Table:
+    parsed = entry.file.load_documents()[entry.document]
     assert isinstance(parsed, QueryResult)
     return build_table(entry.file.path, parsed.nodes[entry.node], parsed.store, dict(entry.info.attributes))
 
 
-def _place(entry: _Entry) -> str:
+def _format_place(entry: _TableEntry) -> str:
     """Return ``folder/file.xml``: enough to distinguish two files; the whole path is private."""
     return "/".join(Path(entry.file.path).absolute().parts[-2:])
 
@@ -101,37 +102,37 @@ class XmlSource:
         """Index ``files``; ``parse_now`` reads everything at once, as standard input must be."""
         self.name = name
         self._issues = list(issues)
-        self._files = self._readable(files, parse_now)
+        self._files = self._select_exports(files, parse_now)
         self._require_few(limits)
-        self._contents = self._tables_of_contents()
+        self._contents = self._read_contents()
         self.has_toc = bool(self._contents)
-        self._entries: dict[int, list[_Entry]] = {}
-        for entry in self._without_repeats(self._index()):
+        self._entries: dict[int, list[_TableEntry]] = {}
+        for entry in self._without_repeats(self._index_tables()):
             self._entries.setdefault(entry.info.run, []).append(entry)
 
     def toc(self) -> tuple[RunInfo, ...]:
         """See ``Source.toc``."""
         contents = {run.info.run: run for run in self._contents}
         return tuple(
-            self._run(number, contents.get(number)) for number in sorted({*contents, *self._entries})
+            self._build_run(number, contents.get(number)) for number in sorted({*contents, *self._entries})
         )
 
     def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
         """See ``Source.tables``."""
         entries = [entry for entry in self._entries.get(run, ()) if entry.info.schema == schema]
-        return map(_read, sorted(entries, key=lambda entry: entry.info.index))
+        return map(_read_table, sorted(entries, key=lambda entry: entry.info.index))
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:  # noqa: ARG002
         """See ``Source.issues``; an export's issues are those of its files, not of one run."""
         return tuple(self._issues)
 
-    def _readable(self, files: Sequence[XmlFile], parse_now: bool) -> list[XmlFile]:
-        """Keep the exports; in a folder, other XML files are passed over and named."""
+    def _select_exports(self, files: Sequence[XmlFile], parse_now: bool) -> list[XmlFile]:
+        """Return the exports; other XML files of a folder are skipped with an issue."""
         readable = []
         for file in files:
             try:
                 if parse_now:
-                    file.documents()
+                    file.load_documents()
                 file.index()
             except NotAnExportError as error:
                 if len(files) == 1:
@@ -142,7 +143,7 @@ class XmlSource:
         return readable
 
     def _require_few(self, limits: Limits) -> None:
-        """Raise ``LimitError`` where the files together hold too much; each of them was limited alone."""
+        """Raise ``LimitError`` if the files together hold too much; each was checked alone before."""
         documents = tables = 0
         for file in self._files:
             documents += len(file.index())
@@ -150,14 +151,14 @@ class XmlSource:
             require_at_most(self.name, documents, limits.documents, "documents")
             require_at_most(self.name, tables, limits.tables, "tables")
 
-    def _tables_of_contents(self) -> list[RunInfo]:
+    def _read_contents(self) -> list[RunInfo]:
         contents: dict[TraceInfo, RunInfo] = {}
         for file in self._files:
             for number, index in enumerate(file.index()):
                 if index.is_toc:
-                    document = file.documents()[number]
-                    assert isinstance(document, Contents)
-                    for run in document.named(self.name):
+                    document = file.load_documents()[number]
+                    assert isinstance(document, TableOfContents)
+                    for run in document.with_name(self.name):
                         contents.setdefault(run.info, run)
         numbers = [info.run for info in contents]
         if len(set(numbers)) < len(numbers):
@@ -168,7 +169,7 @@ class XmlSource:
             )
         return list(contents.values())
 
-    def _index(self) -> list[_Entry]:
+    def _index_tables(self) -> list[_TableEntry]:
         entries = []
         for file in self._files:
             for document, index in enumerate(file.index()):
@@ -182,19 +183,19 @@ class XmlSource:
                         )
                     )
                 for node, table in enumerate(index.tables):
-                    entries.append(_Entry(self._table_info(file, table), file, document, node))
+                    entries.append(_TableEntry(self._build_table_info(file, table), file, document, node))
         return entries
 
-    def _table_info(self, file: XmlFile, table: IndexedTable) -> TableInfo:
+    def _build_table_info(self, file: XmlFile, table: IndexedTable) -> TableInfo:
         info = TableInfo(
             table.schema or "", table.run, table.index, row_count=table.rows, location=Path(file.path).name
         )
-        listed = [entry for run in self._contents if run.info.run == info.run for entry in run.tables]
-        same_index = [entry for entry in listed if entry.index == info.index]
+        listed_tables = [entry for run in self._contents if run.info.run == info.run for entry in run.tables]
+        same_index = [entry for entry in listed_tables if entry.index == info.index]
         if same_index and same_index[0].schema == info.schema:
             return replace(info, attributes=same_index[0].attributes)
-        if same_index or (listed and not info.index):
-            same_schema = [entry for entry in listed if entry.schema == info.schema]
+        if same_index or (listed_tables and not info.index):
+            same_schema = [entry for entry in listed_tables if entry.schema == info.schema]
             self._issues.append(
                 Issue(
                     "warning",
@@ -207,9 +208,9 @@ class XmlSource:
                 return replace(info, attributes=same_schema[0].attributes)
         return info
 
-    def _without_repeats(self, entries: list[_Entry]) -> list[_Entry]:
-        """Keep one copy of a table that was exported twice: the one with most rows."""
-        used_entries: dict[tuple[object, ...], _Entry] = {}
+    def _without_repeats(self, entries: list[_TableEntry]) -> list[_TableEntry]:
+        """Keep one copy of a table that was exported twice: the one with the most rows."""
+        used_entries: dict[tuple[object, ...], _TableEntry] = {}
         for number, entry in enumerate(entries):
             info = entry.info
             # Without a place in the recording, two tables of one schema may be two tables.
@@ -225,14 +226,14 @@ class XmlSource:
                 Issue(
                     "info" if rows == earlier_rows else "warning",
                     "table-exported-twice",
-                    f"'{info.schema}' (table {info.index}) is in {_place(used)} with"
+                    f"'{info.schema}' (table {info.index}) is in {_format_place(used)} with"
                     f" {used.info.row_count} rows, and with {unused.info.row_count} in"
-                    f" {_place(unused)}. The first is used.",
+                    f" {_format_place(unused)}. The first is used.",
                 )
             )
         return list(used_entries.values())
 
-    def _run(self, number: int, contents: RunInfo | None) -> RunInfo:
+    def _build_run(self, number: int, contents: RunInfo | None) -> RunInfo:
         present = [entry.info for entry in self._entries.get(number, ())]
         if contents is None:
             info = TraceInfo(self.name, "xctrace-xml", number)

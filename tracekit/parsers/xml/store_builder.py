@@ -16,7 +16,7 @@ from tracekit.parsers.xml.value_store import (
     FrameColumns,
     ValueForm,
     ValueStore,
-    as_array,
+    make_array,
 )
 
 _MAX_UINT64 = 2**64 - 1
@@ -24,7 +24,7 @@ _MAX_TAGS = 2**16 - 1
 
 
 class CellError(ValueError):
-    """A cell that no ``xctrace`` writes: a dangling ref, a duplicate id, a ref to another kind of element."""
+    """A cell with a dangling ref, a duplicate id, or a ref to another kind of element."""
 
 
 class StoreBuilder:
@@ -36,7 +36,7 @@ class StoreBuilder:
     def __init__(self) -> None:
         self._tag_codes: dict[str, int] = {"sentinel": 0}
         self._string_ids: dict[str, int] = {}
-        # As long as ids are dense, id == slot, and no map is needed; the first other id makes one.
+        # As long as ids are dense, id == slot, and no map is needed; the first other id creates it.
         self._slot_of_id: dict[str, int] | None = None
         self._tag = array("H", [0])
         self._form = array("B", [ValueForm.NONE])
@@ -53,10 +53,10 @@ class StoreBuilder:
         """
         ref = element.get("ref")
         if ref is not None:
-            return self._resolve(ref, element.tag)
+            return self._resolve_ref(ref, element.tag)
         if element.tag == "sentinel":
             return SENTINEL
-        slot = self._new_slot(element)
+        slot = self._add_slot(element)
         if element.tag == "frame":
             self._add_frame(slot, element)
         elif element.tag == "binary":
@@ -65,7 +65,7 @@ class StoreBuilder:
             self._set_children(slot, [self.add(child) for child in element if isinstance(child.tag, str)])
         return slot
 
-    def _resolve(self, ref: str, tag: str) -> int:
+    def _resolve_ref(self, ref: str, tag: str) -> int:
         if self._slot_of_id is None:
             slot = int(ref) if ref.isdecimal() and len(ref) < 12 else 0
             slot = slot if 0 < slot < len(self._tag) else 0
@@ -78,24 +78,24 @@ class StoreBuilder:
             raise CellError(f"<{tag} ref='{ref}'/> refers to a <{target}>")
         return slot
 
-    def _new_slot(self, element: etree._Element) -> int:
+    def _add_slot(self, element: etree._Element) -> int:
         slot = len(self._tag)
-        self._register(element.get("id"), slot)
+        self._register_id(element.get("id"), slot)
         tag = element.tag
         code = self._tag_codes.setdefault(tag, len(self._tag_codes))
         if code > _MAX_TAGS:
             raise CellError(f"it holds more than {_MAX_TAGS} kinds of elements")
-        form, value = self._decode(element)
+        form, value = self._decode_value(element)
         self._tag.append(code)
         self._form.append(form)
         self._value.append(value)
         fmt = element.get("fmt") if tag in FMT_TAGS or _is_of_addresses(element) else None
         if fmt is not None:
             self._fmts[0].append(slot)
-            self._fmts[1].append(self._intern(fmt))
+            self._fmts[1].append(self._add_string(fmt))
         return slot
 
-    def _register(self, identifier: str | None, slot: int) -> None:
+    def _register_id(self, identifier: str | None, slot: int) -> None:
         if self._slot_of_id is None:
             if identifier == str(slot):
                 return
@@ -106,7 +106,7 @@ class StoreBuilder:
             raise CellError(f"the id '{identifier}' is defined twice")
         self._slot_of_id[identifier] = slot
 
-    def _decode(self, element: etree._Element) -> tuple[int, int]:
+    def _decode_value(self, element: etree._Element) -> tuple[int, int]:
         text = element.text
         if text is None or (len(element) and not text.strip()):
             return ValueForm.NONE, 0
@@ -125,9 +125,9 @@ class StoreBuilder:
             number = int(text)
             if number >= -(2**63):
                 return ValueForm.NEGATIVE, number + 2**64
-        return ValueForm.TEXT, self._intern(text)
+        return ValueForm.TEXT, self._add_string(text)
 
-    def _intern(self, text: str) -> int:
+    def _add_string(self, text: str) -> int:
         return self._string_ids.setdefault(text, len(self._string_ids))
 
     def _set_children(self, slot: int, children: list[int]) -> None:
@@ -142,15 +142,15 @@ class StoreBuilder:
             if child.tag == "binary":
                 binary = self.add(child)
             elif child.tag == "source":
-                line = _integer(child.get("line"), "source line", -1)
+                line = _parse_integer(child.get("line"), "source line", -1)
                 line = line if line < 2**31 else -1
                 path = next((self.add(inner) for inner in child if inner.tag == "path"), 0)
             elif isinstance(child.tag, str):
                 self.add(child)  # later elements may refer to ids in it
         record = (
             slot,
-            self._intern(element.get("name", "")),
-            _integer(element.get("addr"), "frame addr"),
+            self._add_string(element.get("name", "")),
+            _parse_integer(element.get("addr"), "frame addr"),
             element.get("inlined") == "true",
             line,
             path,
@@ -160,8 +160,8 @@ class StoreBuilder:
             column.append(value)
 
     def _add_binary(self, slot: int, element: etree._Element) -> None:
-        texts = [self._intern(element.get(name, "")) for name in ("name", "path", "UUID", "arch")]
-        record = (slot, *texts, _integer(element.get("load-addr"), "binary load-addr"))
+        texts = [self._add_string(element.get(name, "")) for name in ("name", "path", "UUID", "arch")]
+        record = (slot, *texts, _parse_integer(element.get("load-addr"), "binary load-addr"))
         for column, value in zip(self._binaries, record, strict=True):
             column.append(value)
 
@@ -173,27 +173,27 @@ class StoreBuilder:
         return ValueStore(
             tags=tuple(self._tag_codes),
             strings=tuple(self._string_ids),
-            tag=as_array(self._tag, np.uint16),
-            form=as_array(self._form, np.uint8),
-            value=as_array(self._value, np.uint64),
-            fmts=FmtColumns(*(as_array(column, i32) for column in self._fmts)),
-            children=as_array(self._children, i32),
+            tag=make_array(self._tag, np.uint16),
+            form=make_array(self._form, np.uint8),
+            value=make_array(self._value, np.uint64),
+            fmts=FmtColumns(*(make_array(column, i32) for column in self._fmts)),
+            children=make_array(self._children, i32),
             frames=FrameColumns(
-                slot=as_array(slot, i32),
-                name=as_array(name, i32),
-                address=as_array(address, np.uint64),
-                inlined=as_array(inlined, np.bool_),
-                source_line=as_array(line, i32),
-                source_path=as_array(path, i32),
-                binary=as_array(binary, i32),
+                slot=make_array(slot, i32),
+                name=make_array(name, i32),
+                address=make_array(address, np.uint64),
+                inlined=make_array(inlined, np.bool_),
+                source_line=make_array(line, i32),
+                source_path=make_array(path, i32),
+                binary=make_array(binary, i32),
             ),
             binaries=BinaryColumns(
-                slot=as_array(binary_slot, i32),
-                name=as_array(binary_name, i32),
-                path=as_array(binary_path, i32),
-                uuid=as_array(uuid, i32),
-                arch=as_array(arch, i32),
-                load_address=as_array(load_address, np.uint64),
+                slot=make_array(binary_slot, i32),
+                name=make_array(binary_name, i32),
+                path=make_array(binary_path, i32),
+                uuid=make_array(uuid, i32),
+                arch=make_array(arch, i32),
+                load_address=make_array(load_address, np.uint64),
             ),
         )
 
@@ -202,11 +202,11 @@ def _is_of_addresses(element: etree._Element) -> bool:
     """Return whether an element is a backtrace without frames."""
     if element.tag not in STACK_FMT_TAGS:
         return False
-    first = next((child.tag for child in element if isinstance(child.tag, str)), "")
-    return first not in ("frame", "backtrace")
+    first_tag = next((child.tag for child in element if isinstance(child.tag, str)), "")
+    return first_tag not in ("frame", "backtrace")
 
 
-def _integer(text: str | None, name: str, default: int = 0) -> int:
+def _parse_integer(text: str | None, name: str, default: int = 0) -> int:
     """Return a decimal or 0x… number; raise ``CellError`` unless it is unsigned and has 64 bits."""
     if text is None:
         return default

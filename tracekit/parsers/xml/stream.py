@@ -87,8 +87,8 @@ def _open_raw(path: str) -> Iterator[BinaryIO]:
         raise InputError(path, f"cannot be read: {error.strerror or error}.") from error
 
 
-def size_of(export: ExportFile) -> int | None:
-    """Return the number of bytes that reading a file goes through; None for a pipe and a missing file."""
+def measure_size(export: ExportFile) -> int | None:
+    """Return the number of bytes to read of a file; None for a pipe and a missing file."""
     if isinstance(export, PackedExport):
         return export.size_bytes
     try:
@@ -110,11 +110,11 @@ class FileBytes:
         self._progress = progress
         self._done_bytes = 0
         self._most_stored_bytes = raw.stored_bytes if isinstance(raw, PackedBytes) else sys.maxsize
-        self._total_bytes = raw.size_bytes if isinstance(raw, PackedBytes) else _size(raw)
+        self._total_bytes = raw.size_bytes if isinstance(raw, PackedBytes) else _measure_file(raw)
         self._start = raw.tell() if self._total_bytes is not None and raw.seekable() else None
         self._counting = counting = _CountingReader(raw)
-        self._is_packed = counting.first(len(_GZIP)) == _GZIP
-        self._chunks = self._unpacked(counting) if self._is_packed else self._plain(counting)
+        self._is_packed = counting.read_ahead(len(_GZIP)) == _GZIP
+        self._chunks = self._read_unpacked(counting) if self._is_packed else self._read_plain(counting)
 
     def __iter__(self) -> Self:
         return self
@@ -123,7 +123,7 @@ class FileBytes:
         return next(self._chunks)
 
     def stored_bytes(self) -> int:
-        """Return how many bytes of the file itself were read, before unpacking."""
+        """Return the number of bytes read of the file itself, before unpacking."""
         return min(max(self._done_bytes, self._counting.done), self._most_stored_bytes)
 
     @property
@@ -136,25 +136,25 @@ class FileBytes:
         assert self._start is not None
         if self._is_packed:
             self._raw.seek(self._start)
-            self._chunks = _without_first(position, self._unpacked(_CountingReader(self._raw)))
+            self._chunks = _without_first(position, self._read_unpacked(_CountingReader(self._raw)))
         else:
             self._raw.seek(self._start + position)
             self._counting = _CountingReader(self._raw, position)
-            self._chunks = self._plain(self._counting)
+            self._chunks = self._read_plain(self._counting)
         return self
 
-    def _plain(self, counting: _CountingReader) -> Iterator[bytes]:
+    def _read_plain(self, counting: _CountingReader) -> Iterator[bytes]:
         while chunk := counting.next():
             yield chunk
             self._report(counting.done)
 
-    def _unpacked(self, counting: _CountingReader) -> Iterator[bytes]:
+    def _read_unpacked(self, counting: _CountingReader) -> Iterator[bytes]:
         try:
             with gzip.GzipFile(fileobj=io.BufferedReader(counting, CHUNK_BYTES), mode="rb") as unpacked:
                 unpacked_bytes = 0
                 while chunk := unpacked.read(CHUNK_BYTES):
                     unpacked_bytes += len(chunk)
-                    # Of what was read so far, because the size of a pipe is unknown.
+                    # The size of a pipe is unknown: the bytes read so far count.
                     stored_bytes = min(counting.done, self._most_stored_bytes)
                     if unpacked_bytes > (max_bytes := self._limits.unpacked_bytes(stored_bytes)):
                         raise LimitError(self._name, f"unpacks to more than {format_size(max_bytes)}")
@@ -166,7 +166,7 @@ class FileBytes:
             ) from error
 
     def _report(self, done_bytes: int) -> None:
-        """Report progress, which stays where it was while bytes come a second time."""
+        """Report progress, which does not go back while bytes are read a second time."""
         self._done_bytes = max(self._done_bytes, done_bytes)
         if self._progress:
             self._progress(self._done_bytes, self._total_bytes)
@@ -179,7 +179,7 @@ def _without_first(size: int, chunks: Iterator[bytes]) -> Iterator[bytes]:
         size = max(size - len(chunk), 0)
 
 
-def _size(raw: BinaryIO) -> int | None:
+def _measure_file(raw: BinaryIO) -> int | None:
     try:
         status = os.fstat(raw.fileno())
     except (OSError, ValueError):
@@ -201,20 +201,20 @@ class _CountingReader(io.RawIOBase):
         """The number of bytes that were handed on."""
         return self._read_bytes - len(self._ahead)
 
-    def first(self, size: int) -> bytes:
-        """Return the first bytes, which come again."""
-        while len(self._ahead) < size and (data := self._take(CHUNK_BYTES)):
+    def read_ahead(self, size: int) -> bytes:
+        """Return the first bytes without consuming them."""
+        while len(self._ahead) < size and (data := self._read_next(CHUNK_BYTES)):
             self._ahead += data
         return self._ahead[:size]
 
     def next(self, size: int = CHUNK_BYTES) -> bytes:
         """Return the next bytes; none at the end."""
         if not self._ahead:
-            return self._take(size)
+            return self._read_next(size)
         data, self._ahead = self._ahead[:size], self._ahead[size:]
         return data
 
-    def _take(self, size: int) -> bytes:
+    def _read_next(self, size: int) -> bytes:
         data: bytes = self._read(size)
         self._read_bytes += len(data)
         return data
@@ -229,7 +229,7 @@ class _CountingReader(io.RawIOBase):
 
 
 class SpoolFullError(Exception):
-    """There is no room for a second copy of the input; what was read so far is still there."""
+    """The disk has no room for a second copy of the input; the bytes read so far are still available."""
 
 
 class Spool:
@@ -247,7 +247,7 @@ class Spool:
         self._last_chunk = b""
 
     def append(self, data: bytes) -> None:
-        """Keep bytes; raise ``SpoolFullError`` where these could still be kept, and no more."""
+        """Keep bytes; raise ``SpoolFullError`` if these were kept but no more can be."""
         if self._file is None and self._first_bytes + len(data) <= _SPOOL_MEMORY_BYTES:
             self._first_chunks.append(data)
             self._first_bytes += len(data)
@@ -266,7 +266,7 @@ class Spool:
         self._file_bytes += len(data)
 
     def replay(self) -> Iterator[bytes]:
-        """Yield the bytes, and close the file behind the last of them."""
+        """Yield the bytes, then close the file."""
         yield from self._first_chunks
         if self._file is not None:
             self._file.seek(0)
@@ -285,7 +285,7 @@ class Spool:
 
 
 class DocumentStream:
-    """The bytes of an input, of which the current document can be read from its start a second time.
+    """The bytes of an input whose current document can be read a second time from its start.
 
     ``rewind`` returns the bytes from a position on; without it, the bytes since ``mark`` are spooled. It is a
     context, at whose end the spool is removed.
@@ -300,7 +300,7 @@ class DocumentStream:
         self._marked_position = 0
         self._spool: Spool | None = None  # of the bytes since the mark
         self._replayed_spools: list[Spool] = []
-        # The next bytes are those of the first of these that has any: _pending, _replayed, _chunks.
+        # The next bytes come from the first of these that is not empty: _pending, _replayed, _chunks.
         self._pending = b""
         self._replayed: Iterator[bytes] = iter(())
 
@@ -330,13 +330,13 @@ class DocumentStream:
         self._position -= len(data)
 
     def mark(self) -> None:
-        """Note the position to which ``back_to_mark`` returns."""
+        """Remember the position for ``return_to_mark``."""
         self._drop_spool()
         self._marked_position = self._position
         if self._rewind is None:
             self._spool = Spool()
 
-    def back_to_mark(self) -> None:
+    def return_to_mark(self) -> None:
         """Return to the mark, and forget it."""
         if self._rewind is not None:
             self._chunks = self._rewind(self._marked_position)
@@ -354,33 +354,33 @@ class DocumentStream:
             self._spool = None
 
     def skip_blank(self) -> bool:
-        """Go to the next document; return False where there is none.
+        """Go to the next document; return False at the end of the input.
 
-        White space and byte order marks before an XML declaration are dropped, for XML allows none there.
+        White space and byte order marks before an XML declaration are dropped, because XML forbids them.
         Otherwise they stay, unless there are very many, so that errors count the lines before the document.
         """
         head = b""
-        first = dropped_bytes = 0
-        while len(head) - first < _DECLARATION_BYTES and (data := self.next()):
+        blank_bytes = dropped_bytes = 0
+        while len(head) - blank_bytes < _DECLARATION_BYTES and (data := self.next()):
             head += data
-            first = _blank_bytes(head)
-            if first == len(head) > _LONG_BLANK_BYTES:
+            blank_bytes = _count_blank_bytes(head)
+            if blank_bytes == len(head) > _LONG_BLANK_BYTES:
                 if dropped_bytes > _MAX_BLANK_BYTES:
                     self.put_back(head)
                     return True
                 dropped_bytes += len(head)
-                head, first = b"", 0
-        is_dropped = _DECLARATION.match(head, first) is not None or first == len(head)
-        self.put_back(head[first:] if is_dropped else head)
-        return first < len(head)
+                head, blank_bytes = b"", 0
+        is_dropped = _DECLARATION.match(head, blank_bytes) is not None or blank_bytes == len(head)
+        self.put_back(head[blank_bytes:] if is_dropped else head)
+        return blank_bytes < len(head)
 
-    def document(self) -> Iterator[bytes]:
+    def read_document(self) -> Iterator[bytes]:
         """Yield the bytes up to the end of this document, or up to the declaration of another one."""
         tail = b""
         is_first = True
         while chunk := self.next():
             data = tail + chunk
-            for match in _boundaries(data):
+            for match in _find_boundaries(data):
                 is_declaration = match[0].startswith(b"<?")
                 if is_declaration and is_first and match.start() == 0:
                     continue
@@ -388,9 +388,9 @@ class DocumentStream:
                 self.put_back(data[end:])
                 yield data[:end]
                 return
-            # A declaration or an end tag may be cut by the border of two chunks: what may be the beginning of
-            # one waits for the next.
-            end = _safe_end(data)
+            # A declaration or an end tag may be split between two chunks: its possible beginning is kept for
+            # the next.
+            end = _find_safe_end(data)
             piece, tail = data[:end], data[end:]
             if piece:
                 is_first = False
@@ -399,20 +399,20 @@ class DocumentStream:
             yield tail
 
 
-def _boundaries(data: bytes) -> Iterator[re.Match[bytes]]:
-    """Return the boundaries of documents. Few pieces have any: to look for fixed bytes first is faster."""
+def _find_boundaries(data: bytes) -> Iterator[re.Match[bytes]]:
+    """Return the boundaries of documents. Few pieces have any: a search for fixed bytes first is faster."""
     if b"</trace-" in data or (b"?" in data and b"<?xml" in data):
         return _BOUNDARY.finditer(data)
     return iter(())
 
 
-def _blank_bytes(data: bytes) -> int:
-    """Return how many bytes of white space and byte order marks come first."""
+def _count_blank_bytes(data: bytes) -> int:
+    """Return the number of bytes of white space and byte order marks at the beginning."""
     match = _BLANK.match(data)
     return match.end() if match else 0
 
 
-def _safe_end(data: bytes) -> int:
-    """Return where a tail begins that may be the first part of a boundary."""
+def _find_safe_end(data: bytes) -> int:
+    """Return the start of a tail that may be the first part of a boundary."""
     tail = data.rfind(b"<", max(0, len(data) - _BOUNDARY_BYTES))
     return len(data) if tail < 0 or b">" in data[tail:] else tail

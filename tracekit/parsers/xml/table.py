@@ -43,7 +43,7 @@ class _TableBuilder:
 
     def build(self, attributes: dict[str, str]) -> Table:
         try:
-            return self._build(attributes)
+            return self._build_table(attributes)
         except DamagedCellError as error:
             rows = np.flatnonzero((self._node.cells == error.slot).any(axis=1))
             place = f"row {int(rows[0]) + 1} of " if len(rows) else ""
@@ -53,22 +53,22 @@ class _TableBuilder:
                 "The file is damaged, or of an Xcode that tracekit does not support. Export the table again.",
             ) from error
 
-    def _build(self, attributes: dict[str, str]) -> Table:
+    def _build_table(self, attributes: dict[str, str]) -> Table:
         self._used = distinct_by_column(self._node.cells, len(self._store.tag))
-        self._kinds = [self._kind(index) for index in range(len(self._definitions))]
+        self._kinds = [self._find_kind(index) for index in range(len(self._definitions))]
         store = self._store
-        stacks, stack_ids = self._stacks()
-        processes, process_ids = read_processes(store, self._slots_of_kind("process"))
-        threads, thread_ids = read_threads(store, self._slots_of_kind("thread"))
+        stacks, stack_ids = self._build_stacks()
+        processes, process_ids = read_processes(store, self._list_slots("process"))
+        threads, thread_ids = read_threads(store, self._list_slots("thread"))
         entity_ids = {"thread": thread_ids, "process": process_ids, "stack": stack_ids}
         columns: list[Column] = []
         data: dict[str, Any] = {}
         for index, (definition, kind) in enumerate(zip(self._definitions, self._kinds, strict=True)):
             slots = np.ascontiguousarray(self._node.cells[:, index])
             mnemonic = unused_mnemonic(definition.mnemonic or f"column-{index + 1}", data)
-            columns.append(Column(mnemonic, definition.title, self._element_type(index), kind))
+            columns.append(Column(mnemonic, definition.title, self._find_element_type(index), kind))
             if kind in entity_ids:
-                data[mnemonic] = _at_slots(slots, self._slots_of_kind(kind), entity_ids[kind])
+                data[mnemonic] = _map_slots(slots, self._list_slots(kind), entity_ids[kind])
             else:
                 data[mnemonic] = _take_values(store, slots, self._used[index], kind)
         rows = pd.DataFrame(data, index=pd.RangeIndex(len(self._node.cells)), copy=False)
@@ -81,18 +81,18 @@ class _TableBuilder:
             stacks,
             self._node.run,
             attributes,
-            self._core_types(),
+            self._read_core_types(),
         )
 
-    def _core_types(self) -> dict[int, CoreType]:
-        """Return the kind of each core, which only ``fmt`` has, such as ``CPU 2 (P Core)``."""
+    def _read_core_types(self) -> dict[int, CoreType]:
+        """Return the type of each core, which only ``fmt`` has, as in ``CPU 2 (P Core)``."""
         indexes = [n for n, column in enumerate(self._definitions) if column.engineering_type == "core"]
         store = self._store
         slots = np.unique(np.concatenate([self._used[n] for n in indexes])).tolist() if indexes else []
-        matches = {store.number(slot): _CORE.search(store.fmt_of(slot)) for slot in slots}
+        matches = {store.get_number(slot): _CORE.search(store.get_fmt(slot)) for slot in slots}
         return {core: "E" if match[1] == "E" else "P" for core, match in matches.items() if match}
 
-    def _kind(self, index: int) -> ColumnKind:
+    def _find_kind(self, index: int) -> ColumnKind:
         """Return the kind of one column; raise ``DamagedCellError`` for elements of another type in it."""
         engineering_type = self._definitions[index].engineering_type
         slots = self._used[index]
@@ -100,30 +100,30 @@ class _TableBuilder:
         tags = {self._store.tags[code] for code in codes}
         # Null cells are <sentinel/> and have been left out of ``used``.
         if tags - {engineering_type} and engineering_type != "any":
-            declared = self._store.tag_code(engineering_type)
+            declared = self._store.get_tag_code(engineering_type)
             mismatch = int(slots[self._store.tag[slots] != declared][0])
             raise DamagedCellError(
                 mismatch,
                 f"column '{self._definitions[index].mnemonic}' is of type '{engineering_type}' and holds a"
                 f" <{self._store.tags[self._store.tag[mismatch]]}>",
             )
-        return column_kind(self._store, engineering_type, tags, slots)
+        return find_column_kind(self._store, engineering_type, tags, slots)
 
-    def _slots_of_kind(self, kind: str) -> IntArray:
+    def _list_slots(self, kind: str) -> IntArray:
         """Return the distinct non-null slots of every column of that kind, ascending."""
         used = [slots for slots, k in zip(self._used, self._kinds, strict=True) if k == kind]
         if len(used) == 1:
             return used[0]
         return np.unique(np.concatenate(used)) if used else np.zeros(0, np.int64)
 
-    def _stacks(self) -> tuple[StackTable, Any]:
-        slots = self._slots_of_kind("stack")
+    def _build_stacks(self) -> tuple[StackTable, Any]:
+        slots = self._list_slots("stack")
         if not len(slots):
             return StackTable.empty(), np.zeros(0, np.int32)
         return build_stacks(self._store, slots)
 
-    def _element_type(self, index: int) -> str:
-        """Return the engineering type; for ``any``, the type that all cells have, if it is one."""
+    def _find_element_type(self, index: int) -> str:
+        """Return the engineering type; for ``any``, the common type of all cells, if they have one."""
         definition = self._definitions[index]
         if definition.engineering_type != "any":
             return definition.engineering_type
@@ -131,7 +131,7 @@ class _TableBuilder:
         return self._store.tags[tags[0]] if len(tags) == 1 else "any"
 
 
-def column_kind(store: ValueStore, engineering_type: str, tags: set[str], slots: IntArray) -> ColumnKind:
+def find_column_kind(store: ValueStore, engineering_type: str, tags: set[str], slots: IntArray) -> ColumnKind:
     """Return a column's kind from its declared type, the tags in it, and the forms of its distinct slots.
 
     The cells overrule the declared type where it cannot hold them, so that nothing is lost.
@@ -151,18 +151,18 @@ def column_kind(store: ValueStore, engineering_type: str, tags: set[str], slots:
     texts = [store.strings[int(row)] for row in np.unique(store.value[slots[forms == ValueForm.TEXT]])]
     if declared == "float" and all(_FLOAT.match(text) for text in texts):
         return "float"
-    return declared if declared == "int" and not texts else _kind_of_cells(texts, declared, forms)
+    return declared if declared == "int" and not texts else _guess_kind(texts, declared, forms)
 
 
-def _kind_of_cells(texts: list[str], declared: ColumnKind | None, forms: Any) -> ColumnKind:
-    """Return the kind for a type without a declared one; ``texts`` are the distinct values but integers."""
-    listed = declared == "ints" or any(" " in text for text in texts)
-    if listed and all(_LIST.match(text) for text in texts):
+def _guess_kind(texts: list[str], declared: ColumnKind | None, forms: Any) -> ColumnKind:
+    """Return the kind of a column of an undeclared type; ``texts`` are its distinct non-integers."""
+    is_list = declared == "ints" or any(" " in text for text in texts)
+    if is_list and all(_LIST.match(text) for text in texts):
         return "ints"
     if not texts and (forms != ValueForm.NONE).any():
         return "int"
-    # One text that is no number makes a column of an unknown type text: nothing is lost by that, and much by
-    # the reverse.
+    # In a column of an unknown type, one value that is not a number makes all values text, which loses
+    # nothing.
     fractions = declared is None and any("." in text for text in texts)
     if fractions and (forms != ValueForm.NONE).all() and all(_FLOAT.match(text) for text in texts):
         return "float"
@@ -170,30 +170,31 @@ def _kind_of_cells(texts: list[str], declared: ColumnKind | None, forms: Any) ->
 
 
 def _take_values(store: ValueStore, slots: Rows, used: IntArray, kind: ColumnKind) -> Any:
-    """Return the values of a column; ``used`` are its distinct slots but the null one."""
+    """Return the values of a column; ``used`` are its distinct slots except null."""
     if kind == "int":
-        return _integers(store, slots)
+        return _take_integers(store, slots)
     # Each distinct slot is decoded once; `inverse` maps every row to the position of its slot in `unique`.
     unique = np.concatenate([[0], used])
-    inverse = _at_slots(slots, unique, np.arange(len(unique), dtype=np.int32))
+    inverse = _map_slots(slots, unique, np.arange(len(unique), dtype=np.int32))
     if kind == "float":
         values = [
-            float(store.text(slot)) if slot and store.text(slot) else np.nan for slot in unique.tolist()
+            float(store.get_text(slot)) if slot and store.get_text(slot) else np.nan
+            for slot in unique.tolist()
         ]
         return np.array(values, np.float64)[inverse]
     if kind == "text":
-        texts = [store.text(slot) if slot else None for slot in unique.tolist()]
+        texts = [store.get_text(slot) if slot else None for slot in unique.tolist()]
         categories = list(dict.fromkeys(text for text in texts if text is not None))
         code = {text: row for row, text in enumerate(categories)}
         codes = np.array([code.get(text, -1) if text is not None else -1 for text in texts], np.int32)
         return pd.Categorical.from_codes(codes[inverse], categories=pd.Index(categories, dtype="str"))
-    decode = partial(_number_list, store) if kind == "ints" else CompositeCells(store).decode
+    decode = partial(_parse_numbers, store) if kind == "ints" else CompositeCells(store).decode
     values_of = np.empty(len(unique), dtype=object)
     values_of[:] = [decode(slot) if slot else None for slot in unique.tolist()]
     return pd.Series(values_of[inverse], dtype=object)
 
 
-def _at_slots(slots: Rows, distinct: IntArray, rows: Rows) -> Rows:
+def _map_slots(slots: Rows, distinct: IntArray, rows: Rows) -> Rows:
     """Return the row of each of ``slots`` by the rows of the ``distinct`` ones, ascending; -1 for null."""
     # A map is quicker than a search, and small: slots of threads and words are numbered early in a document.
     row_of = np.full(int(distinct[-1]) + 1 if len(distinct) else 1, -1, np.int32)
@@ -201,13 +202,13 @@ def _at_slots(slots: Rows, distinct: IntArray, rows: Rows) -> Rows:
     return row_of[slots]
 
 
-def _integers(store: ValueStore, slots: Rows) -> Any:
+def _take_integers(store: ValueStore, slots: Rows) -> Any:
     forms = store.form[slots]
     missing = (forms != ValueForm.INT) & (forms != ValueForm.NEGATIVE)
     empty = slots[missing & (slots > 0)]
     if len(empty):
-        first = int(empty.min())
-        raise DamagedCellError(first, f"a <{store.tags[store.tag[first]]}> holds no number")
+        first_slot = int(empty.min())
+        raise DamagedCellError(first_slot, f"a <{store.tags[store.tag[first_slot]]}> holds no number")
     values = store.value[slots]
     negative = (forms == ValueForm.NEGATIVE).any()
     beyond = bool((values > np.uint64(2**63 - 1)).any()) and bool(
@@ -217,12 +218,13 @@ def _integers(store: ValueStore, slots: Rows) -> Any:
     # int64, without negative ones uint64; no numpy integer has both.
     if negative and beyond:
         exact = [
-            pd.NA if gap else store.number(slot) for slot, gap in zip(slots.tolist(), missing, strict=True)
+            pd.NA if gap else store.get_number(slot)
+            for slot, gap in zip(slots.tolist(), missing, strict=True)
         ]
         return pd.Series(exact, dtype=object)
     return pd.arrays.IntegerArray(values if beyond else values.view(np.int64), missing)
 
 
-def _number_list(store: ValueStore, slot: int) -> tuple[int, ...]:
-    words = store.text(slot).split()
+def _parse_numbers(store: ValueStore, slot: int) -> tuple[int, ...]:
+    words = store.get_text(slot).split()
     return tuple(int(word) for word in words) if all(_LIST.match(word) for word in words) else ()

@@ -15,29 +15,29 @@ _NOT_QUALIFYING = frozenset({"schema", "documentation"})
 
 
 @dataclass(frozen=True)
-class Contents:
+class TableOfContents:
     """A table of contents; the recording has no name yet."""
 
     runs: tuple[RunInfo, ...]
 
-    def named(self, name: str) -> list[RunInfo]:
+    def with_name(self, name: str) -> list[RunInfo]:
         """Return the runs of a recording of that name."""
         return [replace(run, info=replace(run.info, name=name)) for run in self.runs]
 
 
-def read_toc(root: etree._Element) -> Contents:
+def read_toc(root: etree._Element) -> TableOfContents:
     """Return the runs in document order.
 
     Everything in a table of contents may be missing (a failed recording has no template name, an
     all-processes recording no target process); what is missing stays empty.
     """
-    return Contents(
+    return TableOfContents(
         tuple(_read_run(run, position) for position, run in enumerate(root.iterchildren("run"), start=1))
     )
 
 
 def _read_run(run: etree._Element, position: int) -> RunInfo:
-    number = _int(run.get("number", "")) or position
+    number = _parse_int(run.get("number", "")) or position
     tables = tuple(
         TableInfo(
             schema=table.get("schema", ""),
@@ -49,16 +49,16 @@ def _read_run(run: etree._Element, position: int) -> RunInfo:
     )
     info = _read_info(run, number)
     processes = run.findall("processes/process")
-    pids = {_int(process.get("pid", "")) for process in processes} | {info.pid}
+    pids = {_parse_int(process.get("pid", "")) for process in processes} | {info.pid}
     names = {str(process.get("name", "")) for process in processes} | {info.process}
     return RunInfo(info, tables, frozenset(pid for pid in pids if pid is not None), frozenset(names - {""}))
 
 
 def _read_info(run: etree._Element, number: int) -> TraceInfo:
-    def summary(tag: str) -> str:
+    def read_summary(tag: str) -> str:
         return (run.findtext(f"info/summary/{tag}") or "").strip()
 
-    def target(tag: str, attribute: str) -> str:
+    def read_target(tag: str, attribute: str) -> str:
         element = run.find(f"info/target/{tag}")
         return element.get(attribute, "") if element is not None else ""
 
@@ -66,28 +66,28 @@ def _read_info(run: etree._Element, number: int) -> TraceInfo:
         name="",
         kind="xctrace-xml",
         run=number,
-        device=target("device", "name"),
-        model=target("device", "model"),
-        platform=target("device", "platform"),
-        os=target("device", "os-version"),
-        template=summary("template-name"),
-        instruments=summary("instruments-version"),
-        start=summary("start-date"),
-        end=summary("end-date"),
-        end_reason=summary("end-reason"),
-        recording_mode=summary("recording-mode"),
-        time_limit=summary("time-limit"),
-        duration_ns=_seconds_to_ns(summary("duration")),
-        process=target("process", "name"),
-        pid=_int(target("process", "pid")),
+        device=read_target("device", "name"),
+        model=read_target("device", "model"),
+        platform=read_target("device", "platform"),
+        os=read_target("device", "os-version"),
+        template=read_summary("template-name"),
+        instruments=read_summary("instruments-version"),
+        start=read_summary("start-date"),
+        end=read_summary("end-date"),
+        end_reason=read_summary("end-reason"),
+        recording_mode=read_summary("recording-mode"),
+        time_limit=read_summary("time-limit"),
+        duration_ns=_convert_seconds(read_summary("duration")),
+        process=read_target("process", "name"),
+        pid=_parse_int(read_target("process", "pid")),
     )
 
 
-def _int(text: str) -> int | None:
+def _parse_int(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 10 else None
 
 
-def _seconds_to_ns(text: str) -> int | None:
+def _convert_seconds(text: str) -> int | None:
     """Convert ``3.450364`` to 3450364000, without a float in between, which would round."""
     try:
         seconds = Decimal(text)

@@ -2,7 +2,7 @@
 
 An export writes a value once, with a document-wide ``id``, and afterwards only ``<tag ref="id"/>``. Ids are
 dense from 1 in document order and refs only point backward (counted over 206,000 refs of real exports), so a
-document *is* this store plus, per table, a matrix of ids in which 0 stands for ``<sentinel/>`` (null).
+document *is* this store plus, per table, a matrix of ids in which 0 is ``<sentinel/>`` (null).
 A column is then one vectorised take. Any reader that fills these arrays serves every schema.
 
 A *slot* is a position in the store. It equals the id in every document that ``xctrace`` writes; documents
@@ -100,72 +100,72 @@ class ValueStore:
     frames: FrameColumns
     binaries: BinaryColumns
 
-    def tag_code(self, tag: str) -> int:
+    def get_tag_code(self, tag: str) -> int:
         """Return the code of ``tag``, or -1 when the document has no such element."""
         return self.tags.index(tag) if tag in self.tags else -1
 
-    def child_counts(self, slots: Slots) -> IntArray:
-        """Return how many children each of ``slots`` has; frames count as having none."""
+    def count_children(self, slots: Slots) -> IntArray:
+        """Return the number of children of each of ``slots``; for frames 0."""
         has_any = self.form[slots] == ValueForm.CHILDREN
         return np.where(has_any, self.value[slots] & np.uint64(0xFFFFFFFF), 0).astype(np.int64)
 
-    def child_starts(self, slots: Slots) -> IntArray:
-        """Return where in ``children`` the first child of each of ``slots`` is; 0 without children."""
+    def find_child_starts(self, slots: Slots) -> IntArray:
+        """Return the index in ``children`` of each slot's first child; 0 without children."""
         has_any = self.form[slots] == ValueForm.CHILDREN
         return np.where(has_any, self.value[slots] >> np.uint64(32), 0).astype(np.int64)
 
-    def children_of(self, slots: Slots) -> tuple[IntArray, Rows]:
+    def find_children(self, slots: Slots) -> tuple[IntArray, Rows]:
         """Return (position in ``slots``, child slot) for every child of ``slots``, in order."""
-        return np.repeat(np.arange(len(slots)), self.child_counts(slots)), self.every_child(slots)
+        return np.repeat(np.arange(len(slots)), self.count_children(slots)), self.join_children(slots)
 
-    def every_child(self, slots: Slots) -> Rows:
+    def join_children(self, slots: Slots) -> Rows:
         """Return the children of the first of ``slots``, then those of the second, and so on."""
         slots = slots[self.form[slots] == ValueForm.CHILDREN]
-        counts = self.child_counts(slots)
+        counts = self.count_children(slots)
         starts = (self.value[slots] >> np.uint64(32)).astype(np.int64)
         # Children of successive slots mostly lie side by side, so few slices cover them all:
         #   children  | of slot 5 | of slot 6 | … | of slot 9 |
         #   slices    |------------------------|   |----------|
         breaks = np.flatnonzero(starts[1:] != starts[:-1] + counts[:-1]) + 1
-        first, last = np.concatenate([[0], breaks]), np.concatenate([breaks, [len(slots)]]) - 1
+        run_starts, run_ends = np.concatenate([[0], breaks]), np.concatenate([breaks, [len(slots)]]) - 1
         if not len(slots):
             return self.children[:0]
-        runs = zip(starts[first].tolist(), (starts[last] + counts[last]).tolist(), strict=True)
+        runs = zip(starts[run_starts].tolist(), (starts[run_ends] + counts[run_ends]).tolist(), strict=True)
         return np.concatenate([self.children[start:end] for start, end in runs])
 
-    def child_slots(self, slot: int) -> list[int]:
+    def list_child_slots(self, slot: int) -> list[int]:
         """Return the children of one slot."""
         start, count = divmod(int(self.value[slot]), 2**32)
         return self.children[start : start + count].tolist() if self.form[slot] == ValueForm.CHILDREN else []
 
-    def row_of_slot(self, slots: Slots, rows: Rows | None = None) -> Rows:
+    def map_rows(self, slots: Slots, rows: Rows | None = None) -> Rows:
         """Return a map from every slot to its row, or position, among ``slots``; -1 for others."""
         row_of = np.full(len(self.tag), -1, np.int32)
         row_of[slots] = np.arange(len(slots), dtype=np.int32) if rows is None else rows
         return row_of
 
-    def text(self, slot: int) -> str:
+    def get_text(self, slot: int) -> str:
         """Return the text of an element; "" for none."""
         form = self.form[slot]
         if form == ValueForm.TEXT:
             return self.strings[int(self.value[slot])]
-        return str(self.number(slot)) if form in (ValueForm.INT, ValueForm.NEGATIVE) else ""
+        return str(self.get_number(slot)) if form in (ValueForm.INT, ValueForm.NEGATIVE) else ""
 
-    def number(self, slot: int) -> int:
+    def get_number(self, slot: int) -> int:
         """Return the number of an element, exact; 0 when it has none."""
         form = self.form[slot]
         if form == ValueForm.INT:
             return int(self.value[slot])
         return int(self.value[slot].astype(np.int64)) if form == ValueForm.NEGATIVE else 0
 
-    def fmt_of(self, slot: int) -> str:
+    def get_fmt(self, slot: int) -> str:
         """Return the kept ``fmt``, or ""."""
-        # An int32, as the column: to search it for another type, numpy would copy the column.
+        # An int32 like the column: to search for another type, numpy would copy the column.
         row = int(np.searchsorted(self.fmts.slot, np.int32(slot)))
         is_kept = row < len(self.fmts.slot) and self.fmts.slot[row] == slot
         return self.strings[self.fmts.fmt[row]] if is_kept else ""
 
-    def fmts_of(self, slots: Slots) -> list[str]:
+    def get_fmts(self, slots: Slots) -> list[str]:
         """Return the kept ``fmt`` of each slot, or ""."""
         kept, fmts = np.append(self.fmts.slot, -1), np.append(self.fmts.fmt, -1)
         rows = np.searchsorted(self.fmts.slot, slots)
@@ -215,6 +215,6 @@ class QueryResult:
     nodes: tuple[TableNode, ...]
 
 
-def as_array(values: Any, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+def make_array(values: Any, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Return a numpy copy of an ``array.array`` in another dtype, empty ones included."""
     return np.array(values, dtype=dtype) if len(values) else np.zeros(0, dtype)

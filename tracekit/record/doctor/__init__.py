@@ -58,12 +58,12 @@ def readers() -> tuple[str, ...]:
     """Return the reader of each kind of recording on this machine."""
     from lxml import etree
 
-    from tracekit.parsers.xml.accelerator import reader_in_use
+    from tracekit.parsers.xml.accelerator import choose_reader
 
     lxml = f"lxml {'.'.join(map(str, etree.LXML_VERSION[:3]))}"
     return (
         f"exports: {lxml}, with the compiled accelerator"
-        if reader_in_use() == "compiled"
+        if choose_reader() == "compiled"
         else f"exports: {lxml}, without the compiled accelerator",
         "bundles: Python",
     )
