@@ -169,12 +169,12 @@ def _open_standard_input(path: str, options: _Options) -> Source:
 
 
 def _open_text(path: str, options: _Options) -> Source:
-    from tracekit.parsers.text.kinds import open_text, recognise
+    from tracekit.parsers.text.kinds import identify_text, open_text
     from tracekit.parsers.text.lines import TextPlace
 
     _require_auto(path, options)
     place = TextPlace(path, "standard input" if path == STDIN else _get_name(path))
-    recognised = recognise(place)
+    recognised = identify_text(place)
     assert recognised is not None  # _is_text
     return open_text(place, recognised, options.limits, options.progress)
 
@@ -326,10 +326,10 @@ def _is_bundle(path: str) -> bool:
 
 
 def _is_text(path: str) -> bool:
-    from tracekit.parsers.text.kinds import recognise
+    from tracekit.parsers.text.kinds import identify_text
     from tracekit.parsers.text.lines import TextPlace
 
-    return (path == STDIN or Path(path).is_file()) and recognise(TextPlace(path, path)) is not None
+    return (path == STDIN or Path(path).is_file()) and identify_text(TextPlace(path, path)) is not None
 
 
 def _is_folder(path: str) -> bool:

@@ -55,10 +55,10 @@ def refuse_unknown(name: str, head: bytes, path: Path | None = None) -> None:
 
 def _is_text(path: Path) -> bool:
     # Readers of texts take half a second to import: the server needs them for such a file only.
-    from tracekit.parsers.text.kinds import recognise
+    from tracekit.parsers.text.kinds import identify_text
     from tracekit.parsers.text.lines import TextPlace
 
-    return recognise(TextPlace(str(path), path.name)) is not None
+    return identify_text(TextPlace(str(path), path.name)) is not None
 
 
 def head_of(path: Path) -> bytes:

@@ -17,7 +17,7 @@ from tracekit.errors import InputError
 from tracekit.load import open_trace
 from tracekit.model.trace import Issue
 from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError
-from tracekit.parsers.text.kinds import recognise
+from tracekit.parsers.text.kinds import identify_text
 from tracekit.parsers.text.lines import TextPlace
 
 HEADER = '{"app_name":"App","bug_type":"309","os_version":"iPhone OS 17.5 (21F79)","name":"App"}'
@@ -443,7 +443,7 @@ def test_the_vendors_short_report_and_the_bare_thread(shared: Path) -> None:
 def test_each_text_of_the_collection_is_read_by_the_reader_of_its_kind(shared: Path) -> None:
     kinds = {"ips": "ips", "crash": "crash-text", "apple": "crash-text", "lldb": "lldb", "symtab": None}
     for path in (shared / "evidence" / "stack_dumps").iterdir():
-        recognised = recognise(TextPlace(str(path), path.name))
+        recognised = identify_text(TextPlace(str(path), path.name))
         expected = kinds.get(path.name.partition("_")[0], path.name.partition("_")[0])
         assert (recognised[0].name if recognised else None) == expected, path.name
 

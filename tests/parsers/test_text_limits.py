@@ -20,7 +20,7 @@ from tracekit.model.trace import IssueCounter
 from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits
 from tracekit.parsers.text import call_tree, ips
 from tracekit.parsers.text.call_paths import CallPaths
-from tracekit.parsers.text.call_tree import CallTree
+from tracekit.parsers.text.call_tree import CallTreeReader
 from tracekit.parsers.text.ips import _MEMORY_BYTES
 from tracekit.parsers.text.stack_counts import StackCounts
 
@@ -110,7 +110,7 @@ def test_paths_are_the_stacks_that_were_added(seed: int) -> None:
     paths = CallPaths("x", DEFAULT_LIMITS)
     parts = [(stack[0] if stack else -1, paths.add_stack(stack[:0:-1])) for stack in stacks]
     leaves, callers = (np.array(column, np.int32) for column in zip(*parts, strict=True))
-    offsets, frames, rows = paths.stacks(leaves, callers)
+    offsets, frames, rows = paths.build_stacks(leaves, callers)
     written = [frames[begin:end].tolist() for begin, end in pairwise(offsets)]
     assert written == [list(stack) for stack in dict.fromkeys(tuple(stack) for stack in stacks if stack)]
     assert [written[row] if row >= 0 else [] for row in rows] == stacks
@@ -119,14 +119,14 @@ def test_paths_are_the_stacks_that_were_added(seed: int) -> None:
 def test_lines_below_many_cuts_keep_their_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_tree, "_MAX_LOOKUPS", 50)
     counts, issues = StackCounts(), IssueCounter()
-    tree = CallTree(counts, issues)
-    tree.begin(counts.thread(1), 0, 100)
+    tree = CallTreeReader(counts, issues)
+    tree.begin(counts.add_thread(1), 0, 100)
     for number in range(20):
-        tree.line(2, 5, f"f{number}")
+        tree.add_line(2, 5, f"f{number}")
         tree.cut()
-        tree.line(4, 3, f"g{number}")
-    tree.flush(lambda text, _: counts.frame(text))
-    assert int(counts.table().rows["weight"].sum()) == 100
+        tree.add_line(4, 3, f"g{number}")
+    tree.flush(lambda text, _: counts.add_frame(text))
+    assert int(counts.build_table().rows["weight"].sum()) == 100
 
 
 # Reports after one another ----------------------------------------------------------------------------------
@@ -151,8 +151,10 @@ def test_reports_in_a_text_are_limited(tmp_path: Path, report: str) -> None:
 
 def test_a_report_becomes_a_table_when_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    table = StackCounts.table
-    monkeypatch.setattr(StackCounts, "table", lambda counts, run=1: made.append(run) or table(counts, run))
+    table = StackCounts.build_table
+    monkeypatch.setattr(
+        StackCounts, "build_table", lambda counts, run=1: made.append(run) or table(counts, run)
+    )
     path = tmp_path / "report.ips"
     path.write_text("".join(REPORTS["ips"].replace("App", f"App{n}") for n in range(40)))
     source = open_source(path)

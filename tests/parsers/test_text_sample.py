@@ -12,7 +12,7 @@ from text_support import EVIDENCE, codes, counted, per_thread, stack_of, trace_o
 import tracekit
 from tracekit.errors import InputError
 from tracekit.load import open_trace
-from tracekit.parsers.text.kinds import recognise
+from tracekit.parsers.text.kinds import identify_text
 from tracekit.parsers.text.lines import TextPlace
 
 DUMPS = EVIDENCE / "stack_dumps"
@@ -128,7 +128,7 @@ def test_other_texts_are_no_call_graphs(tmp_path):
     for text in others:
         path = tmp_path / "other.txt"
         path.write_text(text)
-        recognised = recognise(TextPlace(str(path), "other.txt"))
+        recognised = identify_text(TextPlace(str(path), "other.txt"))
         assert recognised is None or recognised[0].name not in ("sample", "spindump", "deep-copy"), text
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tracekit.load import trace_of
 from tracekit.model.trace import Trace, TraceInfo
-from tracekit.parsers.text.recording import TextRecording, source_of
+from tracekit.parsers.text.recording import TextRecording, build_source
 from tracekit.parsers.text.stack_counts import StackCounts
 
 
@@ -44,15 +44,15 @@ WITHOUT_SYMBOLS = (("0x18ce044e4", ""),)
 def text_trace(*threads: Thread, name: str = "dump.txt", kind: str = "lldb") -> Trace:
     counts = StackCounts()
     for number, thread in enumerate(threads, start=1):
-        row = counts.thread(number, thread.name, thread.pid, thread.process)
-        frames = [counts.frame(symbol, counts.binary(binary)) for symbol, binary in thread.frames]
+        row = counts.add_thread(number, thread.name, thread.pid, thread.process)
+        frames = [counts.add_frame(symbol, counts.add_binary(binary)) for symbol, binary in thread.frames]
         counts.add_stack(row, frames, thread.samples, thread.state)
     processes = {(thread.process, thread.pid) for thread in threads}
     info = TraceInfo(name, kind)
     if len(processes) == 1:
         process, pid = processes.pop()
         info = TraceInfo(name, kind, process=process, pid=pid)
-    return trace_of(source_of(name, kind, [TextRecording(info, (counts.table(),))]), None)
+    return trace_of(build_source(name, kind, [TextRecording(info, (counts.build_table(),))]), None)
 
 
 SAMPLE_TEXT = """Analysis of sampling MyApp (pid 412) every 1 millisecond

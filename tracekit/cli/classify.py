@@ -62,10 +62,10 @@ def _reading(source: str) -> Iterator[Iterator[StackRecord]]:
     from tracekit.cli.stack_records import records_of
     from tracekit.detect import open_source
     from tracekit.load import trace_of
-    from tracekit.parsers.text.kinds import recognise
+    from tracekit.parsers.text.kinds import identify_text
     from tracekit.parsers.text.lines import TextPlace
 
-    if source != "-" and Path(source).is_file() and recognise(TextPlace(source, source)) is not None:
+    if source != "-" and Path(source).is_file() and identify_text(TextPlace(source, source)) is not None:
         opened = open_source(source)
         yield chain.from_iterable(records_of(trace_of(opened, run.info.run)) for run in opened.toc())
         return

@@ -165,10 +165,10 @@ def _is_whole(path: Path) -> bool:
 
 
 def _is_text(path: Path) -> bool:
-    from tracekit.parsers.text.kinds import recognise
+    from tracekit.parsers.text.kinds import identify_text
     from tracekit.parsers.text.lines import TextPlace
 
-    return recognise(TextPlace(str(path), path.name)) is not None
+    return identify_text(TextPlace(str(path), path.name)) is not None
 
 
 def _whole(addresses: Iterable[str], exists: Callable[[str], bool]) -> Iterator[Recording]:

@@ -19,7 +19,7 @@ from tracekit.analysis.classification.frame_names import normalize_binary
 from tracekit.errors import InputError
 from tracekit.parsers.bundle.demangle import Demangler
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
-from tracekit.parsers.text.lines import STDIN, TextFile, TextPlace, encoding_of
+from tracekit.parsers.text.lines import STDIN, TextFile, TextPlace, detect_encoding
 from tracekit.symbols.budget import Budget, SymbolFileError
 from tracekit.symbols.macho import is_macho, read_builds
 from tracekit.symbols.symbol_table import read_function_table
@@ -77,12 +77,12 @@ def read_listing(path: str, library: str = "", limits: Limits = DEFAULT_LIMITS) 
     place = TextPlace(path, "standard input" if path == STDIN else path)
     if path != STDIN and not Path(path).is_file():
         raise InputError(path, "does not exist, or is a folder.", "Name a listing of symbols, or a binary.")
-    head = place.head()
+    head = place.read_head()
     if path != STDIN and is_macho(head):
         listing = _of_macho(Path(path), library)
     else:
-        text = TextFile(place, encoding_of(head), limits)
-        listing = _Reader(place.name, library).read(text.lines())
+        text = TextFile(place, detect_encoding(head), limits)
+        listing = _Reader(place.name, library).read(text.iter_lines())
     if not (listing.functions or listing.is_difference):
         raise InputError(
             place.name,

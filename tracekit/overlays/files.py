@@ -11,7 +11,7 @@ from pathlib import Path
 from tracekit.errors import InputError
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
 from tracekit.parsers.source import Progress, Source
-from tracekit.parsers.text.kinds import open_text, recognise
+from tracekit.parsers.text.kinds import identify_text, open_text
 from tracekit.parsers.text.lines import STDIN, TextPlace
 
 _MAX_TEXTS = 100
@@ -28,7 +28,7 @@ def open_texts(
     texts = []
     for path in paths:
         for place in iter_text_places(os.fspath(path)):
-            recognised = recognise(place)
+            recognised = identify_text(place)
             if recognised is None:
                 raise InputError(place.name, "is no text that can be laid over a recording.", _ADVICE)
             texts.append(open_text(place, recognised, limits, progress))

@@ -18,7 +18,7 @@ from tracekit.errors import InputError, TracekitError
 from tracekit.load import open_trace
 from tracekit.model.trace import Trace
 from tracekit.parsers.in_memory import read_into_memory
-from tracekit.parsers.text.kinds import recognise
+from tracekit.parsers.text.kinds import identify_text
 from tracekit.parsers.text.lines import TextPlace
 from tracekit.parsers.text.log import LOG
 from tracekit.parsers.text.log_lines import is_log, parse_line
@@ -192,7 +192,7 @@ def test_the_periods_of_power_are_those_of_the_lines() -> None:
 def test_no_other_text_of_the_collection_is_taken_for_a_log() -> None:
     for folder in ("stack_dumps", "powermetrics"):
         for path in sorted((EVIDENCE / folder).iterdir()):
-            recognised = recognise(TextPlace(str(path), path.name))
+            recognised = identify_text(TextPlace(str(path), path.name))
             assert recognised is None or recognised[0] is not LOG, path.name
 
 

@@ -1,11 +1,11 @@
-"""``CallPaths``: the paths of call trees as columns, and the stacks that they are.
+"""``CallPaths``: the paths of call trees as columns, and their stacks.
 
     path      0      1    2    3
     frame     main   a    b    a
     caller   -1      0    1    0         path 2 is main a b, its stack (leaf first) b a main
 
-A caller stands before what it calls. So a path costs the same at any depth, and stacks are written out, once
-for each different one, when everything was read.
+A caller precedes its callees. So a path costs the same at any depth, and each distinct stack is written out
+once, after everything is read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class CallPaths:
         return len(self._frames)
 
     def add(self, frame: int, caller: int) -> int:
-        """Return a new path; a caller of -1 is none."""
+        """Return a new path; a caller of -1 means none."""
         path = len(self._frames)
         if path >= self._limits.call_paths:
             require_at_most(self._name, path + 1, self._limits.call_paths, "frames in its call trees")
@@ -54,40 +54,40 @@ class CallPaths:
             path = self.add(frame, path)
         return path
 
-    def used_since(self, first: int, paths: Rows) -> tuple[Rows, BoolArray]:
-        """Return a copy of the frames of the paths from ``first``, and which of them are used.
+    def copy_used_frames(self, first_path: int, paths: Rows) -> tuple[Rows, BoolArray]:
+        """Return a copy of the frames of the paths from ``first_path``, and a mask of the used ones.
 
         Used are the paths given and their callers.
         """
-        callers = np.frombuffer(self._callers, np.intc)[first:] - first
+        callers = np.frombuffer(self._callers, np.intc)[first_path:] - first_path
         are_used = np.zeros(len(callers), bool)
-        reached = np.unique(paths) - first
-        while len(reached := reached[reached >= 0]):
-            reached = reached[~are_used[reached]]
-            are_used[reached] = True
-            reached = np.unique(callers[reached])
-        # A view would keep the column from growing for as long as anything refers to it.
-        return np.frombuffer(self._frames, np.intc)[first:].copy(), are_used
+        pending_paths = np.unique(paths) - first_path
+        while len(pending_paths := pending_paths[pending_paths >= 0]):
+            pending_paths = pending_paths[~are_used[pending_paths]]
+            are_used[pending_paths] = True
+            pending_paths = np.unique(callers[pending_paths])
+        # A view would prevent the column from growing.
+        return np.frombuffer(self._frames, np.intc)[first_path:].copy(), are_used
 
-    def replace_since(self, first: int, frames: Rows) -> None:
-        """Replace the frames of the paths from ``first``."""
-        self._frames[first:] = array("i", frames.tobytes())
+    def replace_frames(self, first_path: int, frames: Rows) -> None:
+        """Replace the frames of the paths from ``first_path``."""
+        self._frames[first_path:] = array("i", frames.tobytes())
 
-    def stacks(self, leaves: Rows, callers: Rows) -> tuple[IntArray, Rows, Rows]:
+    def build_stacks(self, leaves: Rows, callers: Rows) -> tuple[IntArray, Rows, Rows]:
         """Return offsets and frames of the different stacks, and the stack of each leaf below its callers.
 
-        Stacks are leaf first, in the order in which they are first given. A leaf of -1 has none: -1.
+        Stacks are leaf first, in the order of their first occurrence. A leaf of -1 has stack -1.
         """
         frames = np.frombuffer(self._frames, np.intc)
-        above = self._first_equals()[callers] if len(frames) else np.full(len(callers), -1)
-        above = np.where(callers >= 0, above, -1)
-        keys = (above + 1) * (1 << 31) + leaves
+        caller_paths = self._find_first_equals()[callers] if len(frames) else np.full(len(callers), -1)
+        caller_paths = np.where(callers >= 0, caller_paths, -1)
+        keys = (caller_paths + 1) * (1 << 31) + leaves
         has_stack = leaves >= 0
-        _, first, inverse = np.unique(keys[has_stack], return_index=True, return_inverse=True)
-        order = np.argsort(first)
+        _, first_rows, inverse = np.unique(keys[has_stack], return_index=True, return_inverse=True)
+        order = np.argsort(first_rows)
         rows = np.full(len(leaves), -1, np.int32)
         rows[has_stack] = np.argsort(order)[inverse]
-        leaf, path = leaves[has_stack][first[order]], above[has_stack][first[order]]
+        leaf, path = leaves[has_stack][first_rows[order]], caller_paths[has_stack][first_rows[order]]
         depths = np.frombuffer(self._depths, np.intc)
         lengths = np.ones(len(leaf), np.int64)
         lengths[path >= 0] += depths[path[path >= 0]] + 1
@@ -105,7 +105,7 @@ class CallPaths:
             path = above_all[path]
         return offsets, frame_ids, rows
 
-    def _first_equals(self) -> IntArray:
+    def _find_first_equals(self) -> IntArray:
         """Return, for each path, the first one that has the same frames.
 
         Callers come first, by depth: two paths are equal if their frames and the first equals of their
@@ -118,8 +118,8 @@ class CallPaths:
         equals = np.empty(len(frames), np.int64)
         for begin, end in pairwise(ends.tolist()):
             level = order[begin:end]
-            above = equals[callers[level]] + 1 if begin else 0
-            keys = above * (1 << 31) + frames[level]
-            _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-            equals[level] = level[first][inverse]
+            caller_keys = equals[callers[level]] + 1 if begin else 0
+            keys = caller_keys * (1 << 31) + frames[level]
+            _, first_rows, inverse = np.unique(keys, return_index=True, return_inverse=True)
+            equals[level] = level[first_rows][inverse]
         return equals

@@ -5,8 +5,8 @@
     0   libsystem_kernel.dylib        	0x000000023dddf1d0 __pthread_kill + 8
     1   App                           	0x0000000104130e78 0x1040d4000 + 380536
 
-Stacks are read by their frames: one with a number that was there before begins a stack. Headings name it
-where they are English; without any, or in another language, it is read all the same.
+Stacks are read by their frames: a repeated frame number begins a stack. English headings name it; without
+a heading, or with one in another language, it is read as well.
 Format: Apple, "Examining the fields in a crash report"; reports of iOS 10 and 26 (real files).
 """
 
@@ -19,25 +19,25 @@ from dataclasses import dataclass, field
 from tracekit.errors import InputError
 from tracekit.model.trace import Issue, TraceInfo
 from tracekit.parsers.limits import require_at_most
-from tracekit.parsers.text.frame_text import crash_symbol
+from tracekit.parsers.text.frame_text import parse_crash_symbol
 from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.pause import (
     MAX_ADDRESS,
     MAX_LINE_CHARACTERS,
-    Image,
     Pause,
     PausedFrame,
+    PausedImage,
     PausedThread,
-    iso_time,
-    thread_name,
-    uuid_of,
+    format_thread_name,
+    normalize_time,
+    normalize_uuid,
 )
 from tracekit.parsers.text.recording import TextKind, TextRecording
 
 EXCEPTION_STACK = "Last Exception Backtrace"
 CULPRIT_STATES = ("Crashed", "Triggered")
 _EARLIER_STACKS = (EXCEPTION_STACK, "Application Specific Backtrace")
-"""Stacks on which exceptions were thrown: of a thread that is listed where it ended."""
+"""Stacks on which exceptions were thrown; the thread itself is listed with its final stack."""
 _NO_IMAGE = "???"
 """The entry of macOS for memory without an image: it spans all addresses."""
 _WORD = re.compile(r"[^\W\d_]{2}")
@@ -80,7 +80,7 @@ class CrashText:
         line, heading = line[:MAX_LINE_CHARACTERS], self._heading
         self._heading = line.strip().rstrip(":") if _WORD.search(line) else ""
         if self._in_images and (match := _IMAGE.match(line)):
-            image = _image(match, _CODE_TYPES.get(self._code_type, ""))
+            image = _parse_image(match, _CODE_TYPES.get(self._code_type, ""))
             if image.name != _NO_IMAGE:
                 self.pause.images.append(image)
         elif self._add_frame(line, heading):
@@ -88,7 +88,7 @@ class CrashText:
         elif line.startswith("Thread "):
             self._add_heading(line)
         elif line.startswith(_EARLIER_STACKS):
-            self._begin(PausedThread(name=line.strip().rstrip(":"), is_sample=False))
+            self._begin_thread(PausedThread(name=line.strip().rstrip(":"), is_sample=False))
         elif line.startswith("Binary Images"):
             self._in_images, self._thread = True, None
         elif line.strip() and (match := _FIELD.match(line)):
@@ -98,7 +98,7 @@ class CrashText:
     def _code_type(self) -> str:
         return self.fields.get("Code Type", "").partition(" ")[0]
 
-    def _begin(self, thread: PausedThread) -> None:
+    def _begin_thread(self, thread: PausedThread) -> None:
         self.pause.threads.append(thread)
         self._thread, self._next, self._in_images = thread, 0, False
 
@@ -112,8 +112,8 @@ class CrashText:
             described = after_colons or after_colon or self._names.pop(number, "")
             queue = _QUEUE.search(described)
             name = (described[: queue.start()] if queue else described).strip()
-            label = thread_name(number, name, queue[1].strip() if queue else "")
-            self._begin(PausedThread(name=label, state=state or ""))
+            label = format_thread_name(number, name, queue[1].strip() if queue else "")
+            self._begin_thread(PausedThread(name=label, state=state or ""))
 
     def _add_frame(self, line: str, heading: str) -> bool:
         """Add a line that is a frame; return False for any other. ``heading`` is the line before it."""
@@ -124,23 +124,23 @@ class CrashText:
         number = int(match[1])
         thread = self._thread
         if thread is None or (thread.frames and number < self._next):
-            # A number that was before: another stack, and no heading of a known form names it.
+            # A repeated number: another stack, without a heading of a known form.
             name = f"Stack {len(self.pause.threads) + 1}{f': {heading}' if heading else ''}"
             thread = PausedThread(name=name, state="Crashed" if heading.startswith("Crashed") else "")
-            self._begin(thread)
-        symbol, file, place, is_inlined = crash_symbol(match[2][address.end() :])
+            self._begin_thread(thread)
+        symbol, file, place, is_inlined = parse_crash_symbol(match[2][address.end() :])
         binary = match[2][: address.start()].strip()
         frame = PausedFrame(symbol, binary, int(address[1], 16), file, place, is_inlined)
         self.pause.holes += thread.add(frame, number - self._next)
         self._next = number + 1
         return True
 
-    def ends_before(self, line: str) -> bool:
+    def is_new_report(self, line: str) -> bool:
         """Return True for a line that begins another report."""
         match = _FIELD.match(line) if self.pause.threads else None
         return match is not None and match[1] in _REPORT_STARTS
 
-    def recording(self, file: TextFile, kind: str) -> TextRecording:
+    def build_recording(self, file: TextFile, kind: str) -> TextRecording:
         """Return what was read. Raises ``InputError`` for a report without any stack."""
         if not self.pause.threads:
             raise InputError(
@@ -148,7 +148,7 @@ class CrashText:
                 "is a report without a thread: no line of it is a frame of a stack.",
                 "Get the whole report, with its threads.",
             )
-        self.pause.images += _vendor_images(self.fields)
+        self.pause.images += _iter_vendor_images(self.fields)
         process = self.fields.get("Process", "")
         number = _PID.search(process)
         process_name = (process[: number.start()] if number else process).strip()
@@ -160,17 +160,17 @@ class CrashText:
             kind,
             model=self.fields.get("Hardware Model", self.fields.get("Model", "").partition(", BootROM")[0]),
             os=self.fields.get("OS Version", ""),
-            start=iso_time(self.fields.get("Date/Time", "")),
+            start=normalize_time(self.fields.get("Date/Time", "")),
             end_reason=self.fields.get("Exception Type", ""),
             process=process_name,
             pid=None if pid < 0 else pid,
         )
-        issues = (*culprit_issues(self.pause.threads, info.end_reason), *self.pause.issues())
-        return TextRecording(info, (self.pause.counts(file),), issues)
+        issues = (*list_culprit_issues(self.pause.threads, info.end_reason), *self.pause.list_issues())
+        return TextRecording(info, (self.pause.build_counts(file),), issues)
 
 
-def culprit_issues(threads: Sequence[PausedThread], reason: str) -> tuple[Issue, ...]:
-    """Return the thread because of which the report was written, and why, as an issue."""
+def list_culprit_issues(threads: Sequence[PausedThread], reason: str) -> tuple[Issue, ...]:
+    """Return an issue about the cause of the report, and one about the place of an exception."""
     culprits = [thread for thread in threads if thread.state in CULPRIT_STATES]
     if not culprits:
         return ()
@@ -186,43 +186,43 @@ def culprit_issues(threads: Sequence[PausedThread], reason: str) -> tuple[Issue,
     return tuple(issues)
 
 
-def _image(match: re.Match[str], arch: str) -> Image:
+def _parse_image(match: re.Match[str], arch: str) -> PausedImage:
     """Return an entry of the list of images: ``0x1 - 0x2 +NAME arch (version) <UUID> PATH``."""
     start, end, text = int(match[1], 16), int(match[2], 16), match[3]
     uuid = _IMAGE_UUID.search(text)
-    named, path = (text[: uuid.start()], text[uuid.end() :].strip()) if uuid else (text, "")
-    named = named.strip().removeprefix("+").partition(" (")[0].strip()
-    before, _, last = named.rpartition(" ")
-    if before and last in _ARCHES:
-        named, arch = before.strip(), last
-    return Image(named, path, uuid_of(uuid[1]) if uuid else "", arch, start, end)
+    label, path = (text[: uuid.start()], text[uuid.end() :].strip()) if uuid else (text, "")
+    label = label.strip().removeprefix("+").partition(" (")[0].strip()
+    name_before_arch, _, last_word = label.rpartition(" ")
+    if name_before_arch and last_word in _ARCHES:
+        label, arch = name_before_arch.strip(), last_word
+    return PausedImage(label, path, normalize_uuid(uuid[1]) if uuid else "", arch, start, end)
 
 
-def _vendor_images(fields: dict[str, str]) -> Iterator[Image]:
+def _iter_vendor_images(fields: dict[str, str]) -> Iterator[PausedImage]:
     """Yield the app's binary where fields describe it (Umeng)."""
     name, uuid, base, arch = (fields.get(key, "") for key in _VENDOR_IMAGE)
     if name and re.fullmatch(r"0x[0-9a-fA-F]{1,16}", base):
-        yield Image(name, "", uuid_of(uuid), arch, min(int(base, 16), MAX_ADDRESS))
+        yield PausedImage(name, "", normalize_uuid(uuid), arch, min(int(base, 16), MAX_ADDRESS))
 
 
 def read_crash_text(file: TextFile, kind: str, lines: Iterable[str]) -> Iterator[TextRecording]:
     """Yield the reports in the lines, one after another."""
     report = CrashText()
     for line in lines:
-        if report.ends_before(line):
-            yield report.recording(file, kind)
+        if report.is_new_report(line):
+            yield report.build_recording(file, kind)
             report = CrashText()
         report.add(line)
         require_at_most(file.name, len(report.pause.threads), file.limits.threads, "threads")
-    yield report.recording(file, kind)
+    yield report.build_recording(file, kind)
 
 
-def _recognises(head: str) -> bool:
+def _is_crash_text(head: str) -> bool:
     return _HEAD_TITLE.search(head) is not None or _HEAD_FRAME.search(head) is not None
 
 
-def _read(file: TextFile) -> Iterator[TextRecording]:
-    return read_crash_text(file, CRASH_TEXT.name, file.lines())
+def _read_reports(file: TextFile) -> Iterator[TextRecording]:
+    return read_crash_text(file, CRASH_TEXT.name, file.iter_lines())
 
 
-CRASH_TEXT = TextKind("crash-text", _recognises, _read)
+CRASH_TEXT = TextKind("crash-text", _is_crash_text, _read_reports)

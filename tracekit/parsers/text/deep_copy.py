@@ -56,14 +56,14 @@ _MAX_AMOUNT = 2**62
 class _Weight:
     amount: int
     error: int
-    """The most by which rounding changed the amount."""
+    """The maximum rounding error of the amount."""
     kind: str
     """"ns", "cycles" or "samples"."""
 
 
 @dataclass(slots=True)
-class _Row:
-    """A row whose callees are read; ``callers`` is the path above it, ``path`` the one that ends with it."""
+class _CopyRow:
+    """A row whose callees are being read; ``callers`` is the path above it, ``path`` ends with it."""
 
     level: int
     weight: _Weight
@@ -78,7 +78,7 @@ class _Row:
     is_process: bool = False
 
 
-def _weight(text: str) -> _Weight | None:
+def _parse_weight(text: str) -> _Weight | None:
     """Return a weight; "-" is nothing. None for any other text."""
     if text.strip() == "-":
         return _Weight(0, 0, "")
@@ -97,8 +97,8 @@ def _weight(text: str) -> _Weight | None:
     return _Weight(amount, scale // 10 ** len(fraction) // 2 if unit else 0, kind)
 
 
-class _Copy:
-    """One copy while it is read: what ends in each row, and the facts that give the unit of the weights."""
+class _DeepCopy:
+    """One copy while it is read: the weight of each row, and the facts that determine their unit."""
 
     def __init__(self, file: TextFile, header: Sequence[str] = ()) -> None:
         self.issues = IssueCounter()
@@ -111,16 +111,16 @@ class _Copy:
         self._counts = StackCounts(file.name, file.limits)
         self._amounts = array("q")
         """The weight of each counted stack."""
-        self._open: list[_Row] = []
-        self._first: tuple[str, str] | None = None
+        self._open: list[_CopyRow] = []
+        self._first_row: tuple[str, str] | None = None
         """Name and kind of weight of the first row."""
         self._pid, self._process = -1, ""
         self._root_level = self._root_weight = self._error = self._divisor = 0
 
-    def row(self, line: str) -> None:
-        """Read a row; a line that is none is counted, unless it is blank."""
+    def read_row(self, line: str) -> None:
+        """Read a row; other lines are counted, unless they are blank."""
         cells = line.split("\t")
-        weight = _weight(cells[0]) if len(cells) > 1 else None
+        weight = _parse_weight(cells[0]) if len(cells) > 1 else None
         place = self._place if self._place < len(cells) else -1
         if weight is None or not cells[place].strip():
             if line.strip():
@@ -128,30 +128,30 @@ class _Copy:
                     "warning", "lines-unreadable", "lines of a call tree that cannot be read: {n}"
                 )
             return
-        own = _weight(cells[1]) if len(cells) > 2 else None
+        own = _parse_weight(cells[1]) if len(cells) > 2 else None
         if own is not None and self._own_unit and own.kind == "samples":
-            own = _weight(cells[1].strip() + self._own_unit)
+            own = _parse_weight(cells[1].strip() + self._own_unit)
         name = cells[place].strip()
         level = len(cells[place]) - len(cells[place].lstrip(" "))
-        self._measure(level, name, weight, own)
-        self._close(level)
-        self._open.append(self._placed(level, name, weight, own))
+        self._measure_copy(level, name, weight, own)
+        self._close_rows(level)
+        self._open.append(self._place_row(level, name, weight, own))
 
     def finish(self) -> TextRecording | None:
         """Return what was read; None without a row. Raises ``InputError`` for an inverted tree."""
-        if self._first is None:
+        if self._first_row is None:
             return None
-        self._close(-1)
-        most = self._root_weight + self._error + self._root_weight // 20
-        if sum(self._amounts) > most:
+        self._close_rows(-1)
+        max_weight = self._root_weight + self._error + self._root_weight // 20
+        if sum(self._amounts) > max_weight:
             raise InputError(
                 self._file.name,
                 "has more weight in its rows than in its roots, as an inverted call tree has.",
                 "Turn off Call Tree > Invert Call Tree, and copy again.",
             )
-        samples = np.rint(np.array(self._amounts) / self._unit())
+        samples = np.rint(np.array(self._amounts) / self._find_unit())
         self._counts.weigh(np.clip(samples, 1, MAX_COUNT).astype(np.int64))
-        process = _PROCESS.match(self._first[0])
+        process = _PROCESS.match(self._first_row[0])
         info = TraceInfo(
             self._file.name,
             DEEP_COPY.name,
@@ -160,20 +160,20 @@ class _Copy:
         )
         return TextRecording(info, (self._counts,), self.issues.issues())
 
-    def _measure(self, level: int, name: str, weight: _Weight, own: _Weight | None) -> None:
-        """Take from a row what is a fact of the whole copy."""
-        if self._first is None or level < self._root_level:
+    def _measure_copy(self, level: int, name: str, weight: _Weight, own: _Weight | None) -> None:
+        """Update the facts about the whole copy by a row."""
+        if self._first_row is None or level < self._root_level:
             self._root_level, self._root_weight = level, 0
         if level == self._root_level:
             self._root_weight += weight.amount + weight.error
-        self._first = self._first or (name, weight.kind)
+        self._first_row = self._first_row or (name, weight.kind)
         exact = own or weight
         if exact.error <= _MAX_EXACT_ERROR_NS:
             self._divisor = math.gcd(self._divisor, exact.amount)
 
-    def _unit(self) -> int:
+    def _find_unit(self) -> int:
         """Return the weight that counts as one sample."""
-        _, kind = self._first or ("", "")
+        _, kind = self._first_row or ("", "")
         if kind == "samples":
             return 1
         unit = _MEGACYCLE
@@ -186,7 +186,7 @@ class _Copy:
             self.issues.add("info", "weight-assumed", text)
         return unit
 
-    def _placed(self, level: int, name: str, weight: _Weight, own: _Weight | None) -> _Row:
+    def _place_row(self, level: int, name: str, weight: _Weight, own: _Weight | None) -> _CopyRow:
         """Return a row with its thread and its place below the open ones."""
         caller = self._open[-1] if self._open else None
         if caller is not None:
@@ -198,62 +198,67 @@ class _Copy:
         thread = _THREAD_NUMBER.match(number) if caller is None or caller.is_process else None
         if match is not None:
             self._pid, self._process = int(match["pid"]), match["name"]
-            return _Row(level, weight, own, self._thread(-1, ""), is_process=True)
+            return _CopyRow(level, weight, own, self._add_thread(-1, ""), is_process=True)
         if thread is not None and title:
-            return _Row(level, weight, own, self._thread(int(thread["tid"], 16), title.rstrip()))
-        frame = self._counts.frame(name)
+            return _CopyRow(level, weight, own, self._add_thread(int(thread["tid"], 16), title.rstrip()))
+        frame = self._counts.add_frame(name)
         if caller is None:
-            return _Row(level, weight, own, self._thread(-1, ""), frame)
-        callers = self._path(caller)
+            return _CopyRow(level, weight, own, self._add_thread(-1, ""), frame)
+        callers = self._get_path(caller)
         if level > caller.level + 1:
             text = "places in a call tree where callers are missing: {n}"
             self.issues.add("warning", "callers-missing", text)
-            callers = self._counts.caller(self._counts.frame(CALLERS_MISSING), callers)
-        return _Row(level, weight, own, caller.thread, frame, callers)
+            callers = self._counts.add_caller(self._counts.add_frame(CALLERS_MISSING), callers)
+        return _CopyRow(level, weight, own, caller.thread, frame, callers)
 
-    def _thread(self, tid: int, name: str) -> int:
-        return self._counts.thread(tid, name, self._pid, self._process)
+    def _add_thread(self, tid: int, name: str) -> int:
+        return self._counts.add_thread(tid, name, self._pid, self._process)
 
-    def _path(self, row: _Row) -> int:
+    def _get_path(self, row: _CopyRow) -> int:
         """Return the path that ends with a row; -1 for that of a process or a thread."""
         if row.path < 0 <= row.frame:
-            row.path = self._counts.caller(row.frame, row.callers)
+            row.path = self._counts.add_caller(row.frame, row.callers)
         return row.path
 
-    def _close(self, level: int) -> None:
-        """Close the rows of a level and below: count what ends in each, and what its callees lack."""
+    def _close_rows(self, level: int) -> None:
+        """Close the rows of a level and below: count their own weights and those of missing callees."""
         while self._open and self._open[-1].level >= level:
             row = self._open.pop()
-            left = row.weight.amount - row.callees
-            own = max(left, 0) if row.own is None else row.own.amount
+            unclaimed_weight = row.weight.amount - row.callees
+            own = max(unclaimed_weight, 0) if row.own is None else row.own.amount
             if own:
-                self._add(row.thread, row.frame, row.callers, own)
+                self._add_samples(row.thread, row.frame, row.callers, own)
             error = 2 * (row.weight.error + row.error + (row.own.error if row.own else 0))
-            if left - own > error:
+            if unclaimed_weight - own > error:
                 self.issues.add("warning", "lines-cut", "rows of a call tree that lack callees: {n}")
-                self._add(row.thread, self._counts.frame(CALLEES_MISSING), self._path(row), left - own)
-            elif own - left > error:
+                self._add_samples(
+                    row.thread,
+                    self._counts.add_frame(CALLEES_MISSING),
+                    self._get_path(row),
+                    unclaimed_weight - own,
+                )
+            elif own - unclaimed_weight > error:
                 text = "lines of a call tree with less weight than their callees: {n}"
                 self.issues.add("warning", "counts-disagree", text)
 
-    def _add(self, thread: int, leaf: int, callers: int, amount: int) -> None:
+    def _add_samples(self, thread: int, leaf: int, callers: int, amount: int) -> None:
         self._counts.add(thread, leaf, callers)
         self._amounts.append(min(amount, _MAX_AMOUNT))
 
 
-def _recognises(head: str) -> bool:
+def _is_deep_copy(head: str) -> bool:
     return _HEADER.search(head) is not None or _ROW.search(head) is not None
 
 
-def _read(file: TextFile) -> Iterator[TextRecording]:
+def _read_copies(file: TextFile) -> Iterator[TextRecording]:
     """Yield the copies, each with a header. Raises ``InputError`` for a copy of another instrument."""
-    copy, copies = _Copy(file), 0
-    for line in file.lines():
+    copy, copies = _DeepCopy(file), 0
+    for line in file.iter_lines():
         if _HEADER.match(line) is None:
-            # What stands before the first header or row is not of the copy.
+            # Lines before the first header or row do not belong to the copy.
             copy.is_begun |= _ROW.match(line) is not None
             if copy.is_begun:
-                copy.row(line)
+                copy.read_row(line)
             continue
         if line.lstrip().startswith("Bytes Used"):
             problem = "is a Deep Copy of allocations, which has no samples of the CPU."
@@ -261,7 +266,7 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
         if recording := copy.finish():
             copies += 1
             yield recording
-        copy = _Copy(file, line.split("\t"))
+        copy = _DeepCopy(file, line.split("\t"))
     if recording := copy.finish():
         yield recording
     elif not copies:
@@ -270,4 +275,4 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
         )
 
 
-DEEP_COPY = TextKind("deep-copy", _recognises, _read)
+DEEP_COPY = TextKind("deep-copy", _is_deep_copy, _read_copies)

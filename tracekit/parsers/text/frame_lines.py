@@ -33,7 +33,7 @@ _FILE_IN = re.compile(
 
 
 class FrameText(NamedTuple):
-    """The parts of a frame; "0x…" stands for a symbol that the text does not have."""
+    """The parts of a frame; ``symbol`` is "0x…" if the text has none."""
 
     symbol: str
     binary: str
@@ -42,42 +42,42 @@ class FrameText(NamedTuple):
     line: int = -1
 
 
-def sample_frame(text: str) -> FrameText:
+def parse_sample_frame(text: str) -> FrameText:
     """Return the frame of a line of ``sample``."""
     head, has_address, end = text.rpartition(" [0x")
-    address, place = _address(f"[0x{end}") if has_address else (0, "")
+    address, place = _parse_address(f"[0x{end}") if has_address else (0, "")
     head = head.rstrip() if has_address else text
     symbol, is_inside, location = head.rpartition(" (in ")
     match = _IN_BINARY.match(location) if is_inside else None
     if match is None:
-        return _frame(_OFFSET.sub("", head), "", address, place)
-    return _frame(symbol.rstrip(), match["binary"], address, match["place"] or place)
+        return _build_frame(_OFFSET.sub("", head), "", address, place)
+    return _build_frame(symbol.rstrip(), match["binary"], address, match["place"] or place)
 
 
-def spindump_frame(text: str) -> FrameText:
+def parse_spindump_frame(text: str) -> FrameText:
     """Return the frame of a line of spindump, up to the end of its address."""
     head, _, end = text.rpartition(" [0")
-    address, _ = _address(f"[0{end}")
-    symbol, where = _parted(head)
+    address, _ = _parse_address(f"[0{end}")
+    symbol, where = _split_symbol(head)
     where = _OFFSET.sub("", where)
-    placed = _FILE_IN.match(where)
-    if placed:
-        return _frame(_OFFSET.sub("", symbol), placed["binary"], address, placed["place"])
-    return _frame(_OFFSET.sub("", symbol), where, address, "")
+    file_match = _FILE_IN.match(where)
+    if file_match:
+        return _build_frame(_OFFSET.sub("", symbol), file_match["binary"], address, file_match["place"])
+    return _build_frame(_OFFSET.sub("", symbol), where, address, "")
 
 
-def frame_rows(
+def make_row_finder(
     counts: StackCounts, parse: Callable[[str], FrameText], images: BinaryImages, parsed: dict[str, FrameText]
 ) -> Callable[[str, bool], int]:
-    """Return a function from a frame's text to its row; ``parsed`` remembers frames of other processes.
+    """Return a function from a frame's text to its row; ``parsed`` caches frames across processes.
 
-    Names are looked up one byte below an address (``symbols/naming.py``), as it is right for a caller's. So a
-    leaf's, which is the program counter, becomes one more, unless the processor's alignment shows it.
+    Names are looked up one byte below an address (``symbols/naming.py``), which is correct for callers. So 1
+    is added to a leaf's address, which is the program counter, unless its alignment identifies it as one.
     """
     binaries: dict[tuple[object, ...], int] = {}
     leaf_offset = 0 if images.arch.startswith("arm") else 1
 
-    def row(text: str, is_leaf: bool) -> int:
+    def find_row(text: str, is_leaf: bool) -> int:
         frame = parsed.get(text)
         if frame is None:
             frame = parsed[text] = parse(text)
@@ -86,19 +86,19 @@ def frame_rows(
         binary = binaries.get(key)
         if binary is None:
             binary = binaries[key] = (
-                counts.binary(frame.binary)
+                counts.add_binary(frame.binary)
                 if image is None
-                else counts.binary(frame.binary, image.path, image.uuid, images.arch, image.load_address)
+                else counts.add_binary(frame.binary, image.path, image.uuid, images.arch, image.load_address)
             )
         address = frame.address
         if is_leaf and image is not None and address < _MAX_ADDRESS:
             address += leaf_offset
-        return counts.frame(frame.symbol, binary, address, frame.file, frame.line)
+        return counts.add_frame(frame.symbol, binary, address, frame.file, frame.line)
 
-    return row
+    return find_row
 
 
-def _frame(symbol: str, binary: str, address: int, place: str) -> FrameText:
+def _build_frame(symbol: str, binary: str, address: int, place: str) -> FrameText:
     symbol = f"0x{address:x}" if symbol in _UNKNOWN else symbol
     binary = "" if binary in _UNKNOWN_BINARIES else binary
     match = _PLACE.match(place) if place else None
@@ -108,7 +108,7 @@ def _frame(symbol: str, binary: str, address: int, place: str) -> FrameText:
     return FrameText(symbol, binary, address, match["file"], (int(line) or -1) if 0 < len(line) < 10 else -1)
 
 
-def _address(text: str) -> tuple[int, str]:
+def _parse_address(text: str) -> tuple[int, str]:
     """Return the first address of ``[0x10,0x20,...]  file.c:7`` and what follows it."""
     match = _ADDRESS.match(text)
     if match is None:
@@ -116,14 +116,14 @@ def _address(text: str) -> tuple[int, str]:
     return int(match["hex"] or "0", 16), text[match.end() :].strip()
 
 
-def _parted(text: str) -> tuple[str, str]:
+def _split_symbol(text: str) -> tuple[str, str]:
     """Return ``("f(int) + 4", "App + 9")`` of ``f(int) + 4 (App + 9)``; parentheses may be nested."""
     if not text.endswith(")"):
         return text, ""
     position = text.rfind("(")
     unclosed = text.count(")", position) - 1
     while unclosed > 0 and position > 0:
-        before = position
+        earlier_position = position
         position = text.rfind("(", 0, position)
-        unclosed += text.count(")", position, before) - 1
+        unclosed += text.count(")", position, earlier_position) - 1
     return (text[:position].rstrip(), text[position + 1 : -1]) if position >= 0 else (text, "")

@@ -16,11 +16,11 @@ _COMMENT = "// "
 _MAX_LINE_NUMBER = 2**31 - 1
 
 
-def crash_symbol(text: str) -> tuple[str, str, int, bool]:
+def parse_crash_symbol(text: str) -> tuple[str, str, int, bool]:
     """Return symbol, file, line and whether it was inlined, of a crash report's frame; "" for no symbol.
 
     ``main (in App) + 12 (main.m:14)`` is ``main``; ``0x100070000 + 7094768`` (the binary's address and an
-    offset) is none; behind ``//`` stands a name that was added later.
+    offset) has none; a name that was added later follows ``//``.
     """
     text = text.strip()
     if text.startswith("0x") and _COMMENT in text:
@@ -37,7 +37,7 @@ def crash_symbol(text: str) -> tuple[str, str, int, bool]:
 
 
 def _without_place(text: str) -> tuple[str, str, int]:
-    """Return the text without ``(file:line)``, the file and the line; ``(:-1)`` is none."""
+    """Return the text without ``(file:line)``, the file and the line; ``(:-1)`` means no line."""
     place = _PLACE.search(text)
     if place is None:
         return text, "", -1
@@ -45,19 +45,19 @@ def _without_place(text: str) -> tuple[str, str, int]:
     return text[: place.start()], place[1], line if 0 < line <= _MAX_LINE_NUMBER else -1
 
 
-def lldb_symbol(text: str) -> tuple[str, str, str, int, bool]:
-    """Return binary, symbol, file, line and whether it was inlined, of a frame of lldb behind its address.
+def parse_lldb_symbol(text: str) -> tuple[str, str, str, int, bool]:
+    """Return binary, symbol, file, line and whether it was inlined, of a frame of lldb after its address.
 
     ``App`outer(x=1) [inlined] inner(y=2) + 4 at a.cpp:3:7 [opt]`` is ``inner`` of ``App``, at a.cpp:3. Values
-    of arguments are cut off: they are the program's data, and no part of a name.
+    of arguments are cut off: they are the program's data.
     """
     text, is_inlined = _without_flags(text.strip())
     text, file, line = without_lldb_place(text)
     binary, backtick, symbol = text.partition("`")
     if not backtick:
         return _OFFSET.sub("", text), "", file, line, is_inlined
-    before, _, inner = symbol.rpartition(_INLINED)
-    is_inlined |= bool(before)
+    outer_symbols, _, inner = symbol.rpartition(_INLINED)
+    is_inlined |= bool(outer_symbols)
     symbol = _OFFSET.sub("", inner)
     if arguments := _ARGUMENTS.search(symbol):
         symbol = symbol[: arguments.start()]
@@ -75,9 +75,9 @@ def _without_flags(text: str) -> tuple[str, bool]:
 
 def without_lldb_place(text: str) -> tuple[str, str, int]:
     """Return the text without ``at file:line:column``, the file and the line."""
-    before, separator, place = text.rpartition(" at ")
+    text_before_place, separator, place = text.rpartition(" at ")
     match = _AT_PLACE.match(place) if separator else None
     if match is None:
         return text, "", -1
     line = int(match[2])
-    return before, match[1], line if 0 < line <= _MAX_LINE_NUMBER else -1
+    return text_before_place, match[1], line if 0 < line <= _MAX_LINE_NUMBER else -1

@@ -17,13 +17,13 @@ _SECONDS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?s\b")
 _PROCESS = re.compile(r"(?P<name>.*?) \[(?P<pid>\d{1,9})\]")
 
 
-def heading(line: str) -> tuple[str, str] | None:
+def parse_heading(line: str) -> tuple[str, str] | None:
     """Return the key and the value of a heading; None for any other line."""
     match = _HEADING.match(line)
     return (match[1], match[2].rstrip()) if match else None
 
 
-def system(headings: Mapping[str, str]) -> tuple[str, str]:
+def read_system(headings: Mapping[str, str]) -> tuple[str, str]:
     """Return the platform and the version of "OS Version": ``("macOS", "26.6.2 (25G83)")``."""
     text = headings.get("OS Version", "")
     match = _SYSTEM.match(text)
@@ -34,7 +34,7 @@ def system(headings: Mapping[str, str]) -> tuple[str, str]:
     return _PLATFORMS.get(platform, platform), match["version"] + build
 
 
-def moment(headings: Mapping[str, str], key: str) -> str:
+def read_moment(headings: Mapping[str, str], key: str) -> str:
     """Return a moment in ISO 8601, with its zone where the text has one; any other text as it is."""
     text = headings.get(key, "")
     match = _MOMENT.match(text)
@@ -44,7 +44,7 @@ def moment(headings: Mapping[str, str], key: str) -> str:
     return f"{match[1]}T{match[2]}{zone}"
 
 
-def duration_ns(headings: Mapping[str, str]) -> int | None:
+def read_duration(headings: Mapping[str, str]) -> int | None:
     """Return the nanoseconds of "Duration": ``1.00s (sampling started after 2 seconds)``."""
     match = _SECONDS.match(headings.get("Duration", ""))
     if match is None:
@@ -53,14 +53,14 @@ def duration_ns(headings: Mapping[str, str]) -> int | None:
     return int(whole) * 1_000_000_000 + int(fraction.ljust(9, "0"))
 
 
-def arch(text: str) -> str:
+def parse_arch(text: str) -> str:
     """Return the architecture of "Architecture" or "Code Type"; "" for one that is not known."""
     word = text.split(" ", maxsplit=1)[0]
     name = _CODE_TYPES.get(word, word)
     return name if _ARCH.fullmatch(name) else ""
 
 
-def process(text: str) -> tuple[str, int]:
+def parse_process(text: str) -> tuple[str, int]:
     """Return the name and the pid of ``Safari [512]``, -1 for none."""
     match = _PROCESS.match(text)
     return (match["name"], int(match["pid"])) if match else (text, -1)

@@ -1,4 +1,4 @@
-"""Lists of binary images: where each binary of a process was loaded. A list is no evidence of work.
+"""Lists of binary images: where each binary of a process was loaded. A list is not evidence of work.
 
     0x7ff806966000 -     0x7ff80699fff7  libsystem_kernel.dylib (8792.41.9) <0C2FD2C9-…>  /usr/lib/system/…
        0x103746000 -        0x103a80ffb +rg (0) <7DBD2D57-…> /usr/local/Cellar/ripgrep/11.0.1/bin/rg
@@ -24,7 +24,7 @@ _TEXT_SEGMENTS = ("", "__TEXT")
 
 
 @dataclass(frozen=True)
-class Image:
+class ListedImage:
     """One binary. ``load_address`` is 0 where the list has the address of another segment."""
 
     path: str
@@ -42,7 +42,7 @@ class BinaryImages:
     """
 
     arch: str = ""
-    _by_name: dict[str, list[Image]] = field(default_factory=dict)
+    _by_name: dict[str, list[ListedImage]] = field(default_factory=dict)
     _starts: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, line: str) -> bool:
@@ -56,7 +56,7 @@ class BinaryImages:
         identifier = path if path and "/" not in path else match["label"].split()[0]
         names = [path.rpartition("/")[2]] if "/" in path else [identifier, identifier.rpartition(".")[2]]
         uuid = match["uuid"].upper()
-        image = Image(
+        image = ListedImage(
             path if "/" in path else "",
             uuid,
             start,
@@ -68,7 +68,7 @@ class BinaryImages:
             self._starts.pop(name, None)
         return True
 
-    def find(self, name: str, address: int) -> Image | None:
+    def find(self, name: str, address: int) -> ListedImage | None:
         """Return the image that a frame names, by its address where several have that name."""
         images = self._by_name.get(name, [])
         if len(images) < 2:

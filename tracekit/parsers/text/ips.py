@@ -21,18 +21,23 @@ from tracekit.errors import InputError
 from tracekit.model.trace import IssueCounter, TraceInfo
 from tracekit.model.vocabulary import CALLERS_MISSING
 from tracekit.parsers.limits import LimitError
-from tracekit.parsers.text.crash_text import CULPRIT_STATES, EXCEPTION_STACK, culprit_issues, read_crash_text
+from tracekit.parsers.text.crash_text import (
+    CULPRIT_STATES,
+    EXCEPTION_STACK,
+    list_culprit_issues,
+    read_crash_text,
+)
 from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.pause import (
     MAX_ADDRESS,
-    Image,
     PausedFrame,
+    PausedImage,
     PausedThread,
-    counts_of,
-    iso_time,
-    json_text,
-    thread_name,
-    uuid_of,
+    count_stacks,
+    format_thread_name,
+    get_json_text,
+    normalize_time,
+    normalize_uuid,
 )
 from tracekit.parsers.text.recording import TextKind, TextRecording
 
@@ -41,31 +46,31 @@ _STACKS = re.compile(r'"(?:imageOffset|imageIndex|usedImages|processByPid|thread
 _HAS_STACKS = {"threads", "processByPid"}
 _CRASHES = ("109", "309")
 _CHARACTERS_OF_LIMIT = 4
-"""The text is in memory as a whole: a quarter of what an unusual export may unpack to is read."""
+"""The text is in memory as a whole: the limit is a quarter of that of an unusual export."""
 _SPACE = re.compile(r"\s*")
 _MEMORY_BYTES = {"{": 176, "[": 80, ":": 120, ",": 48, '"': 28}
 """Memory for each of these characters when JSON is decoded, measured with CPython 3.11 on 64 bits: an object
 with its first keys, a list, a key and its slot, a number and its slot, half of a text beyond ASCII."""
 _MAX_THREAD_ID = 2**63 - 1
 _MAX_DEPTH = 100_000
-"""A choice: the system cuts stacks after some hundred frames."""
+"""Chosen limit: the system cuts stacks after some hundred frames."""
 
 
-def _recognises(head: str) -> bool:
+def _is_ips(head: str) -> bool:
     text = head.lstrip()
     if not text.startswith(("{", "[")):
         return False
     return _HEADER.match(text) is not None or _STACKS.search(text) is not None
 
 
-def _read(file: TextFile) -> Iterator[TextRecording]:
+def _read_reports(file: TextFile) -> Iterator[TextRecording]:
     """Yield the reports. Raises ``InputError`` for one that has no stacks, with its type."""
-    text = _text_of(file)
+    text = _read_text(file)
     _require_memory(file, text)
     decoder = json.JSONDecoder()
     header: dict[str, Any] = {}
     position, reports = 0, 0
-    while (position := _after_space(text, position)) < len(text):
+    while (position := _skip_space(text, position)) < len(text):
         if text[position] not in "{[":
             lines = (line.removesuffix("\r") for line in text[position:].split("\n"))
             for recording in read_crash_text(file, IPS.name, lines):
@@ -75,55 +80,58 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
         try:
             document, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError) as error:
-            raise _damaged(file.name, text, error) from error
+            raise _make_damage_error(file.name, text, error) from error
         if isinstance(document, dict) and "bug_type" in document and not _HAS_STACKS & document.keys():
             header = document
-        elif (report := _report(file, document, header)) is not None:
+        elif (report := _build_report(file, document, header)) is not None:
             reports += 1
             yield report
     if not reports:
-        raise _without_stacks(file.name, header)
+        raise _make_no_stacks_error(file.name, header)
 
 
-def _report(file: TextFile, document: Any, header: Mapping[str, Any]) -> TextRecording | None:
+def _build_report(file: TextFile, document: Any, header: Mapping[str, Any]) -> TextRecording | None:
     """Return the report in one document; None where it has no threads."""
     issues = IssueCounter()
     facts = {**header, **document} if isinstance(document, dict) else {}
-    images: list[Image] = []
+    images: list[PausedImage] = []
     threads: Iterable[PausedThread] = ()
     if isinstance(document, list):
-        threads = _threads(document, [], {}, issues)
+        threads = _iter_threads(document, [], {}, issues)
     elif isinstance(facts.get("processByPid"), dict):
-        images += _images(facts.get("binaryImages"))
-        threads = _all_processes(facts["processByPid"], images, issues)
+        images += _iter_images(facts.get("binaryImages"))
+        threads = _iter_stackshot_threads(facts["processByPid"], images, issues)
     elif isinstance(facts.get("threads"), list):
-        images += _images(facts.get("usedImages"))
+        images += _iter_images(facts.get("usedImages"))
         threads = chain(
-            _threads(facts["threads"], images, facts, issues), _exception_stack(facts, images, issues)
+            _iter_threads(facts["threads"], images, facts, issues),
+            _iter_exception_stack(facts, images, issues),
         )
     culprits: list[PausedThread] = []
-    counts = counts_of(file, _noting(threads, culprits), images)
+    counts = count_stacks(file, _collect_culprits(threads, culprits), images)
     if not len(counts):
         return None
-    info = _info(file.name, facts)
-    return TextRecording(info, (counts,), (*culprit_issues(culprits, info.end_reason), *issues.issues()))
+    info = _build_info(file.name, facts)
+    return TextRecording(info, (counts,), (*list_culprit_issues(culprits, info.end_reason), *issues.issues()))
 
 
-def _noting(threads: Iterable[PausedThread], culprits: list[PausedThread]) -> Iterator[PausedThread]:
-    """Yield the threads, and add those to the list because of which a report is written."""
+def _collect_culprits(
+    threads: Iterable[PausedThread], culprits: list[PausedThread]
+) -> Iterator[PausedThread]:
+    """Yield the threads, and add those that caused the report to ``culprits``."""
     for thread in threads:
         if thread.state in CULPRIT_STATES or not thread.is_sample:
             culprits.append(thread)
         yield thread
 
 
-def _text_of(file: TextFile) -> str:
-    most = file.limits.unusual_bytes // _CHARACTERS_OF_LIMIT
+def _read_text(file: TextFile) -> str:
+    max_characters = file.limits.unusual_bytes // _CHARACTERS_OF_LIMIT
     blocks, size = [], 0
-    for block in file.blocks():
+    for block in file.iter_blocks():
         size += len(block)
-        if size > most:
-            raise LimitError(file.name, f"is a report of more than {most:,} characters")
+        if size > max_characters:
+            raise LimitError(file.name, f"is a report of more than {max_characters:,} characters")
         blocks.append(block)
     return b"".join(blocks).decode("utf-8", "replace")
 
@@ -132,16 +140,18 @@ def _require_memory(file: TextFile, text: str) -> None:
     """Refuse JSON that would take too much memory, before it is decoded: ``{}`` is 40 times its text."""
     memory_bytes = sum(size * text.count(character) for character, size in _MEMORY_BYTES.items())
     if memory_bytes > file.limits.json_bytes:
-        most = f"{file.limits.json_bytes >> 20} MB"
-        raise LimitError(file.name, f"has so many values in its JSON that they could take more than {most}")
+        max_size = f"{file.limits.json_bytes >> 20} MB"
+        raise LimitError(
+            file.name, f"has so many values in its JSON that they could take more than {max_size}"
+        )
 
 
-def _after_space(text: str, position: int) -> int:
+def _skip_space(text: str, position: int) -> int:
     match = _SPACE.match(text, position)
     return match.end() if match else position
 
 
-def _damaged(name: str, text: str, error: Exception) -> InputError:
+def _make_damage_error(name: str, text: str, error: Exception) -> InputError:
     is_cut = isinstance(error, json.JSONDecodeError) and (
         error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated")
     )
@@ -154,73 +164,75 @@ def _damaged(name: str, text: str, error: Exception) -> InputError:
     return InputError(name, problem, "Get the report from the device again, as a file.")
 
 
-def _without_stacks(name: str, header: Mapping[str, Any]) -> InputError:
-    kind = json_text(header.get("bug_type"))
+def _make_no_stacks_error(name: str, header: Mapping[str, Any]) -> InputError:
+    kind = get_json_text(header.get("bug_type"))
     problem = f"is a report of type {kind or 'unknown'} without stacks of threads."
     return InputError(name, problem, "Reports of crashes, hangs and stackshots have them.")
 
 
-def _info(name: str, facts: Mapping[str, Any]) -> TraceInfo:
-    """Return what both documents of a report state about it."""
+def _build_info(name: str, facts: Mapping[str, Any]) -> TraceInfo:
+    """Return the facts in both documents of a report."""
     exception, version = facts.get("exception"), facts.get("osVersion")
     parts = (
-        [json_text(exception.get(key)) for key in ("type", "signal")] if isinstance(exception, dict) else []
+        [get_json_text(exception.get(key)) for key in ("type", "signal")]
+        if isinstance(exception, dict)
+        else []
     )
     system = ""
     if isinstance(version, dict):
-        system = f"{json_text(version.get('train'))} ({json_text(version.get('build'))})"
-    pid = _number(facts.get("pid"), _MAX_THREAD_ID)
+        system = f"{get_json_text(version.get('train'))} ({get_json_text(version.get('build'))})"
+    pid = _get_number(facts.get("pid"), _MAX_THREAD_ID)
     return TraceInfo(
         name,
         IPS.name,
-        model=json_text(facts.get("modelCode")) or json_text(facts.get("product")),
-        os=json_text(facts.get("os_version")) or system or json_text(facts.get("build")),
-        start=iso_time(_first(facts, "captureTime", "date", "timestamp")),
+        model=get_json_text(facts.get("modelCode")) or get_json_text(facts.get("product")),
+        os=get_json_text(facts.get("os_version")) or system or get_json_text(facts.get("build")),
+        start=normalize_time(_get_first_text(facts, "captureTime", "date", "timestamp")),
         end_reason=" ".join([parts[0], f"({parts[1]})"] if len(parts) > 1 and parts[1] else parts[:1]),
-        process=_first(facts, "procName", "app_name", "name"),
+        process=_get_first_text(facts, "procName", "app_name", "name"),
         pid=None if pid < 0 else pid,
     )
 
 
-def _threads(
-    threads: list[Any], images: Sequence[Image], facts: Mapping[str, Any], issues: IssueCounter
+def _iter_threads(
+    threads: list[Any], images: Sequence[PausedImage], facts: Mapping[str, Any], issues: IssueCounter
 ) -> Iterator[PausedThread]:
     """Yield the threads of one process; ``facts`` are those of its report."""
-    process = _first(facts, "procName", "app_name", "name")
-    pid = _number(facts.get("pid"), _MAX_THREAD_ID)
-    culprit = _number(facts.get("faultingThread"), len(threads))
-    is_crash = json_text(facts.get("bug_type")) in ("", *_CRASHES)
+    process = _get_first_text(facts, "procName", "app_name", "name")
+    pid = _get_number(facts.get("pid"), _MAX_THREAD_ID)
+    culprit = _get_number(facts.get("faultingThread"), len(threads))
+    is_crash = get_json_text(facts.get("bug_type")) in ("", *_CRASHES)
     for number, thread in enumerate(threads):
         if not isinstance(thread, dict) or not isinstance(thread.get("frames", []), list):
             _count_damaged(issues)
             continue
         is_culprit = thread.get("triggered") is True or number == culprit
         yield PausedThread(
-            _number(thread.get("id"), _MAX_THREAD_ID),
-            thread_name(number, json_text(thread.get("name")), json_text(thread.get("queue"))),
+            _get_number(thread.get("id"), _MAX_THREAD_ID),
+            format_thread_name(number, get_json_text(thread.get("name")), get_json_text(thread.get("queue"))),
             ("Crashed" if is_crash else "Triggered") if is_culprit else "",
-            _frames(thread.get("frames", []), images, issues),
+            _build_stack(thread.get("frames", []), images, issues),
             pid=pid,
             process=process,
         )
 
 
-def _exception_stack(
-    document: Mapping[str, Any], images: Sequence[Image], issues: IssueCounter
+def _iter_exception_stack(
+    document: Mapping[str, Any], images: Sequence[PausedImage], issues: IssueCounter
 ) -> Iterator[PausedThread]:
     frames = document.get("lastExceptionBacktrace")
     if isinstance(frames, list) and frames:
-        stack = _frames(frames, images, issues)
-        pid = _number(document.get("pid"), _MAX_THREAD_ID)
-        process = json_text(document.get("procName"))
+        stack = _build_stack(frames, images, issues)
+        pid = _get_number(document.get("pid"), _MAX_THREAD_ID)
+        process = get_json_text(document.get("procName"))
         yield PausedThread(-1, EXCEPTION_STACK, "", stack, is_sample=False, pid=pid, process=process)
     elif frames is not None and not isinstance(frames, list):
         _count_damaged(issues)
 
 
-def _frames(frames: list[Any], images: Sequence[Image], issues: IssueCounter) -> list[PausedFrame]:
-    """Return a stack, leaf first; of one that is too long, the frames at the leaf."""
-    stack = [_frame(frame, images) for frame in frames[:_MAX_DEPTH]]
+def _build_stack(frames: list[Any], images: Sequence[PausedImage], issues: IssueCounter) -> list[PausedFrame]:
+    """Return a stack, leaf first; a stack that is too long keeps the frames at the leaf."""
+    stack = [_build_frame(frame, images) for frame in frames[:_MAX_DEPTH]]
     if len(frames) > _MAX_DEPTH:
         text = f"stacks of more than {_MAX_DEPTH:,} frames, whose callers are left out: {{n}}"
         issues.add("warning", "callers-missing", text)
@@ -228,33 +240,35 @@ def _frames(frames: list[Any], images: Sequence[Image], issues: IssueCounter) ->
     return stack
 
 
-def _frame(frame: Any, images: Sequence[Image]) -> PausedFrame:
+def _build_frame(frame: Any, images: Sequence[PausedImage]) -> PausedFrame:
     """Return a frame: an object, or a pair of image and offset."""
     if isinstance(frame, list):
         image, offset = frame if len(frame) == 2 else [*frame, None, None][:2]
-        return PausedFrame("", address=_address(image, offset, images), image=_number(image, MAX_ADDRESS))
+        return PausedFrame(
+            "", address=_find_address(image, offset, images), image=_get_number(image, MAX_ADDRESS)
+        )
     if not isinstance(frame, dict):
         return PausedFrame("")
-    number = _number(frame.get("imageIndex"), MAX_ADDRESS)
+    number = _get_number(frame.get("imageIndex"), MAX_ADDRESS)
     return PausedFrame(
-        json_text(frame.get("symbol")),
-        address=_address(number, frame.get("imageOffset"), images),
-        file=json_text(frame.get("sourceFile")),
-        line=_number(frame.get("sourceLine"), 2**31 - 1),
+        get_json_text(frame.get("symbol")),
+        address=_find_address(number, frame.get("imageOffset"), images),
+        file=get_json_text(frame.get("sourceFile")),
+        line=_get_number(frame.get("sourceLine"), 2**31 - 1),
         is_inlined=frame.get("inline") is True,
         image=number,
     )
 
 
-def _address(image: Any, offset: Any, images: Sequence[Image]) -> int:
-    """Return the address of an offset into an image; 0 where one of them is none."""
-    number, distance = _number(image, len(images) - 1), _number(offset, MAX_ADDRESS)
+def _find_address(image: Any, offset: Any, images: Sequence[PausedImage]) -> int:
+    """Return the address of an offset into an image; 0 if either is invalid."""
+    number, distance = _get_number(image, len(images) - 1), _get_number(offset, MAX_ADDRESS)
     address = images[number].start + distance if number >= 0 <= distance else 0
     return address if address <= MAX_ADDRESS else 0
 
 
-def _all_processes(
-    processes: Mapping[str, Any], images: Sequence[Image], issues: IssueCounter
+def _iter_stackshot_threads(
+    processes: Mapping[str, Any], images: Sequence[PausedImage], issues: IssueCounter
 ) -> Iterator[PausedThread]:
     """Yield the threads of a stackshot; kernel frames are nearer to the leaf than those of the process."""
     for key, process in processes.items():
@@ -267,55 +281,57 @@ def _all_processes(
             if not isinstance(thread, dict):
                 _count_damaged(issues)
                 continue
-            frames = [frame for name in ("kernelFrames", "userFrames") for frame in _list(thread.get(name))]
+            frames = [
+                frame for name in ("kernelFrames", "userFrames") for frame in _get_list(thread.get(name))
+            ]
             yield PausedThread(
-                _number(thread.get("id"), _MAX_THREAD_ID) if "id" in thread else _tid(tid),
-                _first(thread, "name", "queue", "dispatch_queue_label"),
-                _state(_list(thread.get("state"))),
-                _frames(frames, images, issues),
+                _get_number(thread.get("id"), _MAX_THREAD_ID) if "id" in thread else _parse_tid(tid),
+                _get_first_text(thread, "name", "queue", "dispatch_queue_label"),
+                _find_state(_get_list(thread.get("state"))),
+                _build_stack(frames, images, issues),
                 pid=pid,
-                process=_first(process, "procname", "name"),
+                process=_get_first_text(process, "procname", "name"),
             )
 
 
-def _tid(key: str) -> int:
+def _parse_tid(key: str) -> int:
     return int(key) if key.isdecimal() and len(key) < 19 else -1
 
 
-def _state(states: Iterable[Any]) -> str:
+def _find_state(states: Iterable[Any]) -> str:
     return "Blocked" if "TH_WAIT" in states else "Running" if "TH_RUN" in states else ""
 
 
-def _images(images: Any) -> Iterator[Image]:
+def _iter_images(images: Any) -> Iterator[PausedImage]:
     """Yield images: objects, or triples of UUID, address and kind. Each keeps its position."""
-    for image in _list(images):
+    for image in _get_list(images):
         if isinstance(image, list):
             uuid, start = [*image, None, None][:2]
-            yield Image(
-                uuid_of(json_text(uuid)),
+            yield PausedImage(
+                normalize_uuid(get_json_text(uuid)),
                 "",
-                uuid_of(json_text(uuid)),
+                normalize_uuid(get_json_text(uuid)),
                 "",
-                max(_number(start, MAX_ADDRESS), 0),
+                max(_get_number(start, MAX_ADDRESS), 0),
             )
         elif isinstance(image, dict):
-            path, uuid = json_text(image.get("path")), uuid_of(json_text(image.get("uuid")))
-            start, size = (max(_number(image.get(key), MAX_ADDRESS), 0) for key in ("base", "size"))
-            name = json_text(image.get("name")) or path.rpartition("/")[2]
+            path, uuid = get_json_text(image.get("path")), normalize_uuid(get_json_text(image.get("uuid")))
+            start, size = (max(_get_number(image.get(key), MAX_ADDRESS), 0) for key in ("base", "size"))
+            name = get_json_text(image.get("name")) or path.rpartition("/")[2]
             # Kind "A" is memory that no image covers: offsets into it are addresses.
-            yield Image(
+            yield PausedImage(
                 "" if image.get("source") == "A" else name,
                 path,
                 uuid,
-                json_text(image.get("arch")),
+                get_json_text(image.get("arch")),
                 start,
                 start + size,
             )
         else:
-            yield Image("")
+            yield PausedImage("")
 
 
-def _list(value: Any) -> list[Any]:
+def _get_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
@@ -323,15 +339,15 @@ def _count_damaged(issues: IssueCounter) -> None:
     issues.add("warning", "document-damaged", "threads and processes that are no list of frames: {n}")
 
 
-def _first(facts: Mapping[str, Any], *keys: str) -> str:
+def _get_first_text(facts: Mapping[str, Any], *keys: str) -> str:
     """Return the first of these that is a text."""
-    return next((text.strip() for key in keys if (text := json_text(facts.get(key)))), "")
+    return next((text.strip() for key in keys if (text := get_json_text(facts.get(key)))), "")
 
 
-def _number(value: Any, most: int) -> int:
-    """Return a whole number from 0 to ``most``; -1 for anything else."""
+def _get_number(value: Any, maximum: int) -> int:
+    """Return a whole number from 0 to ``maximum``; -1 for anything else."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
-    return value if is_number and 0 <= value <= most else -1
+    return value if is_number and 0 <= value <= maximum else -1
 
 
-IPS = TextKind("ips", _recognises, _read)
+IPS = TextKind("ips", _is_ips, _read_reports)

@@ -1,4 +1,4 @@
-"""The kinds of texts, each recognised by its content, and the ``Source`` of one."""
+"""The kinds of texts, each recognised by its content, and the ``Source`` of a text."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.text.crash_text import CRASH_TEXT
 from tracekit.parsers.text.deep_copy import DEEP_COPY
 from tracekit.parsers.text.ips import IPS
-from tracekit.parsers.text.lines import TextFile, TextPlace, encoding_of
+from tracekit.parsers.text.lines import TextFile, TextPlace, detect_encoding
 from tracekit.parsers.text.lldb_hits import LLDB_HITS_TEXT
 from tracekit.parsers.text.lldb_text import LLDB_TEXT
 from tracekit.parsers.text.log import LOG
 from tracekit.parsers.text.power_json import POWER_JSON
 from tracekit.parsers.text.powermetrics import POWERMETRICS
 from tracekit.parsers.text.powermetrics_plist import POWERMETRICS_PLIST
-from tracekit.parsers.text.recording import Recognised, TextKind, source_of
+from tracekit.parsers.text.recording import Recognised, TextKind, build_source
 from tracekit.parsers.text.sample import SAMPLE
 from tracekit.parsers.text.spindump import SPINDUMP
 
@@ -34,10 +34,10 @@ KINDS: tuple[TextKind, ...] = (
 """In the order in which they are tried: the first that recognises a text reads it."""
 
 
-def recognise(place: TextPlace) -> Recognised | None:
+def identify_text(place: TextPlace) -> Recognised | None:
     """Return the kind of a text and its encoding by its first bytes; None for any other file."""
-    head = place.head()
-    encoding = encoding_of(head)
+    head = place.read_head()
+    encoding = detect_encoding(head)
     text = head.decode(encoding, errors="replace")
     return next(((kind, encoding) for kind in KINDS if kind.recognises(text)), None)
 
@@ -51,4 +51,4 @@ def open_text(
     """Read a text of a recognised kind. Raises ``InputError`` where it holds nothing to read."""
     kind, encoding = recognised
     file = TextFile(place, encoding, limits, progress)
-    return source_of(place.name, kind.name, kind.read(file), limits)
+    return build_source(place.name, kind.name, kind.read(file), limits)

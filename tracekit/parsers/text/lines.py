@@ -21,7 +21,7 @@ HEAD_BYTES = 64 << 10
 """The beginning of a file by which its kind is recognised."""
 _GZIP = b"\x1f\x8b"
 _MAX_LINE_BYTES = 16 << 20
-"""A choice: the longest line of a known text is a crash report's JSON of some megabytes."""
+"""Chosen limit: the longest line of a known text is a crash report's JSON of some megabytes."""
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -43,7 +43,7 @@ class TextPlace:
         if self.path == STDIN:
             return cast("IO[bytes]", sys.stdin.buffer)
         if self.member:
-            # The zip may be closed behind an opened member: it shares the file.
+            # The zip may be closed before its member, which shares the file.
             with zipfile.ZipFile(self.path) as archive:
                 return archive.open(self.member)
         file = Path(self.path).open("rb")  # noqa: SIM115 - closed by the caller
@@ -53,8 +53,8 @@ class TextPlace:
         file.seek(0)
         return file
 
-    def head(self) -> bytes:
-        """Return the first bytes; standard input is peeked at. Damaged data is no text."""
+    def read_head(self) -> bytes:
+        """Return the first bytes; standard input is peeked at. Damaged data is not a text."""
         if self.path == STDIN:
             peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
             return bytes(peek(HEAD_BYTES)[:HEAD_BYTES]) if peek is not None else b""
@@ -64,8 +64,8 @@ class TextPlace:
         except (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError):
             return b""
 
-    def most_bytes(self, limits: Limits) -> int:
-        """Return what the text may unpack to; a file that is not compressed is as long as it is."""
+    def get_max_bytes(self, limits: Limits) -> int:
+        """Return the limit on the unpacked size; a file that is not compressed has none."""
         if self.path == STDIN:
             return limits.unpacked_bytes(0)
         with Path(self.path).open("rb") as stored:
@@ -92,21 +92,21 @@ class TextFile:
         """Return the file's bytes, unpacked; the caller closes it."""
         return self.place.open()
 
-    def blocks(self) -> Iterator[bytes]:
+    def iter_blocks(self) -> Iterator[bytes]:
         """Yield the text as UTF-8 in blocks of about a megabyte. Raises as ``lines``."""
-        budget = self.place.most_bytes(self.limits)
+        budget = self.place.get_max_bytes(self.limits)
         with self.open() as file:
             if self.encoding == "utf-8":
-                yield from _blocks(self, file, budget)
+                yield from _read_blocks(self, file, budget)
                 return
             decoder = codecs.getincrementaldecoder(self.encoding)(errors="replace")
-            for block in _blocks(self, file, budget):
+            for block in _read_blocks(self, file, budget):
                 yield decoder.decode(block).encode(errors="replace")
 
-    def line_blocks(self) -> Iterator[bytes]:
+    def iter_line_blocks(self) -> Iterator[bytes]:
         """Yield the text as ``blocks`` that end with the end of a line. Raises as ``lines``."""
         remainder = b""
-        for block in self.blocks():
+        for block in self.iter_blocks():
             end = block.rfind(b"\n") + 1
             if end:
                 yield remainder + block[:end]
@@ -118,17 +118,17 @@ class TextFile:
         if remainder:
             yield remainder
 
-    def lines(self) -> Iterator[str]:
+    def iter_lines(self) -> Iterator[str]:
         """Yield the lines without their ends (LF, CRLF); bytes outside the encoding become U+FFFD.
 
-        Raises ``LimitError`` for a line that is too long to be of a text, and for a compressed file that
+        Raises ``LimitError`` for a line that is too long for a text, and for a compressed file that
         unpacks to too much, and ``InputError`` where the compressed data is damaged.
         """
         decoder = codecs.getincrementaldecoder(self.encoding)(errors="replace")
-        budget = self.place.most_bytes(self.limits)
+        budget = self.place.get_max_bytes(self.limits)
         remainder = ""
         with self.open() as file:
-            for block in _blocks(self, file, budget):
+            for block in _read_blocks(self, file, budget):
                 text = remainder + decoder.decode(block)
                 *whole, remainder = text.split("\n")
                 for line in whole:
@@ -140,7 +140,7 @@ class TextFile:
             yield remainder.removesuffix("\r")
 
 
-def encoding_of(head: bytes) -> str:
+def detect_encoding(head: bytes) -> str:
     """Return the encoding of a text by its first bytes: UTF-16 by its marks or its zeros, else UTF-8."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if head.startswith(mark):
@@ -153,7 +153,7 @@ def encoding_of(head: bytes) -> str:
     return "utf-8"
 
 
-def _blocks(file: TextFile, opened: IO[bytes], budget: int) -> Iterator[bytes]:
+def _read_blocks(file: TextFile, opened: IO[bytes], budget: int) -> Iterator[bytes]:
     done = 0
     while True:
         try:

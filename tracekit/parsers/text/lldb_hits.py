@@ -28,12 +28,12 @@ from tracekit.model.trace import Issue, TraceInfo
 from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.pause import (
     MAX_ADDRESS,
-    Image,
     PauseCounts,
     PausedFrame,
-    iso_time,
-    json_text,
-    uuid_of,
+    PausedImage,
+    get_json_text,
+    normalize_time,
+    normalize_uuid,
 )
 from tracekit.parsers.text.recording import TextKind, TextRecording
 from tracekit.text import plural
@@ -55,14 +55,14 @@ class _Hits:
 
     rows: PauseCounts
     header: dict[str, Any]
-    images: dict[int, Image] = field(default_factory=dict)
+    images: dict[int, PausedImage] = field(default_factory=dict)
     times: list[int] = field(default_factory=list)
     threads: list[int] = field(default_factory=list)
     stacks: list[tuple[int, int]] = field(default_factory=list)
     """The leaf and the callers of each hit's stack."""
     rules: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
-    """All hits by rule: those of the last line of counts, and those after it."""
+    """All hits by rule: the last line of counts, and the hits after it."""
     errors: int = 0
     damaged: int = 0
 
@@ -70,63 +70,65 @@ class _Hits:
         """Read a line. Raises ``ValueError`` for one that is not of this format."""
         if isinstance(counts := record.get("counts"), dict):
             self._add_counts(counts)
-            self.errors = _number(record.get("errors"))
+            self.errors = _require_number(record.get("errors"))
         elif "module" in record:
-            name, path = json_text(record.get("name")), json_text(record.get("path"))
+            name, path = get_json_text(record.get("name")), get_json_text(record.get("path"))
             uuid, start = (
-                uuid_of(json_text(record.get("uuid"))),
-                _number(record.get("address"), MAX_ADDRESS),
+                normalize_uuid(get_json_text(record.get("uuid"))),
+                _require_number(record.get("address"), MAX_ADDRESS),
             )
-            image = Image(name, path, uuid, json_text(record.get("arch")), start)
-            self.images[_number(record["module"])] = image
+            image = PausedImage(name, path, uuid, get_json_text(record.get("arch")), start)
+            self.images[_require_number(record["module"])] = image
         elif isinstance(stack := record.get("stack"), list):
             self._add_hit(record, stack)
         else:
             raise ValueError("neither a hit nor a count")
 
     def _add_counts(self, counts: dict[str, Any]) -> None:
-        """Take the counts of a line; one that is damaged leaves the others, and its rule as it was."""
+        """Take the counts of a line; a damaged count leaves those of its rule and of the others unchanged."""
         damaged = 0
         for rule, count in counts.items():
             try:
-                self.counts[json_text(rule)] = _number(count)
+                self.counts[get_json_text(rule)] = _require_number(count)
             except ValueError:
                 damaged = 1
         self.damaged += damaged
 
     def _add_hit(self, record: dict[str, Any], stack: list[Any]) -> None:
-        time_ns, rule = _number(record.get("time")), json_text(record.get("rule"))
-        frames = [self._frame(frame) for frame in stack]
-        name = json_text(record.get("name")) or json_text(record.get("queue"))
-        tid = _number(record.get("tid"))
-        self.threads.append(self.rows.thread(tid, name, self.pid, self.process))
-        self.stacks.append(self.rows.split(self.rows.frames_of(frames)))
+        time_ns, rule = _require_number(record.get("time")), get_json_text(record.get("rule"))
+        frames = [self._build_frame(frame) for frame in stack]
+        name = get_json_text(record.get("name")) or get_json_text(record.get("queue"))
+        tid = _require_number(record.get("tid"))
+        self.threads.append(self.rows.add_thread(tid, name, self.pid, self.process))
+        self.stacks.append(self.rows.split(self.rows.add_frames(frames)))
         self.times.append(time_ns)
         self.rules.append(rule)
         self.counts[rule] += 1
 
-    def _frame(self, frame: Any) -> tuple[PausedFrame, Image | None]:
+    def _build_frame(self, frame: Any) -> tuple[PausedFrame, PausedImage | None]:
         if not isinstance(frame, list) or len(frame) != 4:
             raise ValueError("a frame of another form")
         module, address, symbol, is_inlined = frame
         image = self.images.get(module) if isinstance(module, int) else None
         paused = PausedFrame(
-            json_text(symbol), address=_number(address, MAX_ADDRESS), is_inlined=is_inlined is True
+            get_json_text(symbol),
+            address=_require_number(address, MAX_ADDRESS),
+            is_inlined=is_inlined is True,
         )
         return paused, image
 
     @property
     def pid(self) -> int:
-        """The process, -1 where it was not running yet."""
+        """The process, -1 if it was not running yet."""
         pid = self.header.get("pid")
         return pid if isinstance(pid, int) and 0 <= pid < 2**31 else -1
 
     @property
     def process(self) -> str:
         """The name of the process."""
-        return json_text(self.header.get("process"))
+        return get_json_text(self.header.get("process"))
 
-    def table(self) -> Table:
+    def build_table(self) -> Table:
         """Return the hits that were kept."""
         codes, names = pd.factorize(np.array(self.rules, object))
         rows = pd.DataFrame(
@@ -137,17 +139,19 @@ class _Hits:
                 "rule": take_texts(codes, [str(name) for name in names]),
             }
         )
-        return self.rows.table_of(LLDB_HITS, _COLUMNS, rows, self.stacks)
+        return self.rows.build_table_of(LLDB_HITS, _COLUMNS, rows, self.stacks)
 
-    def issues(self) -> Iterator[Issue]:
-        """Yield what limits the hits."""
+    def iter_issues(self) -> Iterator[Issue]:
+        """Yield the issues that limit the hits."""
         text = "breakpoints stopped the program at every hit: the times order the hits and are no latency"
         yield Issue("info", "breakpoints-slow", text)
         kept = Counter(self.rules)
-        left = {rule: count - kept[rule] for rule, count in self.counts.items() if count > kept[rule]}
-        if left:
-            by_rule = ", ".join(f"{count:,} of {rule}" for rule, count in sorted(left.items())[:8])
-            total = sum(left.values())
+        missing_counts = {
+            rule: count - kept[rule] for rule, count in self.counts.items() if count > kept[rule]
+        }
+        if missing_counts:
+            by_rule = ", ".join(f"{count:,} of {rule}" for rule, count in sorted(missing_counts.items())[:8])
+            total = sum(missing_counts.values())
             kept_hits = f"{len(self.times):,}"
             text = (
                 f"{plural(total, 'hit')} counted without thread, time and stack, after the first {kept_hits}"
@@ -161,49 +165,49 @@ class _Hits:
             yield Issue("warning", "document-damaged", text, self.damaged)
 
 
-def _object(line: str) -> dict[str, Any]:
-    """Return a line as an object. Raises ``ValueError`` for one that is none."""
+def _parse_object(line: str) -> dict[str, Any]:
+    """Return a line as an object. Raises ``ValueError`` for any other line."""
     record = json.loads(line)
     if not isinstance(record, dict):
-        raise ValueError("no object")  # noqa: TRY004 - as for a line that is no JSON
+        raise ValueError("no object")  # noqa: TRY004 - as for a line that is not JSON
     return record
 
 
-def _number(value: Any, most: int = _MAX_NUMBER) -> int:
-    """Return a whole number. Raises ``ValueError`` for anything else, and for one that nothing has."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+def _require_number(value: Any, maximum: int = _MAX_NUMBER) -> int:
+    """Return a whole number. Raises ``ValueError`` for anything else, and for an impossible number."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= maximum:
         raise ValueError("no number")
     return value
 
 
-def _recognises(head: str) -> bool:
+def _is_lldb_hits(head: str) -> bool:
     return _HEAD.match(head) is not None
 
 
-def _read(file: TextFile) -> Iterator[TextRecording]:
+def _read_runs(file: TextFile) -> Iterator[TextRecording]:
     """Yield the hits of each run of the script in the file."""
-    hits = _hits(file)
-    for line in file.lines():
+    hits = _make_hits(file)
+    for line in file.iter_lines():
         if not line.strip():
             continue
         try:
-            record = _object(line)
+            record = _parse_object(line)
             if "tracekit" in record:
                 if hits.header:
-                    yield _recording(file.name, hits)
-                hits = _hits(file, record)
+                    yield _build_recording(file.name, hits)
+                hits = _make_hits(file, record)
                 continue
             hits.add(record)
         except (ValueError, RecursionError):
             hits.damaged += 1
-    yield _recording(file.name, hits)
+    yield _build_recording(file.name, hits)
 
 
-def _hits(file: TextFile, header: dict[str, Any] | None = None) -> _Hits:
+def _make_hits(file: TextFile, header: dict[str, Any] | None = None) -> _Hits:
     return _Hits(PauseCounts(file.name, file.limits), header or {})
 
 
-def _recording(name: str, hits: _Hits) -> TextRecording:
+def _build_recording(name: str, hits: _Hits) -> TextRecording:
     if not hits.times and not hits.counts:
         raise InputError(
             name,
@@ -215,12 +219,12 @@ def _recording(name: str, hits: _Hits) -> TextRecording:
     info = TraceInfo(
         name,
         LLDB_HITS_TEXT.name,
-        start=iso_time(json_text(hits.header.get("start"))),
+        start=normalize_time(get_json_text(hits.header.get("start"))),
         duration_ns=duration_ns,
         process=hits.process,
         pid=None if hits.pid < 0 else hits.pid,
     )
-    return TextRecording(info, (hits.table(),), tuple(hits.issues()))
+    return TextRecording(info, (hits.build_table(),), tuple(hits.iter_issues()))
 
 
-LLDB_HITS_TEXT = TextKind("lldb-hits", _recognises, _read)
+LLDB_HITS_TEXT = TextKind("lldb-hits", _is_lldb_hits, _read_runs)

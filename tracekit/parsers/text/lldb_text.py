@@ -7,9 +7,9 @@
     Thread 3 Queue : com.apple.root.default-qos (concurrent)
     #0	0x0000000184e8e3e8 in mach_msg2_trap ()
 
-A text may hold several pauses of one process: a thread counts once in each, whatever was printed of it. lldb
-numbers the threads of a process for as long as it lives, so that a number is the same thread in each of them.
-Format: lldb's default settings thread-format and frame-format, from Xcode 7 to 26 (real texts).
+A text may hold several pauses of one process: a thread counts once in each, however often it was printed.
+lldb numbers the threads of a process for as long as it lives, so that a number is the same thread in each of
+them. Format: lldb's default settings thread-format and frame-format, from Xcode 7 to 26 (real texts).
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from dataclasses import dataclass, field
 from tracekit.errors import InputError
 from tracekit.model.trace import TraceInfo
 from tracekit.parsers.limits import require_at_most
-from tracekit.parsers.text.frame_text import lldb_symbol, without_lldb_place
+from tracekit.parsers.text.frame_text import parse_lldb_symbol, without_lldb_place
 from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.pause import (
     MAX_LINE_CHARACTERS,
-    Image,
     Pause,
     PausedFrame,
+    PausedImage,
     PausedThread,
-    thread_name,
-    uuid_of,
+    format_thread_name,
+    normalize_uuid,
 )
 from tracekit.parsers.text.recording import TextKind, TextRecording
 
@@ -61,8 +61,8 @@ _PROCESS = re.compile(r"^Process (\d{1,9}) (?:stopped|launched|resuming)\b(?:: '
 
 
 @dataclass
-class _Named:
-    """What the lines of a thread state about it, in any of its backtraces."""
+class _ThreadFacts:
+    """Facts about a thread from the lines of all its backtraces."""
 
     tid: int = -1
     name: str = ""
@@ -82,7 +82,7 @@ class _Session:
     _leaf: PausedFrame | None = None
     _last: int = -1
     _excerpts: int = 0
-    _named: dict[str, _Named] = field(default_factory=dict)
+    _facts_of_thread: dict[str, _ThreadFacts] = field(default_factory=dict)
     _printed: dict[str, PausedThread] = field(default_factory=dict)
     """The threads that one command printed."""
     _paused: dict[str, PausedThread] = field(default_factory=dict)
@@ -92,13 +92,13 @@ class _Session:
         """Read a line; one of no known form (a prompt, a source line, a register) is ignored."""
         line = line[:MAX_LINE_CHARACTERS]
         if match := _FRAME.match(line):
-            self._add_frame(int(match[1]), int(match[2] or "0", 16), *lldb_symbol(match[3]))
+            self._add_frame(int(match[1]), int(match[2] or "0", 16), *parse_lldb_symbol(match[3]))
         elif match := _XCODE_FRAME.match(line):
             symbol, file, place = without_lldb_place(match[3].strip())
             symbol = symbol.removesuffix(" ()")
             self._add_frame(int(match[1]), int(match[2], 16), "", symbol, file, place, False)
         elif match := _THREAD.match(line):
-            self._begin(match[1], match[2] or "")
+            self._begin_thread(match[1], match[2] or "")
         elif line.startswith("Thread ") and (match := _XCODE_THREAD.match(line)):
             described = _XCODE_KIND.sub("", (match[2] or "").rstrip(": "))
             name, queue = [*_XCODE_QUEUE.split(described, maxsplit=1), ""][:2]
@@ -106,10 +106,12 @@ class _Session:
         elif match := _IMAGE.match(line):
             path = match[3].rstrip()
             name = path.rpartition("/")[2]
-            self.pause.images.append(Image(name, path, uuid_of(match[1]), self.arch, int(match[2], 16)))
+            self.pause.images.append(
+                PausedImage(name, path, normalize_uuid(match[1]), self.arch, int(match[2], 16))
+            )
         elif _RESUMES.match(line):
-            self._end()
-            self._close()
+            self._end_thread()
+            self._close_command()
             self._is_resumed = True
         if match := _PROCESS.match(line):
             self.pid = int(match[1])
@@ -121,25 +123,25 @@ class _Session:
         """The number of threads so far, in all pauses."""
         return len(self.pause.threads) + len(self._paused) + len(self._printed)
 
-    def _begin(self, number: str, facts: str) -> None:
+    def _begin_thread(self, number: str, facts: str) -> None:
         tid, name, queue, stop = (pattern.search(facts) for pattern in (_TID, _NAME, _QUEUE, _STOP))
         value = -1 if tid is None else int(tid[1], 16) if tid[1] else int(tid[2])
         self._describe(number, value, name[1] if name else "", queue[1] if queue else "")
         self.stop_reason = self.stop_reason or (stop[1].strip() if stop else "")
         # The old form repeats frame 0 in the thread's line; ``thread list`` has no other.
         leaf = _LEAF.search(facts)
-        self._leaf = _frame(int(leaf[1], 16), *lldb_symbol(leaf[2])) if leaf else None
+        self._leaf = _build_frame(int(leaf[1], 16), *parse_lldb_symbol(leaf[2])) if leaf else None
 
     def _describe(self, number: str, tid: int = -1, name: str = "", queue: str = "") -> None:
-        """Begin a thread that has a line of its own."""
-        self._end()
-        named = self._named.setdefault(number, _Named())
-        named.tid = tid if tid >= 0 else named.tid
-        named.name, named.queue = name or named.name, queue or named.queue
+        """Begin a thread with its heading line."""
+        self._end_thread()
+        thread_facts = self._facts_of_thread.setdefault(number, _ThreadFacts())
+        thread_facts.tid = tid if tid >= 0 else thread_facts.tid
+        thread_facts.name, thread_facts.queue = name or thread_facts.name, queue or thread_facts.queue
         self._thread, self._last = PausedThread(name=number), -1
 
-    def _end(self) -> None:
-        """Keep the thread before the next one begins, with at least the frame of its own line."""
+    def _end_thread(self) -> None:
+        """Finish the thread before the next one begins, with at least the frame of its line."""
         thread, leaf = self._thread, self._leaf
         self._thread = self._leaf = None
         if thread is None:
@@ -147,20 +149,22 @@ class _Session:
         if not thread.frames and leaf is not None:
             thread.frames.append(leaf)
         if thread.name in self._printed:
-            self._close()
+            self._close_command()
         self._printed[thread.name] = thread
 
-    def _close(self) -> None:
-        """Add what one command printed to the pause, or to a new one where the program ran in between.
+    def _close_command(self) -> None:
+        """Add the output of one command to the pause, or to a new one if the program ran in between.
 
-        It ran if a command resumed it, or if a thread has another stack; what is printed twice counts once.
+        It ran if a command resumed it, or if a thread has another stack; repeated output counts once.
         """
         shared = self._printed.keys() & self._paused.keys()
-        if self._is_resumed or not all(_agree(self._printed[key], self._paused[key]) for key in shared):
+        if self._is_resumed or not all(
+            _may_be_same_moment(self._printed[key], self._paused[key]) for key in shared
+        ):
             self._keep_pause()
         for key, thread in self._printed.items():
-            before = self._paused.get(key)
-            if before is None or len(thread.frames) > len(before.frames):
+            paused_thread = self._paused.get(key)
+            if paused_thread is None or len(thread.frames) > len(paused_thread.frames):
                 self._paused[key] = thread
         self._printed, self._is_resumed = {}, False
 
@@ -173,27 +177,27 @@ class _Session:
     ) -> None:
         missing = number - self._last - 1
         if self._thread is None or (self._thread.frames and missing < 0):
-            # An excerpt without the thread's line: which thread it is, is not known.
-            self._end()
+            # An excerpt without the thread's line: the thread is unknown.
+            self._end_thread()
             self._excerpts += 1
             self._thread = PausedThread(name=f"Backtrace {self._excerpts}")
             missing = number
-        frame = _frame(address, binary, symbol, file, line, is_inlined)
+        frame = _build_frame(address, binary, symbol, file, line, is_inlined)
         self.pause.holes += self._thread.add(frame, missing)
         self._last = number
 
-    def recording(self, file: TextFile) -> TextRecording | None:
+    def build_recording(self, file: TextFile) -> TextRecording | None:
         """Return what was read; None without a thread."""
-        self._end()
-        self._close()
+        self._end_thread()
+        self._close_command()
         self._keep_pause()
         if not self.pause.threads:
             return None
         for thread in self.pause.threads:
             thread.pid, thread.process = self.pid, self.process
-            if (named := self._named.get(thread.name)) is not None:
-                thread.tid = named.tid
-                thread.name = thread_name(thread.name, named.name, named.queue)
+            if (thread_facts := self._facts_of_thread.get(thread.name)) is not None:
+                thread.tid = thread_facts.tid
+                thread.name = format_thread_name(thread.name, thread_facts.name, thread_facts.queue)
         info = TraceInfo(
             file.name,
             LLDB_TEXT.name,
@@ -201,36 +205,38 @@ class _Session:
             process=self.process,
             pid=None if self.pid < 0 else self.pid,
         )
-        return TextRecording(info, (self.pause.counts(file),), self.pause.issues())
+        return TextRecording(info, (self.pause.build_counts(file),), self.pause.list_issues())
 
 
-def _agree(thread: PausedThread, before: PausedThread) -> bool:
-    """Return True if both can be of one moment: the shorter backtrace is the beginning of the longer."""
-    pairs = zip(thread.frames, before.frames, strict=False)
+def _may_be_same_moment(thread: PausedThread, earlier_thread: PausedThread) -> bool:
+    """Return True if the shorter backtrace is the beginning of the longer: both may be of one moment."""
+    pairs = zip(thread.frames, earlier_thread.frames, strict=False)
     return all((new.address, new.symbol) == (old.address, old.symbol) for new, old in pairs)
 
 
-def _frame(address: int, binary: str, symbol: str, file: str, line: int, is_inlined: bool) -> PausedFrame:
+def _build_frame(
+    address: int, binary: str, symbol: str, file: str, line: int, is_inlined: bool
+) -> PausedFrame:
     return PausedFrame(symbol, binary, address, file, line, is_inlined)
 
 
-def _recognises(head: str) -> bool:
+def _is_lldb_text(head: str) -> bool:
     return _HEAD.search(head) is not None
 
 
-def _read(file: TextFile) -> Iterator[TextRecording]:
+def _read_sessions(file: TextFile) -> Iterator[TextRecording]:
     """Yield a recording for each process. Raises ``InputError`` for a text without a backtrace."""
     session, recordings = _Session(), 0
-    for line in file.lines():
+    for line in file.iter_lines():
         match = _PROCESS.match(line)
         if match and session.pid not in (-1, int(match[1])):
-            finished, session = session.recording(file), _Session()
+            finished, session = session.build_recording(file), _Session()
             if finished is not None:
                 recordings += 1
                 yield finished
         session.add(line)
         require_at_most(file.name, session.threads, file.limits.threads, "threads")
-    finished = session.recording(file)
+    finished = session.build_recording(file)
     if finished is not None:
         yield finished
     elif not recordings:
@@ -242,4 +248,4 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
         )
 
 
-LLDB_TEXT = TextKind("lldb", _recognises, _read)
+LLDB_TEXT = TextKind("lldb", _is_lldb_text, _read_sessions)

@@ -1,7 +1,7 @@
 """Logs: ``log show``, ``log stream``, dmesg, and what a program printed → ``os-log`` and the engine's power.
 
-Of a million lines of a system, a few concern the Neural Engine. Markers are searched for in blocks of bytes,
-and only lines with one become text. Kept are lines of the frameworks below Core ML and Core AI by their
+Few of a system's million lines concern the Neural Engine. Markers are searched for in blocks of bytes, and
+only lines with one are decoded. The kept lines are those of the frameworks below Core ML and Core AI by their
 subsystem, and, without a subsystem or with one of Core ML's own, lines of the kernel's driver and errors that
 frameworks print.
 """
@@ -42,11 +42,12 @@ _OF_ENGINE = re.compile(
     r"|ANE (?:Evaluation|Scheduling) Error|ANE inference operation|E5RT|Unsupported op (?:\d+|<private>) \("
     r"|Unsupported MIL operation|ANECF|createProgramInstanceForModel|Program load (?:new instance )?failure"
 )
-"""What a line without a subsystem, or of ``REPORTING_SUBSYSTEMS``, must have to be kept."""
+"""Required in a line without a subsystem, or of ``REPORTING_SUBSYSTEMS``, to be kept."""
 _REPORTING_SENDERS = frozenset(("CoreML", "Espresso", "AppleNeuralEngine"))
 """Frameworks that log much else and pass on errors of the engine: a choice of subsystems and libraries."""
 _MENTION = re.compile(r"(?<![A-Za-z])ANE(?![a-z])")
-"""A name of the Neural Engine: ``ANE0``, ``ANECF``, ``_ANEClient``, and no part of a word such as PLANE."""
+"""A name of the Neural Engine: ``ANE0``, ``ANECF``, ``_ANEClient``, but not a part of a word such as
+PLANE."""
 _POWER = re.compile(
     r"(?:\b(?P<device>ANE\d+): .{0,200})?setPowerStateGated(?:: (?P<state>[01])\b| - ANE sleep initiated)"
 )
@@ -55,10 +56,10 @@ _KERNEL = "kernel"
 _MAX_INSPECTED = 2_000
 _MAX_ENTRY_BYTES = 16 << 20
 _MAX_INSPECTED_ENTRIES = 20
-"""So many lines, or entries of JSON, are looked at for a time."""
+"""Limits on the lines and JSON entries that are searched for a time."""
 _ENTRIES = "lines about the Neural Engine"
 _MAX_BACKWARD_STEP_NS = 10**9
-"""A choice: threads write their lines a little out of order."""
+"""Heuristic: threads write their lines slightly out of order."""
 _COLUMNS = (
     Column("time", "Timestamp", "event-time", "int"),
     Column("thread", "Thread", "thread", "thread"),
@@ -77,8 +78,8 @@ _STATE_COLUMNS = (
 
 
 @dataclass
-class _Log:
-    """The entries that are kept, and what is needed of the others: the first and the last moment."""
+class _LogContent:
+    """The kept entries, and the first and last moment of all entries."""
 
     entries: list[LogEntry] = field(default_factory=list)
     first: LogEntry | None = None
@@ -99,21 +100,21 @@ class _Log:
             self.unread += 1
 
 
-def _read(file: TextFile) -> Iterator[TextRecording]:
+def _read_log(file: TextFile) -> Iterator[TextRecording]:
     """Yield the log as one recording, which may hold no line about the Neural Engine."""
-    log = _Log()
-    blocks = file.line_blocks()
-    first = next(blocks, b"")
-    head = first[:HEAD_BYTES].decode(errors="replace").lstrip("\ufeff \t\r\n")
+    log = _LogContent()
+    blocks = file.iter_line_blocks()
+    first_block = next(blocks, b"")
+    head = first_block[:HEAD_BYTES].decode(errors="replace").lstrip("\ufeff \t\r\n")
     if is_json(head):
-        _read_objects(chain([first], blocks), log, file, is_array=head.startswith("["))
+        _read_objects(chain([first_block], blocks), log, file, is_array=head.startswith("["))
     else:
-        _read_lines(chain([first], blocks), log, file)
-    yield _recording(file, log)
+        _read_lines(chain([first_block], blocks), log, file)
+    yield _build_recording(file, log)
 
 
-def _marked(block: bytes, begin: bytes, end: bytes) -> list[tuple[int, int]]:
-    """Return the places of the pieces between ``begin`` and ``end`` that have a marker, in order."""
+def _find_marked(block: bytes, begin: bytes, end: bytes) -> list[tuple[int, int]]:
+    """Return the positions of the pieces between ``begin`` and ``end`` that have a marker, in order."""
     places: dict[int, int] = {}
     for marker in _MARKERS:
         position, floor = block.find(marker), 0
@@ -126,31 +127,31 @@ def _marked(block: bytes, begin: bytes, end: bytes) -> list[tuple[int, int]]:
     return sorted(places.items())
 
 
-def _read_lines(blocks: Iterator[bytes], log: _Log, file: TextFile) -> None:
-    # The entry that a further line of a message continues: the nearest before it.
+def _read_lines(blocks: Iterator[bytes], log: _LogContent, file: TextFile) -> None:
+    # The nearest entry before a line that continues a message.
     head: LogEntry | None = None
     for block in blocks:
         log.lines += block.count(b"\n") + (not block.endswith(b"\n"))
-        log.first = log.first or _first_entry(block)
-        seen = 0
-        for start, stop in _marked(block, b"\n", b"\n"):
+        log.first = log.first or _find_first_entry(block)
+        last_start = 0
+        for start, stop in _find_marked(block, b"\n", b"\n"):
             line = block[start:stop].decode(errors="replace")
             entry = parse_line(line)
-            head = entry or _entry_before(block, start, seen) or head
-            seen = start
-            log.add(entry or (head.continued(line) if head else LogEntry(None, line.rstrip("\r"))))
+            head = entry or _find_entry_before(block, start, last_start) or head
+            last_start = start
+            log.add(entry or (head.make_continuation(line) if head else LogEntry(None, line.rstrip("\r"))))
         require_at_most(file.name, len(log.entries), file.limits.cells // 40, _ENTRIES)
-        head = _entry_before(block, len(block), seen) or head
+        head = _find_entry_before(block, len(block), last_start) or head
     log.last = head
 
 
-def _first_entry(block: bytes) -> LogEntry | None:
+def _find_first_entry(block: bytes) -> LogEntry | None:
     lines = block[: 1 << 18].split(b"\n")[:_MAX_INSPECTED]
     entries = (parse_line(line.decode(errors="replace")) for line in lines)
     return next((entry for entry in entries if entry is not None), None)
 
 
-def _entry_before(block: bytes, stop: int, floor: int) -> LogEntry | None:
+def _find_entry_before(block: bytes, stop: int, floor: int) -> LogEntry | None:
     """Return the last entry that begins at ``floor`` or later, and before ``stop``."""
     for _ in range(_MAX_INSPECTED):
         if stop <= floor:
@@ -163,7 +164,7 @@ def _entry_before(block: bytes, stop: int, floor: int) -> LogEntry | None:
     return None
 
 
-def _read_objects(blocks: Iterator[bytes], log: _Log, file: TextFile, *, is_array: bool) -> None:
+def _read_objects(blocks: Iterator[bytes], log: _LogContent, file: TextFile, *, is_array: bool) -> None:
     """Read entries as JSON: one per line, or, in an array, each on lines of its own between ``},{``."""
     begin, end = (b"\n},{", b"\n}") if is_array else (b"\n", b"\n")
     waiting = b""
@@ -178,10 +179,10 @@ def _read_objects(blocks: Iterator[bytes], log: _Log, file: TextFile, *, is_arra
     _read_pieces(waiting, log, begin, end)
 
 
-def _read_pieces(text: bytes, log: _Log, begin: bytes, end: bytes) -> None:
+def _read_pieces(text: bytes, log: _LogContent, begin: bytes, end: bytes) -> None:
     log.lines += text.count(b'"eventMessage"')
-    for start, stop in _marked(text, begin, end):
-        entry = _piece(text[start:stop])
+    for start, stop in _find_marked(text, begin, end):
+        entry = _parse_piece(text[start:stop])
         if entry is None:
             log.damaged += 1
         else:
@@ -190,18 +191,20 @@ def _read_pieces(text: bytes, log: _Log, begin: bytes, end: bytes) -> None:
         text[: 1 << 18].split(begin)[:_MAX_INSPECTED_ENTRIES],
         text[-(1 << 18) :].split(begin)[-_MAX_INSPECTED_ENTRIES:],
     )
-    first, last = ([entry for piece in pieces if (entry := _piece(piece)) is not None] for pieces in ends)
-    log.first = log.first or next(iter(first), None)
-    log.last = last[-1] if last else log.last
+    first_entries, last_entries = (
+        [entry for piece in pieces if (entry := _parse_piece(piece)) is not None] for pieces in ends
+    )
+    log.first = log.first or next(iter(first_entries), None)
+    log.last = last_entries[-1] if last_entries else log.last
 
 
-def _piece(text: bytes) -> LogEntry | None:
+def _parse_piece(text: bytes) -> LogEntry | None:
     """Return the entry of a piece, which may lack the braces around it."""
     content = text.decode(errors="replace").strip(" \t\r\n[]{},")
     return parse_object(f"{{{content}}}")
 
 
-def _recording(file: TextFile, log: _Log) -> TextRecording:
+def _build_recording(file: TextFile, log: _LogContent) -> TextRecording:
     issues = IssueCounter()
     entries = log.entries
     stamped = [entry for entry in (log.first, *entries, log.last) if entry and entry.time_ns is not None]
@@ -211,7 +214,7 @@ def _recording(file: TextFile, log: _Log) -> TextRecording:
     issues.add("info", "log-lines-unrelated", text, max(log.lines - len(entries) - log.unread, 0))
     text = "lines of the log that mention ANE and are of no subsystem and form that are read: {n}"
     issues.add("info", "log-lines-unread", text, log.unread)
-    placed = [
+    relative_times = [
         entry.time_ns - origin_ns
         if entry.time_ns is not None and origin_ns <= entry.time_ns <= end_ns
         else None
@@ -220,26 +223,26 @@ def _recording(file: TextFile, log: _Log) -> TextRecording:
     text = "entries of the log that cannot be read: {n}"
     issues.add("warning", "log-entries-damaged", text, log.damaged)
     text = "lines of the log without a time; they count from the log's start: {n}"
-    issues.add("warning", "log-lines-without-time", text, placed.count(None))
-    moments = np.array([moment or 0 for moment in placed], np.int64)
-    known = np.array([moment for moment in placed if moment is not None], np.int64)
+    issues.add("warning", "log-lines-without-time", text, relative_times.count(None))
+    moments = np.array([moment or 0 for moment in relative_times], np.int64)
+    known = np.array([moment for moment in relative_times if moment is not None], np.int64)
     text = "places where the clock of the log goes backwards by more than a second: {n}"
     issues.add("warning", "log-clock-backwards", text, int((np.diff(known) < -_MAX_BACKWARD_STEP_NS).sum()))
-    tables = [_log_table(entries, moments)]
-    states = _state_table(entries, moments, end_ns - origin_ns)
+    tables = [_build_log_table(entries, moments)]
+    states = _build_state_table(entries, moments, end_ns - origin_ns)
     tables += [states] if len(states) else []
     is_wall_clock = bool(stamped) and not stamped[0].is_uptime
     offset_s = next((entry.utc_offset_s for entry in stamped if entry.utc_offset_s is not None), None)
     info = TraceInfo(
         file.name,
         LOG.name,
-        start=_iso(origin_ns, offset_s) if is_wall_clock else "",
+        start=_format_iso(origin_ns, offset_s) if is_wall_clock else "",
         duration_ns=end_ns - origin_ns,
     )
     return TextRecording(info, tuple(tables), issues.issues())
 
 
-def _log_table(entries: list[LogEntry], moments: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Table:
+def _build_log_table(entries: list[LogEntry], moments: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Table:
     threads: dict[tuple[int, str, int, str], int] = {}
     processes: dict[tuple[int, str], int] = {}
     thread, process = np.full(len(entries), -1, np.int32), np.full(len(entries), -1, np.int32)
@@ -260,7 +263,7 @@ def _log_table(entries: list[LogEntry], moments: np.ndarray[tuple[int], np.dtype
             "time": pd.array(moments, "Int64"),
             "thread": thread,
             "process": process,
-            **{name: _category(values) for name, values in texts.items()},
+            **{name: _make_category(values) for name, values in texts.items()},
         }
     )
     return Table(
@@ -274,15 +277,15 @@ def _log_table(entries: list[LogEntry], moments: np.ndarray[tuple[int], np.dtype
     )
 
 
-def _category(values: list[str]) -> pd.Categorical:
+def _make_category(values: list[str]) -> pd.Categorical:
     names = {name: code for code, name in enumerate(dict.fromkeys(values))}
     return make_categorical(np.array([names[value] for value in values], np.int32), list(names))
 
 
-def _state_table(
+def _build_state_table(
     entries: list[LogEntry], moments: np.ndarray[tuple[int], np.dtype[np.int64]], end_ns: int
 ) -> Table:
-    """Return when the kernel had each engine powered; a state holds to its device's next line, or the end."""
+    """Return each engine's power states; a state holds until its device's next line, or the end."""
     rows: dict[str, list[tuple[int, int]]] = {}
     for entry, moment in zip(entries, moments.tolist(), strict=True):
         match = _POWER.search(entry.message) if entry.process == _KERNEL else None
@@ -302,7 +305,7 @@ def _state_table(
             "start": pd.array(starts, "Int64"),
             "duration": pd.array(durations, "Int64"),
             "state": pd.array(states, "Int64"),
-            "device": _category(devices),
+            "device": _make_category(devices),
         }
     )
     return Table(
@@ -310,8 +313,8 @@ def _state_table(
     )
 
 
-def _iso(epoch_ns: int, utc_offset_s: int | None) -> str:
-    """Return the wall clock with its zone; without one where the log states none."""
+def _format_iso(epoch_ns: int, utc_offset_s: int | None) -> str:
+    """Return the wall clock with its zone; or without a zone if the log states none."""
     zone = UTC if utc_offset_s is None else timezone(timedelta(seconds=utc_offset_s))
     seconds, fraction_ns = divmod(epoch_ns, 10**9)
     moment = datetime.fromtimestamp(seconds, zone).replace(microsecond=fraction_ns // 1000)
@@ -319,4 +322,4 @@ def _iso(epoch_ns: int, utc_offset_s: int | None) -> str:
     return text if utc_offset_s is not None else text[:26]
 
 
-LOG = TextKind("log", is_log, _read)
+LOG = TextKind("log", is_log, _read_log)

@@ -52,9 +52,9 @@ _STDERR = re.compile(
     r"|Error Domain=com\.apple\.appleneuralengine )",
     re.MULTILINE,
 )
-"""What frameworks print to a program's standard error, without a time."""
+"""Lines that frameworks print to a program's standard error, without a time."""
 _MAX_CHARACTERS = 4_000
-"""A choice: the known forms stand at the beginning of a message."""
+"""Chosen limit: the known forms are at the beginning of a message."""
 _SECOND_NS = 10**9
 _KERNEL = "kernel"
 
@@ -63,7 +63,7 @@ _KERNEL = "kernel"
 class LogEntry:
     """One entry. ``time_ns`` counts from 1970, or from the system's start (``is_uptime``); None is unknown.
 
-    Without a zone (``utc_offset_s`` is None), the time is that of the place, counted as if it were UTC.
+    Without a zone (``utc_offset_s`` is None), the time is local time, counted as if it were UTC.
     """
 
     time_ns: int | None
@@ -79,7 +79,7 @@ class LogEntry:
     sender: str = ""
     """The library that wrote it; "" is unknown."""
 
-    def continued(self, line: str) -> LogEntry:
+    def make_continuation(self, line: str) -> LogEntry:
         """Return an entry of the same moment and process for a further line of a message."""
         return replace(self, message=line[:_MAX_CHARACTERS])
 
@@ -118,7 +118,7 @@ def parse_line(line: str) -> LogEntry | None:
     if groups.get("uptime"):
         time_ns = round(float(groups["uptime"]) * _SECOND_NS)
         return LogEntry(time_ns, text[:_MAX_CHARACTERS], _KERNEL, 0, is_uptime=True)
-    moment = _moment(groups["second"], groups["zone"] or "")
+    moment = _parse_moment(groups["second"], groups["zone"] or "")
     if moment is None:
         return None
     time_ns, offset_s = moment
@@ -139,7 +139,7 @@ def parse_line(line: str) -> LogEntry | None:
 
 
 def parse_object(text: str) -> LogEntry | None:
-    """Return the entry that a JSON object is; None for any other text, or an object without a message."""
+    """Return a JSON object as an entry; None for any other text, or an object without a message."""
     try:
         entry = json.loads(text)
     except (ValueError, RecursionError):
@@ -147,36 +147,36 @@ def parse_object(text: str) -> LogEntry | None:
     message = entry.get("eventMessage") if isinstance(entry, dict) else None
     if not isinstance(message, str):
         return None
-    stamp = re.match(_STAMP, _text(entry, "timestamp"))
-    moment = _moment(stamp["second"], stamp["zone"] or "") if stamp else None
+    stamp = re.match(_STAMP, _get_text(entry, "timestamp"))
+    moment = _parse_moment(stamp["second"], stamp["zone"] or "") if stamp else None
     fraction = int((stamp["fraction"] or "0").ljust(9, "0")) if stamp else 0
     return LogEntry(
         None if moment is None else moment[0] + fraction,
         message[:_MAX_CHARACTERS],
-        PurePosixPath(_text(entry, "processImagePath")).name,
-        _number(entry, "processID"),
-        _number(entry, "threadID"),
-        _text(entry, "subsystem"),
-        _text(entry, "category"),
-        _text(entry, "messageType"),
+        PurePosixPath(_get_text(entry, "processImagePath")).name,
+        _get_number(entry, "processID"),
+        _get_number(entry, "threadID"),
+        _get_text(entry, "subsystem"),
+        _get_text(entry, "category"),
+        _get_text(entry, "messageType"),
         moment[1] if moment else None,
-        sender=PurePosixPath(_text(entry, "senderImagePath")).name,
+        sender=PurePosixPath(_get_text(entry, "senderImagePath")).name,
     )
 
 
-def _text(entry: Mapping[str, Any], name: str) -> str:
+def _get_text(entry: Mapping[str, Any], name: str) -> str:
     value = entry.get(name)
     return value[:_MAX_CHARACTERS] if isinstance(value, str) else ""
 
 
-def _number(entry: Mapping[str, Any], name: str) -> int:
+def _get_number(entry: Mapping[str, Any], name: str) -> int:
     value = entry.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else -1
 
 
 @lru_cache(maxsize=4096)
-def _moment(second: str, zone: str) -> tuple[int, int | None] | None:
-    """Return nanoseconds since 1970 and the offset of the zone; None for a moment that no calendar has."""
+def _parse_moment(second: str, zone: str) -> tuple[int, int | None] | None:
+    """Return nanoseconds since 1970 and the offset of the zone; None for an impossible date."""
     offset_s = None
     if zone:
         digits = zone[1:].replace(":", "") or "0000"

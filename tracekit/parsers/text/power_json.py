@@ -6,7 +6,7 @@ documentation); with ``--soc-info`` also ``"soc": {"mac_model": …, "chip_name"
 powers into an object of their own, or write the unit at the end of the name; a name without a unit is in
 watts, as macmon's are.
 
-No sample states its length: it is the time since the sample before, and for the first the usual one.
+Samples do not state their length: it is the time since the previous sample; the first gets the usual length.
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ _BETWEEN = "\ufeff \t\r\n[],"
 _SEPARATOR = re.compile(f"[{re.escape(_BETWEEN)}]*")
 _DECODER = json.JSONDecoder()
 _MAX_ATTEMPTS = 1_000
-"""A choice: a sample of macmon has 40 lines that end with a brace."""
+"""Chosen limit: a sample of macmon has 40 lines that end with a brace."""
 _MAX_GAP_LENGTHS = 1.5
-"""A choice: a pause of more than so many usual lengths is a gap, not one long sample."""
+"""Heuristic: a longer pause, in usual lengths of a sample, is a gap, not one long sample."""
 
 
-def _recognises(head: str) -> bool:
+def _is_power_json(head: str) -> bool:
     return head.lstrip("\ufeff \t\r\n[")[:1] == "{" and _IN_HEAD.search(head) is not None
 
 
-def _read(file: TextFile) -> Iterator[TextRecording]:
+def _read_samples(file: TextFile) -> Iterator[TextRecording]:
     """Yield the samples as one recording. Raises ``InputError`` for a text without any."""
     samples = PowerSamples(0)
     origin = PowerOrigin("")
     is_summed = True
-    for document in _documents(file, samples):
-        rails = _rails(document)
-        samples.add(_moment(document), _length_ns(document), rails)
+    for document in _iter_documents(file, samples):
+        rails = _read_rails(document)
+        samples.add(_read_moment(document), _read_length(document), rails)
         is_summed &= COMBINED not in rails
-        origin = origin if origin.tool else _origin(document)
+        origin = origin if origin.tool else _read_origin(document)
     if not samples.samples:
         raise InputError(
             file.name,
@@ -71,14 +71,14 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
             "Record with: macmon pipe --soc-info -i 100",
         )
     samples.samples = _with_lengths(samples.samples)
-    yield samples.recording(file, POWER_JSON.name, origin, is_summed=is_summed)
+    yield samples.build_recording(file, POWER_JSON.name, origin, is_summed=is_summed)
 
 
-def _documents(file: TextFile, samples: PowerSamples) -> Iterator[dict[str, Any]]:
+def _iter_documents(file: TextFile, samples: PowerSamples) -> Iterator[dict[str, Any]]:
     """Yield the objects, one per line, on several lines each, or in an array."""
     parts: list[str] = []
     length, attempts = 0, 0
-    for line in file.lines():
+    for line in file.iter_lines():
         if not parts and not line.strip(_BETWEEN):
             continue
         parts.append(line)
@@ -86,10 +86,10 @@ def _documents(file: TextFile, samples: PowerSamples) -> Iterator[dict[str, Any]
         # A line that ends an object ends with a brace; each such line is tried.
         if line.rstrip(" \t,]").endswith("}"):
             waiting = "\n".join(parts)
-            documents, unread = _decoded(waiting)
+            documents, unread = _decode_documents(waiting)
             waiting, attempts = waiting[unread:], 0 if documents else attempts + 1
-            if waiting and waiting != line and (document := _object(line)):
-                # The line before was cut off: this one is an object of its own.
+            if waiting and waiting != line and (document := _parse_object(line)):
+                # The line before was cut off: this one is a separate object.
                 samples.add(None, 0, {})
                 documents.append(document)
                 waiting = ""
@@ -101,8 +101,8 @@ def _documents(file: TextFile, samples: PowerSamples) -> Iterator[dict[str, Any]
         samples.add(None, 0, {})
 
 
-def _decoded(text: str) -> tuple[list[dict[str, Any]], int]:
-    """Return the objects at the beginning of a text, and the place behind them and what separates them."""
+def _decode_documents(text: str) -> tuple[list[dict[str, Any]], int]:
+    """Return the objects at the beginning of a text, and the position after them and their separators."""
     documents: list[dict[str, Any]] = []
     place = _SEPARATOR.match(text).end()  # type: ignore[union-attr] # it matches nothing, too
     while place < len(text):
@@ -116,8 +116,8 @@ def _decoded(text: str) -> tuple[list[dict[str, Any]], int]:
     return documents, place
 
 
-def _object(line: str) -> dict[str, Any]:
-    """Return the object that a line is; an empty one for any other line."""
+def _parse_object(line: str) -> dict[str, Any]:
+    """Return the object in a line; an empty one for any other line."""
     if not line.startswith("{") or not line.rstrip().endswith("}"):
         return {}
     try:
@@ -127,7 +127,7 @@ def _object(line: str) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def _rails(document: Mapping[str, Any]) -> dict[str, float | None]:
+def _read_rails(document: Mapping[str, Any]) -> dict[str, float | None]:
     rails: dict[str, float | None] = {}
     groups = [document, *(document[name] for name in _GROUPS if isinstance(document.get(name), dict))]
     for group in groups:
@@ -135,13 +135,13 @@ def _rails(document: Mapping[str, Any]) -> dict[str, float | None]:
             match = _NAME.match(name)
             if match and isinstance(value, int | float) and not isinstance(value, bool):
                 is_milli = (match["unit"] or "").startswith("m")
-                # A number that no float holds is impossible as a power too, and is counted as that.
+                # A number beyond floats is impossible as a power, and is counted as such.
                 power = float(value) if abs(value) < 1e15 else math.inf
                 rails.setdefault(_RAIL_OF_NAME[match["rail"]], power * (1 if is_milli else 1000))
     return rails
 
 
-def _moment(document: Mapping[str, Any]) -> int | None:
+def _read_moment(document: Mapping[str, Any]) -> int | None:
     """Return the moment of a sample; its zone is that of the text, UTC where it has none."""
     value = document.get("timestamp")
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 2**60:
@@ -157,12 +157,12 @@ def _moment(document: Mapping[str, Any]) -> int | None:
         return None
 
 
-def _length_ns(document: Mapping[str, Any]) -> int:
+def _read_length(document: Mapping[str, Any]) -> int:
     value = document.get("interval_ms")
     return int(value * 1e6) if isinstance(value, int | float) and 0 < value < 1e8 else 0
 
 
-def _origin(document: Mapping[str, Any]) -> PowerOrigin:
+def _read_origin(document: Mapping[str, Any]) -> PowerOrigin:
     soc = document.get("soc") or document.get("system_info")
     facts = soc if isinstance(soc, dict) else {}
     chip, model = (facts.get(name) for name in ("chip_name", "mac_model"))
@@ -174,7 +174,7 @@ def _origin(document: Mapping[str, Any]) -> PowerOrigin:
 
 
 def _with_lengths(samples: list[PowerSample]) -> list[PowerSample]:
-    """Return the samples with the time since the one before as their length, where none is stated."""
+    """Return the samples; those without a stated length get the time since the previous one."""
     apart = [
         later.end_ns - earlier.end_ns
         for earlier, later in itertools.pairwise(samples)
@@ -184,13 +184,13 @@ def _with_lengths(samples: list[PowerSample]) -> list[PowerSample]:
         return samples
     usual = int(statistics.median(apart))
     lengthened = []
-    before: int | None = None
+    previous_end_ns: int | None = None
     for sample in samples:
-        since = None if before is None or sample.end_ns is None else sample.end_ns - before
+        since = None if previous_end_ns is None or sample.end_ns is None else sample.end_ns - previous_end_ns
         length = since if since is not None and 0 < since <= usual * _MAX_GAP_LENGTHS else usual
         lengthened.append(sample if sample.length_ns else replace(sample, length_ns=length))
-        before = sample.end_ns
+        previous_end_ns = sample.end_ns
     return lengthened
 
 
-POWER_JSON = TextKind("power-json", _recognises, _read)
+POWER_JSON = TextKind("power-json", _is_power_json, _read_samples)

@@ -1,8 +1,8 @@
 """Samples of a tool that estimates power → one ``power-rails`` table.
 
-The tools write the moment at which a sample was taken and the time since the sample before, whose power it
-is. powermetrics rounds the moment down to a second, so that samples of 0.1 s share one: they are laid end to
-end, shifted as a whole so that every rounded moment fits. The range of shifts that fit is the accuracy.
+The tools write the moment at which a sample was taken and the time since the previous one, which its power
+covers. powermetrics rounds the moment down to a second, so that samples of 0.1 s share one: they are laid end
+to end, shifted as a whole so that every rounded moment fits. The range of shifts that fit is the accuracy.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MAX_MILLIWATTS = 1e9
 _OF_MACS = ("powermetrics", "macmon")
 """Tools that run on Macs only, and measure the Mac that they run on."""
 _MAX_SAMPLE_NS = 86_400 * 10**9
-"""A choice: no sample of power takes longer than a day."""
+"""Chosen limit: no sample of power takes longer than a day."""
 _SECOND_NS = 10**9
 _LAST_NS = 2**62
 
@@ -80,18 +80,18 @@ class PowerSamples:
             self.issues.add("warning", "power-samples-damaged", text)
             return
         text = "values of power that are below zero, too large or no number, and left out: {n}"
-        stated = sum(value is not None for value in milliwatts.values())
-        self.issues.add("warning", "power-samples-damaged", text, stated - len(valid))
+        stated_count = sum(value is not None for value in milliwatts.values())
+        self.issues.add("warning", "power-samples-damaged", text, stated_count - len(valid))
         if milliwatts.get(COMBINED) is None and {*SUMMED} <= {*valid}:
             valid = {**valid, COMBINED: sum(valid[rail] for rail in SUMMED)}
         self.samples.append(PowerSample(end_ns, length_ns, valid))
 
-    def recording(
+    def build_recording(
         self, file: TextFile, kind: str, origin: PowerOrigin, *, is_summed: bool = False
     ) -> TextRecording:
-        """Return the samples as a recording; ``is_summed`` marks a combined power that is a sum made here."""
-        self._leave_out_untimed()
-        ends, accuracy_ns, start_ns = _placed(self.samples, self.resolution_ns, self.issues)
+        """Return the samples as a recording; ``is_summed`` marks a combined power that was summed here."""
+        self._drop_untimed()
+        ends, accuracy_ns, start_ns = _place_samples(self.samples, self.resolution_ns, self.issues)
         lengths = np.array([sample.length_ns for sample in self.samples], np.int64)
         starts = ends - lengths
         # Samples without a length, or that are shorter than what separates them, do not overlap.
@@ -100,27 +100,27 @@ class PowerSamples:
         if self.samples and not lengths.any():
             text = "samples of power without a length, so that their energy is unknown: {n}"
             self.issues.add("info", "power-interval-unknown", text, len(self.samples))
-        table = self._table(starts - origin_ns, ends - starts, origin, accuracy_ns, is_summed=is_summed)
+        table = self._build_table(starts - origin_ns, ends - starts, origin, accuracy_ns, is_summed=is_summed)
         info = TraceInfo(
             file.name,
             kind,
             model=origin.model,
             platform="macOS" if origin.build or origin.tool in _OF_MACS else "",
-            os=system_of(origin.build),
-            start="" if start_ns is None else _iso(start_ns, origin.utc_offset_s, accuracy_ns or 0),
+            os=find_system(origin.build),
+            start="" if start_ns is None else _format_iso(start_ns, origin.utc_offset_s, accuracy_ns or 0),
             duration_ns=int(ends[-1] - origin_ns) if len(ends) else 0,
         )
         return TextRecording(info, (table,), self.issues.issues())
 
-    def _leave_out_untimed(self) -> None:
-        """Leave out the samples without a moment where most have one: else all would lose theirs."""
+    def _drop_untimed(self) -> None:
+        """Leave out the samples without a moment if most have one: otherwise no moment could be used."""
         timed = [sample for sample in self.samples if sample.end_ns is not None]
         if 2 * len(timed) > len(self.samples):
             text = "samples of power without a readable time, and left out: {n}"
             self.issues.add("warning", "power-samples-damaged", text, len(self.samples) - len(timed))
             self.samples = timed
 
-    def _table(
+    def _build_table(
         self,
         starts: np.ndarray[tuple[int], np.dtype[np.int64]],
         lengths: np.ndarray[tuple[int], np.dtype[np.int64]],
@@ -162,10 +162,10 @@ class PowerSamples:
         )
 
 
-def _placed(
+def _place_samples(
     samples: Sequence[PowerSample], resolution_ns: int, issues: IssueCounter
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], int | None, int | None]:
-    """Return the end of each sample, the accuracy of these, and the wall clock of the first one's start.
+    """Return the end of each sample, the accuracy of the ends, and the wall clock at the first start.
 
     The last two are None where no sample states a moment: then the samples begin at 0.
     """
@@ -175,22 +175,22 @@ def _placed(
         return np.cumsum(lengths, dtype=np.int64), None, None
     ends: list[int] = []
     widths: list[int] = []
-    first = 0
-    while first < len(samples):
+    start = 0
+    while start < len(samples):
         # The shifts that fit:  moment ≤ shift + Σ lengths < moment + resolution,  for as many as possible.
         low, high, reach = 0, _LAST_NS, 0
-        last = first
-        while last < len(samples):
-            passed = reach + lengths[last]
-            moment = int(moments[last] or 0)
+        stop = start
+        while stop < len(samples):
+            passed = reach + lengths[stop]
+            moment = int(moments[stop] or 0)
             fits = max(low, moment - passed), min(high, moment - passed + max(resolution_ns, 1))
-            if fits[0] >= fits[1] and last > first:
+            if fits[0] >= fits[1] and stop > start:
                 break
             (low, high), reach = fits, passed
-            last += 1
+            stop += 1
         shift = (low + high) // 2 if resolution_ns else low
         if ends:
-            # As close to the samples before as the moments allow: what lies between is a gap.
+            # As close to the previous samples as the moments allow; the time between is a gap.
             shift = min(max(ends[-1], low), high - 1)
             if shift < ends[-1]:
                 text = "places where the clock of the samples of power goes backwards: {n}"
@@ -198,15 +198,15 @@ def _placed(
                 issues.add("warning", "power-clock-backwards", text, int(backwards))
                 shift = ends[-1]
         widths.append(high - low)
-        for length in lengths[first:last]:
+        for length in lengths[start:stop]:
             shift += length
             ends.append(shift)
-        first = last
+        start = stop
     accuracy_ns = max(widths) // 2 if resolution_ns else 0
     return np.array(ends, np.int64), accuracy_ns, ends[0] - lengths[0]
 
 
-def _iso(epoch_ns: int, utc_offset_s: int | None, accuracy_ns: int) -> str:
+def _format_iso(epoch_ns: int, utc_offset_s: int | None, accuracy_ns: int) -> str:
     """Return ``2023-11-10T12:37:08.4+01:00``, with no more digits than the accuracy allows."""
     zone = UTC if utc_offset_s is None else timezone(timedelta(seconds=utc_offset_s))
     digits = 6 if accuracy_ns < 1000 else max(10 - len(f"{accuracy_ns}"), 1)
@@ -215,8 +215,8 @@ def _iso(epoch_ns: int, utc_offset_s: int | None, accuracy_ns: int) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}{moment.isoformat()[19:]}"
 
 
-def system_of(build: str) -> str:
-    """Return ``14 (23B81)`` for a build of macOS; the build alone where it is of another form.
+def find_system(build: str) -> str:
+    """Return ``14 (23B81)`` for a build of macOS; the build alone if it has another form.
 
     The number before the letter is Darwin's: macOS 11 to 15 are 20 to 24, macOS 26 and 27 are 25 and 26.
     """

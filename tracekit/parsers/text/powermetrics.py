@@ -12,7 +12,7 @@ Forms that were seen: macOS 12 has "Package Power" and no combined one (real fil
 way round. Where the GPU's sampler runs too, "GPU Power" is printed twice with different values (real file,
 macOS 27): the first belongs to the CPU's sampler, as the other rails do. An Intel Mac has neither an engine's
 line nor any of these; its package is an "Intel energy model derived package power".
-The heading's moment is taken as the sample's end; no source states that.
+The heading's moment is taken as the sample's end; this is an assumption.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TOOL = "powermetrics"
 ADVICE = "Record with: sudo powermetrics --samplers cpu_power,gpu_power,ane_power -i 100"
 _SECOND_NS = 10**9
 _NUMBER = r"[-+]?(?:\d{1,400}(?:\.\d{1,400})?(?:[eE][-+]?\d{1,6})?|[nN]a[nN]|[iI]nf(?:inity)?)"
-"""Impossible values as well: they are counted."""
+"""Matches impossible values, too: they are counted."""
 _HEADING = re.compile(
     r"^\*\*\* Sampled system activity \((?P<day>\w{3}) (?P<month>\w{3}) +(?P<date>\d{1,2})"
     r" (?P<hour>\d{2}):(?P<minute>\d{2}):(?P<second>\d{2}) (?P<year>\d{4})(?: (?P<zone>[+-]\d{4}))?\)"
@@ -40,7 +40,7 @@ _HEADING = re.compile(
     re.MULTILINE,
 )
 _LIFETIME = re.compile(r"^\*\*\* Lifetime system activity", re.MULTILINE)
-"""A first section of averages since the system's start (``--show-initial-usage``): no sample."""
+"""A first section of averages since the system's start (``--show-initial-usage``), which is not a sample."""
 _RAIL = re.compile(
     r"^(?P<rail>CPU|GPU|ANE|Combined|Package) Power(?: \(CPU \+ GPU \+ ANE\))?:"
     rf" +(?P<value>{_NUMBER}) ?(?P<unit>mW|W)\s*$",
@@ -63,7 +63,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 @dataclass
-class _Report:
+class _PowermetricsReport:
     """The part of a text from one "Machine model" to the next."""
 
     samples: PowerSamples = field(default_factory=lambda: PowerSamples(_SECOND_NS))
@@ -74,13 +74,13 @@ class _Report:
     is_summed: bool = True
 
 
-def _recognises(head: str) -> bool:
+def _is_powermetrics(head: str) -> bool:
     return any(sign.search(head) is not None for sign in (_HEADING, _LIFETIME, _RAIL, _INTEL, _PROCESSOR))
 
 
-def _read(file: TextFile) -> Iterator[TextRecording]:
+def _read_reports(file: TextFile) -> Iterator[TextRecording]:
     """Yield each report. Raises ``InputError`` for a text without any sample of power."""
-    report, yielded = _Report(), 0
+    report, yielded = _PowermetricsReport(), 0
     end_ns: int | None = None
     length_ns = 0
     rails: dict[str, float | None] = {}
@@ -90,20 +90,20 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
         if is_open:
             report.samples.add(end_ns, length_ns, rails)
 
-    for line in file.lines():
+    for line in file.iter_lines():
         if line.startswith("Machine model:"):
             close()
             if report.samples.samples:
-                yield _recording(file, report)
+                yield _build_recording(file, report)
                 yielded += 1
-            report, rails, is_open = _Report(model=line.partition(":")[2].strip()), {}, False
+            report, rails, is_open = _PowermetricsReport(model=line.partition(":")[2].strip()), {}, False
             end_ns, length_ns = None, 0
         elif line.startswith("OS version:"):
             report.build = line.partition(":")[2].strip()
         elif line.startswith("*** Sampled"):
             close()
             heading = _HEADING.match(line)
-            end_ns, length_ns = _moment(heading, report) if heading else (None, 0)
+            end_ns, length_ns = _parse_moment(heading, report) if heading else (None, 0)
             rails, is_open, is_lifetime = {}, True, False
             report.headings += 1
         elif _LIFETIME.match(line):
@@ -112,7 +112,7 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
         elif not is_lifetime and "ower" in line and (match := _RAIL.match(line) or _INTEL.match(line)):
             rail = _RAIL_OF_NAME[match["rail"]] if match.re is _RAIL else PACKAGE
             if rail in rails and rail != GPU_RAIL and not report.headings:
-                # Lines picked out of a report, without its headings: a rail that returns begins a sample.
+                # Lines of a report without its headings: a repeated rail begins a sample.
                 close()
                 rails = {}
             value = float(match["value"]) * (1000 if match["unit"] == "W" else 1)
@@ -121,7 +121,7 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
             is_open = True
     close()
     if report.samples.samples:
-        yield _recording(file, report)
+        yield _build_recording(file, report)
     elif not yielded:
         raise InputError(
             file.name,
@@ -131,15 +131,15 @@ def _read(file: TextFile) -> Iterator[TextRecording]:
         )
 
 
-def _recording(file: TextFile, report: _Report) -> TextRecording:
+def _build_recording(file: TextFile, report: _PowermetricsReport) -> TextRecording:
     origin = PowerOrigin(TOOL, report.model, report.build, utc_offset_s=report.utc_offset_s)
-    return report.samples.recording(file, POWERMETRICS.name, origin, is_summed=report.is_summed)
+    return report.samples.build_recording(file, POWERMETRICS.name, origin, is_summed=report.is_summed)
 
 
-def _moment(heading: re.Match[str], report: _Report) -> tuple[int | None, int]:
-    """Return the moment of a heading, None for one that no calendar has, and the sample's length."""
+def _parse_moment(heading: re.Match[str], report: _PowermetricsReport) -> tuple[int | None, int]:
+    """Return the moment of a heading, None for an impossible date, and the sample's length."""
     length_ms = float(heading["elapsed"])
-    # An impossible length is passed on as one below zero, which damages its sample alone.
+    # An impossible length is passed on as one below zero, which damages only its sample.
     length_ns = round(length_ms * 1e6) if abs(length_ms) < 1e12 else -1
     zone = heading["zone"]
     offset_s = (int(zone[1:3]) * 3600 + int(zone[3:]) * 60) * (-1 if zone[0] == "-" else 1) if zone else 0
@@ -161,4 +161,4 @@ def _moment(heading: re.Match[str], report: _Report) -> tuple[int | None, int]:
     return seconds * _SECOND_NS, length_ns
 
 
-POWERMETRICS = TextKind(TOOL, _recognises, _read)
+POWERMETRICS = TextKind(TOOL, _is_powermetrics, _read_reports)

@@ -18,7 +18,7 @@ from tracekit.parsers.text.stack_counts import StackCounts
 class TextRecording:
     """The facts, tables and issues of one report; several reports in one file are several runs.
 
-    Counts become a table when it is read: of a thousand reports, one is analyzed.
+    Counts become a table only when it is read: of a thousand reports, one is analyzed.
     """
 
     info: TraceInfo
@@ -30,8 +30,8 @@ class TextRecording:
 class TextKind:
     """One kind of text: the name in ``TraceInfo.kind``, how it is recognised, and its reader.
 
-    ``recognises`` gets the first characters of the file. ``read`` raises ``InputError`` for a text that has
-    nothing to read, with what is missing.
+    ``recognises`` gets the first characters of the file. ``read`` raises ``InputError`` for a text without
+    content, naming what is missing.
     """
 
     name: str
@@ -43,8 +43,8 @@ Recognised: TypeAlias = tuple[TextKind, str]
 """A kind and the file's encoding."""
 
 
-class _Contents(Mapping[TableKey, tuple[Table, ...]]):
-    """The tables of the reports, each made of its counts when it is first read."""
+class _RecordingTables(Mapping[TableKey, tuple[Table, ...]]):
+    """The tables of the reports, each built from its counts when it is first read."""
 
     def __init__(self) -> None:
         self._contents: dict[TableKey, tuple[Table | StackCounts, ...]] = {}
@@ -57,7 +57,8 @@ class _Contents(Mapping[TableKey, tuple[Table, ...]]):
     def __getitem__(self, key: TableKey) -> tuple[Table, ...]:
         run, _ = key
         tables = tuple(
-            table.table(run) if isinstance(table, StackCounts) else table for table in self._contents[key]
+            table.build_table(run) if isinstance(table, StackCounts) else table
+            for table in self._contents[key]
         )
         self._contents[key] = tables
         return tables
@@ -69,12 +70,12 @@ class _Contents(Mapping[TableKey, tuple[Table, ...]]):
         return len(self._contents)
 
 
-def source_of(
+def build_source(
     name: str, kind: str, recordings: Iterable[TextRecording], limits: Limits = DEFAULT_LIMITS
 ) -> InMemorySource:
     """Return reports as a source whose runs are numbered from 1. Raises ``LimitError`` for too many."""
     runs: list[RunInfo] = []
-    contents = _Contents()
+    contents = _RecordingTables()
     issues: dict[int, tuple[Issue, ...]] = {}
     for number, recording in enumerate(recordings, start=1):
         require_at_most(name, number, limits.documents, "reports")
@@ -82,7 +83,7 @@ def source_of(
             TableInfo(table.schema, number, index, table.attributes, len(table))
             for index, table in enumerate(recording.tables, start=1)
         )
-        processes = [process for table in recording.tables for process in _processes(table)]
+        processes = [process for table in recording.tables for process in _list_processes(table)]
         pids = frozenset(pid for pid, _ in processes if pid >= 0)
         names = frozenset(name for _, name in processes)
         runs.append(RunInfo(replace(recording.info, run=number), infos, pids, names))
@@ -92,7 +93,7 @@ def source_of(
     return InMemorySource(name, kind, True, tuple(runs), contents, {}, issues)
 
 
-def _processes(table: Table | StackCounts) -> Iterable[tuple[int, str]]:
+def _list_processes(table: Table | StackCounts) -> Iterable[tuple[int, str]]:
     """Return number and name of a table's processes; a number of -1 is unknown."""
     if isinstance(table, StackCounts):
         return table.processes

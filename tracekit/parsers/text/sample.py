@@ -1,7 +1,7 @@
 """The call graph that ``sample`` and Activity Monitor write.
 
 A line is a count, a function, its binary and addresses, each level two columns further right than its caller.
-The columns may hold ``+ ! : |``, which only lead the eye:
+The columns may hold the guides ``+ ! : |``:
 
     825 Thread_15758523   DispatchQueue_1: com.apple.main-thread  (serial)
     + 825 start  (in libdyld.dylib) + 1  [0x7fff737cf3d5]
@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from tracekit.errors import InputError
 from tracekit.model.trace import IssueCounter, TraceInfo
 from tracekit.parsers.text import headings
-from tracekit.parsers.text.call_tree import CallTree
-from tracekit.parsers.text.frame_lines import frame_rows, sample_frame
+from tracekit.parsers.text.call_tree import CallTreeReader
+from tracekit.parsers.text.frame_lines import make_row_finder, parse_sample_frame
 from tracekit.parsers.text.images import BinaryImages
 from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.recording import TextKind, TextRecording
@@ -35,7 +35,7 @@ _CUT = re.compile(r"\W*(?:\[?(?:…|\.\.\.).*)$")
 _ENDS = ("Total number in stack", "Sort by top of stack", "Binary Images:")
 
 
-class _Report:
+class _SampleReport:
     """One report while it is read."""
 
     def __init__(self, file: TextFile, process: str = "", pid: int = -1) -> None:
@@ -43,24 +43,24 @@ class _Report:
         self.threads = 0
         self._process, self._pid = process, pid
         self._counts = StackCounts(file.name, file.limits)
-        self._tree = CallTree(self._counts, self.issues)
+        self._tree = CallTreeReader(self._counts, self.issues)
         self._images = BinaryImages()
         self._headings: dict[str, str] = {}
         self._is_in_graph = self._is_titled = self._is_after_blank = False
         self._base = -1
 
-    def line(self, line: str) -> None:
+    def read_line(self, line: str) -> None:
         """Read one line."""
         match = _LINE.match(line)
-        if match is not None and self._graph_line(len(match[1]), int(match[2]), match[3]):
+        if match is not None and self._read_graph_line(len(match[1]), int(match[2]), match[3]):
             self._is_after_blank = False
         elif not line.strip():
             self._is_after_blank = True
         elif not self._is_in_graph:
-            self._line_outside(line)
+            self._read_other_line(line)
         elif line.strip().startswith(_ENDS) or self._is_after_blank:
             self._is_in_graph = self._is_titled = False
-            self._line_outside(line)
+            self._read_other_line(line)
         elif _CUT.match(line):
             self._tree.cut()
             self._is_after_blank = True
@@ -70,29 +70,29 @@ class _Report:
             self.issues.add("warning", "lines-unreadable", "lines of a call tree that cannot be read: {n}")
 
     def finish(self, name: str) -> TextRecording | None:
-        """Return what was read; None without a thread."""
+        """Return the recording; None without a thread."""
         if self._is_in_graph and self._headings and not self._is_after_blank:
             self.issues.add("warning", "document-incomplete", "the text ends within the call graph")
-        parse = frame_rows(self._counts, sample_frame, self._images, {})
+        parse = make_row_finder(self._counts, parse_sample_frame, self._images, {})
         self._tree.flush(parse)
         if not self.threads:
             return None
         text = "waiting threads are counted as well as running ones: counts are elapsed time, not CPU time"
         self.issues.add("info", "waiting-threads", text)
-        platform, os = headings.system(self._headings)
+        platform, os = headings.read_system(self._headings)
         info = TraceInfo(
             name,
             SAMPLE.name,
             os=os,
             platform=platform,
-            start=headings.moment(self._headings, "Date/Time"),
+            start=headings.read_moment(self._headings, "Date/Time"),
             process=self._process,
             pid=self._pid if self._pid >= 0 else None,
         )
         return TextRecording(info, (self._counts,), self.issues.issues())
 
-    def _graph_line(self, indent: int, count: int, text: str) -> bool:
-        """Read a line of the graph; False for one that only looks like it."""
+    def _read_graph_line(self, indent: int, count: int, text: str) -> bool:
+        """Read a line of the graph; return False for any other line."""
         is_frame = " (in " in text or " [0x" in text
         is_first = self._base < 0 or indent <= self._base
         if not is_frame and (text.startswith("Thread_") or (self._is_titled and is_first)):
@@ -102,8 +102,8 @@ class _Report:
         else:
             if not self._tree.is_open:
                 self.threads += 1
-                self._tree.begin(self._counts.thread(-1, "", self._pid, self._process), indent - 2, None)
-            self._tree.line(indent, count, text)
+                self._tree.begin(self._counts.add_thread(-1, "", self._pid, self._process), indent - 2, None)
+            self._tree.add_line(indent, count, text)
         self._is_in_graph = True
         return True
 
@@ -114,32 +114,34 @@ class _Report:
             tid = int(match["tid"], 10 if match["tid"].isdecimal() else 16)
             title, _, queue = text.partition(_QUEUE_FOLLOWS)
             number, _, label = queue.partition(": ")
-            shown = _KIND_OF_QUEUE.sub("", label) if label else f"DispatchQueue_{number}" if number else ""
-            name = title.partition(": ")[2] or shown
+            queue_name = (
+                _KIND_OF_QUEUE.sub("", label) if label else f"DispatchQueue_{number}" if number else ""
+            )
+            name = title.partition(": ")[2] or queue_name
         self._base = indent
         self.threads += 1
-        self._tree.begin(self._counts.thread(tid, name, self._pid, self._process), indent, count)
+        self._tree.begin(self._counts.add_thread(tid, name, self._pid, self._process), indent, count)
 
-    def _line_outside(self, line: str) -> None:
+    def _read_other_line(self, line: str) -> None:
         if line.strip().startswith("Call graph:"):
             self._is_titled = True
         elif self._images.add(line):
             pass
-        elif not self.threads and (pair := headings.heading(line.strip())):
+        elif not self.threads and (pair := headings.parse_heading(line.strip())):
             self._headings.setdefault(*pair)
             if pair[0] == "Code Type":
-                self._images.arch = headings.arch(pair[1])
+                self._images.arch = headings.parse_arch(pair[1])
             if pair[0] == "Process" and self._pid < 0:
-                self._process, self._pid = headings.process(pair[1])
+                self._process, self._pid = headings.parse_process(pair[1])
 
-    def ends_before(self, line: str) -> bool:
+    def is_new_report(self, line: str) -> bool:
         """Return True where the next report begins."""
         if self._is_in_graph and not self._is_after_blank:
             return False
         return bool(self.threads) and line.strip().startswith(("Analysis of sampling ", "Process: "))
 
 
-def _recognises(head: str) -> bool:
+def _is_sample(head: str) -> bool:
     if _TITLE.search(head):
         return True
     lines = (_LINE.match(line) for line in head.split("\n"))
@@ -150,24 +152,24 @@ def _is_graph(text: str) -> bool:
     return text.startswith("Thread_") or (" (in " in text and " [0x" in text)
 
 
-def _read(file: TextFile) -> Iterator[TextRecording]:
+def _read_reports(file: TextFile) -> Iterator[TextRecording]:
     """Yield the reports. Raises ``InputError`` where none has a call graph."""
-    report, reports = _Report(file), 0
-    for line in file.lines():
-        if report.ends_before(line):
+    report, reports = _SampleReport(file), 0
+    for line in file.iter_lines():
+        if report.is_new_report(line):
             if recording := report.finish(file.name):
                 reports += 1
                 yield recording
-            report = _Report(file)
+            report = _SampleReport(file)
         title = _TITLE.match(line)
         if title and not report.threads:
-            report = _Report(file, title["process"], int(title["pid"]))
+            report = _SampleReport(file, title["process"], int(title["pid"]))
         else:
-            report.line(line)
+            report.read_line(line)
     if recording := report.finish(file.name):
         yield recording
     elif not reports:
         raise InputError(file.name, "is a report of 'sample' without a call graph.", "Take the sample again.")
 
 
-SAMPLE = TextKind("sample", _recognises, _read)
+SAMPLE = TextKind("sample", _is_sample, _read_reports)

@@ -1,6 +1,6 @@
 """Stacks with counts → one ``stack-counts`` table: the samples of a text that has no time line.
 
-A row is one stack of one thread and the number of samples that it stands for. The rows of a thread add up to
+A row is one stack of one thread and its number of samples. The rows of a thread add up to
 the count of the thread.
 """
 
@@ -36,7 +36,7 @@ _COLUMNS = (
     Column("stack", "Backtrace", "backtrace", "stack"),
 )
 MAX_COUNT = 10**12
-"""A choice: more samples of one stack than a year of sampling takes; sums stay in 64 bits."""
+"""Chosen limit: more samples of one stack than in a year of sampling; sums fit 64 bits."""
 
 
 class StackCounts:
@@ -54,7 +54,8 @@ class StackCounts:
         self._processes: dict[tuple[int, str], int] = {}
         self._states: dict[str, int] = {"": -1}
         self._paths = CallPaths(name, limits)
-        # One entry for each counted stack; a leaf of -1 is no stack, and a caller of -1 the root of a thread.
+        # One entry for each counted stack; a leaf of -1 means no stack, and a caller of -1 the root of a
+        # thread.
         self._row_threads, self._row_states = array("i"), array("i")
         self._leaves, self._callers = array("i"), array("i")
         self._samples = array("q")
@@ -71,14 +72,16 @@ class StackCounts:
         """Return the rows of the table; nothing can be added afterwards."""
         return len(self._merged[0])
 
-    def binary(self, name: str, path: str = "", uuid: str = "", arch: str = "", load_address: int = 0) -> int:
+    def add_binary(
+        self, name: str, path: str = "", uuid: str = "", arch: str = "", load_address: int = 0
+    ) -> int:
         """Return the row of a binary; -1 for one without a name."""
         if not name:
             return -1
         key = (name, path, uuid, arch, load_address)
         return self._binaries.setdefault(key, len(self._binaries))
 
-    def frame(
+    def add_frame(
         self,
         symbol: str,
         binary: int = -1,
@@ -100,7 +103,7 @@ class StackCounts:
         """Raise ``LimitError`` for more different frames than the limit, also if they have no row yet."""
         require_at_most(self._name, count, self._limits.frames, "different frames")
 
-    def thread(self, tid: int, name: str = "", pid: int = -1, process: str = "") -> int:
+    def add_thread(self, tid: int, name: str = "", pid: int = -1, process: str = "") -> int:
         """Return the row of a thread; -1 for an unknown number. Threads without a number differ by name."""
         key = (tid, name, pid, process)
         row = self._threads.get(key)
@@ -110,12 +113,12 @@ class StackCounts:
             self._processes.setdefault((pid, process), len(self._processes))
         return row
 
-    def caller(self, frame: int, caller: int = -1) -> int:
+    def add_caller(self, frame: int, caller: int = -1) -> int:
         """Return a new path: that of a caller, and one more frame that it called."""
         return self._paths.add(frame, caller)
 
     def add(self, thread: int, leaf: int = -1, caller: int = -1, count: int = 1, state: str = "") -> None:
-        """Count samples of a thread in a frame below a path of callers; a leaf of -1 is no stack.
+        """Count samples of a thread in a frame below a path of callers; a leaf of -1 means no stack.
 
         Raises ``ValueError`` for a count below 0 or above ``MAX_COUNT``.
         """
@@ -130,7 +133,7 @@ class StackCounts:
         self._callers.append(caller)
 
     def add_stack(self, thread: int, stack: Sequence[int], count: int = 1, state: str = "") -> None:
-        """Count samples of a thread in a stack of frames, leaf first; an empty stack is none."""
+        """Count samples of a thread in a stack of frames, leaf first; it may be empty."""
         self.add(thread, *self.split(stack), count, state)
 
     def weigh(self, samples: IntArray) -> None:
@@ -147,43 +150,47 @@ class StackCounts:
         return len(self._samples), len(self._paths)
 
     def replace_frames(self, since: tuple[int, int], frame_of: Callable[[int, bool], int]) -> None:
-        """Replace the frames of what was added since an earlier ``end``.
+        """Replace the frames that were added since an earlier ``end``.
 
-        ``frame_of`` gets each number once as a leaf's (True) and once as a caller's, where it is that.
+        ``frame_of`` is called once per number of a leaf (True) and once per number of a caller.
         """
         rows, paths = since
         leaves = np.frombuffer(self._leaves, np.intc)[rows:].copy()
         callers = np.frombuffer(self._callers, np.intc)[rows:].copy()
-        _replace(leaves, leaves >= 0, lambda number: frame_of(number, True))
+        _replace_numbers(leaves, leaves >= 0, lambda number: frame_of(number, True))
         self._leaves[rows:] = array("i", leaves.tobytes())
-        frames, are_used = self._paths.used_since(paths, callers)
-        _replace(frames, are_used, lambda number: frame_of(number, False))
-        self._paths.replace_since(paths, frames)
+        frames, are_used = self._paths.copy_used_frames(paths, callers)
+        _replace_numbers(frames, are_used, lambda number: frame_of(number, False))
+        self._paths.replace_frames(paths, frames)
 
-    def table(self, run: int = 1) -> Table:
-        """Return everything that was counted."""
-        counted, offsets, frame_ids = self._merged
+    def build_table(self, run: int = 1) -> Table:
+        """Return all counted stacks."""
+        merged_rows, offsets, frame_ids = self._merged
         names = list(self._states)[1:]
-        rows = counted.assign(**{"thread-state": make_categorical(counted["thread-state"].to_numpy(), names)})
-        return self._table_of(STACK_COUNTS, _COLUMNS, rows, self._stack_table(offsets, frame_ids), run)
+        rows = merged_rows.assign(
+            **{"thread-state": make_categorical(merged_rows["thread-state"].to_numpy(), names)}
+        )
+        return self._make_table(
+            STACK_COUNTS, _COLUMNS, rows, self._build_stack_table(offsets, frame_ids), run
+        )
 
     @cached_property
     def _merged(self) -> tuple[pd.DataFrame, IntArray, Rows]:
         """The rows of the table, equal ones as one, and its stacks as offsets and frames.
 
-        It is cheap where the table is not: of many reports in one file, one is analyzed.
+        It is cheap, unlike the table: of many reports in one file, one is analyzed.
         """
         columns = (self._row_threads, self._row_states, self._leaves, self._callers)
         thread, state, leaf, caller = (np.frombuffer(column, np.intc) for column in columns)
-        offsets, frame_ids, stack = self._paths.stacks(leaf, caller)
+        offsets, frame_ids, stack = self._paths.build_stacks(leaf, caller)
         # Each factor is at most the number of rows or of frames, so no product exceeds 64 bits.
         _, of_thread = np.unique(thread * np.int64(len(self._states)) + state + 1, return_inverse=True)
         keys = of_thread * np.int64(len(offsets)) + stack + 1
-        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        samples = np.zeros(len(first), np.int64)
+        _, first_positions, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        samples = np.zeros(len(first_positions), np.int64)
         np.add.at(samples, inverse, np.frombuffer(self._samples, np.int64))
-        order = np.argsort(first)
-        firsts = first[order]
+        order = np.argsort(first_positions)
+        firsts = first_positions[order]
         rows = pd.DataFrame(
             {
                 "thread": thread[firsts],
@@ -194,7 +201,7 @@ class StackCounts:
         )
         return rows, offsets, frame_ids
 
-    def table_of(
+    def build_table_of(
         self,
         schema: str,
         columns: Sequence[Column],
@@ -206,18 +213,18 @@ class StackCounts:
         ``stacks`` are those of the rows, as ``split`` returned them.
         """
         parts = np.array(stacks, np.int32).reshape(-1, 2)
-        offsets, frame_ids, stack = self._paths.stacks(parts[:, 0], parts[:, 1])
+        offsets, frame_ids, stack = self._paths.build_stacks(parts[:, 0], parts[:, 1])
         rows = rows.assign(stack=stack)
-        return self._table_of(schema, columns, rows, self._stack_table(offsets, frame_ids), 1)
+        return self._make_table(schema, columns, rows, self._build_stack_table(offsets, frame_ids), 1)
 
-    def _table_of(
+    def _make_table(
         self, schema: str, columns: Sequence[Column], rows: pd.DataFrame, stacks: StackTable, run: int
     ) -> Table:
-        threads = _frame_of(list(self._threads), THREADS)
-        processes = _frame_of(list(self._processes), PROCESSES)
+        threads = _build_frame(list(self._threads), THREADS)
+        processes = _build_frame(list(self._processes), PROCESSES)
         return Table(schema, tuple(columns), rows, threads, processes, stacks, run)
 
-    def _stack_table(self, offsets: IntArray, frame_ids: Rows) -> StackTable:
+    def _build_stack_table(self, offsets: IntArray, frame_ids: Rows) -> StackTable:
         frames = list(zip(*self._frames, strict=True)) if self._frames else [()] * 6
         symbols, binaries, addresses, files, lines, inlined = frames
         columns = pd.DataFrame(
@@ -230,16 +237,16 @@ class StackCounts:
                 "inlined": np.array(inlined, bool),
             }
         )
-        binary_rows = _frame_of(list(self._binaries), BINARIES)
+        binary_rows = _build_frame(list(self._binaries), BINARIES)
         return StackTable(offsets, frame_ids, FRAMES.check(columns, "frames"), binary_rows)
 
 
-def _replace(numbers: Rows, are_replaced: BoolArray, row_of: Callable[[int], int]) -> None:
+def _replace_numbers(numbers: Rows, are_replaced: BoolArray, row_of: Callable[[int], int]) -> None:
     """Replace the marked numbers in place by their rows."""
     different, inverse = np.unique(numbers[are_replaced], return_inverse=True)
     numbers[are_replaced] = np.array([row_of(int(number)) for number in different], np.intc)[inverse]
 
 
-def _frame_of(records: Sequence[tuple[Any, ...]], columns: Columns) -> pd.DataFrame:
+def _build_frame(records: Sequence[tuple[Any, ...]], columns: Columns) -> pd.DataFrame:
     frame = pd.DataFrame(list(records), columns=list(columns.required)).astype(dict(columns.required))
     return columns.check(frame, "threads and binaries")
