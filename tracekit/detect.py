@@ -69,9 +69,10 @@ def open_source(
     A bundle and a folder of exports may be in a zip or a tar. ``schemas`` are the tables that will be read:
     xctrace exports them at once, others on demand; the rows of a bundle's other tables are not counted.
     ``symbols`` are files and folders with names for frames that have none (docs/symbols.md); ``overlays`` are
-    texts that are laid over the recording by wall clock, each moved by ``offset_ns`` (docs/evidence.md).
-    Raises ``LimitError`` for an input that exceeds ``limits``, ``InputError`` for anything else that cannot
-    be read, with what to do instead, and ``XctraceError`` when xctrace is required and fails.
+    texts that are laid over the recording by wall clock, each moved by ``make_progressfset_ns``
+    (docs/evidence.md). Raises ``LimitError`` for an input that exceeds ``limits``, ``InputError`` for
+    anything else that cannot be read, with what to do instead, and ``XctraceError`` when xctrace is required
+    and fails.
     """
     paths = [os.fspath(path)] if isinstance(path, (str, os.PathLike)) else [os.fspath(part) for part in path]
     options = _Options(progress, via, schemas, limits)
@@ -146,7 +147,7 @@ def _open_exports(
     sizes = [measure_size(export) for export in exports]
     progress = SeveralFiles(options.progress, sizes) if options.progress else None
     files = [
-        XmlFile(export, progress.of(number) if progress else None, limits=limits)
+        XmlFile(export, progress.make_progress(number) if progress else None, limits=limits)
         for number, export in enumerate(exports)
     ]
     return XmlSource(name, files, parse_now=parse_now, limits=options.limits, issues=issues)

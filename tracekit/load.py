@@ -13,7 +13,7 @@ from tracekit.errors import InputError, UsageError
 from tracekit.model.schemas import NON_SAMPLE_TABLES, SAMPLE_TABLES
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, RunInfo, Trace
-from tracekit.parsers.in_memory import origin_of
+from tracekit.parsers.in_memory import find_origin
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.tables.missing_samples import (
@@ -95,7 +95,7 @@ def trace_of(
         *source.issues(selected_run.info.run),
         *loaded.issues,
         *evidence.issues,
-        *(find_toc_mismatches(selected_run, loaded) if origin_of(source) == "xctrace-xml" else ()),
+        *(find_toc_mismatches(selected_run, loaded) if find_origin(source) == "xctrace-xml" else ()),
     ]
     if not loaded.source:
         issues.append(make_no_samples_issue(selected_run))

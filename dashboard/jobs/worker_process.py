@@ -20,7 +20,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NoReturn, TextIO
 
-from tracekit.parsers.progress import remaining
+from tracekit.parsers.progress import format_remaining
 
 _GRACE_SECONDS = 2.0
 _NICENESS = 5
@@ -122,7 +122,7 @@ class Channel:
         now = time.monotonic()
         if total and now - self._reported >= _REPORT_SECONDS:
             self._reported = now
-            left = remaining(done, total, now - self._began)
+            left = format_remaining(done, total, now - self._began)
             stage = f"{self._stage} ({left})" if left else self._stage
             self.send(stage=stage, progress=min(done / total, 1.0))
 

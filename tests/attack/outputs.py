@@ -20,7 +20,7 @@ from tracekit.export.pprof import write_pprof
 from tracekit.export.speedscope import write_speedscope
 from tracekit.load import trace_of
 from tracekit.model.composite_cells import format_parts
-from tracekit.parsers.combine import concat_tables
+from tracekit.parsers.combine import join_tables
 from tracekit.parsers.in_memory import InMemorySource
 from tracekit.parsers.pack.write import write_pack
 from tracekit.report.analysis.json import to_json
@@ -60,7 +60,7 @@ def tables_text(source: InMemorySource) -> str:
     texts = [listing.list_text(source.name, list(source.runs), source.issues())]
     texts.append(listing.list_json(source.name, list(source.runs), source.issues()))
     for listed in source.contents.values():
-        table = concat_tables(list(listed))
+        table = join_tables(list(listed))
         columns = formats.choose_columns(table, [])
         texts += [
             formats.to_text(table, columns),

@@ -17,7 +17,7 @@ from tracekit.detect import open_source
 from tracekit.model.schemas import SAMPLE_TABLES
 from tracekit.model.tables import StackTable, Table
 from tracekit.model.trace import Issue, RunInfo
-from tracekit.parsers.in_memory import InMemorySource, Unreadable, read_into_memory, recount
+from tracekit.parsers.in_memory import InMemorySource, Unreadable, read_into_memory, update_row_counts
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 BASES = (
@@ -42,7 +42,7 @@ def base(name: str) -> InMemorySource:
         replace(run, tables=tuple(table for table in run.tables if table.schema in listed))
         for run in source.runs
     )
-    return recount(replace(source, runs=runs, contents=contents))
+    return update_row_counts(replace(source, runs=runs, contents=contents))
 
 
 def _beginning(table: Table) -> Table:

@@ -24,7 +24,7 @@ def code_of(call: ast.Call) -> ast.expr | None:
     """Return the argument that is an issue's code, if the call makes an issue."""
     named = call.func
     name = named.id if isinstance(named, ast.Name) else named.attr if isinstance(named, ast.Attribute) else ""
-    if name in ("Issue", "Diagnostic", "damaged") and len(call.args) > 1:
+    if name in ("Issue", "Diagnostic", "add_damage") and len(call.args) > 1:
         return call.args[1]
     if name == "add":
         for severity, code in zip(call.args, call.args[1:], strict=False):

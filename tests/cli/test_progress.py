@@ -10,7 +10,7 @@ from documents_support import one_table
 
 from tracekit.cli import output
 from tracekit.detect import open_source
-from tracekit.parsers.progress import remaining
+from tracekit.parsers.progress import format_remaining
 
 
 class Terminal(io.StringIO):
@@ -43,11 +43,16 @@ def test_a_log_file_gets_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_remains_is_estimated_from_the_rate_so_far() -> None:
-    assert remaining(1, 100, 60.0) == "" and remaining(50, 100, 2.9) == ""  # too early to know
-    assert remaining(50, None, 60.0) == "" and remaining(0, 0, 60.0) == ""
-    assert remaining(25, 100, 4.0) == "about 15 s left"
-    assert remaining(10, 100, 60.0) == "about 9 min left"
-    assert remaining(90, 100, 9.0) == remaining(100, 100, 9.0) == remaining(101, 100, 9.0) == ""
+    assert format_remaining(1, 100, 60.0) == "" and format_remaining(50, 100, 2.9) == ""  # too early to know
+    assert format_remaining(50, None, 60.0) == "" and format_remaining(0, 0, 60.0) == ""
+    assert format_remaining(25, 100, 4.0) == "about 15 s left"
+    assert format_remaining(10, 100, 60.0) == "about 9 min left"
+    assert (
+        format_remaining(90, 100, 9.0)
+        == format_remaining(100, 100, 9.0)
+        == format_remaining(101, 100, 9.0)
+        == ""
+    )
 
 
 def test_an_estimate_is_shown_and_begins_anew_with_the_next_recording(

@@ -100,7 +100,7 @@ def test_combinations_are_sorted_and_every_sample_has_its_own(
     samples, number = view.alike(names)
     assert [rows[sample] for sample in samples.tolist()] == expected
     assert [expected[position] for position in number.tolist()] == rows
-    monkeypatch.setattr(model_combinations, "_LARGEST", 8)  # as if 64 bits had no room for another column
+    monkeypatch.setattr(model_combinations, "_MAX_NUMBER", 8)  # as if 64 bits had no room for another column
     again = view.alike(names)
     assert [rows[sample] for sample in again[0].tolist()] == expected
     assert again[1].tolist() == number.tolist()

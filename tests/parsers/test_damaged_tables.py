@@ -23,7 +23,7 @@ from tracekit.model.trace import RunInfo, TraceInfo
 from tracekit.parsers.fallback import FallbackSource
 from tracekit.parsers.in_memory import read_into_memory
 from tracekit.parsers.limits import LimitError
-from tracekit.parsers.source import Source, readable
+from tracekit.parsers.source import Source, iter_readable
 
 THERMAL = "device-thermal-state-intervals"
 
@@ -41,7 +41,7 @@ def exports(*times: str) -> str:
 def outcome(source: Source, name: str = THERMAL) -> tuple[list[list[object]], list[str]]:
     """Return the times of the tables that can be read, and the problems of the others."""
     damage: list[TracekitError] = []
-    tables = list(readable(source.tables(name), damage.append))
+    tables = list(iter_readable(source.tables(name), damage.append))
     return [column(table, "time") for table in tables], [getattr(error, "problem", "") for error in damage]
 
 

@@ -298,9 +298,9 @@ def test_columns_are_the_same_compiled_and_not(runs: list[list[int]]) -> None:
 
     def results() -> list[list[object]]:
         return [
-            compiled.distinct_runs(values, offsets).tolist(),
-            compiled.distinct_rows(columns).tolist(),
-            [distinct.tolist() for distinct in compiled.distinct_by_column(cells, 4)],
+            compiled.find_distinct_runs(values, offsets).tolist(),
+            compiled.find_distinct_rows(columns).tolist(),
+            [distinct.tolist() for distinct in compiled.list_distinct(cells, 4)],
             [
                 column.tolist()
                 for column in compiled.take_runs(values, offsets[:-1], np.diff(offsets), row_of, 3)

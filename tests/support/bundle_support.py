@@ -56,7 +56,7 @@ class InMemory:
 
 def source_of(bundle: BundleWriter | Files, *counted: str) -> BundleSource:
     files = bundle.files() if isinstance(bundle, BundleWriter) else bundle
-    return BundleSource(InMemory(files), "recording.trace", counted=counted)
+    return BundleSource(InMemory(files), "recording.trace", counted_schemas=counted)
 
 
 def read(bundle: BundleWriter | Files | BundleSource, schema: str = "t", run: int = 1) -> Table:

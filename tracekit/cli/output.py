@@ -16,7 +16,7 @@ import click
 from tracekit.cli.standard_error import clear_progress, write_message, write_progress
 from tracekit.errors import UsageError
 from tracekit.parsers.limits import DEFAULT_LIMITS, RAISE_OPTION
-from tracekit.parsers.progress import remaining
+from tracekit.parsers.progress import format_remaining
 from tracekit.text import format_size, plural, without_commands
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -274,7 +274,7 @@ class Progress:
             return
         self._shown, self._visible = now, True
         share = f"{100 * done // total} %" if total else f"{done / 1e6:.0f} MB"
-        left = remaining(done, total, now - self._began)
+        left = format_remaining(done, total, now - self._began)
         write_progress(f"{self._subject}: {share}{f', {left}' if left else ''} ")
 
     def __exit__(self, *exception: object) -> None:

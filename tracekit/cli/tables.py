@@ -145,17 +145,17 @@ def _require_run(source: Source, run: int | None) -> None:
 
 
 def _read_table(source: Source, schema: str, run: int | None) -> Table:
-    from tracekit.parsers.combine import concat_tables
-    from tracekit.parsers.source import left_out_issue, readable
+    from tracekit.parsers.combine import join_tables
+    from tracekit.parsers.source import iter_readable, make_left_out_issue
 
     _require_run(source, run)
     runs = source.toc()
     number = run if run is not None else next((listed.info.run for listed in runs), 1)
     damage: list[TracekitError] = []
-    if tables := list(readable(source.tables(schema, number), damage.append)):
+    if tables := list(iter_readable(source.tables(schema, number), damage.append)):
         for error in damage:
-            write_message(f"warning: {left_out_issue(schema, error).message}")
-        return concat_tables(tables)
+            write_message(f"warning: {make_left_out_issue(schema, error).message}")
+        return join_tables(tables)
     if damage:
         raise damage[0]
     infos = [table for listed in runs if listed.info.run == number for table in listed.tables]

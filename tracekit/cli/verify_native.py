@@ -56,7 +56,7 @@ def verify_native_command(
         check_output(target, force)
 
     from tracekit.detect import open_source
-    from tracekit.parsers.in_memory import origin_of
+    from tracekit.parsers.in_memory import find_origin
     from tracekit.verify.table_match import verify
     from tracekit.verify.verification_report import format_matrix, format_report
     from tracekit.xctrace.tool import find_xctrace
@@ -73,7 +73,7 @@ def verify_native_command(
             if exports
             else open_source(bundle, progress, via="xctrace", limits=limits)
         )
-        if origin_of(exported) == "trace-bundle":
+        if find_origin(exported) == "trace-bundle":
             raise UsageError(f"{exports} is a bundle: --exports names exports that xctrace made of it.")
         matches = verify(native, exported)
     write_output(format_matrix(matches), "-", force=False)

@@ -16,7 +16,7 @@ from tracekit.model.trace import Issue, RunInfo, TraceInfo
 from tracekit.overlays.alignment import Alignment, align
 from tracekit.overlays.repeats import mark_repeated_rows
 from tracekit.overlays.spans import read_spans
-from tracekit.parsers.in_memory import origin_of
+from tracekit.parsers.in_memory import find_origin
 from tracekit.parsers.source import Source
 from tracekit.parsers.tables.row_times import is_time
 from tracekit.text import plural
@@ -36,7 +36,7 @@ class OverlaidSource:
     def __init__(self, source: Source, texts: Sequence[Source], offset_ns: int = 0) -> None:
         self.name = source.name
         self.has_toc = source.has_toc
-        self.origin = origin_of(source)
+        self.origin = find_origin(source)
         self._source = source
         self._tables: dict[int, list[Table]] = {}
         self._issues: dict[int, list[Issue]] = {}

@@ -22,12 +22,12 @@ from pandas.api.types import union_categoricals
 from tracekit.errors import TracekitError
 from tracekit.model.columns import BINARIES, FRAMES, Columns, IntArray
 from tracekit.model.tables import Column, StackTable, Table
-from tracekit.parsers.compiled import distinct_runs
+from tracekit.parsers.compiled import find_distinct_runs
 
 Rows = npt.NDArray[np.int32]
 
 
-def distinct_records(records: Sequence[tuple[Any, ...]], columns: Columns) -> tuple[pd.DataFrame, Rows]:
+def find_distinct_records(records: Sequence[tuple[Any, ...]], columns: Columns) -> tuple[pd.DataFrame, Rows]:
     """Return the distinct records as a frame of ``columns``, and the row of each record."""
     rows: dict[tuple[Any, ...], int] = {}
     ids = np.array([rows.setdefault(record, len(rows)) for record in records], np.int32)
@@ -35,17 +35,17 @@ def distinct_records(records: Sequence[tuple[Any, ...]], columns: Columns) -> tu
     return columns.check(frame, "threads and processes"), ids
 
 
-def rows_of_keys(sorted_keys: IntArray, rows: Rows, cells: IntArray, present: npt.NDArray[np.bool_]) -> Rows:
+def find_rows(sorted_keys: IntArray, rows: Rows, cells: IntArray, present: npt.NDArray[np.bool_]) -> Rows:
     """Return the row of each cell, ``rows[i]`` for ``sorted_keys[i]``; -1 where ``present`` is false."""
     row_of_cell = np.full(len(cells), -1, np.int32)
     row_of_cell[present] = rows[np.searchsorted(sorted_keys, cells[present])]
     return row_of_cell
 
 
-def unused_mnemonic(mnemonic: str, used: dict[str, Any]) -> str:
-    """Return the mnemonic, with a number behind it if it is in use.
+def make_unused_mnemonic(mnemonic: str, used: dict[str, Any]) -> str:
+    """Return the mnemonic, with a number appended if it is in use.
 
-    No schema seen so far has two columns of one mnemonic; should one have them, both are read.
+    No schema seen so far has two columns of one mnemonic; if one does, both are read.
     """
     name, number = mnemonic, 2
     while name in used:
@@ -53,16 +53,16 @@ def unused_mnemonic(mnemonic: str, used: dict[str, Any]) -> str:
     return name
 
 
-def concat_tables(tables: Sequence[Table]) -> Table:
-    """Return tables of one schema as one, their rows one after another; ids refer to the joined entities.
+def join_tables(tables: Sequence[Table]) -> Table:
+    """Return tables of one schema as one, with their rows concatenated; ids refer to the joined entities.
 
     Columns that only some tables have are null for the others.
     """
     if len(tables) == 1:
         return tables[0]
-    threads, thread_rows = concat_distinct([table.threads for table in tables])
-    processes, process_rows = concat_distinct([table.processes for table in tables])
-    stacks, stack_rows = concat_stacks([table.stacks for table in tables])
+    threads, thread_rows = join_distinct([table.threads for table in tables])
+    processes, process_rows = join_distinct([table.processes for table in tables])
+    stacks, stack_rows = join_stacks([table.stacks for table in tables])
     # Each table numbers its own entities. The joined ones are distinct by value, and each table's ids are
     # replaced:
     #   table 0   threads  T1 T2      rows → 0 1
@@ -71,12 +71,12 @@ def concat_tables(tables: Sequence[Table]) -> Table:
     pieces = []
     for number, table in enumerate(tables):
         remapped = {
-            column.mnemonic: remap(maps[column.kind][number], table.rows[column.mnemonic])
+            column.mnemonic: map_ids(maps[column.kind][number], table.rows[column.mnemonic])
             for column in table.columns
             if column.kind in maps
         }
         pieces.append(table.rows.assign(**remapped))
-    columns = _joined_columns(tables)
+    columns = _join_columns(tables)
     rows = pd.concat(pieces, ignore_index=True)
     for column in columns.values():
         if column.kind == "text":
@@ -94,7 +94,7 @@ def concat_tables(tables: Sequence[Table]) -> Table:
     )
 
 
-def _joined_columns(tables: Sequence[Table]) -> dict[str, Column]:
+def _join_columns(tables: Sequence[Table]) -> dict[str, Column]:
     """Return the columns of all tables; raise ``TracekitError`` for one with entities in some tables only."""
     columns = {column.mnemonic: column for table in tables for column in table.columns}
     for column in (column for table in tables for column in table.columns):
@@ -107,14 +107,14 @@ def _joined_columns(tables: Sequence[Table]) -> dict[str, Column]:
     return columns
 
 
-def remap(row_map: Rows, ids: pd.Series[int]) -> Rows:
+def map_ids(row_map: Rows, ids: pd.Series[int]) -> Rows:
     """Return the new row of each id, ``row_map[id]``; -1 stays -1."""
     # An appended -1 is the element that index -1 selects.
     mapped: Rows = np.append(row_map, np.int32(-1))[ids.to_numpy()]
     return mapped
 
 
-def concat_distinct(frames: Sequence[pd.DataFrame]) -> tuple[pd.DataFrame, list[Rows]]:
+def join_distinct(frames: Sequence[pd.DataFrame]) -> tuple[pd.DataFrame, list[Rows]]:
     """Return the distinct rows of all frames, and for each frame the new row of each of its rows."""
     all_rows = pd.DataFrame(
         {
@@ -135,24 +135,24 @@ def concat_distinct(frames: Sequence[pd.DataFrame]) -> tuple[pd.DataFrame, list[
     return distinct, list(np.split(group, ends))
 
 
-def concat_stacks(tables: Sequence[StackTable]) -> tuple[StackTable, list[Rows]]:
+def join_stacks(tables: Sequence[StackTable]) -> tuple[StackTable, list[Rows]]:
     """Return the distinct stacks of all tables, and for each table the new row of each of its stacks."""
-    binaries, binary_rows = concat_distinct([_typed(table.binaries, BINARIES) for table in tables])
-    frames, frame_rows = concat_distinct(
+    binaries, binary_rows = join_distinct([_select_columns(table.binaries, BINARIES) for table in tables])
+    frames, frame_rows = join_distinct(
         [
-            _typed(t.frames, FRAMES).assign(binary_id=remap(rows, t.frames["binary_id"]))
+            _select_columns(t.frames, FRAMES).assign(binary_id=map_ids(rows, t.frames["binary_id"]))
             for t, rows in zip(tables, binary_rows, strict=True)
         ]
     )
     counts = np.concatenate([np.diff(table.offsets) for table in tables])
     # Frames are renumbered first, so that equal stacks of different tables become equal runs of frame ids.
     new_ids = [rows[table.frame_ids] for table, rows in zip(tables, frame_rows, strict=True)]
-    stacks, ids = unique_stacks(counts, np.concatenate(new_ids).astype(np.int32), frames, binaries)
+    stacks, ids = merge_stacks(counts, np.concatenate(new_ids).astype(np.int32), frames, binaries)
     ends = np.cumsum([len(table) for table in tables])[:-1]
     return stacks, list(np.split(ids, ends))
 
 
-def unique_stacks(
+def merge_stacks(
     counts: IntArray, frame_ids: npt.NDArray[np.int32], frames: pd.DataFrame, binaries: pd.DataFrame
 ) -> tuple[StackTable, npt.NDArray[np.int32]]:
     """Merge stacks of equal frames; return them, and for each stack its row among them.
@@ -164,18 +164,18 @@ def unique_stacks(
     #   is_first   1  1  0  1          rows of the merged stacks: [0 1 . 2]
     #   result     rows[first] = [0 1 0 2]
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    first = distinct_runs(frame_ids, offsets)
-    is_first = first == np.arange(len(first))
+    first_equal = find_distinct_runs(frame_ids, offsets)
+    is_first = first_equal == np.arange(len(first_equal))
     rows = (np.cumsum(is_first) - 1).astype(np.int32)
     if is_first.all():
         return StackTable(offsets, frame_ids, frames, binaries), rows
     merged_ids = frame_ids[np.repeat(is_first, counts)]
     merged_offsets = np.concatenate([[0], np.cumsum(counts[is_first])]).astype(np.int64)
-    return StackTable(merged_offsets, merged_ids, frames, binaries), rows[first]
+    return StackTable(merged_offsets, merged_ids, frames, binaries), rows[first_equal]
 
 
-def stack_pairs(stacks: StackTable, upper: Rows, lower: Rows) -> tuple[StackTable, Rows]:
-    """Put each ``lower`` stack (the callers) behind its ``upper`` one; return the stacks, one row per pair.
+def join_stack_pairs(stacks: StackTable, upper: Rows, lower: Rows) -> tuple[StackTable, Rows]:
+    """Append each ``lower`` stack (the callers) to its ``upper`` one; return the stacks, and a row per pair.
 
     Used where a recording keeps kernel and user stacks in two columns. -1 on both sides stays -1.
     """
@@ -191,9 +191,9 @@ def stack_pairs(stacks: StackTable, upper: Rows, lower: Rows) -> tuple[StackTabl
     offsets = np.concatenate([[0], np.cumsum([len(piece) for piece in pieces])]).astype(np.int64)
     frame_ids = np.concatenate(pieces).astype(np.int32) if pieces else np.zeros(0, np.int32)
     paired = StackTable(offsets, frame_ids, stacks.frames, stacks.binaries)
-    unique, (rows,) = concat_stacks([paired])
-    return unique, remap(rows, pd.Series(ids[inverse.reshape(-1)]))
+    unique, (rows,) = join_stacks([paired])
+    return unique, map_ids(rows, pd.Series(ids[inverse.reshape(-1)]))
 
 
-def _typed(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
+def _select_columns(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
     return frame[list(columns.required)]

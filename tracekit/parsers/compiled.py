@@ -1,4 +1,4 @@
-"""Operations on columns that are slow in numpy and pandas: compiled, and the same in Python."""
+"""Operations on columns that are slow in numpy and pandas: in compiled code, or equivalently in Python."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tracekit.model.columns import IntArray
 
 
-def _import() -> Any:
+def _import_columns() -> Any:
     try:
         from tracekit.parsers import _columns
     except ImportError:  # installed without a compiler
@@ -21,38 +21,38 @@ def _import() -> Any:
     return _columns
 
 
-_columns = _import()
+_columns = _import_columns()
 Rows = npt.NDArray[np.int32]
 
 
-def distinct_runs(values: Rows, offsets: IntArray) -> Rows:
+def find_distinct_runs(values: Rows, offsets: IntArray) -> Rows:
     """Return for each run ``values[offsets[i]:offsets[i + 1]]`` the position of the first that equals it."""
     ids = np.empty(len(offsets) - 1, np.int32)
     if _columns is not None:
         _columns.distinct_runs(np.ascontiguousarray(values), offsets, ids, secrets.randbits(63))
         return ids
     raw = values.tobytes()
-    first: dict[bytes, int] = {}
+    first_index: dict[bytes, int] = {}
     for index, (start, end) in enumerate(pairwise((offsets * values.itemsize).tolist())):
-        ids[index] = first.setdefault(raw[start:end], index)
+        ids[index] = first_index.setdefault(raw[start:end], index)
     return ids
 
 
-def distinct_rows(columns: Sequence[npt.NDArray[Any]]) -> Rows:
+def find_distinct_rows(columns: Sequence[npt.NDArray[Any]]) -> Rows:
     """Return for each row of ``columns`` the position of the first row that equals it."""
     ids = np.empty(len(columns[0]), np.int32)
     if _columns is not None:
         raw = [np.ascontiguousarray(column).view(np.uint8) for column in columns]
         _columns.distinct_rows(raw, ids, secrets.randbits(63))
         return ids
-    first: dict[tuple[Any, ...], int] = {}
+    first_index: dict[tuple[Any, ...], int] = {}
     for index, row in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
-        ids[index] = first.setdefault(row, index)
+        ids[index] = first_index.setdefault(row, index)
     return ids
 
 
-def distinct_by_column(cells: Rows, slots: int) -> list[IntArray]:
-    """Return each column's distinct numbers but 0, ascending; all are less than ``slots``."""
+def list_distinct(cells: Rows, slots: int) -> list[IntArray]:
+    """Return each column's distinct numbers except 0, ascending; all are less than ``slots``."""
     used = np.zeros((cells.shape[1], slots), np.uint8)
     if _columns is not None:
         _columns.mark_used(np.ascontiguousarray(cells), used)
@@ -68,7 +68,7 @@ def take_runs(
 ) -> tuple[Rows, npt.NDArray[np.bool_]]:
     """Return ``row_of[value]`` for the values of one run after another, and which of ``count`` rows occur.
 
-    A run is ``values[start:start + count]``; -1 is no row.
+    A run is ``values[start:start + count]``; a row of -1 is left out of ``used``.
     """
     used = np.zeros(count, np.bool_)
     if _columns is not None:
@@ -76,7 +76,7 @@ def take_runs(
         _columns.take_runs(values, starts, counts, row_of, rows, used.view(np.uint8))
         return rows, used
     # Run i begins at before[i] of the result, whose position j is values[starts[i] + j - before[i]].
-    before = np.cumsum(counts) - counts
-    rows = row_of[values[np.repeat(starts - before, counts) + np.arange(counts.sum())]]
+    previous_count = np.cumsum(counts) - counts
+    rows = row_of[values[np.repeat(starts - previous_count, counts) + np.arange(counts.sum())]]
     used[rows[rows >= 0]] = True
     return rows, used

@@ -11,7 +11,7 @@ from tracekit.parsers.limits import LimitError
 from tracekit.parsers.source import Source
 
 
-def _next(tables: Iterator[Table]) -> Table | TracekitError | None:
+def _read_next(tables: Iterator[Table]) -> Table | TracekitError | None:
     """Return the next table, or the error that reading it raises; None at the end."""
     try:
         return next(tables, None)
@@ -21,7 +21,7 @@ def _next(tables: Iterator[Table]) -> Table | TracekitError | None:
         return error
 
 
-def _table(outcome: Table | TracekitError) -> Table:
+def _require_table(outcome: Table | TracekitError) -> Table:
     if isinstance(outcome, TracekitError):
         raise outcome
     return outcome
@@ -30,14 +30,16 @@ def _table(outcome: Table | TracekitError) -> Table:
 class FallbackSource:
     """Reads from ``first``; a table that it cannot read comes from ``open_second()``. Implements ``Source``.
 
-    ``open_second`` is called on the first failure and not before; it returns None when there is no other
-    way, and the error is raised. ``description`` names the second way in the issue.
+    ``open_second`` is called on the first failure and not before; it returns None if there is no other
+    way, and then the error is raised. ``description`` names the second way in the issue.
     """
 
-    def __init__(self, first: Source, open_second: Callable[[], Source | None], description: str) -> None:
-        self.name = first.name
-        self.has_toc = first.has_toc
-        self._first = first
+    def __init__(
+        self, first_source: Source, open_second: Callable[[], Source | None], description: str
+    ) -> None:
+        self.name = first_source.name
+        self.has_toc = first_source.has_toc
+        self._first = first_source
         self._open_second = open_second
         self._description = description
         self._second: Source | None = None
@@ -45,7 +47,7 @@ class FallbackSource:
 
     def prefer_second(self, reason: str) -> None:
         """Read everything the second way, if there is one: the first lists a table that it cannot read."""
-        if self._switch(reason):
+        if self._open_other(reason):
             self._first = self._second or self._first
 
     def toc(self) -> tuple[RunInfo, ...]:
@@ -54,22 +56,22 @@ class FallbackSource:
 
     def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
         """See ``Source.tables``."""
-        # Complete before the first table is returned: a caller must not get half of each reading.
+        # Complete before the first table is returned: a caller must not get a mixture of both.
         outcomes: list[Table | TracekitError] = []
         tables = self._first.tables(schema, run)
-        while (outcome := _next(tables)) is not None:
-            if isinstance(outcome, InputError) and self._replaces(outcome):
+        while (outcome := _read_next(tables)) is not None:
+            if isinstance(outcome, InputError) and self._may_replace(outcome):
                 assert self._second is not None
                 return self._second.tables(schema, run)
             outcomes.append(outcome)
-        return map(_table, outcomes)
+        return map(_require_table, outcomes)
 
-    def _replaces(self, error: InputError) -> bool:
-        """Return whether there is a second way, which is noted with the error of the first."""
-        return self._first is not self._second and self._switch(error.problem.rstrip("."))
+    def _may_replace(self, error: InputError) -> bool:
+        """Return whether there is a second way; record it with the error of the first."""
+        return self._first is not self._second and self._open_other(error.problem.rstrip("."))
 
-    def _switch(self, reason: str) -> bool:
-        """Open the second way and note the reason; return False when there is none."""
+    def _open_other(self, reason: str) -> bool:
+        """Open the second way and record the reason; return False if there is none."""
         self._second = self._second or self._open_second()
         if self._second is None:
             return False

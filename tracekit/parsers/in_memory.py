@@ -14,7 +14,7 @@ from tracekit.errors import InputError, TracekitError
 from tracekit.model.schemas import READ_TABLES
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo
-from tracekit.parsers.source import Source, left_out_issue, readable
+from tracekit.parsers.source import Source, iter_readable, make_left_out_issue
 
 TableKey: TypeAlias = tuple[int, str]
 """A run's number and a schema."""
@@ -54,10 +54,10 @@ class InMemorySource:
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:
         """See ``Source.issues``."""
-        return issues_of(self.issues_by_run, run)
+        return select_issues(self.issues_by_run, run)
 
 
-def issues_of(issues_by_run: Mapping[int, tuple[Issue, ...]], run: int | None) -> tuple[Issue, ...]:
+def select_issues(issues_by_run: Mapping[int, tuple[Issue, ...]], run: int | None) -> tuple[Issue, ...]:
     """Return the issues of one run, or of all, each once."""
     issues = (issue for of, issues in issues_by_run.items() if run in (None, of) for issue in issues)
     return tuple(dict.fromkeys(issues))
@@ -66,24 +66,24 @@ def issues_of(issues_by_run: Mapping[int, tuple[Issue, ...]], run: int | None) -
 def read_into_memory(source: Source) -> InMemorySource:
     """Read every run's tables of ``READ_TABLES``.
 
-    Unreadable tables are noted, as long as some table can be read. Raises the first error when none can, and
+    Unreadable tables are recorded if some table can be read. Raises the first error if none can, and
     ``InputError`` when the source has no such table.
     """
     contents: dict[TableKey, tuple[Table, ...]] = {}
     errors: dict[TableKey, TracekitError] = {}
     left_out: dict[int, list[Issue]] = {}
     for run in source.toc():
-        listed = {table.schema for table in run.tables}
-        for schema in (schema for schema in READ_TABLES if schema in listed):
+        listed_schemas = {table.schema for table in run.tables}
+        for schema in (schema for schema in READ_TABLES if schema in listed_schemas):
             key = (run.info.run, schema)
             damage: list[TracekitError] = []
             try:
-                tables = tuple(readable(source.tables(schema, run.info.run), damage.append))
+                tables = tuple(iter_readable(source.tables(schema, run.info.run), damage.append))
             except TracekitError as error:
                 tables, damage = (), [error]
             if tables:
                 contents[key] = tables
-                left_out.setdefault(run.info.run, []).extend(left_out_issue(schema, e) for e in damage)
+                left_out.setdefault(run.info.run, []).extend(make_left_out_issue(schema, e) for e in damage)
             elif damage:
                 errors[key] = damage[0]
     if not contents:
@@ -91,18 +91,20 @@ def read_into_memory(source: Source) -> InMemorySource:
             iter(errors.values()), InputError(source.name, "holds no table that an analysis could use.")
         )
     runs = tuple(_without_others(run, contents.keys() | errors.keys()) for run in source.toc())
-    unreadable = {key: _reason(key[1], error) for key, error in errors.items()}
+    unreadable = {key: _describe_error(key[1], error) for key, error in errors.items()}
     issues = {run.info.run: (*source.issues(run.info.run), *left_out.get(run.info.run, ())) for run in runs}
-    copy = InMemorySource(source.name, origin_of(source), source.has_toc, runs, contents, unreadable, issues)
-    return recount(copy)
+    copy = InMemorySource(
+        source.name, find_origin(source), source.has_toc, runs, contents, unreadable, issues
+    )
+    return update_row_counts(copy)
 
 
-def recount(source: InMemorySource) -> InMemorySource:
-    """Return the source with its list of tables brought up to date with the rows that it holds."""
-    return replace(source, runs=tuple(_counted(source, run) for run in source.runs))
+def update_row_counts(source: InMemorySource) -> InMemorySource:
+    """Return the source with the row counts of its list of tables updated from its rows."""
+    return replace(source, runs=tuple(_count_rows(source, run) for run in source.runs))
 
 
-def _counted(source: InMemorySource, run: RunInfo) -> RunInfo:
+def _count_rows(source: InMemorySource, run: RunInfo) -> RunInfo:
     number, infos = run.info.run, list(run.tables)
     for (table_run, schema), tables in source.contents.items():
         if table_run != number:
@@ -115,14 +117,14 @@ def _counted(source: InMemorySource, run: RunInfo) -> RunInfo:
         if len(positions) == len(tables):
             for position, table in zip(positions, tables, strict=True):
                 infos[position] = replace(infos[position], row_count=len(table))
-        else:  # read in another way than they were listed, so the listed ones cannot be matched
+        else:  # read differently than they were listed, so the listed ones cannot be matched
             infos = [info for position, info in enumerate(infos) if position not in positions]
             infos += [TableInfo(schema, number, 0, table.attributes, len(table)) for table in tables]
     return replace(run, tables=tuple(infos))
 
 
-def origin_of(source: Source) -> str:
-    """Return the kind of input that a source's tables were first read from: for a pack, what was packed."""
+def find_origin(source: Source) -> str:
+    """Return the kind of input that a source's tables were first read from, before packing."""
     return str(getattr(source, "origin", "") or next((run.info.kind for run in source.toc()), ""))
 
 
@@ -133,7 +135,7 @@ def _without_others(run: RunInfo, keys: set[TableKey]) -> RunInfo:
     return replace(run, tables=tuple(tables))
 
 
-def _reason(schema: str, error: TracekitError) -> Unreadable:
+def _describe_error(schema: str, error: TracekitError) -> Unreadable:
     if isinstance(error, InputError):
         return Unreadable(error.problem, error.advice)
     return Unreadable(f"'{schema}' cannot be read: {error}")

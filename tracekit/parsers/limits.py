@@ -1,6 +1,6 @@
-"""Limits on what one input may make tracekit read: far above every recording, and reached early by a bomb.
+"""Limits on the resources that one input may use: far above every recording, and reached early by a bomb.
 
-Sizes, counts and names in an input are claims of whoever made it, so each is compared with a limit before
+Sizes, counts and names in an input are untrusted claims, so each is compared with a limit before
 memory is spent on it. docs/limits.md lists the limits; ``RAISE_OPTION`` multiplies all of them.
 """
 
@@ -14,7 +14,7 @@ RAISE_OPTION = "--raise-limits"
 
 
 class LimitError(InputError):
-    """The input exceeds one of ``Limits``; nothing behind the limit was read."""
+    """The input exceeds one of ``Limits``; nothing beyond the limit was read."""
 
     def __init__(self, source: str, problem: str) -> None:
         super().__init__(
@@ -46,7 +46,8 @@ class Limits:
     call_paths: int = 4_000_000
     """Frames in the call trees of a text, and its counted stacks; a line takes a microsecond or three."""
     stack_frames: int = 40_000_000
-    """Frames of all different stacks of a text, each written out: what one line of a deep tree stands for."""
+    """Frames of all different stacks of a text, each written out: one line of a deep tree can require
+    many."""
     columns: int = 512
     """Columns of a table; the widest one known has 60."""
     header_bytes: int = 16 << 20
@@ -62,7 +63,7 @@ class Limits:
     what it may unpack to, unless it is larger itself; its tags, unless it has eight bytes for each."""
     unpacked_ratio: int = 20
     unpacked_slack_bytes: int = 256 << 20
-    """What a compressed file may unpack to: the slack plus so many times its size. Exports shrink 17:1."""
+    """A compressed file may unpack to the slack plus this many times its size. Exports shrink 17:1."""
     held_ratio: int = 4
     held_slack_bytes: int = 512 << 20
     """What may be kept in memory of a tar; the files of a bundle are compressed already."""
@@ -76,7 +77,7 @@ class Limits:
         return Limits(**{field.name: getattr(self, field.name) * factor for field in fields(self)})
 
     def shared_by(self, files: int) -> Limits:
-        """Return the limits of one of so many files, which have the slack together."""
+        """Return the limits of one of ``files`` files, which share the slack."""
         return replace(self, unpacked_slack_bytes=self.unpacked_slack_bytes // max(files, 1))
 
     def unpacked_bytes(self, stored_bytes: int) -> int:

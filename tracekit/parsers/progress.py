@@ -16,7 +16,7 @@ _ROUNDED_TO_SECONDS = 5
 
 
 class SeveralFiles:
-    """The progress of files that are read one after another, as that of all of their bytes."""
+    """The progress of files that are read one after another, as a share of all their bytes."""
 
     def __init__(self, progress: Progress, sizes_bytes: Sequence[int | None]) -> None:
         self._progress = progress
@@ -24,8 +24,8 @@ class SeveralFiles:
         known = [size for size in sizes_bytes if size is not None]
         self._total_bytes = sum(known) if len(known) == len(sizes_bytes) else None
 
-    def of(self, number: int) -> Progress:
-        """Return what the file of that number, from 0, reports its progress to."""
+    def make_progress(self, number: int) -> Progress:
+        """Return the callback for the progress of the file with that number, from 0."""
 
         def report(done: int, _total: int | None) -> None:
             self._done_bytes[number] = done
@@ -34,8 +34,8 @@ class SeveralFiles:
         return report
 
 
-def remaining(done: int, total: int | None, elapsed_seconds: float) -> str:
-    """Return ``about 20 s left``, from the rate so far; "" while that shows nothing yet, or for a moment."""
+def format_remaining(done: int, total: int | None, elapsed_seconds: float) -> str:
+    """Return ``about 20 s left``, from the rate so far; "" while that is uncertain, or for a short time."""
     if not total or elapsed_seconds < _LEAST_SECONDS or done < _LEAST_SHARE * total:
         return ""
     seconds = elapsed_seconds * (total - done) / done

@@ -1,6 +1,6 @@
 """The ``Source`` protocol: something that holds Instruments tables, whatever its file format.
 
-Apart from every parser, so that none of them imports another.
+Separate from the parsers, so that none of them imports another.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ EXPORT_ADVICE = (
 """The next step for an input without a table of samples."""
 
 
-def readable(tables: Iterator[Table], left_out: Callable[[TracekitError], None]) -> Iterator[Table]:
+def iter_readable(tables: Iterator[Table], left_out: Callable[[TracekitError], None]) -> Iterator[Table]:
     """Yield the tables that can be read, and call ``left_out`` with the error of each of the others.
 
-    Raises ``LimitError`` all the same: nothing behind a limit is read.
+    Still raises ``LimitError``: nothing beyond a limit is read.
     """
     while True:
         try:
@@ -40,12 +40,12 @@ def readable(tables: Iterator[Table], left_out: Callable[[TracekitError], None])
             yield table
 
 
-def left_out_issue(schema: str, error: TracekitError, others: bool = True) -> Issue:
-    """Return the issue of a table that cannot be read; ``others`` of its schema may have been read."""
+def make_left_out_issue(schema: str, error: TracekitError, others_were_read: bool = True) -> Issue:
+    """Return the issue of a table that cannot be read; ``others_were_read`` of the same schema."""
     problem = str(getattr(error, "problem", error)).rstrip(".")
     unread = f"'{schema}' cannot be read"
     text = problem if problem.startswith(unread) else f"{unread}: {problem}"
-    if others:
+    if others_were_read:
         return Issue("warning", "table-damaged", f"a table {text}; the others of this schema are used")
     return Issue("warning", "table-unreadable", f"{text}; it is left out")
 
@@ -64,10 +64,11 @@ class Source(Protocol):
         """
 
     def tables(self, schema: str, run: int = 1) -> Iterator[Table]:
-        """Return the tables of that schema in table-of-contents order; nothing when there is none.
+        """Return the tables of that schema in table-of-contents order; none if the recording has none.
 
-        A table that cannot be read raises ``InputError``, and the iterator goes on behind it: ``readable``
-        reads the others. No generator can do that, so sources return a ``map`` of what reads one table.
+        A table that cannot be read raises ``InputError``, and the iterator continues after it:
+        ``iter_readable`` reads the others. A generator cannot do that, so sources return a ``map`` of a
+        function that reads one table.
         """
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:

@@ -13,7 +13,7 @@ _MAX_COMMENT_BYTES = 1 << 17
 
 
 class _BoundedReader(io.BufferedReader):
-    """A file of which no single read may be longer than ``max_read_bytes``, where that is set."""
+    """A file whose single reads are limited to ``max_read_bytes``, if that is set."""
 
     max_read_bytes = 0
 
@@ -30,8 +30,8 @@ class _TooLongError(Exception):
 class BoundedZip(zipfile.ZipFile):
     """An archive; opening it raises ``LimitError`` for too many files, and what ``ZipFile`` does for damage.
 
-    ``ZipFile`` reads the directory at once, as long as the end of the file claims that it is. The claimed
-    number of files is not used: it may be anything.
+    ``ZipFile`` reads the directory at once, of the length that the end of the file claims. The claimed number
+    of files is not used: it may be wrong.
     """
 
     def __init__(self, path: str, max_files: int) -> None:
@@ -55,5 +55,5 @@ class BoundedZip(zipfile.ZipFile):
 
 
 def is_link(entry: zipfile.ZipInfo) -> bool:
-    """Return whether an entry is a symbolic link, the content of which is its target."""
+    """Return whether an entry is a symbolic link; its content is the target."""
     return stat.S_ISLNK(entry.external_attr >> 16)

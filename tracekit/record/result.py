@@ -92,7 +92,7 @@ def _toc(bundle: Path, tool: Xctrace) -> tuple[RunInfo, ...]:
 
     try:
         files = open_bundle_files(str(bundle), bundle.name)
-        return BundleSource(files, str(bundle), counted=SAMPLE_TABLES).toc()
+        return BundleSource(files, str(bundle), counted_schemas=SAMPLE_TABLES).toc()
     except InputError:
         return XctraceSource(tool, str(bundle), bundle.name).toc()
 

@@ -14,7 +14,7 @@ from tracekit.load import trace_of
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import ANE_TABLES, CORE_AI, OS_LOG
 from tracekit.model.vocabulary import Phase
-from tracekit.parsers.in_memory import InMemorySource, recount
+from tracekit.parsers.in_memory import InMemorySource, update_row_counts
 from tracekit.parsers.tables.engine_log import select_framework_lines
 from tracekit.parsers.tables.interval_labels import parse_ane_label
 from tracekit.parsers.tables.row_times import without_spans
@@ -91,7 +91,7 @@ def _apply(source: InMemorySource, plan: Redaction) -> InMemorySource:
             for place, why in source.unreadable.items()
         },
     )
-    return recount(redacted)
+    return update_row_counts(redacted)
 
 
 def _without_rows_of_others(source: InMemorySource, plan: Redaction) -> InMemorySource:

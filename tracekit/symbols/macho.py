@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from tracekit.parsers.bundle.images import architecture
+from tracekit.parsers.bundle.images import find_architecture
 from tracekit.symbols.budget import Budget, SymbolFileError
 from tracekit.symbols.file_names import MACHO_HEADS
 
@@ -150,7 +150,7 @@ def _read_slice(path: Path, file: BinaryIO, offset: int, size: int) -> Build:
             symbols = _SYMTAB.unpack_from(data)
         elif command == _LC_FUNCTION_STARTS and len(data) >= _RANGE.size:
             starts = _RANGE.unpack_from(data)
-    arch = architecture(cpu, subtype)
+    arch = find_architecture(cpu, subtype)
     used = tuple(section for section in sections if section.is_code or section.name.startswith("__debug"))
     return Build(path, offset, size, is_64, identity, arch, *text, used, symbols, starts)
 

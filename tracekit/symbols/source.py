@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, RunInfo
-from tracekit.parsers.in_memory import origin_of
+from tracekit.parsers.in_memory import find_origin
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.parsers.source import Source
 from tracekit.symbols.account import list_issues
@@ -24,7 +24,7 @@ class SymbolicatedSource:
     def __init__(self, source: Source, paths: Sequence[SymbolPath], limits: Limits = DEFAULT_LIMITS) -> None:
         self.name = source.name
         self.has_toc = source.has_toc
-        self.origin = origin_of(source)
+        self.origin = find_origin(source)
         self._source = source
         self._files = find_builds(paths, limits)
         self._namer = Namer(self._files)

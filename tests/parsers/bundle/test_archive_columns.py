@@ -15,7 +15,7 @@ from sample_generator.keyed_archive import NULL, Boxed, Mutable, Object, archive
 from tracekit.parsers.bundle import archive_columns, table_list
 from tracekit.parsers.bundle.files import BundleFiles, DamagedFileError
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive, ValueBudget
-from tracekit.parsers.bundle.table_list import TableSpec, attribute_texts, read_table_list
+from tracekit.parsers.bundle.table_list import TableSpec, format_attributes, read_table_list
 
 pytestmark = pytest.mark.integration
 
@@ -51,7 +51,7 @@ def one_by_one(data: bytes) -> dict[int, TableSpec]:
             plain = opened.plain(opened.get(spec, "attributes"), budget)
             specs[int(match[1])] = TableSpec(
                 schema if isinstance(schema, str) else "",
-                attribute_texts(plain) if isinstance(plain, dict) else {},
+                format_attributes(plain) if isinstance(plain, dict) else {},
             )
     return specs
 

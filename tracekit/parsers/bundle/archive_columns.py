@@ -6,7 +6,7 @@ once, so the keys of equal shapes have equal numbers, and one operation reads an
     {$class, NS.keys → [a b], NS.objects → [5 6]}              a: 5 7
     {$class, NS.keys → [a b], NS.objects → [7 8]}      →       b: 6 8
 
-Everything else goes through ``KeyedArchive`` one by one: rare shapes, long containers, objects that stand for
+Everything else goes through ``KeyedArchive`` one by one: rare shapes, long containers, objects that wrap
 one value, and damaged ones, for which it raises ``DamagedFileError``. Both ways give the same values.
 """
 
@@ -26,11 +26,11 @@ from tracekit.parsers.bundle.plist import ARRAYS, DICTIONARIES, PlistError
 Numbers: TypeAlias = "npt.NDArray[np.int64]"
 
 MISSING = -1
-"""In place of a reference."""
+"""The value for a missing reference."""
 _LEAST_OF_A_SHAPE = 16
-"""For fewer objects, finding what they share costs more than reading each."""
+"""For fewer objects, finding their common shape costs more than reading each."""
 _NO_SHAPE = frozenset({*WRAPPERS, "$0"})
-"""Objects with one of these fields stand for one value, or may have positional keys."""
+"""Objects with one of these fields wrap one value, or may have positional keys."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class ArchiveColumns:
     def items(self, references: Sequence[int] | Numbers, keys: Sequence[Key]) -> list[Numbers]:
         """Return a column for each key: the entry of each object; ``MISSING`` for other values."""
         numbers = np.array(references, np.int64)
-        shapes, alone = self._shapes(numbers)
+        shapes, alone = self._find_shapes(numbers)
         columns = [np.full(len(numbers), MISSING, np.int64) for _ in keys]
         for shape in shapes:
             for key, column in zip(keys, columns, strict=True):
@@ -70,14 +70,14 @@ class ArchiveColumns:
         return columns
 
     def values(self, references: Numbers) -> list[Any]:
-        """Return the value behind each reference; None for a missing one."""
+        """Return the value of each reference; None for a missing one."""
         follow = self._archive.follow
         return [follow(number) if number != MISSING else None for number in references.tolist()]
 
     def plain(self, references: Numbers, budget: ValueBudget, depth: int = 0) -> list[Any]:
         """Return each value with everything in it; see ``KeyedArchive.plain``."""
         self._archive.require_values(len(references), budget, depth)
-        shapes, alone = self._shapes(references)
+        shapes, alone = self._find_shapes(references)
         plain: list[Any] = [None] * len(references)
         for shape in shapes:
             budget.values_left -= len(shape.positions)
@@ -90,69 +90,71 @@ class ArchiveColumns:
             plain[position] = self._archive.plain(value, budget, depth)
         return plain
 
-    def _shapes(self, references: Numbers) -> tuple[list[_Shape], Numbers]:
+    def _find_shapes(self, references: Numbers) -> tuple[list[_Shape], Numbers]:
         """Return the objects by shape, and the positions of everything else."""
         is_alone = np.ones(len(references), np.bool_)
         try:
-            shapes = list(self._shapes_of(self._numbers(references)))
+            shapes = list(self._iter_shapes(self._find_objects(references)))
         except PlistError as error:
             raise DamagedFileError(self._archive.name, str(error)) from error
         for shape in shapes:
             is_alone[shape.positions] = False
         return shapes, np.flatnonzero(is_alone)
 
-    def _shapes_of(self, numbers: Numbers) -> Iterator[_Shape]:
+    def _iter_shapes(self, numbers: Numbers) -> Iterator[_Shape]:
         for positions, rows in self._plist.elements(numbers, DICTIONARIES):
             size = rows.shape[1] // 2
-            for chosen, keys in _equal_rows(rows[:, :size]):
+            for row_indices, keys in _iter_equal_rows(rows[:, :size]):
                 names = [self._plist.key(key) for key in keys.tolist()]
-                fields = dict(zip(names, rows[chosen, size:].T, strict=True))
+                fields = dict(zip(names, rows[row_indices, size:].T, strict=True))
                 if len(fields) < 2 or not _NO_SHAPE.isdisjoint(fields):  # alone, a class may mean null
                     continue
                 if "NS.keys" in fields:
-                    yield from self._with_keys(positions[chosen], fields)
+                    yield from self._with_keys(positions[row_indices], fields)
                 elif "NS.objects" in fields:
-                    yield from self._lists(positions[chosen], fields)
+                    yield from self._iter_lists(positions[row_indices], fields)
                 else:
                     fields.pop("$class", None)
-                    yield _Shape(positions[chosen], fields)
+                    yield _Shape(positions[row_indices], fields)
 
     def _with_keys(self, positions: Numbers, fields: dict[Any, Numbers]) -> Iterator[_Shape]:
         """Yield the shapes of dictionaries: those with the same keys, which are objects."""
         if "NS.objects" not in fields:
             return
-        for with_keys, keys in self._plist.elements(self._numbers(fields["NS.keys"]), ARRAYS):
-            values = self._numbers(fields["NS.objects"][with_keys])
+        for with_keys, keys in self._plist.elements(self._find_objects(fields["NS.keys"]), ARRAYS):
+            values = self._find_objects(fields["NS.objects"][with_keys])
             for with_values, rows in self._plist.elements(values, ARRAYS):
                 key_references = keys[with_values, : rows.shape[1]]
-                key_objects = self._uid(key_references)
-                for chosen, objects in _equal_rows(key_objects):
+                key_objects = self._find_uids(key_references)
+                for row_indices, objects in _iter_equal_rows(key_objects):
                     if np.any(objects < 0):
                         continue
-                    names = [self._archive.key(reference) for reference in key_references[chosen[0]].tolist()]
-                    items = dict(zip(names, rows[chosen].T, strict=False))
-                    yield _Shape(positions[with_keys[with_values[chosen]]], items)
+                    names = [
+                        self._archive.key(reference) for reference in key_references[row_indices[0]].tolist()
+                    ]
+                    items = dict(zip(names, rows[row_indices].T, strict=False))
+                    yield _Shape(positions[with_keys[with_values[row_indices]]], items)
 
-    def _lists(self, positions: Numbers, fields: dict[Any, Numbers]) -> Iterator[_Shape]:
-        """Yield the shapes of arrays and sets: those with as many elements, whose keys are their indices."""
-        for chosen, rows in self._plist.elements(self._numbers(fields["NS.objects"]), ARRAYS):
-            yield _Shape(positions[chosen], dict(enumerate(rows.T)), is_list=True)
+    def _iter_lists(self, positions: Numbers, fields: dict[Any, Numbers]) -> Iterator[_Shape]:
+        """Yield the shapes of arrays and sets of equal length; the keys are the indices."""
+        for row_indices, rows in self._plist.elements(self._find_objects(fields["NS.objects"]), ARRAYS):
+            yield _Shape(positions[row_indices], dict(enumerate(rows.T)), is_list=True)
 
-    def _numbers(self, references: Numbers) -> Numbers:
+    def _find_objects(self, references: Numbers) -> Numbers:
         """Return the property list's numbers of the values; ``MISSING`` for null and for damaged ones."""
-        uids = self._uid(references)
+        uids = self._find_uids(references)
         is_object = (uids > 0) & (uids < len(self._objects))
         objects = self._objects[np.where(is_object, uids, 0)]
         return np.where(is_object, objects, np.where(uids < 0, references, MISSING))
 
-    def _uid(self, references: Numbers) -> Numbers:
+    def _find_uids(self, references: Numbers) -> Numbers:
         """Return the number of the object that each reference refers to, -1 for none."""
         is_inside = (references >= 0) & (references < len(self._uids))
         return np.where(is_inside, self._uids[np.where(is_inside, references, 0)], -1)
 
 
-def _equal_rows(rows: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
-    """Yield the indices of many equal rows, ascending, and one of these rows; rare rows are left out."""
+def _iter_equal_rows(rows: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
+    """Yield the ascending indices of many equal rows, and one of these rows; rare rows are left out."""
     if len(rows) < _LEAST_OF_A_SHAPE:
         return
     if (rows == rows[0]).all():
@@ -160,6 +162,6 @@ def _equal_rows(rows: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
         return
     order = np.lexsort(rows.T)  # stable
     differs = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
-    for chosen in np.split(order, np.flatnonzero(differs) + 1):
-        if len(chosen) >= _LEAST_OF_A_SHAPE:
-            yield chosen, rows[chosen[0]]
+    for row_indices in np.split(order, np.flatnonzero(differs) + 1):
+        if len(row_indices) >= _LEAST_OF_A_SHAPE:
+            yield row_indices, rows[row_indices[0]]

@@ -27,7 +27,7 @@ from tracekit.parsers.bundle.files import DamagedFileError
 from tracekit.parsers.bundle.interned import NO_VALUE_32, InternedLists, Words
 from tracekit.parsers.bundle.symbolication import Symbolicator
 from tracekit.parsers.bundle.types import Encoding
-from tracekit.parsers.combine import unique_stacks
+from tracekit.parsers.combine import merge_stacks
 
 _KPERF_LENGTHS = (3, 4, 5, 8)
 _MAX_FRAMES = 64_000_000
@@ -58,18 +58,22 @@ def read_stacks(
 
     Raises ``DamagedFileError`` for backtraces of an unknown layout.
     """
-    readers = {Encoding.BACKTRACE: _backtraces, Encoding.TAGGED: _tagged, Encoding.KPERF: _kperf}
+    readers = {
+        Encoding.BACKTRACE: _read_backtraces,
+        Encoding.TAGGED: _read_tagged,
+        Encoding.KPERF: _read_kperf,
+    }
     # Columns of different encodings share frames and binaries, so their stacks are joined before equal ones
     # are merged.
     parts = [readers[column.encoding](column.refs, lists, entities, symbolicator) for column in columns]
     counts = np.concatenate([part.counts for part in parts])
     rows, frames, binaries = symbolicator.table(np.concatenate([part.rows for part in parts]))
-    stacks, ids = unique_stacks(counts, rows, frames, binaries)
+    stacks, ids = merge_stacks(counts, rows, frames, binaries)
     ends = np.cumsum([len(part.counts) for part in parts])[:-1]
     return stacks, list(np.split(ids, ends))
 
 
-def _backtraces(
+def _read_backtraces(
     refs: IntArray, lists: InternedLists, entities: Entities, symbolicator: Symbolicator
 ) -> _FlatStacks:
     offsets, chunks = lists.lists(refs)
@@ -84,21 +88,23 @@ def _backtraces(
     # a program counter in the former and a return address in the latter.
     leaf = np.ones(len(stack_of_chunk), bool)
     leaf[1:] = stack_of_chunk[1:] != stack_of_chunk[:-1]
-    distinct, distinct_of_chunk = _distinct_chunks(chunks, leaf)
-    chunk_offsets, chunk_rows = _chunk_frames(chunks[distinct], leaf[distinct], lists, entities, symbolicator)
+    distinct, distinct_of_chunk = _find_distinct_chunks(chunks, leaf)
+    chunk_offsets, chunk_rows = _read_chunk_frames(
+        chunks[distinct], leaf[distinct], lists, entities, symbolicator
+    )
     lengths = np.diff(chunk_offsets)[distinct_of_chunk]
     _require_plausible(int(lengths.sum()), lists)
     counts = np.bincount(stack_of_chunk, weights=lengths, minlength=len(refs)).astype(np.int64)
-    return _FlatStacks(counts, chunk_rows[_ranges(chunk_offsets[:-1][distinct_of_chunk], lengths)])
+    return _FlatStacks(counts, chunk_rows[_expand_ranges(chunk_offsets[:-1][distinct_of_chunk], lengths)])
 
 
-def _ranges(starts: IntArray, lengths: IntArray) -> IntArray:
+def _expand_ranges(starts: IntArray, lengths: IntArray) -> IntArray:
     """Return the indices of consecutive ranges: starts [7, 2] and lengths [3, 2] give [7, 8, 9, 2, 3]."""
     #   first       7 7 7 -1 -1      starts less the sum of the lengths before: 7 − 0, 2 − 3
     #   + arange    0 1 2  3  4
     # Each range's start less the sum of the lengths before it, plus 0, 1, 2, … over all ranges.
-    first = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
-    return first + np.arange(int(lengths.sum()))
+    first_indices = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
+    return first_indices + np.arange(int(lengths.sum()))
 
 
 def _require_plausible(frames: int, lists: InternedLists) -> None:
@@ -107,7 +113,7 @@ def _require_plausible(frames: int, lists: InternedLists) -> None:
         raise DamagedFileError(lists.file, problem)
 
 
-def _distinct_chunks(chunks: Words, leaf: npt.NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
+def _find_distinct_chunks(chunks: Words, leaf: npt.NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
     """Return the position of each distinct (chunk, begins a stack), and the distinct number of each chunk."""
     # Equal pairs are neighbours after sorting; a new number begins where a pair differs from the one before.
     order = np.lexsort((leaf, chunks))
@@ -118,7 +124,7 @@ def _distinct_chunks(chunks: Words, leaf: npt.NDArray[np.bool_]) -> tuple[IntArr
     return order[is_new], number
 
 
-def _chunk_frames(
+def _read_chunk_frames(
     chunks: Words,
     leaf: npt.NDArray[np.bool_],
     lists: InternedLists,
@@ -130,7 +136,7 @@ def _chunk_frames(
     list_offsets, addresses = lists.lists(refs)
     lengths = np.diff(list_offsets)[list_of_chunk]
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    position = _ranges(list_offsets[:-1][list_of_chunk], lengths)
+    position = _expand_ranges(list_offsets[:-1][list_of_chunk], lengths)
     process_refs, process_of_chunk = np.unique(
         (chunks >> np.uint64(32)).astype(np.int64), return_inverse=True
     )
@@ -143,25 +149,25 @@ def _chunk_frames(
     return offsets, symbolicator.add(pid_of_frame, addresses[position], is_leaf)
 
 
-def _tagged(
+def _read_tagged(
     refs: IntArray, lists: InternedLists, entities: Entities, symbolicator: Symbolicator
 ) -> _FlatStacks:
     """Read tagged backtraces of Xcode 26.4 and later: a list [chunks, tag].
 
-    The layout is known from another reader alone (docs/formats.md); no bundle has confirmed it.
+    The layout is known only from another reader (docs/formats.md); no bundle has confirmed it.
     """
     offsets, values = lists.lists(refs)
     if (np.diff(offsets) != 2).any():
         raise DamagedFileError(lists.file, "has tagged backtraces of an unknown layout")
     # Many tags share one backtrace: each distinct one is read once, and its frames are repeated.
     chunk_refs, backtrace_of_ref = np.unique(values[0::2].astype(np.int64), return_inverse=True)
-    shared = _backtraces(chunk_refs, lists, entities, symbolicator)
+    shared = _read_backtraces(chunk_refs, lists, entities, symbolicator)
     starts = np.cumsum(shared.counts) - shared.counts
     counts = shared.counts[backtrace_of_ref]
-    return _FlatStacks(counts, shared.rows[_ranges(starts[backtrace_of_ref], counts)])
+    return _FlatStacks(counts, shared.rows[_expand_ranges(starts[backtrace_of_ref], counts)])
 
 
-def _kperf(
+def _read_kperf(
     refs: IntArray, lists: InternedLists, entities: Entities, symbolicator: Symbolicator
 ) -> _FlatStacks:
     """Read kperf backtraces: a list [callers, program counter, process, …]; the list of callers ends in 0."""
@@ -196,6 +202,6 @@ def _kperf(
     pid_of = {ref: entities.process(ref)[0] for ref in np.unique(process_ref).tolist()}
     pids = np.array([pid_of[ref] for ref in process_ref.tolist()], np.int64)[stack_of_frame]
     exact = np.concatenate([np.ones(len(refs), bool), np.zeros(total, bool)])
-    caller_addresses = addresses[_ranges(starts, counts)]
+    caller_addresses = addresses[_expand_ranges(starts, counts)]
     rows = symbolicator.add_exact(pids, np.concatenate([counter, caller_addresses]), exact)
     return _FlatStacks(counts + 1, rows[order])

@@ -98,7 +98,7 @@ def open_bundle_files(path: str, display_name: str, limits: Limits = DEFAULT_LIM
         return FolderFiles(path, display_name, limits)
     try:
         with Path(path).open("rb") as file:
-            # Not zipfile.is_zipfile, which looks at the end: a tar of a bundle may end with a zip in it.
+            # Not zipfile.is_zipfile, which reads the end: a tar of a bundle may end with a zip inside it.
             is_zip = file.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC
         return (_ZipFiles if is_zip else _TarFiles)(path, display_name, limits)
     except zipfile.BadZipFile as error:  # its directory, at the end, is missing
@@ -108,7 +108,7 @@ def open_bundle_files(path: str, display_name: str, limits: Limits = DEFAULT_LIM
 
 
 class FolderFiles:
-    """A bundle as a folder on the disk; the size of a file is looked up where it is asked for."""
+    """A bundle as a folder on the disk; the size of a file is looked up on request."""
 
     def __init__(self, path: str, display_name: str, limits: Limits) -> None:
         self.name = display_name
@@ -145,8 +145,8 @@ class FolderFiles:
         self.warnings: tuple[str, ...] = tuple(warnings)
 
     def _is_inside(self, entry: os.DirEntry[str]) -> bool:
-        """Return False for a path out of the bundle and for anything but a regular file."""
-        # The folders above are no links. Windows has further kinds of them, which is_symlink() omits.
+        """Return True for a regular file inside the bundle."""
+        # The folders above are not links. Windows has further kinds of links, which is_symlink() omits.
         if os.name == "posix" and not entry.is_symlink():
             return entry.is_file()
         try:
@@ -163,7 +163,7 @@ class FolderFiles:
         """See ``BundleFiles``."""
         size_bytes = self._sizes.get(name, -1)
         if size_bytes is None:
-            size_bytes = self._sizes[name] = _occupied_bytes(f"{self._root}/{name}")
+            size_bytes = self._sizes[name] = _measure_occupied(f"{self._root}/{name}")
         return size_bytes
 
     def open(self, name: str) -> BinaryIO:
@@ -177,11 +177,11 @@ class FolderFiles:
             raise DamagedFileError(name, f"cannot be read ({error.strerror})") from error
 
 
-def _occupied_bytes(path: str) -> int:
-    """Return a file's size without holes: no limit must follow from gigabytes that are not there."""
+def _measure_occupied(path: str) -> int:
+    """Return a file's size without holes: limits must not grow with gigabytes that are not stored."""
     try:
         status = os.stat(path)  # noqa: PTH116 - a Path for each file takes as long as reading a small one
-    except OSError:  # it is gone, or unreadable: opening it reports that
+    except OSError:  # it is gone or unreadable, which opening it reports
         return 0
     return min(status.st_size, 512 * getattr(status, "st_blocks", status.st_size))
 
@@ -193,13 +193,13 @@ class ArchiveFiles(ABC):
     exports: tuple[str, ...]
     warnings: tuple[str, ...]
 
-    def _find(
+    def _find_entries(
         self, path: str, display_name: str, entries: dict[str, _Entry], links: Collection[str]
     ) -> dict[str, _Entry]:
         """Return the entries of the one recording among those of an archive, by their names in it."""
         prefix, is_bundle, self.warnings = _find_recording(path, entries, links)
         self.name = PurePosixPath(prefix).name or display_name
-        inside = _inside(prefix, entries)
+        inside = _select_inside(prefix, entries)
         self.exports = () if is_bundle else tuple(sorted(name for name in inside if _is_export(name)))
         return inside
 
@@ -227,14 +227,14 @@ class _ZipFiles(ArchiveFiles):
         self._zip = BoundedZip(path, limits.files)
         # Not entry.is_dir(), which fails for an empty name before Python 3.12.
         files = (entry for entry in self._zip.infolist() if not entry.filename.endswith("/"))
-        entries = {_plain_name(entry.filename): entry for entry in files}
+        entries = {_strip_prefix(entry.filename): entry for entry in files}
         links = [name for name, entry in entries.items() if is_link(entry)]
         for name in links:
             del entries[name]
         # A bundle holds zips. Where the outer one is cut off, zipfile reads the directory of one inside.
         is_inner = min((entry.header_offset for entry in self._zip.infolist()), default=0) > 0
         try:
-            self._entries = self._find(path, display_name, entries, links)
+            self._entries = self._find_entries(path, display_name, entries, links)
         except InputError:
             if is_inner:
                 raise zipfile.BadZipFile from None
@@ -281,7 +281,7 @@ class _TarFiles(ArchiveFiles):
         with Path(path).open("rb") as file:
             archive = TarReader(file, path, stored_bytes, limits)
             for member in archive:
-                name = _plain_name(member.name)
+                name = _strip_prefix(member.name)
                 if not member.is_file:
                     links += [] if member.is_folder else [name]
                     continue
@@ -292,7 +292,7 @@ class _TarFiles(ArchiveFiles):
                     size = format_size(max_held_bytes)
                     raise LimitError(path, f"has files of more than {size}, which a tar keeps in memory,")
                 contents[name] = archive.read(needed_bytes)
-        self._contents = self._find(path, display_name, contents, links)
+        self._contents = self._find_entries(path, display_name, contents, links)
 
     def names(self) -> Iterable[str]:
         """See ``BundleFiles``."""
@@ -313,7 +313,7 @@ class _TarFiles(ArchiveFiles):
         return io.BytesIO(self._contents[name])
 
 
-def _plain_name(name: str) -> str:
+def _strip_prefix(name: str) -> str:
     """Return the name without the ``./`` that ``tar -c ./X.trace`` puts before every one."""
     return name.removeprefix("./")
 
@@ -332,11 +332,11 @@ def _find_recording(
     """
     bundles: set[str] = set()
     exports: set[str] = set()
-    outside = 0
+    outside_count = 0
     for name in names:
         parts = PurePosixPath(name).parts
         if ".." in parts or name.startswith("/") or "\\" in name:
-            outside += 1
+            outside_count += 1
             continue
         if any(map(_is_metadata, parts)):
             continue
@@ -351,10 +351,12 @@ def _find_recording(
         problem = f"is an archive without a .trace bundle or exports in it{notes}."
         raise InputError(path, problem, "Pack the whole X.trace.")
     if len(prefixes) > 1:
-        listed = ", ".join(sorted(prefix.rstrip("/") or "." for prefix in prefixes)[:5])
-        problem = f"holds {len(prefixes)} {'bundles' if bundles else 'folders of exports'} ({listed})."
+        names_listed = ", ".join(sorted(prefix.rstrip("/") or "." for prefix in prefixes)[:5])
+        problem = f"holds {len(prefixes)} {'bundles' if bundles else 'folders of exports'} ({names_listed})."
         raise InputError(path, problem, "Unpack it and name one of them.")
-    warnings = [f"names that lead out of the archive were ignored: {outside:,}"] if outside else []
+    warnings = (
+        [f"names that lead out of the archive were ignored: {outside_count:,}"] if outside_count else []
+    )
     return prefixes.pop(), bool(bundles), (*warnings, *_link_warnings(links))
 
 
@@ -367,14 +369,18 @@ def _link_warnings(links: Collection[str]) -> list[str]:
     """Return a warning that names the first links of a bundle, if it has any."""
     if not links:
         return []
-    listed = list_first([clip(name, _LINK_WIDTH) for name in sorted(links)], _LISTED_LINKS)
-    return [f"links and special files are not followed: {listed}"]
+    names_listed = list_first([clip(name, _LINK_WIDTH) for name in sorted(links)], _LISTED_LINKS)
+    return [f"links and special files are not followed: {names_listed}"]
 
 
-def _inside(prefix: str, entries: dict[str, _Entry]) -> dict[str, _Entry]:
+def _select_inside(prefix: str, entries: dict[str, _Entry]) -> dict[str, _Entry]:
     """Return the entries below ``prefix`` by their names in the bundle, without macOS metadata."""
-    inside = {name.removeprefix(prefix): entry for name, entry in entries.items() if name.startswith(prefix)}
-    return {name: entry for name, entry in inside.items() if not any(map(_is_metadata, name.split("/")))}
+    inner_entries = {
+        name.removeprefix(prefix): entry for name, entry in entries.items() if name.startswith(prefix)
+    }
+    return {
+        name: entry for name, entry in inner_entries.items() if not any(map(_is_metadata, name.split("/")))
+    }
 
 
 def _is_metadata(part: str) -> bool:

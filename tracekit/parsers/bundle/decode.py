@@ -23,7 +23,7 @@ from tracekit.parsers.bundle.entities import Entities
 from tracekit.parsers.bundle.files import DamagedFileError
 from tracekit.parsers.bundle.interned import NO_VALUE_32, NO_VALUE_64, InternPool
 from tracekit.parsers.bundle.rows import RawColumn
-from tracekit.parsers.bundle.types import Encoding, encoding_of
+from tracekit.parsers.bundle.types import Encoding, find_encoding
 from tracekit.parsers.engineering_types import KIND_OF_TYPE
 
 Parts: TypeAlias = "tuple[tuple[str, Any], ...]"
@@ -39,7 +39,7 @@ _FIXED_STRINGS = 14
 _MAX_INT64 = 2**63 - 1
 
 
-def fixed_point(raw: int) -> float:
+def convert_fixed_point(raw: int) -> float:
     """Return the value of a fixed-point number."""
     return (raw - _FIXED_ZERO) / _FIXED_UNIT
 
@@ -63,7 +63,7 @@ class CellDecoder:
         self._tag_of = tag_of
         self._report_type = report_type
         self._cells: dict[int, tuple[Parts, int, int]] = {}
-        self._lists: dict[int, tuple[int, ...]] = {}
+        self._decode_lists: dict[int, tuple[int, ...]] = {}
 
     def read(self, ref: int) -> Parts:
         """Return one cell's parts; raise ``DamagedFileError`` for a list that no recording would hold."""
@@ -73,45 +73,45 @@ class CellDecoder:
         """Fetch the lists of many cells at once: fetching them singly would take most of the time."""
         valid = refs[refs < len(self._pool.typed_lists)]
         lists = self._pool.typed_lists.tuples(valid)
-        self._lists = dict(zip(valid.tolist(), lists, strict=True))
+        self._decode_lists = dict(zip(valid.tolist(), lists, strict=True))
 
-    def location(self, value: int) -> Parts:
+    def read_location(self, value: int) -> Parts:
         """Return a return location's parts: the binary's UUID, and the offset in it."""
-        return (("uuid", self.uuid(value >> 32)), ("mach-o-vm-offset", value & 0xFFFF_FFFF))
+        return (("uuid", self.read_uuid(value >> 32)), ("mach-o-vm-offset", value & 0xFFFF_FFFF))
 
-    def uuid(self, ref: int) -> Parts:
+    def read_uuid(self, ref: int) -> Parts:
         """Return the two halves of a UUID, each a number whose big-endian bytes are the UUID's."""
         return tuple(("eight-byte-array", half) for half in self._pool.lists.single(ref))
 
     def _read(self, ref: int, depth: int) -> tuple[Parts, int, int]:
         """Return the parts, and the number of leaves and of levels with everything nested in them."""
-        # Memoised with its leaf count: a list that is shared costs nothing again, but counts again, so a few
-        # lists that refer to one another cannot expand to billions of parts.
+        # Memoised with its leaf count: a shared list is not decoded again, but its leaves count again, so
+        # a few lists that refer to one another cannot expand to billions of parts.
         if ref not in self._cells:
             lists = self._pool.typed_lists
             if depth > _MAX_DEPTH:
-                raise self._too_deep()
-            values = self._lists[ref] if ref in self._lists else lists.single(ref)
+                raise self._make_depth_error()
+            values = self._decode_lists[ref] if ref in self._decode_lists else lists.single(ref)
             if len(values) % 2:
                 raise DamagedFileError(lists.file, "has a composite value without a type")
             parts = [
-                self._part(type_number, value, depth)
+                self._decode_part(type_number, value, depth)
                 for type_number, value in zip(values[::2], values[1::2], strict=True)
             ]
             leaves = sum(count for _, _, count, _ in parts)
             levels = 1 + max((below for *_, below in parts), default=0)
-            if levels > _MAX_DEPTH + 1:  # lists that were read before are no deeper calls
-                raise self._too_deep()
+            if levels > _MAX_DEPTH + 1:  # lists that were read before do not recurse
+                raise self._make_depth_error()
             if leaves > _MAX_LEAVES:
                 raise DamagedFileError(lists.file, "has a composite value longer than any recording's")
             self._cells[ref] = tuple((tag, value) for tag, value, *_ in parts), leaves, levels
         return self._cells[ref]
 
-    def _too_deep(self) -> DamagedFileError:
+    def _make_depth_error(self) -> DamagedFileError:
         problem = "has a composite value nested deeper than any recording's"
         return DamagedFileError(self._pool.typed_lists.file, problem)
 
-    def _part(self, type_number: int, value: int, depth: int) -> tuple[str, Any, int, int]:
+    def _decode_part(self, type_number: int, value: int, depth: int) -> tuple[str, Any, int, int]:
         """Return one part's tag and value, and the number of leaves and of levels in it."""
         type_ids = self._pool.type_ids
         if type_number >= len(type_ids):
@@ -119,7 +119,7 @@ class CellDecoder:
             raise DamagedFileError(self._pool.typed_lists.file, problem)
         type_id = type_ids[type_number]
         tag = self._tag_of(type_id)
-        encoding, confirmed = encoding_of(type_id, tag)
+        encoding, confirmed = find_encoding(type_id, tag)
         if not confirmed:
             self._report_type(type_id, encoding is not Encoding.UNKNOWN)
         if encoding in (Encoding.PARTS, Encoding.ANY):
@@ -127,15 +127,15 @@ class CellDecoder:
                 return tag, None, 1, 0
             parts, leaves, levels = self._read(value, depth + 1)
             return tag, parts, leaves + 1, levels
-        return tag, self._scalar(encoding, value), 1, 0
+        return tag, self._decode_scalar(encoding, value), 1, 0
 
-    def _scalar(self, encoding: Encoding, value: int) -> Any:
+    def _decode_scalar(self, encoding: Encoding, value: int) -> Any:
         if value == NO_VALUE_64:
             return None
         if encoding is Encoding.TEXT:
             return self._pool.string(value) if value != NO_VALUE_32 else None
         if encoding is Encoding.FIXED:
-            return str(fixed_point(value))
+            return str(convert_fixed_point(value))
         if encoding is Encoding.PROCESS:
             pid, name = self._entities.process(value)
             return f"{name} ({pid})"
@@ -143,9 +143,9 @@ class CellDecoder:
             tid, name, pid, process = self._entities.thread(value)
             return f"{name} 0x{tid:x} ({process}, pid: {pid})"
         if encoding is Encoding.UUID:
-            return self.uuid(value)
+            return self.read_uuid(value)
         if encoding is Encoding.LOCATION:
-            return self.location(value)
+            return self.read_location(value)
         return value
 
 
@@ -159,7 +159,7 @@ class DecodedColumn:
 
 
 class ColumnDecoder:
-    """Decodes the columns that hold values of their own: no thread, process or stack."""
+    """Decodes the columns of values other than threads, processes and stacks."""
 
     def __init__(self, pool: InternPool, cells: CellDecoder) -> None:
         self._pool = pool
@@ -180,35 +180,35 @@ class ColumnDecoder:
     def read(self, column: RawColumn, encoding: Encoding, tag: str) -> DecodedColumn:
         """Return the column as a ``Table`` holds it. Raises ``DamagedFileError``."""
         if encoding is Encoding.UNKNOWN and column.missing.all():
-            return _null_column(len(column.raw), KIND_OF_TYPE.get(tag, "text"))
+            return _make_null_column(len(column.raw), KIND_OF_TYPE.get(tag, "text"))
         if encoding is Encoding.FIXED:
-            return self._fixed(column)
+            return self._decode_fixed(column)
         if encoding in (Encoding.TEXT, Encoding.THREAD_NAME):
-            return self._text(column, encoding)
+            return self._decode_text(column, encoding)
         if encoding is Encoding.INTEGERS:
-            return DecodedColumn("ints", self._lists(column))
+            return DecodedColumn("ints", self._decode_lists(column))
         if encoding in (Encoding.ANY, Encoding.PARTS):
             self._cells.prepare(np.unique(column.raw[~column.missing]).astype(np.int64))
         if encoding is Encoding.ANY:
-            return self._any(column)
+            return self._decode_any(column)
         composite: dict[Encoding, Callable[[int], Any]] = {
             Encoding.PARTS: self._cells.read,
-            Encoding.UUID: self._cells.uuid,
-            Encoding.LOCATION: self._cells.location,
+            Encoding.UUID: self._cells.read_uuid,
+            Encoding.LOCATION: self._cells.read_location,
         }
         if encoding in composite:
-            return DecodedColumn("parts", self._each(column, composite[encoding]))
-        return DecodedColumn("int", integers(column))
+            return DecodedColumn("parts", self._decode_distinct(column, composite[encoding]))
+        return DecodedColumn("int", make_integers(column))
 
-    def _fixed(self, column: RawColumn) -> DecodedColumn:
+    def _decode_fixed(self, column: RawColumn) -> DecodedColumn:
         # Exact in Python's integers: the raw numbers are near 2^63, where float64 has steps of 1024.
         unique, inverse = np.unique(column.raw, return_inverse=True)
-        values = np.array([fixed_point(raw) for raw in unique.tolist()], np.float64)[inverse]
+        values = np.array([convert_fixed_point(raw) for raw in unique.tolist()], np.float64)[inverse]
         return DecodedColumn("float", np.where(column.missing, np.nan, values))
 
-    def _text(self, column: RawColumn, encoding: Encoding) -> DecodedColumn:
+    def _decode_text(self, column: RawColumn, encoding: Encoding) -> DecodedColumn:
         # Three levels of numbers: row → distinct stored number → category. Two stored numbers may name equal
-        # strings, and a number that occurs only as null is no string at all.
+        # strings, and a number that occurs only as null is not a string.
         #   raw    [8, 5, 8, ff]        unique [8, 5, ff]      texts ["b", "a", None]
         #   index  [0, 1, 0, 2]         codes  [0, 1, 0, -1]   categories ["b", "a"]
         raw = column.raw >> np.uint64(32) if encoding is Encoding.THREAD_NAME else column.raw
@@ -226,7 +226,7 @@ class ColumnDecoder:
         data = pd.Categorical.from_codes(codes, categories=pd.Index(categories, dtype="str"))
         return DecodedColumn("text", data)
 
-    def _each(self, column: RawColumn, read: Callable[[int], Any]) -> pd.Series[Any]:
+    def _decode_distinct(self, column: RawColumn, read: Callable[[int], Any]) -> pd.Series[Any]:
         """Decode each distinct value once; equal cells become one object."""
         unique, inverse = np.unique(column.raw, return_inverse=True)
         missing = np.unique(column.raw[column.missing])
@@ -234,7 +234,7 @@ class ColumnDecoder:
         decoded[:] = [None if raw in missing else read(raw) for raw in unique.tolist()]
         return pd.Series(decoded[inverse], dtype=object)
 
-    def _lists(self, column: RawColumn) -> pd.Series[Any]:
+    def _decode_lists(self, column: RawColumn) -> pd.Series[Any]:
         refs, inverse = np.unique(column.raw[~column.missing].astype(np.int64), return_inverse=True)
         lists = np.empty(len(refs), dtype=object)
         lists[:] = self._pool.lists.tuples(refs)
@@ -242,9 +242,9 @@ class ColumnDecoder:
         cells[~column.missing] = lists[inverse]
         return pd.Series(cells, dtype=object)
 
-    def _any(self, column: RawColumn) -> DecodedColumn:
+    def _decode_any(self, column: RawColumn) -> DecodedColumn:
         """Decode values that carry their type: a column of numbers, of text, or of composite values."""
-        cells = self._each(column, self._cells.read)
+        cells = self._decode_distinct(column, self._cells.read)
         present = [cell for cell in cells if cell is not None]
         tags = {tag for cell in present for tag, _ in cell}
         tag = tags.pop() if len(tags) == 1 else ""
@@ -254,12 +254,12 @@ class ColumnDecoder:
         if present and all(isinstance(cell[0][1], int) for cell in present):
             missing = np.array([value is None for value in values], bool)
             numbers = np.array([value or 0 for value in values], np.uint64)
-            return DecodedColumn("int", integers(RawColumn(numbers, missing)), tag)
+            return DecodedColumn("int", make_integers(RawColumn(numbers, missing)), tag)
         texts = [None if value is None else str(value) for value in values]
         return DecodedColumn("text", pd.Categorical(pd.Series(texts, dtype="str")), tag)
 
 
-def integers(column: RawColumn) -> pd.arrays.IntegerArray:
+def make_integers(column: RawColumn) -> pd.arrays.IntegerArray:
     """Return exact integers, unsigned only where a value is beyond 2^63-1."""
     values = np.where(column.missing, 0, column.raw).astype(np.uint64)
     needs_unsigned = len(values) and int(values.max()) > _MAX_INT64
@@ -268,10 +268,10 @@ def integers(column: RawColumn) -> pd.arrays.IntegerArray:
     )
 
 
-def _null_column(rows: int, kind: ColumnKind) -> DecodedColumn:
+def _make_null_column(rows: int, kind: ColumnKind) -> DecodedColumn:
     missing = np.ones(rows, bool)
     if kind == "int":
-        return DecodedColumn(kind, integers(RawColumn(np.zeros(rows, np.uint64), missing)))
+        return DecodedColumn(kind, make_integers(RawColumn(np.zeros(rows, np.uint64), missing)))
     if kind == "float":
         return DecodedColumn(kind, np.full(rows, np.nan))
     if kind == "text":

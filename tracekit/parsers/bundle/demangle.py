@@ -1,7 +1,7 @@
 """Mangled names of C++, Rust and Swift as Instruments shows them.
 
 C++ and Rust use LLVM's demangler (pydemumble). Swift uses Swift's own (multi-demangle), without modules,
-types and return types, because Instruments shows Swift names so.
+types and return types, as Instruments does.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class Demangler:
         """Return the name as Instruments shows it; one that is not mangled loses its leading underscore."""
         if name not in self._names:
             stub, mangled = (_STUB, name.removeprefix(_STUB)) if name.startswith(_STUB) else ("", name)
-            readable = self._readable(mangled) if self._is_safe(mangled) else ""
+            readable = self._demangle_name(mangled) if self._is_safe(mangled) else ""
             self._names[name] = stub + (readable or mangled.removeprefix("_"))
         return self._names[name]
 
-    def _readable(self, name: str) -> str:
+    def _demangle_name(self, name: str) -> str:
         """Return the readable name; "" for a name that is not mangled or would be too long to read."""
         bare = name.removeprefix("_")  # Mach-O puts one before every name
         if bare.startswith(_SWIFT):
@@ -63,7 +63,7 @@ class Demangler:
         return readable
 
     def _is_safe(self, name: str) -> bool:
-        """Return whether demangling the name is certain to end soon, by its length and its references."""
+        """Return whether demangling the name is bounded, by its length and its back references."""
         if len(name) > _MAX_BYTES or "\0" in name:
             return False
         bare = name.lstrip("_")

@@ -2,9 +2,9 @@
 
     row → list [pid, session]         process          row → list [tid, number of its process]      thread
 
-The tables ``process-info`` and ``thread-info`` hold the names; their last row counts, because a thread may be
-renamed and a process may execute another program. As in the exports of the same recordings, a main thread is
-named "Main Thread" in any case, and a thread without a name has the name of its process. Recordings before
+The tables ``process-info`` and ``thread-info`` hold the names; their last row is used, because a thread may
+be renamed and a process may execute another program. As in the exports of the same recordings, a main thread
+is named "Main Thread" in any case, and a thread without a name has the name of its process. Recordings before
 Xcode 16 have no ``thread-info``; there the document's own list of threads names them.
 """
 
@@ -19,7 +19,7 @@ import pandas as pd
 
 from tracekit.model.columns import PROCESSES, THREADS, IntArray
 from tracekit.parsers.bundle.interned import NO_VALUE_32, InternedLists
-from tracekit.parsers.combine import distinct_records
+from tracekit.parsers.combine import find_distinct_records
 
 _PID_BITS = 0xFFFF_FFFF
 
@@ -57,13 +57,13 @@ class Entities:
     def processes(self, refs: Iterable[int]) -> tuple[pd.DataFrame, IntArray, npt.NDArray[np.int32]]:
         """Return the distinct processes, the sorted refs, and the row of each."""
         sorted_refs = np.unique(np.fromiter(refs, np.int64))
-        frame, rows = distinct_records([self.process(ref) for ref in sorted_refs.tolist()], PROCESSES)
+        frame, rows = find_distinct_records([self.process(ref) for ref in sorted_refs.tolist()], PROCESSES)
         return frame, sorted_refs, rows
 
     def threads(self, refs: Iterable[int]) -> tuple[pd.DataFrame, IntArray, npt.NDArray[np.int32]]:
         """Return the distinct threads, the sorted refs, and the row of each."""
         sorted_refs = np.unique(np.fromiter(refs, np.int64))
-        frame, rows = distinct_records([self.thread(ref) for ref in sorted_refs.tolist()], THREADS)
+        frame, rows = find_distinct_records([self.thread(ref) for ref in sorted_refs.tolist()], THREADS)
         return frame, sorted_refs, rows
 
     def _read_process(self, ref: int) -> tuple[int, str]:

@@ -83,7 +83,7 @@ def read_chunks(files: BundleFiles, name: str, max_ratio: int, slack_bytes: int)
     Raises ``DamagedFileError`` as ``read_file`` does.
     """
     total = 0
-    for chunk in _unpacked_chunks(files, name):
+    for chunk in _unpack_chunks(files, name):
         total += len(chunk)
         # The size of a small file is not looked up.
         if total > slack_bytes and total > (max_bytes := slack_bytes + max_ratio * max(files.size(name), 0)):
@@ -92,7 +92,7 @@ def read_chunks(files: BundleFiles, name: str, max_ratio: int, slack_bytes: int)
         yield chunk
 
 
-def _unpacked_chunks(files: BundleFiles, name: str) -> Iterator[bytes]:
+def _unpack_chunks(files: BundleFiles, name: str) -> Iterator[bytes]:
     with files.open(name) as file:
         try:
             packed = file.read(_PACKED_BYTES)
@@ -102,7 +102,7 @@ def _unpacked_chunks(files: BundleFiles, name: str) -> Iterator[bytes]:
                     packed = file.read(_PACKED_BYTES)
                 return
             # A step unpacks at most _CHUNK_BYTES; what zlib has not consumed of the input is fed again.
-            # After the last input byte, zlib may still hold output back: the loop ends when it gives none.
+            # After the last input byte, zlib may still hold output back: the loop ends when it returns none.
             stream = zlib.decompressobj()
             unpacked = b"-"
             while not stream.eof and (packed or unpacked):

@@ -11,7 +11,7 @@ processes, with addresses relative to the cache, and each process lists the ones
     tail        u32 magic 00c0ffee, u32, 16 bytes UUID of the shared cache, u64 its address
 
 Source: every binary compared with exports of the same recordings. The kernel's images are read in the same
-way, which no export has confirmed: no recording with kernel stacks was available.
+way, but no export has confirmed this: no recording with kernel stacks was available.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ _ARCHITECTURES = {
 _SUBTYPE_BITS = 0x00FF_FFFF  # above them are capabilities
 
 
-def architecture(cpu: int, subtype: int) -> str:
-    """Return the name of an architecture; "" for another than those of Apple's platforms."""
+def find_architecture(cpu: int, subtype: int) -> str:
+    """Return the name of an architecture; "" for architectures of other platforms."""
     return _ARCHITECTURES.get((cpu, subtype & _SUBTYPE_BITS), "")
 
 
@@ -87,7 +87,7 @@ class Image:
         """The address of its text segment; 0 when it has none."""
         return next((address for name, address, _ in self.segments if name == "__TEXT"), 0)
 
-    def moved(self, base: int) -> Image:
+    def move(self, base: int) -> Image:
         """Return the image with its segments ``base`` higher."""
         segments = tuple((n, (a + base) % 2**64, size) for n, a, size in self.segments)
         return Image(self.uuid, self.path, self.arch, segments)
@@ -119,12 +119,12 @@ class ImageMap:
         """
         if not len(self._starts):
             return np.full(len(addresses), -1, np.int64), np.zeros(len(addresses), bool)
-        # Segments that began minus segments that ended at or below the address = segments around it.
-        begun = np.searchsorted(self._starts, addresses, side="right")
-        segment = begun - 1
-        inside = (segment >= 0) & (addresses < self._ends[segment])
-        ambiguous = begun - np.searchsorted(self._sorted_ends, addresses, side="right") > 1
-        return np.where(inside & ~ambiguous, segment, -1), ambiguous
+        # Segments that begin minus segments that end at or below the address = segments around it.
+        begun_count = np.searchsorted(self._starts, addresses, side="right")
+        segment = begun_count - 1
+        is_inside = (segment >= 0) & (addresses < self._ends[segment])
+        ambiguous = begun_count - np.searchsorted(self._sorted_ends, addresses, side="right") > 1
+        return np.where(is_inside & ~ambiguous, segment, -1), ambiguous
 
 
 def lookup_addresses(addresses: Words, pid: int) -> Words:
@@ -139,7 +139,7 @@ class RunImages:
         self._document = document
         self._run = run
         self._maps: dict[int, ImageMap] = {}
-        self._stores = self._stores_by_pid()
+        self._stores = self._list_stores()
         self._shared: dict[bytes, dict[Any, Any]] = {}
 
     @property
@@ -147,13 +147,13 @@ class RunImages:
         """The processes with known images."""
         return set(self._stores)
 
-    def of(self, pid: int) -> ImageMap:
+    def get_map(self, pid: int) -> ImageMap:
         """Return the images of a process. Raises ``DamagedFileError``."""
         if pid not in self._maps:
-            self._maps[pid] = ImageMap(tuple(_distinct(self._images(pid))))
+            self._maps[pid] = ImageMap(tuple(_iter_distinct(self._iter_images(pid))))
         return self._maps[pid]
 
-    def _stores_by_pid(self) -> dict[int, Any]:
+    def _list_stores(self) -> dict[int, Any]:
         """Return the symbol stores by pid; in the document they are named ``<device>.<pid>``."""
         if self._document is None:
             return {}
@@ -161,7 +161,7 @@ class RunImages:
         pids = {name: str(name).rpartition(".")[2] for name in stores}
         return {int(pid): stores[name] for name, pid in pids.items() if pid.isdecimal() and len(pid) < 11}
 
-    def _images(self, pid: int) -> Iterator[Image]:
+    def _iter_images(self, pid: int) -> Iterator[Image]:
         if self._document is None:
             return
         store = self._document.follow(self._stores.get(pid))
@@ -176,7 +176,7 @@ class RunImages:
         # it.
         images, cache, base = parse_signature(signature)
         yield from images
-        shared = self._shared_images(cache)
+        shared = self._read_shared_images(cache)
         keys = self._document.elements(self._document.get(store, "dsc_load_addresses"))
         images_left = _MAX_IMAGES
         for key in dict.fromkeys(key for key in keys if isinstance(key, int)):
@@ -188,9 +188,9 @@ class RunImages:
                     raise DamagedFileError(
                         DOCUMENT_FILE, f"has more than {_MAX_IMAGES} images in one process"
                     )
-                yield from (image.moved(base) for image in images)
+                yield from (image.move(base) for image in images)
 
-    def _shared_images(self, cache: bytes) -> dict[Any, Any]:
+    def _read_shared_images(self, cache: bytes) -> dict[Any, Any]:
         if self._document is None or not cache:
             return {}
         if cache not in self._shared:
@@ -198,7 +198,7 @@ class RunImages:
         return self._shared[cache]
 
 
-def _distinct(images: Iterator[Image]) -> Iterator[Image]:
+def _iter_distinct(images: Iterator[Image]) -> Iterator[Image]:
     """Yield each image once: one that was unloaded and loaded again at the same address is one image."""
     return iter(dict.fromkeys(images))
 
@@ -238,4 +238,6 @@ def _parse_image(data: bytes, offset: int) -> tuple[Image, int]:
         for name, address, size in _SEGMENT.iter_unpack(data[offset : offset + segment_count * _SEGMENT.size])
     )
     name = str(uuid.UUID(bytes=identity)).upper()
-    return Image(name, path, architecture(cpu, subtype), segments), offset + segment_count * _SEGMENT.size
+    return Image(
+        name, path, find_architecture(cpu, subtype), segments
+    ), offset + segment_count * _SEGMENT.size

@@ -95,8 +95,8 @@ class InternedLists:
         #   first         s0  s0   s1'  s1'  s1'       s1' = starts[1] + 1 - 2 * offsets[1]
         #   low = first + 2 * arange
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        first = np.repeat(starts + 1 - 2 * offsets[:-1], counts)
-        position = first + 2 * np.arange(int(offsets[-1]))
+        first_halves = np.repeat(starts + 1 - 2 * offsets[:-1], counts)
+        position = first_halves + 2 * np.arange(int(offsets[-1]))
         low, high = self._halves[position].astype(np.uint64), self._halves[position + 1].astype(np.uint64)
         return offsets, low | (high << np.uint64(32))
 

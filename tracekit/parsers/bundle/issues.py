@@ -14,7 +14,7 @@ from contextlib import closing
 
 from tracekit.model.trace import Issue, Severity
 from tracekit.parsers.bundle.files import BundleFiles, DamagedFileError, read_file
-from tracekit.parsers.bundle.types import short_name
+from tracekit.parsers.bundle.types import shorten_name
 from tracekit.text import format_seconds
 
 _QUERY = "SELECT ZMESSAGE, ZCOUNT, ZRELATIVETIMESTAMP FROM ZISSUE ORDER BY ZRELATIVETIMESTAMP LIMIT 201"
@@ -24,7 +24,8 @@ _MAX_STEPS = 1000
 _STEP_OPERATIONS = 10_000
 _MAX_CHARACTERS = 1000
 _JOURNAL_MODE = slice(18, 20)
-"""Bytes of the SQLite header, the versions for writing and reading: 2 is a write-ahead log, 1 is none."""
+"""Bytes of the SQLite header, the versions for writing and reading: 2 means a write-ahead log, 1 means
+none."""
 
 
 class IssueLog:
@@ -42,15 +43,15 @@ class IssueLog:
         """Add an existing issue."""
         self._issues.setdefault((run, issue.code, issue.message), issue)
 
-    def damaged(self, run: int, code: str, error: DamagedFileError, consequence: str) -> None:
+    def add_damage(self, run: int, code: str, error: DamagedFileError, consequence: str) -> None:
         """Add an unreadable file, and the consequence of that."""
         self.add(run, "warning", code, f"{error.file} {error.problem}; {consequence}")
 
-    def unconfirmed_type(self, run: int, type_id: str, *, is_known: bool) -> None:
-        """Add a type that no export has confirmed; unless ``is_known``, its values are raw numbers."""
-        self._types.setdefault(run, {})[short_name(type_id)] = is_known
+    def add_unconfirmed_type(self, run: int, type_id: str, *, is_known: bool) -> None:
+        """Add a type that no export has confirmed; its values are raw numbers unless ``is_known``."""
+        self._types.setdefault(run, {})[shorten_name(type_id)] = is_known
 
-    def of(self, run: int | None) -> tuple[Issue, ...]:
+    def list_issues(self, run: int | None) -> tuple[Issue, ...]:
         """Return the issues of a run and of the whole bundle; of every run for None."""
         issues = [issue for (of, _, _), issue in self._issues.items() if run is None or of in (0, run)]
         types = {
@@ -59,10 +60,10 @@ class IssueLog:
             if run in (None, of)
             for name, is_known in names.items()
         }
-        return (*issues, *_type_issues(types))
+        return (*issues, *_make_type_issues(types))
 
 
-def _type_issues(types: dict[str, bool]) -> list[Issue]:
+def _make_type_issues(types: dict[str, bool]) -> list[Issue]:
     texts = {
         True: (
             "types-unconfirmed",
@@ -90,8 +91,8 @@ def read_run_issues(files: BundleFiles, run: int) -> list[Issue]:
     data[_JOURNAL_MODE] = b"\x01\x01"
     try:
         with closing(sqlite3.connect(":memory:")) as database:
-            # A hostile store could hold a view that never ends: the handler stops it after so many
-            # operations.
+            # A hostile store could hold a view that never ends: the handler stops it after a limited
+            # number of operations.
             steps = iter(range(_MAX_STEPS))
             database.set_progress_handler(lambda: int(next(steps, None) is None), _STEP_OPERATIONS)
             database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(len(data), 1 << 20))
@@ -101,7 +102,7 @@ def read_run_issues(files: BundleFiles, run: int) -> list[Issue]:
             rows = database.execute(_QUERY).fetchall()
     except (sqlite3.Error, ValueError, OverflowError, MemoryError) as error:
         raise DamagedFileError(name, f"is not a readable list of recording problems ({error})") from error
-    issues = [_recorder_issue(*row) for row in rows[:_MAX_ISSUES] if row[0] != _HARMLESS]
+    issues = [_make_recorder_issue(*row) for row in rows[:_MAX_ISSUES] if row[0] != _HARMLESS]
     if len(rows) > _MAX_ISSUES:
         text = f"Instruments reported more than {_MAX_ISSUES} problems while recording; the first are listed"
         issues.append(Issue("warning", "recording-issues-cut", text))
@@ -111,7 +112,7 @@ def read_run_issues(files: BundleFiles, run: int) -> list[Issue]:
     return issues
 
 
-def _recorder_issue(message: object, count: object, time_ns: object) -> Issue:
+def _make_recorder_issue(message: object, count: object, time_ns: object) -> Issue:
     text = str(message)[:_MAX_CHARACTERS] if message is not None else "(no message)"
     time = f" (at {format_seconds(time_ns)})" if isinstance(time_ns, int) and time_ns > 0 else ""
     number = count if isinstance(count, int) and 0 < count < 2**62 else 1

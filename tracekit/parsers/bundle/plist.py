@@ -1,7 +1,7 @@
 """Property lists: binary ones object by object, and the small XML ones as a whole.
 
-``plistlib`` decodes a whole list at once. ``form.template`` holds megabytes of interface state of which a
-reader needs a few values, and in a hostile list a thousand arrays may share the same bytes. Decoding on
+``plistlib`` decodes a whole list at once. ``form.template`` holds megabytes of interface state, and a
+reader needs a few values of it, and in a hostile list a thousand arrays may share the same bytes. Decoding on
 demand costs no more than the values that are requested. Format: CFBinaryPList.c of Apple's open-source CF.
 
     "bplist00" │ objects … │ offset table │ trailer (32 bytes)
@@ -88,38 +88,38 @@ class BinaryPlist:
         self._starts = np.minimum(offsets, np.uint64(self._end)).astype(np.int64)
         # As memoryviews, whose items are plain integers.
         self._offsets = self._starts.data
-        self.uids = _uids(data, self._starts, self._end).data
+        self.uids = _find_uids(data, self._starts, self._end).data
         self._elements_left = _ELEMENTS_SLACK + _ELEMENTS_RATIO * len(data)
         self._names: dict[int, str] = {}
 
     def read(self, number: int) -> Any:
         """Return one object; raise ``PlistError`` when it is damaged or of an unknown kind."""
         # One function for the common kinds: an archive has hundreds of thousands of objects.
-        offset = self._offset(number)
+        offset = self._find_offset(number)
         marker = self._data[offset]
         kind, size = marker >> 4, marker & 15
         offset += 1
         if kind < 0x4:
-            return self._scalar(kind, offset, size)
+            return self._read_scalar(kind, offset, size)
         if size == 15 and kind != 0x8:
-            offset, size = self._size(offset)
+            offset, size = self._read_size(offset)
         if kind == 0x5:
-            return self._bytes(offset, size).decode("ascii", "replace")
+            return self._read_bytes(offset, size).decode("ascii", "replace")
         if kind == 0xD:  # all keys first, then all values
-            numbers = self._numbers(offset, 2 * size)
+            numbers = self._read_numbers(offset, 2 * size)
             names = self._names
             return {
                 names[key] if key in names else self.key(key): value
                 for key, value in zip(numbers[:size], numbers[size:], strict=True)
             }
         if kind in ARRAYS:
-            return self._numbers(offset, size)
+            return self._read_numbers(offset, size)
         if kind == 0x4:
-            return self._bytes(offset, size)
+            return self._read_bytes(offset, size)
         if kind == 0x6:
-            return self._bytes(offset, 2 * size).decode("utf-16-be", "replace")
+            return self._read_bytes(offset, 2 * size).decode("utf-16-be", "replace")
         if kind == 0x8:
-            return Uid(self._number(offset, size + 1))
+            return Uid(self._read_number(offset, size + 1))
         raise PlistError(f"holds an object of the unknown kind {kind:#x}")
 
     def elements(
@@ -140,34 +140,34 @@ class BinaryPlist:
                 continue
             count = 2 * size if kind in DICTIONARIES else size
             size_bytes = count * self._ref_bytes
-            chosen = np.flatnonzero((markers == marker) & (starts + 1 + size_bytes <= self._end))
-            self._count_elements(count * len(chosen))
-            packed = raw[starts[chosen, None] + 1 + np.arange(size_bytes)]
-            rows = packed.view(f">u{self._ref_bytes}").reshape(len(chosen), count)
+            container_rows = np.flatnonzero((markers == marker) & (starts + 1 + size_bytes <= self._end))
+            self._count_elements(count * len(container_rows))
+            packed = raw[starts[container_rows, None] + 1 + np.arange(size_bytes)]
+            rows = packed.view(f">u{self._ref_bytes}").reshape(len(container_rows), count)
             # A number beyond the last object stays one: it must not become a negative.
-            yield positions[chosen], np.minimum(rows, len(self._starts)).astype(np.int64)
+            yield positions[container_rows], np.minimum(rows, len(self._starts)).astype(np.int64)
 
-    def _scalar(self, kind: int, offset: int, low: int) -> Any:
+    def _read_scalar(self, kind: int, offset: int, low: int) -> Any:
         if kind == 0x0:
             return {0: None, 8: False, 9: True}.get(low)
         if kind == 0x1:
-            return self._integer(offset, low)
+            return self._read_integer(offset, low)
         if kind == 0x2 and low in (2, 3):
-            return struct.unpack(">f" if low == 2 else ">d", self._bytes(offset, 1 << low))[0]
+            return struct.unpack(">f" if low == 2 else ">d", self._read_bytes(offset, 1 << low))[0]
         if kind == 0x3:
-            return struct.unpack(">d", self._bytes(offset, 8))[0]
+            return struct.unpack(">d", self._read_bytes(offset, 8))[0]
         raise PlistError(f"holds an object of the unknown kind {kind:#x}")
 
     def key(self, number: int) -> Any:
         """Return a key; the short ones, which are the names of fields and repeat, are decoded once."""
-        if self._data[self._offset(number)] >> 4 in _NO_KEYS:
+        if self._data[self._find_offset(number)] >> 4 in _NO_KEYS:
             raise PlistError("has a key that is no plain value")
         key = self.read(number)
         if isinstance(key, str) and len(key) <= _NAME_CHARACTERS:
             self._names[number] = key
         return key
 
-    def _offset(self, number: int) -> int:
+    def _find_offset(self, number: int) -> int:
         """Return the offset in bytes at which an object begins."""
         if not 0 <= number < len(self._offsets):
             raise PlistError("refers to an object beyond its end")
@@ -176,9 +176,9 @@ class BinaryPlist:
             raise PlistError("is cut off")
         return offset
 
-    def _numbers(self, offset: int, count: int) -> tuple[int, ...]:
+    def _read_numbers(self, offset: int, count: int) -> tuple[int, ...]:
         """Return numbers of objects; raise ``PlistError`` once more were read than any recording needs."""
-        raw = self._bytes(offset, count * self._ref_bytes)
+        raw = self._read_bytes(offset, count * self._ref_bytes)
         self._count_elements(count)
         return struct.unpack(f">{count}{_FORMATS[self._ref_bytes]}", raw)
 
@@ -187,29 +187,29 @@ class BinaryPlist:
         if self._elements_left < 0:
             raise PlistError(_TOO_MANY)
 
-    def _size(self, offset: int) -> tuple[int, int]:
+    def _read_size(self, offset: int) -> tuple[int, int]:
         """Return the offset of a sized object's content, and its size, an integer object before it."""
-        kind, exponent = divmod(self._number(offset, 1), 16)
+        kind, exponent = divmod(self._read_number(offset, 1), 16)
         if kind != 0x1 or exponent > 3:
             raise PlistError("has an object without a readable size")
-        return offset + 1 + (1 << exponent), self._number(offset + 1, 1 << exponent)
+        return offset + 1 + (1 << exponent), self._read_number(offset + 1, 1 << exponent)
 
-    def _integer(self, offset: int, exponent: int) -> int:
+    def _read_integer(self, offset: int, exponent: int) -> int:
         """Return an integer: unsigned with up to 4 bytes, signed with 8 and 16 bytes."""
         if exponent > 4:
             raise PlistError("holds an integer of an unknown size")
-        return int.from_bytes(self._bytes(offset, 1 << exponent), signed=exponent >= 3)
+        return int.from_bytes(self._read_bytes(offset, 1 << exponent), signed=exponent >= 3)
 
-    def _number(self, offset: int, size: int) -> int:
-        return int.from_bytes(self._bytes(offset, size))
+    def _read_number(self, offset: int, size: int) -> int:
+        return int.from_bytes(self._read_bytes(offset, size))
 
-    def _bytes(self, offset: int, size: int) -> bytes:
+    def _read_bytes(self, offset: int, size: int) -> bytes:
         if offset + size > self._end:
             raise PlistError("is cut off")
         return self._data[offset : offset + size]
 
 
-def _uids(data: bytes, starts: npt.NDArray[np.int64], end: int) -> npt.NDArray[np.int64]:
+def _find_uids(data: bytes, starts: npt.NDArray[np.int64], end: int) -> npt.NDArray[np.int64]:
     """Return for each object the number of a ``Uid``, -1 for another object; see ``BinaryPlist.uids``.
 
     Most objects of an archive are Uids, so all are decoded at once. One of an archive has at most 4 bytes.
@@ -217,7 +217,7 @@ def _uids(data: bytes, starts: npt.NDArray[np.int64], end: int) -> npt.NDArray[n
     raw = np.frombuffer(data, np.uint8)
     markers = raw[starts]
     numbers = raw[starts + 1].astype(np.int64)
-    for more in range(1, 4):  # the trailer is behind every object
+    for more in range(1, 4):  # the trailer follows every object
         numbers = np.where(markers >= 0x80 + more, numbers << 8 | raw[starts + 1 + more], numbers)
     return np.where((markers >= 0x80) & (markers <= 0x83) & (starts < end), numbers, -1)
 

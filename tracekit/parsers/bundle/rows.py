@@ -110,15 +110,15 @@ class Descriptions:
         self._files = files
         self._decoded: dict[tuple[str, bytes], Any] = {}
 
-    def schema(self, file: str) -> _Schema:
+    def read_schema(self, file: str) -> _Schema:
         """Return the content of a ``schema.xml``. Raises ``DamagedFileError``."""
-        return self._decode(_decode_schema, file)
+        return self._decode_once(_decode_schema, file)
 
-    def descriptor(self, file: str) -> _Descriptor:
+    def read_descriptor(self, file: str) -> _Descriptor:
         """Return the content of a ``bulkstore_descriptor``. Raises ``DamagedFileError``."""
-        return self._decode(_decode_descriptor, file)
+        return self._decode_once(_decode_descriptor, file)
 
-    def _decode(self, decode: Callable[[str, bytes], _Described], file: str) -> _Described:
+    def _decode_once(self, decode: Callable[[str, bytes], _Described], file: str) -> _Described:
         content = read_file(self._files, file)
         # By a digest, so that no content is kept. Nothing is kept of a damaged file: its error has its name.
         key = decode.__name__, blake2b(content).digest()
@@ -142,10 +142,10 @@ class IndexedStore:
         self._files = files
         self._descriptor = f"{folder}/bulkstore_descriptor"
         file = f"{folder}/schema.xml"
-        self.schema, self.columns, topology = descriptions.schema(file)
+        self.schema, self.columns, topology = descriptions.read_schema(file)
         if listed_schema not in ("", self.schema):
             raise DamagedFileError(file, f"is of a table '{self.schema}', but the list of tables has another")
-        self._fields, self.row_count, self._row_bytes = descriptions.descriptor(self._descriptor)
+        self._fields, self.row_count, self._row_bytes = descriptions.read_descriptor(self._descriptor)
         self._topology = self._check_topology(topology)
 
     def _check_topology(self, name: str) -> int:
@@ -184,7 +184,7 @@ class IndexedStore:
             columns.append(RawColumn(values, values == no_value))
         return columns
 
-    def cells(self, at_most: int) -> int:
+    def count_cells(self, at_most: int) -> int:
         """Return the number of cells; where more than ``at_most`` are claimed, they are counted.
 
         Raises ``DamagedFileError`` when the rows that must be counted are damaged.
@@ -193,7 +193,7 @@ class IndexedStore:
         if self.row_count * width <= at_most:
             return self.row_count * width
         rows = 0
-        for block in self._row_blocks():
+        for block in self._iter_row_blocks():
             rows += len(block) // self._row_bytes
             if rows * width > at_most:
                 break
@@ -201,14 +201,14 @@ class IndexedStore:
 
     def _read_fields(self) -> dict[str, npt.NDArray[Any]]:
         """Return every field's values; a block of rows is split into fields before the next is read."""
-        dtype = self._row_type()
+        dtype = self._build_row_type()
         # The fields of zero rows: names and types are right for an empty table, too.
-        pieces = {name: [values] for name, values in self._split(np.zeros(0, dtype)).items()}
+        pieces = {name: [values] for name, values in self._split_fields(np.zeros(0, dtype)).items()}
         row_count = 0
-        for block in self._row_blocks():
+        for block in self._iter_row_blocks():
             rows = np.frombuffer(block, dtype)
             row_count += len(rows)
-            for name, values in self._split(rows).items():
+            for name, values in self._split_fields(rows).items():
                 pieces[name].append(values)
         if row_count != self.row_count:
             problem = f"holds {row_count} rows of the {self.row_count} that were recorded"
@@ -216,13 +216,13 @@ class IndexedStore:
         # Popped one by one, so that only one field is in memory twice.
         return {name: np.concatenate(pieces.pop(name)) for name in list(pieces)}
 
-    def _split(self, rows: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
+    def _split_fields(self, rows: npt.NDArray[Any]) -> dict[str, npt.NDArray[Any]]:
         fields = _split_topology(self._topology, rows["topology"])
         for number, field in enumerate(self._fields[1:], start=1):
             fields[f"field:{field.name}"] = np.ascontiguousarray(rows[f"f{number}"])
         return fields
 
-    def _row_type(self) -> np.dtype[Any]:
+    def _build_row_type(self) -> np.dtype[Any]:
         # Numbered, not named: two fields of one name would be an error of numpy.
         fields = [
             (f"f{number}", f"<u{_FIELD_WIDTHS[field.type]}")
@@ -230,7 +230,7 @@ class IndexedStore:
         ]
         return np.dtype([("topology", f"V{_TOPOLOGY_WIDTHS[self._topology]}"), *fields])
 
-    def _row_blocks(self) -> Iterator[bytes]:
+    def _iter_row_blocks(self) -> Iterator[bytes]:
         """Yield whole rows as bytes, as many as the descriptor counts: zero padding follows them."""
         file = f"{self.folder}/bulkstore"
         bytes_left = self.row_count * self._row_bytes
@@ -290,21 +290,23 @@ def _split_topology(topology: int, column: npt.NDArray[Any]) -> dict[str, npt.ND
     padded[:, :width] = raw.view(np.uint8).reshape(-1, width)
     low, middle, high = padded.view("<u8").reshape(-1, 3).T
     if topology == 4:
-        return {"time": low & _MASK_50, "category-1": _category(_across(low, 50, middle))}
+        return {"time": low & _MASK_50, "category-1": _widen_category(_join_bits(low, 50, middle))}
     return {
         "time": low & _MASK_50,
-        "duration": _across(low, 50, middle) & _MASK_50,
-        "category-1": _category(middle >> np.uint64(36)),
-        "category-2": _category(_across(middle, 58, high)),
+        "duration": _join_bits(low, 50, middle) & _MASK_50,
+        "category-1": _widen_category(middle >> np.uint64(36)),
+        "category-2": _widen_category(_join_bits(middle, 58, high)),
     }
 
 
-def _across(low: npt.NDArray[np.uint64], shift: int, high: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def _join_bits(
+    low: npt.NDArray[np.uint64], shift: int, high: npt.NDArray[np.uint64]
+) -> npt.NDArray[np.uint64]:
     """Return the bits from ``shift`` of ``low`` on, continued by those of ``high``."""
     return (low >> np.uint64(shift)) | (high << np.uint64(64 - shift))
 
 
-def _category(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint32]:
+def _widen_category(bits: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint32]:
     """Return 22-bit categories as 32-bit ones; all ones mean null in both."""
     narrow = bits & _MASK_22
     return np.where(narrow == _MASK_22, NO_VALUE_32, narrow).astype(np.uint32)

@@ -24,7 +24,7 @@ from tracekit.parsers.bundle.issues import IssueLog
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
 from tracekit.parsers.bundle.rows import Descriptions, IndexedStore, RawColumn
 from tracekit.parsers.bundle.symbolication import Symbolicator
-from tracekit.parsers.bundle.symbols import SymbolsArchive, archive_name
+from tracekit.parsers.bundle.symbols import SymbolsArchive, get_archive_name
 from tracekit.parsers.bundle.table_list import TableSpec, read_spec, read_table_list
 
 Numbers: TypeAlias = "npt.NDArray[np.unsignedinteger[Any]]"
@@ -36,7 +36,7 @@ _NO_NAMES = "processes and threads have no names"
 
 @dataclass(frozen=True)
 class _RunTable:
-    """One table of the run: what the list has of it, and its store, which is opened on first use."""
+    """One table of the run: its entry in the list, and its store, which is opened on first use."""
 
     spec: TableSpec
     index: int
@@ -49,14 +49,18 @@ class _RunTable:
 
     def info(self, run: int, is_counted: bool) -> TableInfo:
         """Return the table's entry in the table of contents."""
-        counted = self.store.row_count if is_counted and self.store is not None else None
+        row_count = self.store.row_count if is_counted and self.store is not None else None
         return TableInfo(
-            self.spec.schema, run, self.index, self.spec.attributes, counted if is_counted else NOT_COUNTED
+            self.spec.schema,
+            run,
+            self.index,
+            self.spec.attributes,
+            row_count if is_counted else NOT_COUNTED,
         )
 
 
 class BundleRun:
-    """The tables of one run. Only those with a schema of ``counted`` are opened; all where it is empty.
+    """The tables of one run. Only those with a schema in ``counted_schemas`` are opened; all if it is empty.
 
     The others are opened when they are read.
     """
@@ -67,7 +71,7 @@ class BundleRun:
         run: int,
         stores: list[int],
         document: KeyedArchive | None,
-        counted: Collection[str],
+        counted_schemas: Collection[str],
         tag_of: Callable[[str], str],
         issues: IssueLog,
     ) -> None:
@@ -81,10 +85,10 @@ class BundleRun:
         self._demangler = Demangler()
         self._archives: dict[str, SymbolsArchive | None] = {}
         self._process_names = cache(self._read_process_names)
-        self._entities = Entities(lambda: self._pool.lists, self._process_names, self._thread_names)
+        self._entities = Entities(lambda: self._pool.lists, self._process_names, self._read_thread_names)
         self._descriptions = Descriptions(files)
         self._tables = self._list_tables(stores)
-        self._counted = frozenset(counted or (table.spec.schema for table in self._tables))
+        self._counted = frozenset(counted_schemas or (table.spec.schema for table in self._tables))
         self.unreadable = {
             table.spec.schema
             for table in self._tables
@@ -115,12 +119,12 @@ class BundleRun:
         info = TraceInfo(self._files.name, "trace-bundle", self.number)
         try:
             info = run_info.read_info(self._files.name, self._document, self.number)
-            if self._document is not None and run_info.recorded_run(self._document, self.number) is None:
+            if self._document is not None and run_info.find_recorded_run(self._document, self.number) is None:
                 text = "the bundle's document has no entry for this run: there are no symbols and no run info"
                 self._issues.add(self.number, "warning", "document-incomplete", text)
         except DamagedFileError as error:
             consequence = "device, system, template and times of the recording are unknown"
-            self._issues.damaged(self.number, "run-info-damaged", error, consequence)
+            self._issues.add_damage(self.number, "run-info-damaged", error, consequence)
         if info.instruments:
             return info
         name = f"{self._folder}/core-config/exposedTableInfo.plist"
@@ -137,11 +141,13 @@ class BundleRun:
             pool=self._pool,
             entities=self._entities,
             decoder=ColumnDecoder(self._pool, cells),
-            new_symbolicator=lambda: Symbolicator(self._images, self._archive, self._report_symbols),
+            new_symbolicator=lambda: Symbolicator(self._images, self._open_archive, self._report_symbols),
             tag_of=self._tag_of,
             report_type=self._report_type,
             report_symbolicator=self._report_replaced_images,
-            core_types=self._from_document(run_info.core_types, "the types of the cores are unknown"),
+            core_types=self._read_from_document(
+                run_info.read_core_types, "the types of the cores are unknown"
+            ),
         )
 
     @cached_property
@@ -152,10 +158,10 @@ class BundleRun:
             self._report_symbols(error)
             return RunImages(None, self.number)
 
-    def _archive(self, uuid: str) -> SymbolsArchive | None:
+    def _open_archive(self, uuid: str) -> SymbolsArchive | None:
         if uuid not in self._archives:
             self._archives[uuid] = None  # also for a damaged one, so that it is reported once
-            if self._files.size(archive_name(uuid)) >= 0:
+            if self._files.size(get_archive_name(uuid)) >= 0:
                 try:
                     self._archives[uuid] = SymbolsArchive(self._files, uuid, self._demangler)
                 except DamagedFileError as error:
@@ -163,10 +169,10 @@ class BundleRun:
         return self._archives[uuid]
 
     def _report_type(self, type_id: str, is_known: bool) -> None:
-        self._issues.unconfirmed_type(self.number, type_id, is_known=is_known)
+        self._issues.add_unconfirmed_type(self.number, type_id, is_known=is_known)
 
     def _report_symbols(self, error: DamagedFileError) -> None:
-        self._issues.damaged(self.number, "symbols-damaged", error, "its functions are shown as addresses")
+        self._issues.add_damage(self.number, "symbols-damaged", error, "its functions are shown as addresses")
 
     def _report_replaced_images(self, symbolicator: Symbolicator) -> None:
         if symbolicator.ambiguous:
@@ -185,7 +191,7 @@ class BundleRun:
         for number, spec in lost:
             text = f"{self._folder}/stores/indexed-store-{number} is missing; the table '{spec.schema}'"
             self._issues.add(self.number, "warning", "table-damaged", f"{text} cannot be read")
-        # Index 0 is no position in the table of contents: these tables have no store that could be numbered.
+        # Index 0 means that the table of contents has no number for it: these tables have no store.
         missing = [_RunTable(spec, 0, lambda: None) for _, spec in lost]
         return (*(table for table in tables if table is not None), *missing)
 
@@ -203,7 +209,7 @@ class BundleRun:
             return IndexedStore(self._files, folder, schema, self._descriptions)
         except DamagedFileError as error:
             table = f"the table '{schema}'" if schema else "a table"
-            self._issues.damaged(self.number, "table-damaged", error, f"{table} cannot be read")
+            self._issues.add_damage(self.number, "table-damaged", error, f"{table} cannot be read")
             return None
 
     def _read_spec(self, folder: str, listed: TableSpec | None) -> TableSpec:
@@ -215,7 +221,7 @@ class BundleRun:
         except DamagedFileError as error:
             if listed is None:
                 consequence = "the table's attributes are unknown"
-                self._issues.damaged(self.number, "attributes-damaged", error, consequence)
+                self._issues.add_damage(self.number, "attributes-damaged", error, consequence)
             return listed or TableSpec()
 
     def _read_table_list(self) -> dict[int, TableSpec]:
@@ -223,37 +229,37 @@ class BundleRun:
             return read_table_list(self._files, self._folder)
         except DamagedFileError as error:
             consequence = "tables may be missing without notice"
-            self._issues.damaged(self.number, "contents-damaged", error, consequence)
+            self._issues.add_damage(self.number, "contents-damaged", error, consequence)
             return {}
 
     def _read_process_names(self) -> dict[int, str]:
-        columns = self._first_table("process-info", ("pid", "process-name"), "processes have no names")
+        columns = self._read_first_table("process-info", ("pid", "process-name"), "processes have no names")
         if columns is None:
-            return self._from_document(run_info.process_names)
+            return self._read_from_document(run_info.read_process_names)
         pids, names = columns["pid"], columns["process-name"]
-        return self._last_names(pids, names.raw, ~names.missing)
+        return self._find_last_names(pids, names.raw, ~names.missing)
 
-    def _thread_names(self) -> dict[int, str]:
-        columns = self._first_table("thread-info", ("tid", "name"), "threads have no names")
+    def _read_thread_names(self) -> dict[int, str]:
+        columns = self._read_first_table("thread-info", ("tid", "name"), "threads have no names")
         if columns is None:
-            return self._from_document(run_info.thread_names)
+            return self._read_from_document(run_info.read_thread_names)
         tids, names = columns["tid"], columns["name"]
         main = columns.get("main-thread")
         # A thread name is stored as (string << 32 | thread): see Encoding.THREAD_NAME.
-        by_tid = self._last_names(tids, names.raw >> np.uint64(32), ~names.missing)
+        by_tid = self._find_last_names(tids, names.raw >> np.uint64(32), ~names.missing)
         is_main = dict(zip(tids.raw.tolist(), main.raw.tolist(), strict=True)) if main else {}
         return by_tid | {tid: "Main Thread" for tid, flag in is_main.items() if flag == 1}
 
-    def _from_document(
+    def _read_from_document(
         self, read: Callable[[KeyedArchive | None, int], dict[int, _Text]], consequence: str = _NO_NAMES
     ) -> dict[int, _Text]:
         try:
             return read(self._document, self.number)
         except DamagedFileError as error:
-            self._issues.damaged(self.number, "document-damaged", error, consequence)
+            self._issues.add_damage(self.number, "document-damaged", error, consequence)
             return {}
 
-    def _last_names(
+    def _find_last_names(
         self, keys: RawColumn, strings: Numbers, present: npt.NDArray[np.bool_]
     ) -> dict[int, str]:
         """Return the last name of each key."""
@@ -263,11 +269,11 @@ class BundleRun:
                 for key, string in zip(keys.raw[present].tolist(), strings[present].tolist(), strict=True)
             }
         except DamagedFileError as error:
-            self._issues.damaged(self.number, "names-damaged", error, _NO_NAMES)
+            self._issues.add_damage(self.number, "names-damaged", error, _NO_NAMES)
             return {}
         return {key: name for key, name in names.items() if name}
 
-    def _first_table(
+    def _read_first_table(
         self, schema: str, mnemonics: tuple[str, ...], consequence: str
     ) -> dict[str, RawColumn] | None:
         """Return the raw columns of the first table of that schema that has rows and these columns."""
@@ -277,7 +283,7 @@ class BundleRun:
             try:
                 raw = store.read()
             except DamagedFileError as error:
-                self._issues.damaged(self.number, "names-damaged", error, consequence)
+                self._issues.add_damage(self.number, "names-damaged", error, consequence)
                 continue
             columns = {c.mnemonic: values for c, values in zip(store.columns, raw, strict=True)}
             if all(mnemonic in columns for mnemonic in mnemonics):

@@ -32,8 +32,8 @@ from tracekit.parsers.bundle.keyed_archive import KeyedArchive
 from tracekit.parsers.bundle.plist import PlistError, read_plist
 from tracekit.parsers.bundle.rows import IndexedStore
 from tracekit.parsers.bundle.run import BundleRun
-from tracekit.parsers.bundle.table_list import TableSpec, stores_by_run
-from tracekit.parsers.bundle.types import default_tag
+from tracekit.parsers.bundle.table_list import TableSpec, list_stores
+from tracekit.parsers.bundle.types import make_default_tag
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
 
 _REQUIREMENTS = "open.creq"
@@ -59,13 +59,13 @@ class BundleSource:
         files: BundleFiles,
         path: str,
         limits: Limits = DEFAULT_LIMITS,
-        counted: Collection[str] = (),
+        counted_schemas: Collection[str] = (),
     ) -> None:
         """Open the runs; ``path`` is the input's name in messages.
 
-        ``counted`` are the schemas of the tables that are opened at once, so that their rows are counted and
-        damaged ones are issues; all are where it is empty. Each other table is opened when it is read.
-        Raises ``InputError`` when there is no run that this reader supports.
+        ``counted_schemas`` are the schemas of the tables that are opened at once, so that their rows are
+        counted and damaged ones are issues; all tables are if it is empty. Each other table is opened when it
+        is read. Raises ``InputError`` if this reader supports none of the runs.
         """
         self.name = files.name
         self._path = path
@@ -75,14 +75,14 @@ class BundleSource:
         self._issues = IssueLog()
         for warning in files.warnings:
             self._issues.add(0, "warning", "files-ignored", warning)
-        stores = stores_by_run(files)
+        stores = list_stores(files)
         self._document_error: DamagedFileError | None = None
         self._document = self._open_document()
         if not stores:
-            raise self._no_runs()
+            raise self._make_no_runs_error()
         self._tags = self._read_tags()
         self._runs = {
-            n: BundleRun(files, n, stores[n], self._document, counted, self._tag_of, self._issues)
+            n: BundleRun(files, n, stores[n], self._document, counted_schemas, self._get_tag, self._issues)
             for n in stores
         }
         self._refuse_old()
@@ -98,11 +98,11 @@ class BundleSource:
         """See ``Source.tables``."""
         if run not in self._runs:
             return iter(())
-        return starmap(partial(self._read, self._runs[run]), self._runs[run].stores(schema))
+        return starmap(partial(self._read_table, self._runs[run]), self._runs[run].stores(schema))
 
-    def _read(self, run: BundleRun, spec: TableSpec, store: IndexedStore) -> Table:
+    def _read_table(self, run: BundleRun, spec: TableSpec, store: IndexedStore) -> Table:
         try:
-            self._cells[store.folder] = store.cells(self._max_cells)
+            self._cells[store.folder] = store.count_cells(self._max_cells)
             require_at_most(self._path, sum(self._cells.values()), self._max_cells, "cells in its tables")
             return run.read(spec, store)
         except DamagedFileError as error:
@@ -111,7 +111,7 @@ class BundleSource:
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:
         """See ``Source.issues``."""
-        return self._issues.of(run)
+        return self._issues.list_issues(run)
 
     @property
     def unreadable(self) -> set[str]:
@@ -122,14 +122,14 @@ class BundleSource:
     def _max_cells(self) -> int:
         return self._limits.max_cells(sum(max(self._files.size(name), 0) for name in self._files.names()))
 
-    def _tag_of(self, type_id: str) -> str:
-        return self._tags.get(type_id) or default_tag(type_id)
+    def _get_tag(self, type_id: str) -> str:
+        return self._tags.get(type_id) or make_default_tag(type_id)
 
     def _open_document(self) -> KeyedArchive | None:
         if self._files.size(DOCUMENT_FILE) < 0:
             text = (
                 "the recording was not finished (xctrace reports: Document Missing Template Error). Its"
-                f" tables are read without symbols and run info. {self._recovery()}"
+                f" tables are read without symbols and run info. {self._describe_recovery()}"
             )
             self._issues.add(0, "warning", "recording-unfinished", text)
             return None
@@ -140,11 +140,11 @@ class BundleSource:
                 "there are no symbols and no run info. Copy the recording again; on a Mac, xctrace may be"
                 " able to export it"
             )
-            self._issues.damaged(0, "document-damaged", error, consequence)
+            self._issues.add_damage(0, "document-damaged", error, consequence)
             self._document_error = error
             return None
 
-    def _recovery(self) -> str:
+    def _describe_recovery(self) -> str:
         raw = next((m[1] for name in sorted(self._files.names()) if (m := _RAW_RECORDING.match(name))), "")
         if not raw:
             return "It holds no raw data to recover it from: record again."
@@ -154,15 +154,15 @@ class BundleSource:
             " --output Recovered.trace (name the template that it was recorded with)."
         )
 
-    def _no_runs(self) -> InputError:
+    def _make_no_runs_error(self) -> InputError:
         names = list(self._files.names())
-        # Later ones write their stores below corespace, and archives of a run beside them.
+        # Later versions write their stores below corespace, and archives of runs next to them.
         has_stores = any(name.startswith(_STORES) for name in names)
         if not has_stores and any(name.endswith((_OLD_SAMPLES, _OLD_RUN)) for name in names):
-            return self._too_old()
+            return self._make_too_old_error()
         if self._document is None and self._files.size(DOCUMENT_FILE) < 0:
             problem = "holds no recorded tables: the recording was not finished, or is not of Instruments."
-            return InputError(self._path, problem, self._recovery())
+            return InputError(self._path, problem, self._describe_recovery())
         if self._document_error is not None:
             problem = f"holds no recorded tables, and {self._document_error}."
             return InputError(self._path, problem, "It is incomplete: copy the whole recording again.")
@@ -177,9 +177,9 @@ class BundleSource:
         names = list(self._files.names())
         stores = any(name.endswith("/bulkstore") for name in names)
         if stores and not any(name.endswith("/bulkstore_descriptor") for name in names):
-            raise self._too_old()
+            raise self._make_too_old_error()
 
-    def _too_old(self) -> InputError:
+    def _make_too_old_error(self) -> InputError:
         return InputError(
             self._path,
             "was recorded by Instruments 8 or older, whose bundles tracekit does not read.",
@@ -210,4 +210,4 @@ class BundleSource:
                 self._issues.put(run, issue)
         except DamagedFileError as error:
             text = "problems that Instruments reported while recording are unknown"
-            self._issues.damaged(run, "recording-issues-damaged", error, text)
+            self._issues.add_damage(run, "recording-issues-damaged", error, text)

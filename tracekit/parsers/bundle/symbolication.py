@@ -58,17 +58,17 @@ class Symbolicator:
         All frames are looked up one byte below their address. A frame without a symbol is named by its
         address, a caller by the address one byte lower, as in the exports.
         """
-        return self._add(pids, addresses, np.ones(len(addresses), bool), ~leaf)
+        return self._add_frames(pids, addresses, np.ones(len(addresses), bool), ~leaf)
 
     def add_exact(self, pids: IntArray, addresses: Words, exact: Bools) -> npt.NDArray[np.int32]:
         """As ``add``, for kperf stacks: ``exact`` marks addresses that are program counters themselves."""
-        return self._add(pids, addresses, ~exact, np.zeros(len(addresses), bool))
+        return self._add_frames(pids, addresses, ~exact, np.zeros(len(addresses), bool))
 
     def table(self, rows: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], pd.DataFrame, pd.DataFrame]:
         """Return (final row of each provisional row, frames, binaries)."""
         facts = np.concatenate([np.zeros((0, _FACT_COUNT), np.int64), *self._facts])
         addresses = np.concatenate([np.zeros(0, np.uint64), *self._addresses])
-        firsts, number = _distinct((addresses, *facts.T))
+        firsts, number = _find_distinct((addresses, *facts.T))
         texts = [*self._texts, ""]  # the last, for -1
         facts = facts[firsts]
         frames = FRAMES.check(
@@ -87,41 +87,43 @@ class Symbolicator:
         binaries = pd.DataFrame(list(self._binaries), columns=list(BINARIES.required))
         return number[rows].astype(np.int32), frames, binaries.astype(dict(BINARIES.required))
 
-    def _add(
-        self, pids: IntArray, addresses: Words, below: Bools, named_below: Bools
+    def _add_frames(
+        self, pids: IntArray, addresses: Words, is_below: Bools, is_named_below: Bools
     ) -> npt.NDArray[np.int32]:
-        """Add frames: ``below`` marks those looked up, ``named_below`` those named, one byte lower."""
+        """Add frames: ``is_below`` marks those looked up, ``is_named_below`` those named, one byte lower."""
         # Symbolicate each distinct frame once, process by process; ``number`` spreads the rows again.
-        firsts, number = _distinct((addresses, pids, below, named_below))
+        firsts, number = _find_distinct((addresses, pids, is_below, is_named_below))
         distinct_pids, distinct = pids[firsts], addresses[firsts]
         # Facts are numbers of texts and binaries, one row per distinct frame and one column per fact; -1 is
         # "not known":
         #   columns   binary  symbol  path  line  inlined
         facts = np.full((len(firsts), _FACT_COUNT), -1, np.int64)
-        step = below[firsts].astype(np.uint64)
+        step = is_below[firsts].astype(np.uint64)
         for pid in np.unique(distinct_pids).tolist():
             of_pid = np.flatnonzero(distinct_pids == pid)
-            self._symbolicate(pid, distinct[of_pid], step[of_pid], of_pid, facts)
+            self._symbolicate_process(pid, distinct[of_pid], step[of_pid], of_pid, facts)
         # A user process's backtrace may begin in the kernel, which has the upper half of all addresses.
         upper = np.flatnonzero(
             (facts[:, _BINARY] < 0) & (distinct >= _UPPER_HALF) & (distinct_pids != KERNEL_PID)
         )
         if len(upper):
-            self._symbolicate(KERNEL_PID, distinct[upper], step[upper], upper, facts)
+            self._symbolicate_process(KERNEL_PID, distinct[upper], step[upper], upper, facts)
         unnamed = np.flatnonzero(facts[:, _SYMBOL] < 0)
-        lower = (named_below[firsts][unnamed] & (distinct[unnamed] > 0)).astype(np.uint64)
-        shown = distinct[unnamed] - lower
-        facts[unnamed, _SYMBOL] = [self._text(f"{address:#x}") for address in shown.tolist()]
+        lower = (is_named_below[firsts][unnamed] & (distinct[unnamed] > 0)).astype(np.uint64)
+        named_addresses = distinct[unnamed] - lower
+        facts[unnamed, _SYMBOL] = [self._add_text(f"{address:#x}") for address in named_addresses.tolist()]
         self._facts.append(facts)
         self._addresses.append(distinct)
         rows = (number + self._count).astype(np.int32)
         self._count += len(firsts)
         return rows
 
-    def _symbolicate(self, pid: int, addresses: Words, step: Words, rows: IntArray, facts: Facts) -> None:
+    def _symbolicate_process(
+        self, pid: int, addresses: Words, step: Words, rows: IntArray, facts: Facts
+    ) -> None:
         """Fill in the known ``facts[rows]``; each address is looked up ``step`` bytes lower."""
         try:
-            images = self._images.of(pid)
+            images = self._images.get_map(pid)
         except DamagedFileError as error:
             self._report(error)
             return
@@ -130,26 +132,28 @@ class Symbolicator:
         segment, ambiguous = images.find(lookup)
         self.ambiguous += int(ambiguous.sum())
         # Group the addresses by segment: sorted by it, a group ends where the next segment differs.
-        inside = np.flatnonzero(segment >= 0)
-        by_segment = inside[np.argsort(segment[inside], kind="stable")]
+        inner_rows = np.flatnonzero(segment >= 0)
+        by_segment = inner_rows[np.argsort(segment[inner_rows], kind="stable")]
         edges = np.flatnonzero(np.diff(segment[by_segment])) + 1
         for group in np.split(by_segment, edges) if len(by_segment) else ():
-            self._fill(images, int(segment[group[0]]), lookup[group], rows[group], facts)
+            self._fill_facts(images, int(segment[group[0]]), lookup[group], rows[group], facts)
 
-    def _fill(self, images: ImageMap, segment: int, lookup: Words, rows: IntArray, facts: Facts) -> None:
+    def _fill_facts(
+        self, images: ImageMap, segment: int, lookup: Words, rows: IntArray, facts: Facts
+    ) -> None:
         """Fill in ``facts[rows]`` for addresses of one segment of one image."""
         image = images.images[int(images.image_of_segment[segment])]
-        facts[rows, _BINARY] = self._binary(image)
+        facts[rows, _BINARY] = self._add_binary(image)
         archive = self._open_archive(image.uuid)
         name, start, _ = image.segments[int(images.index_in_image[segment])]
-        base = archive.segment_address(name) if archive else None
+        base = archive.get_segment_address(name) if archive else None
         if archive is None or base is None:
             return
         functions = archive.find(lookup - np.uint64(start) + np.uint64(base))
         paths = np.where(functions.path > 0, functions.path, -1)
         try:
-            facts[rows, _SYMBOL] = self._archived(image, archive.name, functions.name)
-            facts[rows, _PATH] = self._archived(image, archive.string, paths, "path")
+            facts[rows, _SYMBOL] = self._add_archived_texts(image, archive.name, functions.name)
+            facts[rows, _PATH] = self._add_archived_texts(image, archive.string, paths, "path")
         except DamagedFileError as error:
             self._report(error)
             facts[rows, _SYMBOL] = -1
@@ -157,26 +161,26 @@ class Symbolicator:
         facts[rows, _LINE] = functions.line
         facts[rows, _INLINED] = functions.inlined
 
-    def _archived(
+    def _add_archived_texts(
         self, image: Image, read: Callable[[int], str], rows: IntArray, kind: str = "name"
     ) -> list[int]:
-        """Return the number in ``_texts`` of each row's text in the archive; -1 stays -1."""
+        """Return the number in ``_add_frames_texts`` of each row's text in the archive; -1 stays -1."""
         for row in np.unique(rows[rows >= 0]).tolist():
             key = (image.uuid, kind, row)
             if key not in self._archive_texts:
                 text = read(row)
-                self._archive_texts[key] = self._text(text) if text else -1
+                self._archive_texts[key] = self._add_text(text) if text else -1
         return [self._archive_texts[image.uuid, kind, row] if row >= 0 else -1 for row in rows.tolist()]
 
-    def _binary(self, image: Image) -> int:
+    def _add_binary(self, image: Image) -> int:
         key = (image.name, image.path, image.uuid, image.arch, image.load_address)
         return self._binaries.setdefault(key, len(self._binaries))
 
-    def _text(self, text: str) -> int:
+    def _add_text(self, text: str) -> int:
         return self._texts.setdefault(text, len(self._texts))
 
 
-def _distinct(keys: tuple[npt.NDArray[np.generic], ...]) -> tuple[IntArray, IntArray]:
+def _find_distinct(keys: tuple[npt.NDArray[np.generic], ...]) -> tuple[IntArray, IntArray]:
     """Return the position of each distinct combination of ``keys``, and the number of each row's combination.
 
     keys [b a b], [0 0 0]: positions [1 0] in sorted order, numbers [1 0 1].

@@ -51,7 +51,7 @@ _LINE_BYTES = 20
 _MAX_COMPARISONS = 200_000_000
 
 
-def archive_name(uuid: str) -> str:
+def get_archive_name(uuid: str) -> str:
     """Return the archive's name in the bundle."""
     return f"symbols/stores/{uuid}.symbolsarchive"
 
@@ -74,7 +74,7 @@ class SymbolsArchive:
 
     def __init__(self, files: BundleFiles, uuid: str, demangler: Demangler) -> None:
         self._demangler = demangler
-        self._file = archive_name(uuid)
+        self._file = get_archive_name(uuid)
         self._data = data = read_file(files, self._file)
         if len(data) < _HEADER_BYTES or int.from_bytes(data[:4], "little") != _VERSION:
             raise DamagedFileError(self._file, "is not a symbols archive of version 7")
@@ -92,28 +92,28 @@ class SymbolsArchive:
             name.rstrip(b"\0").decode("ascii", "replace"): address
             for address, _, name in _SEGMENT.iter_unpack(data[_HEADER_BYTES:segments_end])
         }
-        self._symbols = self._table(symbols_offset, symbols, _SYMBOL_BYTES)
-        self._inlined = self._table(inlined_offset, inlined, _INLINED_BYTES)
-        self._lines = self._table(lines_offset, lines, _LINE_BYTES)
+        self._symbols = self._read_table(symbols_offset, symbols, _SYMBOL_BYTES)
+        self._inlined = self._read_table(inlined_offset, inlined, _INLINED_BYTES)
+        self._lines = self._read_table(lines_offset, lines, _LINE_BYTES)
         # Size, flags, display name and name of symbols, then of inlined functions: one numbering for both.
         self._names = np.concatenate([self._symbols[:, 1:5], self._inlined[:, 1:5]]).astype(np.int64)
 
-    def _table(self, offset: int, count: int, row_bytes: int) -> npt.NDArray[np.uint32]:
+    def _read_table(self, offset: int, count: int, row_bytes: int) -> npt.NDArray[np.uint32]:
         """Return ``count`` rows of u32, by address."""
         width = row_bytes // 4
         rows = np.frombuffer(self._data, "<u4", offset=offset, count=count * width).reshape(-1, width)
         return rows[np.argsort(rows[:, 0], kind="stable")]
 
-    def segment_address(self, name: str) -> int | None:
+    def get_segment_address(self, name: str) -> int | None:
         """Return the start of a segment, in the archive's addresses."""
         return self._segments.get(name)
 
     def find(self, addresses: Words) -> FunctionsAt:
         """Return the innermost function at each of the archive's addresses, as Instruments shows it."""
-        name = _rows_around(self._symbols, addresses)
-        innermost = self._innermost(addresses)
+        name = _find_rows(self._symbols, addresses)
+        innermost = self._find_innermost(addresses)
         inlined = (innermost >= 0) & (name >= 0)
-        line = _rows_around(self._lines, addresses)
+        line = _find_rows(self._lines, addresses)
         has_line = (line >= 0) & (name >= 0)
         lines = self._lines if len(self._lines) else np.zeros((1, 5), np.uint32)
         return FunctionsAt(
@@ -123,7 +123,7 @@ class SymbolsArchive:
             np.where(has_line, lines[line, 3].astype(np.int64), -1),
         )
 
-    def _innermost(self, addresses: Words) -> IntArray:
+    def _find_innermost(self, addresses: Words) -> IntArray:
         """Return the smallest inlined function around each address; -1 for none."""
         innermost = np.full(len(addresses), -1, np.int64)
         if len(self._inlined) * len(addresses) > _MAX_COMPARISONS:
@@ -158,12 +158,12 @@ class SymbolsArchive:
         return self._strings[offset:end].decode("utf-8", "replace")
 
 
-def _rows_around(table: npt.NDArray[np.uint32], addresses: Words) -> IntArray:
+def _find_rows(table: npt.NDArray[np.uint32], addresses: Words) -> IntArray:
     """Return the row whose (address, size) contains each address; -1 for none."""
     if not len(table):
         return np.full(len(addresses), -1, np.int64)
     # Rows are by address: the last one that starts at or below the address is the only candidate.
     starts = table[:, 0].astype(np.uint64)
     row = np.searchsorted(starts, addresses, side="right") - 1
-    inside = (row >= 0) & (addresses < starts[row] + table[row, 1])
-    return np.where(inside, row, -1).astype(np.int64)
+    is_inside = (row >= 0) & (addresses < starts[row] + table[row, 1])
+    return np.where(is_inside, row, -1).astype(np.int64)

@@ -36,7 +36,7 @@ class TableSpec:
     attributes: dict[str, str] = field(default_factory=dict)
 
 
-def stores_by_run(files: BundleFiles) -> dict[int, list[int]]:
+def list_stores(files: BundleFiles) -> dict[int, list[int]]:
     """Return the numbers of the existing stores by the number of their run, both ascending."""
     pairs = {(int(m[1]), int(m[2])) for name in files.names() if (m := _STORE.match(name))}
     runs = sorted({run for run, _ in pairs})
@@ -49,7 +49,7 @@ def read_spec(files: BundleFiles, store_folder: str) -> TableSpec:
     archive = KeyedArchive(file, read_file(files, file))
     described = archive.items(archive.top())
     schema = archive.follow(described.get("schemaName"))
-    return _spec(schema, archive.plain(archive.follow(described.get("attributes"))))
+    return _build_spec(schema, archive.plain(archive.follow(described.get("attributes"))))
 
 
 def read_table_list(files: BundleFiles, run_folder: str) -> dict[int, TableSpec]:
@@ -69,35 +69,40 @@ def read_table_list(files: BundleFiles, run_folder: str) -> dict[int, TableSpec]
         match = _LISTED.match(path) if isinstance(path, str) else None
         if match:
             positions.setdefault(int(match[1]), position)
-    specs = _specs(columns, descriptions[list(positions.values())])
+    specs = _build_specs(columns, descriptions[list(positions.values())])
     return dict(zip(positions, specs, strict=True))
 
 
-def _specs(columns: ArchiveColumns, descriptions: Numbers) -> list[TableSpec]:
+def _build_specs(columns: ArchiveColumns, descriptions: Numbers) -> list[TableSpec]:
     schemas, attributes = columns.items(descriptions, ("schemaName", "attributes"))
     plain = columns.plain(attributes, ValueBudget(_MAX_ATTRIBUTE_VALUES))
-    return [_spec(*both) for both in zip(columns.values(schemas), plain, strict=True)]
+    return [
+        _build_spec(*schema_and_attributes)
+        for schema_and_attributes in zip(columns.values(schemas), plain, strict=True)
+    ]
 
 
-def _spec(schema: object, attributes: object) -> TableSpec:
+def _build_spec(schema: object, attributes: object) -> TableSpec:
     return TableSpec(
         schema if isinstance(schema, str) else "",
-        attribute_texts(attributes) if isinstance(attributes, dict) else {},
+        format_attributes(attributes) if isinstance(attributes, dict) else {},
     )
 
 
-def attribute_texts(attributes: Mapping[Any, Any]) -> dict[str, str]:
+def format_attributes(attributes: Mapping[Any, Any]) -> dict[str, str]:
     """Return attributes as text; those without a value are left out."""
-    return {str(key): _attribute(str(key), value) for key, value in attributes.items() if value is not None}
+    return {
+        str(key): _format_attribute(str(key), value) for key, value in attributes.items() if value is not None
+    }
 
 
-def _attribute(key: str, value: Any) -> str:
+def _format_attribute(key: str, value: Any) -> str:
     if isinstance(value, list):
-        return " ".join(_scalar(item, key in _QUOTED or " " in str(item)) for item in value)
-    return _scalar(value, key in _QUOTED)
+        return " ".join(_format_scalar(item, key in _QUOTED or " " in str(item)) for item in value)
+    return _format_scalar(value, key in _QUOTED)
 
 
-def _scalar(value: Any, quoted: bool) -> str:
+def _format_scalar(value: Any, quoted: bool) -> str:
     if isinstance(value, str):
         return f'"{value}"' if quoted else value
     return str(int(value)) if isinstance(value, bool) else str(value)

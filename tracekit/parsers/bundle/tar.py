@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from tracekit.errors import InputError
-from tracekit.parsers.bundle.unpacking import unpacked
+from tracekit.parsers.bundle.unpacking import open_unpacked
 from tracekit.parsers.limits import LimitError, Limits, require_at_most
 from tracekit.text import format_size
 
@@ -47,7 +47,7 @@ class TarReader:
     """
 
     def __init__(self, file: BinaryIO, source: str, stored_bytes: int, limits: Limits) -> None:
-        self._stream = unpacked(file)
+        self._stream = open_unpacked(file)
         self._source = source
         self._limits = limits
         self._max_bytes = limits.unpacked_bytes(stored_bytes)
@@ -58,7 +58,7 @@ class TarReader:
 
     def __iter__(self) -> Iterator[TarMember]:
         files = 0
-        while member := self._next():
+        while member := self._read_next():
             files += 1
             require_at_most(self._source, files, self._limits.files, "files")
             yield member
@@ -66,39 +66,39 @@ class TarReader:
     def read(self, size_bytes: int) -> bytes:
         """Return the content of the last member, which is ``size_bytes`` long."""
         self._content_bytes -= size_bytes
-        return self._take(size_bytes)
+        return self._take_bytes(size_bytes)
 
-    def _next(self) -> TarMember | None:
+    def _read_next(self) -> TarMember | None:
         """Return the next member; None at the end of the archive."""
         attributes: dict[bytes, bytes] = {}
         while True:
-            self._skip()
-            header = self._header()
+            self._skip_content()
+            header = self._parse_header()
             if header is None:
                 return None
             if header.type in _ATTRIBUTES:
-                attributes.update(_records(self._read_header(header)))
+                attributes.update(_iter_attributes(self._read_header(header)))
             elif header.type == tarfile.GNUTYPE_LONGNAME:
                 attributes.setdefault(b"path", self._read_header(header).partition(b"\0")[0])
             elif header.type not in (tarfile.GNUTYPE_LONGLINK, tarfile.XGLTYPE):
                 # Those two are skipped: no link is followed, and no attribute of all files is used.
-                return self._member(header, attributes)
+                return self._build_member(header, attributes)
 
-    def _header(self) -> tarfile.TarInfo | None:
+    def _parse_header(self) -> tarfile.TarInfo | None:
         self._headers_left -= 1
         if self._headers_left < 0:
             raise LimitError(self._source, f"holds more than {self._limits.files:,} files")
         try:
-            header = tarfile.TarInfo.frombuf(self._take(_BLOCK_BYTES), "utf-8", "surrogateescape")
+            header = tarfile.TarInfo.frombuf(self._take_bytes(_BLOCK_BYTES), "utf-8", "surrogateescape")
         except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
             return None
         except tarfile.HeaderError as error:
             raise tarfile.ReadError("it holds a damaged header, or is no tar") from error
-        self._expect(header)
+        self._expect_content(header)
         return header
 
-    def _expect(self, header: tarfile.TarInfo) -> None:
-        """Note how many bytes of content follow a header; refuse more than may come."""
+    def _expect_content(self, header: tarfile.TarInfo) -> None:
+        """Record the number of bytes of content after a header; refuse more than the limit."""
         if header.size < 0:
             raise tarfile.ReadError("it holds a damaged header")
         # As tarfile has it: links, folders and devices have no content, whatever their size is.
@@ -107,7 +107,7 @@ class TarReader:
         )
         self._content_bytes = -(-header.size // _BLOCK_BYTES) * _BLOCK_BYTES if has_content else 0
         if self._content_bytes > self._bytes_left:
-            raise self._too_long()
+            raise self._make_size_error()
 
     def _read_header(self, header: tarfile.TarInfo) -> bytes:
         self._header_bytes_left -= header.size
@@ -116,7 +116,7 @@ class TarReader:
             raise LimitError(self._source, f"holds more than {size} of long names and attributes")
         return self.read(header.size)
 
-    def _member(self, header: tarfile.TarInfo, attributes: dict[bytes, bytes]) -> TarMember:
+    def _build_member(self, header: tarfile.TarInfo, attributes: dict[bytes, bytes]) -> TarMember:
         name = attributes.get(b"path", header.name.encode("utf-8", "surrogateescape")).decode(
             "utf-8", "surrogateescape"
         )
@@ -129,30 +129,30 @@ class TarReader:
         size = attributes.get(b"size", b"")
         if size.isdigit() and len(size) <= _MAX_DIGITS:
             header.size = int(size)
-            self._expect(header)
+            self._expect_content(header)
         return TarMember(name, header.size, header.isreg(), header.isdir())
 
-    def _skip(self) -> None:
+    def _skip_content(self) -> None:
         while self._content_bytes:
             size_bytes = min(self._content_bytes, _SKIP_BYTES)
             self._content_bytes -= size_bytes
-            self._take(size_bytes)
+            self._take_bytes(size_bytes)
 
-    def _take(self, size_bytes: int) -> bytes:
+    def _take_bytes(self, size_bytes: int) -> bytes:
         self._bytes_left -= size_bytes
         if self._bytes_left < 0:
-            raise self._too_long()
+            raise self._make_size_error()
         data = self._stream.read(size_bytes)
         if len(data) < size_bytes:
             raise tarfile.ReadError("it is cut off")
         return data
 
-    def _too_long(self) -> LimitError:
+    def _make_size_error(self) -> LimitError:
         return LimitError(self._source, f"unpacks to more than {format_size(self._max_bytes)}")
 
 
-def _records(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the attributes in ``<length> <keyword>=<value>\\n`` …, where the length is that of all four."""
+def _iter_attributes(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the attributes in ``<length> <keyword>=<value>\\n`` …, where the length includes all four."""
     start = 0
     while start < len(data) and data[start]:
         digits, _, _ = data[start : start + _MAX_DIGITS].partition(b" ")

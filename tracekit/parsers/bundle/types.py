@@ -102,7 +102,7 @@ _ENCODINGS = {name: (encoding, True) for encoding, names in _CONFIRMED.items() f
 _IRREGULAR_TAGS = dict(pair.split("=") for pair in _IRREGULAR.split())
 
 
-def short_name(type_id: str) -> str:
+def shorten_name(type_id: str) -> str:
     """Return ``Backtrace`` for ``XRBacktraceTypeID``; any other identifier unchanged."""
     match = _TYPE_ID.match(type_id)
     return match[1] if match else type_id
@@ -110,25 +110,25 @@ def short_name(type_id: str) -> str:
 
 def may_be_all_ones(type_id: str) -> bool:
     """Return whether 2^64-1 is a value of this type; in other types it means null."""
-    return short_name(type_id) in _ANY_BITS
+    return shorten_name(type_id) in _ANY_BITS
 
 
-def encoding_of(type_id: str, tag: str) -> tuple[Encoding, bool]:
-    """Return how values of the type are stored, and whether an export has confirmed it.
+def find_encoding(type_id: str, tag: str) -> tuple[Encoding, bool]:
+    """Return the encoding of a type's values, and whether an export has confirmed it.
 
     For a type in no list, the tag decides: exports show it as a number or as text.
     """
-    listed = _ENCODINGS.get(short_name(type_id))
-    if listed is not None:
-        return listed
+    encoding = _ENCODINGS.get(shorten_name(type_id))
+    if encoding is not None:
+        return encoding
     by_kind = {"int": Encoding.INTEGER, "text": Encoding.TEXT}
     return by_kind.get(KIND_OF_TYPE.get(tag, ""), Encoding.UNKNOWN), False
 
 
 @cache
-def default_tag(type_id: str) -> str:
+def make_default_tag(type_id: str) -> str:
     """Return the export's tag for a type that ``open.creq`` omits: ``SizeInBytes`` → size-in-bytes."""
-    name = short_name(type_id)
+    name = shorten_name(type_id)
     if name in _IRREGULAR_TAGS:
         return _IRREGULAR_TAGS[name]
     tag = "-".join(word.lower() for word in _WORD.findall(name))

@@ -15,8 +15,8 @@ _XZ_MEMORY_BYTES = 256 << 20
 GZIP, BZIP2, XZ = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00"
 
 
-def unpacked(file: BinaryIO) -> BinaryIO:
-    """Return the file, which is at its start, or a reader of what it unpacks to, by its first bytes.
+def open_unpacked(file: BinaryIO) -> BinaryIO:
+    """Return the file, which is at its start, or a reader that unpacks it, by its first bytes.
 
     Reading raises ``OSError``, ``EOFError``, ``zlib.error`` or ``lzma.LZMAError`` for a damaged file.
     """
@@ -34,10 +34,10 @@ class _XzReader(io.RawIOBase):
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._decoder = self._new_decoder()
+        self._decoder = self._make_decoder()
 
     @staticmethod
-    def _new_decoder() -> lzma.LZMADecompressor:
+    def _make_decoder() -> lzma.LZMADecompressor:
         return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY_BYTES)
 
     def readable(self) -> bool:
@@ -50,7 +50,7 @@ class _XzReader(io.RawIOBase):
                 packed = (self._decoder.unused_data or self._file.read(_CHUNK_BYTES)).lstrip(b"\0")
                 if not packed:
                     return 0
-                self._decoder = self._new_decoder()
+                self._decoder = self._make_decoder()
             elif self._decoder.needs_input:
                 packed = self._file.read(_CHUNK_BYTES)
                 if not packed:

@@ -30,7 +30,7 @@ SIZES = {"int64": 8, "uint64": 8, "int32": 4, "uint8": 1, "float64": 8}
 MAX_MANIFEST_BYTES = 16 << 20
 MAX_ROWS = 2**31 - 1
 MAX_DEPTH = 32
-"""For composite values inside one another."""
+"""Of nested composite values."""
 
 # As for bundles (bundle/files.py): for rows, and for text, which takes far more memory than its bytes.
 _ARRAYS_RATIO, _ARRAYS_SLACK_BYTES = 64, 512 << 20
@@ -64,13 +64,13 @@ class DeclaredSize:
         )
 
 
-def max_text_bytes(pack_bytes: int) -> int:
+def get_max_text_bytes(pack_bytes: int) -> int:
     """Return the limit for the text in a column's rows: each text is stored once and may be in many rows."""
     return _ROW_TEXTS_SLACK_BYTES + _ROW_TEXTS_RATIO * pack_bytes
 
 
-def declared_size(manifest: Any) -> DeclaredSize:
-    """Return the sum of the references in a manifest; other values count nothing."""
+def sum_declared_size(manifest: Any) -> DeclaredSize:
+    """Return the sum of the sizes that a manifest's references declare."""
     arrays = texts = 0
     waiting = [manifest]
     while waiting:  # a stack and not recursion: a hostile manifest may be nested deeply
@@ -89,7 +89,7 @@ def declared_size(manifest: Any) -> DeclaredSize:
 
 def require_writable(manifest: Any, pack_bytes: int) -> None:
     """Raise ``TracekitError`` for a pack that its reader would refuse."""
-    if not declared_size(manifest).fits(pack_bytes):
+    if not sum_declared_size(manifest).fits(pack_bytes):
         raise TracekitError(
             "The tables cannot be packed: they are so repetitive that the reader would refuse the pack as a"
             " decompression bomb."
@@ -126,13 +126,13 @@ class ManifestObject:
     def text(self, name: str) -> str:
         """Return a text field."""
         value = self._fields.get(name)
-        return value if isinstance(value, str) else self._invalid(name)
+        return value if isinstance(value, str) else self._refuse_field(name)
 
     def integer(self, name: str, maximum: int = _MAX_INTEGER) -> int:
         """Return an integer field from 0 to ``maximum``."""
         value = self._fields.get(name)
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= maximum:
-            self._invalid(name)
+            self._refuse_field(name)
         return int(self._fields[name])
 
     def integer_or_none(self, name: str, maximum: int) -> int | None:
@@ -142,7 +142,7 @@ class ManifestObject:
     def flag(self, name: str) -> bool:
         """Return a field that is true or false."""
         value = self._fields.get(name)
-        return value if isinstance(value, bool) else self._invalid(name)
+        return value if isinstance(value, bool) else self._refuse_field(name)
 
     def object(self, name: str) -> ManifestObject:
         """Return a field that is an object."""
@@ -150,27 +150,27 @@ class ManifestObject:
 
     def objects(self, name: str) -> list[ManifestObject]:
         """Return a field that is a list of objects."""
-        items = enumerate(self._list(name))
+        items = enumerate(self._get_list(name))
         return [ManifestObject(item, f"{self.path}.{name}[{index}]") for index, item in items]
 
     def integers(self, name: str, maximum: int) -> list[int]:
         """Return a field that is a list of such integers as ``integer`` returns."""
         path = f"{self.path}.{name}"
-        return [ManifestObject({"": item}, path).integer("", maximum) for item in self._list(name)]
+        return [ManifestObject({"": item}, path).integer("", maximum) for item in self._get_list(name)]
 
     def strings(self, name: str) -> list[str]:
         """Return a field that is a list of texts."""
         path = f"{self.path}.{name}"
-        return [ManifestObject({"": item}, path).text("") for item in self._list(name)]
+        return [ManifestObject({"": item}, path).text("") for item in self._get_list(name)]
 
     def texts(self, name: str) -> dict[str, str]:
         """Return a field that is an object of texts."""
         texts = self.object(name)
         return {key: texts.text(key) for key in texts._fields}
 
-    def _list(self, name: str) -> list[Any]:
+    def _get_list(self, name: str) -> list[Any]:
         value = self._fields.get(name)
-        return value if isinstance(value, list) else self._invalid(name)
+        return value if isinstance(value, list) else self._refuse_field(name)
 
-    def _invalid(self, name: str) -> Any:
+    def _refuse_field(self, name: str) -> Any:
         raise DamagedPackError(MANIFEST, f"has no valid {self.path}.{name}")

@@ -26,9 +26,9 @@ from tracekit.parsers.pack.format import (
     VERSION,
     DamagedPackError,
     ManifestObject,
-    declared_size,
-    max_text_bytes,
+    get_max_text_bytes,
     parse_json,
+    sum_declared_size,
 )
 from tracekit.parsers.zip_archive import BoundedZip
 from tracekit.text import format_size
@@ -84,10 +84,10 @@ class PackMembers:
         self._entries = {entry.filename: entry for entry in entries}
         if len(self._entries) < len(entries):
             raise DamagedPackError("", "has members of the same name")
-        self.manifest = self._manifest()
+        self.manifest = self._read_manifest()
 
-    def _manifest(self) -> ManifestObject:
-        size_bytes = self._entry(MANIFEST).file_size
+    def _read_manifest(self) -> ManifestObject:
+        size_bytes = self._find_entry(MANIFEST).file_size
         if size_bytes > MAX_MANIFEST_BYTES:
             raise DamagedPackError(MANIFEST, f"has {size_bytes >> 20} MB, far more than a pack's")
         value = parse_json(MANIFEST, self._read(MANIFEST, size_bytes))
@@ -101,7 +101,7 @@ class PackMembers:
                 f"is a pack of version {version[:9]}; this tracekit reads version {VERSION}: update tracekit",
             )
         # Before anything is unpacked: a small file that declares gigabytes is refused by its manifest alone.
-        if not declared_size(value).fits(self._size_bytes):
+        if not sum_declared_size(value).fits(self._size_bytes):
             raise DamagedPackError("", "unpacks to far more than a recording does; it was not read")
         return manifest
 
@@ -134,12 +134,12 @@ class PackMembers:
 
     def require_short(self, text_bytes: int, column: ManifestObject) -> None:
         """Raise for a column with more text in its rows than a recording of that size has."""
-        if text_bytes > max_text_bytes(self._size_bytes):
+        if text_bytes > get_max_text_bytes(self._size_bytes):
             raise DamagedPackError(MANIFEST, f"has far more text than a recording does at {column.path}")
 
     def _read(self, name: str, size_bytes: int) -> bytes:
         """Return a member that must have exactly this size: not a byte more is unpacked."""
-        entry = self._entry(name)
+        entry = self._find_entry(name)
         if entry.file_size != size_bytes:
             raise DamagedPackError(name, f"has {entry.file_size} bytes instead of {size_bytes}")
         try:
@@ -151,7 +151,7 @@ class PackMembers:
             raise DamagedPackError(name, "is cut off or damaged")
         return data
 
-    def _entry(self, name: str) -> zipfile.ZipInfo:
+    def _find_entry(self, name: str) -> zipfile.ZipInfo:
         if name not in self._entries:
             raise DamagedPackError(name, "is missing")
         entry = self._entries[name]
@@ -176,9 +176,9 @@ class TableDecoder:
 
     def table(self, description: ManifestObject, run: int) -> Table:
         """Return the table that the manifest describes there."""
-        threads = self._entities(description, "threads", THREADS)
-        processes = self._entities(description, "processes", PROCESSES)
-        stacks = self._stacks_of(description)
+        threads = self._read_entities(description, "threads", THREADS)
+        processes = self._read_entities(description, "processes", PROCESSES)
+        stacks = self._get_stacks(description)
         # Ids are checked against these numbers, so that no later index can miss its entity.
         entity_counts = {"thread": len(threads), "process": len(processes), "stack": len(stacks)}
         rows = description.integer("rows", MAX_ROWS)
@@ -195,7 +195,7 @@ class TableDecoder:
                 problem = f"has a column of an unknown kind, or twice, at {stored.path}"
                 raise DamagedPackError(MANIFEST, problem)
             columns.append(column)
-            data[column.mnemonic] = cells = self._cells(stored, column.kind, entity_counts)
+            data[column.mnemonic] = cells = self._read_cells(stored, column.kind, entity_counts)
             if len(cells) != rows:
                 raise DamagedPackError(MANIFEST, f"has {len(cells)} cells for {rows} rows at {stored.path}")
         return Table(
@@ -207,27 +207,27 @@ class TableDecoder:
             stacks,
             run,
             description.texts("attributes"),
-            {core.integer("core"): _core_type(core) for core in description.objects("cores")},
+            {core.integer("core"): _parse_core_type(core) for core in description.objects("cores")},
         )
 
-    def _cells(self, column: ManifestObject, kind: ColumnKind, entity_counts: dict[str, int]) -> Any:
+    def _read_cells(self, column: ManifestObject, kind: ColumnKind, entity_counts: dict[str, int]) -> Any:
         if kind in _ENTITIES:
-            return self._ids(column.object("values"), entity_counts[kind], column)
+            return self._read_ids(column.object("values"), entity_counts[kind], column)
         if kind == "text":
-            codes, words = self._words(column)
+            codes, words = self._read_words(column)
             if len(set(words)) < len(words):
                 raise DamagedPackError(MANIFEST, f"has a word twice at {column.path}")
             return make_categorical(codes, words)
         if "cells" in column:
-            return self._composite(column, kind)
+            return self._read_composite(column, kind)
         if kind not in _DTYPES:
             raise DamagedPackError(MANIFEST, f"has no cells at {column.path}")
         values = self._members.array(column.object("values"), *_DTYPES[kind])
         if kind == "float":
             return values
-        return pd.arrays.IntegerArray(values, self._missing(column, len(values)))
+        return pd.arrays.IntegerArray(values, self._read_missing(column, len(values)))
 
-    def _missing(self, column: ManifestObject, count: int) -> npt.NDArray[np.bool_]:
+    def _read_missing(self, column: ManifestObject, count: int) -> npt.NDArray[np.bool_]:
         if "missing" not in column:
             return np.zeros(count, np.bool_)
         missing = self._members.array(column.object("missing"), "uint8")
@@ -235,20 +235,20 @@ class TableDecoder:
             raise DamagedPackError(MANIFEST, f"marks missing cells wrongly at {column.path}")
         return missing.astype(np.bool_)
 
-    def _composite(self, column: ManifestObject, kind: ColumnKind) -> pd.Series[Any]:
+    def _read_composite(self, column: ManifestObject, kind: ColumnKind) -> pd.Series[Any]:
         stored = self._members.json(column.object("cells"))
         rows = column.object("codes").integer("count", MAX_ROWS)
         if not isinstance(stored, list) or len(stored) > rows:  # each distinct value is in some row
-            _invalid(column)
-        values = [_value(value, kind, column) for value in stored]
+            _refuse_value(column)
+        values = [_decode_value(value, kind, column) for value in stored]
         # One more element for null, which code -1 selects.
         distinct = np.empty(len(values) + 1, dtype=object)
         distinct[:-1] = values
         distinct[-1] = pd.NA if kind == "int" else None
-        codes = self._ids(column.object("codes"), len(values), column)
+        codes = self._read_ids(column.object("codes"), len(values), column)
         return pd.Series(distinct[codes], dtype=object)
 
-    def _ids(self, reference: ManifestObject, count: int, column: ManifestObject) -> Rows:
+    def _read_ids(self, reference: ManifestObject, count: int, column: ManifestObject) -> Rows:
         """Return an array of numbers from -1 to less than ``count``."""
         ids: Rows = self._members.array(reference, "int32")
         if len(ids) and (ids.min() < -1 or ids.max() >= count):
@@ -256,58 +256,59 @@ class TableDecoder:
             raise DamagedPackError(reference.text("member"), problem)
         return ids
 
-    def _words(self, column: ManifestObject) -> tuple[Rows, list[str]]:
+    def _read_words(self, column: ManifestObject) -> tuple[Rows, list[str]]:
         words = self._members.json(column.object("words"))
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            _invalid(column)
-        return self._ids(column.object("codes"), len(words), column), words
+            _refuse_value(column)
+        return self._read_ids(column.object("codes"), len(words), column), words
 
-    def _entities(self, description: ManifestObject, kind: str, columns: Columns) -> pd.DataFrame:
-        shared = self._shared_object(description, kind)
+    def _read_entities(self, description: ManifestObject, kind: str, columns: Columns) -> pd.DataFrame:
+        shared = self._find_shared(description, kind)
         if shared.path not in self._frames:
-            self._frames[shared.path] = self._frame(shared, columns)
+            self._frames[shared.path] = self._read_frame(shared, columns)
         return self._frames[shared.path]
 
-    def _shared_object(self, description: ManifestObject, kind: str) -> ManifestObject:
+    def _find_shared(self, description: ManifestObject, kind: str) -> ManifestObject:
         """Return the entry of the manifest's list ``kind`` that a table refers to."""
         number, entries = description.integer(kind), self._shared[kind]
         if number >= len(entries):
             raise DamagedPackError(MANIFEST, f"has no {kind} {number}, to which {description.path} refers")
         return entries[number]
 
-    def _frame(self, description: ManifestObject, columns: Columns) -> pd.DataFrame:
+    def _read_frame(self, description: ManifestObject, columns: Columns) -> pd.DataFrame:
         data = {
-            name: self._values(description.object(name), dtype) for name, dtype in columns.required.items()
+            name: self._read_values(description.object(name), dtype)
+            for name, dtype in columns.required.items()
         }
         if len({len(values) for values in data.values()}) > 1:
             raise DamagedPackError(MANIFEST, f"has columns of different lengths at {description.path}")
         return columns.check(pd.DataFrame(data), description.path)
 
-    def _numbers(self, column: ManifestObject, dtype: str) -> Array:
+    def _read_numbers(self, column: ManifestObject, dtype: str) -> Array:
         values = self._members.array(column.object("values"), "uint8" if dtype == "bool" else dtype)
         return values.astype(dtype)
 
-    def _values(self, column: ManifestObject, dtype: str) -> Any:
+    def _read_values(self, column: ManifestObject, dtype: str) -> Any:
         if dtype not in ("str", "category"):
-            return self._numbers(column, dtype)
-        codes, words = self._words(column)
+            return self._read_numbers(column, dtype)
+        codes, words = self._read_words(column)
         if (codes < 0).any():
-            _invalid(column)
+            _refuse_value(column)
         if dtype == "category":
             return take_texts(codes, words)
         lengths = np.array([len(word) for word in words], np.int64)
         self._members.require_short(int(lengths[codes].sum()), column)
         return pd.array(words, dtype="str").take(codes) if words else pd.array([], dtype="str")
 
-    def _stacks_of(self, description: ManifestObject) -> StackTable:
-        shared = self._shared_object(description, "stacks")
+    def _get_stacks(self, description: ManifestObject) -> StackTable:
+        shared = self._find_shared(description, "stacks")
         if shared.path not in self._stacks:
             self._stacks[shared.path] = self._read_stacks(shared)
         return self._stacks[shared.path]
 
     def _read_stacks(self, stored: ManifestObject) -> StackTable:
-        frames = self._frame(stored.object("frames"), FRAMES)
-        binaries = self._frame(stored.object("binaries"), BINARIES)
+        frames = self._read_frame(stored.object("frames"), FRAMES)
+        binaries = self._read_frame(stored.object("binaries"), BINARIES)
         offsets = self._members.array(stored.object("offsets"), "int64")
         frame_ids = self._members.array(stored.object("frame_ids"), "int32")
         is_complete = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == len(frame_ids)
@@ -320,32 +321,38 @@ class TableDecoder:
         return StackTable(offsets, frame_ids, frames, binaries)
 
 
-def _core_type(core: ManifestObject) -> CoreType:
-    return cast(CoreType, core.text("type")) if core.text("type") in get_args(CoreType) else _invalid(core)
+def _parse_core_type(core: ManifestObject) -> CoreType:
+    return (
+        cast(CoreType, core.text("type")) if core.text("type") in get_args(CoreType) else _refuse_value(core)
+    )
 
 
-def _value(stored: Any, kind: ColumnKind, column: ManifestObject) -> Any:
+def _decode_value(stored: Any, kind: ColumnKind, column: ManifestObject) -> Any:
     if kind == "int":
-        return stored if _is_integer(stored) else _invalid(column)
+        return stored if _is_integer(stored) else _refuse_value(column)
     if not isinstance(stored, list):
-        return _invalid(column)
+        return _refuse_value(column)
     if kind == "ints":
-        return tuple(stored) if all(map(_is_integer, stored)) else _invalid(column)
-    return _parts(stored, column, 0) if kind == "parts" else _invalid(column)
+        return tuple(stored) if all(map(_is_integer, stored)) else _refuse_value(column)
+    return _decode_parts(stored, column, 0) if kind == "parts" else _refuse_value(column)
 
 
-def _parts(stored: list[Any], column: ManifestObject, depth: int) -> tuple[tuple[str, Any], ...]:
-    return tuple(_part(part, column, depth) for part in stored) if depth < MAX_DEPTH else _invalid(column)
+def _decode_parts(stored: list[Any], column: ManifestObject, depth: int) -> tuple[tuple[str, Any], ...]:
+    return (
+        tuple(_decode_part(part, column, depth) for part in stored)
+        if depth < MAX_DEPTH
+        else _refuse_value(column)
+    )
 
 
-def _part(stored: Any, column: ManifestObject, depth: int) -> tuple[str, Any]:
+def _decode_part(stored: Any, column: ManifestObject, depth: int) -> tuple[str, Any]:
     if not isinstance(stored, list) or len(stored) != 2 or not isinstance(stored[0], str):
-        _invalid(column)
+        _refuse_value(column)
     name, value = stored
     if isinstance(value, list):
-        return name, _parts(value, column, depth + 1)
+        return name, _decode_parts(value, column, depth + 1)
     if not (value is None or isinstance(value, str) or _is_integer(value)):
-        _invalid(column)
+        _refuse_value(column)
     return name, value
 
 
@@ -353,5 +360,5 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**64
 
 
-def _invalid(column: ManifestObject) -> Any:
+def _refuse_value(column: ManifestObject) -> Any:
     raise DamagedPackError(MANIFEST, f"refers to an invalid value at {column.path}")

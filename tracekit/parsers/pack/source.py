@@ -1,4 +1,4 @@
-"""A pack as a ``Source``. It may come from anybody: ``format`` has the limits of reading one."""
+"""A pack as a ``Source``. It is untrusted input: ``format`` has the limits of reading one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import cast, get_args
 from tracekit.errors import InputError
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo, Severity, TraceInfo
-from tracekit.parsers.in_memory import TableKey, Unreadable, issues_of
+from tracekit.parsers.in_memory import TableKey, Unreadable, select_issues
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
 from tracekit.parsers.pack.format import MANIFEST, MAX_ROWS, DamagedPackError, ManifestObject
 from tracekit.parsers.pack.read import PackMembers, TableDecoder
@@ -28,7 +28,7 @@ class PackSource:
     """The runs of one pack. Implements ``parsers.source.Source``.
 
     ``origin`` is the kind of input that was packed. A table that could not be read when it was packed raises
-    the error of that time; until it is requested, an issue reports it.
+    the recorded error; until it is requested, an issue reports it.
     """
 
     def __init__(self, path: str, display_name: str, limits: Limits = DEFAULT_LIMITS) -> None:
@@ -43,15 +43,15 @@ class PackSource:
             self.origin = manifest.text("source")
             self.has_toc = manifest.flag("has_toc")
             # Everything but the tables' values is checked now: a damaged pack fails when it is opened.
-            runs = _by_run(manifest.objects("runs"))
-            self._runs = tuple(_run(run, display_name) for run in runs.values())
-            self._issues = {number: _issues(run) for number, run in runs.items()}
-            self._tables = _tables(runs)
-            self._unreadable = _unreadable(runs)
+            runs = _index_runs(manifest.objects("runs"))
+            self._runs = tuple(_build_run(run, display_name) for run in runs.values())
+            self._issues = {number: _build_issues(run) for number, run in runs.items()}
+            self._tables = _group_tables(runs)
+            self._unreadable = _list_unreadable(runs)
             self._check_rows()
             self._decoder = TableDecoder(self._members)
         except DamagedPackError as error:
-            raise self._input_error(error) from error
+            raise self._make_input_error(error) from error
         self._unreported = dict(self._unreadable)
 
     def toc(self) -> tuple[RunInfo, ...]:
@@ -70,15 +70,15 @@ class PackSource:
                 table.integer("rows", MAX_ROWS) * len(table.objects("columns")) for table in descriptions
             )
         except DamagedPackError as error:
-            raise self._input_error(error) from error
+            raise self._make_input_error(error) from error
         require_at_most(self._path, sum(self._cells.values()), self._max_cells, "cells in its tables")
-        return map(partial(self._read, run), descriptions)
+        return map(partial(self._read_table, run), descriptions)
 
-    def _read(self, run: int, description: ManifestObject) -> Table:
+    def _read_table(self, run: int, description: ManifestObject) -> Table:
         try:
             return self._decoder.table(description, run)
         except DamagedPackError as error:
-            raise self._input_error(error) from error
+            raise self._make_input_error(error) from error
 
     def issues(self, run: int | None = None) -> tuple[Issue, ...]:
         """See ``Source.issues``."""
@@ -90,31 +90,33 @@ class PackSource:
             )
             for number in self._issues
         }
-        return (*issues_of(self._issues, run), *issues_of(unreported, run))
+        return (*select_issues(self._issues, run), *select_issues(unreported, run))
 
     def _check_rows(self) -> None:
-        """Raise for a list of tables with other numbers of rows than the tables have."""
+        """Raise if the list of tables disagrees with the tables about their numbers of rows."""
         for run in self._runs:
             for schema in {table.schema for table in run.tables} | {schema for _, schema in self._tables}:
                 key = (run.info.run, schema)
-                listed = [t.row_count for t in run.tables if t.schema == schema and t.row_count is not None]
+                listed_rows = [
+                    t.row_count for t in run.tables if t.schema == schema and t.row_count is not None
+                ]
                 rows = [table.integer("rows", MAX_ROWS) for table in self._tables.get(key, ())]
-                if listed != rows and key not in self._unreadable:
+                if listed_rows != rows and key not in self._unreadable:
                     raise DamagedPackError(MANIFEST, f"lists other rows of '{schema}' than it holds")
 
-    def _input_error(self, error: DamagedPackError) -> InputError:
+    def _make_input_error(self, error: DamagedPackError) -> InputError:
         advice = "" if error.problem.endswith("update tracekit") else _ADVICE
         return InputError(self._path, f"{error.problem}.", advice)
 
 
-def _by_run(runs: list[ManifestObject]) -> dict[int, ManifestObject]:
+def _index_runs(runs: list[ManifestObject]) -> dict[int, ManifestObject]:
     by_run = {run.integer("run", MAX_ROWS): run for run in runs}
     if len(by_run) < len(runs):
         raise DamagedPackError(MANIFEST, "lists a run twice")
     return by_run
 
 
-def _run(run: ManifestObject, name: str) -> RunInfo:
+def _build_run(run: ManifestObject, name: str) -> RunInfo:
     info, number = run.object("info"), run.integer("run", MAX_ROWS)
     return RunInfo(
         TraceInfo(
@@ -125,13 +127,13 @@ def _run(run: ManifestObject, name: str) -> RunInfo:
             pid=info.integer_or_none("pid", _MAX_PID),
             **{field: info.text(field) for field in _TEXT_FIELDS},
         ),
-        tuple(_table_info(table, number) for table in run.objects("contents")),
+        tuple(_build_table_info(table, number) for table in run.objects("contents")),
         frozenset(run.integers("pids", _MAX_NS)),
         frozenset(run.strings("process_names") if "process_names" in run else ()),  # absent in older packs
     )
 
 
-def _table_info(table: ManifestObject, run: int) -> TableInfo:
+def _build_table_info(table: ManifestObject, run: int) -> TableInfo:
     return TableInfo(
         table.text("schema"),
         run,
@@ -142,21 +144,21 @@ def _table_info(table: ManifestObject, run: int) -> TableInfo:
     )
 
 
-def _issues(run: ManifestObject) -> tuple[Issue, ...]:
+def _build_issues(run: ManifestObject) -> tuple[Issue, ...]:
     return tuple(
-        Issue(_severity(issue), issue.text("code"), issue.text("message"), issue.integer("count"))
+        Issue(_get_severity(issue), issue.text("code"), issue.text("message"), issue.integer("count"))
         for issue in run.objects("issues")
     )
 
 
-def _severity(issue: ManifestObject) -> Severity:
+def _get_severity(issue: ManifestObject) -> Severity:
     severity = issue.text("severity")
     if severity not in get_args(Severity):
         raise DamagedPackError(MANIFEST, f"has an issue of an unknown severity at {issue.path}")
     return cast(Severity, severity)
 
 
-def _tables(runs: dict[int, ManifestObject]) -> dict[TableKey, list[ManifestObject]]:
+def _group_tables(runs: dict[int, ManifestObject]) -> dict[TableKey, list[ManifestObject]]:
     tables: dict[TableKey, list[ManifestObject]] = {}
     for number, run in runs.items():
         for table in run.objects("tables"):
@@ -164,7 +166,7 @@ def _tables(runs: dict[int, ManifestObject]) -> dict[TableKey, list[ManifestObje
     return tables
 
 
-def _unreadable(runs: dict[int, ManifestObject]) -> dict[TableKey, Unreadable]:
+def _list_unreadable(runs: dict[int, ManifestObject]) -> dict[TableKey, Unreadable]:
     return {
         (number, entry.text("schema")): Unreadable(entry.text("problem"), entry.text("advice"))
         for number, run in runs.items()

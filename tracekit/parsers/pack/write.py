@@ -29,10 +29,10 @@ _TRIAL_VALUES = 1 << 16
 
 
 def write_pack(source: InMemorySource, version: str) -> bytes:
-    """Return the pack of a recording as it is: hide and redact before; ``version`` is tracekit's own."""
+    """Return the pack of a recording without hiding or redacting anything; ``version`` is tracekit's."""
     members = MemberWriter()
     encoder = TableEncoder(members)
-    runs = [_run(source, run, encoder) for run in source.runs]
+    runs = [_describe_run(source, run, encoder) for run in source.runs]
     manifest: Json = {
         "format": f"{FORMAT}/{VERSION}",
         "tracekit": version,
@@ -54,7 +54,7 @@ def write_pack(source: InMemorySource, version: str) -> bytes:
     return out.getvalue()
 
 
-def _run(source: InMemorySource, run: RunInfo, encoder: TableEncoder) -> Json:
+def _describe_run(source: InMemorySource, run: RunInfo, encoder: TableEncoder) -> Json:
     number = run.info.run
     info = {name: value for name, value in asdict(run.info).items() if name not in ("name", "kind", "run")}
     return {
@@ -63,7 +63,7 @@ def _run(source: InMemorySource, run: RunInfo, encoder: TableEncoder) -> Json:
         "pids": sorted(run.pids),
         "process_names": sorted(run.process_names),
         "issues": [asdict(issue) for issue in source.issues_by_run.get(number, ())],
-        "contents": [_table_info(table) for table in run.tables],
+        "contents": [_describe_table_info(table) for table in run.tables],
         "unreadable": [
             {"schema": schema, **asdict(reason)}
             for (table_run, schema), reason in source.unreadable.items()
@@ -78,7 +78,7 @@ def _run(source: InMemorySource, run: RunInfo, encoder: TableEncoder) -> Json:
     }
 
 
-def _table_info(table: TableInfo) -> Json:
+def _describe_table_info(table: TableInfo) -> Json:
     return {
         "schema": table.schema,
         "index": table.index,
@@ -102,38 +102,38 @@ class MemberWriter:
         times and ids then compress to a fraction.
         """
         values = values.astype(np.uint8) if values.dtype == np.bool_ else values
-        differences = _differences(values) if values.dtype.kind in "iu" else None
-        delta = differences is not None and _trial_size(differences) < _trial_size(values)
+        differences = _compute_differences(values) if values.dtype.kind in "iu" else None
+        delta = differences is not None and _measure_trial_size(differences) < _measure_trial_size(values)
         reference: Json = {"type": str(values.dtype), "count": len(values)}
         if delta:
             reference["delta"] = True
-        return {"member": self._add(_planes(differences if delta else values)), **reference}
+        return {"member": self._add_member(_split_planes(differences if delta else values)), **reference}
 
     def json(self, value: Any) -> Json:
         """Add a value as JSON; return the reference to it."""
         # A lone surrogate cannot be encoded. No parser returns one; it becomes a question mark.
         data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
-        return {"member": self._add(data), "bytes": len(data)}
+        return {"member": self._add_member(data), "bytes": len(data)}
 
-    def _add(self, data: bytes) -> str:
+    def _add_member(self, data: bytes) -> str:
         digest = hashlib.sha256(data).digest()
         name = self._names.setdefault(digest, f"data/{len(self._names)}")
         self.data.setdefault(name, data)
         return name
 
 
-def _differences(values: Array) -> Array:
+def _compute_differences(values: Array) -> Array:
     """Return the difference of each value from the one before it, modulo its width."""
     words = values.view(f"u{values.dtype.itemsize}")
     return np.diff(words, prepend=words.dtype.type(0)).view(values.dtype)
 
 
-def _trial_size(values: Array) -> int:
+def _measure_trial_size(values: Array) -> int:
     """Return the compressed size of the first values, to compare two ways of storing them."""
-    return len(zlib.compress(_planes(values[:_TRIAL_VALUES]), 1))
+    return len(zlib.compress(_split_planes(values[:_TRIAL_VALUES]), 1))
 
 
-def _planes(values: Array | None) -> bytes:
+def _split_planes(values: Array | None) -> bytes:
     """Return all lowest bytes of the values, then all second bytes, and so on."""
     assert values is not None
     data = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
@@ -155,13 +155,13 @@ class TableEncoder:
             "attributes": dict(table.attributes),
             "rows": len(table),
             "cores": [{"core": core, "type": kind} for core, kind in table.core_types.items()],
-            "threads": self._share("threads", self._frame(table.threads, THREADS)),
-            "processes": self._share("processes", self._frame(table.processes, PROCESSES)),
-            "stacks": self._share("stacks", self._stacks(table.stacks)),
-            "columns": [self._column(table, column) for column in table.columns],
+            "threads": self._add_shared("threads", self._describe_frame(table.threads, THREADS)),
+            "processes": self._add_shared("processes", self._describe_frame(table.processes, PROCESSES)),
+            "stacks": self._add_shared("stacks", self._describe_stacks(table.stacks)),
+            "columns": [self._describe_column(table, column) for column in table.columns],
         }
 
-    def _share(self, kind: str, description: Json) -> int:
+    def _add_shared(self, kind: str, description: Json) -> int:
         """Return the description's number in the list ``kind``, to which a new one is added."""
         entries = self.shared[kind]
         number = self._shared_numbers.setdefault(f"{kind} {json.dumps(description)}", len(entries))
@@ -169,47 +169,47 @@ class TableEncoder:
             entries.append(description)
         return number
 
-    def _stacks(self, stacks: StackTable) -> Json:
+    def _describe_stacks(self, stacks: StackTable) -> Json:
         return {
             "offsets": self._members.array(stacks.offsets),
             "frame_ids": self._members.array(stacks.frame_ids),
-            "frames": self._frame(stacks.frames, FRAMES),
-            "binaries": self._frame(stacks.binaries, BINARIES),
+            "frames": self._describe_frame(stacks.frames, FRAMES),
+            "binaries": self._describe_frame(stacks.binaries, BINARIES),
         }
 
-    def _frame(self, frame: pd.DataFrame, columns: Columns) -> Json:
+    def _describe_frame(self, frame: pd.DataFrame, columns: Columns) -> Json:
         description: Json = {}
         for name, dtype in columns.required.items():
             if dtype == "category":
                 categories = pd.Categorical(frame[name])
-                description[name] = self._words(categories.codes, categories.categories)
+                description[name] = self._add_words(categories.codes, categories.categories)
             elif dtype == "str":
-                description[name] = self._words(*pd.factorize(frame[name]))
+                description[name] = self._add_words(*pd.factorize(frame[name]))
             else:
                 description[name] = {"values": self._members.array(frame[name].to_numpy())}
         return description
 
-    def _words(self, codes: Array, words: pd.Index[Any]) -> Json:
+    def _add_words(self, codes: Array, words: pd.Index[Any]) -> Json:
         return {
             "codes": self._members.array(np.asarray(codes, np.int32)),
             "words": self._members.json(words.tolist()),
         }
 
-    def _column(self, table: Table, column: Column) -> Json:
+    def _describe_column(self, table: Table, column: Column) -> Json:
         return {
             "mnemonic": column.mnemonic,
             "title": column.title,
             "type_name": column.engineering_type,
             "kind": column.kind,
-            **self._cells(table.rows[column.mnemonic], column),
+            **self._add_cells(table.rows[column.mnemonic], column),
         }
 
-    def _cells(self, cells: pd.Series[Any], column: Column) -> Json:
+    def _add_cells(self, cells: pd.Series[Any], column: Column) -> Json:
         dtype = str(cells.dtype)
         if dtype == "category":
-            return self._words(cells.cat.codes.to_numpy(), cells.cat.categories)
+            return self._add_words(cells.cat.codes.to_numpy(), cells.cat.categories)
         if dtype == "object":
-            codes, distinct = _distinct(cells.tolist())
+            codes, distinct = _find_distinct(cells.tolist())
             return {"codes": self._members.array(codes), "cells": self._members.json(distinct)}
         if dtype in ("Int64", "UInt64"):
             missing = cells.isna().to_numpy(np.bool_)
@@ -222,7 +222,7 @@ class TableEncoder:
         )
 
 
-def _distinct(cells: list[Any]) -> tuple[npt.NDArray[np.int32], list[Any]]:
+def _find_distinct(cells: list[Any]) -> tuple[npt.NDArray[np.int32], list[Any]]:
     """Return each cell's number among the distinct values, -1 for null, and these values."""
     # Equal cells are mostly one object: hashing each object once, by its id, spares hashing every cell.
     numbers, ids = pd.factorize(np.fromiter(map(id, cells), np.int64, len(cells)))

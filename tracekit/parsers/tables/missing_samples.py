@@ -9,7 +9,7 @@ import numpy as np
 from tracekit.errors import InputError, UsageError
 from tracekit.model.schemas import SAMPLE_TABLES, STANDALONE_TABLES, TIME_PROFILE
 from tracekit.model.trace import Issue, IssueCounter, RunInfo
-from tracekit.parsers.in_memory import origin_of
+from tracekit.parsers.in_memory import find_origin
 from tracekit.parsers.source import EXPORT_ADVICE, Source
 from tracekit.parsers.tables.non_samples import NonSampleRows
 from tracekit.parsers.tables.row_times import OPEN_NS, read_times
@@ -69,7 +69,7 @@ def explain_missing_samples(
     cause = next((messages[code] for code in codes if code in messages), "")
     exported = sorted({table.schema for table in run.tables if table.row_count is not None})
     recorded = [schema for schema in SAMPLE_TABLES if any(table.schema == schema for table in run.tables)]
-    if not exported and origin_of(source) == "trace-bundle":
+    if not exported and find_origin(source) == "trace-bundle":
         problem = "holds no table that can be read."
     elif not exported:
         problem = "is a table of contents: it lists a recording's tables and has none of their rows."

@@ -16,7 +16,7 @@ from tracekit.model.columns import SIGNPOSTS, THREADS, IntArray
 from tracekit.model.schemas import LIFE_CYCLE, OS_LOG, SIGNPOST_TABLES, THREAD_METRICS, THREAD_STATE
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, IssueCounter, TraceInfo
-from tracekit.parsers.source import left_out_issue, readable
+from tracekit.parsers.source import iter_readable, make_left_out_issue
 from tracekit.parsers.tables.app_states import read_app_states
 from tracekit.parsers.tables.column_values import join_rows, sort_rows
 from tracekit.parsers.tables.engine_log import read_engine_log
@@ -138,7 +138,7 @@ class _TableReader:
         damage: list[TracekitError] = []
         is_read = False
         try:
-            for table in readable(self._tables(schema), damage.append):
+            for table in iter_readable(self._tables(schema), damage.append):
                 is_read = True
                 if schema in (*SIGNPOST_TABLES, THREAD_STATE, OS_LOG):
                     self._threads.append(table.threads)
@@ -146,7 +146,7 @@ class _TableReader:
         except TracekitError as error:
             damage.append(error)
         for problem in damage:
-            issue = left_out_issue(schema, problem, is_read)
+            issue = make_left_out_issue(schema, problem, is_read)
             self.findings.add(issue.severity, issue.code, issue.message)
         if damage and not is_read:
             self.unreadable.add(schema)

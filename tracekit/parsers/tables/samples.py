@@ -31,8 +31,8 @@ from tracekit.model.columns import SAMPLES, THREADS, IntArray
 from tracekit.model.schemas import CUMULATIVE_COUNTERS, SAMPLE_TABLES, STACK_COUNTS, TIME_PROFILE, TIME_SAMPLE
 from tracekit.model.tables import CoreType, StackTable, Table, TableInfo
 from tracekit.model.trace import Issue, WeightUnit
-from tracekit.parsers.combine import concat_tables, stack_pairs
-from tracekit.parsers.source import left_out_issue, readable
+from tracekit.parsers.combine import join_stack_pairs, join_tables
+from tracekit.parsers.source import iter_readable, make_left_out_issue
 from tracekit.parsers.tables.column_values import read_numbers
 from tracekit.parsers.tables.counters import (
     attach_counters,
@@ -76,7 +76,7 @@ def build_samples(name: str, tables: Sequence[Table]) -> LoadedSamples:
     """
     issues: list[Issue] = []
     tables = with_same_events(tables, issues)
-    table = concat_tables([t for t in tables if len(t)] or tables[:1])
+    table = join_tables([t for t in tables if len(t)] or tables[:1])
     rows = table.rows
     names = {column.mnemonic for column in table.columns}
     if not any(column.mnemonic == "thread" and column.kind == "thread" for column in table.columns):
@@ -232,7 +232,7 @@ def _join_stack_columns(table: Table) -> tuple[StackTable, npt.NDArray[np.int32]
     # Kernel and user stacks in two columns are one stack; the kernel's frames are nearer to the leaf.
     if (upper < 0).all():
         return table.stacks, lower
-    return stack_pairs(table.stacks, upper, lower)
+    return join_stack_pairs(table.stacks, upper, lower)
 
 
 def _mark_first_copies(
@@ -341,11 +341,13 @@ def load_samples(
 def _read_samples(name: str, schema: str, tables: Loader) -> LoadedSamples:
     """Return the samples of the tables that can be read; raise the first error if none can."""
     damage: list[TracekitError] = []
-    read = list(readable(tables(schema), damage.append))
+    read = list(iter_readable(tables(schema), damage.append))
     if damage and not read:
         raise damage[0]
     samples = build_samples(name, read)
-    return replace(samples, issues=(*samples.issues, *(left_out_issue(schema, error) for error in damage)))
+    return replace(
+        samples, issues=(*samples.issues, *(make_left_out_issue(schema, error) for error in damage))
+    )
 
 
 def _with_counters(name: str, samples: LoadedSamples, tables: Loader) -> LoadedSamples:

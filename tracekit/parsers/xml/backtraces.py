@@ -31,8 +31,8 @@ import pandas as pd
 
 from tracekit.model.columns import BINARIES, FRAMES, IntArray, make_categorical, take_texts
 from tracekit.model.tables import StackTable
-from tracekit.parsers.combine import unique_stacks
-from tracekit.parsers.compiled import distinct_rows, take_runs
+from tracekit.parsers.combine import merge_stacks
+from tracekit.parsers.compiled import find_distinct_rows, take_runs
 from tracekit.parsers.xml.value_store import DamagedCellError, Rows, ValueStore
 
 _LEAF_ARROW = " ← ("
@@ -79,7 +79,7 @@ def build_stacks(store: ValueStore, slots: IntArray) -> tuple[StackTable, npt.ND
         frames = {name: np.concatenate([frames[name], by_address[name]]) for name in frames}
     binaries, binary_rows = _collect_binaries(store)
     frame_table = _build_frames(store, frames, texts, binary_rows)
-    return unique_stacks(counts.astype(np.int64), rows, frame_table, binaries)
+    return merge_stacks(counts.astype(np.int64), rows, frame_table, binaries)
 
 
 def _find_inner_backtraces(store: ValueStore, slots: IntArray) -> IntArray:
@@ -122,7 +122,7 @@ def _collect_frames(
     used = None if is_used.all() else np.flatnonzero(is_used)
     if used is not None:
         frame_columns = {name: column[used] for name, column in frame_columns.items()}
-    first_equal = distinct_rows(list(frame_columns.values()))
+    first_equal = find_distinct_rows(list(frame_columns.values()))
     is_first = first_equal == np.arange(len(first_equal), dtype=np.int32)
     if used is None and is_first.all():
         return frame_columns, child_frames

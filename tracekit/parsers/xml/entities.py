@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.model.columns import PROCESSES, THREADS, IntArray
-from tracekit.parsers.combine import Rows, distinct_records
+from tracekit.parsers.combine import Rows, find_distinct_records
 from tracekit.parsers.xml.value_store import DamagedCellError, ValueForm, ValueStore
 
 _MAX_NUMBER = np.uint64(2**63 - 1)
@@ -20,7 +20,7 @@ _MAX_NUMBER = np.uint64(2**63 - 1)
 
 def read_processes(store: ValueStore, slots: IntArray) -> tuple[pd.DataFrame, Rows]:
     """Return the distinct processes, and the row of each slot among them."""
-    return distinct_records(_read_process_records(store, slots), PROCESSES)
+    return find_distinct_records(_read_process_records(store, slots), PROCESSES)
 
 
 def read_threads(store: ValueStore, slots: IntArray) -> tuple[pd.DataFrame, Rows]:
@@ -34,7 +34,7 @@ def read_threads(store: ValueStore, slots: IntArray) -> tuple[pd.DataFrame, Rows
     processes = _read_process_records(store, process_slots)
     owners = [processes[row] for row in process_rows.tolist()]
     records = [(tid, name, *owner) for tid, name, owner in zip(tids, names, owners, strict=True)]
-    return distinct_records(records, THREADS)
+    return find_distinct_records(records, THREADS)
 
 
 def _read_process_records(store: ValueStore, slots: IntArray) -> list[tuple[int, str]]:

@@ -12,8 +12,8 @@ import pandas as pd
 from tracekit.errors import InputError
 from tracekit.model.columns import IntArray
 from tracekit.model.tables import Column, ColumnKind, CoreType, StackTable, Table
-from tracekit.parsers.combine import unused_mnemonic
-from tracekit.parsers.compiled import distinct_by_column
+from tracekit.parsers.combine import make_unused_mnemonic
+from tracekit.parsers.compiled import list_distinct
 from tracekit.parsers.engineering_types import KIND_OF_TYPE, STACK_TYPES
 from tracekit.parsers.xml.backtraces import build_stacks
 from tracekit.parsers.xml.composite import CompositeCells
@@ -54,7 +54,7 @@ class _TableBuilder:
             ) from error
 
     def _build_table(self, attributes: dict[str, str]) -> Table:
-        self._used = distinct_by_column(self._node.cells, len(self._store.tag))
+        self._used = list_distinct(self._node.cells, len(self._store.tag))
         self._kinds = [self._find_kind(index) for index in range(len(self._definitions))]
         store = self._store
         stacks, stack_ids = self._build_stacks()
@@ -65,7 +65,7 @@ class _TableBuilder:
         data: dict[str, Any] = {}
         for index, (definition, kind) in enumerate(zip(self._definitions, self._kinds, strict=True)):
             slots = np.ascontiguousarray(self._node.cells[:, index])
-            mnemonic = unused_mnemonic(definition.mnemonic or f"column-{index + 1}", data)
+            mnemonic = make_unused_mnemonic(definition.mnemonic or f"column-{index + 1}", data)
             columns.append(Column(mnemonic, definition.title, self._find_element_type(index), kind))
             if kind in entity_ids:
                 data[mnemonic] = _map_slots(slots, self._list_slots(kind), entity_ids[kind])
