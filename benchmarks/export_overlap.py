@@ -19,8 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tracekit.xctrace.source import XctraceSource
 from tracekit.xctrace.tool import Xctrace
+from tracekit.xctrace.xctrace_source import XctraceSource
 
 SCHEMA = "time-profile"
 TARGET = 1.10

@@ -15,8 +15,8 @@ from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits, require_
 from tracekit.parsers.progress import SeveralFiles
 from tracekit.parsers.source import EXPORT_ADVICE, Progress, Source
 from tracekit.parsers.xml.packed import ExportFile, PackedExport
-from tracekit.parsers.xml.source import XmlFile, XmlSource
 from tracekit.parsers.xml.stream import STDIN, is_export, measure_size
+from tracekit.parsers.xml.xml_source import XmlFile, XmlSource
 from tracekit.text import format_shell_command
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def open_source(
 
 
 def _add_symbols(source: Source, symbols: Sequence[str | os.PathLike[str]], limits: Limits) -> Source:
-    from tracekit.symbols.source import SymbolicatedSource
+    from tracekit.symbols.symbolicated_source import SymbolicatedSource
 
     return SymbolicatedSource(source, symbols, limits)
 
@@ -99,8 +99,8 @@ def _add_symbols(source: Source, symbols: Sequence[str | os.PathLike[str]], limi
 def _add_overlays(
     source: Source, overlays: Sequence[str | os.PathLike[str]], offset_ns: int, options: _Options
 ) -> Source:
-    from tracekit.overlays.files import open_texts
-    from tracekit.overlays.source import OverlaidSource
+    from tracekit.overlays.overlaid_source import OverlaidSource
+    from tracekit.overlays.overlay_texts import open_texts
 
     return OverlaidSource(source, open_texts(overlays, options.limits, options.progress), offset_ns)
 
@@ -171,7 +171,7 @@ def _open_standard_input(path: str, options: _Options) -> Source:
 
 def _open_text(path: str, options: _Options) -> Source:
     from tracekit.parsers.text.kinds import identify_text, open_text
-    from tracekit.parsers.text.lines import TextPlace
+    from tracekit.parsers.text.text_file import TextPlace
 
     _require_auto(path, options)
     place = TextPlace(path, "standard input" if path == STDIN else _get_name(path))
@@ -181,7 +181,7 @@ def _open_text(path: str, options: _Options) -> Source:
 
 
 def _open_pack(path: str, options: _Options) -> Source:
-    from tracekit.parsers.pack.source import PackSource
+    from tracekit.parsers.pack.pack_source import PackSource
 
     _require_auto(path, options)
     return PackSource(path, _get_name(path), options.limits)
@@ -236,7 +236,7 @@ def _open_export_folder(
 
 def _open_archived_exports(path: str, files: ArchiveFiles, options: _Options) -> Source:
     """Return the folder of exports in an archive."""
-    from tracekit.parsers.bundle.files import DamagedFileError
+    from tracekit.parsers.bundle.bundle_files import DamagedFileError
 
     def make_export(name: str) -> PackedExport:
         def open_member() -> BinaryIO:
@@ -270,11 +270,11 @@ def _open_export(path: str, options: _Options) -> Source:
 
 def _open_bundle(path: str, options: _Options) -> Source:
     # These are a third of all imports, with libraries of their own: loaded for bundles only.
+    from tracekit.parsers.bundle.bundle_source import BundleSource
     from tracekit.parsers.bundle.container import ArchiveFiles, open_bundle_files
-    from tracekit.parsers.bundle.source import BundleSource
     from tracekit.parsers.fallback import FallbackSource
-    from tracekit.xctrace.source import XctraceSource
     from tracekit.xctrace.tool import find_xctrace, require_xctrace
+    from tracekit.xctrace.xctrace_source import XctraceSource
 
     def open_with_xctrace(tool: Xctrace) -> Source:
         return XctraceSource(tool, path, _get_name(path), options.schemas, options.progress, options.limits)
@@ -314,7 +314,7 @@ def _is_export(path: str) -> bool:
 
 
 def _is_pack(path: str) -> bool:
-    from tracekit.parsers.pack.read import is_pack
+    from tracekit.parsers.pack.pack_reader import is_pack
 
     return Path(path).is_file() and is_pack(Path(path))
 
@@ -328,7 +328,7 @@ def _is_bundle(path: str) -> bool:
 
 def _is_text(path: str) -> bool:
     from tracekit.parsers.text.kinds import identify_text
-    from tracekit.parsers.text.lines import TextPlace
+    from tracekit.parsers.text.text_file import TextPlace
 
     return (path == STDIN or Path(path).is_file()) and identify_text(TextPlace(path, path)) is not None
 

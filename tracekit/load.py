@@ -25,7 +25,7 @@ from tracekit.parsers.tables.missing_samples import (
 )
 from tracekit.parsers.tables.non_samples import load_non_samples, with_new_threads
 from tracekit.parsers.tables.run_clock import shift_to_start
-from tracekit.parsers.tables.samples import load_samples
+from tracekit.parsers.tables.sample_tables import load_samples
 from tracekit.parsers.tables.toc_mismatches import find_toc_mismatches
 
 _MAX_NAMED_RUNS = 20

@@ -56,7 +56,7 @@ def refuse_unknown(name: str, head: bytes, path: Path | None = None) -> None:
 def _is_text(path: Path) -> bool:
     # Readers of texts take half a second to import: the server needs them for such a file only.
     from tracekit.parsers.text.kinds import identify_text
-    from tracekit.parsers.text.lines import TextPlace
+    from tracekit.parsers.text.text_file import TextPlace
 
     return identify_text(TextPlace(str(path), path.name)) is not None
 

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Sequence
 
 from tracekit.errors import UsageError
-from tracekit.symbols.file_names import DSYM, MACHO_HEADS, MAP_SUFFIX, ZIP_HEAD
+from tracekit.symbols.symbol_file_names import DSYM, MACHO_HEADS, MAP_SUFFIX, ZIP_HEAD
 
 MOST_BYTES = 256 << 20
 """Of all files together; the page sends up to 11 MB, because a request has 16 MB."""
@@ -58,7 +58,7 @@ def zip_of_texts(paths: Sequence[str]) -> bytes:
     Raises ``InputError`` for a path that cannot be read or is no text that can be laid over a recording, and
     ``UsageError`` for more than the library keeps.
     """
-    from tracekit.overlays.files import iter_text_places
+    from tracekit.overlays.overlay_texts import iter_text_places
 
     members = []
     for number, place in enumerate(place for path in paths for place in iter_text_places(path)):

@@ -12,7 +12,7 @@ from dashboard.recording.inventory import HostInventory
 from dashboard.recording.request import LONGEST_SECONDS, SHORTEST_SECONDS
 from tracekit.model.vocabulary import COMPUTE_UNITS
 from tracekit.text import printable
-from tracekit.xctrace.host import Process
+from tracekit.xctrace.mac_host import Process
 from tracekit.xctrace.xctrace_list import Device
 
 THIS_MAC = "mac"

@@ -12,7 +12,7 @@ import tracekit
 from dashboard.jobs.queue import Job, JobQueue, Kind
 from tracekit.errors import TracekitError
 from tracekit.record.doctor import Check, examine
-from tracekit.xctrace.host import Mac, Process
+from tracekit.xctrace.mac_host import Mac, Process
 from tracekit.xctrace.tool import require_xctrace
 from tracekit.xctrace.version import read_version
 from tracekit.xctrace.xctrace_list import Device, list_devices, list_templates

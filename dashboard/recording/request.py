@@ -11,7 +11,7 @@ from tracekit.errors import UsageError
 from tracekit.model.vocabulary import COMPUTE_UNITS
 from tracekit.record.plan import PRESETS, Preset
 from tracekit.record.request import RecordRequest
-from tracekit.xctrace.host import Process
+from tracekit.xctrace.mac_host import Process
 
 Kind: TypeAlias = Literal["running", "launch", "all"]
 KINDS: tuple[Kind, ...] = ("running", "launch", "all")

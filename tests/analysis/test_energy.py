@@ -18,7 +18,7 @@ from tracekit.analysis.chips import identify_chip, identify_macos
 from tracekit.analysis.energy import CallEnergy
 from tracekit.load import open_trace
 from tracekit.model.columns import TRACKS
-from tracekit.model.power import TRACK_OF_RAIL
+from tracekit.model.power_rails import TRACK_OF_RAIL
 from tracekit.model.tables import TableInfo
 
 FACTS = {"tool": "powermetrics", "model": "MacBookPro18,4", "build": "23B81"}

@@ -30,10 +30,10 @@ from tracekit.detect import open_source
 from tracekit.errors import TracekitError
 from tracekit.load import trace_of
 from tracekit.model.schemas import READ_TABLES
-from tracekit.parsers.bundle.source import BundleSource
+from tracekit.parsers.bundle.bundle_source import BundleSource
 from tracekit.parsers.in_memory import read_into_memory
 from tracekit.parsers.pack.format import MANIFEST
-from tracekit.parsers.pack.write import write_pack
+from tracekit.parsers.pack.pack_writer import write_pack
 
 Dice = random.Random
 SAMPLES = ROOT / "sample_traces"

@@ -22,7 +22,7 @@ from tracekit.load import trace_of
 from tracekit.model.composite_cells import format_parts
 from tracekit.parsers.combine import join_tables
 from tracekit.parsers.in_memory import InMemorySource
-from tracekit.parsers.pack.write import write_pack
+from tracekit.parsers.pack.pack_writer import write_pack
 from tracekit.report.analysis.json import to_json
 from tracekit.report.analysis.markdown import to_markdown
 from tracekit.report.analysis.text import to_text

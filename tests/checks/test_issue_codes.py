@@ -15,7 +15,7 @@ SEVERITIES = {"info", "warning", "error"}
 HANDED_ON = {  # where a code is no literal of the call: what the literals beside it are
     "model/trace.py": set(),
     "parsers/bundle/issues.py": {"types-unconfirmed", "types-unknown"},
-    "parsers/pack/source.py": set(),
+    "parsers/pack/pack_source.py": set(),
     "report/wording/diagnostics.py": set(),
 }
 

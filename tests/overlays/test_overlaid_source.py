@@ -21,7 +21,7 @@ from tracekit.errors import InputError
 from tracekit.load import open_trace, trace_of
 from tracekit.model.schemas import OS_LOG
 from tracekit.model.trace import RunInfo, Trace
-from tracekit.overlays.source import OverlaidSource
+from tracekit.overlays.overlaid_source import OverlaidSource
 from tracekit.parsers.in_memory import InMemorySource
 from tracekit.parsers.source import Source
 

@@ -18,7 +18,7 @@ from tracekit.load import open_trace
 from tracekit.model.trace import Issue
 from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError
 from tracekit.parsers.text.kinds import identify_text
-from tracekit.parsers.text.lines import TextPlace
+from tracekit.parsers.text.text_file import TextPlace
 
 HEADER = '{"app_name":"App","bug_type":"309","os_version":"iPhone OS 17.5 (21F79)","name":"App"}'
 TEXT = """\

@@ -14,8 +14,8 @@ from tracekit.model.columns import INTERVALS, PROCESSES, THREADS
 from tracekit.model.tables import Column, StackTable, Table
 from tracekit.model.trace import TraceInfo
 from tracekit.model.vocabulary import Phase
+from tracekit.parsers.tables.engine_intervals import read_intervals
 from tracekit.parsers.tables.interval_labels import has_ml_mark, parse_ane_label
-from tracekit.parsers.tables.intervals import read_intervals
 from tracekit.parsers.tables.row_times import OPEN_NS, close_open_ends
 
 NO_TARGET = TraceInfo("test", "xctrace-xml")

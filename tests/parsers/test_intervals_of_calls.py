@@ -11,8 +11,8 @@ from table_support import issue_counts, records, rows_of, tables_of
 from tracekit.model.trace import TraceInfo
 from tracekit.model.vocabulary import Engine, Phase
 from tracekit.parsers.tables.call_intervals import Nesting
+from tracekit.parsers.tables.engine_intervals import read_intervals
 from tracekit.parsers.tables.interval_labels import find_core_ml_kind
-from tracekit.parsers.tables.intervals import read_intervals
 
 NO_TARGET = TraceInfo("test", "xctrace-xml")
 TARGET = TraceInfo("test", "xctrace-xml", pid=7, process="App")

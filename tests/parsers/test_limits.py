@@ -26,7 +26,7 @@ from tracekit.cli import main
 from tracekit.detect import open_source
 from tracekit.errors import InputError
 from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits
-from tracekit.parsers.pack.source import PackSource
+from tracekit.parsers.pack.pack_source import PackSource
 from tracekit.parsers.source import Source
 from tracekit.parsers.zip_archive import BoundedZip
 

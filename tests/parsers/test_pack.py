@@ -21,7 +21,7 @@ from tracekit.model.tables import StackTable, TableInfo
 from tracekit.model.trace import Issue, RunInfo
 from tracekit.parsers.in_memory import Unreadable, read_into_memory
 from tracekit.parsers.pack.format import MANIFEST
-from tracekit.parsers.pack.write import write_pack
+from tracekit.parsers.pack.pack_writer import write_pack
 from tracekit.report.analysis.json import to_dict
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"

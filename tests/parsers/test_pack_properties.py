@@ -22,7 +22,7 @@ from tracekit.errors import TracekitError
 from tracekit.load import open_trace
 from tracekit.model.tables import Column, StackTable, Table
 from tracekit.parsers.pack.format import MANIFEST
-from tracekit.parsers.pack.write import write_pack
+from tracekit.parsers.pack.pack_writer import write_pack
 
 SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 PACK = write_pack(in_memory(TABLE), "0.1")

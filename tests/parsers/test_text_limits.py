@@ -18,9 +18,9 @@ from tracekit.detect import open_source
 from tracekit.load import open_trace
 from tracekit.model.trace import IssueCounter
 from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits
-from tracekit.parsers.text import call_tree, ips
+from tracekit.parsers.text import call_tree_reader, ips
 from tracekit.parsers.text.call_paths import CallPaths
-from tracekit.parsers.text.call_tree import CallTreeReader
+from tracekit.parsers.text.call_tree_reader import CallTreeReader
 from tracekit.parsers.text.ips import _MEMORY_BYTES
 from tracekit.parsers.text.stack_counts import StackCounts
 
@@ -117,7 +117,7 @@ def test_paths_are_the_stacks_that_were_added(seed: int) -> None:
 
 
 def test_lines_below_many_cuts_keep_their_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(call_tree, "_MAX_LOOKUPS", 50)
+    monkeypatch.setattr(call_tree_reader, "_MAX_LOOKUPS", 50)
     counts, issues = StackCounts(), IssueCounter()
     tree = CallTreeReader(counts, issues)
     tree.begin(counts.add_thread(1), 0, 100)

@@ -13,7 +13,7 @@ import tracekit
 from tracekit.errors import InputError
 from tracekit.load import open_trace
 from tracekit.parsers.text.kinds import identify_text
-from tracekit.parsers.text.lines import TextPlace
+from tracekit.parsers.text.text_file import TextPlace
 
 DUMPS = EVIDENCE / "stack_dumps"
 real = pytest.mark.skipif(not DUMPS.is_dir(), reason="no collection of samples beside the checkout")

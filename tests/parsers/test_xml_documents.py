@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tracekit.errors import InputError
 from tracekit.parsers.xml.documents import read_documents
 from tracekit.parsers.xml.index import DocumentIndex, index_file
-from tracekit.parsers.xml.source import XmlFile, XmlSource
 from tracekit.parsers.xml.stream import DocumentStream
 from tracekit.parsers.xml.value_store import QueryResult
+from tracekit.parsers.xml.xml_source import XmlFile, XmlSource
 
 pytestmark = pytest.mark.usefixtures("each_reader")
 

@@ -19,7 +19,7 @@ from tracekit.record.request import (
     parse_environment,
     plan_recordings,
 )
-from tracekit.xctrace.host import App, Process
+from tracekit.xctrace.mac_host import App, Process
 from tracekit.xctrace.tool import Xctrace
 from tracekit.xctrace.version import Version
 from tracekit.xctrace.xctrace_list import Device

@@ -23,7 +23,7 @@ from tracekit.record.result import judge_result
 from tracekit.record.session import RecordingAttempt, RecordSettings, format_time, record, xctrace_command
 from tracekit.record.signals import StopRequests, signals_request_stop
 from tracekit.record.target import ALL_PROCESSES, Target
-from tracekit.xctrace.host import App, Process
+from tracekit.xctrace.mac_host import App, Process
 from tracekit.xctrace.tool import Xctrace
 from tracekit.xctrace.xctrace_list import Device
 

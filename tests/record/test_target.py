@@ -12,7 +12,7 @@ import pytest
 
 from tracekit.errors import UsageError
 from tracekit.record.target import ALL_PROCESSES, Target, find_target
-from tracekit.xctrace.host import App, Process
+from tracekit.xctrace.mac_host import App, Process
 from tracekit.xctrace.xctrace_list import Device
 
 SIM_UDID = "0F4D5D74-A4FE-4261-9596-8073565E7927"

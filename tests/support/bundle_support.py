@@ -18,8 +18,8 @@ from sample_generator.bundle_values import Process, Stack, Thread, stack
 from sample_generator.bundle_writer import BundleWriter, Files, RunWriter
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue
-from tracekit.parsers.bundle.files import DamagedFileError
-from tracekit.parsers.bundle.source import BundleSource
+from tracekit.parsers.bundle.bundle_files import DamagedFileError
+from tracekit.parsers.bundle.bundle_source import BundleSource
 
 APP = Process(4711, "SampleApp", "/Applications/SampleApp.app/Contents/MacOS/SampleApp")
 MAIN = Thread(0x5A00, APP, main=True)

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any
 
 from tracekit.model.tables import Table
-from tracekit.parsers.xml.source import XmlFile, XmlSource
+from tracekit.parsers.xml.xml_source import XmlFile, XmlSource
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 

@@ -7,8 +7,8 @@ import sys
 import threading
 from pathlib import Path
 
-from tracekit.xctrace.source import XctraceSource
 from tracekit.xctrace.tool import Xctrace
+from tracekit.xctrace.xctrace_source import XctraceSource
 
 SCRIPT = """#!{python} -IS
 import os, signal, sys, time

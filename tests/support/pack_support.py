@@ -18,7 +18,7 @@ from tracekit.model.tables import Column, StackTable, Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
 from tracekit.parsers.in_memory import InMemorySource
 from tracekit.parsers.pack.format import MANIFEST
-from tracekit.parsers.pack.write import write_pack
+from tracekit.parsers.pack.pack_writer import write_pack
 
 NESTED = (("narrative-text", "é \x00"), ("uint64", 2**64 - 1), ("label", (("string", None), ("uuid", ()))))
 TABLE = Table(

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from tracekit.load import trace_of
 from tracekit.model.trace import Trace, TraceInfo
-from tracekit.parsers.text.recording import TextRecording, build_source
 from tracekit.parsers.text.stack_counts import StackCounts
+from tracekit.parsers.text.text_recording import TextRecording, build_source
 
 
 class Thread(NamedTuple):

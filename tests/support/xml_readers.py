@@ -13,8 +13,8 @@ import numpy as np
 from tracekit.errors import InputError
 from tracekit.parsers.xml.accelerator import READER_VARIABLE
 from tracekit.parsers.xml.documents import Documents
+from tracekit.parsers.xml.node_table import build_table
 from tracekit.parsers.xml.reader import Parsed
-from tracekit.parsers.xml.table import build_table
 from tracekit.parsers.xml.value_store import QueryResult, ValueForm, ValueStore
 
 READERS = ("lxml", "compiled")

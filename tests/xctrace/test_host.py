@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tracekit.xctrace import host as host_module
-from tracekit.xctrace.host import (
+from tracekit.xctrace import mac_host as host_module
+from tracekit.xctrace.mac_host import (
     App,
     Mac,
     Process,

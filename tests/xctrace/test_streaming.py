@@ -15,9 +15,9 @@ from tracekit.errors import InputError, XctraceError
 from tracekit.parsers.xml.documents import Documents
 from tracekit.parsers.xml.value_store import QueryResult
 from tracekit.xctrace import table_export
-from tracekit.xctrace.source import XctraceSource
 from tracekit.xctrace.table_export import stream_export
 from tracekit.xctrace.tool import Xctrace
+from tracekit.xctrace.xctrace_source import XctraceSource
 
 pytestmark = pytest.mark.integration
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tracekit.model.power import ANE_RAIL
+from tracekit.model.power_rails import ANE_RAIL
 
 _CHIPS = {
     "M1": "MacBookAir10,1 MacBookPro17,1 Macmini9,1 iMac21,1 iMac21,2",

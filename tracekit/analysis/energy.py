@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from tracekit.analysis.chips import find_rail_fact, identify_chip, identify_macos
 from tracekit.model.columns import BoolArray, IntArray
-from tracekit.model.power import ANE_RAIL, COMBINED, RAILS, TRACK_OF_RAIL
+from tracekit.model.power_rails import ANE_RAIL, COMBINED, RAILS, TRACK_OF_RAIL
 from tracekit.model.schemas import ANE_TABLES, POWER_RAILS
 from tracekit.model.tables import OVERLAID
 from tracekit.model.trace import Trace

@@ -63,7 +63,7 @@ def _reading(source: str) -> Iterator[Iterator[StackRecord]]:
     from tracekit.detect import open_source
     from tracekit.load import trace_of
     from tracekit.parsers.text.kinds import identify_text
-    from tracekit.parsers.text.lines import TextPlace
+    from tracekit.parsers.text.text_file import TextPlace
 
     if source != "-" and Path(source).is_file() and identify_text(TextPlace(source, source)) is not None:
         opened = open_source(source)

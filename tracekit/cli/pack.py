@@ -86,7 +86,7 @@ def pack_command(
     from tracekit.detect import open_source
     from tracekit.model.schemas import READ_TABLES
     from tracekit.parsers.in_memory import read_into_memory
-    from tracekit.parsers.pack.write import write_pack
+    from tracekit.parsers.pack.pack_writer import write_pack
     from tracekit.redact.source import redacted, without_private_cells
 
     with Progress("Reading") as progress:

@@ -208,7 +208,7 @@ def record_command(
     from tracekit.record.expected_evidence import expected_evidence
     from tracekit.record.request import plan_recordings
     from tracekit.record.series import RecordingSeries
-    from tracekit.xctrace.host import Mac
+    from tracekit.xctrace.mac_host import Mac
     from tracekit.xctrace.tool import require_xctrace
     from tracekit.xctrace.version import read_version
 
@@ -397,8 +397,8 @@ class _RecordAndAnalyze:
         from tracekit.detect import open_source
         from tracekit.load import trace_of
         from tracekit.model.schemas import READ_TABLES
-        from tracekit.overlays.files import open_readable_texts
-        from tracekit.overlays.source import OverlaidSource
+        from tracekit.overlays.overlaid_source import OverlaidSource
+        from tracekit.overlays.overlay_texts import open_readable_texts
         from tracekit.record.journal import compute_units_in
 
         path = str(recording.bundle)

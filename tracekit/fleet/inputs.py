@@ -166,7 +166,7 @@ def _is_whole(path: Path) -> bool:
 
 def _is_text(path: Path) -> bool:
     from tracekit.parsers.text.kinds import identify_text
-    from tracekit.parsers.text.lines import TextPlace
+    from tracekit.parsers.text.text_file import TextPlace
 
     return identify_text(TextPlace(str(path), path.name)) is not None
 

@@ -19,7 +19,7 @@ from tracekit.analysis.classification.frame_names import normalize_binary
 from tracekit.errors import InputError
 from tracekit.parsers.bundle.demangle import Demangler
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
-from tracekit.parsers.text.lines import STDIN, TextFile, TextPlace, detect_encoding
+from tracekit.parsers.text.text_file import STDIN, TextFile, TextPlace, detect_encoding
 from tracekit.symbols.budget import Budget, SymbolFileError
 from tracekit.symbols.macho import is_macho, read_builds
 from tracekit.symbols.symbol_table import read_function_table

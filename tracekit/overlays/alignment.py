@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from tracekit.model.tables import Table
 from tracekit.model.trace import TraceInfo
-from tracekit.overlays.spans import read_spans
+from tracekit.overlays.row_spans import read_spans
 from tracekit.overlays.wall_clock import Moment, format_moment, parse_moment
 from tracekit.text import format_rounded, format_seconds
 

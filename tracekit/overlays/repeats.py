@@ -9,7 +9,7 @@ import numpy as np
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import POWER_RAILS
 from tracekit.model.tables import Table
-from tracekit.overlays.spans import read_spans
+from tracekit.overlays.row_spans import read_spans
 
 
 def mark_repeated_rows(table: Table, earlier: Iterable[Table]) -> BoolArray:

@@ -20,7 +20,7 @@ from tracekit.record.plan import InstrumentCatalog, InstrumentPlan, Preset, make
 from tracekit.record.recorder import RecordLimits
 from tracekit.record.session import RecordSettings
 from tracekit.record.target import ALL_PROCESSES, Target, find_target
-from tracekit.xctrace.host import Host
+from tracekit.xctrace.mac_host import Host
 from tracekit.xctrace.tool import Xctrace
 from tracekit.xctrace.version import Version
 from tracekit.xctrace.xctrace_list import Device, find_device, list_devices, list_instruments, list_templates

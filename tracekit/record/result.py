@@ -86,9 +86,9 @@ def _state(bundle: Path, tool: Xctrace, earlier_runs: frozenset[int]) -> tuple[R
 def _toc(bundle: Path, tool: Xctrace) -> tuple[RunInfo, ...]:
     """Return the table of contents, read natively or, where that fails, exported by xctrace."""
     # The readers need pandas, whose import would delay the start of every recording.
+    from tracekit.parsers.bundle.bundle_source import BundleSource
     from tracekit.parsers.bundle.container import open_bundle_files
-    from tracekit.parsers.bundle.source import BundleSource
-    from tracekit.xctrace.source import XctraceSource
+    from tracekit.xctrace.xctrace_source import XctraceSource
 
     try:
         files = open_bundle_files(str(bundle), bundle.name)

@@ -14,7 +14,7 @@ from tracekit.record.recorder import RecordingListener
 from tracekit.record.request import PlannedRecording
 from tracekit.record.session import RecordingAttempt, record
 from tracekit.record.signals import StopRequests, signals_request_stop
-from tracekit.xctrace.host import Host
+from tracekit.xctrace.mac_host import Host
 from tracekit.xctrace.tool import Xctrace
 from tracekit.xctrace.version import Version
 

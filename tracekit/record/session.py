@@ -20,7 +20,7 @@ from tracekit.record.recorder import Recorder, RecordingListener, RecordLimits, 
 from tracekit.record.result import RecordingResult, judge_result, run_numbers
 from tracekit.record.signals import StopRequests
 from tracekit.record.target import Target
-from tracekit.xctrace.host import Host
+from tracekit.xctrace.mac_host import Host
 from tracekit.xctrace.tool import Xctrace
 from tracekit.xctrace.xctrace_list import Device
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from tracekit.errors import UsageError
-from tracekit.xctrace.host import App, Host, Process, find_main_executable, read_app
+from tracekit.xctrace.mac_host import App, Host, Process, find_main_executable, read_app
 from tracekit.xctrace.xctrace_list import Device
 
 _MAX_LISTED = 8

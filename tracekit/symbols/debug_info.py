@@ -16,9 +16,9 @@ from itertools import pairwise
 from tracekit.symbols.budget import Budget, BudgetSpentError, SymbolFileError
 from tracekit.symbols.dwarf import abbreviations as dw
 from tracekit.symbols.dwarf.address_index import AddressIndex
-from tracekit.symbols.dwarf.lines import LineTable
+from tracekit.symbols.dwarf.debug_sections import Sections
+from tracekit.symbols.dwarf.line_table import LineTable
 from tracekit.symbols.dwarf.scopes import Scope, ScopeReader
-from tracekit.symbols.dwarf.sections import Sections
 from tracekit.symbols.dwarf.units import Unit, Units
 from tracekit.symbols.macho import Build
 from tracekit.symbols.symbol_table import MAX_NAME

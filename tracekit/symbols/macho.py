@@ -17,9 +17,9 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from tracekit.parsers.bundle.images import find_architecture
+from tracekit.parsers.bundle.loaded_images import find_architecture
 from tracekit.symbols.budget import Budget, SymbolFileError
-from tracekit.symbols.file_names import MACHO_HEADS
+from tracekit.symbols.symbol_file_names import MACHO_HEADS
 
 _THIN = {b"\xcf\xfa\xed\xfe": True, b"\xce\xfa\xed\xfe": False}
 """The first bytes of a little-endian file → True for 64 bits."""

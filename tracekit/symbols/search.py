@@ -19,8 +19,8 @@ from tracekit.errors import InputError
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.symbols.archive import unpack_files
 from tracekit.symbols.budget import Budget, SymbolFileError
-from tracekit.symbols.file_names import DSYM, MAP_SUFFIX, ZIP_HEAD
 from tracekit.symbols.macho import Build, is_macho, read_builds
+from tracekit.symbols.symbol_file_names import DSYM, MAP_SUFFIX, ZIP_HEAD
 from tracekit.symbols.symbol_map import MappedBuild, read_map
 
 SymbolPath: TypeAlias = "str | os.PathLike[str]"

@@ -75,7 +75,7 @@ class AttemptWorker:
 
     def _record_all(self) -> None:
         from tracekit.record.request import plan_recordings
-        from tracekit.xctrace.host import Mac
+        from tracekit.xctrace.mac_host import Mac
         from tracekit.xctrace.tool import require_xctrace
         from tracekit.xctrace.version import read_version
 
@@ -113,7 +113,7 @@ class AttemptWorker:
         from tracekit.record.messages import recording_error
         from tracekit.record.series import with_journal
         from tracekit.record.session import record
-        from tracekit.xctrace.host import Mac
+        from tracekit.xctrace.mac_host import Mac
 
         recording = record(tool, job.settings, job.final, self.requests, self, host=Mac())
         recording = with_journal(recording, tool, version, tracekit.__version__)

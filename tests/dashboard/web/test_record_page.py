@@ -21,7 +21,7 @@ from dashboard.recording.state import State
 from dashboard.settings import Settings
 from tracekit.errors import UsageError
 from tracekit.record.doctor import Check
-from tracekit.xctrace.host import App, Process
+from tracekit.xctrace.mac_host import App, Process
 from tracekit.xctrace.xctrace_list import Device
 
 SIMULATOR = "0F4D5D74-A4FE-4261-9596-8073565E7927"

@@ -13,7 +13,7 @@ import pytest
 
 from sample_generator.keyed_archive import NULL, Boxed, Mutable, Object, archive, int_keyed
 from tracekit.parsers.bundle import archive_columns, table_list
-from tracekit.parsers.bundle.files import BundleFiles, DamagedFileError
+from tracekit.parsers.bundle.bundle_files import BundleFiles, DamagedFileError
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive, ValueBudget
 from tracekit.parsers.bundle.table_list import TableSpec, format_attributes, read_table_list
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracekit.parsers.bundle.images import Image, ImageMap
+from tracekit.parsers.bundle.loaded_images import Image, ImageMap
 
 
 def test_a_binary_that_is_listed_twice_at_one_place_is_one() -> None:

@@ -17,7 +17,7 @@ from sample_generator.bundle_writer import BundleWriter, Files, write_folder
 from tracekit.errors import InputError
 from tracekit.load import open_trace, trace_of
 from tracekit.model.tables import NOT_COUNTED
-from tracekit.parsers.bundle import rows, table_list
+from tracekit.parsers.bundle import stored_rows, table_list
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
 
 pytestmark = pytest.mark.integration
@@ -50,9 +50,11 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         call.__name__ = function.__name__
         return call
 
-    monkeypatch.setattr(rows, "_decode_schema", counted(rows._decode_schema, "schema"))
-    monkeypatch.setattr(rows, "_decode_descriptor", counted(rows._decode_descriptor, "descriptor"))
-    for module, kind in ((rows, "archive"), (table_list, "list")):
+    monkeypatch.setattr(stored_rows, "_decode_schema", counted(stored_rows._decode_schema, "schema"))
+    monkeypatch.setattr(
+        stored_rows, "_decode_descriptor", counted(stored_rows._decode_descriptor, "descriptor")
+    )
+    for module, kind in ((stored_rows, "archive"), (table_list, "list")):
         monkeypatch.setattr(module, "KeyedArchive", counted(KeyedArchive, kind))
     return counts
 

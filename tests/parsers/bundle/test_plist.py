@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sample_generator.keyed_archive import NULL, Boxed, Date, Mutable, Object, archive, archive_top, int_keyed
-from tracekit.parsers.bundle.files import DamagedFileError
+from tracekit.parsers.bundle.bundle_files import DamagedFileError
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
 from tracekit.parsers.bundle.plist import BinaryPlist, PlistError, Uid
 

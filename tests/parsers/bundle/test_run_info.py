@@ -11,7 +11,7 @@ from sample_generator.bundle_document import RunInfo
 from sample_generator.bundle_writer import BundleWriter, Files
 from tracekit.errors import InputError
 from tracekit.model.trace import TraceInfo
-from tracekit.parsers.bundle.source import BundleSource
+from tracekit.parsers.bundle.bundle_source import BundleSource
 
 INFO = RunInfo(
     instruments="16.0 (16F6)",

@@ -19,9 +19,9 @@ from tracekit.load import open_trace
 from tracekit.model.trace import Trace
 from tracekit.parsers.in_memory import read_into_memory
 from tracekit.parsers.text.kinds import identify_text
-from tracekit.parsers.text.lines import TextPlace
-from tracekit.parsers.text.log import LOG
 from tracekit.parsers.text.log_lines import is_log, parse_line
+from tracekit.parsers.text.log_text import LOG
+from tracekit.parsers.text.text_file import TextPlace
 
 pytestmark = pytest.mark.integration
 

@@ -18,7 +18,7 @@ from tracekit.analysis.findings.placement import PLACEMENT_KINDS
 from tracekit.analysis.selection import select_pids
 from tracekit.analysis.threads import ThreadWork
 from tracekit.model.columns import IntArray
-from tracekit.model.power import POWERED_TRACK
+from tracekit.model.power_rails import POWERED_TRACK
 from tracekit.model.schemas import ANE_TABLES, OS_LOG
 from tracekit.model.vocabulary import ENGINE_CODE, ML_ENGINES, SERVING, Basis, Engine, Phase
 

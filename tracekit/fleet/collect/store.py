@@ -23,7 +23,7 @@ from tracekit.fleet.contents import content_of
 from tracekit.fleet.inputs import SIDECAR, Recording
 from tracekit.model.schemas import READ_TABLES
 from tracekit.parsers.in_memory import read_into_memory
-from tracekit.parsers.pack.write import write_pack
+from tracekit.parsers.pack.pack_writer import write_pack
 from tracekit.redact.source import redacted, without_private_cells
 from tracekit.text import printable
 

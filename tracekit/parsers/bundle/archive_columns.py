@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from tracekit.parsers.bundle.files import DamagedFileError
+from tracekit.parsers.bundle.bundle_files import DamagedFileError
 from tracekit.parsers.bundle.keyed_archive import WRAPPERS, Key, KeyedArchive, ValueBudget
 from tracekit.parsers.bundle.plist import ARRAYS, DICTIONARIES, PlistError
 

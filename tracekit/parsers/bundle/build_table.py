@@ -11,11 +11,11 @@ import pandas as pd
 
 from tracekit.model.columns import IntArray
 from tracekit.model.tables import Column, CoreType, StackTable, Table
-from tracekit.parsers.bundle.backtraces import BacktraceColumn, read_stacks
 from tracekit.parsers.bundle.decode import ColumnDecoder, DecodedColumn, make_integers
 from tracekit.parsers.bundle.entities import Entities
 from tracekit.parsers.bundle.interned import InternPool
-from tracekit.parsers.bundle.rows import IndexedStore, RawColumn, SchemaColumn
+from tracekit.parsers.bundle.stored_backtraces import BacktraceColumn, read_stacks
+from tracekit.parsers.bundle.stored_rows import IndexedStore, RawColumn, SchemaColumn
 from tracekit.parsers.bundle.symbolication import Symbolicator
 from tracekit.parsers.bundle.types import Encoding, find_encoding, may_be_all_ones
 from tracekit.parsers.combine import find_rows, make_unused_mnemonic

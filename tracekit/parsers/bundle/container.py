@@ -24,7 +24,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, TypeVar, cast
 
 from tracekit.errors import InputError
-from tracekit.parsers.bundle.files import BundleFiles, DamagedFileError
+from tracekit.parsers.bundle.bundle_files import BundleFiles, DamagedFileError
 from tracekit.parsers.bundle.tar import TarReader
 from tracekit.parsers.bundle.unpacking import BZIP2, GZIP, XZ
 from tracekit.parsers.limits import DEFAULT_LIMITS, LimitError, Limits, require_at_most

@@ -19,10 +19,10 @@ import pandas as pd
 
 from tracekit.model.columns import IntArray
 from tracekit.model.tables import ColumnKind
+from tracekit.parsers.bundle.bundle_files import DamagedFileError
 from tracekit.parsers.bundle.entities import Entities
-from tracekit.parsers.bundle.files import DamagedFileError
 from tracekit.parsers.bundle.interned import NO_VALUE_32, NO_VALUE_64, InternPool
-from tracekit.parsers.bundle.rows import RawColumn
+from tracekit.parsers.bundle.stored_rows import RawColumn
 from tracekit.parsers.bundle.types import Encoding, find_encoding
 from tracekit.parsers.engineering_types import KIND_OF_TYPE
 

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.model.columns import IntArray
-from tracekit.parsers.bundle.files import BundleFiles, DamagedFileError, read_file
+from tracekit.parsers.bundle.bundle_files import BundleFiles, DamagedFileError, read_file
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
 from tracekit.parsers.bundle.plist import PlistError, read_plist
 

@@ -13,7 +13,7 @@ import sqlite3
 from contextlib import closing
 
 from tracekit.model.trace import Issue, Severity
-from tracekit.parsers.bundle.files import BundleFiles, DamagedFileError, read_file
+from tracekit.parsers.bundle.bundle_files import BundleFiles, DamagedFileError, read_file
 from tracekit.parsers.bundle.types import shorten_name
 from tracekit.text import format_seconds
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, TypeAlias
 
-from tracekit.parsers.bundle.files import DamagedFileError
+from tracekit.parsers.bundle.bundle_files import DamagedFileError
 from tracekit.parsers.bundle.plist import BinaryPlist, PlistError, Uid
 
 _MAX_DEPTH = 24

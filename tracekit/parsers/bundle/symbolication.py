@@ -1,7 +1,7 @@
 """Addresses → frames: for each address its binary, symbol, source line and whether it was inlined.
 
     address ──(process)──► image and segment ──(UUID)──► symbols archive ──► function, line
-            images.py                          symbols.py
+            loaded_images.py                   symbols_archive.py
 
 An address that is in no image, or in an image without symbols, keeps its hexadecimal address as its name.
 """
@@ -15,10 +15,16 @@ import numpy.typing as npt
 import pandas as pd
 
 from tracekit.model.columns import BINARIES, FRAMES, IntArray, take_texts
-from tracekit.parsers.bundle.files import DamagedFileError
-from tracekit.parsers.bundle.images import KERNEL_PID, Image, ImageMap, RunImages, lookup_addresses
+from tracekit.parsers.bundle.bundle_files import DamagedFileError
 from tracekit.parsers.bundle.interned import Words
-from tracekit.parsers.bundle.symbols import SymbolsArchive
+from tracekit.parsers.bundle.loaded_images import (
+    KERNEL_PID,
+    Image,
+    ImageMap,
+    RunImages,
+    lookup_addresses,
+)
+from tracekit.parsers.bundle.symbols_archive import SymbolsArchive
 
 Bools = npt.NDArray[np.bool_]
 Facts = npt.NDArray[np.int64]

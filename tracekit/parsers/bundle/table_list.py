@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tracekit.parsers.bundle.archive_columns import ArchiveColumns, Numbers
-from tracekit.parsers.bundle.files import BundleFiles, DamagedFileError, read_file
+from tracekit.parsers.bundle.bundle_files import BundleFiles, DamagedFileError, read_file
 from tracekit.parsers.bundle.keyed_archive import Archived, KeyedArchive, ValueBudget
 
 _STORE = re.compile(r"corespace/run([1-9]\d{0,5})/core/stores/indexed-store-(0|[1-9]\d{0,5})/")

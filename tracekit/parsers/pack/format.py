@@ -32,7 +32,7 @@ MAX_ROWS = 2**31 - 1
 MAX_DEPTH = 32
 """Of nested composite values."""
 
-# As for bundles (bundle/files.py): for rows, and for text, which takes far more memory than its bytes.
+# As for bundles (bundle/bundle_files.py): for rows, and for text, which takes far more memory than its bytes.
 _ARRAYS_RATIO, _ARRAYS_SLACK_BYTES = 64, 512 << 20
 _ROW_TEXTS_RATIO, _ROW_TEXTS_SLACK_BYTES = 16, 256 << 20
 _TEXTS_RATIO, _TEXTS_SLACK_BYTES = 64, 16 << 20

@@ -19,8 +19,8 @@ from tracekit.model.trace import Issue, IssueCounter, TraceInfo
 from tracekit.parsers.source import iter_readable, make_left_out_issue
 from tracekit.parsers.tables.app_states import read_app_states
 from tracekit.parsers.tables.column_values import join_rows, sort_rows
+from tracekit.parsers.tables.engine_intervals import read_intervals
 from tracekit.parsers.tables.engine_log import read_engine_log
-from tracekit.parsers.tables.intervals import read_intervals
 from tracekit.parsers.tables.log_owners import with_logged_process
 from tracekit.parsers.tables.row_times import close_open_ends, find_last_time
 from tracekit.parsers.tables.signposts import read_signposts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tracekit.model.trace import Issue, RunInfo
 from tracekit.parsers.tables.non_samples import SLACK_NS
-from tracekit.parsers.tables.samples import LoadedSamples
+from tracekit.parsers.tables.sample_tables import LoadedSamples
 from tracekit.text import format_seconds
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tracekit.model.columns import TRACKS
-from tracekit.model.power import POWER_UNIT, POWERED_TRACK, TRACK_OF_RAIL
+from tracekit.model.power_rails import POWER_UNIT, POWERED_TRACK, TRACK_OF_RAIL
 from tracekit.model.schemas import ANE_POWER_STATE, GPU_STATE, POWER_RAILS, THERMAL_STATE
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, IssueCounter

@@ -20,7 +20,6 @@ from tracekit.errors import InputError
 from tracekit.model.trace import Issue, TraceInfo
 from tracekit.parsers.limits import require_at_most
 from tracekit.parsers.text.frame_text import parse_crash_symbol
-from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.pause import (
     MAX_ADDRESS,
     MAX_LINE_CHARACTERS,
@@ -32,7 +31,8 @@ from tracekit.parsers.text.pause import (
     normalize_time,
     normalize_uuid,
 )
-from tracekit.parsers.text.recording import TextKind, TextRecording
+from tracekit.parsers.text.text_file import TextFile
+from tracekit.parsers.text.text_recording import TextKind, TextRecording
 
 EXCEPTION_STACK = "Last Exception Backtrace"
 CULPRIT_STATES = ("Crashed", "Triggered")

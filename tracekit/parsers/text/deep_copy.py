@@ -27,9 +27,9 @@ import numpy as np
 from tracekit.errors import InputError
 from tracekit.model.trace import IssueCounter, TraceInfo
 from tracekit.model.vocabulary import CALLEES_MISSING, CALLERS_MISSING
-from tracekit.parsers.text.lines import TextFile
-from tracekit.parsers.text.recording import TextKind, TextRecording
 from tracekit.parsers.text.stack_counts import MAX_COUNT, StackCounts
+from tracekit.parsers.text.text_file import TextFile
+from tracekit.parsers.text.text_recording import TextKind, TextRecording
 
 _HEADER = re.compile(
     r"^ *(?:Weight|Running Time|# Samples|Samples|Sample Count|Bytes Used)\t[^\n]*\bSymbol Names?\b",

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from tracekit.parsers.text.images import BinaryImages
+from tracekit.parsers.text.listed_images import BinaryImages
 from tracekit.parsers.text.stack_counts import StackCounts
 
 _MAX_ADDRESS = 2**64 - 1

@@ -27,7 +27,6 @@ from tracekit.parsers.text.crash_text import (
     list_culprit_issues,
     read_crash_text,
 )
-from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.pause import (
     MAX_ADDRESS,
     PausedFrame,
@@ -39,7 +38,8 @@ from tracekit.parsers.text.pause import (
     normalize_time,
     normalize_uuid,
 )
-from tracekit.parsers.text.recording import TextKind, TextRecording
+from tracekit.parsers.text.text_file import TextFile
+from tracekit.parsers.text.text_recording import TextKind, TextRecording
 
 _HEADER = re.compile(r'^\s*\{[^\n]{0,4000}"bug_type"')
 _STACKS = re.compile(r'"(?:imageOffset|imageIndex|usedImages|processByPid|threadById)"')

@@ -7,16 +7,16 @@ from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.text.crash_text import CRASH_TEXT
 from tracekit.parsers.text.deep_copy import DEEP_COPY
 from tracekit.parsers.text.ips import IPS
-from tracekit.parsers.text.lines import TextFile, TextPlace, detect_encoding
 from tracekit.parsers.text.lldb_hits import LLDB_HITS_TEXT
 from tracekit.parsers.text.lldb_text import LLDB_TEXT
-from tracekit.parsers.text.log import LOG
+from tracekit.parsers.text.log_text import LOG
 from tracekit.parsers.text.power_json import POWER_JSON
 from tracekit.parsers.text.powermetrics import POWERMETRICS
 from tracekit.parsers.text.powermetrics_plist import POWERMETRICS_PLIST
-from tracekit.parsers.text.recording import Recognised, TextKind, build_source
 from tracekit.parsers.text.sample import SAMPLE
 from tracekit.parsers.text.spindump import SPINDUMP
+from tracekit.parsers.text.text_file import TextFile, TextPlace, detect_encoding
+from tracekit.parsers.text.text_recording import Recognised, TextKind, build_source
 
 KINDS: tuple[TextKind, ...] = (
     SPINDUMP,

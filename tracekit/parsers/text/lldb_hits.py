@@ -25,7 +25,6 @@ from tracekit.model.columns import take_texts
 from tracekit.model.schemas import LLDB_HITS
 from tracekit.model.tables import Column, Table
 from tracekit.model.trace import Issue, TraceInfo
-from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.pause import (
     MAX_ADDRESS,
     PauseCounts,
@@ -35,7 +34,8 @@ from tracekit.parsers.text.pause import (
     normalize_time,
     normalize_uuid,
 )
-from tracekit.parsers.text.recording import TextKind, TextRecording
+from tracekit.parsers.text.text_file import TextFile
+from tracekit.parsers.text.text_recording import TextKind, TextRecording
 from tracekit.text import plural
 
 _HEAD = re.compile(r'^\s*\{"tracekit": ?"lldb-hits"')

@@ -22,7 +22,6 @@ from tracekit.errors import InputError
 from tracekit.model.trace import TraceInfo
 from tracekit.parsers.limits import require_at_most
 from tracekit.parsers.text.frame_text import parse_lldb_symbol, without_lldb_place
-from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.pause import (
     MAX_LINE_CHARACTERS,
     Pause,
@@ -32,7 +31,8 @@ from tracekit.parsers.text.pause import (
     format_thread_name,
     normalize_uuid,
 )
-from tracekit.parsers.text.recording import TextKind, TextRecording
+from tracekit.parsers.text.text_file import TextFile
+from tracekit.parsers.text.text_recording import TextKind, TextRecording
 
 _HEAD = re.compile(
     r"^[ \t]{0,8}(?:\* )?[ \t]{0,8}(?:thread #\d+[:, ]|frame #\d+: )"

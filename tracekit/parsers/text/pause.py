@@ -15,8 +15,8 @@ from uuid import UUID
 
 from tracekit.model.trace import Issue
 from tracekit.model.vocabulary import CALLEES_MISSING, CALLERS_MISSING
-from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.stack_counts import StackCounts
+from tracekit.parsers.text.text_file import TextFile
 
 MAX_ADDRESS = 2**64 - 1
 MAX_LINE_CHARACTERS = 32_000

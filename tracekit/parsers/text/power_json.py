@@ -22,11 +22,11 @@ from datetime import datetime
 from typing import Any
 
 from tracekit.errors import InputError
-from tracekit.model.power import ANE_RAIL, COMBINED, CPU_RAIL, GPU_RAIL, PACKAGE
+from tracekit.model.power_rails import ANE_RAIL, COMBINED, CPU_RAIL, GPU_RAIL, PACKAGE
 from tracekit.parsers.limits import LimitError
-from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.power_samples import PowerOrigin, PowerSample, PowerSamples
-from tracekit.parsers.text.recording import TextKind, TextRecording
+from tracekit.parsers.text.text_file import TextFile
+from tracekit.parsers.text.text_recording import TextKind, TextRecording
 
 _NAME = re.compile(r"^(?P<rail>ane|gpu|cpu|all|combined|package)_power(?:_(?P<unit>mw|milliwatts|w|watts))?$")
 _RAIL_OF_NAME = {

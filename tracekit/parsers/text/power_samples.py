@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 
 from tracekit.model.columns import PROCESSES, THREADS, make_categorical
-from tracekit.model.power import COMBINED, RAILS, SUMMED
+from tracekit.model.power_rails import COMBINED, RAILS, SUMMED
 from tracekit.model.schemas import POWER_RAILS
 from tracekit.model.tables import Column, StackTable, Table
 from tracekit.model.trace import IssueCounter, TraceInfo
-from tracekit.parsers.text.lines import TextFile
-from tracekit.parsers.text.recording import TextRecording
+from tracekit.parsers.text.text_file import TextFile
+from tracekit.parsers.text.text_recording import TextRecording
 
 _COLUMNS = (
     Column("start", "Start", "start-time", "int"),

@@ -23,10 +23,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from tracekit.errors import InputError
-from tracekit.model.power import ANE_RAIL, COMBINED, CPU_RAIL, GPU_RAIL, PACKAGE
-from tracekit.parsers.text.lines import TextFile
+from tracekit.model.power_rails import ANE_RAIL, COMBINED, CPU_RAIL, GPU_RAIL, PACKAGE
 from tracekit.parsers.text.power_samples import PowerOrigin, PowerSamples
-from tracekit.parsers.text.recording import TextKind, TextRecording
+from tracekit.parsers.text.text_file import TextFile
+from tracekit.parsers.text.text_recording import TextKind, TextRecording
 
 TOOL = "powermetrics"
 ADVICE = "Record with: sudo powermetrics --samplers cpu_power,gpu_power,ane_power -i 100"

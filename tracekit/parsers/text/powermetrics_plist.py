@@ -17,12 +17,12 @@ from typing import Any
 from xml.parsers.expat import ExpatError
 
 from tracekit.errors import InputError
-from tracekit.model.power import ANE_RAIL, COMBINED, CPU_RAIL, GPU_RAIL, PACKAGE
+from tracekit.model.power_rails import ANE_RAIL, COMBINED, CPU_RAIL, GPU_RAIL, PACKAGE
 from tracekit.parsers.limits import LimitError
-from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.power_samples import PowerOrigin, PowerSamples
 from tracekit.parsers.text.powermetrics import ADVICE, TOOL
-from tracekit.parsers.text.recording import TextKind, TextRecording
+from tracekit.parsers.text.text_file import TextFile
+from tracekit.parsers.text.text_recording import TextKind, TextRecording
 from tracekit.text import plural
 
 _NAMES = {ANE_RAIL: "ane", CPU_RAIL: "cpu", GPU_RAIL: "gpu", COMBINED: "combined", PACKAGE: "package"}

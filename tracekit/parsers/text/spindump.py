@@ -26,12 +26,12 @@ from collections.abc import Iterator
 from tracekit.errors import InputError
 from tracekit.model.trace import MICROSTACKSHOTS, IssueCounter, TraceInfo
 from tracekit.parsers.text import headings
-from tracekit.parsers.text.call_tree import CallTreeReader
+from tracekit.parsers.text.call_tree_reader import CallTreeReader
 from tracekit.parsers.text.frame_lines import FrameText, make_row_finder, parse_spindump_frame
-from tracekit.parsers.text.images import BinaryImages
-from tracekit.parsers.text.lines import TextFile
-from tracekit.parsers.text.recording import TextKind, TextRecording
+from tracekit.parsers.text.listed_images import BinaryImages
 from tracekit.parsers.text.stack_counts import StackCounts
+from tracekit.parsers.text.text_file import TextFile
+from tracekit.parsers.text.text_recording import TextKind, TextRecording
 
 _MARKS = re.compile(
     r"^(?:Data Source: +(?:Microstackshots|Stackshots|KPerf)|Powerstats for: |Heaviest stack for )"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from tracekit.analysis.energy import CallEnergy, Missing, Power, Rail
-from tracekit.model.power import ANE_RAIL, COMBINED, CPU_RAIL, GPU_RAIL, PACKAGE
+from tracekit.model.power_rails import ANE_RAIL, COMBINED, CPU_RAIL, GPU_RAIL, PACKAGE
 from tracekit.report.wording.names import model_name
 from tracekit.text import format_rounded, plural, printable
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from tracekit.symbols.dwarf.address_ranges import read_ranges
+from tracekit.symbols.dwarf.debug_sections import DamagedDwarfError
 from tracekit.symbols.dwarf.forms import read_number
-from tracekit.symbols.dwarf.ranges import read_ranges
-from tracekit.symbols.dwarf.sections import DamagedDwarfError
 from tracekit.symbols.dwarf.units import Units
 from tracekit.symbols.symbol_table import Addresses
 

@@ -6,8 +6,8 @@ from array import array
 from collections.abc import Collection
 
 from tracekit.symbols.dwarf import abbreviations as dw
+from tracekit.symbols.dwarf.debug_sections import DamagedDwarfError
 from tracekit.symbols.dwarf.forms import Encoding, read_uleb
-from tracekit.symbols.dwarf.sections import DamagedDwarfError
 from tracekit.symbols.dwarf.units import Unit
 
 _MAX_PATH = 4096

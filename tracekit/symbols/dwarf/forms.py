@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tracekit.symbols.dwarf.sections import DamagedDwarfError
+from tracekit.symbols.dwarf.debug_sections import DamagedDwarfError
 
 ADDR, STRING, SDATA, STRP, REF_ADDR, REF_UDATA = 0x01, 0x08, 0x0D, 0x0E, 0x10, 0x15
 INDIRECT, SEC_OFFSET, FLAG_PRESENT, LINE_STRP, IMPLICIT_CONST, RNGLISTX = 0x16, 0x17, 0x19, 0x1F, 0x21, 0x23

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from tracekit.symbols.dwarf import abbreviations as dw
 from tracekit.symbols.dwarf.abbreviations import Bounds, Layout
+from tracekit.symbols.dwarf.address_ranges import read_ranges
 from tracekit.symbols.dwarf.forms import read_uleb
-from tracekit.symbols.dwarf.ranges import read_ranges
 from tracekit.symbols.dwarf.units import Entry, Unit
 
 _STEPS_AT_ONCE = 1_000

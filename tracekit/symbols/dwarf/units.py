@@ -10,6 +10,7 @@ from functools import cached_property
 from tracekit.symbols.budget import Budget
 from tracekit.symbols.dwarf import abbreviations as dw
 from tracekit.symbols.dwarf.abbreviations import Layout, read_layouts
+from tracekit.symbols.dwarf.debug_sections import DamagedDwarfError, Sections
 from tracekit.symbols.dwarf.forms import (
     ADDR,
     ADDRX_FORMS,
@@ -25,7 +26,6 @@ from tracekit.symbols.dwarf.forms import (
     read_number,
     read_uleb,
 )
-from tracekit.symbols.dwarf.sections import DamagedDwarfError, Sections
 
 _TYPE_UNITS, _SPLIT_UNITS = (2, 6), (4, 5)
 _MAX_HEADER_BYTES = 40

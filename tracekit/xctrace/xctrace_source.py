@@ -13,8 +13,8 @@ from tracekit.parsers.limits import DEFAULT_LIMITS, Limits
 from tracekit.parsers.source import Progress
 from tracekit.parsers.xml.documents import Documents
 from tracekit.parsers.xml.reader import Parsed
-from tracekit.parsers.xml.source import XmlFile, XmlSource
 from tracekit.parsers.xml.value_store import QueryResult
+from tracekit.parsers.xml.xml_source import XmlFile, XmlSource
 from tracekit.xctrace.table_export import stream_export
 from tracekit.xctrace.tool import Xctrace
 

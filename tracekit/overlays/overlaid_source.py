@@ -15,7 +15,7 @@ from tracekit.model.tables import OVERLAID, Column, ColumnKind, StackTable, Tabl
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
 from tracekit.overlays.alignment import Alignment, align
 from tracekit.overlays.repeats import mark_repeated_rows
-from tracekit.overlays.spans import read_spans
+from tracekit.overlays.row_spans import read_spans
 from tracekit.parsers.in_memory import find_origin
 from tracekit.parsers.source import Source
 from tracekit.parsers.tables.row_times import is_time

@@ -12,7 +12,7 @@ from tracekit.errors import InputError
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
 from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.text.kinds import identify_text, open_text
-from tracekit.parsers.text.lines import STDIN, TextPlace
+from tracekit.parsers.text.text_file import STDIN, TextPlace
 
 _MAX_TEXTS = 100
 _ADVICE = (

@@ -23,9 +23,9 @@ from tracekit.model.tables import PICKED, Column, StackTable, Table
 from tracekit.model.trace import IssueCounter, TraceInfo
 from tracekit.model.vocabulary import REPORTING_SUBSYSTEMS, SUBSYSTEMS
 from tracekit.parsers.limits import LimitError, require_at_most
-from tracekit.parsers.text.lines import HEAD_BYTES, TextFile
 from tracekit.parsers.text.log_lines import LogEntry, is_json, is_log, parse_line, parse_object
-from tracekit.parsers.text.recording import TextKind, TextRecording
+from tracekit.parsers.text.text_file import HEAD_BYTES, TextFile
+from tracekit.parsers.text.text_recording import TextKind, TextRecording
 
 _MARKERS = (
     b"ANE",

@@ -34,7 +34,7 @@ from tracekit.model.trace import Issue, WeightUnit
 from tracekit.parsers.combine import join_stack_pairs, join_tables
 from tracekit.parsers.source import iter_readable, make_left_out_issue
 from tracekit.parsers.tables.column_values import read_numbers
-from tracekit.parsers.tables.counters import (
+from tracekit.parsers.tables.hardware_counters import (
     attach_counters,
     read_counters,
     read_cumulative_counters,

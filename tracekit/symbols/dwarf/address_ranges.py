@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tracekit.symbols.dwarf import abbreviations as dw
+from tracekit.symbols.dwarf.debug_sections import DamagedDwarfError
 from tracekit.symbols.dwarf.forms import RNGLISTX, read_number, read_uleb
-from tracekit.symbols.dwarf.sections import DamagedDwarfError
 from tracekit.symbols.dwarf.units import Entry, Unit
 
 _WINDOWS = (512, 64 << 10, 4 << 20)

@@ -25,13 +25,13 @@ from itertools import starmap
 from tracekit.errors import InputError
 from tracekit.model.tables import Table
 from tracekit.model.trace import Issue, RunInfo
-from tracekit.parsers.bundle.files import BundleFiles, DamagedFileError, read_file
-from tracekit.parsers.bundle.images import DOCUMENT_FILE
+from tracekit.parsers.bundle.bundle_files import BundleFiles, DamagedFileError, read_file
+from tracekit.parsers.bundle.bundle_run import BundleRun
 from tracekit.parsers.bundle.issues import IssueLog, read_run_issues
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
+from tracekit.parsers.bundle.loaded_images import DOCUMENT_FILE
 from tracekit.parsers.bundle.plist import PlistError, read_plist
-from tracekit.parsers.bundle.rows import IndexedStore
-from tracekit.parsers.bundle.run import BundleRun
+from tracekit.parsers.bundle.stored_rows import IndexedStore
 from tracekit.parsers.bundle.table_list import TableSpec, list_stores
 from tracekit.parsers.bundle.types import make_default_tag
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most

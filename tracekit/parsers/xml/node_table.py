@@ -17,8 +17,8 @@ from tracekit.parsers.compiled import list_distinct
 from tracekit.parsers.engineering_types import KIND_OF_TYPE, STACK_TYPES
 from tracekit.parsers.xml.backtraces import build_stacks
 from tracekit.parsers.xml.composite import CompositeCells
-from tracekit.parsers.xml.entities import read_processes, read_threads
 from tracekit.parsers.xml.value_store import DamagedCellError, Rows, TableNode, ValueForm, ValueStore
+from tracekit.parsers.xml.xml_entities import read_processes, read_threads
 
 _LIST = re.compile(r"-?\d+( -?\d+)*\Z", re.ASCII)
 _CORE = re.compile(r"\(([EP]) Core\)\Z")

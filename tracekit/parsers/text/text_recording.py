@@ -10,8 +10,8 @@ from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo, TraceInfo
 from tracekit.parsers.in_memory import InMemorySource, TableKey
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
-from tracekit.parsers.text.lines import TextFile
 from tracekit.parsers.text.stack_counts import StackCounts
+from tracekit.parsers.text.text_file import TextFile
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from tracekit.model.trace import Issue, RunInfo, Severity, TraceInfo
 from tracekit.parsers.in_memory import TableKey, Unreadable, select_issues
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
 from tracekit.parsers.pack.format import MANIFEST, MAX_ROWS, DamagedPackError, ManifestObject
-from tracekit.parsers.pack.read import PackMembers, TableDecoder
+from tracekit.parsers.pack.pack_reader import PackMembers, TableDecoder
 
 _ADVICE = "Make the pack again, or download it again."
 _MAX_PID = 2**31 - 1

@@ -22,8 +22,8 @@ import numpy.typing as npt
 
 from tracekit.model.columns import IntArray
 from tracekit.model.tables import StackTable
+from tracekit.parsers.bundle.bundle_files import DamagedFileError
 from tracekit.parsers.bundle.entities import Entities
-from tracekit.parsers.bundle.files import DamagedFileError
 from tracekit.parsers.bundle.interned import NO_VALUE_32, InternedLists, Words
 from tracekit.parsers.bundle.symbolication import Symbolicator
 from tracekit.parsers.bundle.types import Encoding

@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 from lxml import etree
 
-from tracekit.parsers.bundle.files import (
+from tracekit.parsers.bundle.bundle_files import (
     ROWS_RATIO,
     ROWS_SLACK_BYTES,
     BundleFiles,

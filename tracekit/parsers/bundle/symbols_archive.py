@@ -26,8 +26,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.model.columns import IntArray
+from tracekit.parsers.bundle.bundle_files import BundleFiles, DamagedFileError, read_file
 from tracekit.parsers.bundle.demangle import Demangler
-from tracekit.parsers.bundle.files import BundleFiles, DamagedFileError, read_file
 from tracekit.parsers.bundle.interned import Words
 
 _VERSION = 7

@@ -14,17 +14,17 @@ from tracekit.model.tables import NOT_COUNTED, Table, TableInfo
 from tracekit.model.trace import RunInfo, TraceInfo
 from tracekit.parsers.bundle import run_info
 from tracekit.parsers.bundle.build_table import RunContext, build_table
+from tracekit.parsers.bundle.bundle_files import BundleFiles, DamagedFileError, read_file
 from tracekit.parsers.bundle.decode import CellDecoder, ColumnDecoder
 from tracekit.parsers.bundle.demangle import Demangler
 from tracekit.parsers.bundle.entities import Entities
-from tracekit.parsers.bundle.files import BundleFiles, DamagedFileError, read_file
-from tracekit.parsers.bundle.images import RunImages
 from tracekit.parsers.bundle.interned import InternPool
 from tracekit.parsers.bundle.issues import IssueLog
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
-from tracekit.parsers.bundle.rows import Descriptions, IndexedStore, RawColumn
+from tracekit.parsers.bundle.loaded_images import RunImages
+from tracekit.parsers.bundle.stored_rows import Descriptions, IndexedStore, RawColumn
 from tracekit.parsers.bundle.symbolication import Symbolicator
-from tracekit.parsers.bundle.symbols import SymbolsArchive, get_archive_name
+from tracekit.parsers.bundle.symbols_archive import SymbolsArchive, get_archive_name
 from tracekit.parsers.bundle.table_list import TableSpec, read_spec, read_table_list
 
 Numbers: TypeAlias = "npt.NDArray[np.unsignedinteger[Any]]"

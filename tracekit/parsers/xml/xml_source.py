@@ -13,9 +13,9 @@ from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
 from tracekit.parsers.source import Progress
 from tracekit.parsers.xml.documents import read_documents
 from tracekit.parsers.xml.index import DocumentIndex, IndexedTable, index_file
+from tracekit.parsers.xml.node_table import build_table
 from tracekit.parsers.xml.packed import ExportFile
 from tracekit.parsers.xml.reader import NotAnExportError, Parsed
-from tracekit.parsers.xml.table import build_table
 from tracekit.parsers.xml.toc import TableOfContents
 from tracekit.parsers.xml.value_store import QueryResult
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from tracekit.symbols.budget import Budget
 from tracekit.symbols.dwarf import abbreviations as dw
+from tracekit.symbols.dwarf.debug_sections import DamagedDwarfError
 from tracekit.symbols.dwarf.file_names import FileNames
 from tracekit.symbols.dwarf.forms import Encoding, read_number, read_sleb, read_uleb
-from tracekit.symbols.dwarf.sections import DamagedDwarfError
 from tracekit.symbols.dwarf.units import Unit
 
 _MAX_LINE = 2**31 - 1

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.model.columns import IntArray
-from tracekit.parsers.bundle.files import DamagedFileError
+from tracekit.parsers.bundle.bundle_files import DamagedFileError
 from tracekit.parsers.bundle.interned import Words
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
 
