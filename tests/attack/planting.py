@@ -17,7 +17,7 @@ from tracekit.detect import open_source
 from tracekit.model.schemas import SAMPLE_TABLES
 from tracekit.model.tables import StackTable, Table
 from tracekit.model.trace import Issue, RunInfo
-from tracekit.parsers.in_memory import InMemorySource, Unreadable, read_into_memory, update_row_counts
+from tracekit.parsers.in_memory import InMemorySource, UnreadableTables, read_into_memory, update_row_counts
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 BASES = (
@@ -96,7 +96,7 @@ def planted(dice: random.Random, secrets: Secrets, plant: Planter) -> InMemorySo
         for place, listed in source.contents.items()
     }
     issues = {run: (*listed, _issue(plant)) for run, listed in source.issues_by_run.items()}
-    reason = Unreadable(plant("cannot be read"), plant("Export it again."))
+    reason = UnreadableTables(plant("cannot be read"), plant("Export it again."))
     return replace(
         source,
         runs=tuple(_run(run, secrets, plant) for run in source.runs),

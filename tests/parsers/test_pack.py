@@ -19,7 +19,7 @@ from tracekit.errors import InputError
 from tracekit.load import trace_of
 from tracekit.model.tables import StackTable, TableInfo
 from tracekit.model.trace import Issue, RunInfo
-from tracekit.parsers.in_memory import Unreadable, read_into_memory
+from tracekit.parsers.in_memory import UnreadableTables, read_into_memory
 from tracekit.parsers.pack.format import MANIFEST
 from tracekit.parsers.pack.pack_writer import write_pack
 from tracekit.report.analysis.json import to_dict
@@ -92,7 +92,9 @@ def test_a_pack_of_a_pack_is_the_same_pack(tmp_path: Path) -> None:
 
 
 def test_a_table_that_could_not_be_read_stays_an_error_and_an_issue(tmp_path: Path) -> None:
-    broken = {(1, "time-sample"): Unreadable("'time-sample' cannot be read: bulkstore is cut off.", "Try X.")}
+    broken = {
+        (1, "time-sample"): UnreadableTables("'time-sample' cannot be read: bulkstore is cut off.", "Try X.")
+    }
     source = open_source(packed(tmp_path, in_memory(TABLE, unreadable=broken)))
     (issue,) = source.issues(1)[1:]
     assert (issue.code, issue.message) == (
@@ -125,7 +127,7 @@ class _Broken:
 def test_readable_tables_are_kept_in_memory() -> None:
     source = read_into_memory(_Broken("cpu-profile"))
     assert list(source.contents) == [(1, "time-profile")]
-    assert source.unreadable == {(1, "cpu-profile"): Unreadable("'cpu-profile' is cut off.")}
+    assert source.unreadable == {(1, "cpu-profile"): UnreadableTables("'cpu-profile' is cut off.")}
 
 
 def test_without_a_readable_table_the_first_error_is_raised() -> None:

@@ -21,7 +21,7 @@ TableKey: TypeAlias = tuple[int, str]
 
 
 @dataclass(frozen=True)
-class Unreadable:
+class UnreadableTables:
     """The reason why the tables of one schema could not be read."""
 
     problem: str
@@ -38,7 +38,7 @@ class InMemorySource:
     has_toc: bool
     runs: tuple[RunInfo, ...]
     contents: Mapping[TableKey, tuple[Table, ...]]
-    unreadable: Mapping[TableKey, Unreadable] = field(default_factory=dict)
+    unreadable: Mapping[TableKey, UnreadableTables] = field(default_factory=dict)
     issues_by_run: Mapping[int, tuple[Issue, ...]] = field(default_factory=dict)
 
     def toc(self) -> tuple[RunInfo, ...]:
@@ -135,7 +135,7 @@ def _without_others(run: RunInfo, keys: set[TableKey]) -> RunInfo:
     return replace(run, tables=tuple(tables))
 
 
-def _describe_error(schema: str, error: TracekitError) -> Unreadable:
+def _describe_error(schema: str, error: TracekitError) -> UnreadableTables:
     if isinstance(error, InputError):
-        return Unreadable(error.problem, error.advice)
-    return Unreadable(f"'{schema}' cannot be read: {error}")
+        return UnreadableTables(error.problem, error.advice)
+    return UnreadableTables(f"'{schema}' cannot be read: {error}")

@@ -18,7 +18,7 @@ from tracekit.symbols.dwarf import abbreviations as dw
 from tracekit.symbols.dwarf.address_index import AddressIndex
 from tracekit.symbols.dwarf.debug_sections import Sections
 from tracekit.symbols.dwarf.line_table import LineTable
-from tracekit.symbols.dwarf.scopes import Scope, ScopeReader
+from tracekit.symbols.dwarf.scopes import FunctionScope, ScopeReader
 from tracekit.symbols.dwarf.units import Unit, Units
 from tracekit.symbols.macho import Build
 from tracekit.symbols.symbol_table import MAX_NAME
@@ -32,7 +32,7 @@ _DAMAGE = (SymbolFileError, LookupError, ValueError, OverflowError)
 
 
 @dataclass(frozen=True)
-class Place:
+class CodePlace:
     """One function at an address. ``name`` is mangled, "" for none; ``line`` is -1 where it is not known."""
 
     name: str
@@ -53,12 +53,12 @@ class DebugInfo:
         self._units = Units(self._sections)
         self._index: AddressIndex | None = None
         self._failure: Exception | None = None
-        self._known: dict[int, list[Place]] = {}
+        self._known: dict[int, list[CodePlace]] = {}
         self._names: dict[int, str] = {}
         self.skipped = 0
         self.is_damaged = False
 
-    def find_places(self, addresses: Sequence[int]) -> dict[int, list[Place]]:
+    def find_places(self, addresses: Sequence[int]) -> dict[int, list[CodePlace]]:
         """Return the functions at each address, innermost first; none if it has no debug information.
 
         Raises ``SymbolFileError`` for debug information that cannot be read.
@@ -94,7 +94,7 @@ class DebugInfo:
                 self.is_damaged = True  # the other units are still read
             remaining_count -= len(unit_addresses)
 
-    def _find_unit_places(self, unit: Unit, addresses: list[int]) -> dict[int, list[Place]]:
+    def _find_unit_places(self, unit: Unit, addresses: list[int]) -> dict[int, list[CodePlace]]:
         """Return the functions at the addresses of a unit."""
         scopes = ScopeReader(unit, addresses).find_innermost()
         lines = LineTable(unit)
@@ -112,7 +112,7 @@ class DebugInfo:
                 for inner, outer in pairwise(chain)
             ]
             places[address] = [
-                Place(self._get_name(unit, scope.offset), paths.get(file, ""), line)
+                CodePlace(self._get_name(unit, scope.offset), paths.get(file, ""), line)
                 for scope, (file, line) in zip(chain, spots, strict=True)
             ]
         return places
@@ -142,7 +142,7 @@ class DebugInfo:
         return ""
 
 
-def _list_scopes(scope: Scope) -> list[Scope]:
+def _list_scopes(scope: FunctionScope) -> list[FunctionScope]:
     """Return a scope and those around it, innermost first."""
     chain = [scope]
     while (parent := chain[-1].parent) and len(chain) < MAX_INLINED:

@@ -23,7 +23,7 @@ from tracekit.model.columns import FRAMES, IntArray, take_texts
 from tracekit.model.tables import StackTable
 from tracekit.parsers.bundle.demangle import Demangler
 from tracekit.symbols.budget import SymbolFileError
-from tracekit.symbols.debug_info import DebugInfo, Place
+from tracekit.symbols.debug_info import CodePlace, DebugInfo
 from tracekit.symbols.macho import Build
 from tracekit.symbols.search import AnyBuild, SymbolFiles, get_display_name
 from tracekit.symbols.symbol_map import MappedBuild
@@ -76,7 +76,7 @@ class Namer:
         self._done[id(stacks)] = (weakref.ref(stacks), result)
         return result
 
-    def _iter_chains(self, stacks: StackTable) -> Iterator[tuple[int, list[Place]]]:
+    def _iter_chains(self, stacks: StackTable) -> Iterator[tuple[int, list[CodePlace]]]:
         """Yield each frame that gets a name, and its functions, innermost first."""
         frames, binaries = stacks.frames, stacks.binaries
         names = stacks.symbol_names
@@ -105,7 +105,7 @@ class Namer:
 
     def _iter_chains_of_binary(
         self, account: NamedBinary, rows: IntArray, addresses: Addresses, load_address: int
-    ) -> Iterator[tuple[int, list[Place]]]:
+    ) -> Iterator[tuple[int, list[CodePlace]]]:
         """Yield frames of one binary with their functions, from the files of its build."""
         # A file with debug information comes first; the next file may name what it does not.
         candidates = sorted(
@@ -132,7 +132,7 @@ class Namer:
                 account.files[get_display_name(build.path)] = None
                 yield int(rows[position]), places
 
-    def _find_places(self, build: AnyBuild, addresses: Addresses) -> list[list[Place]]:
+    def _find_places(self, build: AnyBuild, addresses: Addresses) -> list[list[CodePlace]]:
         """Return the functions at each of the build's addresses, innermost first."""
         table = self._get_table(build)
         found = table.find(addresses).tolist() if table else [-1] * len(addresses)
@@ -143,19 +143,19 @@ class Namer:
             for name, address in zip(linked, addresses.tolist(), strict=True)
         ]
 
-    def _merge_places(self, linked: str, described: list[Place]) -> list[Place]:
+    def _merge_places(self, linked: str, described: list[CodePlace]) -> list[CodePlace]:
         """Return the functions at one address: the outermost one has the linker's name, if there is one."""
         if not described:
-            return [Place(linked, "", -1)] if linked else []
+            return [CodePlace(linked, "", -1)] if linked else []
         *inlined, function = described
-        places = [Place(self._format_name(p.name), _clean_text(p.file), p.line) for p in inlined]
+        places = [CodePlace(self._format_name(p.name), _clean_text(p.file), p.line) for p in inlined]
         name = linked or self._format_name(function.name)
         if not name or not all(place.name for place in places):
             # A chain with a nameless link would claim a caller that it does not have.
-            return [Place(name, "", -1)] if name else []
-        return [*places, Place(name, _clean_text(function.file), function.line)]
+            return [CodePlace(name, "", -1)] if name else []
+        return [*places, CodePlace(name, _clean_text(function.file), function.line)]
 
-    def _find_described_places(self, build: AnyBuild, addresses: Addresses) -> dict[int, list[Place]]:
+    def _find_described_places(self, build: AnyBuild, addresses: Addresses) -> dict[int, list[CodePlace]]:
         """Return the functions from debug information; nothing without it."""
         if not isinstance(build, Build) or not build.has_debug_info:
             return {}
@@ -236,7 +236,7 @@ def _lookup_addresses(stacks: StackTable, rows: IntArray) -> Addresses:
     return lookups
 
 
-def _with_chains(stacks: StackTable, chains: dict[int, list[Place]]) -> StackTable:
+def _with_chains(stacks: StackTable, chains: dict[int, list[CodePlace]]) -> StackTable:
     """Return the stacks with each frame of ``chains``, which is in their order, replaced by its functions."""
     frames = stacks.frames
     rows = np.array(list(chains), np.int64)
@@ -265,7 +265,7 @@ def _with_chains(stacks: StackTable, chains: dict[int, list[Place]]) -> StackTab
 
 
 def _with_places(
-    frames: pd.DataFrame, rows: IntArray, places: Sequence[Place], inlined: Sequence[bool]
+    frames: pd.DataFrame, rows: IntArray, places: Sequence[CodePlace], inlined: Sequence[bool]
 ) -> pd.DataFrame:
     """Return the frames with the functions in these rows."""
     lines, is_inlined = frames["source_line"].to_numpy().copy(), frames["inlined"].to_numpy().copy()

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracekit.parsers.bundle.loaded_images import Image, ImageMap
+from tracekit.parsers.bundle.loaded_images import ImageMap, LoadedImage
 
 
 def test_a_binary_that_is_listed_twice_at_one_place_is_one() -> None:
     """By the process and by the shared cache, with other segments beside its text."""
     image = ImageMap(
         (
-            Image("A", "/usr/lib/a", "arm64", (("__TEXT", 0x1000, 0x100),)),
-            Image("A", "/usr/lib/a", "arm64", (("__TEXT", 0x1000, 0x100), ("__DATA", 0x2000, 0x10))),
-            Image("B", "/usr/lib/b", "arm64", (("__TEXT", 0x5000, 0x100),)),
-            Image("C", "/usr/lib/c", "arm64", (("__TEXT", 0x5080, 0x100),)),
+            LoadedImage("A", "/usr/lib/a", "arm64", (("__TEXT", 0x1000, 0x100),)),
+            LoadedImage("A", "/usr/lib/a", "arm64", (("__TEXT", 0x1000, 0x100), ("__DATA", 0x2000, 0x10))),
+            LoadedImage("B", "/usr/lib/b", "arm64", (("__TEXT", 0x5000, 0x100),)),
+            LoadedImage("C", "/usr/lib/c", "arm64", (("__TEXT", 0x5080, 0x100),)),
         )
     )
     parts, ambiguous = image.find(np.array([0x1010, 0x2001, 0x5010, 0x5090, 0x5100, 0x9000], np.uint64))

@@ -22,7 +22,7 @@ from tracekit.parsers.bundle.interned import InternPool
 from tracekit.parsers.bundle.issues import IssueLog
 from tracekit.parsers.bundle.keyed_archive import KeyedArchive
 from tracekit.parsers.bundle.loaded_images import RunImages
-from tracekit.parsers.bundle.stored_rows import Descriptions, IndexedStore, RawColumn
+from tracekit.parsers.bundle.stored_rows import IndexedStore, RawColumn, TableDescriptions
 from tracekit.parsers.bundle.symbolication import Symbolicator
 from tracekit.parsers.bundle.symbols_archive import SymbolsArchive, get_archive_name
 from tracekit.parsers.bundle.table_list import TableSpec, read_spec, read_table_list
@@ -86,7 +86,7 @@ class BundleRun:
         self._archives: dict[str, SymbolsArchive | None] = {}
         self._process_names = cache(self._read_process_names)
         self._entities = Entities(lambda: self._pool.lists, self._process_names, self._read_thread_names)
-        self._descriptions = Descriptions(files)
+        self._descriptions = TableDescriptions(files)
         self._tables = self._list_tables(stores)
         self._counted = frozenset(counted_schemas or (table.spec.schema for table in self._tables))
         self.unreadable = {

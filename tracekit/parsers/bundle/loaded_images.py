@@ -69,7 +69,7 @@ def find_architecture(cpu: int, subtype: int) -> str:
 
 
 @dataclass(frozen=True)
-class Image:
+class LoadedImage:
     """One binary in one process: ``segments`` are (name, address, size in bytes) as mapped into memory."""
 
     uuid: str
@@ -87,16 +87,16 @@ class Image:
         """The address of its text segment; 0 when it has none."""
         return next((address for name, address, _ in self.segments if name == "__TEXT"), 0)
 
-    def move(self, base: int) -> Image:
+    def move(self, base: int) -> LoadedImage:
         """Return the image with its segments ``base`` higher."""
         segments = tuple((n, (a + base) % 2**64, size) for n, a, size in self.segments)
-        return Image(self.uuid, self.path, self.arch, segments)
+        return LoadedImage(self.uuid, self.path, self.arch, segments)
 
 
 class ImageMap:
     """The images of one process by address. ``images`` may be empty: then no address has an image."""
 
-    def __init__(self, images: tuple[Image, ...]) -> None:
+    def __init__(self, images: tuple[LoadedImage, ...]) -> None:
         self.images = images
         # A binary may be listed twice at one address, by the process and by the shared cache: it counts once.
         origins = {
@@ -161,7 +161,7 @@ class RunImages:
         pids = {name: str(name).rpartition(".")[2] for name in stores}
         return {int(pid): stores[name] for name, pid in pids.items() if pid.isdecimal() and len(pid) < 11}
 
-    def _iter_images(self, pid: int) -> Iterator[Image]:
+    def _iter_images(self, pid: int) -> Iterator[LoadedImage]:
         if self._document is None:
             return
         store = self._document.follow(self._stores.get(pid))
@@ -198,12 +198,12 @@ class RunImages:
         return self._shared[cache]
 
 
-def _iter_distinct(images: Iterator[Image]) -> Iterator[Image]:
+def _iter_distinct(images: Iterator[LoadedImage]) -> Iterator[LoadedImage]:
     """Yield each image once: one that was unloaded and loaded again at the same address is one image."""
     return iter(dict.fromkeys(images))
 
 
-def parse_signature(data: bytes) -> tuple[list[Image], bytes, int]:
+def parse_signature(data: bytes) -> tuple[list[LoadedImage], bytes, int]:
     """Return the images, the shared cache's UUID (b"" for none) and the cache's address.
 
     Raises ``DamagedFileError`` for data with another layout.
@@ -226,7 +226,7 @@ def parse_signature(data: bytes) -> tuple[list[Image], bytes, int]:
     return images, b"", 0
 
 
-def _parse_image(data: bytes, offset: int) -> tuple[Image, int]:
+def _parse_image(data: bytes, offset: int) -> tuple[LoadedImage, int]:
     identity, _, _, _, _, cpu, subtype, segment_count, path_bytes = _IMAGE.unpack_from(data, offset)
     offset += _IMAGE.size
     if offset + path_bytes + segment_count * _SEGMENT.size > len(data):
@@ -238,6 +238,6 @@ def _parse_image(data: bytes, offset: int) -> tuple[Image, int]:
         for name, address, size in _SEGMENT.iter_unpack(data[offset : offset + segment_count * _SEGMENT.size])
     )
     name = str(uuid.UUID(bytes=identity)).upper()
-    return Image(
+    return LoadedImage(
         name, path, find_architecture(cpu, subtype), segments
     ), offset + segment_count * _SEGMENT.size

@@ -99,7 +99,7 @@ _Descriptor: TypeAlias = tuple[tuple[_Field, ...], int, int]
 _Described = TypeVar("_Described", _Schema, _Descriptor)
 
 
-class Descriptions:
+class TableDescriptions:
     """The schemas and descriptors of the tables, each decoded once for all tables that have the same bytes.
 
     A recording has one table per process, or per set of attributes, with the same columns, and most are
@@ -136,7 +136,7 @@ class IndexedStore:
     """
 
     def __init__(
-        self, files: BundleFiles, folder: str, listed_schema: str, descriptions: Descriptions
+        self, files: BundleFiles, folder: str, listed_schema: str, descriptions: TableDescriptions
     ) -> None:
         self.folder = folder
         self._files = files

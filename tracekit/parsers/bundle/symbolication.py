@@ -19,8 +19,8 @@ from tracekit.parsers.bundle.bundle_files import DamagedFileError
 from tracekit.parsers.bundle.interned import Words
 from tracekit.parsers.bundle.loaded_images import (
     KERNEL_PID,
-    Image,
     ImageMap,
+    LoadedImage,
     RunImages,
     lookup_addresses,
 )
@@ -168,7 +168,7 @@ class Symbolicator:
         facts[rows, _INLINED] = functions.inlined
 
     def _add_archived_texts(
-        self, image: Image, read: Callable[[int], str], rows: IntArray, kind: str = "name"
+        self, image: LoadedImage, read: Callable[[int], str], rows: IntArray, kind: str = "name"
     ) -> list[int]:
         """Return the number in ``_add_frames_texts`` of each row's text in the archive; -1 stays -1."""
         for row in np.unique(rows[rows >= 0]).tolist():
@@ -178,7 +178,7 @@ class Symbolicator:
                 self._archive_texts[key] = self._add_text(text) if text else -1
         return [self._archive_texts[image.uuid, kind, row] if row >= 0 else -1 for row in rows.tolist()]
 
-    def _add_binary(self, image: Image) -> int:
+    def _add_binary(self, image: LoadedImage) -> int:
         key = (image.name, image.path, image.uuid, image.arch, image.load_address)
         return self._binaries.setdefault(key, len(self._binaries))
 

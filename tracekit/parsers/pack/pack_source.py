@@ -11,7 +11,7 @@ from typing import cast, get_args
 from tracekit.errors import InputError
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo, Severity, TraceInfo
-from tracekit.parsers.in_memory import TableKey, Unreadable, select_issues
+from tracekit.parsers.in_memory import TableKey, UnreadableTables, select_issues
 from tracekit.parsers.limits import DEFAULT_LIMITS, Limits, require_at_most
 from tracekit.parsers.pack.format import MANIFEST, MAX_ROWS, DamagedPackError, ManifestObject
 from tracekit.parsers.pack.pack_reader import PackMembers, TableDecoder
@@ -166,9 +166,9 @@ def _group_tables(runs: dict[int, ManifestObject]) -> dict[TableKey, list[Manife
     return tables
 
 
-def _list_unreadable(runs: dict[int, ManifestObject]) -> dict[TableKey, Unreadable]:
+def _list_unreadable(runs: dict[int, ManifestObject]) -> dict[TableKey, UnreadableTables]:
     return {
-        (number, entry.text("schema")): Unreadable(entry.text("problem"), entry.text("advice"))
+        (number, entry.text("schema")): UnreadableTables(entry.text("problem"), entry.text("advice"))
         for number, run in runs.items()
         for entry in run.objects("unreadable")
     }

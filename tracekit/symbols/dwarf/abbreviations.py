@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tracekit.symbols.budget import Budget
-from tracekit.symbols.dwarf.forms import ADDR, ADDRX_FORMS, IMPLICIT_CONST, Encoding, read_sleb, read_uleb
+from tracekit.symbols.dwarf.forms import ADDR, ADDRX_FORMS, IMPLICIT_CONST, UnitEncoding, read_sleb, read_uleb
 
 SUBPROGRAM, INLINED_SUBROUTINE = 0x2E, 0x1D
 NAME, STMT_LIST, LOW_PC, HIGH_PC, COMP_DIR, ABSTRACT_ORIGIN, SPECIFICATION = (
@@ -30,7 +30,7 @@ _STEPS_PER_LAYOUT, _STEPS_PER_ATTRIBUTE = 40, 2
 """A layout is a dozen objects, and half a kilobyte."""
 
 
-class Field(NamedTuple):
+class AttributeField(NamedTuple):
     """One attribute: its part, the distance in it, its form, and the value of the abbreviation itself."""
 
     part: int
@@ -49,20 +49,20 @@ class Bounds(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class EntryLayout:
     """The entries of one abbreviation. ``size`` is -1 where it varies; ``steps`` is what one costs."""
 
     tag: int
     has_children: bool
     parts: tuple[int, ...]
-    fields: dict[int, Field]
+    fields: dict[int, AttributeField]
     size: int
     steps: int
     is_scope: bool
     """True for a function or an inlined one with addresses."""
     bounds: Bounds | None
 
-    def find_starts(self, encoding: Encoding, data: bytes, position: int) -> list[int]:
+    def find_starts(self, encoding: UnitEncoding, data: bytes, position: int) -> list[int]:
         """Return the position of each part of an entry, and its end."""
         starts = [position]
         for part in self.parts:
@@ -70,16 +70,16 @@ class Layout:
             starts.append(position)
         return starts
 
-    def skip(self, encoding: Encoding, data: bytes, position: int) -> int:
+    def skip(self, encoding: UnitEncoding, data: bytes, position: int) -> int:
         """Return the end of an entry."""
         for part in self.parts:
             position = position + part if part >= 0 else encoding.skip(part, data, position)
         return position
 
 
-def read_layouts(data: bytes, encoding: Encoding, budget: Budget) -> dict[int, Layout]:
+def read_layouts(data: bytes, encoding: UnitEncoding, budget: Budget) -> dict[int, EntryLayout]:
     """Return the layouts of a table of abbreviations by their codes."""
-    layouts: dict[int, Layout] = {}
+    layouts: dict[int, EntryLayout] = {}
     position = 0
     while position < len(data):
         code, position = read_uleb(data, position)
@@ -93,11 +93,11 @@ def read_layouts(data: bytes, encoding: Encoding, budget: Budget) -> dict[int, L
 
 
 def _read_layout(
-    tag: int, has_children: bool, data: bytes, position: int, encoding: Encoding, budget: Budget
-) -> tuple[Layout, int]:
+    tag: int, has_children: bool, data: bytes, position: int, encoding: UnitEncoding, budget: Budget
+) -> tuple[EntryLayout, int]:
     """Return a layout from its list of attributes, and the end of the list."""
     parts: list[int] = []
-    fields: dict[int, Field] = {}
+    fields: dict[int, AttributeField] = {}
     while True:
         budget.spend(_STEPS_PER_ATTRIBUTE)
         attribute, position = read_uleb(data, position)
@@ -113,17 +113,17 @@ def _read_layout(
             parts.append(part)
         if attribute in _USED and attribute not in fields:
             distance = 0 if starts_part else parts[-1]
-            fields[attribute] = Field(len(parts) - 1, distance, form, constant)
+            fields[attribute] = AttributeField(len(parts) - 1, distance, form, constant)
         if not starts_part:
             parts[-1] += part
     size = sum(parts) if all(part >= 0 for part in parts) else -1
     is_scope = tag in (SUBPROGRAM, INLINED_SUBROUTINE) and not {LOW_PC, RANGES}.isdisjoint(fields)
     bounds = _find_bounds(fields, encoding) if is_scope else None
     steps = 1 + sum(part < 0 for part in parts)
-    return Layout(tag, has_children, tuple(parts), fields, size, steps, is_scope, bounds), position
+    return EntryLayout(tag, has_children, tuple(parts), fields, size, steps, is_scope, bounds), position
 
 
-def _find_bounds(fields: dict[int, Field], encoding: Encoding) -> Bounds | None:
+def _find_bounds(fields: dict[int, AttributeField], encoding: UnitEncoding) -> Bounds | None:
     low, high = fields.get(LOW_PC), fields.get(HIGH_PC)
     if low is None or high is None or low.part or high.part or low.form != ADDR or high.form in ADDRX_FORMS:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tracekit.symbols.dwarf import abbreviations as dw
 from tracekit.symbols.dwarf.debug_sections import DamagedDwarfError
 from tracekit.symbols.dwarf.forms import RNGLISTX, read_number, read_uleb
-from tracekit.symbols.dwarf.units import Entry, Unit
+from tracekit.symbols.dwarf.units import Unit, UnitEntry
 
 _WINDOWS = (512, 64 << 10, 4 << 20)
 """Bytes of a list to read, in turn: most lists have only a few ranges."""
@@ -14,7 +14,7 @@ _STEPS_PER_READING, _STEPS_PER_RANGE = 4, 4
 Ranges = list[tuple[int, int]]
 
 
-def read_ranges(unit: Unit, entry: Entry) -> Ranges:
+def read_ranges(unit: Unit, entry: UnitEntry) -> Ranges:
     """Return the address ranges of an entry, half-open."""
     start = unit.read_address(entry, dw.LOW_PC)
     end = unit.read_value(entry, dw.HIGH_PC)

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from tracekit.symbols.dwarf import abbreviations as dw
 from tracekit.symbols.dwarf.debug_sections import DamagedDwarfError
-from tracekit.symbols.dwarf.forms import Encoding, read_uleb
+from tracekit.symbols.dwarf.forms import UnitEncoding, read_uleb
 from tracekit.symbols.dwarf.units import Unit
 
 _MAX_PATH = 4096
@@ -21,7 +21,7 @@ Format = list[tuple[int, int]]
 class FileNames:
     """``data`` begins with the list of folders; that of files follows."""
 
-    def __init__(self, unit: Unit, encoding: Encoding, data: bytes) -> None:
+    def __init__(self, unit: Unit, encoding: UnitEncoding, data: bytes) -> None:
         self._unit = unit
         self._encoding = encoding
         self._data = data

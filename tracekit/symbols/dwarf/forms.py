@@ -39,7 +39,7 @@ _OFFSETS = frozenset((STRP, SEC_OFFSET, LINE_STRP, 0x1D, 0x1F20, 0x1F21))
 _LEB_BYTES = 10
 
 
-class Encoding(NamedTuple):
+class UnitEncoding(NamedTuple):
     """The sizes on which that of a value depends; ``offset_bytes`` is 8 in 64-bit DWARF."""
 
     version: int

@@ -16,7 +16,7 @@ from tracekit.symbols.budget import Budget
 from tracekit.symbols.dwarf import abbreviations as dw
 from tracekit.symbols.dwarf.debug_sections import DamagedDwarfError
 from tracekit.symbols.dwarf.file_names import FileNames
-from tracekit.symbols.dwarf.forms import Encoding, read_number, read_sleb, read_uleb
+from tracekit.symbols.dwarf.forms import UnitEncoding, read_number, read_sleb, read_uleb
 from tracekit.symbols.dwarf.units import Unit
 
 _MAX_LINE = 2**31 - 1
@@ -115,11 +115,11 @@ class LineTable:
         code = sections.read("debug_line", offset + code_at, end - code_at)
         self._program = _Program(code, min_length, line_base, line_range, opcode_base, operands)
         names = sections.read("debug_line", offset + position, code_at - position)
-        encoding = Encoding(version, self._unit.encoding.address_bytes, offset_bytes)
+        encoding = UnitEncoding(version, self._unit.encoding.address_bytes, offset_bytes)
         self._names = FileNames(self._unit, encoding, names)
 
 
-class _Rows:
+class _RowFinder:
     """The row around each wanted address, as far as the program was run."""
 
     def __init__(self, addresses: Sequence[int], budget: Budget) -> None:
@@ -150,7 +150,7 @@ def _find_rows(addresses: Sequence[int], program: _Program, budget: Budget) -> d
     code, opcode_base = program.code, program.opcode_base
     advances, line_advances = program.compute_advances(), program.compute_line_advances()
     constant_advance, without_effect = advances[255], program.without_effect()
-    rows = _Rows(addresses, budget)
+    rows = _RowFinder(addresses, budget)
     address, file, line = 0, 1, 1
     row = _BEFORE_SEQUENCE
     place, limit = len(addresses), _BEYOND

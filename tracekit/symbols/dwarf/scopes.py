@@ -16,25 +16,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tracekit.symbols.dwarf import abbreviations as dw
-from tracekit.symbols.dwarf.abbreviations import Bounds, Layout
+from tracekit.symbols.dwarf.abbreviations import Bounds, EntryLayout
 from tracekit.symbols.dwarf.address_ranges import read_ranges
 from tracekit.symbols.dwarf.forms import read_uleb
-from tracekit.symbols.dwarf.units import Entry, Unit
+from tracekit.symbols.dwarf.units import Unit, UnitEntry
 
 _STEPS_AT_ONCE = 1_000
 _STEPS_PER_ENTRY, _STEPS_PER_SCOPE = 8, 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scope:
+class FunctionScope:
     """A function with wanted addresses in it, or one inlined into another."""
 
     offset: int
     """The entry's distance in the section."""
     depth: int
-    parent: Scope | None = None
+    parent: FunctionScope | None = None
     """The function around an inlined one."""
-    function: Scope | None = None
+    function: FunctionScope | None = None
     """The outermost one, for an inlined one."""
     call_file: int = -1
     call_line: int = -1
@@ -47,11 +47,11 @@ class ScopeReader:
         self._unit = unit
         self._data = unit.read_bytes()
         self._wanted = sorted(addresses)
-        self._open: list[Scope] = []
+        self._open: list[FunctionScope] = []
         """The scopes around the current entry, outermost first."""
-        self._innermost: dict[int, Scope] = {}
+        self._innermost: dict[int, FunctionScope] = {}
 
-    def find_innermost(self) -> dict[int, Scope]:
+    def find_innermost(self) -> dict[int, FunctionScope]:
         """Return the innermost scope around each address that has one."""
         unit, data, encoding = self._unit, self._data, self._unit.encoding
         layouts, budget, scopes = unit.layouts, unit.budget, self._open
@@ -100,13 +100,13 @@ class ScopeReader:
         row = bisect_left(self._wanted, start)
         return row < len(self._wanted) and self._wanted[row] < (end if bounds.is_address else start + end)
 
-    def _enter_function(self, layout: Layout, start: int, position: int, depth: int) -> None:
+    def _enter_function(self, layout: EntryLayout, start: int, position: int, depth: int) -> None:
         """Record a function as the innermost one of its addresses; keep it open for its children."""
         unit = self._unit
         if layout.bounds and not self._has_wanted(layout.bounds, position):
             return
         unit.budget.spend(_STEPS_PER_ENTRY)
-        entry = Entry(layout, layout.find_starts(unit.encoding, self._data, position), self._data)
+        entry = UnitEntry(layout, layout.find_starts(unit.encoding, self._data, position), self._data)
         parent = self._open[-1] if layout.tag == dw.INLINED_SUBROUTINE else None
         entry_addresses = self._find_addresses(entry)
         if parent is not None:
@@ -117,15 +117,15 @@ class ScopeReader:
         if not entry_addresses:
             return
         unit.budget.spend(len(entry_addresses) + _STEPS_PER_SCOPE)
-        scope = Scope(unit.header.offset + start, depth)
+        scope = FunctionScope(unit.header.offset + start, depth)
         if parent is not None:
             call = (unit.read_number(entry, attribute, -1) for attribute in (dw.CALL_FILE, dw.CALL_LINE))
-            scope = Scope(scope.offset, depth, parent, parent.function or parent, *call)
+            scope = FunctionScope(scope.offset, depth, parent, parent.function or parent, *call)
         self._innermost.update(dict.fromkeys(entry_addresses, scope))
         if layout.has_children:
             self._open.append(scope)
 
-    def _find_addresses(self, entry: Entry) -> set[int]:
+    def _find_addresses(self, entry: UnitEntry) -> set[int]:
         """Return the wanted addresses in an entry's ranges."""
         addresses, entry_addresses = self._wanted, set()
         for start, end in read_ranges(self._unit, entry):

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from tracekit.symbols.budget import Budget
 from tracekit.symbols.dwarf import abbreviations as dw
-from tracekit.symbols.dwarf.abbreviations import Layout, read_layouts
+from tracekit.symbols.dwarf.abbreviations import EntryLayout, read_layouts
 from tracekit.symbols.dwarf.debug_sections import DamagedDwarfError, Sections
 from tracekit.symbols.dwarf.forms import (
     ADDR,
@@ -22,7 +22,7 @@ from tracekit.symbols.dwarf.forms import (
     STRP,
     STRX_FORMS,
     UNIT_REFERENCES,
-    Encoding,
+    UnitEncoding,
     read_number,
     read_uleb,
 )
@@ -43,15 +43,15 @@ class Header:
     offset: int
     entries: int
     end: int
-    encoding: Encoding
+    encoding: UnitEncoding
     abbreviations: int
 
 
 @dataclass(frozen=True)
-class Entry:
+class UnitEntry:
     """An entry: its layout, and the position of each part in ``data``."""
 
-    layout: Layout
+    layout: EntryLayout
     starts: list[int]
     data: bytes
 
@@ -62,7 +62,7 @@ class Units:
     def __init__(self, sections: Sections) -> None:
         self.sections = sections
         self.budget: Budget = sections.budget
-        self._layouts: dict[tuple[int, Encoding], dict[int, Layout]] = {}
+        self._layouts: dict[tuple[int, UnitEncoding], dict[int, EntryLayout]] = {}
         self._units: dict[int, Unit] = {}
         self._offsets: array[int] | None = None
 
@@ -121,14 +121,14 @@ class Units:
             raise DamagedDwarfError
         if address_bytes not in (4, 8):
             raise DamagedDwarfError
-        encoding = Encoding(version, address_bytes, offset_bytes)
+        encoding = UnitEncoding(version, address_bytes, offset_bytes)
         return Header(offset, offset + position, end, encoding, abbreviations)
 
 
 class Unit:
     """One unit. Values of its entries are resolved by the bases that its first entry names."""
 
-    def __init__(self, units: Units, header: Header, layouts: dict[int, Layout]) -> None:
+    def __init__(self, units: Units, header: Header, layouts: dict[int, EntryLayout]) -> None:
         self.units = units
         self.sections = units.sections
         self.budget = units.budget
@@ -137,7 +137,7 @@ class Unit:
         self.layouts = layouts
 
     @cached_property
-    def top(self) -> Entry:
+    def top(self) -> UnitEntry:
         """The first entry."""
         return self.read_entry(self.header.entries)
 
@@ -150,7 +150,7 @@ class Unit:
         """Return the bytes of the whole unit, from its header on."""
         return self.sections.read("debug_info", self.header.offset, self.header.end - self.header.offset)
 
-    def read_entry(self, offset: int) -> Entry:
+    def read_entry(self, offset: int) -> UnitEntry:
         """Return the entry at a distance in the section."""
         for size in (_ENTRY_BYTES, 64 * _ENTRY_BYTES):
             data = self.sections.read_up_to("debug_info", offset, min(size, self.header.end - offset))
@@ -162,15 +162,15 @@ class Unit:
             except (IndexError, ValueError):
                 continue
             if starts[-1] <= len(data):
-                return Entry(layout, starts, data)
+                return UnitEntry(layout, starts, data)
         raise DamagedDwarfError
 
-    def read_number(self, entry: Entry, attribute: int, missing: int) -> int:
+    def read_number(self, entry: UnitEntry, attribute: int, missing: int) -> int:
         """Return a number of an entry; ``missing`` where it has none, or one out of bounds."""
         value = self.read_value(entry, attribute)
         return value if value is not None and 0 <= value < _INT_MAX else missing
 
-    def read_value(self, entry: Entry, attribute: int) -> int | None:
+    def read_value(self, entry: UnitEntry, attribute: int) -> int | None:
         """Return the number of an attribute, or its distance in another section; None where it is missing."""
         field = entry.layout.fields.get(attribute)
         if field is None:
@@ -179,7 +179,7 @@ class Unit:
             return field.constant
         return self.encoding.read_value(field.form, entry.data, entry.starts[field.part] + field.distance)
 
-    def read_address(self, entry: Entry, attribute: int) -> int | None:
+    def read_address(self, entry: UnitEntry, attribute: int) -> int | None:
         """Return an address; None if the attribute is missing or of another form."""
         value, form = self.read_value(entry, attribute), self._find_form(entry, attribute)
         if value is None or form == ADDR:
@@ -193,7 +193,7 @@ class Unit:
         base = self.read_value(self.top, dw.ADDR_BASE) or 0
         return read_number(self.sections.read("debug_addr", base + index * size, size), 0, size)
 
-    def read_text(self, entry: Entry, attribute: int) -> bytes | None:
+    def read_text(self, entry: UnitEntry, attribute: int) -> bytes | None:
         """Return a text; None if the attribute is missing or of another form."""
         field = entry.layout.fields.get(attribute)
         if field is None:
@@ -219,7 +219,7 @@ class Unit:
         table = self.sections.read("debug_str_offsets", base + value * size, size)
         return self.sections.read_text("debug_str", read_number(table, 0, size))
 
-    def resolve_reference(self, entry: Entry, attribute: int) -> tuple[Unit, int] | None:
+    def resolve_reference(self, entry: UnitEntry, attribute: int) -> tuple[Unit, int] | None:
         """Return the entry that another refers to: its unit and its distance in the section."""
         value, form = self.read_value(entry, attribute), self._find_form(entry, attribute)
         if value is None:
@@ -228,7 +228,7 @@ class Unit:
             return self, self.header.offset + value
         return (self.units.find_unit(value), value) if form == REF_ADDR else None
 
-    def _find_form(self, entry: Entry, attribute: int) -> int:
+    def _find_form(self, entry: UnitEntry, attribute: int) -> int:
         """Return the form of an attribute: the abbreviation's, or the entry's own if it is indirect."""
         field = entry.layout.fields.get(attribute)
         if field is None or field.form != INDIRECT:
