@@ -112,7 +112,7 @@ def test_without_a_compiler_there_is_a_wheel_all_the_same(tree: Path, tmp_path: 
     folder = tmp_path / "installed"
     zipfile.ZipFile(built).extractall(folder)
     assert not list(folder.rglob("*.so"))
-    code = "from tracekit.parsers.xml.accelerator import reader_in_use; print(reader_in_use())"
+    code = "from tracekit.parsers.xml.accelerator import choose_reader; print(choose_reader())"
     variables = {name: value for name, value in os.environ.items() if name != "TRACEKIT_XML_READER"}
     printed = subprocess.run(
         [sys.executable, "-c", code],

@@ -2,8 +2,8 @@
 
 A thread empties both pipes, so that neither fills up while the parser is busy::
 
-    xctrace ──stdout──► thread ──queue of pieces, at most 32 MB──► pieces() ──► parser
-            ──stderr──►        ──its last 8 KB──► error_text()
+    xctrace ──stdout──► thread ──queue of pieces, at most 32 MB──► read_pieces() ──► parser
+            ──stderr──►        ──its last 8 KB──► read_error_text()
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def _make_failure(bundle: str, command: Sequence[str], pipes: _Pipes, code: int)
     else:
         cause = "it stopped in the middle of a document" if pipes.read_bytes else "it wrote nothing"
         cause += ", with exit code 0"
-    message = pipes.read_error_text()
+    message = pipes.read_read_error_text()
     if message:
         cause = message if code > 0 else f"{message} ({cause})"
     return XctraceError(f"xctrace could not export {bundle}: {cause}. The command was: {shlex.join(command)}")

@@ -58,12 +58,14 @@ class ArchiveColumns:
     def items(self, references: Sequence[int] | Numbers, keys: Sequence[Key]) -> list[Numbers]:
         """Return a column for each key: the entry of each object; ``MISSING`` for other values."""
         numbers = np.array(references, np.int64)
-        shapes, alone = self._find_shapes(numbers)
+        shapes, other_positions = self._find_shapes(numbers)
         columns = [np.full(len(numbers), MISSING, np.int64) for _ in keys]
         for shape in shapes:
             for key, column in zip(keys, columns, strict=True):
                 column[shape.positions] = shape.items.get(key, MISSING)
-        for position, value in zip(alone.tolist(), self.values(numbers[alone]), strict=True):
+        for position, value in zip(
+            other_positions.tolist(), self.values(numbers[other_positions]), strict=True
+        ):
             items = self._archive.items(value)
             for key, column in zip(keys, columns, strict=True):
                 column[position] = items.get(key, MISSING)
@@ -77,7 +79,7 @@ class ArchiveColumns:
     def plain(self, references: Numbers, budget: ValueBudget, depth: int = 0) -> list[Any]:
         """Return each value with everything in it; see ``KeyedArchive.plain``."""
         self._archive.require_values(len(references), budget, depth)
-        shapes, alone = self._find_shapes(references)
+        shapes, other_positions = self._find_shapes(references)
         plain: list[Any] = [None] * len(references)
         for shape in shapes:
             budget.values_left -= len(shape.positions)
@@ -86,7 +88,9 @@ class ArchiveColumns:
             for row, position in enumerate(shape.positions.tolist()):
                 entries = [column[row] for column in columns]
                 plain[position] = entries if keys is None else dict(zip(keys, entries, strict=True))
-        for position, value in zip(alone.tolist(), self.values(references[alone]), strict=True):
+        for position, value in zip(
+            other_positions.tolist(), self.values(references[other_positions]), strict=True
+        ):
             plain[position] = self._archive.plain(value, budget, depth)
         return plain
 

@@ -212,17 +212,17 @@ class BundleRun:
             self._issues.add_damage(self.number, "table-damaged", error, f"{table} cannot be read")
             return None
 
-    def _read_spec(self, folder: str, listed: TableSpec | None) -> TableSpec:
+    def _read_spec(self, folder: str, listed_spec: TableSpec | None) -> TableSpec:
         """Return the list's description of a store, or its own, which says the same, if it is not listed."""
-        if listed is not None and listed.schema:
-            return listed
+        if listed_spec is not None and listed_spec.schema:
+            return listed_spec
         try:
             return read_spec(self._files, folder)
         except DamagedFileError as error:
-            if listed is None:
+            if listed_spec is None:
                 consequence = "the table's attributes are unknown"
                 self._issues.add_damage(self.number, "attributes-damaged", error, consequence)
-            return listed or TableSpec()
+            return listed_spec or TableSpec()
 
     def _read_table_list(self) -> dict[int, TableSpec]:
         try:

@@ -199,9 +199,9 @@ class ArchiveFiles(ABC):
         """Return the entries of the one recording among those of an archive, by their names in it."""
         prefix, is_bundle, self.warnings = _find_recording(path, entries, links)
         self.name = PurePosixPath(prefix).name or display_name
-        inside = _select_inside(prefix, entries)
-        self.exports = () if is_bundle else tuple(sorted(name for name in inside if _is_export(name)))
-        return inside
+        inner_entries = _select_inside(prefix, entries)
+        self.exports = () if is_bundle else tuple(sorted(name for name in inner_entries if _is_export(name)))
+        return inner_entries
 
     @abstractmethod
     def names(self) -> Iterable[str]:

@@ -99,7 +99,7 @@ class CellDecoder:
                 for type_number, value in zip(values[::2], values[1::2], strict=True)
             ]
             leaves = sum(count for _, _, count, _ in parts)
-            levels = 1 + max((below for *_, below in parts), default=0)
+            levels = 1 + max((nested_levels for *_, nested_levels in parts), default=0)
             if levels > _MAX_DEPTH + 1:  # lists that were read before do not recurse
                 raise self._make_depth_error()
             if leaves > _MAX_LEAVES:

@@ -214,9 +214,9 @@ class _Owners:
 
     def __init__(self, buffers: Sequence[IntArray], pids: Sequence[IntArray]) -> None:
         buffer, pid = (np.concatenate([np.zeros(0, np.int64), *arrays]) for arrays in (buffers, pids))
-        named = (buffer != -1) & (pid >= 0)
+        has_owner = (buffer != -1) & (pid >= 0)
         # pairs: one row per (buffer, pid), sorted; a buffer with one pid appears once.
-        pairs = np.unique(np.stack([buffer[named], pid[named]], axis=1), axis=0)
+        pairs = np.unique(np.stack([buffer[has_owner], pid[has_owner]], axis=1), axis=0)
         ids, firsts, counts = np.unique(pairs[:, 0], return_index=True, return_counts=True)
         self._buffers = ids[counts == 1]
         self._pids = pairs[firsts, 1][counts == 1]

@@ -14,7 +14,7 @@ def find_toc_mismatches(run: RunInfo, samples: LoadedSamples) -> list[Issue]:
     times = samples.rows["time_ns"]
     last_ns = int(times.max()) if len(times) else 0
     if run.info.duration_ns is not None and len(times) and int(times.min()) > run.info.duration_ns:
-        last_ns -= int(times.min())  # the times do not count from the start, see ``from_start``
+        last_ns -= int(times.min())  # the times do not count from the start, see ``shift_to_start``
     mismatches = []
     if run.pids and pids and not pids & run.pids:
         mismatches.append("it lists none of the sampled processes")

@@ -32,13 +32,13 @@ _NOT_MADE = -2
 
 @dataclass(slots=True)
 class _TreeLine:
-    """An open line or the thread's head: ``left`` are the samples not claimed by its callees so far.
+    """An open line or the thread's head: ``unclaimed`` are the samples not claimed by its callees so far.
 
     ``callers`` is the path above it; ``path``, which ends with it, is created with the first callee.
     """
 
     indent: int
-    left: int
+    unclaimed: int
     state: str = ""
     frame: int = -1
     callers: int = _NO_PATH
@@ -108,7 +108,7 @@ class CallTreeReader:
         if not self._open:
             return
         self._close_lines(self._open[0].indent + 1)
-        unclaimed_count = self._open.pop().left
+        unclaimed_count = self._open.pop().unclaimed
         if unclaimed_count and self._is_counted:
             self._counts.add(self._thread, count=unclaimed_count)
         while self._interrupted:
@@ -137,8 +137,8 @@ class CallTreeReader:
         if is_root and not self._is_counted:
             granted = self._take_interrupted(count, indent)
         caller = self._open[-1]
-        part = min(count - granted, caller.left)
-        caller.left -= part
+        part = min(count - granted, caller.unclaimed)
+        caller.unclaimed -= part
         granted += part
         if is_root and granted < count:
             granted += self._take_interrupted(count - granted, indent)
@@ -152,16 +152,16 @@ class CallTreeReader:
             if granted == count or self._looks > _MAX_LOOKUPS:
                 break
             if line.indent < indent:
-                part = min(count - granted, line.left)
-                line.left -= part
+                part = min(count - granted, line.unclaimed)
+                line.unclaimed -= part
                 granted += part
         return granted
 
     def _keep_interrupted(self, line: _TreeLine) -> None:
         """Count the samples left to an interrupted line: its callees are unknown."""
-        if line.left:
+        if line.unclaimed:
             self._counts.add(
-                self._thread, self._number_frame(CALLEES_MISSING), self._get_path(line), line.left
+                self._thread, self._number_frame(CALLEES_MISSING), self._get_path(line), line.unclaimed
             )
 
     def _get_path(self, line: _TreeLine) -> int:
@@ -181,8 +181,8 @@ class CallTreeReader:
         lines = self._open
         while len(lines) > 1 and lines[-1].indent >= indent:
             line = lines.pop()
-            if line.left:
-                self._counts.add(self._thread, line.frame, line.callers, line.left, line.state)
+            if line.unclaimed:
+                self._counts.add(self._thread, line.frame, line.callers, line.unclaimed, line.state)
         if lines[0].indent >= indent:
             # An excerpt may begin in the middle of a stack: its next root is indented less.
             lines[0].indent = indent - self._step

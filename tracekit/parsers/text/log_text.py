@@ -82,8 +82,8 @@ class _LogContent:
     """The kept entries, and the first and last moment of all entries."""
 
     entries: list[LogEntry] = field(default_factory=list)
-    first: LogEntry | None = None
-    last: LogEntry | None = None
+    first_entry: LogEntry | None = None
+    last_entry: LogEntry | None = None
     lines: int = 0
     damaged: int = 0
     unread: int = 0
@@ -132,7 +132,7 @@ def _read_lines(blocks: Iterator[bytes], log: _LogContent, file: TextFile) -> No
     head: LogEntry | None = None
     for block in blocks:
         log.lines += block.count(b"\n") + (not block.endswith(b"\n"))
-        log.first = log.first or _find_first_entry(block)
+        log.first_entry = log.first_entry or _find_first_entry(block)
         last_start = 0
         for start, stop in _find_marked(block, b"\n", b"\n"):
             line = block[start:stop].decode(errors="replace")
@@ -142,7 +142,7 @@ def _read_lines(blocks: Iterator[bytes], log: _LogContent, file: TextFile) -> No
             log.add(entry or (head.make_continuation(line) if head else LogEntry(None, line.rstrip("\r"))))
         require_at_most(file.name, len(log.entries), file.limits.cells // 40, _ENTRIES)
         head = _find_entry_before(block, len(block), last_start) or head
-    log.last = head
+    log.last_entry = head
 
 
 def _find_first_entry(block: bytes) -> LogEntry | None:
@@ -194,8 +194,8 @@ def _read_pieces(text: bytes, log: _LogContent, begin: bytes, end: bytes) -> Non
     first_entries, last_entries = (
         [entry for piece in pieces if (entry := _parse_piece(piece)) is not None] for pieces in ends
     )
-    log.first = log.first or next(iter(first_entries), None)
-    log.last = last_entries[-1] if last_entries else log.last
+    log.first_entry = log.first_entry or next(iter(first_entries), None)
+    log.last_entry = last_entries[-1] if last_entries else log.last_entry
 
 
 def _parse_piece(text: bytes) -> LogEntry | None:
@@ -207,7 +207,9 @@ def _parse_piece(text: bytes) -> LogEntry | None:
 def _build_recording(file: TextFile, log: _LogContent) -> TextRecording:
     issues = IssueCounter()
     entries = log.entries
-    stamped = [entry for entry in (log.first, *entries, log.last) if entry and entry.time_ns is not None]
+    stamped = [
+        entry for entry in (log.first_entry, *entries, log.last_entry) if entry and entry.time_ns is not None
+    ]
     times = [entry.time_ns or 0 for entry in stamped if entry.is_uptime == stamped[0].is_uptime]
     origin_ns, end_ns = (min(times), max(times)) if times else (0, 0)
     text = "lines of the log that do not concern the Neural Engine, and were not read: {n}"

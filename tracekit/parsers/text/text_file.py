@@ -93,7 +93,7 @@ class TextFile:
         return self.place.open()
 
     def iter_blocks(self) -> Iterator[bytes]:
-        """Yield the text as UTF-8 in blocks of about a megabyte. Raises as ``lines``."""
+        """Yield the text as UTF-8 in blocks of about a megabyte. Raises as ``iter_lines``."""
         budget = self.place.get_max_bytes(self.limits)
         with self.open() as file:
             if self.encoding == "utf-8":
@@ -104,7 +104,7 @@ class TextFile:
                 yield decoder.decode(block).encode(errors="replace")
 
     def iter_line_blocks(self) -> Iterator[bytes]:
-        """Yield the text as ``blocks`` that end with the end of a line. Raises as ``lines``."""
+        """Yield the text in blocks that end with the end of a line. Raises as ``iter_lines``."""
         remainder = b""
         for block in self.iter_blocks():
             end = block.rfind(b"\n") + 1
