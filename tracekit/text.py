@@ -233,7 +233,7 @@ def format_size(count_bytes: int) -> str:
 
 
 def format_weight(amount: int, unit: str) -> str:
-    """Return a weight of samples: ``12.0 ms host time``, or the count of what was sampled (``12 cycles``)."""
+    """Return a weight of samples: ``12.0 ms host time``, or the sampled count (``12 cycles``)."""
     return f"{format_ms(amount, 1)} host time" if unit == "ns" else plural(amount, unit.removesuffix("s"))
 
 

@@ -232,7 +232,7 @@ def test_a_view_built_from_small_blocks_is_the_same(block: int, monkeypatch: pyt
     monkeypatch.setattr(module, "_DETAILS", ((512, 9), (64, 9), (16, 7)))
     analysis = analyze(many(1_500).trace, windows=[manual(20, 75), manual(60, 300)])
     whole = view_block(analysis)
-    monkeypatch.setattr(combinations, "_BLOCK", block)
+    monkeypatch.setattr(combinations, "_BLOCK_ROWS", block)
     assert view_block(analysis) == whole
 
 

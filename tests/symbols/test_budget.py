@@ -200,7 +200,7 @@ def test_starts_of_functions_are_the_same_in_blocks_of_any_size(
     starts = [0x1000, 0x1001, 0x1081, 0x1482, 0x9482, 0x9483, 0x209483]
     path = tmp_path / "App"
     path.write_bytes(macho([(start, f"_{start:x}") for start in starts[::2]], starts=starts))
-    monkeypatch.setattr(symbol_table, "_STARTS_AT_ONCE", size)
+    monkeypatch.setattr(symbol_table, "_STARTS_BLOCK_BYTES", size)
     (build,) = macho_files.read_builds(path, Budget())
     addresses = symbol_table._read_function_starts(build, Budget())
     assert [address - build.text_address for address in addresses.tolist()] == starts

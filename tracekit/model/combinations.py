@@ -11,14 +11,14 @@ import pandas as pd
 
 from tracekit.model.columns import IntArray
 
-_BLOCK = 1 << 18
+_BLOCK_ROWS = 1 << 18
 _MAX_NUMBER = 2**62
 
 
 def iter_row_blocks(count: int) -> Iterator[slice]:
     """Yield slices that together cover ``count`` rows; work on one slice needs a few megabytes."""
-    for begin in range(0, count, _BLOCK):
-        yield slice(begin, min(begin + _BLOCK, count))
+    for begin in range(0, count, _BLOCK_ROWS):
+        yield slice(begin, min(begin + _BLOCK_ROWS, count))
 
 
 def find_combinations(

@@ -60,7 +60,7 @@ class Limits:
     unusual_bytes: int = 256 << 20
     unusual_tags: int = 16_000_000
     """For an export that the compiled reader does not support, because lxml takes 1.3 s for a million tags:
-    what it may unpack to, unless it is larger itself; its tags, unless it has eight bytes for each."""
+    its unpacked size, unless the file is larger, and its tags, unless the file has eight bytes for each."""
     unpacked_ratio: int = 20
     unpacked_slack_bytes: int = 256 << 20
     """A compressed file may unpack to the slack plus this many times its size. Exports shrink 17:1."""

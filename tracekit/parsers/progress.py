@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # commands import this module, and pandas comes with that one
     from tracekit.parsers.source import Progress
 
-_LEAST_SECONDS = 3.0
-_LEAST_SHARE = 0.03
-_SHORTEST_SECONDS = 2.0
+_MIN_ELAPSED_SECONDS = 3.0
+_MIN_SHARE_DONE = 0.03
+_MIN_REMAINING_SECONDS = 2.0
 _ROUNDED_TO_SECONDS = 5
 
 
@@ -36,10 +36,10 @@ class SeveralFiles:
 
 def format_remaining(done: int, total: int | None, elapsed_seconds: float) -> str:
     """Return ``about 20 s left``, from the rate so far; "" while that is uncertain, or for a short time."""
-    if not total or elapsed_seconds < _LEAST_SECONDS or done < _LEAST_SHARE * total:
+    if not total or elapsed_seconds < _MIN_ELAPSED_SECONDS or done < _MIN_SHARE_DONE * total:
         return ""
     seconds = elapsed_seconds * (total - done) / done
-    if seconds < _SHORTEST_SECONDS:
+    if seconds < _MIN_REMAINING_SECONDS:
         return ""
     if seconds < 60:
         return f"about {_ROUNDED_TO_SECONDS * math.ceil(seconds / _ROUNDED_TO_SECONDS)} s left"

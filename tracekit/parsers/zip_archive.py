@@ -8,7 +8,7 @@ import zipfile
 
 from tracekit.parsers.limits import LimitError, require_at_most
 
-_NAME_BYTES = 256  # of the directory, per file: its name, 46 bytes and what the packer adds
+_NAME_BYTES = 256  # of the directory, per file: its name, 46 bytes and the packer's additions
 _MAX_COMMENT_BYTES = 1 << 17
 
 

@@ -1,4 +1,4 @@
-"""Issues about the files of symbols: what they named, which are of another build, unused or unreadable."""
+"""Issues about the files of symbols: names added, and files of another build, unused or unreadable."""
 
 from __future__ import annotations
 

@@ -17,10 +17,10 @@ from tracekit.symbols.symbol_file_names import DSYM, MAP_SUFFIX
 MAX_ENTRIES = 50_000
 _MAX_BYTES = 1 << 30
 _SLACK_BYTES = 16 << 20
-_RATIO = 30
+_MAX_UNPACKED_RATIO = 30
 """Debug information shrinks 4:1, symbol maps 10:1."""
 _CHUNK_BYTES = 1 << 20
-_MAX_NAME = 100
+_MAX_NAME_CHARACTERS = 100
 _NOT_IN_NAMES = re.compile(r'[\x00-\x1f<>:"|?*\\/]')
 
 
@@ -30,7 +30,7 @@ def unpack_files(path: Path, folder: Path) -> Iterator[Path]:
     Of a member's path only the names of the file and of the dSYM around it are used. Raises
     ``SymbolFileError`` for an archive that is damaged or unpacks to more than files of symbols do.
     """
-    bytes_left = min(_MAX_BYTES, _SLACK_BYTES + _RATIO * path.stat().st_size)
+    bytes_left = min(_MAX_BYTES, _SLACK_BYTES + _MAX_UNPACKED_RATIO * path.stat().st_size)
     try:
         with BoundedZip(str(path), MAX_ENTRIES) as archive:
             for number, entry in enumerate(archive.infolist()):
@@ -60,5 +60,5 @@ def _get_target_names(member: str) -> list[str]:
     """Return the name of the dSYM around a member, if there is one, and the member's own."""
     *folders, name = member.split("/")
     bundles = [folder for folder in folders if folder.endswith(DSYM)]
-    plain = [_NOT_IN_NAMES.sub("_", part)[-_MAX_NAME:] for part in (*bundles[-1:], name)]
+    plain = [_NOT_IN_NAMES.sub("_", part)[-_MAX_NAME_CHARACTERS:] for part in (*bundles[-1:], name)]
     return [part if part.strip(". ") else "symbols" for part in plain]

@@ -44,7 +44,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 @dataclass
 class NamedBinary:
-    """One binary of the recording, and what the files of symbols add to its frames."""
+    """One binary of the recording, with its addresses that files of symbols name."""
 
     name: str
     uuid: str
@@ -56,7 +56,7 @@ class NamedBinary:
 
 
 class Namer:
-    """Names the frames of stack tables, and counts for each binary what was named."""
+    """Names the frames of stack tables, and counts the named addresses of each binary."""
 
     def __init__(self, files: SymbolFiles) -> None:
         self._files = files
@@ -240,13 +240,13 @@ def _with_chains(stacks: StackTable, chains: dict[int, list[CodePlace]]) -> Stac
     """Return the stacks with each frame of ``chains``, which is in their order, replaced by its functions."""
     frames = stacks.frames
     rows = np.array(list(chains), np.int64)
-    extra = np.zeros(len(frames), np.int64)  # functions behind the innermost one
+    extra = np.zeros(len(frames), np.int64)  # functions around the innermost one
     extra[rows] = [len(places) - 1 for places in chains.values()]
     lengths = 1 + extra[stacks.frame_ids]
     if lengths.sum() > _MAX_STACK_GROWTH * len(lengths) + _GROWTH_SLACK:
         # No code is inlined so deep: the file is hostile. The functions themselves keep their names.
         return _with_chains(stacks, {row: places[-1:] for row, places in chains.items()})
-    # The innermost function takes the frame's row, its callers get new rows behind all others. In every stack
+    # The innermost function takes the frame's row, its callers get new rows at the end. In every stack
     # they follow it:
     #   frame ids [5 7]   two callers of 5 in rows 9 and 10   →   [5 9 10 7]
     kept = np.concatenate([np.arange(len(frames)), np.repeat(rows, extra[rows])])

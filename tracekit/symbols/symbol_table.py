@@ -25,7 +25,7 @@ MAX_NAME = 10_000
 
 _BYTES_PER_SYMBOL = 64
 """A kept symbol takes 20; sorting takes the rest."""
-_STARTS_AT_ONCE = 1 << 20
+_STARTS_BLOCK_BYTES = 1 << 20
 _MAX_DISTANCE_BYTES = 9
 _KIND_BITS, _IN_SECTION, _DEBUG_BITS, _EXTERNAL = 0x0E, 0x0E, 0xE0, 0x01
 _LOCAL_LABELS = (ord("l"), ord("L"))
@@ -102,8 +102,8 @@ def _read_function_starts(build: Build, budget: Budget) -> Addresses:
     blocks: list[Addresses] = []
     partial = b""
     count = 0
-    for start in range(0, size, _STARTS_AT_ONCE):
-        block = build.read_bytes(offset + start, min(_STARTS_AT_ONCE, size - start))
+    for start in range(0, size, _STARTS_BLOCK_BYTES):
+        block = build.read_bytes(offset + start, min(_STARTS_BLOCK_BYTES, size - start))
         distances, partial = _decode_distances(partial + block)
         padding = np.flatnonzero(distances == 0)  # padding follows a distance of 0
         blocks.append(distances[: padding[0]] if len(padding) else distances)

@@ -54,7 +54,7 @@ def stream_export(
             yield pipes.read_pieces(progress)
         except InputError as error:
             # xctrace's own failure explains a document that does not parse. After the last byte the exit
-            # code is certain to come; before it, xctrace may go on writing what is not an export.
+            # code is certain to come; before it, xctrace may continue to write other output.
             code = _wait_for_exit(child, None if pipes.at_end else _SOON_SECONDS)
             cut_off = isinstance(error, CutOffError) or not pipes.read_bytes
             if code or (code == 0 and cut_off):
@@ -194,7 +194,7 @@ def _make_failure(bundle: str, command: Sequence[str], pipes: _Pipes, code: int)
     else:
         cause = "it stopped in the middle of a document" if pipes.read_bytes else "it wrote nothing"
         cause += ", with exit code 0"
-    message = pipes.read_read_error_text()
+    message = pipes.read_error_text()
     if message:
         cause = message if code > 0 else f"{message} ({cause})"
     return XctraceError(f"xctrace could not export {bundle}: {cause}. The command was: {shlex.join(command)}")

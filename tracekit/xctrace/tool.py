@@ -45,7 +45,7 @@ class CommandResult:
 
     @property
     def last_lines(self) -> str:
-        """The last lines of its messages, as one; the exit code if there is none."""
+        """The last lines of its messages, as one; without messages, the exit code."""
         lines = [line.strip() for line in (self.error or self.output).splitlines() if line.strip()]
         return " ".join(lines[-2:]).rstrip(".") or f"exit code {self.code}"
 

@@ -24,7 +24,7 @@ MAX_VALUES = 3_000
 
 @pytest.fixture(autouse=True)
 def _small_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive_columns, "_LEAST_OF_A_SHAPE", 2)
+    monkeypatch.setattr(archive_columns, "_MIN_OBJECTS_PER_SHAPE", 2)
     monkeypatch.setattr(table_list, "_MAX_ATTRIBUTE_VALUES", MAX_VALUES)
 
 

@@ -27,7 +27,7 @@ Numbers: TypeAlias = "npt.NDArray[np.int64]"
 
 MISSING = -1
 """The value for a missing reference."""
-_LEAST_OF_A_SHAPE = 16
+_MIN_OBJECTS_PER_SHAPE = 16
 """For fewer objects, finding their common shape costs more than reading each."""
 _NO_SHAPE = frozenset({*WRAPPERS, "$0"})
 """Objects with one of these fields wrap one value, or may have positional keys."""
@@ -159,7 +159,7 @@ class ArchiveColumns:
 
 def _iter_equal_rows(rows: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
     """Yield the ascending indices of many equal rows, and one of these rows; rare rows are left out."""
-    if len(rows) < _LEAST_OF_A_SHAPE:
+    if len(rows) < _MIN_OBJECTS_PER_SHAPE:
         return
     if (rows == rows[0]).all():
         yield np.arange(len(rows)), rows[0]
@@ -167,5 +167,5 @@ def _iter_equal_rows(rows: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
     order = np.lexsort(rows.T)  # stable
     differs = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
     for row_indices in np.split(order, np.flatnonzero(differs) + 1):
-        if len(row_indices) >= _LEAST_OF_A_SHAPE:
+        if len(row_indices) >= _MIN_OBJECTS_PER_SHAPE:
             yield row_indices, rows[row_indices[0]]

@@ -27,8 +27,8 @@ _STACK_ENCODINGS = (Encoding.BACKTRACE, Encoding.TAGGED, Encoding.KPERF)
 class RunContext:
     """The parts that the tables of one run share.
 
-    ``report_type`` is called with each type that no export has confirmed, and whether its encoding is known
-    all the same; ``report_symbolicator`` with each table's symbolicator, once its stacks are read.
+    ``report_type`` is called with each type that no export has confirmed, and whether its encoding is
+    known from elsewhere; ``report_symbolicator`` with each table's symbolicator, once its stacks are read.
     """
 
     run: int

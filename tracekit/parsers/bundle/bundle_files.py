@@ -1,7 +1,7 @@
 """A bundle's files as bytes, unpacked and bounded in size.
 
 Every decoder of the bundle reads through ``read_file`` or ``read_chunks``; ``container`` opens the folder or
-the archive behind ``BundleFiles``.
+the archive as ``BundleFiles``.
 
 Below ``corespace/run<N>`` every file is one zlib stream; the others are plain. The first two bytes decide,
 file by file: no plain file of the bundles seen so far begins like a zlib header.
@@ -31,7 +31,7 @@ _WHOLE_FILE_SLACK_BYTES = 16 << 20
 
 ROWS_RATIO = 256
 ROWS_SLACK_BYTES = 256 << 20
-"""For rows, which come block by block and only as many as are counted: real ones deflate up to 12:1."""
+"""For rows, which are read block by block up to the counted number: real ones deflate up to 12:1."""
 
 _MAX_WHOLE_BYTES = 256 << 20
 """For a file that is read whole; the largest real one seen has 17 MB. Interned lists may be longer."""

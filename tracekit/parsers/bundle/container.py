@@ -48,8 +48,8 @@ _UNUSED = (
     "Attachments/",
 )
 
-_LISTED_LINKS = 3
-_LINK_WIDTH = 80
+_MAX_LISTED_LINKS = 3
+_MAX_LINK_CHARACTERS = 80
 _ENCRYPTED = 1  # a flag of zip entries
 _ZIP_MAGIC = b"PK\x03\x04"
 _TAR_MAGIC_OFFSET = 257
@@ -240,7 +240,7 @@ class _ZipFiles(ArchiveFiles):
                 raise zipfile.BadZipFile from None
             raise
         self._zip_bytes = Path(path).stat().st_size
-        # Files that share their bytes would unpack to many times what the limits allow.
+        # Files that share their bytes would unpack to many times the limits.
         overlap = sum(self._entries[name].compress_size for name in self.exports) > self._zip_bytes
         if self.exports and (is_inner or overlap):
             raise zipfile.BadZipFile
@@ -369,7 +369,7 @@ def _link_warnings(links: Collection[str]) -> list[str]:
     """Return a warning that names the first links of a bundle, if it has any."""
     if not links:
         return []
-    names_listed = list_first([clip(name, _LINK_WIDTH) for name in sorted(links)], _LISTED_LINKS)
+    names_listed = list_first([clip(name, _MAX_LINK_CHARACTERS) for name in sorted(links)], _MAX_LISTED_LINKS)
     return [f"links and special files are not followed: {names_listed}"]
 
 

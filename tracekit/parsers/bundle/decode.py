@@ -34,7 +34,7 @@ _MAX_LEAVES = 20_000
 
 _FIXED_ZERO = 2**63 - 1
 _FIXED_UNIT = 1e9
-_FIXED_STRINGS = 14
+_FIXED_STRING_COUNT = 14
 """The strings 0 to 13 are the same in every recording."""
 _MAX_INT64 = 2**63 - 1
 
@@ -48,7 +48,7 @@ class CellDecoder:
     """Decodes composite cells of one run.
 
     ``tag_of`` returns the export's tag of a type. ``report_type`` is called with each type that no export has
-    confirmed, and whether its encoding is known all the same.
+    confirmed, and whether its encoding is known from elsewhere.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class ColumnDecoder:
 
         A text column of numbers below 14 fits only by chance: these strings are the same in every recording.
         """
-        if encoding is Encoding.TEXT and (column.raw[~column.missing] < _FIXED_STRINGS).all():
+        if encoding is Encoding.TEXT and (column.raw[~column.missing] < _FIXED_STRING_COUNT).all():
             return None
         try:
             return self.read(column, encoding, tag)

@@ -26,11 +26,11 @@ _REFERENCES = {
     "$S": re.compile("A"),
     "_R": re.compile("B"),
 }
-_GROWTH = 1.45
-_MAX_GROWN = 1e9
+_GROWTH_PER_REFERENCE = 1.45
+_MAX_GROWN_CHARACTERS = 1e9
 _MAX_CHEAP_REFERENCES = 16
 _MAX_CHARACTERS = 1 << 16
-_MAX_WASTED = 200_000_000
+_MAX_WASTED_CHARACTERS = 200_000_000
 
 
 class Demangler:
@@ -71,6 +71,8 @@ class Demangler:
         references = len(pattern.findall(name)) if pattern else 0
         if references < _MAX_CHEAP_REFERENCES:
             return True
-        if self._wasted > _MAX_WASTED:
+        if self._wasted > _MAX_WASTED_CHARACTERS:
             return False
-        return references * math.log(_GROWTH) + math.log(len(name) + 1) < math.log(_MAX_GROWN)
+        return references * math.log(_GROWTH_PER_REFERENCE) + math.log(len(name) + 1) < math.log(
+            _MAX_GROWN_CHARACTERS
+        )

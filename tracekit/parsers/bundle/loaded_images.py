@@ -1,7 +1,7 @@
 """The images (loaded binaries) of each process, with their addresses, from ``form.template``.
 
 A *signature* is a list of images: path, UUID, architecture, segments with their addresses, and when the image
-was loaded and unloaded. A process has one of its own. The images of the shared cache are stored once for all
+was loaded and unloaded. Each process has one. The images of the shared cache are stored once for all
 processes, with addresses relative to the cache, and each process lists the ones that it had loaded.
 
     signature   6 × u32: magic ff01ff02, …, number of images │ image │ image │ … │ tail

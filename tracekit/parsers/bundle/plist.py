@@ -43,7 +43,7 @@ _NAME_CHARACTERS = 64
 _TOO_MANY = "holds more than any recording does"
 
 
-# plistlib lets the errors of its own parser through.
+# plistlib passes on the errors of its parser.
 _PLISTLIB_ERRORS = (
     ExpatError,
     ValueError,

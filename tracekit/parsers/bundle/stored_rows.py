@@ -72,7 +72,7 @@ _MASK_22 = np.uint64((1 << 22) - 1)
 
 @dataclass(frozen=True)
 class SchemaColumn:
-    """A column of ``schema.xml``; ``topology_field`` is "" for a column with a field of its own."""
+    """A column of ``schema.xml``; ``topology_field`` is "" for a column with a separate field."""
 
     mnemonic: str
     title: str

@@ -30,7 +30,7 @@ def open_unpacked(file: BinaryIO) -> BinaryIO:
 
 
 class _XzReader(io.RawIOBase):
-    """Streams of xz, one after another. ``lzma.LZMAFile`` would allocate what the file claims to need."""
+    """Streams of xz, one after another. ``lzma.LZMAFile`` would allocate as much as the file claims."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

@@ -25,7 +25,7 @@ Json: TypeAlias = dict[str, Any]
 Array: TypeAlias = npt.NDArray[Any]
 
 _NO_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold
-_TRIAL_VALUES = 1 << 16
+_TRIAL_VALUE_COUNT = 1 << 16
 
 
 def write_pack(source: InMemorySource, version: str) -> bytes:
@@ -130,7 +130,7 @@ def _compute_differences(values: Array) -> Array:
 
 def _measure_trial_size(values: Array) -> int:
     """Return the compressed size of the first values, to compare two ways of storing them."""
-    return len(zlib.compress(_split_planes(values[:_TRIAL_VALUES]), 1))
+    return len(zlib.compress(_split_planes(values[:_TRIAL_VALUE_COUNT]), 1))
 
 
 def _split_planes(values: Array | None) -> bytes:

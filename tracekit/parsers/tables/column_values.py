@@ -2,8 +2,8 @@
 
 Samples are read strictly (``read_numbers``): a wrong number is an error, because every result rests on
 them. All other tables are read leniently (``extract_…``): other Xcode versions leave columns out, or type
-them otherwise, so whatever is missing or of another kind becomes an unknown value. These tables are evidence
-beside the samples, and a part of them is better than nothing.
+them otherwise, so whatever is missing or of another kind becomes an unknown value. These tables are
+additional evidence, and a part of them is better than nothing.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ class CrashText:
         return match is not None and match[1] in _REPORT_STARTS
 
     def build_recording(self, file: TextFile, kind: str) -> TextRecording:
-        """Return what was read. Raises ``InputError`` for a report without any stack."""
+        """Return the recording. Raises ``InputError`` for a report without any stack."""
         if not self.pause.threads:
             raise InputError(
                 file.name,

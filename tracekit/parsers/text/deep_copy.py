@@ -138,7 +138,7 @@ class _DeepCopy:
         self._open.append(self._place_row(level, name, weight, own))
 
     def finish(self) -> TextRecording | None:
-        """Return what was read; None without a row. Raises ``InputError`` for an inverted tree."""
+        """Return the recording; None without a row. Raises ``InputError`` for an inverted tree."""
         if self._first_row is None:
             return None
         self._close_rows(-1)

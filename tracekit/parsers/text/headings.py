@@ -35,7 +35,7 @@ def read_system(headings: Mapping[str, str]) -> tuple[str, str]:
 
 
 def read_moment(headings: Mapping[str, str], key: str) -> str:
-    """Return a moment in ISO 8601, with its zone where the text has one; any other text as it is."""
+    """Return a moment in ISO 8601, with its zone if the text has one; return any other text unchanged."""
     text = headings.get(key, "")
     match = _MOMENT.match(text)
     if match is None:

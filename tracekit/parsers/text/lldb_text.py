@@ -187,7 +187,7 @@ class _Session:
         self._last = number
 
     def build_recording(self, file: TextFile) -> TextRecording | None:
-        """Return what was read; None without a thread."""
+        """Return the recording; None without a thread."""
         self._end_thread()
         self._close_command()
         self._keep_pause()

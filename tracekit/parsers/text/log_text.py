@@ -165,7 +165,7 @@ def _find_entry_before(block: bytes, stop: int, floor: int) -> LogEntry | None:
 
 
 def _read_objects(blocks: Iterator[bytes], log: _LogContent, file: TextFile, *, is_array: bool) -> None:
-    """Read entries as JSON: one per line, or, in an array, each on lines of its own between ``},{``."""
+    """Read entries as JSON: one per line, or, in an array, each on separate lines between ``},{``."""
     begin, end = (b"\n},{", b"\n}") if is_array else (b"\n", b"\n")
     waiting = b""
     for block in blocks:

@@ -189,7 +189,7 @@ def normalize_uuid(text: str) -> str:
 
 
 def normalize_time(text: str) -> str:
-    """Return ``2026-04-12 18:04:38.4848 +0300`` in ISO form; a text of another form as it is."""
+    """Return ``2026-04-12 18:04:38.4848 +0300`` in ISO form; return any other text unchanged."""
     match = _TIME.match(text.strip())
     if match is None:
         return text.strip()

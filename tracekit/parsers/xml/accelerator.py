@@ -80,7 +80,7 @@ class AcceleratedReader:
     """Reads one document from blocks of bytes, provided that it is what ``xctrace`` writes.
 
     ``feed`` until it has ``ended`` (``build_document`` has the tables, ``unread`` what came after them), or
-    is ``unsupported``: then nothing of it can be used. ``close`` when there are no more bytes.
+    is ``unsupported``, which makes its results unusable. ``close`` when there are no more bytes.
     """
 
     def __init__(self, schema_names: Mapping[int, str] | None = None) -> None:

@@ -23,7 +23,7 @@ _BEGINS_OTHER = np.zeros((256, 256), bool)
 """Marks the two bytes after the "<" of each token."""
 for _token in _OTHER_TOKENS:
     _BEGINS_OTHER[_token[1], _token[2] if len(_token) > 2 else slice(None)] = True
-_CELLS_OF_A_ROW = 5  # tables of many rows have more columns
+_MIN_CELLS_PER_ROW = 5  # tables of many rows have more columns
 _MAX_TOKEN_BYTES = 1 << 16
 _SCHEMA_NAME = re.compile(rb"""\sname\s*=\s*["']([^"']*)["']""")
 _RUN_AND_TABLE = re.compile(r"/run\[(\d{1,9})\].*?/table\[(\d{1,9})\]")
@@ -127,7 +127,7 @@ def index_file(export: ExportFile, limits: Limits = DEFAULT_LIMITS) -> list[Docu
             for piece in stream.read_document():
                 index.feed(piece)
                 require_at_most(path, tables + len(index.tables), limits.tables, "tables")
-                max_rows = limits.max_cells(chunks.stored_bytes()) // _CELLS_OF_A_ROW
+                max_rows = limits.max_cells(chunks.stored_bytes()) // _MIN_CELLS_PER_ROW
                 require_at_most(path, rows + index.rows, max_rows, "rows in its tables")
             tables += len(index.tables)
             rows += index.rows

@@ -239,7 +239,8 @@ class Spool:
     """
 
     def __init__(self) -> None:
-        # In this order: chunks in memory, then the file's first bytes, then what the file had no room for.
+        # In this order: chunks in memory, then the file's first bytes, then the chunk that did not fit the
+        # file.
         self._first_chunks: list[bytes] = []
         self._first_bytes = 0
         self._file: BinaryIO | None = None

@@ -23,8 +23,7 @@ from tracekit.parsers.xml.value_store import QueryResult
 class XmlFile:
     """A file of exports: indexed quickly from its bytes, parsed when its rows are needed.
 
-    With ``load_documents``, which were parsed before, there is no file, and ``file`` is their name in
-    messages.
+    With ``documents``, which were parsed before, no file is read: ``file`` is their name in messages.
     """
 
     def __init__(

@@ -7,7 +7,7 @@ from tracekit.symbols.dwarf.debug_sections import DamagedDwarfError
 from tracekit.symbols.dwarf.forms import RNGLISTX, read_number, read_uleb
 from tracekit.symbols.dwarf.units import Unit, UnitEntry
 
-_WINDOWS = (512, 64 << 10, 4 << 20)
+_LIST_READ_BYTES = (512, 64 << 10, 4 << 20)
 """Bytes of a list to read, in turn: most lists have only a few ranges."""
 _STEPS_PER_READING, _STEPS_PER_RANGE = 4, 4
 
@@ -37,7 +37,7 @@ def read_ranges(unit: Unit, entry: UnitEntry) -> Ranges:
 def _read_list(unit: Unit, section: str, offset: int) -> Ranges:
     """Return the ranges of a list, which has no size but an end mark."""
     read = _read_ranges_4 if section == "debug_ranges" else _read_ranges_5
-    for size in _WINDOWS:
+    for size in _LIST_READ_BYTES:
         unit.budget.spend(_STEPS_PER_READING)
         data = unit.sections.read_up_to(section, offset, size)
         try:

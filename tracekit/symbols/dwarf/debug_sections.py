@@ -10,7 +10,7 @@ from typing import BinaryIO
 from tracekit.symbols.budget import Budget, SymbolFileError
 from tracekit.symbols.macho import Build
 
-_MACHO_NAME = 16
+_MACHO_NAME_BYTES = 16
 _BLOCK_BYTES = 16 << 10
 _KEPT_BLOCKS = 256
 _BYTES_PER_STEP = 256
@@ -43,7 +43,7 @@ class Sections:
 
     def get_size(self, name: str) -> int:
         """Return the size of a section in bytes; 0 for one that is missing."""
-        part = self._parts.get(f"__{name}"[:_MACHO_NAME])
+        part = self._parts.get(f"__{name}"[:_MACHO_NAME_BYTES])
         return part.size if part else 0
 
     def read(self, name: str, offset: int, size: int) -> bytes:
@@ -74,7 +74,7 @@ class Sections:
         return self._read(name, offset, min(_BLOCK_BYTES, self.get_size(name) - offset))
 
     def _read(self, name: str, offset: int, size: int) -> bytes:
-        part = self._parts[f"__{name}"[:_MACHO_NAME]]
+        part = self._parts[f"__{name}"[:_MACHO_NAME_BYTES]]
         if part.offset + offset + size > self._build.size:
             raise SymbolFileError("is cut off")
         if size > _MAX_PART_BYTES:

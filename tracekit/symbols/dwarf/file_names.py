@@ -10,7 +10,7 @@ from tracekit.symbols.dwarf.debug_sections import DamagedDwarfError
 from tracekit.symbols.dwarf.forms import UnitEncoding, read_uleb
 from tracekit.symbols.dwarf.units import Unit
 
-_MAX_PATH = 4096
+_MAX_PATH_CHARACTERS = 4096
 _PATH, _FOLDER = 1, 2
 """Kinds of values that describe a file in version 5 (DW_LNCT)."""
 
@@ -38,7 +38,9 @@ class FileNames:
         )
         top = self._unit.read_text(self._unit.top, dw.COMP_DIR) or b""
         return {
-            number: _join_path(*(part.decode("utf-8", "replace") for part in (top, *names)))[:_MAX_PATH]
+            number: _join_path(*(part.decode("utf-8", "replace") for part in (top, *names)))[
+                :_MAX_PATH_CHARACTERS
+            ]
             for number, names in entries.items()
         }
 

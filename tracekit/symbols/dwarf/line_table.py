@@ -22,9 +22,9 @@ from tracekit.symbols.dwarf.units import Unit
 _MAX_LINE = 2**31 - 1
 _MAX_HEADER_BYTES = 300
 """Up to the lengths of 255 opcodes."""
-_BEYOND = 2**66
+_BEYOND_ADDRESSES = 2**66
 """Larger than any address."""
-_BEFORE_SEQUENCE = (_BEYOND, 0, 0)
+_BEFORE_SEQUENCE = (_BEYOND_ADDRESSES, 0, 0)
 _END_SEQUENCE, _SET_ADDRESS = 1, 2
 _COPY, _ADVANCE_PC, _ADVANCE_LINE, _SET_FILE, _CONST_ADD_PC, _FIXED_ADVANCE_PC = 1, 2, 3, 4, 8, 9
 
@@ -125,7 +125,7 @@ class _RowFinder:
     def __init__(self, addresses: Sequence[int], budget: Budget) -> None:
         self._addresses = addresses
         self._budget = budget
-        self._limits = [*addresses, _BEYOND]
+        self._limits = [*addresses, _BEYOND_ADDRESSES]
         self.found: dict[int, Row] = {}
 
     def find_first_from(self, address: int) -> tuple[int, int]:
@@ -153,7 +153,7 @@ def _find_rows(addresses: Sequence[int], program: _Program, budget: Budget) -> d
     rows = _RowFinder(addresses, budget)
     address, file, line = 0, 1, 1
     row = _BEFORE_SEQUENCE
-    place, limit = len(addresses), _BEYOND
+    place, limit = len(addresses), _BEYOND_ADDRESSES
     position, end = 0, len(code)
     while position < end:
         opcode = code[position]
