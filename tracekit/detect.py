@@ -69,7 +69,7 @@ def open_source(
     A bundle and a folder of exports may be in a zip or a tar. ``schemas`` are the tables that will be read:
     xctrace exports them at once, others on demand; the rows of a bundle's other tables are not counted.
     ``symbols`` are files and folders with names for frames that have none (docs/symbols.md); ``overlays`` are
-    texts that are laid over the recording by wall clock, each moved by ``make_progressfset_ns``
+    texts that are laid over the recording by wall clock, each moved by ``offset_ns``
     (docs/evidence.md). Raises ``LimitError`` for an input that exceeds ``limits``, ``InputError`` for
     anything else that cannot be read, with what to do instead, and ``XctraceError`` when xctrace is required
     and fails.

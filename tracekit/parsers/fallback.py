@@ -28,7 +28,7 @@ def _require_table(outcome: Table | TracekitError) -> Table:
 
 
 class FallbackSource:
-    """Reads from ``first``; a table that it cannot read comes from ``open_second()``. Implements ``Source``.
+    """Reads from ``first_source``, and what it cannot read from ``open_second()``. A ``Source``.
 
     ``open_second`` is called on the first failure; it returns None if there is no other
     way, and then the error is raised. ``description`` names the second way in the issue.

@@ -170,7 +170,7 @@ class Symbolicator:
     def _add_archived_texts(
         self, image: LoadedImage, read: Callable[[int], str], rows: IntArray, kind: str = "name"
     ) -> list[int]:
-        """Return the number in ``_add_frames_texts`` of each row's text in the archive; -1 stays -1."""
+        """Return the number in ``_texts`` of each row's text in the archive; -1 stays -1."""
         for row in np.unique(rows[rows >= 0]).tolist():
             key = (image.uuid, kind, row)
             if key not in self._archive_texts:
