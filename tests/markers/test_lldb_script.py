@@ -20,8 +20,8 @@ from tracekit.analysis.classification.rule_set import load_rules
 from tracekit.cli import main
 from tracekit.errors import InputError, UsageError
 from tracekit.load import open_trace
-from tracekit.markers.breakpoints import REQUEST_RULES, ScriptOptions, choose_rules, script_of
-from tracekit.markers.expressions import for_lldb, for_older_python
+from tracekit.markers.breakpoints import REQUEST_RULES, ScriptOptions, choose_rules, write_script
+from tracekit.markers.expressions import remove_possessive_repetitions, to_posix_expression
 from tracekit.model.vocabulary import Engine
 
 EVALUATE = "-[_ANEClient evaluateWithModel:options:request:qos:error:]"
@@ -51,7 +51,7 @@ def forget_the_script() -> Iterator[None]:
 def script(folder: Path, *engines: Engine, **options: Any) -> Path:
     path = folder / "counting.py"
     settings = ScriptOptions(hits=str(folder / "hits.jsonl"), **options)
-    path.write_text(script_of(choose_rules(load_rules(), engines or (Engine.ANE,)), settings))
+    path.write_text(write_script(choose_rules(load_rules(), engines or (Engine.ANE,)), settings))
     return path
 
 
@@ -120,7 +120,7 @@ def test_hits_after_the_limit_are_counted_without_a_stack(tmp_path: Path, target
     module = import_script(script(tmp_path, most_hits=3, frames=1), Debugger(target))
     for _ in range(10):
         target.call([EVALUATE, PREDICT])
-    module.hits(None, "", None, {})
+    module.print_hits(None, "", None, {})
     assert [len(line["stack"]) for line in lines(tmp_path) if "stack" in line] == [1, 1, 1]
     trace = open_trace(tmp_path / "hits.jsonl")
     left = next(issue for issue in trace.issues if issue.code == "hits-not-kept")
@@ -167,12 +167,12 @@ def test_no_file_is_replaced_and_a_later_program_gets_another(tmp_path: Path, ta
     debugger = Debugger(target)
     module = import_script(script(tmp_path), debugger)
     target.call([EVALUATE])
-    module.start(debugger, "", None, {})
+    module.set_breakpoints(debugger, "", None, {})
     assert [line["counts"] for line in lines(tmp_path) if "counts" in line] == [{"ane.client-evaluate": 1}]
     assert lines(tmp_path, "hits-2.jsonl")[0]["tracekit"] == "lldb-hits"
     assert debugger.commands == [
-        "command script add -o -f counting.start tracekit-start",
-        "command script add -o -f counting.hits tracekit-hits",
+        "command script add -o -f counting.set_breakpoints tracekit-start",
+        "command script add -o -f counting.print_hits tracekit-hits",
     ]
 
 
@@ -181,7 +181,7 @@ def test_without_a_program_nothing_is_set(
 ) -> None:
     target.is_valid = False
     module = import_script(script(tmp_path), Debugger(target))
-    module.hits(None, "", None, {})
+    module.print_hits(None, "", None, {})
     assert "no program. Load one (target create) or attach to one" in capsys.readouterr().out
     assert not (tmp_path / "hits.jsonl").exists()
 
@@ -204,7 +204,7 @@ def test_lldbs_expressions_match_what_the_rules_match() -> None:
     for rule in rules:
         assert rule.example is not None
         symbol = normalize_frame(rule.example.binary, rule.example.symbol)[1]
-        assert PosixPattern(for_lldb(rule.symbol)).search(symbol), rule.id
+        assert PosixPattern(to_posix_expression(rule.symbol)).search(symbol), rule.id
 
 
 @pytest.mark.parametrize(
@@ -220,11 +220,11 @@ def test_lldbs_expressions_match_what_the_rules_match() -> None:
     ],
 )
 def test_expressions_for_lldb(pattern: str, expression: str) -> None:
-    assert for_lldb(pattern) == expression
+    assert to_posix_expression(pattern) == expression
 
 
 def test_possessive_repetitions_are_not_for_older_python() -> None:
-    assert for_older_python(r"a++[+]b?+c\++") == r"a+[+]b?c\++"
+    assert remove_possessive_repetitions(r"a++[+]b?+c\++") == r"a+[+]b?c\++"
 
 
 def test_each_rule_of_requests_is_a_rule() -> None:
@@ -256,7 +256,7 @@ def test_rules_that_are_named_wrongly(ids: list[str], problem: str) -> None:
 def test_a_stop_without_breakpoints_on_requests_is_refused() -> None:
     chosen = choose_rules(load_rules(), [Engine.GPU])
     with pytest.raises(UsageError, match="needs the breakpoints of the Neural Engine"):
-        script_of(chosen, ScriptOptions(stop_on_first_request=True))
+        write_script(chosen, ScriptOptions(stop_on_first_request=True))
 
 
 def test_the_command_writes_the_script(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tracekit.analysis.classification.rule_set import load_rules
 from tracekit.cli import main
 from tracekit.errors import InputError
 from tracekit.markers.listings import Listing, read_listing
-from tracekit.markers.presence import presence
+from tracekit.markers.presence import find_rule_presence
 
 SCHEMA = json.loads(
     (Path(__file__).parents[2] / "docs" / "tracekit-symbols-1.schema.json").read_text("utf-8")
@@ -116,7 +116,9 @@ def test_a_macho_file(tmp_path: Path) -> None:
 
 
 def test_rules_match_are_absent_or_not_listed(tmp_path: Path) -> None:
-    result = {entry.rule.id: entry for entry in presence(load_rules(), [listing(tmp_path, SYMTAB)]).rules}
+    result = {
+        entry.rule.id: entry for entry in find_rule_presence(load_rules(), [listing(tmp_path, SYMTAB)]).rules
+    }
     assert (result["ane.client-evaluate"].state, result["ane.client-evaluate"].functions) == (
         "matches",
         (EVALUATE,),
@@ -128,14 +130,16 @@ def test_rules_match_are_absent_or_not_listed(tmp_path: Path) -> None:
 
 
 def test_a_library_without_a_name_makes_no_rule_absent(tmp_path: Path) -> None:
-    states = {entry.state for entry in presence(load_rules(), [listing(tmp_path, EVALUATE)]).rules}
+    states = {entry.state for entry in find_rule_presence(load_rules(), [listing(tmp_path, EVALUATE)]).rules}
     assert states == {"matches", "not listed"}
 
 
 def test_two_systems(tmp_path: Path) -> None:
     old = read_listing(written(tmp_path, NM, "old"))
     new = read_listing(written(tmp_path, NM.replace("evaluateWithModel", "runWithModel"), "new"))
-    changed = {entry.rule.id: entry for entry in presence(load_rules(), [new], [old]).rules if entry.change}
+    changed = {
+        entry.rule.id: entry for entry in find_rule_presence(load_rules(), [new], [old]).rules if entry.change
+    }
     assert changed["ane.client-evaluate"].change == "gone"
     assert changed["ane.client-evaluate"].gone == (EVALUATE,)
     fallback = changed["ane.framework"]

@@ -93,14 +93,14 @@ def lldb_command(
             f"{output}: lldb imports the script as a module. Name it with letters and _, as in hits.py."
         )
     from tracekit.analysis.classification.rule_set import load_rules
-    from tracekit.markers.breakpoints import ScriptOptions, choose_rules, script_of
+    from tracekit.markers.breakpoints import ScriptOptions, choose_rules, write_script
     from tracekit.model.vocabulary import Engine
 
     named = engines or (() if rules else ("ANE",))
     rule_set = load_rules(Path(markers) if markers is not None else None)
     chosen = choose_rules(rule_set, [Engine(name.upper()) for name in named], rules)
     options = ScriptOptions(hits, max_hits, frames, max_functions, stop_on_first_request)
-    text = script_of(chosen, options)
+    text = write_script(chosen, options)
     with open_output(output) as file:
         file.write(text.encode())
     if output != "-":

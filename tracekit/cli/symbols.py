@@ -66,7 +66,7 @@ def symbols_command(
     chosen = guess_format(format_, output, _FORMATS)
     from tracekit.analysis.classification.rule_set import load_rules
     from tracekit.markers.listings import read_listing
-    from tracekit.markers.presence import presence
+    from tracekit.markers.presence import find_rule_presence
     from tracekit.markers.presence_text import to_json, to_text
 
     rules = load_rules(Path(markers) if markers is not None else None)
@@ -77,7 +77,7 @@ def symbols_command(
         raise UsageError(f"{differences[0]} lists changes; name it without listings of whole libraries.")
     if differences and earlier:
         raise UsageError(f"{differences[0]} lists changes already: --old needs whole listings on both sides.")
-    result = presence(rules, listings, earlier if old else None)
+    result = find_rule_presence(rules, listings, earlier if old else None)
     if chosen == "json":
         text = (
             escape_json(json.dumps(to_json(result, tracekit.__version__), indent=2, ensure_ascii=False))

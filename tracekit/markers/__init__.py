@@ -1,1 +1,1 @@
-"""The classification rules outside of recordings: breakpoints for lldb, and a system's symbols of them."""
+"""Classification rules outside recordings: as lldb breakpoints, and matched against a system's symbols."""

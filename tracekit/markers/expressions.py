@@ -1,8 +1,8 @@
 """Regular expressions of rules → expressions that lldb, and the Python inside it, understand.
 
 lldb matches POSIX extended expressions, which have no ``\\b``, ``\\w``, groups without a number or
-look-around. What has no counterpart is left out, so that the result matches everything that the rule matches,
-and more: the script compares each function with the rule itself before it counts it. Apple's lldb runs Python
+look-around. Parts without a counterpart are omitted, so the result matches at least everything that the rule
+matches: the script checks each function against the rule itself before counting it. Apple's lldb runs Python
 3.9, which has no ``*+``.
 """
 
@@ -15,19 +15,19 @@ _GROUP = re.compile(r"\?(?:[:>]|P<\w+>|<?[=!])")
 _REPETITION = re.compile(r"([*+?]|\{\d*,?\d*\})([+?]?)")
 
 
-def for_older_python(pattern: str) -> str:
+def remove_possessive_repetitions(pattern: str) -> str:
     """Return an expression without possessive repetitions: it matches the same texts, and more."""
-    parser = _Parser(pattern)
-    parser.alternatives()
+    parser = _ExpressionTranslator(pattern)
+    parser.read_alternatives()
     return "".join(char for position, char in enumerate(pattern) if position not in parser.possessive)
 
 
-def for_lldb(pattern: str) -> str:
+def to_posix_expression(pattern: str) -> str:
     """Return a POSIX expression that matches every text which ``pattern`` matches; "" for all texts."""
-    return _Parser(pattern).alternatives()
+    return _ExpressionTranslator(pattern).read_alternatives()
 
 
-class _Parser:
+class _ExpressionTranslator:
     """Reads a valid expression from left to right and writes the extended one."""
 
     def __init__(self, pattern: str) -> None:
@@ -36,21 +36,21 @@ class _Parser:
         self.possessive: set[int] = set()
         """Positions of the plus signs that make a repetition possessive."""
 
-    def alternatives(self) -> str:
+    def read_alternatives(self) -> str:
         """Read up to the end of the group; POSIX has no empty alternative, which becomes a question mark."""
-        branches = [self._sequence()]
-        while self._peek() == "|":
+        branches = [self._read_sequence()]
+        while self._read_char_ahead() == "|":
             self._position += 1
-            branches.append(self._sequence())
+            branches.append(self._read_sequence())
         filled = list(dict.fromkeys(branch for branch in branches if branch))
         if len(filled) == len(set(branches)):
             return "|".join(filled)
         return f"({'|'.join(filled)})?" if filled else ""
 
-    def _sequence(self) -> str:
+    def _read_sequence(self) -> str:
         items = []
-        while self._peek() not in ("", "|", ")"):
-            item = self._item()
+        while self._read_char_ahead() not in ("", "|", ")"):
+            item = self._read_item()
             repetition = _REPETITION.match(self._pattern, self._position)
             if repetition:
                 self._position = repetition.end()
@@ -60,19 +60,19 @@ class _Parser:
             items.append(item)
         return "".join(items)
 
-    def _item(self) -> str:
-        char = self._peek()
+    def _read_item(self) -> str:
+        char = self._read_char_ahead()
         self._position += 1
         if char == "\\":
-            return self._escape()
+            return self._read_escape()
         if char == "[":
-            return self._set()
+            return self._read_set()
         if char == "(":
-            return self._group()
+            return self._read_group()
         return char
 
-    def _escape(self) -> str:
-        char = self._peek()
+    def _read_escape(self) -> str:
+        char = self._read_char_ahead()
         self._position += 1
         if char in _CLASSES:
             return f"[{_CLASSES[char]}]"
@@ -81,41 +81,41 @@ class _Parser:
         # Anchors and boundaries have no counterpart.
         return "" if char.isalnum() else f"\\{char}"
 
-    def _group(self) -> str:
+    def _read_group(self) -> str:
         opening = _GROUP.match(self._pattern, self._position)
-        looks = opening is not None and opening[0][-1] in "=!"
+        is_lookaround = opening is not None and opening[0][-1] in "=!"
         self._position += len(opening[0]) if opening else 0
-        inside = self.alternatives()
+        content = self.read_alternatives()
         self._position += 1
-        return "" if looks or not inside else f"({inside})"
+        return "" if is_lookaround or not content else f"({content})"
 
-    def _set(self) -> str:
+    def _read_set(self) -> str:
         """Return a set in POSIX order: a closing bracket first, a circumflex not first, a dash last."""
-        negation = "^" if self._peek() == "^" else ""
+        negation = "^" if self._read_char_ahead() == "^" else ""
         self._position += len(negation)
-        members, last = "", ""
+        members, end_characters = "", ""
         is_first = True
-        while is_first or self._peek() != "]":
+        while is_first or self._read_char_ahead() != "]":
             is_first = False
-            char = self._peek()
+            char = self._read_char_ahead()
             self._position += 1
             if char == "\\":
-                char = self._peek()
+                char = self._read_char_ahead()
                 self._position += 1
                 if char in _CLASSES:
                     members += _CLASSES[char]
                     continue
-            is_range = char == "-" and members and self._peek() != "]"
+            is_range = char == "-" and members and self._read_char_ahead() != "]"
             if char in "]^" or (char == "-" and not is_range):
-                last += char
+                end_characters += char
             else:
                 members += char
         self._position += 1
-        head = "]" if "]" in last else ""
-        tail = ("^" if "^" in last else "") + ("-" if "-" in last else "")
+        head = "]" if "]" in end_characters else ""
+        tail = ("^" if "^" in end_characters else "") + ("-" if "-" in end_characters else "")
         if not negation and not head and not members and tail.startswith("^"):
             return "\\^" if tail == "^" else "[-^]"
         return f"[{negation}{head}{members}{tail}]"
 
-    def _peek(self) -> str:
+    def _read_char_ahead(self) -> str:
         return self._pattern[self._position : self._position + 1]

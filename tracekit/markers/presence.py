@@ -1,7 +1,7 @@
-"""Classification rules that can match on a system, by the functions of its libraries; and what changed.
+"""Which classification rules can match on a system, given its libraries' functions, and what has changed.
 
-A rule *matches* if it is the rule of a function here, of its phase, or of its calls. A rule without a match
-is *absent* only where its library is listed: nothing is known about the rules of other libraries.
+A rule *matches* if it classifies a listed function, or gives its phase or its boundary. A rule without a
+match is *absent* only if its library is listed; rules for other libraries cannot be checked.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from tracekit.analysis.classification.rules import Rule
 from tracekit.markers.listings import Listing
 
 Functions: TypeAlias = Mapping[str, Iterable[str]]
-State: TypeAlias = Literal["matches", "absent", "not listed"]
-Change: TypeAlias = Literal["gone", "new", "other functions", ""]
+MatchState: TypeAlias = Literal["matches", "absent", "not listed"]
+PresenceChange: TypeAlias = Literal["gone", "new", "other functions", ""]
 
 
 @dataclass(frozen=True)
 class RulePresence:
-    """One rule on one system, and what became of its functions since an earlier one.
+    """One rule on one system, and how its functions differ from those on an earlier system.
 
-    ``old`` are those of the earlier system, None without one. Of a difference, ``functions`` and ``old`` are
-    None: what stayed the same is not in it.
+    ``old`` has the functions on the earlier system, None without one. For a difference, ``functions`` and
+    ``old`` are None: a difference omits unchanged functions.
     """
 
     rule: Rule
-    state: State
+    state: MatchState
     functions: tuple[str, ...] | None
     libraries: tuple[str, ...]
     old: tuple[str, ...] | None = None
@@ -37,7 +37,7 @@ class RulePresence:
     new: tuple[str, ...] = ()
 
     @property
-    def change(self) -> Change:
+    def change(self) -> PresenceChange:
         """The change between the systems; "gone" and "new" need two whole listings."""
         if not self.gone and not self.new:
             return ""
@@ -50,7 +50,7 @@ class RulePresence:
 
 
 @dataclass(frozen=True)
-class Presence:
+class SystemPresence:
     """All rules that can match functions, on one system or between two."""
 
     rules: tuple[RulePresence, ...]
@@ -59,84 +59,87 @@ class Presence:
     old_libraries: tuple[tuple[str, int], ...] | None
     is_difference: bool = False
 
-    def of_state(self, state: State) -> tuple[RulePresence, ...]:
-        """Return the rules of a state."""
+    def rules_in_state(self, state: MatchState) -> tuple[RulePresence, ...]:
+        """Return the rules in a state."""
         return tuple(entry for entry in self.rules if entry.state == state)
 
 
 @dataclass
-class _Matches:
+class _RuleMatches:
     """The functions of each rule, by the rule's index, and the libraries in which they are."""
 
     functions: dict[int, set[str]] = field(default_factory=dict)
     libraries: dict[int, set[str]] = field(default_factory=dict)
 
 
-def presence(
+def find_rule_presence(
     rule_set: RuleSet, listings: Sequence[Listing], old_listings: Sequence[Listing] | None = None
-) -> Presence:
-    """Return what the rules have on a system, compared with an earlier one where there is one.
+) -> SystemPresence:
+    """Return which rules match on a system, compared with an earlier system if one is given.
 
-    Listings of differences give what was added and removed; they are not mixed with others.
+    Listings of differences contain added and removed functions; they are not mixed with other listings.
     """
     if any(listing.is_difference for listing in listings):
-        added = _merged(listing.added for listing in listings)
-        removed = _merged(listing.removed for listing in listings)
-        return _between(rule_set, added, removed, is_difference=True)
-    functions = _merged(listing.functions for listing in listings)
-    old = None if old_listings is None else _merged(listing.functions for listing in old_listings)
-    return _between(rule_set, functions, old, is_difference=False)
+        added = _merge_libraries(listing.added for listing in listings)
+        removed = _merge_libraries(listing.removed for listing in listings)
+        return _compare_functions(rule_set, added, removed, is_difference=True)
+    functions = _merge_libraries(listing.functions for listing in listings)
+    old = None if old_listings is None else _merge_libraries(listing.functions for listing in old_listings)
+    return _compare_functions(rule_set, functions, old, is_difference=False)
 
 
-def _between(
+def _compare_functions(
     rule_set: RuleSet,
     functions: dict[str, set[str]],
     old: dict[str, set[str]] | None,
     *,
     is_difference: bool,
-) -> Presence:
-    matches, old_matches = _matches(rule_set, functions), _matches(rule_set, old or {})
-    listed = {normalize_binary(library) for library in (*functions, *(old or {})) if library}
+) -> SystemPresence:
+    matches, old_matches = _match_functions(rule_set, functions), _match_functions(rule_set, old or {})
+    listed_libraries = {normalize_binary(library) for library in (*functions, *(old or {})) if library}
     rules = []
     for index, rule in enumerate(rule_set.rules):
         if rule.strength == "thread":
             continue
-        here, before = matches.functions.get(index, set()), old_matches.functions.get(index, set())
-        is_known = here or before or _is_about(rule, listed)
-        state: State = "matches" if here else "absent" if is_known else "not listed"
+        functions_here, old_functions = (
+            matches.functions.get(index, set()),
+            old_matches.functions.get(index, set()),
+        )
+        is_known = functions_here or old_functions or _is_about(rule, listed_libraries)
+        state: MatchState = "matches" if functions_here else "absent" if is_known else "not listed"
         if is_difference:
-            state = "matches" if here or before else "not listed"
+            state = "matches" if functions_here or old_functions else "not listed"
         compared = old is not None
         libraries = matches.libraries.get(index, set()) | old_matches.libraries.get(index, set())
         rules.append(
             RulePresence(
                 rule,
                 state,
-                None if is_difference else tuple(sorted(here)),
+                None if is_difference else tuple(sorted(functions_here)),
                 tuple(sorted(libraries)),
-                tuple(sorted(before)) if compared and not is_difference else None,
-                tuple(sorted(before - here)) if compared else (),
-                tuple(sorted(here - before)) if compared else (),
+                tuple(sorted(old_functions)) if compared and not is_difference else None,
+                tuple(sorted(old_functions - functions_here)) if compared else (),
+                tuple(sorted(functions_here - old_functions)) if compared else (),
             )
         )
-    old_sizes = None if old is None or is_difference else _sizes(old)
-    return Presence(tuple(rules), _sizes(functions), old_sizes, is_difference)
+    old_sizes = None if old is None or is_difference else _count_functions(old)
+    return SystemPresence(tuple(rules), _count_functions(functions), old_sizes, is_difference)
 
 
-def _merged(parts: Iterable[Functions]) -> dict[str, set[str]]:
-    merged: dict[str, set[str]] = {}
+def _merge_libraries(parts: Iterable[Functions]) -> dict[str, set[str]]:
+    names_by_library: dict[str, set[str]] = {}
     for part in parts:
         for library, names in part.items():
-            merged.setdefault(library, set()).update(names)
-    return merged
+            names_by_library.setdefault(library, set()).update(names)
+    return names_by_library
 
 
-def _sizes(functions: Mapping[str, set[str]]) -> tuple[tuple[str, int], ...]:
+def _count_functions(functions: Mapping[str, set[str]]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted((library, len(names)) for library, names in functions.items()))
 
 
-def _matches(rule_set: RuleSet, functions: Functions) -> _Matches:
-    matches = _Matches()
+def _match_functions(rule_set: RuleSet, functions: Functions) -> _RuleMatches:
+    matches = _RuleMatches()
     for library, names in functions.items():
         for name in names:
             match = rule_set.match(library, name)
