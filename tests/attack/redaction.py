@@ -24,7 +24,7 @@ from attack.leaks import leaks  # noqa: E402
 from attack.outputs import OUTPUTS, analysis_of, cells_text, pack_text, tables_text  # noqa: E402
 from attack.planting import Planter, planted  # noqa: E402
 from attack.private_names import random_secrets  # noqa: E402
-from tracekit.redact.source import redacted, without_private_cells  # noqa: E402
+from tracekit.redact.source import hide_private_cells, redact_source  # noqa: E402
 
 _OUTPUTS, _CASES_PER_OUTPUTS = 4, 4
 
@@ -42,7 +42,7 @@ def case(seed: int, all_outputs: bool = False) -> Case:
     dice = random.Random(seed)
     secrets = random_secrets(dice)
     plant = Planter(dice, secrets)
-    source = redacted(without_private_cells(planted(dice, secrets, plant))[0], "SampleApp")
+    source = redact_source(hide_private_cells(planted(dice, secrets, plant))[0], "SampleApp")
     texts = {"pack": pack_text(source), "cells": cells_text(source)}
     if all_outputs or seed % _CASES_PER_OUTPUTS == 0:
         texts["tables"] = tables_text(source)

@@ -22,7 +22,7 @@ from tracekit.detect import open_source
 from tracekit.load import trace_of
 from tracekit.model.schemas import READ_TABLES
 from tracekit.parsers.in_memory import read_into_memory
-from tracekit.redact.source import redacted
+from tracekit.redact.source import redact_source
 
 pytestmark = pytest.mark.integration
 
@@ -78,11 +78,12 @@ def test_a_redacted_log_has_requests_only_and_their_result_is_the_same() -> None
     folder = Path(__file__).resolve().parents[2] / "sample_traces" / "failing-requests-macos27"
     source = read_into_memory(open_source(folder, schemas=READ_TABLES))
     whole, kept = (
-        analyze(trace_of(shared), signposts=["Inference/encode"]) for shared in (source, redacted(source))
+        analyze(trace_of(shared), signposts=["Inference/encode"])
+        for shared in (source, redact_source(source))
     )
     assert kept.verdicts.names == whole.verdicts.names
     assert kept.requests.served.tolist() == whole.requests.served.tolist()
     assert [process.process for process in kept.requests.processes] == ["SampleApp"]
     assert kept.engine_totals[0].busy_ns == whole.engine_totals[0].busy_ns
-    (log,) = redacted(source).contents[1, "os-log"]
+    (log,) = redact_source(source).contents[1, "os-log"]
     assert set(log.rows["subsystem"]) == {"com.apple.ane", "com.apple.espresso"}

@@ -12,11 +12,11 @@ from attack.private_names import home, random_secrets, spelled
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.redact.folder_names import users_and_volumes_in
+from tracekit.redact.folder_names import find_users_and_volumes
 from tracekit.redact.rewriting import TextRewriter, rewrite_parts
-from tracekit.redact.words import Names
+from tracekit.redact.words import PrivateNames
 
-NAMES = Names(
+NAMES = PrivateNames(
     own=frozenset({"App", "Viewer Helper"}),
     others=frozenset(
         {"Secretd", "Secretd Agent", "App Helper", "log", "Viewer", "main", "sh", "Instruments"}
@@ -56,8 +56,8 @@ REWRITER = TextRewriter(NAMES)
     ],
 )
 def test_home_folders(text: str, expected: str) -> None:
-    assert REWRITER.text(text) == expected
-    assert REWRITER.in_code([text]) == [expected]
+    assert REWRITER.rewrite_text(text) == expected
+    assert REWRITER.rewrite_code([text]) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_home_folders(text: str, expected: str) -> None:
     ],
 )
 def test_names_in_texts(text: str, expected: str) -> None:
-    assert REWRITER.text(text) == expected
+    assert REWRITER.rewrite_text(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_names_in_texts(text: str, expected: str) -> None:
     ],
 )
 def test_names_in_code(symbol: str, expected: str) -> None:
-    assert REWRITER.in_code([symbol]) == [expected]
+    assert REWRITER.rewrite_code([symbol]) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_names_in_code(symbol: str, expected: str) -> None:
     ],
 )
 def test_users_in_paths_and_names_of_files(text: str, expected: str) -> None:
-    assert REWRITER.text(text) == expected
+    assert REWRITER.rewrite_text(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_users_in_paths_and_names_of_files(text: str, expected: str) -> None:
     ],
 )
 def test_volumes(text: str, expected: str) -> None:
-    assert REWRITER.text(text) == expected
+    assert REWRITER.rewrite_text(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -164,13 +164,13 @@ def test_volumes(text: str, expected: str) -> None:
     ],
 )
 def test_names_of_binaries(name: str, path: str, expected: str) -> None:
-    assert REWRITER.of_binaries([name], [path]) == [expected]
+    assert REWRITER.rewrite_binaries([name], [path]) == [expected]
 
 
 def test_many_names_in_a_long_path_take_linear_time() -> None:
     text = "/x" * 200_000 + " /max/libalice" * 50_000
     started = time.process_time()
-    assert REWRITER.text(text).endswith(" /user/libuser" * 50_000)
+    assert REWRITER.rewrite_text(text).endswith(" /user/libuser" * 50_000)
     assert time.process_time() - started < 10
 
 
@@ -193,13 +193,13 @@ def test_users_are_learned_from_home_folders() -> None:
         "https://example.com/users/carl",
         "/home/dora",
     ]
-    assert users_and_volumes_in(texts)[0] == {"zoe", "anna maria", "anna", "bo7", "dora"}
+    assert find_users_and_volumes(texts)[0] == {"zoe", "anna maria", "anna", "bo7", "dora"}
 
 
 def test_what_was_rewritten_stays() -> None:
     texts = ["/Users/alice/x on José’s MacBook Pro by Secretd", "user device other-process ~", "a\0b alice"]
-    once = REWRITER.everywhere(texts)
-    assert REWRITER.everywhere(once) == once
+    once = REWRITER.rewrite_texts(texts)
+    assert REWRITER.rewrite_texts(once) == once
     assert once[2] == "a\0b user"
 
 
@@ -207,7 +207,7 @@ def test_what_was_rewritten_stays() -> None:
 def test_no_spelling_of_a_name_is_left(seed: int) -> None:
     dice = random.Random(seed)
     secrets = random_secrets(dice)
-    names = Names(
+    names = PrivateNames(
         own=frozenset({"App"}),
         others=frozenset({*secrets.processes, secrets.listed_process}),
         devices=frozenset({secrets.device}),
@@ -216,12 +216,12 @@ def test_no_spelling_of_a_name_is_left(seed: int) -> None:
     )
     rewriter = TextRewriter(names)
     texts = [spelled(dice, name) for name in secrets.everything()] + [home(dice, secrets.users[0])]
-    for written in (rewriter.everywhere(texts), rewriter.in_code(texts)):
+    for written in (rewriter.rewrite_texts(texts), rewriter.rewrite_code(texts)):
         assert not leaks("\n".join(written), secrets.everything())
 
 
 @given(st.text(max_size=40), st.text(max_size=10))
 def test_a_text_without_names_is_unchanged(text: str, after: str) -> None:
-    rewriter = TextRewriter(Names(devices=frozenset({"Qzxvw Qzxvw"}), users=frozenset({"vqxjz"})))
-    assert rewriter.everywhere([text]) == [text]
-    assert rewriter.everywhere([f"{text} vqxjz {after}"]) == [f"{text} user {after}"]
+    rewriter = TextRewriter(PrivateNames(devices=frozenset({"Qzxvw Qzxvw"}), users=frozenset({"vqxjz"})))
+    assert rewriter.rewrite_texts([text]) == [text]
+    assert rewriter.rewrite_texts([f"{text} vqxjz {after}"]) == [f"{text} user {after}"]

@@ -206,7 +206,7 @@ def _redacted(
     from tracekit.load import trace_of
     from tracekit.model.schemas import READ_TABLES
     from tracekit.parsers.in_memory import read_into_memory
-    from tracekit.redact.source import redacted_by, redaction_of
+    from tracekit.redact.source import apply_redaction, plan_source_redaction
 
     source = read_into_memory(
         open_source(
@@ -220,9 +220,9 @@ def _redacted(
             options.offset_ns,
         )
     )
-    plan = redaction_of(source, options.process, [window.label for window in windows])
-    trace = trace_of(redacted_by(source, plan), options.run, options.samples)
-    rewrite = plan.rewriter.text
+    plan = plan_source_redaction(source, options.process, [window.label for window in windows])
+    trace = trace_of(apply_redaction(source, plan), options.run, options.samples)
+    rewrite = plan.rewriter.rewrite_text
     process = options.process
     if process is not None and not process.isdecimal():
         process = trace.info.process

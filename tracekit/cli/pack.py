@@ -87,16 +87,16 @@ def pack_command(
     from tracekit.model.schemas import READ_TABLES
     from tracekit.parsers.in_memory import read_into_memory
     from tracekit.parsers.pack.pack_writer import write_pack
-    from tracekit.redact.source import redacted, without_private_cells
+    from tracekit.redact.source import hide_private_cells, redact_source
 
     with Progress("Reading") as progress:
         source = read_into_memory(open_source(inputs, progress, via, READ_TABLES, limits, symbols))
     if not private:
-        source, hidden = without_private_cells(source)
+        source, hidden = hide_private_cells(source)
         if hidden:
             write_message(f"note: private columns are hidden: {', '.join(hidden)}. Keep them with --private.")
     if redact:
-        source = redacted(source, process)
+        source = redact_source(source, process)
     data = write_pack(source, tracekit.__version__)
     write_output(data, target, force)
     write_message(f"The pack is {format_size(len(data))}{_share(len(data), inputs)}.")

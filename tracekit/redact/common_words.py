@@ -6,18 +6,18 @@ rules of ``redact.words``.
 """
 
 
-def _words(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-RESERVED = _words(
+RESERVED = _split_words(
     """
     begin end event interval running runnable blocked preempted waiting terminated active idle none other
     process processes device user users home private character characters shared kernel kernel_task
     launchd instruments xcode xctrace tracekit
     """
 )
-"""Words that are never replaced: the analysis reads or writes them, or each Mac has them."""
+"""Words that are never replaced: the analysis reads or writes them, or they exist on every Mac."""
 
 _PLATFORM = """
 accelerate ane appkit apple arkit avfoundation bnns carbon catalyst cocoa combine core coremedia coreml cpu
@@ -96,14 +96,14 @@ not now only our out over same she should some such than that the their them the
 those through too under until upon very was were what when where which while whom with within without would
 you
 """
-COMMON = RESERVED | _words(_PLATFORM + _CODE + _PROGRAMS + _ACCOUNTS + _GIVEN_NAMES + _OTHER_WORDS)
+COMMON = RESERVED | _split_words(_PLATFORM + _CODE + _PROGRAMS + _ACCOUNTS + _GIVEN_NAMES + _OTHER_WORDS)
 """Names of users and processes that are ordinary words, in lower case."""
 
 _FOLDERS = "applications bin build contents frameworks lib library opt resources tmp usr var versions"
-NO_PEOPLE = RESERVED | _words(_PLATFORM + _ACCOUNTS + _FOLDERS)
-"""Names of users that are no person's: accounts of machines, and words of which paths consist."""
+NO_PEOPLE = RESERVED | _split_words(_PLATFORM + _ACCOUNTS + _FOLDERS)
+"""User names that do not belong to a person: machine accounts, and common path components."""
 
-PRODUCT = _words(
+PRODUCT = _split_words(
     "air apple imac ipad iphone mac macbook max mini my plus pro se studio tv ultra vision watch"
 )
-"""Words of Apple's product names: a device whose name has no other word is not named after anybody."""
+"""Words of Apple's product names: a device name made only of these words is not private."""

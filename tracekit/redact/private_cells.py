@@ -32,18 +32,20 @@ _LOGGED = "message start-message end-message signature value"
 
 
 def hide_private(table: Table) -> tuple[Table, tuple[str, ...]]:
-    """Return the table with private text hidden, and the names of the columns that had some.
+    """Return the table with private text hidden, and the names of the columns that contained any.
 
     Such a cell becomes ``<private, 23 characters>``; null, empty text and numbers stay. Columns keep their
     kind, but lists of numbers become text. In a table of logs or signposts this concerns the messages of
     Foundation Models only.
     """
-    named = [column for column in table.columns if _is_private(table, column)]
+    private_columns = [column for column in table.columns if _is_private(table, column)]
     rows = np.ones(len(table), np.bool_)
-    if not named:
-        named = [column for column in table.columns if column.mnemonic in _LOGGED.split()]
-        rows = _logged_by_the_framework(table)
-    hidden = {column.mnemonic: _mask(table.rows[column.mnemonic], column, rows) for column in named}
+    if not private_columns:
+        private_columns = [column for column in table.columns if column.mnemonic in _LOGGED.split()]
+        rows = _is_logged_by_framework(table)
+    hidden = {
+        column.mnemonic: _mask_cells(table.rows[column.mnemonic], column, rows) for column in private_columns
+    }
     hidden = {name: cells for name, cells in hidden.items() if cells is not None}
     columns = tuple(
         replace(column, kind="text") if column.mnemonic in hidden and column.kind != "parts" else column
@@ -60,7 +62,7 @@ def _is_private(table: Table, column: Column) -> bool:
     return has_private_text and column.mnemonic in indicators + _PRIVATE.split()
 
 
-def _logged_by_the_framework(table: Table) -> npt.NDArray[np.bool_]:
+def _is_logged_by_framework(table: Table) -> npt.NDArray[np.bool_]:
     """Return True for rows of a log or of signposts that come from Foundation Models."""
     if _SUBSYSTEM in table.attributes.get("subsystem", "").lower():
         return np.ones(len(table), np.bool_)
@@ -72,7 +74,7 @@ def _logged_by_the_framework(table: Table) -> npt.NDArray[np.bool_]:
     ).to_numpy(np.bool_)
 
 
-def _mask(cells: pd.Series[Any], column: Column, rows: npt.NDArray[np.bool_]) -> pd.Series[Any] | None:
+def _mask_cells(cells: pd.Series[Any], column: Column, rows: npt.NDArray[np.bool_]) -> pd.Series[Any] | None:
     """Return the cells with the text in ``rows`` hidden, or None if they have no text."""
     if pd.api.types.is_numeric_dtype(cells.dtype):  # a count, or a thread, process or stack
         return None
@@ -96,7 +98,7 @@ def _mask(cells: pd.Series[Any], column: Column, rows: npt.NDArray[np.bool_]) ->
 
 
 def _hide(value: Any, column: Column) -> Any:
-    """Return the replacement of a value, or the value itself if it has no text."""
+    """Return the replacement for a value, or the value itself if it contains no text."""
     if isinstance(value, tuple):
         words = format_parts(value) if column.kind == "parts" else " ".join(map(str, value))
     else:

@@ -25,65 +25,71 @@ from tracekit.redact.redaction import (
     redact_issues,
     redact_run,
     redact_table,
-    relabelled,
+    replace_labels,
 )
 
 _REGION = "_ANE_region_0"
 
 
-def without_private_cells(source: InMemorySource) -> tuple[InMemorySource, tuple[str, ...]]:
-    """Return the source with prompts and answers hidden, and the names of the columns that had some."""
+def hide_private_cells(source: InMemorySource) -> tuple[InMemorySource, tuple[str, ...]]:
+    """Return the source with prompts and answers hidden, and the names of the columns that contained any."""
     hidden: dict[str, None] = {}
     tables = {}
-    for place, listed in source.contents.items():
-        pairs = [hide_private(table) for table in listed]
+    for place, schema_tables in source.contents.items():
+        pairs = [hide_private(table) for table in schema_tables]
         tables[place] = tuple(table for table, _ in pairs)
         hidden.update(dict.fromkeys(name for _, names in pairs for name in names))
     return replace(source, contents=tables), tuple(hidden)
 
 
-def redacted(source: InMemorySource, process: str | None = None) -> InMemorySource:
+def redact_source(source: InMemorySource, process: str | None = None) -> InMemorySource:
     """Return the source without other processes, home folders and the device's name.
 
     ``process`` is the process to keep, a name or a pid; by default the recording's target. Raises
-    ``UsageError`` when there is no such process.
+    ``UsageError`` if there is no such process.
     """
-    return redacted_by(source, redaction_of(source, process))
+    return apply_redaction(source, plan_source_redaction(source, process))
 
 
-def redaction_of(
+def plan_source_redaction(
     source: InMemorySource, process: str | None = None, more_texts: Sequence[str] = ()
 ) -> Redaction:
-    """Return the plan of ``redacted``, also for texts from elsewhere that its ``rewriter`` will rewrite."""
+    """Return the plan of ``redact_source``. ``more_texts`` are further texts for its ``rewriter``."""
     by_run = {
         run.info.run: [
-            t for (number, _), listed in source.contents.items() if number == run.info.run for t in listed
+            t
+            for (number, _), schema_tables in source.contents.items()
+            if number == run.info.run
+            for t in schema_tables
         ]
         for run in source.runs
     }
     return plan_redaction(source.runs, by_run, process, more_texts)
 
 
-def redacted_by(source: InMemorySource, plan: Redaction) -> InMemorySource:
-    """Return the source redacted as planned by ``redaction_of``."""
-    redacted_source = _apply(_without_rows_of_others(source, plan), plan)
-    labels = _labels_of_other_processes(redacted_source)
+def apply_redaction(source: InMemorySource, plan: Redaction) -> InMemorySource:
+    """Return the source redacted as planned by ``plan_source_redaction``."""
+    redacted_source = _redact_contents(_drop_foreign_rows(source, plan), plan)
+    labels = _find_foreign_labels(redacted_source)
     if not labels:
         return redacted_source
     contents = {
-        place: tuple(relabelled(table, labels) if table.schema in ANE_TABLES else table for table in listed)
-        for place, listed in redacted_source.contents.items()
+        place: tuple(
+            replace_labels(table, labels) if table.schema in ANE_TABLES else table for table in schema_tables
+        )
+        for place, schema_tables in redacted_source.contents.items()
     }
     return replace(redacted_source, contents=contents)
 
 
-def _apply(source: InMemorySource, plan: Redaction) -> InMemorySource:
-    text = plan.rewriter.text
+def _redact_contents(source: InMemorySource, plan: Redaction) -> InMemorySource:
+    text = plan.rewriter.rewrite_text
     redacted = replace(
         source,
         runs=tuple(redact_run(run, plan) for run in source.runs),
         contents={
-            place: tuple(redact_table(t, plan) for t in listed) for place, listed in source.contents.items()
+            place: tuple(redact_table(t, plan) for t in schema_tables)
+            for place, schema_tables in source.contents.items()
         },
         issues_by_run={run: redact_issues(issues, plan) for run, issues in source.issues_by_run.items()},
         unreadable={
@@ -94,24 +100,26 @@ def _apply(source: InMemorySource, plan: Redaction) -> InMemorySource:
     return update_row_counts(redacted)
 
 
-def _without_rows_of_others(source: InMemorySource, plan: Redaction) -> InMemorySource:
-    """Return the source without Neural Engine rows of other processes, as other tables name them.
+def _drop_foreign_rows(source: InMemorySource, plan: Redaction) -> InMemorySource:
+    """Return the source without Neural Engine rows of other processes.
 
-    Their process follows from rows that are left out as well; without these it could not be told any more. Of
-    the log, only lines stay that are read: the app's own may hold anything.
+    The process of these rows follows from other tables, whose rows are removed afterwards. Of the log, only
+    lines that the analysis reads stay: the app's own lines may contain anything.
     """
     contents = dict(source.contents)
-    for (number, schema), listed in source.contents.items():
+    for (number, schema), schema_tables in source.contents.items():
         if schema in ANE_TABLES:
-            starts, ends = _spans_of_others(source, number, plan.own_pids.get(number, frozenset()))
-            contents[number, schema] = tuple(without_spans(table, starts, ends) for table in listed)
+            starts, ends = _find_foreign_spans(source, number, plan.own_pids.get(number, frozenset()))
+            contents[number, schema] = tuple(without_spans(table, starts, ends) for table in schema_tables)
         elif schema == OS_LOG:
-            contents[number, schema] = tuple(select_framework_lines(table) for table in listed)
+            contents[number, schema] = tuple(select_framework_lines(table) for table in schema_tables)
     return replace(source, contents=contents)
 
 
-def _spans_of_others(source: InMemorySource, run: int, own_pids: frozenset[int]) -> tuple[IntArray, IntArray]:
-    """Return start and end of the Neural Engine's rows that have a process which is none of ``own_pids``."""
+def _find_foreign_spans(
+    source: InMemorySource, run: int, own_pids: frozenset[int]
+) -> tuple[IntArray, IntArray]:
+    """Return start and end of the Neural Engine rows whose process is known and not in ``own_pids``."""
     try:
         rows = trace_of(source, run).intervals
     except TracekitError:  # no rows to assign
@@ -121,12 +129,12 @@ def _spans_of_others(source: InMemorySource, run: int, own_pids: frozenset[int])
     return starts, ends
 
 
-def _labels_of_other_processes(source: InMemorySource) -> dict[str, str]:
+def _find_foreign_labels(source: InMemorySource) -> dict[str, str]:
     """Return replacements for labels of Neural Engine rows that the analysis assigns to other processes.
 
-    The table names no process, so an analysis is needed first. The words for loading and compiling stay: they
-    are all that shows the phase of a row. So does what shows a region of Core AI: only regions are compared
-    with regions.
+    The table names no process, so an analysis is needed first. The words for loading and compiling stay,
+    because they alone show the phase of a row. So does the mark of a Core AI region: regions are compared
+    only with regions.
     """
     words = {
         Phase.LOAD: " Neural Engine Load",

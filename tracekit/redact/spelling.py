@@ -1,8 +1,8 @@
-"""The spellings of a text: escapes decoded, case and accents folded, each with the way back to the text.
+"""The spellings of a text: escapes decoded, case and accents folded, each mapped back to the text.
 
 A name is recognised in ``\\/Users\\/alice``, ``%2FUsers%2Falice``, ``&#x2F;``, ``\\u002f``, in another case,
-composed or decomposed, and in any of these inside another. Names are matched in folded spellings, and what is
-replaced are characters of the text itself: a spelling maps every folded character to those it was made of.
+composed or decomposed, and in any of these inside another. Names are matched in folded spellings, but
+characters of the text itself are replaced: a spelling maps each folded character to those it came from.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import numpy.typing as npt
 
 from tracekit.model.columns import BoolArray, IntArray
 
-_ROUNDS = 6
-"""Escapes inside escapes are decoded this often; text that is not decoded by then is not read by anybody."""
-_SMALL = 1 << 14
-"""Up to so many characters are searched for each name without further ado."""
-_BATCH = 1 << 21
-"""Characters of texts that are searched together."""
+_MAX_DECODING_ROUNDS = 6
+"""Maximum depth of nested escapes; deeper nesting is not decoded."""
+_MAX_CHARACTERS_WITHOUT_INDEX = 1 << 14
+"""Shorter texts are searched for each name directly, without the index of byte groups."""
+_BATCH_CHARACTERS = 1 << 21
+"""Number of characters that are searched together."""
 _ESCAPE = re.compile(
     r"(?P<bytes>(?:%[0-9a-fA-F]{2})+|(?:\\+x[0-9a-fA-F]{2})+|(?:\\+[0-3][0-7]{2})+)"
     r"|(?P<units>(?:\\+u[0-9a-fA-F]{4}|%u[0-9a-fA-F]{4})+)"
@@ -52,10 +52,10 @@ _PLAIN_LETTERS = {
     "þ": "th",
     "ħ": "h",
 }
-_PLAIN_BY_CODE = {ord(letter): plain for letter, plain in _PLAIN_LETTERS.items()}
+_PLAIN_BY_CODE = {ord(letter): make_plain_spelling for letter, make_plain_spelling in _PLAIN_LETTERS.items()}
 
 Decoded = Iterator[tuple[str, int, int]]
-"""Characters with the start and the end of the escape that each was made of."""
+"""Characters, each with start and end of the escape that it was decoded from."""
 
 
 @dataclass(frozen=True)
@@ -71,120 +71,123 @@ class Spelling:
     starts: Sequence[int] | None = None
     ends: Sequence[int] | None = None
     limits: frozenset[int] = frozenset()
-    """Positions in ``folded`` at which a word ends and another one begins, whatever the characters."""
+    """Positions in ``folded`` that always separate words, whatever the characters."""
 
-    def span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the part of the text that ``folded[start:end]`` was made of."""
+    def locate_in_text(self, start: int, end: int) -> tuple[int, int]:
+        """Return the span of the original text that ``folded[start:end]`` came from."""
         if self.starts is None or self.ends is None:
             return start, end
         return self.starts[start], self.ends[end - 1]
 
 
-def spellings(text: str, borders: frozenset[int] = frozenset()) -> list[Spelling]:
+def decode_spellings(text: str, borders: frozenset[int] = frozenset()) -> list[Spelling]:
     """Return the spellings of a text: as it is, and after each round of decoding its escapes.
 
-    At ``borders``, positions in the text, words have limits.
+    ``borders`` are positions in the text that separate words.
     """
     if _is_plain(text):
         return [Spelling(text.lower(), text, limits=borders)]
     pieces = [(character, position, position + 1) for position, character in enumerate(text)]
-    folded = [_folded(pieces, borders)]
-    for _ in range(_ROUNDS):
-        decoded = _decoded_once(pieces)
+    folded = [_fold_pieces(pieces, borders)]
+    for _ in range(_MAX_DECODING_ROUNDS):
+        decoded = _decode_once(pieces)
         if len(decoded) == len(pieces):
             break
         pieces = decoded
-        folded.append(_folded(pieces, borders))
+        folded.append(_fold_pieces(pieces, borders))
     return folded
 
 
 @dataclass(frozen=True)
-class Joined:
-    """Many texts as one, each ending at a NUL, in which the few texts with a name are found at once."""
+class JoinedTexts:
+    """Many texts as one, each ending at a NUL, so that the few texts with a name are found in one search."""
 
-    joined: str
+    joined_text: str
     positions: IntArray
-    """The position of each text among those that were given."""
+    """The position of each text in the caller's sequence."""
 
     @cached_property
     def _starts(self) -> IntArray:
-        codes = np.frombuffer(self.joined.encode("utf-32-le", "surrogatepass"), np.uint32)
+        codes = np.frombuffer(self.joined_text.encode("utf-32-le", "surrogatepass"), np.uint32)
         return np.append(0, np.flatnonzero(codes == 0) + 1)
 
     @cached_property
     def _pieces(self) -> BoolArray:
-        """Which groups of four bytes occur: hundreds of names are ruled out without a search for each."""
+        """Groups of four bytes that occur: rules out most names without searching for them."""
         occurs = np.zeros(1 << 20, np.bool_)
-        occurs[_groups(self.joined)] = True
+        occurs[_hash_groups(self.joined_text)] = True
         return occurs
 
-    def places(self, name: str) -> list[int]:
+    def find_texts(self, name: str) -> list[int]:
         """Return the positions of the texts that contain a name."""
-        if len(self.joined) > _SMALL and not self._pieces[_groups(name)].all():
+        if (
+            len(self.joined_text) > _MAX_CHARACTERS_WITHOUT_INDEX
+            and not self._pieces[_hash_groups(name)].all()
+        ):
             return []
         found = []
-        start = self.joined.find(name)
+        start = self.joined_text.find(name)
         while start >= 0:
             found.append(start)
-            start = self.joined.find(name, start + 1)
+            start = self.joined_text.find(name, start + 1)
         rows = np.unique(np.searchsorted(self._starts, found, "right") - 1)
         places: list[int] = self.positions[rows].tolist()
         return places
 
 
-def batches(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+def split_into_batches(texts: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
     """Yield texts in batches that stay small when joined, each with the position of its first text."""
-    first = size = 0
+    batch_start = size = 0
     for position, text in enumerate(texts):
         size += len(text)
-        if size > _BATCH:
-            yield first, texts[first : position + 1]
-            first, size = position + 1, 0
-    yield first, texts[first:]
+        if size > _BATCH_CHARACTERS:
+            yield batch_start, texts[batch_start : position + 1]
+            batch_start, size = position + 1, 0
+    yield batch_start, texts[batch_start:]
 
 
-def plain(text: str) -> Spelling:
-    """Return a text as it is, nothing folded."""
+def make_plain_spelling(text: str) -> Spelling:
+    """Return the spelling of a text without folding."""
     return Spelling(text, text)
 
 
-def as_written(texts: Sequence[str]) -> Joined:
-    """Return texts joined as they are."""
+def join_as_written(texts: Sequence[str]) -> JoinedTexts:
+    """Return joined texts without folding."""
     positions = np.arange(len(texts))
-    return Joined(_joined(texts, positions), positions)
+    return JoinedTexts(_join_texts(texts, positions), positions)
 
 
-def letters_of_texts(texts: Sequence[str]) -> list[Joined]:
-    """Return the folded letters and digits of texts joined, for each of their ``spellings``.
+def join_letters(texts: Sequence[str]) -> list[JoinedTexts]:
+    """Return the joined, folded letters and digits of texts, for each spelling of ``decode_spellings``.
 
     A name that is in a spelling of a text is also, without its spaces and punctuation, in these letters.
     """
     escaped = np.array([not _is_plain(text) for text in texts], np.bool_)
     plain, positions = np.flatnonzero(~escaped), np.flatnonzero(escaped)
-    letters = [Joined(_joined(texts, plain).lower().translate(_DELETED), plain)]
-    joined = _joined(texts, positions)
-    for _ in range(_ROUNDS if len(positions) else 0):
-        letters.append(Joined(_squashed(joined), positions))
-        decoded = _ESCAPE.sub(_decoded, joined)
-        if decoded == joined:
+    letters = [JoinedTexts(_join_texts(texts, plain).lower().translate(_DELETED), plain)]
+    joined_text = _join_texts(texts, positions)
+    for _ in range(_MAX_DECODING_ROUNDS if len(positions) else 0):
+        letters.append(JoinedTexts(_keep_letters(joined_text), positions))
+        decoded = _ESCAPE.sub(_decode_match, joined_text)
+        if decoded == joined_text:
             break
-        joined = decoded
+        joined_text = decoded
     return letters
 
 
-def folded(name: str) -> str:
-    """Return a name as ``Spelling.folded`` has it, its escapes as they are."""
-    return _folded([(character, 0, 1) for character in name]).folded
+def fold_name(name: str) -> str:
+    """Return a name folded as in ``Spelling.folded``, without decoding escapes."""
+    return _fold_pieces([(character, 0, 1) for character in name]).folded
 
 
-def words_of(name: str) -> list[str]:
+def split_folded_words(name: str) -> list[str]:
     """Return the folded words of a name: ``Jo’s Mac`` and ``jo-s-mac`` have the same."""
-    return re.findall(r"[^\W_]+", folded(name))
+    return re.findall(r"[^\W_]+", fold_name(name))
 
 
-def letters_of(name: str) -> str:
-    """Return the folded letters and digits of a name, as ``letters_of_texts`` has those of texts."""
-    return "".join(words_of(name))
+def fold_letters(name: str) -> str:
+    """Return the folded letters and digits of a name, as in ``join_letters``."""
+    return "".join(split_folded_words(name))
 
 
 def _is_plain(text: str) -> bool:
@@ -192,26 +195,26 @@ def _is_plain(text: str) -> bool:
     return text.isascii() and not (may_escape and _ESCAPE.search(text))
 
 
-def _joined(texts: Sequence[str], positions: IntArray) -> str:
+def _join_texts(texts: Sequence[str], positions: IntArray) -> str:
     return "\0".join(texts[position].replace("\0", " ") for position in positions.tolist())
 
 
-def _squashed(joined: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", joined).casefold().translate(_PLAIN_BY_CODE)
+def _keep_letters(joined_text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", joined_text).casefold().translate(_PLAIN_BY_CODE)
     return _NOT_ALPHANUMERIC.sub("", unicodedata.normalize("NFKD", decomposed))
 
 
-def _groups(text: str) -> npt.NDArray[np.int32]:
+def _hash_groups(text: str) -> npt.NDArray[np.int32]:
     """Return each group of four bytes as a number of 20 bits; different groups may share a number."""
     data = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8).astype(np.int32) & 31
     return data[:-3] | data[1:-2] << 5 | data[2:-1] << 10 | data[3:] << 15
 
 
-def _decoded(match: re.Match[str]) -> str:
+def _decode_match(match: re.Match[str]) -> str:
     return "".join(character for character, _, _ in _decode(match)).replace("\0", " ")
 
 
-def _folded(pieces: Sequence[tuple[str, int, int]], borders: frozenset[int] = frozenset()) -> Spelling:
+def _fold_pieces(pieces: Sequence[tuple[str, int, int]], borders: frozenset[int] = frozenset()) -> Spelling:
     folded: list[str] = []
     cased: list[str] = []
     starts: list[int] = []
@@ -231,7 +234,7 @@ def _folded(pieces: Sequence[tuple[str, int, int]], borders: frozenset[int] = fr
 
 @lru_cache(maxsize=10_000)
 def _fold(character: str) -> tuple[tuple[str, str], ...]:
-    """Return the folded characters of one, each with the character in its own case; none for a mark."""
+    """Return the folded characters of a character, each with its cased form; none for a combining mark."""
     if character.isascii():
         return ((character.lower(), character),)
     letters = []
@@ -243,7 +246,7 @@ def _fold(character: str) -> tuple[tuple[str, str], ...]:
     return tuple(letters)
 
 
-def _decoded_once(pieces: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
+def _decode_once(pieces: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
     text = "".join(character for character, _, _ in pieces)
     decoded: list[tuple[str, int, int]] = []
     position = 0
@@ -257,7 +260,7 @@ def _decoded_once(pieces: list[tuple[str, int, int]]) -> list[tuple[str, int, in
 
 
 def _decode(match: re.Match[str]) -> Decoded:
-    """Yield what an escape stands for; an escape that stands for nothing comes back as it is."""
+    """Yield the decoded characters of an escape; an invalid escape is returned unchanged."""
     start, end = match.span()
     if match["bytes"]:
         yield from _decode_bytes(match)
@@ -276,7 +279,7 @@ def _decode(match: re.Match[str]) -> Decoded:
 
 
 def _decode_bytes(match: re.Match[str]) -> Decoded:
-    """Yield the characters of bytes in UTF-8; a byte that is none stays as it is written."""
+    """Yield the characters of UTF-8 bytes; an invalid byte stays escaped."""
     escapes = [
         (int(byte[1] or byte[2] or "0", 16) if byte[3] is None else int(byte[3], 8), *byte.span())
         for byte in _BYTE.finditer(match.string, *match.span())

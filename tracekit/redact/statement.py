@@ -1,4 +1,4 @@
-"""What redaction removed and what it did not, in the one wording that every redacted file has."""
+"""The statement in every redacted file about what was removed and what was not."""
 
 from __future__ import annotations
 

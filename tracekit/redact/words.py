@@ -1,4 +1,4 @@
-"""Private names as words to find: in which texts, in which spellings, and where they are parts of others."""
+"""Private names as words to find: in which texts and spellings, and whether inside longer words."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from itertools import pairwise
 
 from tracekit.redact.common_words import COMMON, NO_PEOPLE, PRODUCT, RESERVED
 from tracekit.redact.paths import is_component, is_in_absolute_path, is_in_path, is_in_system_path
-from tracekit.redact.spelling import Spelling, folded, letters_of, words_of
+from tracekit.redact.spelling import Spelling, fold_letters, fold_name, split_folded_words
 
 OTHER_PROCESS, DEVICE, USER, VOLUME = "other-process", "device", "user", "volume"
 
-_LEAST_USER, _LEAST_USER_IN_CODE = 3, 4
-_LEAST_USER_AT_AN_END, _LEAST_USER_INSIDE = 5, 8
-_LEAST_DEVICE = 4
-_LEAST_PROCESS, _LEAST_PROCESS_IN_CODE = 4, 5
-"""Letters and digits of a name that is replaced in any spelling. The rules are described in docs/guide.md."""
+_MIN_USER_LETTERS, _MIN_USER_LETTERS_IN_CODE = 3, 4
+_MIN_USER_LETTERS_AT_ONE_END, _MIN_USER_LETTERS_INSIDE = 5, 8
+_MIN_DEVICE_LETTERS = 4
+_MIN_PROCESS_LETTERS, _MIN_PROCESS_LETTERS_IN_CODE = 4, 5
+"""Minimum letters and digits of a name to be replaced in any spelling. docs/guide.md describes the rules."""
 
 # The words of a name may be apart by a few characters, or by none, as in host names. Slashes end a name.
 _GAP = r"(?:[^\w\0/\\:;=<>\[\]{}|]|_){0,4}"
@@ -27,8 +27,8 @@ _LAST_ALPHABET = "\u0700"
 
 
 @dataclass(frozen=True)
-class Names:
-    """Names to replace. ``own`` are the process's own, which stay where another's is a part of them."""
+class PrivateNames:
+    """Names to replace. ``own`` are the process's own names, which stay even if they contain other names."""
 
     own: frozenset[str] = frozenset()
     others: frozenset[str] = frozenset()
@@ -46,28 +46,28 @@ class Word:
     replacement: str
     """Empty for the process's own names, which stay."""
     is_whole: bool = False
-    """True for a name that is no part of a compound: ``fseventsd`` is not in ``FSEventsD2F_server``."""
+    """True for a name that is not found in compounds: ``fseventsd`` does not match ``FSEventsD2F_server``."""
     is_component: bool = False
-    """True for a name that is found as a component of a path alone: ``max`` in ``/data/max/x``."""
+    """True for a name that is found only as a path component: ``max`` in ``/data/max/x``."""
     limits: int = 2
-    """At how many ends of the name a word must end: of ``alicetool`` at one, of ``challicenge`` at none."""
+    """Required word boundaries: ``alicetool`` has one at ``alice``, ``challicenge`` has none."""
     limits_in_paths: int = 2
-    """The same in paths and in names of files."""
+    """Required word boundaries in paths and file names."""
     is_file: bool = False
     """True where the texts are names of files, as those of binaries and of processes are."""
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         """The name in folded spellings: its words, and what may be between them."""
-        text = folded(self.name)
+        text = fold_name(self.name)
         words = list(re.finditer(r"[^\W_]+", text))
         pieces = [words[0][0]]
-        for before, word in pairwise(words):
-            pieces.append(f"(?:{re.escape(text[before.end() : word.start()])}|{_GAP}){word[0]}")
+        for previous_word, word in pairwise(words):
+            pieces.append(f"(?:{re.escape(text[previous_word.end() : word.start()])}|{_GAP}){word[0]}")
         return re.compile("".join(pieces))
 
-    def places(self, spelling: Spelling) -> Iterator[tuple[int, int]]:
-        """Yield start and end of the name in a spelling, wherever it is no part of a longer word."""
+    def find_spans(self, spelling: Spelling) -> Iterator[tuple[int, int]]:
+        """Yield start and end of the name in a spelling, except inside longer words."""
         position = 0
         while match := self.pattern.search(spelling.folded, position):
             start, end = match.span()
@@ -76,7 +76,7 @@ class Word:
                 is_path = self.is_file or is_in_absolute_path(spelling, start)
                 is_found = is_path and is_component(spelling, start, end)
             elif self.is_whole:
-                is_found = _begins_word(spelling, start) and not _is_in_compound(spelling.cased, start, end)
+                is_found = _is_word_start(spelling, start) and not _is_in_compound(spelling.cased, start, end)
             else:
                 end += _is_plural(spelling, end)  # "alices-mac", "alices"
                 is_found = self._has_limits(spelling, start, end)
@@ -84,7 +84,7 @@ class Word:
                 yield start, end
 
     def _has_limits(self, spelling: Spelling, start: int, end: int) -> bool:
-        limits = _begins_word(spelling, start) + _ends_word(spelling, end)
+        limits = _is_word_start(spelling, start) + _is_word_end(spelling, end)
         if limits < self.limits and self.replacement == USER:
             limits += _is_after_lib(spelling, start)
         if self.limits_in_paths <= limits < self.limits:
@@ -99,7 +99,7 @@ class ExactName:
     name: str
     replacement: str
 
-    def places(self, spelling: Spelling) -> Iterator[tuple[int, int]]:
+    def find_spans(self, spelling: Spelling) -> Iterator[tuple[int, int]]:
         """Yield start and end of the name in a text as it is."""
         for match in self.pattern.finditer(spelling.cased):
             yield match.span()
@@ -131,103 +131,119 @@ class WordSets:
     """For names of the process itself."""
 
 
-def word_sets(names: Names) -> WordSets:
-    """Return the words to find. Short and common names are found in fewer texts and spellings than others."""
-    own_letters = set(map(letters_of, names.own))
+def build_word_sets(names: PrivateNames) -> WordSets:
+    """Return the words to find. Short and common names are searched in fewer kinds of text and spellings."""
+    own_letters = set(map(fold_letters, names.own))
 
-    def chosen(candidates: Iterable[str], least: int) -> set[str]:
+    def select_names(candidates: Iterable[str], min_letters: int) -> set[str]:
         return {
             name for name in candidates
-            if len(letters := letters_of(name)) >= least and letters not in own_letters
+            if len(letters := fold_letters(name)) >= min_letters and letters not in own_letters
             and not letters.isdigit() and not _is_common(name)
         }  # fmt: skip
 
     processes, processes_in_code = (
-        chosen(names.others, least) for least in (_LEAST_PROCESS, _LEAST_PROCESS_IN_CODE)
+        select_names(names.others, min_letters)
+        for min_letters in (_MIN_PROCESS_LETTERS, _MIN_PROCESS_LETTERS_IN_CODE)
     )
-    devices = {name for name in names.devices if _is_personal(name) and letters_of(name) not in own_letters}
-    places = (*_words(devices, DEVICE), *_words(filter(_is_personal_volume, names.volumes), VOLUME))
-    users, users_in_code = (chosen(names.users, least) for least in (_LEAST_USER, _LEAST_USER_IN_CODE))
-    others = {
-        name for name in names.users - users if _is_person(name) and letters_of(name) not in own_letters
+    devices = {name for name in names.devices if _is_personal(name) and fold_letters(name) not in own_letters}
+    places = (
+        *_build_words(devices, DEVICE),
+        *_build_words(filter(_is_personal_volume, names.volumes), VOLUME),
+    )
+    users, users_in_code = (
+        select_names(names.users, min_letters)
+        for min_letters in (_MIN_USER_LETTERS, _MIN_USER_LETTERS_IN_CODE)
+    )
+    path_only_users = {
+        name for name in names.users - users if _is_person(name) and fold_letters(name) not in own_letters
     }
-    in_files = (*places, *_users(users, is_file=True), *_components(others, is_file=True))
-    own = _words(names.own, "")
-    others_in_code = _words(processes_in_code, OTHER_PROCESS, is_whole=True)
-    exact_devices = _exact(names.devices - devices - names.own, DEVICE)
+    in_files = (
+        *places,
+        *_iter_user_words(users, is_file=True),
+        *_iter_component_words(path_only_users, is_file=True),
+    )
+    own = _build_words(names.own, "")
+    others_in_code = _build_words(processes_in_code, OTHER_PROCESS, is_whole=True)
+    exact_devices = _build_exact_names(names.devices - devices - names.own, DEVICE)
     return WordSets(
         text=WordSet(
-            (*places, *_users(users), *_components(others), *_words(processes, OTHER_PROCESS)),
+            (
+                *places,
+                *_iter_user_words(users),
+                *_iter_component_words(path_only_users),
+                *_build_words(processes, OTHER_PROCESS),
+            ),
             own,
-            (*exact_devices, *_exact(names.others - names.own, OTHER_PROCESS)),
+            (*exact_devices, *_build_exact_names(names.others - names.own, OTHER_PROCESS)),
         ),
-        code=WordSet((*places, *_users(users_in_code), *others_in_code), own),
+        code=WordSet((*places, *_iter_user_words(users_in_code), *others_in_code), own),
         binary=WordSet((*in_files, *others_in_code), own),
         own_name=WordSet(in_files, exact=exact_devices),
     )
 
 
-def _words(names: Iterable[str], replacement: str, is_whole: bool = False) -> tuple[Word, ...]:
-    named = ((letters_of(name), name) for name in sorted(names))
-    return tuple(Word(letters, name, replacement, is_whole) for letters, name in named if letters)
+def _build_words(names: Iterable[str], replacement: str, is_whole: bool = False) -> tuple[Word, ...]:
+    letters_and_names = ((fold_letters(name), name) for name in sorted(names))
+    return tuple(Word(letters, name, replacement, is_whole) for letters, name in letters_and_names if letters)
 
 
-def _users(names: Iterable[str], is_file: bool = False) -> Iterator[Word]:
-    """Yield the words of users: the longer a name, the less it is another word's part by chance."""
-    for word in _words(names, USER):
-        limits = 0 if len(word.letters) >= _LEAST_USER_INSIDE else 2
-        in_paths = min(limits, 1) if len(word.letters) >= _LEAST_USER_AT_AN_END else 2
+def _iter_user_words(names: Iterable[str], is_file: bool = False) -> Iterator[Word]:
+    """Yield the words of users. Longer names need fewer word boundaries: chance matches are rarer."""
+    for word in _build_words(names, USER):
+        limits = 0 if len(word.letters) >= _MIN_USER_LETTERS_INSIDE else 2
+        in_paths = min(limits, 1) if len(word.letters) >= _MIN_USER_LETTERS_AT_ONE_END else 2
         yield replace(word, limits=limits, limits_in_paths=in_paths, is_file=is_file)
 
 
-def _components(names: Iterable[str], is_file: bool = False) -> Iterator[Word]:
-    """Yield the words of users whose names are too short or too common to be found outside of paths."""
-    return (replace(word, is_component=True, is_file=is_file) for word in _words(names, USER))
+def _iter_component_words(names: Iterable[str], is_file: bool = False) -> Iterator[Word]:
+    """Yield the words of users whose names are too short or too common to be searched outside paths."""
+    return (replace(word, is_component=True, is_file=is_file) for word in _build_words(names, USER))
 
 
-def _exact(names: Iterable[str], replacement: str) -> tuple[ExactName, ...]:
+def _build_exact_names(names: Iterable[str], replacement: str) -> tuple[ExactName, ...]:
     return tuple(ExactName(name, replacement) for name in sorted(names) if name.casefold() not in RESERVED)
 
 
 def _is_common(name: str) -> bool:
-    return name.casefold() in COMMON or letters_of(name) in COMMON
+    return name.casefold() in COMMON or fold_letters(name) in COMMON
 
 
 def _is_personal(device: str) -> bool:
-    """Return True for a device's name that is more than a product's, and long enough to be a word."""
-    is_product = all(word in PRODUCT or word.isdigit() for word in words_of(device))
-    return not is_product and len(letters_of(device)) >= _LEAST_DEVICE and not _is_common(device)
+    """Return True for a device name that has more than product words and is long enough to search."""
+    is_product = all(word in PRODUCT or word.isdigit() for word in split_folded_words(device))
+    return not is_product and len(fold_letters(device)) >= _MIN_DEVICE_LETTERS and not _is_common(device)
 
 
 def _is_personal_volume(name: str) -> bool:
     """Return True for a volume's name of several words: one word may be that of a project or a disk."""
-    words = words_of(name)
+    words = split_folded_words(name)
     is_plain = all(word in COMMON or word in PRODUCT or word.isdigit() for word in words)
     return len(words) > 1 and not is_plain and _is_personal(name)
 
 
 def _is_person(user: str) -> bool:
-    return user.casefold() not in NO_PEOPLE and not letters_of(user).isdigit()
+    return user.casefold() not in NO_PEOPLE and not fold_letters(user).isdigit()
 
 
 def _is_plural(spelling: Spelling, end: int) -> bool:
     has_s = spelling.folded[end : end + 1] == "s"
-    return has_s and not _ends_word(spelling, end) and _ends_word(spelling, end + 1)
+    return has_s and not _is_word_end(spelling, end) and _is_word_end(spelling, end + 1)
 
 
 def _is_after_lib(spelling: Spelling, start: int) -> bool:
     """Return True at ``alice`` of ``libalice.dylib``."""
-    return spelling.folded[max(start - 3, 0) : start] == "lib" and _begins_word(spelling, start - 3)
+    return spelling.folded[max(start - 3, 0) : start] == "lib" and _is_word_start(spelling, start - 3)
 
 
-def _begins_word(spelling: Spelling, start: int) -> bool:
+def _is_word_start(spelling: Spelling, start: int) -> bool:
     r"""Return True at ``alice`` of ``my_alice``, ``myAlice``, ``2alice``, ``\nalice``, not of ``malice``."""
     cased = spelling.cased
     is_after_escape = start > 1 and cased[start - 2] == "\\" and cased[start - 1] in "abefnrtv0"
     return not start or is_after_escape or start in spelling.limits or _is_limit(cased, start)
 
 
-def _ends_word(spelling: Spelling, end: int) -> bool:
+def _is_word_end(spelling: Spelling, end: int) -> bool:
     return end >= len(spelling.cased) or end in spelling.limits or _is_limit(spelling.cased, end)
 
 
@@ -237,13 +253,15 @@ def _is_in_compound(cased: str, start: int, end: int) -> bool:
 
 def _is_limit(cased: str, position: int) -> bool:
     """Return True if a word can end before ``position``, and another one begin there."""
-    before, after = cased[position - 1], cased[position]
-    if before.isdigit() and after.isdigit():
+    character_before, character_after = cased[position - 1], cased[position]
+    if character_before.isdigit() and character_after.isdigit():
         return False
-    if not (_is_alphabetic(before) and _is_alphabetic(after)):
+    if not (_is_alphabetic(character_before) and _is_alphabetic(character_after)):
         return True
     # "aliceKit" and "ALICEKit" have a limit before the K; "Alice" has none inside.
-    return after.isupper() and (before.islower() or cased[position + 1 : position + 2].islower())
+    return character_after.isupper() and (
+        character_before.islower() or cased[position + 1 : position + 2].islower()
+    )
 
 
 def _is_alphabetic(character: str) -> bool:

@@ -24,7 +24,7 @@ from tracekit.fleet.inputs import SIDECAR, Recording
 from tracekit.model.schemas import READ_TABLES
 from tracekit.parsers.in_memory import read_into_memory
 from tracekit.parsers.pack.pack_writer import write_pack
-from tracekit.redact.source import redacted, without_private_cells
+from tracekit.redact.source import hide_private_cells, redact_source
 from tracekit.text import printable
 
 PACK = ".tracekit.zip"
@@ -91,9 +91,9 @@ def _collected(recording: Recording, store: Path, redact: bool) -> Collected:
 
 def _packed(recording: Recording, redact: bool) -> bytes:
     paths = list(recording.members) or recording.address
-    source, _ = without_private_cells(read_into_memory(open_source(paths, schemas=READ_TABLES)))
+    source, _ = hide_private_cells(read_into_memory(open_source(paths, schemas=READ_TABLES)))
     try:
-        return write_pack(redacted(source) if redact else source, __version__)
+        return write_pack(redact_source(source) if redact else source, __version__)
     except UsageError as error:  # of this recording alone: it has no process to keep
         advice = "Pack it by itself: tracekit pack --redact --process NAME."
         raise InputError(printable(recording.address), f"cannot be redacted: {error}", advice) from error
