@@ -11,8 +11,8 @@ The calls of a recording: log-normal lengths around 20 ms (sigma 0.1), 2 % outli
     warm-up       alike; the first call takes twice as long, and 10 % more fades over the next five
     spread        warm-up; each run is 1 + N(0, 2 %) times as long
 
-Intervals come from ``rows_of``, ``compared``, ``interval_of`` and ``interval_of_runs``, as those of a
-comparison and a check do; only the reading of recordings is left out. The rates are those of this model.
+Intervals come from ``rows_of``, ``compared``, ``estimate_interval`` and ``estimate_runs_interval``, as those
+of a comparison and a check do; only the reading of recordings is left out. The rates are those of this model.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from tracekit.checks.intervals import interval_of, interval_of_runs, interval_of_share
+from tracekit.checks.intervals import estimate_interval, estimate_runs_interval, estimate_share_interval
 from tracekit.checks.parser import parse_requirement
 from tracekit.checks.requirements import Condition
 from tracekit.checks.results import MetricValue
-from tracekit.checks.run_values import RunNoise, of_runs
+from tracekit.checks.run_values import RunNoise, combine_runs
 from tracekit.comparison.bootstrap import estimate
 from tracekit.comparison.estimates import centre, scale_of
 from tracekit.comparison.functions import FunctionWeights, compared
@@ -233,11 +233,11 @@ def check_cell(model: str, calls: int, runs: int, pairs: int) -> dict[str, Any]:
         side = list(recordings(rng, model, calls, runs))
         if runs > 1:
             # As a check has it: not narrower than the interval of all calls together.
-            low, high = interval_of_runs(np.array([estimate(run, 0.9) for run in side]), True, 0.95)
-            least, most = interval_of(np.concatenate(side), 0.9, 0.95)
+            low, high = estimate_runs_interval(np.array([estimate(run, 0.9) for run in side]), True, 0.95)
+            least, most = estimate_interval(np.concatenate(side), 0.9, 0.95)
             low, high = min(low, least), max(high, most)
         else:
-            low, high = interval_of(side[0], 0.9, 0.95)
+            low, high = estimate_interval(side[0], 0.9, 0.95)
         for part in (0.9, 1.0, 1.1, 1.2):
             rates.note(f"passed {part:g}", high <= part * truth)
             rates.note(f"failed {part:g}", low > part * truth)
@@ -257,10 +257,12 @@ def check_shares_cell(share: float, spell: int, calls: int, runs: int, pairs: in
         drawn = rng.random((runs, -(-calls // spell))) < share
         side = np.repeat(drawn, spell, axis=1)[:, :calls].astype(float)
         values = [
-            MetricValue("share", of_run, of_run, "measured", calls, interval=interval_of_share(run, 0.95))
+            MetricValue(
+                "share", of_run, of_run, "measured", calls, interval=estimate_share_interval(run, 0.95)
+            )
             for of_run, run in zip(side.mean(axis=1).tolist(), side, strict=True)
         ]
-        value = values[0] if runs == 1 else of_runs(values, rule, 0.95, RunNoise(), False)
+        value = values[0] if runs == 1 else combine_runs(values, rule, 0.95, RunNoise(), False)
         low, high = value.interval or (0.0, 1.0)
         rates.note("passed", low >= share)
         rates.note("none below", low >= share and bool(side.all()))

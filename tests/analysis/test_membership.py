@@ -26,7 +26,7 @@ from tracekit.analysis.engines import ranges
 from tracekit.analysis.engines.assignment import assign_samples
 from tracekit.analysis.engines.membership import Membership
 from tracekit.analysis.windows.window import GIVEN_SOURCES, build_window_frame
-from tracekit.export.export_view import window_of_samples
+from tracekit.export.export_view import find_sample_windows
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
@@ -212,7 +212,7 @@ def test_marks_counts_and_parts_are_those_of_the_pairs(case: Case) -> None:
 def test_a_sample_is_shown_in_the_window_that_began_last_and_is_shortest(case: Case) -> None:
     analysis = SimpleNamespace(window_rows=case.windows, members=case.members, trace=case.trace)
     starts, ends = (case.windows[name].tolist() for name in ("start_ns", "end_ns"))
-    for sample, window in enumerate(window_of_samples(analysis).tolist()):  # type: ignore[arg-type]
+    for sample, window in enumerate(find_sample_windows(analysis).tolist()):  # type: ignore[arg-type]
         around = [w for w, s in case.pairs if s == sample]
         assert window == max(around, key=lambda w: (starts[w], -ends[w], w), default=-1)
 

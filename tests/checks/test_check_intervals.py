@@ -12,11 +12,11 @@ from compare_support import recorded
 from tracekit import Analysis
 from tracekit.checks.check import check
 from tracekit.checks.intervals import (
-    interval_of,
-    interval_of_ratio,
-    interval_of_runs,
-    interval_of_share,
-    with_spread,
+    add_run_spread,
+    estimate_interval,
+    estimate_ratio_interval,
+    estimate_runs_interval,
+    estimate_share_interval,
 )
 from tracekit.checks.parser import parse_requirement
 from tracekit.checks.results import CheckResult
@@ -48,12 +48,12 @@ def required(
     ],
 )
 def test_order_statistics_of_a_hundred_calls(fraction: float, interval: tuple[float, float]) -> None:
-    assert interval_of(spread_out(100), fraction, 0.95) == interval
+    assert estimate_interval(spread_out(100), fraction, 0.95) == interval
 
 
 def test_the_calls_that_bound_a_percentile() -> None:
     def upper(count: int, fraction: float, confidence: float) -> float:
-        return interval_of(spread_out(count), fraction, confidence)[1]
+        return estimate_interval(spread_out(count), fraction, confidence)[1]
 
     # One side of 90 % is 5 %: 0.9^29 < 5 % < 0.9^28, as for a p99 of 299 calls.
     assert [upper(count, 0.9, 0.9) for count in (28, 29)] == [math.inf, 29]
@@ -61,29 +61,31 @@ def test_the_calls_that_bound_a_percentile() -> None:
 
 
 def test_neighbours_that_are_alike_widen_the_interval() -> None:
-    low, high = interval_of(np.sort(SHUFFLED), 0.5, 0.95)
+    low, high = estimate_interval(np.sort(SHUFFLED), 0.5, 0.95)
     assert low < 30
     assert high > 70
-    alone, alike = (interval_of(values, "mean", 0.95) for values in (SHUFFLED, np.sort(SHUFFLED)))
+    alone, alike = (estimate_interval(values, "mean", 0.95) for values in (SHUFFLED, np.sort(SHUFFLED)))
     assert alike[1] - alike[0] > 2 * (alone[1] - alone[0])
 
 
 def test_too_few_calls_bound_nothing() -> None:
-    assert interval_of(np.ones(4), 0.5, 0.95) == (-math.inf, math.inf)
-    assert interval_of(np.ones(9), 0.9, 0.95) == (-math.inf, math.inf)
-    assert interval_of(np.ones(5), "mean", 0.95) == (1.0, 1.0)
+    assert estimate_interval(np.ones(4), 0.5, 0.95) == (-math.inf, math.inf)
+    assert estimate_interval(np.ones(9), 0.9, 0.95) == (-math.inf, math.inf)
+    assert estimate_interval(np.ones(5), "mean", 0.95) == (1.0, 1.0)
 
 
 def test_shares_are_never_sure() -> None:
-    assert interval_of_share(np.ones(20), 0.95) == pytest.approx((0.839, 1), abs=1e-3)
-    assert interval_of_ratio(np.ones(10), np.ones(10), 0.95) == pytest.approx((0.722, 1), abs=1e-3)
+    assert estimate_share_interval(np.ones(20), 0.95) == pytest.approx((0.839, 1), abs=1e-3)
+    assert estimate_ratio_interval(np.ones(10), np.ones(10), 0.95) == pytest.approx((0.722, 1), abs=1e-3)
 
 
 def test_the_mean_of_runs() -> None:
-    assert interval_of_runs(np.array([1.0, 2, 3]), False, 0.95) == pytest.approx((-0.484, 4.484), abs=1e-3)
-    low, high = interval_of_runs(np.array([10.0, 10.1, 9.9]), True, 0.95)
+    assert estimate_runs_interval(np.array([1.0, 2, 3]), False, 0.95) == pytest.approx(
+        (-0.484, 4.484), abs=1e-3
+    )
+    low, high = estimate_runs_interval(np.array([10.0, 10.1, 9.9]), True, 0.95)
     assert low * high == pytest.approx((10 * 10.1 * 9.9) ** (2 / 3))
-    assert interval_of_runs(np.array([1.0, math.inf]), True, 0.95) == (-math.inf, math.inf)
+    assert estimate_runs_interval(np.array([1.0, math.inf]), True, 0.95) == (-math.inf, math.inf)
 
 
 def test_at_its_limit_a_requirement_is_open() -> None:
@@ -176,18 +178,18 @@ def test_other_recordings_show_the_spread() -> None:
         "with the spread between runs of 5 other recordings",
     )
     # Pooled with the runs' own: 2 + 4 degrees of freedom.
-    low, high = interval_of_runs(np.array([1.0, 2, 3]), False, 0.95, [np.array([0.0, 2, 0, 2, 1])])
+    low, high = estimate_runs_interval(np.array([1.0, 2, 3]), False, 0.95, [np.array([0.0, 2, 0, 2, 1])])
     half = 2.446912 * math.sqrt((2 + 4) / 6 / 3)
     assert (low, high) == pytest.approx((2 - half, 2 + half))
 
 
 def test_one_end_that_nothing_bounds_leaves_the_first() -> None:
-    low, high = with_spread([(10.0, 10.0)], [(9.0, math.inf)], 0.02, "time", 0.95)
+    low, high = add_run_spread([(10.0, 10.0)], [(9.0, math.inf)], 0.02, "time", 0.95)
     assert (low, high) == (
         pytest.approx(10 * math.exp(-math.hypot(math.log(10 / 9), 0.0392)), rel=1e-4),
         math.inf,
     )
-    assert with_spread([(0.0, math.inf)], [(0.0, math.inf)], 0.02, "count", 0.95) == (0.0, math.inf)
+    assert add_run_spread([(0.0, math.inf)], [(0.0, math.inf)], 0.02, "count", 0.95) == (0.0, math.inf)
 
 
 def test_a_requirement_at_its_limit_is_seldom_passed_with_a_spread_between_runs() -> None:
@@ -196,9 +198,11 @@ def test_a_requirement_at_its_limit_is_seldom_passed_with_a_spread_between_runs(
     for _ in range(400):
         level, *others = np.exp(rng.normal(0, 0.02, 5))
         calls, limit = np.full(100, level), 1.0
-        low, high = with_spread([(level, level)], [interval_of(calls, 0.5, 0.95)], 0.02, "time", 0.95)
+        low, high = add_run_spread(
+            [(level, level)], [estimate_interval(calls, 0.5, 0.95)], 0.02, "time", 0.95
+        )
         outcomes["given"] += high <= limit or low > limit
-        low, high = interval_of_runs(np.array([level]), True, 0.95, [np.array(others)])
+        low, high = estimate_runs_interval(np.array([level]), True, 0.95, [np.array(others)])
         outcomes["from"] += high <= limit or low > limit
     # The median of the levels is the limit itself; five of a hundred intervals lie beside it. The recordings
     # for the noise show the spread alone, so the number may lie anywhere beside them.

@@ -17,7 +17,7 @@ from tracekit import Analysis, analyze
 from tracekit.checks.check import check
 from tracekit.checks.evaluator import MetricEvaluator
 from tracekit.checks.parser import parse_requirement
-from tracekit.checks.results import CheckResult, MetricValue, exit_code
+from tracekit.checks.results import CheckResult, MetricValue, choose_exit_code
 from tracekit.model.columns import TRACKS
 from tracekit.model.issue_codes import DAMAGE
 from tracekit.model.trace import Issue
@@ -423,21 +423,21 @@ def test_samples_in_cycles_are_no_time() -> None:
 
 
 def test_exit_codes() -> None:
-    assert exit_code([]) == exit_code(["passed", "passed"]) == 0
-    assert exit_code(["passed", "not measurable"]) == 5
-    assert exit_code(["not measurable", "failed", "passed"]) == 1
+    assert choose_exit_code([]) == choose_exit_code(["passed", "passed"]) == 0
+    assert choose_exit_code(["passed", "not measurable"]) == 5
+    assert choose_exit_code(["not measurable", "failed", "passed"]) == 1
 
 
 @pytest.mark.integration
 def test_ten_thousand_requirements_evaluate_each_metric_once(monkeypatch: pytest.MonkeyPatch) -> None:
     evaluated = []
-    original = MetricEvaluator._per_window
+    original = MetricEvaluator._evaluate_per_window
 
     def count(self: MetricEvaluator, *arguments: Any) -> MetricValue:
         evaluated.append(arguments)
         return original(self, *arguments)
 
-    monkeypatch.setattr(MetricEvaluator, "_per_window", count)
+    monkeypatch.setattr(MetricEvaluator, "_evaluate_per_window", count)
     analysis = recorded(LENGTHS)
     results = check(analysis, [parse_requirement(f"p90 <= {limit}ms") for limit in range(10_000)])
     # Of ten calls, the order statistics bound the p90 from below, by 12 ms, and not from above.

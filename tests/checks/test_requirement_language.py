@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracekit.checks.parser import parse_change, parse_requirement
-from tracekit.checks.requirements import Change, Condition, Metric, Presence
+from tracekit.checks.requirements import ChangeRule, Condition, EnginePresence, Metric
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import Phase
 
@@ -67,10 +67,10 @@ def test_requirements(text: str, expected: Condition) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("CPU", Presence("CPU", None)),
-        ("CPU execute in MyModel", Presence("CPU", Phase.EXECUTE, "MyModel")),
-        ("gpu in 'a b'", Presence("GPU", None, "a b")),
-        ("ANE load", Presence("ANE", Phase.LOAD)),
+        ("CPU", EnginePresence("CPU", None)),
+        ("CPU execute in MyModel", EnginePresence("CPU", Phase.EXECUTE, "MyModel")),
+        ("gpu in 'a b'", EnginePresence("GPU", None, "a b")),
+        ("ANE load", EnginePresence("ANE", Phase.LOAD)),
         ("p90 > 8ms", Condition(Metric(LENGTH, statistic="p90"), ">", 8e6)),
         ("ANE share < 80%", Condition(Metric("share", "ANE"), "<", 0.8)),
         ("thermal >= serious", Condition(Metric("thermal"), ">=", 2.0)),
@@ -83,21 +83,21 @@ def test_what_is_forbidden(text: str, expected: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("p90>+10%", Change("p90>+10%", "p90", ">", 0.1, True)),
-        ("p90 > +2ms in Net", Change("p90 > +2ms in Net", "p90", ">", 2e6, False, "Net")),
-        ("warm p50 in Net > +0%", Change("warm p50 in Net > +0%", "warm p50", ">", 0.0, True, "Net")),
-        ("ANE share < -10 points", Change("ANE share < -10 points", "ANE share", "<", -0.1, False)),
-        ("ANE busy share < -0.2", Change("ANE busy share < -0.2", "ANE busy share", "<", -0.2, False)),
-        ("hand-offs > +1", Change("hand-offs > +1", "hand-offs", ">", 1.0, False)),
+        ("p90>+10%", ChangeRule("p90>+10%", "p90", ">", 0.1, True)),
+        ("p90 > +2ms in Net", ChangeRule("p90 > +2ms in Net", "p90", ">", 2e6, False, "Net")),
+        ("warm p50 in Net > +0%", ChangeRule("warm p50 in Net > +0%", "warm p50", ">", 0.0, True, "Net")),
+        ("ANE share < -10 points", ChangeRule("ANE share < -10 points", "ANE share", "<", -0.1, False)),
+        ("ANE busy share < -0.2", ChangeRule("ANE busy share < -0.2", "ANE busy share", "<", -0.2, False)),
+        ("hand-offs > +1", ChangeRule("hand-offs > +1", "hand-offs", ">", 1.0, False)),
         (
             "segments per inference > +0",
-            Change("segments per inference > +0", "segments", ">", 0.0, False),
+            ChangeRule("segments per inference > +0", "segments", ">", 0.0, False),
         ),
-        ("load > +100ms", Change("load > +100ms", "load", ">", 1e8, False)),
-        ("CPU samples > +5%", Change("CPU samples > +5%", "CPU samples", ">", 0.05, True)),
+        ("load > +100ms", ChangeRule("load > +100ms", "load", ">", 1e8, False)),
+        ("CPU samples > +5%", ChangeRule("CPU samples > +5%", "CPU samples", ">", 0.05, True)),
     ],
 )
-def test_changes(text: str, expected: Change) -> None:
+def test_changes(text: str, expected: ChangeRule) -> None:
     assert parse_change(text) == expected
 
 

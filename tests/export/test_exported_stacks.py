@@ -9,7 +9,7 @@ from trace_support import ANE, MS, UI, trace_of
 
 from tracekit import analyze
 from tracekit.errors import InputError, UsageError
-from tracekit.export.export_view import MAX_NAME, ROOTS, ExportView, clean, parse_roots, window_of_samples
+from tracekit.export.export_view import MAX_NAME, ROOTS, ExportView, clean, find_sample_windows, parse_roots
 from tracekit.model import combinations as model_combinations
 from tracekit.model.vocabulary import ENGINES, PHASES
 
@@ -31,10 +31,10 @@ def test_alike_samples_become_one_group_with_their_weight() -> None:
 
 def test_what_is_not_requested_does_not_tear_groups() -> None:
     view = ExportView(two_windows())
-    assert len(view.grouped_by(())) == 5
-    assert len(view.grouped_by(("window",))) == 5
-    assert set(view.grouped_by(("engine",)).window.tolist()) == {-1}
-    assert view.grouped_by(()).weight.sum() == view.trace.weights.sum()
+    assert len(view.group_samples(())) == 5
+    assert len(view.group_samples(("window",))) == 5
+    assert set(view.group_samples(("engine",)).window.tolist()) == {-1}
+    assert view.group_samples(()).weight.sum() == view.trace.weights.sum()
 
 
 def test_of_several_windows_a_sample_has_the_one_that_began_last() -> None:
@@ -42,7 +42,7 @@ def test_of_several_windows_a_sample_has_the_one_that_began_last() -> None:
     windows = [window(0, 30, "outer"), window(5, 30, "long"), window(5, 8, "short")]
     analysis = analyze(trace, windows=windows)
     labels = analysis.window_rows["label"].tolist()
-    window_ids = window_of_samples(analysis).tolist()
+    window_ids = find_sample_windows(analysis).tolist()
     assert [labels[window_id] if window_id >= 0 else None for window_id in window_ids] == [
         "outer",
         "short",
@@ -94,13 +94,13 @@ def test_combinations_are_sorted_and_every_sample_has_its_own(
     seed: int, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     view = ExportView(random_analysis(seed))
-    columns = view.columns()
+    columns = view.sample_columns()
     rows = list(zip(*(columns[name].tolist() for name in names), strict=True)) or [()] * len(view.times)
     expected = sorted(set(rows))
-    samples, number = view.alike(names)
+    samples, number = view.combine_equal_samples(names)
     assert [rows[sample] for sample in samples.tolist()] == expected
     assert [expected[position] for position in number.tolist()] == rows
     monkeypatch.setattr(model_combinations, "_MAX_NUMBER", 8)  # as if 64 bits had no room for another column
-    again = view.alike(names)
+    again = view.combine_equal_samples(names)
     assert [rows[sample] for sample in again[0].tolist()] == expected
     assert again[1].tolist() == number.tolist()

@@ -269,5 +269,5 @@ def test_the_profilers_own_code_loads_it(name: str, tmp_path: Path) -> None:
 def test_blocks_of_any_length_give_the_same_file(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     analysis = random_analysis(seed)
     whole = written(write_firefox, analysis)
-    monkeypatch.setattr(firefox, "_BLOCK", seed + 1)
+    monkeypatch.setattr(firefox, "_BLOCK_SAMPLES", seed + 1)
     assert written(write_firefox, analysis) == whole

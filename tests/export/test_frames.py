@@ -87,7 +87,7 @@ def test_the_command_offers_every_table() -> None:
 @pytest.mark.parametrize("table", TABLES)
 def test_parquet_keeps_rows_values_and_types(name: str, table: str) -> None:
     analysis = recording(name)
-    made, back = next(TABLES[table](analysis).blocks(1 << 30)), parquet(analysis, table)
+    made, back = next(TABLES[table](analysis).iter_blocks(1 << 30)), parquet(analysis, table)
     assert len(back) == len(made)
     for column, dtype in made.dtypes.items():
         pd.testing.assert_series_equal(

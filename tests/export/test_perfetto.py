@@ -39,7 +39,7 @@ from tracekit.export import perfetto_columns
 from tracekit.export import runs as export_runs
 from tracekit.export.export_view import ExportView
 from tracekit.export.perfetto import write_perfetto
-from tracekit.export.wire import encoded
+from tracekit.export.wire import encode_varints
 
 pytestmark = pytest.mark.integration
 
@@ -76,19 +76,19 @@ def test_blocks_of_columns_are_the_packets_that_protobuf_makes(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Packets of runs and samples, cut into blocks of a few rows anywhere."""
-    monkeypatch.setattr(export_runs, "_BLOCK", seed + 1)
-    monkeypatch.setattr(perfetto_columns, "_BLOCK", seed + 1)
+    monkeypatch.setattr(export_runs, "_BLOCK_SAMPLES", seed + 1)
+    monkeypatch.setattr(perfetto_columns, "_BLOCK_SAMPLES", seed + 1)
     view = ExportView(random_analysis(seed))
     pids, tids = [700, 701, 0, 2**31 - 1], [1, 2**31 - 1, 300, 5]
-    samples = b"".join(perfetto_columns.sample_packets(view, pids, tids))
+    samples = b"".join(perfetto_columns.iter_sample_packets(view, pids, tids))
     assert samples == plain_sample_packets(view, pids, tids)
 
-    blocks = list(export_runs.engine_runs(view))
+    blocks = list(export_runs.iter_engine_runs(view))
     slices: dict[int, bytes] = {}
     for block in blocks:
         for thread in np.unique(block.thread).tolist():
-            of_thread = export_runs.Runs(*(column[block.thread == thread] for column in block))
-            slices[thread] = slices.get(thread, b"") + perfetto_columns.run_packets(view, of_thread, 9)
+            of_thread = export_runs.EngineRuns(*(column[block.thread == thread] for column in block))
+            slices[thread] = slices.get(thread, b"") + perfetto_columns.encode_runs(view, of_thread, 9)
     plain = plain_runs(view)
     assert list(slices) == sorted({run.key[0] for run in plain})
     for thread, data in slices.items():
@@ -97,7 +97,7 @@ def test_blocks_of_columns_are_the_packets_that_protobuf_makes(
 
 def test_integers_of_any_size_are_encoded_as_protobuf_does() -> None:
     numbers = [0, 1, 127, 128, 16383, 16384, 2**32, 2**63 - 1, -1, -(2**63)]
-    column = encoded(np.array(numbers, np.int64), b"\x20")
+    column = encode_varints(np.array(numbers, np.int64), b"\x20")
     expected = [pb.DebugAnnotation(int_value=number).SerializeToString() for number in numbers]
     assert column.data.tobytes() == b"".join(expected)
     assert column.lengths.tolist() == [len(data) for data in expected]

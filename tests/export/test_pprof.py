@@ -18,11 +18,11 @@ from tracekit import Analysis, analyze
 pytest.importorskip("google.protobuf", reason="protobuf is not installed: pip install -e '.[dev]'")
 
 from tracekit.export.pprof import write_pprof
-from tracekit.export.pprof_message import profile_message
+from tracekit.export.pprof_message import make_message_class
 
 
 def decoded(analysis: Analysis) -> Any:
-    return profile_message("Profile").FromString(gzip.decompress(written(write_pprof, analysis)))
+    return make_message_class("Profile").FromString(gzip.decompress(written(write_pprof, analysis)))
 
 
 def samples(profile: Any) -> list[tuple[list[str], list[int], dict[str, str]]]:

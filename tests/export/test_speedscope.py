@@ -177,7 +177,7 @@ def nearly(weight: int) -> Any:
 def test_blocks_of_any_length_give_the_same_file(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     analysis = random_analysis(seed)
     whole = written(write_speedscope, analysis)
-    monkeypatch.setattr(speedscope, "_BLOCK", seed + 1)
+    monkeypatch.setattr(speedscope, "_BLOCK_SAMPLES", seed + 1)
     assert written(write_speedscope, analysis) == whole
     threads = analysis.trace.samples["thread_id"]
     for thread, profile in zip(sorted(set(threads)), as_json(whole)["profiles"], strict=True):

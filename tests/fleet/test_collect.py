@@ -85,7 +85,7 @@ def test_a_recording_that_cannot_be_redacted_stops_no_other(
             raise UsageError("Run 1 has no target process.")
         return source
 
-    monkeypatch.setattr("tracekit.fleet.collect.store.redacted", redact)
+    monkeypatch.setattr("tracekit.fleet.collect.store.redact_source", redact)
     result = run(farm, "-o", tmp_path / "store", "--redact")
     assert result.stdout == "1 collected; 2 problems.\n"
     assert f"{farm}/Run 1 (iPhone): cannot be redacted: Run 1 has no target process" in result.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tracekit.checks.requirements import Change
+from tracekit.checks.requirements import ChangeRule
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Difference, Group, Value
 from tracekit.report.html.forest import charts
@@ -18,7 +18,7 @@ def difference(metric: str, base: float, new: float, judgement: Any = "higher", 
     return Difference(metric, unit, *sides, new - base, low, high, judgement, **more)
 
 
-def drawn(*rows: Difference, changes: tuple[Change, ...] = (), min_change: float = 0.01) -> str:
+def drawn(*rows: Difference, changes: tuple[ChangeRule, ...] = (), min_change: float = 0.01) -> str:
     group = Group("model", "Encoder", "", 9, 9, rows)
     results = [ChangeResult(change, "passed", "", group) for change in changes]
     return str(charts(group, rows, min_change, results) or "")
@@ -59,8 +59,8 @@ def test_work_and_shares_have_no_worse_side() -> None:
 
 def test_limits_and_intervals_that_leave_the_picture() -> None:
     wide = difference("p50", 100.0, 101.0, "within the noise", ends=(-500.0, 900.0))
-    relative = Change("p50 > 5 %", "p50", ">", 0.05, relative=True)
-    absolute = Change("p50 > 4 ns", "p50", ">", 4.0, relative=False)
+    relative = ChangeRule("p50 > 5 %", "p50", ">", 0.05, relative=True)
+    absolute = ChangeRule("p50 > 4 ns", "p50", ">", 4.0, relative=False)
     markup = drawn(wide, changes=(relative, absolute))
     assert texts(markup) == [
         "p50 ○ within the noise: +1.0 %, 95 % interval -500.0 … +900.0, limit +5 %, limit +4 %"

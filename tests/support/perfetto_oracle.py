@@ -29,7 +29,7 @@ def plain_runs(view: ExportView) -> list[Run]:
     """Return the runs by thread and start; of equal starts the longest first."""
     trace = view.trace
     rows = zip(
-        *(view.columns()[name].tolist() for name in ("thread", "engine", "phase", "window")),
+        *(view.sample_columns()[name].tolist() for name in ("thread", "engine", "phase", "window")),
         trace.samples["time_ns"].tolist(),
         trace.weights.tolist(),
         strict=True,

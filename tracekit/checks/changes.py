@@ -1,11 +1,11 @@
-"""``--fail-on``: which differences of a comparison are too large."""
+"""``--fail-on``: evaluates which differences of a comparison exceed their thresholds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tracekit.checks.requirements import Change
+from tracekit.checks.requirements import ChangeRule
 from tracekit.checks.results import ChangeResult, Outcome
 from tracekit.comparison.cautions import REPEATED
 from tracekit.comparison.metrics import RUN_METRICS
@@ -14,15 +14,15 @@ from tracekit.text import plural
 
 
 def check_changes(
-    comparison: Comparison, changes: Sequence[Change], strict: bool = False
+    comparison: Comparison, changes: Sequence[ChangeRule], strict: bool = False
 ) -> tuple[ChangeResult, ...]:
-    """Evaluate each change; one with a scope, in every group of that name.
+    """Evaluate each change; a change with a scope is evaluated in every group of that name.
 
     A difference fails when its whole interval is beyond the threshold, and passes when its whole interval is
     within. It is open otherwise, and where one run per side leaves the spread between runs unknown. With too
     few calls for an interval it is not measurable. ``strict`` ignores the intervals.
     """
-    results = tuple(result for change in changes for result in _check(comparison, change, strict))
+    results = tuple(result for change in changes for result in _check_change(comparison, change, strict))
     if not any(caution.code == REPEATED for caution in comparison.cautions):
         return results
     return tuple(
@@ -33,10 +33,10 @@ def check_changes(
     )
 
 
-def _check(comparison: Comparison, change: Change, strict: bool) -> Iterator[ChangeResult]:
+def _check_change(comparison: Comparison, change: ChangeRule, strict: bool) -> Iterator[ChangeResult]:
     groups = [group for group in comparison.groups if _in_scope(group, change.scope)]
     if not groups:
-        yield ChangeResult(change, "not measurable", _no_group(comparison, change.scope))
+        yield ChangeResult(change, "not measurable", _explain_missing_group(comparison, change.scope))
     for group in groups:
         row = next((row for row in comparison.rows(group) if row.metric == change.metric), None)
         if row is None:
@@ -52,23 +52,23 @@ def _in_scope(group: Group, scope: str) -> bool:
     return scope in (group.name, *group.also_names)
 
 
-def _no_group(comparison: Comparison, scope: str) -> str:
+def _explain_missing_group(comparison: Comparison, scope: str) -> str:
     names = {group.name for group in comparison.groups if group.name}
     names |= {name for group in comparison.groups for name in group.also_names}
     common = f"; both have {', '.join(sorted(names)[:8])}" if names else ""
     return f"no model or kind of calls '{scope}' is on both sides{common}"
 
 
-def _evaluate(row: Difference, change: Change, strict: bool) -> tuple[Outcome, str]:
+def _evaluate(row: Difference, change: ChangeRule, strict: bool) -> tuple[Outcome, str]:
     """Return the outcome of a change for one row of the comparison, and the reason."""
-    if reason := _unusable(row, change, strict):
+    if reason := _explain_unusable_row(row, change, strict):
         return "not measurable", reason
     if change.relative and row.ratio is None:
         return "passed", "no difference"
-    beyond = [_is_beyond(amount, change) for amount in _amounts(row, change)]
+    beyond = [_is_beyond(amount, change) for amount in _bound_amounts(row, change)]
     if strict:
         if any(beyond) and not all(beyond):
-            return "not measurable", _depends_on_unknown(row)
+            return "not measurable", _explain_unknown_calls(row)
         return ("failed", "beyond the threshold") if all(beyond) else ("passed", "within the threshold")
     if row.tested == "within these recordings":
         return "open", ONE_RUN
@@ -81,40 +81,40 @@ def _evaluate(row: Difference, change: Change, strict: bool) -> tuple[Outcome, s
     if not any(ends):
         return "passed", "the whole interval is within the threshold"
     if any(beyond) and not all(beyond):
-        return "not measurable", _depends_on_unknown(row)
+        return "not measurable", _explain_unknown_calls(row)
     return "open", "the interval reaches across the threshold"
 
 
 ONE_RUN = "one run per side does not show how much runs of the same program differ"
 
 
-def _depends_on_unknown(row: Difference) -> str:
+def _explain_unknown_calls(row: Difference) -> str:
     return row.base.missing or "it depends on calls whose engine is unknown"
 
 
-def _unusable(row: Difference, change: Change, strict: bool) -> str:
+def _explain_unusable_row(row: Difference, change: ChangeRule, strict: bool) -> str:
     """Return the reason why a row cannot be compared with a threshold; "" where it can."""
     if row.base.value is None or row.new.value is None or (row.difference is None and not _is_open(row)):
-        return _missing(row)
+        return _explain_missing_value(row)
     if row.base.is_partial or row.new.is_partial:
-        return f"{coverage(row)}, and the others may have any value"
+        return f"{describe_coverage(row)}, and the others may have any value"
     if row.judgement == "too few to tell" and not strict:
-        fewest = plural(min(row.base.count, row.new.count), _noun(row))
+        fewest = plural(min(row.base.count, row.new.count), _name_unit(row))
         return f"too few for an interval: {fewest} on a side"
     if change.relative and row.ratio is None and row.difference:
         return "the base is 0, so there is no relative difference: give an absolute amount"
     return ""
 
 
-def _missing(row: Difference) -> str:
+def _explain_missing_value(row: Difference) -> str:
     if row.base.missing == row.new.missing:
         return row.base.missing
     sides = (("BASE", row.base), ("NEW", row.new))
     return "; ".join(f"{name}: {side.missing}" for name, side in sides if side.missing)
 
 
-def _amounts(row: Difference, change: Change) -> tuple[float, float]:
-    """Return the smallest and the largest that the difference can be.
+def _bound_amounts(row: Difference, change: ChangeRule) -> tuple[float, float]:
+    """Return the smallest and the largest possible difference.
 
     Calls of unknown engine leave a share open on either side::
 
@@ -129,7 +129,7 @@ def _amounts(row: Difference, change: Change) -> tuple[float, float]:
     return new - row.base.highest, row.new.highest - base
 
 
-def _is_beyond(amount: float, change: Change) -> bool:
+def _is_beyond(amount: float, change: ChangeRule) -> bool:
     return amount > change.amount if change.operator == ">" else amount < change.amount
 
 
@@ -137,13 +137,13 @@ def _is_open(row: Difference) -> bool:
     return row.base.most is not None or row.new.most is not None
 
 
-def coverage(row: Difference) -> str:
+def describe_coverage(row: Difference) -> str:
     """Return ``6 of 12 calls in BASE and 6 of 12 in NEW show it``; of runs for metrics of whole runs."""
-    base = f"{row.base.count:,} of {plural(row.base.total, _noun(row))}"
+    base = f"{row.base.count:,} of {plural(row.base.total, _name_unit(row))}"
     return f"{base} in BASE and {row.new.count:,} of {row.new.total:,} in NEW show it"
 
 
-def runs_needed(result: ChangeResult) -> int | None:
+def estimate_runs_needed(result: ChangeResult) -> int | None:
     """Return the runs per side that would show a change as large as the threshold; None where not known."""
     row, change = result.row, result.change
     if row is None or row.estimate is None:
@@ -157,5 +157,5 @@ def runs_needed(result: ChangeResult) -> int | None:
     return estimate.runs_for(amount)
 
 
-def _noun(row: Difference) -> str:
+def _name_unit(row: Difference) -> str:
     return "run" if row.metric in RUN_METRICS else "call"

@@ -8,9 +8,9 @@ from dataclasses import replace
 from tracekit.analysis.result import Analysis
 from tracekit.checks.evaluator import MetricEvaluator
 from tracekit.checks.parser import parse_requirement
-from tracekit.checks.requirements import Absence, Condition, Operator, Presence, Requirement
+from tracekit.checks.requirements import Absence, Condition, EnginePresence, Operator, Requirement
 from tracekit.checks.results import CheckResult, MetricValue, Outcome
-from tracekit.checks.run_values import RunNoise, of_runs
+from tracekit.checks.run_values import RunNoise, combine_runs
 from tracekit.comparison.cautions import distinct
 from tracekit.comparison.compare import NoiseRuns, noise_groups
 from tracekit.comparison.estimates import LEVEL
@@ -45,7 +45,10 @@ def check(
     if not 0 <= confidence < 1:
         raise UsageError(f"A confidence lies from 0 to below 1 (0.95 is 95 %), not {confidence:g}.")
     evaluators, *builds = (
-        [MetricEvaluator(run, confidence) for run in distinct([Observations(each) for each in given])]
+        [
+            MetricEvaluator(run, confidence)
+            for run in distinct([Observations(run_observations) for run_observations in given])
+        ]
         for given in (analyses, *noise_groups(noise_from))
     )
     by_build = not all(isinstance(entry, Analysis) for entry in noise_from)
@@ -56,7 +59,7 @@ def check(
         parse_requirement(entry, origin="requirement") if isinstance(entry, str) else entry
         for entry in entries
     ]
-    return tuple(_check(evaluators, requirement, confidence, noise) for requirement in parsed)
+    return tuple(_check_requirement(evaluators, requirement, confidence, noise) for requirement in parsed)
 
 
 def _check_noise(noise: RunNoise, has_recordings: bool, confidence: float) -> None:
@@ -69,7 +72,7 @@ def _check_noise(noise: RunNoise, has_recordings: bool, confidence: float) -> No
         raise UsageError("A spread between runs widens intervals, and with a confidence of 0 there are none.")
 
 
-def _check(
+def _check_requirement(
     evaluators: Sequence[MetricEvaluator], requirement: Requirement, confidence: float, noise: RunNoise
 ) -> CheckResult:
     results = [_check_run(evaluator, requirement, confidence) for evaluator in evaluators]
@@ -77,8 +80,8 @@ def _check(
     rule = requirement.rule
     has_intervals = all(value.interval is not None for value in values)
     if isinstance(rule, Condition) and has_intervals and (len(values) > 1 or noise):
-        actual = of_runs(values, rule, confidence, noise, must_stay_low(requirement, rule))
-        return judged(requirement, rule, actual)
+        actual = combine_runs(values, rule, confidence, noise, must_stay_low(requirement, rule))
+        return judge_condition(requirement, rule, actual)
     if len(results) == 1:
         return results[0]
     # A number that describes one recording alone: every run must meet the requirement.
@@ -92,54 +95,54 @@ def _check(
 
 def _check_run(evaluator: MetricEvaluator, requirement: Requirement, confidence: float) -> CheckResult:
     rule = requirement.rule
-    if isinstance(rule, Presence):
-        actual = evaluator.presence(rule)
-        return CheckResult(requirement, _outcome(actual, "==", 0), _with_unseen(actual, confidence))
+    if isinstance(rule, EnginePresence):
+        actual = evaluator.count_presence(rule)
+        return CheckResult(requirement, _judge_range(actual, "==", 0), _add_unseen_share(actual, confidence))
     if isinstance(rule, Absence):
-        actual = evaluator.findings(rule)
-        return CheckResult(requirement, _outcome(actual, "==", 0), actual)
+        actual = evaluator.count_findings(rule)
+        return CheckResult(requirement, _judge_range(actual, "==", 0), actual)
     actual = evaluator.evaluate(rule.metric, rule.scope, must_stay_low(requirement, rule))
-    return judged(requirement, rule, actual)
+    return judge_condition(requirement, rule, actual)
 
 
 def must_stay_low(requirement: Requirement, rule: Condition) -> bool:
-    """Return True if the worst call is that of the highest value; a forbidden condition turns it round."""
+    """Return True if the highest value is the worst; for a forbidden condition, if the lowest is."""
     # A share that has to be 100 % is broken by the calls without the engine, one of 0 % by those with it.
     is_equal_low = rule.metric.kind != "share" or rule.value == 0
     stays_low = {"==": is_equal_low, "!=": not is_equal_low}.get(rule.operator, rule.operator in ("<=", "<"))
     return stays_low is not requirement.forbids
 
 
-def _with_unseen(actual: MetricValue, confidence: float) -> MetricValue:
-    """Add the share of calls that may have what none of the recorded ones has."""
+def _add_unseen_share(actual: MetricValue, confidence: float) -> MetricValue:
+    """Add the share of calls that may have a property that no recorded call has."""
     if actual.low != 0 or not actual.windows or not confidence:
         return actual
-    most = wilson(0.0, actual.windows, confidence)[1]
-    unseen = f"up to {100 * most:.1f} % of calls may have it ({100 * confidence:g} % confidence)"
+    upper_share = wilson(0.0, actual.windows, confidence)[1]
+    unseen = f"up to {100 * upper_share:.1f} % of calls may have it ({100 * confidence:g} % confidence)"
     return replace(actual, note="; ".join(filter(None, (actual.note, unseen))))
 
 
-def judged(requirement: Requirement, rule: Condition, actual: MetricValue) -> CheckResult:
+def judge_condition(requirement: Requirement, rule: Condition, actual: MetricValue) -> CheckResult:
     """Return the outcome of a condition, by the interval of the number where it has one."""
-    outcome = _outcome(actual, rule.operator, rule.value)
+    outcome = _judge_range(actual, rule.operator, rule.value)
     if outcome != "not measurable" and actual.interval is not None and _is_estimate(rule):
-        all_hold, any_holds = _holds(*actual.interval, rule.operator, rule.value)
+        all_hold, any_holds = _holds_in_range(*actual.interval, rule.operator, rule.value)
         outcome = "passed" if all_hold else "open" if any_holds else "failed"
-    return CheckResult(requirement, _inverted(outcome) if requirement.forbids else outcome, actual)
+    return CheckResult(requirement, _invert_outcome(outcome) if requirement.forbids else outcome, actual)
 
 
 def _is_estimate(rule: Condition) -> bool:
-    """Return False where no interval can decide, as on a share of exactly 100 %: the recorded calls do."""
+    """Return False if the recorded calls decide without an interval, as for a share of exactly 100 %."""
     if rule.operator in ("==", "!="):
         return False
     return rule.metric.kind != "share" or 0 < rule.value < 1
 
 
-def _outcome(actual: MetricValue, operator: Operator, limit: float) -> Outcome:
+def _judge_range(actual: MetricValue, operator: Operator, limit: float) -> Outcome:
     """Compare a value between ``low`` and ``high`` with a limit: both ends must give the same outcome."""
     if actual.low is None or actual.high is None:
         return "not measurable"
-    all_hold, any_holds = _holds(actual.low, actual.high, operator, limit)
+    all_hold, any_holds = _holds_in_range(actual.low, actual.high, operator, limit)
     if all_hold:
         return "passed"
     if any_holds:
@@ -147,7 +150,7 @@ def _outcome(actual: MetricValue, operator: Operator, limit: float) -> Outcome:
     return "failed"
 
 
-def _holds(low: float, high: float, operator: Operator, limit: float) -> tuple[bool, bool]:
+def _holds_in_range(low: float, high: float, operator: Operator, limit: float) -> tuple[bool, bool]:
     """Return whether every number from ``low`` to ``high`` fulfils the condition, and whether any does."""
     if operator == "<=":
         return high <= limit, low <= limit
@@ -161,6 +164,6 @@ def _holds(low: float, high: float, operator: Operator, limit: float) -> tuple[b
     return (exactly, within) if operator == "==" else (not within, not exactly)
 
 
-def _inverted(outcome: Outcome) -> Outcome:
+def _invert_outcome(outcome: Outcome) -> Outcome:
     opposite: dict[Outcome, Outcome] = {"passed": "failed", "failed": "passed"}
     return opposite.get(outcome, outcome)

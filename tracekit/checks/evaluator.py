@@ -1,7 +1,7 @@
-"""The value of a metric in one recording: a number, a range, or the reason why there is none.
+"""The value of a metric in one recording: a number, a range, or the reason why it is missing.
 
-Where some windows have an unknown value, the metric is computed twice, with the least and with the most that
-these windows could have: a requirement is decided only if both values agree.
+If the value of some windows is unknown, the metric is computed twice, with the lowest and the highest value
+that these windows could have: a requirement is decided only if both results agree.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from dataclasses import replace
 import numpy as np
 
 from tracekit.analysis.windows.window import GIVEN_SOURCES
-from tracekit.checks.findings import excluded_findings
+from tracekit.checks.findings import count_excluded_findings
 from tracekit.checks.intervals import (
     Interval,
-    interval_of,
-    interval_of_ratio,
-    interval_of_share,
-    statistic_of,
+    estimate_interval,
+    estimate_ratio_interval,
+    estimate_share_interval,
+    parse_statistic,
 )
 from tracekit.checks.issue_codes import is_damage
-from tracekit.checks.requirements import ENGINE_NAMES, Absence, Metric, Presence
+from tracekit.checks.requirements import ENGINE_NAMES, Absence, EnginePresence, Metric
 from tracekit.checks.results import MetricValue, WorstWindow
 from tracekit.comparison.bootstrap import estimate
 from tracekit.comparison.cautions import THERMAL
@@ -32,7 +32,7 @@ from tracekit.model.vocabulary import PHASES, SERVING, Basis, Engine, Phase
 from tracekit.text import plural
 
 _NOT_INFERENCE = (Phase.LOAD, Phase.COMPILE, Phase.IDLE)
-_MOST_NAMES = 8
+_MAX_LISTED_NAMES = 8
 
 
 class MetricEvaluator:
@@ -44,9 +44,9 @@ class MetricEvaluator:
         self._confidence = confidence
         self._scopes: dict[str, BoolArray] = {}
         self._values: dict[tuple[Metric, str, bool], MetricValue] = {}
-        self._presences: dict[Presence, MetricValue] = {}
+        self._presences: dict[EnginePresence, MetricValue] = {}
 
-    def windows_in(self, scope: str) -> BoolArray:
+    def mark_windows(self, scope: str) -> BoolArray:
         """Mark the windows of a scope."""
         if scope not in self._scopes:
             self._scopes[scope] = self._observations.matching(scope)
@@ -61,55 +61,55 @@ class MetricEvaluator:
 
     def _evaluate(self, metric: Metric, scope: str, highest_is_worst: bool) -> MetricValue:
         if metric.quantity == "issues":
-            return self._issues(metric.code)
+            return self._count_issues(metric.code)
         if metric.quantity == "thermal":
-            return self._thermal()
+            return self._find_hottest_state()
         if metric.quantity in ("load", "compile"):
-            return self._preparation(metric, scope)
-        rows = self.windows_in(scope)
+            return self._sum_preparation(metric, scope)
+        rows = self.mark_windows(scope)
         if metric.quantity == "calls":
-            return self._window_count(rows)
+            return self._count_windows(rows)
         if not rows.any():
-            return MetricValue(metric.kind, missing=self._no_window(scope))
+            return MetricValue(metric.kind, missing=self._explain_empty_scope(scope))
         if metric.part:
             is_first = self._observations.first
             rows = rows & (is_first if metric.part == "first" else ~is_first)
             if not rows.any():
                 return MetricValue(metric.kind, missing=f"there is no {metric.part} call")
         if metric.quantity in ("share", "used share"):
-            return self._share(metric, rows, highest_is_worst)
+            return self._compute_share(metric, rows, highest_is_worst)
         if metric.quantity == "samples share":
-            return self._samples_share(metric, rows)
-        value = self._per_window(metric, rows, highest_is_worst)
+            return self._compute_sample_share(metric, rows)
+        value = self._evaluate_per_window(metric, rows, highest_is_worst)
         if metric.quantity in SUBMISSION_COUNTS and not value.missing:
-            return replace(value, note=_join_notes(value.note, self._without_submission(rows)))
+            return replace(value, note=_join_notes(value.note, self._note_missing_submissions(rows)))
         if metric.quantity == "hand-offs" and not value.missing:
-            return replace(value, note=_join_notes(value.note, self._unmeasured(*SERVING)))
+            return replace(value, note=_join_notes(value.note, self._note_unmeasured_engines(*SERVING)))
         return value
 
-    def _unmeasured(self, *engines: Engine) -> str:
-        """Return a note on the engines that no table measured; "" where each was measured."""
+    def _note_unmeasured_engines(self, *engines: Engine) -> str:
+        """Return a note on engines that no table measured; "" if all were measured."""
         names = [f"the {engine}" for engine in engines if not self._observations.is_measured(engine)]
         return f"no table measured {' and '.join(names)}" if names else ""
 
-    def _without_submission(self, rows: BoolArray) -> str:
-        """Return a note on the windows that did not use the Neural Engine, and so meet any upper limit."""
+    def _note_missing_submissions(self, rows: BoolArray) -> str:
+        """Return a note on windows that did not use the Neural Engine and therefore meet any upper limit."""
         submissions = self._observations.quantity("submissions per inference").values
         without = int((rows & (submissions == 0)).sum())
         return f"{plural(without, 'call')} made no submission to the Neural Engine" if without else ""
 
-    def _no_window(self, scope: str) -> str:
-        """Return the reason why a scope has no window, with the names that it could have."""
+    def _explain_empty_scope(self, scope: str) -> str:
+        """Return the reason why a scope has no window, with the valid names."""
         if not scope or not self._observations.count:
             return "there is no call"
         names = self._observations.names()
-        listed = ", ".join(names[:_MOST_NAMES])
-        more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        return f"no call has the model or label '{scope}'; the calls have {listed}{more}"
+        listed_names = ", ".join(names[:_MAX_LISTED_NAMES])
+        more = f" and {len(names) - _MAX_LISTED_NAMES} more" if len(names) > _MAX_LISTED_NAMES else ""
+        return f"no call has the model or label '{scope}'; the calls have {listed_names}{more}"
 
     # Of the whole recording --------------------------------------------------------------------------------
 
-    def _issues(self, code: str) -> MetricValue:
+    def _count_issues(self, code: str) -> MetricValue:
         issues = self._observations.analysis.diagnostics
         if code == "error":
             matches = [issue for issue in issues if is_damage(issue)]
@@ -118,9 +118,9 @@ class MetricEvaluator:
         by_code = code not in ("", "info", "warning", "error")
         count = sum(issue.count for issue in matches) if by_code else len(matches)
         codes = sorted({issue.code for issue in matches})
-        return MetricValue("count", count, count, note=", ".join(codes[:_MOST_NAMES]))
+        return MetricValue("count", count, count, note=", ".join(codes[:_MAX_LISTED_NAMES]))
 
-    def _thermal(self) -> MetricValue:
+    def _find_hottest_state(self) -> MetricValue:
         levels, times = self._observations.thermal()
         if not len(levels):
             return MetricValue("thermal", missing="the recording has no thermal state")
@@ -129,13 +129,13 @@ class MetricEvaluator:
         note = f"{THERMAL[int(level)]} from {times[hottest] / 1e9:.3f} s"
         return MetricValue("thermal", level, level, str(Basis.MEASURED), note=note)
 
-    def _preparation(self, metric: Metric, scope: str) -> MetricValue:
-        if scope and not self.windows_in(scope).any():
-            return MetricValue("time", missing=self._no_window(scope))
+    def _sum_preparation(self, metric: Metric, scope: str) -> MetricValue:
+        if scope and not self.mark_windows(scope).any():
+            return MetricValue("time", missing=self._explain_empty_scope(scope))
         time = self._observations.preparation(Phase(metric.quantity), scope)
         return MetricValue("time", time.value, time.value, time.basis, missing=time.missing)
 
-    def _window_count(self, rows: BoolArray) -> MetricValue:
+    def _count_windows(self, rows: BoolArray) -> MetricValue:
         count = int(rows.sum())
         if (self._observations.source == "run").any():
             missing = "the only range is the whole run, so single calls cannot be counted"
@@ -148,47 +148,54 @@ class MetricEvaluator:
 
     # Over windows ------------------------------------------------------------------------------------------
 
-    def _share(self, metric: Metric, rows: BoolArray, highest_is_worst: bool) -> MetricValue:
-        """Return the share of windows with a verdict, or in which an engine served.
+    def _compute_share(self, metric: Metric, rows: BoolArray, highest_is_worst: bool) -> MetricValue:
+        """Return the share of windows with a verdict, or in which an engine ran the model.
 
-        ``quantity.values`` is 1 where the engine served, 0 where it did not, NaN where nothing shows it.
+        ``quantity.values`` is 1 where the engine did, 0 where it did not, NaN where this is unknown.
         """
         quantity = self._observations.quantity(metric.quantity, metric.engine)
         count = int(rows.sum())
         if (self._observations.source[rows] == ANE_INTERVALS).all():
             return MetricValue("share", missing=_OWN_TIME, windows=count)
-        served = quantity.values > 0
+        is_served = quantity.values > 0
         unknown = rows & np.isnan(quantity.values)
         contested = rows & unknown & self._observations.contested_for(metric.quantity, metric.engine)
         if not (rows & ~unknown).any() and not contested.any():
             return MetricValue("share", missing=quantity.if_unknown, windows=count)
-        low = int((rows & served).sum()) / count
-        high = int((rows & (served | unknown)).sum()) / count
-        against = np.flatnonzero(rows & (served if highest_is_worst else ~served))
-        worst = self._worst(int(against[0])) if len(against) else None
-        basis = " and ".join(quantity.bases(rows & served) or quantity.bases(rows))
+        low = int((rows & is_served).sum()) / count
+        high = int((rows & (is_served | unknown)).sum()) / count
+        against = np.flatnonzero(rows & (is_served if highest_is_worst else ~is_served))
+        worst = self._describe_worst(int(against[0])) if len(against) else None
+        basis = " and ".join(quantity.bases(rows & is_served) or quantity.bases(rows))
         note = _join_notes(
-            _unknown_engine(int((unknown & ~contested).sum())), _contested(int(contested.sum()))
+            _note_unknown_engines(int((unknown & ~contested).sum())),
+            _note_contested_calls(int(contested.sum())),
         )
         if not low and metric.engine in ENGINE_NAMES:
-            note = _join_notes(note, self._unmeasured(Engine(metric.engine)))
+            note = _join_notes(note, self._note_unmeasured_engines(Engine(metric.engine)))
         value = MetricValue(
             "share", low, high, basis, count, worst, note=note, is_contested=bool(contested.any())
         )
-        least, most = (marks[rows].astype(np.float64) for marks in (served, served | unknown))
-        return self._with_interval(
-            value, lambda level: (interval_of_share(least, level)[0], interval_of_share(most, level)[1])
+        lower_marks, upper_marks = (
+            marks[rows].astype(np.float64) for marks in (is_served, is_served | unknown)
+        )
+        return self._add_interval(
+            value,
+            lambda level: (
+                estimate_share_interval(lower_marks, level)[0],
+                estimate_share_interval(upper_marks, level)[1],
+            ),
         )
 
-    def _with_interval(self, value: MetricValue, compute: Callable[[float], Interval]) -> MetricValue:
-        """Add the interval, if one is wanted; a number that cannot be negative is bounded by 0."""
+    def _add_interval(self, value: MetricValue, compute: Callable[[float], Interval]) -> MetricValue:
+        """Add the interval, if requested; a number that cannot be negative is bounded by 0."""
         if not self._confidence or value.low is None:
             return value
         low, high = compute(self._confidence)
         return replace(value, interval=(max(0.0, low), high), confidence=self._confidence)
 
-    def _samples_share(self, metric: Metric, rows: BoolArray) -> MetricValue:
-        """Return the engine's part of the samples that show an engine, over all windows together."""
+    def _compute_sample_share(self, metric: Metric, rows: BoolArray) -> MetricValue:
+        """Return the engine's share of all samples that show an engine, over all windows."""
         quantities = {engine: self._observations.quantity("samples", engine) for engine in ENGINE_NAMES}
         engine_samples = quantities[metric.engine]
         if problem := engine_samples.problem(rows):
@@ -201,23 +208,23 @@ class MetricEvaluator:
         value = MetricValue("share", share, share, str(Basis.SAMPLED), int(rows.sum()), note=note)
         totals = np.sum([quantity.values[rows] for quantity in quantities.values()], axis=0)
         parts = engine_samples.values[rows]
-        return self._with_interval(value, lambda level: interval_of_ratio(parts, totals, level))
+        return self._add_interval(value, lambda level: estimate_ratio_interval(parts, totals, level))
 
-    def _per_window(self, metric: Metric, rows: BoolArray, highest_is_worst: bool) -> MetricValue:
+    def _evaluate_per_window(self, metric: Metric, rows: BoolArray, highest_is_worst: bool) -> MetricValue:
         quantity = self._observations.quantity(metric.quantity, metric.engine)
         count = int(rows.sum())
         problem = quantity.problem(rows)
-        contested = 0
+        contested_count = 0
         if metric.quantity in ("busy", "busy share") and not quantity.missing:
-            contested = int((rows & self._observations.contested(metric.engine)).sum())
+            contested_count = int((rows & self._observations.contested(metric.engine)).sum())
         if not problem and metric.kind == "time" and quantity.unit != "ns":
             problem = f"samples are weighted in {quantity.unit}, not in time"
-        if problem and contested:
-            note = _contested(contested)
+        if problem and contested_count:
+            note = _note_contested_calls(contested_count)
             return MetricValue(metric.kind, 0.0, quantity.most, "", count, note=note, is_contested=True)
         if problem:
             return MetricValue(metric.kind, missing=problem, windows=count)
-        low, high = _range(quantity, rows, metric)
+        low, high = _bound_statistic(quantity, rows, metric)
         with_value = np.flatnonzero(rows & ~np.isnan(quantity.values))
         values = quantity.values[with_value]
         worst = int(with_value[np.argmax(values) if highest_is_worst else np.argmin(values)])
@@ -227,31 +234,40 @@ class MetricEvaluator:
             high,
             " and ".join(quantity.bases(rows)),
             count,
-            self._worst(worst, float(quantity.values[worst])),
+            self._describe_worst(worst, float(quantity.values[worst])),
         )
-        result = self._with_sample_interval(result, quantity, rows, metric)
-        if contested:
-            return replace(result, note=_contested(contested), is_contested=True)
+        result = self._add_sample_interval(result, quantity, rows, metric)
+        if contested_count:
+            return replace(result, note=_note_contested_calls(contested_count), is_contested=True)
         if unknown := count - len(with_value):
             verb = "does" if unknown == 1 else "do"
             return replace(result, note=f"{plural(unknown, 'call')} {verb} not show it")
-        return replace(result, note=_few_windows(metric.statistic, len(with_value)))
+        return replace(result, note=_note_few_windows(metric.statistic, len(with_value)))
 
-    def _with_sample_interval(
+    def _add_sample_interval(
         self, value: MetricValue, quantity: Quantity, rows: BoolArray, metric: Metric
     ) -> MetricValue:
         """Add the interval of a percentile or mean; the largest and smallest describe the recording alone."""
         if metric.statistic in ("max", "min"):
             return value
-        values, statistic = quantity.values[rows], statistic_of(metric.statistic)
-        least, most = (np.where(np.isnan(values), fill, values) for fill in (0.0, quantity.most))
-        judged = self._with_interval(
-            value,
-            lambda level: (interval_of(least, statistic, level)[0], interval_of(most, statistic, level)[1]),
+        values, statistic = quantity.values[rows], parse_statistic(metric.statistic)
+        lower_values, upper_values = (
+            np.where(np.isnan(values), fill, values) for fill in (0.0, quantity.most)
         )
-        return replace(judged, calls=(least, most)) if judged.interval else judged
+        value_with_interval = self._add_interval(
+            value,
+            lambda level: (
+                estimate_interval(lower_values, statistic, level)[0],
+                estimate_interval(upper_values, statistic, level)[1],
+            ),
+        )
+        return (
+            replace(value_with_interval, calls=(lower_values, upper_values))
+            if value_with_interval.interval
+            else value_with_interval
+        )
 
-    def _worst(self, row: int, value: float | None = None) -> WorstWindow:
+    def _describe_worst(self, row: int, value: float | None = None) -> WorstWindow:
         observations = self._observations
         name = str(observations.model[row] or observations.label[row])
         window = int(observations.windows["window_id"].iloc[row])
@@ -261,39 +277,41 @@ class MetricEvaluator:
 
     # Findings ----------------------------------------------------------------------------------------------
 
-    def findings(self, rule: Absence) -> MetricValue:
+    def count_findings(self, rule: Absence) -> MetricValue:
         """Return the number of findings that a requirement excludes."""
-        rows = self.windows_in(rule.scope)
+        rows = self.mark_windows(rule.scope)
         if rule.scope and not rows.any():
-            return MetricValue("count", missing=self._no_window(rule.scope))
-        return excluded_findings(self._observations, rule, rows)
+            return MetricValue("count", missing=self._explain_empty_scope(rule.scope))
+        return count_excluded_findings(self._observations, rule, rows)
 
     # Presence ----------------------------------------------------------------------------------------------
 
-    def presence(self, rule: Presence) -> MetricValue:
-        """Return the number of windows in which an engine worked; ``high`` adds those of unknown engine."""
+    def count_presence(self, rule: EnginePresence) -> MetricValue:
+        """Return the number of windows in which an engine worked; ``high`` adds windows of unknown engine."""
         if rule not in self._presences:
-            self._presences[rule] = self._presence(rule)
+            self._presences[rule] = self._compute_presence(rule)
         return self._presences[rule]
 
-    def _presence(self, rule: Presence) -> MetricValue:
-        rows = self.windows_in(rule.scope)
+    def _compute_presence(self, rule: EnginePresence) -> MetricValue:
+        rows = self.mark_windows(rule.scope)
         if not rows.any():
-            return MetricValue("count", missing=self._no_window(rule.scope))
-        shown, measured = self._at_work(rule)
-        shown = rows & shown
-        windows, count = int(rows.sum()), int(shown.sum())
-        if not count and (missing := self._absence_unproven(rule, rows)):
+            return MetricValue("count", missing=self._explain_empty_scope(rule.scope))
+        is_working, measured = self._mark_working_windows(rule)
+        is_working = rows & is_working
+        windows, count = int(rows.sum()), int(is_working.sum())
+        if not count and (missing := self._explain_unproven_absence(rule, rows)):
             return MetricValue("count", missing=missing, windows=windows)
-        contested = rows & ~shown & self._observations.contested(rule.engine)
-        doubtful = rows & ~shown & ~contested & self._observations.undecided
+        contested = rows & ~is_working & self._observations.contested(rule.engine)
+        doubtful = rows & ~is_working & ~contested & self._observations.undecided
         unknown = int((doubtful | contested).sum())
-        is_measured = bool(measured[shown].any()) or self._is_measured(rule)
-        note = _join_notes(_unknown_engine(int(doubtful.sum())), _contested(int(contested.sum())))
+        is_measured = bool(measured[is_working].any()) or self._is_measured(rule)
+        note = _join_notes(
+            _note_unknown_engines(int(doubtful.sum())), _note_contested_calls(int(contested.sum()))
+        )
         if not is_measured and not note and (without := int((rows & ~self._has_samples()).sum())):
             note = f"{plural(without, 'call')} without a host sample"
         basis = Basis.MEASURED if is_measured else Basis.SAMPLED
-        worst = self._worst(int(np.flatnonzero(shown)[0])) if count else None
+        worst = self._describe_worst(int(np.flatnonzero(is_working)[0])) if count else None
         return MetricValue(
             "count",
             count,
@@ -305,7 +323,7 @@ class MetricEvaluator:
             is_contested=bool(contested.any()),
         )
 
-    def _at_work(self, rule: Presence) -> tuple[BoolArray, BoolArray]:
+    def _mark_working_windows(self, rule: EnginePresence) -> tuple[BoolArray, BoolArray]:
         """Mark the windows that show the engine in the phase, and those where it was measured."""
         frame = self._observations.analysis.attribution_rows
         frame = frame[(frame["window_id"] >= 0).to_numpy(bool)]
@@ -318,7 +336,7 @@ class MetricEvaluator:
         measured: BoolArray = np.bincount(window[busy], minlength=count) > 0
         return measured | (np.bincount(window[sampled], minlength=count) > 0), measured
 
-    def _is_measured(self, rule: Presence) -> bool:
+    def _is_measured(self, rule: EnginePresence) -> bool:
         """Return whether a table would have shown the engine in the phase."""
         measured = self._observations.analysis.measured.engines
         return rule.phase in (None, Phase.EXECUTE) and rule.engine in measured
@@ -328,8 +346,8 @@ class MetricEvaluator:
         marks: BoolArray = self._observations.analysis.members.counts > 0
         return marks
 
-    def _absence_unproven(self, rule: Presence, rows: BoolArray) -> str:
-        """Return the reason why windows that do not show an engine prove nothing; "" where they prove it."""
+    def _explain_unproven_absence(self, rule: EnginePresence, rows: BoolArray) -> str:
+        """Return why the absence of an engine in these windows is not proven; "" if it is."""
         if self._is_measured(rule):
             return ""
         unmeasured = self._observations.unmeasured(Engine(rule.engine))
@@ -348,36 +366,36 @@ def _join_notes(*notes: str) -> str:
     return "; ".join(filter(None, notes))
 
 
-def _unknown_engine(count: int) -> str:
+def _note_unknown_engines(count: int) -> str:
     return f"the engine of {plural(count, 'call')} is unknown" if count else ""
 
 
-def _contested(count: int) -> str:
-    """Return the note about windows in whose time an engine worked, for them or for another owner."""
+def _note_contested_calls(count: int) -> str:
+    """Return the note about calls during which an engine worked for an unknown owner."""
     return (
         f"in {plural(count, 'call')} the engine worked, for this call or for another owner" if count else ""
     )
 
 
-def _range(quantity: Quantity, rows: BoolArray, metric: Metric) -> tuple[float, float]:
-    """Return a statistic with the least and with the most that windows without a value could have."""
+def _bound_statistic(quantity: Quantity, rows: BoolArray, metric: Metric) -> tuple[float, float]:
+    """Return a statistic with the lowest and the highest value that windows without one could have."""
     values = quantity.values[rows]
     unknown = np.isnan(values)
     extremes = (0.0, quantity.most)
-    low, high = (_statistic(np.where(unknown, fill, values), metric.statistic) for fill in extremes)
+    low, high = (_compute_statistic(np.where(unknown, fill, values), metric.statistic) for fill in extremes)
     return low, high
 
 
-def _statistic(values: FloatArray, name: str) -> float:
+def _compute_statistic(values: FloatArray, name: str) -> float:
     if name == "max":
         return float(values.max())
     if name == "min":
         return float(values.min())
-    return estimate(values, statistic_of(name))
+    return estimate(values, parse_statistic(name))
 
 
-def _few_windows(statistic: str, count: int) -> str:
-    """Return a note where so few windows make a percentile the largest value; else ""."""
+def _note_few_windows(statistic: str, count: int) -> str:
+    """Return a note if, with this few windows, a percentile is the largest value; else ""."""
     if not statistic.startswith("p") or count * (100 - float(statistic[1:])) >= 100 or count == 1:
         return ""
     return f"of {count} calls, {statistic} is the largest"

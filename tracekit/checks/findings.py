@@ -1,4 +1,4 @@
-"""Requirements of no finding: those that a recording has, and whether it could show one at all."""
+"""Requirements that exclude findings: the findings of a recording, and whether it could show any."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _EXAMPLE = next(kind for kind, need in NEEDS.items() if need is Need.ENGINES)
 """Of the findings in general, those about engines decide whether a recording can show any."""
 
 
-def excluded_findings(observations: Observations, rule: Absence, rows: BoolArray) -> MetricValue:
-    """Return the findings that a requirement excludes; without any, whether the calls could show one."""
+def count_excluded_findings(observations: Observations, rule: Absence, rows: BoolArray) -> MetricValue:
+    """Return the number of findings that a requirement excludes; if 0, check that the calls could show one."""
     analysis = observations.analysis
     excluded = tuple(finding for finding in analysis.findings if _is_meant(finding, rule))
     windows = int(rows.sum())
@@ -27,7 +27,7 @@ def excluded_findings(observations: Observations, rule: Absence, rows: BoolArray
         return MetricValue(
             "count", count, count, basis, windows, findings=excluded, recording=analysis.trace.info
         )
-    if missing := _unproven(observations, rule, rows):
+    if missing := _explain_unproven_absence(observations, rule, rows):
         return MetricValue("count", missing=missing, windows=windows)
     return MetricValue("count", 0, 0, windows=windows, note="" if rule.kind else _note(observations, rows))
 
@@ -42,8 +42,8 @@ def _is_meant(finding: Finding, rule: Absence) -> bool:
     return finding.severity in ((rule.severity,) if rule.severity else _GRAVE)
 
 
-def _unproven(observations: Observations, rule: Absence, rows: BoolArray) -> str:
-    """Return the reason why the absence of a finding proves nothing; "" where it does."""
+def _explain_unproven_absence(observations: Observations, rule: Absence, rows: BoolArray) -> str:
+    """Return why the absence of a finding is not proven; "" if it is."""
     capped = [finding for finding in observations.analysis.findings if finding.kind == _CAPPED]
     if any(rule.kind in ("", *finding.numbers["kinds"]) for finding in capped):
         return "there are more findings than an analysis lists"

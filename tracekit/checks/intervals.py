@@ -1,7 +1,7 @@
 """Intervals of one recording's numbers, and of the numbers of several runs.
 
 A recording is a sample of what the program does. Percentiles have intervals from order statistics, shares
-Wilson's, means Student's t; of calls that resemble their neighbours, fewer count (``independent_calls``).
+Wilson's, means Student's t; correlated calls count as fewer (``independent_calls``).
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ from tracekit.comparison.shares import independent_calls, wilson
 Interval = tuple[float, float]
 
 
-def interval_of(values: FloatArray, statistic: Statistic, confidence: float) -> Interval:
+def estimate_interval(values: FloatArray, statistic: Statistic, confidence: float) -> Interval:
     """Return the interval of a statistic of calls in their order; an end that nothing bounds is infinite."""
     if len(values) < fewest_values(statistic) or not np.isfinite(values).all():
         return -math.inf, math.inf
     if statistic == "mean":
-        return _of_mean(values, confidence)
-    return _of_percentile(values, float(statistic), confidence)
+        return _estimate_mean_interval(values, confidence)
+    return _estimate_percentile_interval(values, float(statistic), confidence)
 
 
-def interval_of_share(values: FloatArray, confidence: float) -> Interval:
+def estimate_share_interval(values: FloatArray, confidence: float) -> Interval:
     """Return the interval of a share of calls, 1 or 0 in their order."""
     return wilson(float(values.mean()), independent_calls(values), confidence)
 
 
-def interval_of_ratio(parts: FloatArray, totals: FloatArray, confidence: float) -> Interval:
+def estimate_ratio_interval(parts: FloatArray, totals: FloatArray, confidence: float) -> Interval:
     """Return the interval of the ratio of two sums over calls, not narrower than that of a share of calls."""
     ratio = float(parts.sum() / totals.sum())
     residuals = (parts - ratio * totals) / totals.mean()
-    low, high = _of_mean(residuals, confidence)
-    least, most = wilson(ratio, int((totals > 0).sum()), confidence)
-    return max(0.0, min(least, ratio + low)), min(1.0, max(most, ratio + high))
+    low, high = _estimate_mean_interval(residuals, confidence)
+    share_low, share_high = wilson(ratio, int((totals > 0).sum()), confidence)
+    return max(0.0, min(share_low, ratio + low)), min(1.0, max(share_high, ratio + high))
 
 
-def interval_of_runs(
+def estimate_runs_interval(
     values: FloatArray, is_amount: bool, confidence: float, noise: Sequence[FloatArray] = ()
 ) -> Interval:
     """Return the interval of the mean of several runs' values, of amounts by their logarithms.
 
-    ``noise`` has the values of other recordings, in groups whose values differ from one another as these
-    runs do: the spread is pooled. An interval has no ends where neither shows a spread.
+    ``noise`` has groups of other recordings with the same spread as these runs: the spread is pooled. An
+    interval is unbounded if neither shows a spread.
     """
     pools = [values, *(group for group in noise if len(group))]
     df = float(sum(len(pool) - 1 for pool in pools))
@@ -65,56 +65,58 @@ def interval_of_runs(
     return low, high
 
 
-def with_spread(
+def add_run_spread(
     ends: Sequence[Interval], calls: Sequence[Interval], spread: float, kind: Kind, confidence: float
 ) -> Interval:
     """Return the interval of the mean of runs from those of their calls, and a normal spread between runs.
 
     The distances of the ends from the numbers are added in squares (Zou and Donner 2008), of times by their
-    logarithms. ``ends`` has each run's number, with the least and the most that calls without a value could
-    have. ``spread`` is a standard deviation: of shares as a fraction of 1, of other numbers as a fraction of
+    logarithms. ``ends`` has each run's number, with the lowest and the highest value that calls without one
+    could have. ``spread`` is a standard deviation: of shares as a fraction of 1, of other numbers as a fraction of
     the number.
     """
-    lows, highs, least, most = np.array(
+    lows, highs, call_lows, call_highs = np.array(
         [[*end, *interval] for end, interval in zip(ends, calls, strict=True)]
     ).T
     reach = normal_quantile((1 + confidence) / 2) * spread / math.sqrt(len(ends))
-    if kind == "time" and min(lows.min(), least.min()) > 0:
-        lows, highs, least, most = (np.log(values) for values in (lows, highs, least, most))
-        low = lows.mean() - _distance(lows, least, reach)
-        return math.exp(low), math.exp(highs.mean() + _distance(highs, most, reach))
+    if kind == "time" and min(lows.min(), call_lows.min()) > 0:
+        lows, highs, call_lows, call_highs = (
+            np.log(values) for values in (lows, highs, call_lows, call_highs)
+        )
+        low = lows.mean() - _measure_distance(lows, call_lows, reach)
+        return math.exp(low), math.exp(highs.mean() + _measure_distance(highs, call_highs, reach))
     units = (1.0, 1.0) if kind == "share" else (abs(lows.mean()), abs(highs.mean()))
     return (
-        float(lows.mean()) - _distance(lows, least, reach * units[0]),
-        float(highs.mean()) + _distance(highs, most, reach * units[1]),
+        float(lows.mean()) - _measure_distance(lows, call_lows, reach * units[0]),
+        float(highs.mean()) + _measure_distance(highs, call_highs, reach * units[1]),
     )
 
 
-def _distance(values: FloatArray, ends: FloatArray, reach: float) -> float:
-    """Return the distance of a mean from its end: those of the values, and a further one, in squares."""
+def _measure_distance(values: FloatArray, ends: FloatArray, reach: float) -> float:
+    """Return the distance of a mean from its end: the root of the summed squares of all distances."""
     if not (np.isfinite(values).all() and np.isfinite(ends).all()):
         return math.inf
     return math.hypot(math.hypot(*(values - ends)) / len(values), reach)
 
 
-def middle_of_runs(values: FloatArray, is_amount: bool) -> float:
+def compute_run_mean(values: FloatArray, is_amount: bool) -> float:
     """Return the mean of several runs' values, as ``compare`` has it."""
     if not np.isfinite(values).all():
         return math.inf
     return centre(values, scale_of(is_amount, values))
 
 
-def statistic_of(name: str) -> Statistic:
+def parse_statistic(name: str) -> Statistic:
     """Return the statistic that a metric names: "mean", or a percentile as a fraction."""
     return "mean" if name == "mean" else float(name[1:]) / 100
 
 
-def fewest_calls(statistic: str, otherwise: int) -> int:
-    """Return the calls that a percentile needs in a run; ``otherwise`` for any other statistic."""
+def count_fewest_calls(statistic: str, otherwise: int) -> int:
+    """Return the number of calls that a percentile needs in a run; ``otherwise`` for other statistics."""
     return fewest_values(float(statistic[1:]) / 100) if statistic.startswith("p") else otherwise
 
 
-def _of_mean(values: FloatArray, confidence: float) -> Interval:
+def _estimate_mean_interval(values: FloatArray, confidence: float) -> Interval:
     count = len(values)
     if count < 2:
         return -math.inf, math.inf
@@ -123,7 +125,7 @@ def _of_mean(values: FloatArray, confidence: float) -> Interval:
     return float(values.mean()) - half, float(values.mean()) + half
 
 
-def _of_percentile(values: FloatArray, fraction: float, confidence: float) -> Interval:
+def _estimate_percentile_interval(values: FloatArray, fraction: float, confidence: float) -> Interval:
     """Return the order statistics between which a percentile lies.
 
     Of ``trials`` independent calls, the number below the true percentile is binomial::
@@ -131,24 +133,24 @@ def _of_percentile(values: FloatArray, fraction: float, confidence: float) -> In
         rank    1 … low … high … trials      P(fewer than low) <= tail, P(high or more) <= tail
     """
     count = len(values)
-    below = (values <= estimate(values, fraction)).astype(np.float64)
-    trials = max(1, int(independent_calls(below)))
+    is_below = (values <= estimate(values, fraction)).astype(np.float64)
+    trials = max(1, int(independent_calls(is_below)))
     tail = (1 - confidence) / 2
     ordered = np.sort(values)
-    low = _first_rank(trials, fraction, tail) - 1
-    high = _first_rank(trials, fraction, 1 - tail)
+    low = _find_first_rank(trials, fraction, tail) - 1
+    high = _find_first_rank(trials, fraction, 1 - tail)
     lower = -math.inf if low < 1 else float(ordered[max(1, low * count // trials) - 1])
     upper = math.inf if high > trials else float(ordered[min(count, -(-high * count // trials)) - 1])
     return lower, upper
 
 
-def _first_rank(trials: int, fraction: float, probability: float) -> int:
+def _find_first_rank(trials: int, fraction: float, probability: float) -> int:
     """Return the first rank with P(fewer than rank calls are below) >= probability; trials + 1 if none."""
-    first, last = 1, trials + 1
-    while first < last:
-        middle = (first + last) // 2
+    lowest_rank, highest_rank = 1, trials + 1
+    while lowest_rank < highest_rank:
+        middle = (lowest_rank + highest_rank) // 2
         if binomial_at_most(middle - 1, trials, fraction) >= probability:
-            last = middle
+            highest_rank = middle
         else:
-            first = middle + 1
-    return first
+            lowest_rank = middle + 1
+    return lowest_rank

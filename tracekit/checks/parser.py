@@ -14,13 +14,13 @@ from tracekit.analysis.findings.recording import RECORDING_KINDS
 from tracekit.checks.requirements import (
     ENGINE_NAMES,
     Absence,
-    Change,
+    ChangeRule,
     Condition,
+    EnginePresence,
     Metric,
     Operator,
-    Presence,
     Requirement,
-    default_statistic,
+    choose_default_statistic,
 )
 from tracekit.checks.tokenizer import Tokenizer
 from tracekit.comparison.cautions import THERMAL
@@ -48,291 +48,309 @@ def parse_requirement(text: str, forbids: bool = False, origin: str = "") -> Req
     """Return the requirement. Raises ``UsageError`` that points at the column of a mistake."""
     example = "CPU execute in MyModel" if forbids else "p90 <= 8ms"
     tokens = Tokenizer(text, origin or ("--forbid" if forbids else "--require"), example)
-    parser = _Parser(tokens)
-    rule = parser.forbidden() if forbids else parser.required()
+    parser = _ExpressionParser(tokens)
+    rule = parser.parse_forbidden() if forbids else parser.parse_required()
     return Requirement(text.strip(), forbids, rule)
 
 
-def parse_change(text: str, origin: str = "--fail-on") -> Change:
+def parse_change(text: str, origin: str = "--fail-on") -> ChangeRule:
     """Return the change (``p90 > +10%``). Raises ``UsageError`` that points at the column of a mistake."""
-    return _Parser(Tokenizer(text, origin, "p90 > +10%"), all_names()).change(text.strip())
+    return _ExpressionParser(Tokenizer(text, origin, "p90 > +10%"), all_names()).parse_change(text.strip())
 
 
-class _Parser:
+class _ExpressionParser:
     def __init__(self, tokens: Tokenizer, metric_words: Sequence[str] = _METRIC_WORDS) -> None:
         self._tokens = tokens
         self._metric_words = metric_words
 
     # requirement = "no" "finding" [severity | kind] [scope] | metric [scope] comparison value [scope]
 
-    def required(self) -> Condition | Absence:
-        return self._absence() if self._tokens.accept("no") else self.condition()
+    def parse_required(self) -> Condition | Absence:
+        return self._parse_absence() if self._tokens.take_if("no") else self.parse_condition()
 
-    def _absence(self) -> Absence:
+    def _parse_absence(self) -> Absence:
         tokens = self._tokens
-        if not tokens.accept("finding", "findings"):
-            raise tokens.fail("'finding' is expected after 'no', such as 'no finding fell-back'.")
+        if not tokens.take_if("finding", "findings"):
+            raise tokens.make_error("'finding' is expected after 'no', such as 'no finding fell-back'.")
         position = tokens.next_position()
-        severity = tokens.accept(*_SEVERITIES)
-        kind = "" if severity or tokens.peek().lower() == "in" else tokens.accept(*NEEDS)
+        severity = tokens.take_if(*_SEVERITIES)
+        kind = "" if severity or tokens.peek().lower() == "in" else tokens.take_if(*NEEDS)
         if not severity and not kind and tokens.peek().lower() not in ("", "in"):
             advice = "tracekit analyze shows the kind of each finding in brackets."
-            raise tokens.unknown("kind of finding", tokens.word(), (*_SEVERITIES, *NEEDS), position, advice)
-        scope = self._end(self._scope())
+            raise tokens.make_unknown_error(
+                "kind of finding", tokens.take_word(), (*_SEVERITIES, *NEEDS), position, advice
+            )
+        scope = self._parse_end(self._parse_scope())
         if scope and kind in RECORDING_KINDS:
-            raise tokens.fail(f"'{kind}' is about the whole recording: remove 'in'.", position)
+            raise tokens.make_error(f"'{kind}' is about the whole recording: remove 'in'.", position)
         return Absence(kind, severity, scope)
 
-    def condition(self) -> Condition:
+    def parse_condition(self) -> Condition:
         start = self._tokens.position
-        metric = self._metric()
-        scope = self._scope()
+        metric = self._parse_metric()
+        scope = self._parse_scope()
         if self._tokens.ended:
-            raise self._tokens.fail("a comparison is missing here, such as '<= 8ms'.")
-        operator = self._operator()
-        value = self._value(metric)
-        scope = self._end(scope)
+            raise self._tokens.make_error("a comparison is missing here, such as '<= 8ms'.")
+        operator = self._parse_operator()
+        value = self._parse_value(metric)
+        scope = self._parse_end(scope)
         if scope and metric.quantity in ("thermal", "issues"):
-            raise self._tokens.fail(f"'{metric.name}' applies to the whole recording: remove 'in'.", start)
+            raise self._tokens.make_error(
+                f"'{metric.name}' applies to the whole recording: remove 'in'.", start
+            )
         return Condition(metric, operator, value, scope)
 
     # forbidden = engine [phase] [scope] | requirement
 
-    def forbidden(self) -> Condition | Presence:
+    def parse_forbidden(self) -> Condition | EnginePresence:
         tokens = self._tokens
         start = tokens.position
-        engine = tokens.accept(*ENGINE_NAMES)
+        engine = tokens.take_if(*ENGINE_NAMES)
         following = tokens.peek()
         # "share", "busy" and the like begin a condition; "in" is a scope, or else a phase must follow.
         if not engine or following.lower() in ("share", "used", "busy", "waiting", "samples"):
             tokens.position = start
-            return self.condition()
+            return self.parse_condition()
         phase = None
         if following and following.lower() != "in":
             position = tokens.next_position()
-            name = tokens.accept(*_PHASES)
+            name = tokens.take_if(*_PHASES)
             if not name:
-                raise tokens.unknown("phase", tokens.word(), _PHASES, position)
+                raise tokens.make_unknown_error("phase", tokens.take_word(), _PHASES, position)
             phase = Phase(name)
-        return Presence(engine, phase, self._end(self._scope()))
+        return EnginePresence(engine, phase, self._parse_end(self._parse_scope()))
 
     # change = metric [scope] (">" | "<") sign number unit [scope]
 
-    def change(self, text: str) -> Change:
+    def parse_change(self, text: str) -> ChangeRule:
         tokens = self._tokens
         start = tokens.next_position()
-        metric = self._metric()
+        metric = self._parse_metric()
         # compare has one statistic per engine metric and does not name it: "ANE busy", not "p90 ANE busy".
         name = replace(metric, statistic="").name if metric.engine else metric.name
         name = SUBMISSION_COUNTS.get(name, name)
-        implied = not metric.engine or metric.statistic == default_statistic(metric.quantity)
+        implied = not metric.engine or metric.statistic == choose_default_statistic(metric.quantity)
         if name not in all_names() or not implied:
-            raise tokens.unknown("metric of compare", metric.name, all_names(), start)
-        scope = self._scope()
+            raise tokens.make_unknown_error("metric of compare", metric.name, all_names(), start)
+        scope = self._parse_scope()
         position = tokens.next_position()
-        operator = tokens.operator()
+        operator = tokens.take_operator()
         if operator not in ("<", ">"):
-            raise tokens.fail("'>' or '<' is expected here, such as '> +10%'.", position)
-        amount, relative = self._amount(metric, operator)
-        return Change(text, name, ">" if operator == ">" else "<", amount, relative, self._end(scope))
+            raise tokens.make_error("'>' or '<' is expected here, such as '> +10%'.", position)
+        amount, relative = self._parse_amount(metric, operator)
+        return ChangeRule(
+            text, name, ">" if operator == ">" else "<", amount, relative, self._parse_end(scope)
+        )
 
-    def _amount(self, metric: Metric, operator: str) -> tuple[float, bool]:
+    def _parse_amount(self, metric: Metric, operator: str) -> tuple[float, bool]:
         tokens = self._tokens
         position = tokens.next_position()
-        sign = tokens.sign()
+        sign = tokens.take_sign()
         if sign not in ("+", "-"):
-            raise tokens.fail("a change needs a sign: +10% or -10%.", position)
-        number = self._number()
+            raise tokens.make_error("a change needs a sign: +10% or -10%.", position)
+        number = self._parse_number()
         if number and (sign == "+") != (operator == ">"):
-            raise tokens.fail(f"'{operator}' needs the sign {'+' if operator == '>' else '-'}.", position)
+            raise tokens.make_error(
+                f"'{operator}' needs the sign {'+' if operator == '>' else '-'}.", position
+            )
         factor = 1 if sign == "+" else -1
         if metric.kind == "share":
-            return factor * self._points(number, position), False
-        if tokens.sign() == "%":
+            return factor * self._parse_points(number, position), False
+        if tokens.take_sign() == "%":
             if factor < 0 and number >= 100:
-                raise tokens.fail(
+                raise tokens.make_error(
                     "a value cannot fall by more than 100%, so this would never fail.", position
                 )
             return factor * float(number / 100), True
         if metric.kind == "time":
-            return factor * float(number * self._unit("a percentage, or a time")), False
+            return factor * float(number * self._parse_unit("a percentage, or a time")), False
         return factor * float(number), False
 
-    def _points(self, number: Decimal, position: int) -> float:
+    def _parse_points(self, number: Decimal, position: int) -> float:
         tokens = self._tokens
-        if tokens.sign() == "%":
-            raise tokens.fail("shares change by points: write '10 points' or 0.1.", position)
-        points = tokens.accept("points", "point", "pts")
+        if tokens.take_sign() == "%":
+            raise tokens.make_error("shares change by points: write '10 points' or 0.1.", position)
+        points = tokens.take_if("points", "point", "pts")
         if number >= 100:
-            raise tokens.fail("a share changes by at most 100 points, so this would never fail.", position)
+            raise tokens.make_error(
+                "a share changes by at most 100 points, so this would never fail.", position
+            )
         # "-5" without a unit is most likely meant as 5 points, and as a fraction it could never be exceeded.
         if number >= 1 and not points:
             intended = f"'{number.normalize():f} points' or a fraction"
-            raise tokens.fail(f"a share changes by at most 1: write {intended}.", position)
+            raise tokens.make_error(f"a share changes by at most 1: write {intended}.", position)
         return float(number / 100 if points else number)
 
     # metric = "calls" | "load" | … | ["warm"] [statistic] quantity
 
-    def _metric(self) -> Metric:
+    def _parse_metric(self) -> Metric:
         tokens = self._tokens
         position = tokens.next_position()
-        if tokens.accept("calls", "windows"):
+        if tokens.take_if("calls", "windows"):
             return Metric("calls")
-        if quantity := tokens.accept("load", "compile", "thermal"):
+        if quantity := tokens.take_if("load", "compile", "thermal"):
             return Metric(quantity)
-        if severity := tokens.accept("errors", "warnings"):
+        if severity := tokens.take_if("errors", "warnings"):
             return Metric("issues", code=severity.removesuffix("s"))
-        if tokens.accept("issues"):
-            return Metric("issues", code=self._code())
-        if tokens.accept("first"):
+        if tokens.take_if("issues"):
+            return Metric("issues", code=self._parse_code())
+        if tokens.take_if("first"):
             return Metric("length", statistic="max", part="first")
-        part = tokens.accept("warm")
-        if part and (word := tokens.accept("first", "calls", "windows", *_OF_RUN)):
-            raise tokens.fail(f"'{word}' cannot be combined with 'warm': remove 'warm'.", position)
-        statistic = self._statistic()
-        quantity, engine = self._quantity(bool(statistic))
+        part = tokens.take_if("warm")
+        if part and (word := tokens.take_if("first", "calls", "windows", *_OF_RUN)):
+            raise tokens.make_error(f"'{word}' cannot be combined with 'warm': remove 'warm'.", position)
+        statistic = self._parse_statistic()
+        quantity, engine = self._parse_quantity(bool(statistic))
         if not quantity:
             if statistic:
                 return Metric("length", statistic=statistic, part=part)
-            raise self._unknown(position if not part else tokens.next_position())
+            raise self._make_unknown_error(position if not part else tokens.next_position())
         if not statistic and quantity == "length":
-            raise tokens.fail(
+            raise tokens.make_error(
                 "'length' needs a statistic before it: p50, p90, p99, mean, max or min.", position
             )
         if statistic and quantity in ("share", "used share", "samples share"):
-            raise tokens.fail(f"'{engine} {quantity}' is a single number: remove '{statistic}'.", position)
-        return Metric(quantity, engine, statistic or default_statistic(quantity), part)
+            raise tokens.make_error(
+                f"'{engine} {quantity}' is a single number: remove '{statistic}'.", position
+            )
+        return Metric(quantity, engine, statistic or choose_default_statistic(quantity), part)
 
-    def _statistic(self) -> str:
+    def _parse_statistic(self) -> str:
         tokens = self._tokens
-        if statistic := tokens.accept(*_STATISTICS):
+        if statistic := tokens.take_if(*_STATISTICS):
             return statistic
         match = _PERCENTILE.fullmatch(tokens.peek())
         if match is None:
             return ""
         if not 0 < float(match[1]) < 100:
-            raise tokens.fail("a percentile lies above p0 and below p100; the ends are 'min' and 'max'.")
-        return tokens.word().lower()
+            raise tokens.make_error(
+                "a percentile lies above p0 and below p100; the ends are 'min' and 'max'."
+            )
+        return tokens.take_word().lower()
 
-    def _quantity(self, after_statistic: bool) -> tuple[str, str]:
+    def _parse_quantity(self, after_statistic: bool) -> tuple[str, str]:
         tokens = self._tokens
-        if tokens.accept("length", "latency"):
+        if tokens.take_if("length", "latency"):
             return "length", ""
-        if tokens.accept("hand-offs", "handoffs"):
+        if tokens.take_if("hand-offs", "handoffs"):
             return "hand-offs", ""
-        if name := tokens.accept("submissions", "segments"):
-            if tokens.accept("per") and not tokens.accept("inference"):
-                raise tokens.fail("'inference' is missing after 'per'.")
+        if name := tokens.take_if("submissions", "segments"):
+            if tokens.take_if("per") and not tokens.take_if("inference"):
+                raise tokens.make_error("'inference' is missing after 'per'.")
             return f"{name} per inference", ""
-        engine = tokens.accept(*_VERDICTS, "RUNTIME")
+        engine = tokens.take_if(*_VERDICTS, "RUNTIME")
         if not engine:
             return "", ""
         position = tokens.next_position()
-        if engine in _VERDICTS and not after_statistic and tokens.accept("share"):
+        if engine in _VERDICTS and not after_statistic and tokens.take_if("share"):
             return "share", engine
-        if engine in (*ENGINE_NAMES, "RUNTIME") and tokens.accept("waiting"):
+        if engine in (*ENGINE_NAMES, "RUNTIME") and tokens.take_if("waiting"):
             return "waiting", engine
         if engine in ENGINE_NAMES:
-            if tokens.accept("used"):
-                if not tokens.accept("share"):
-                    raise tokens.fail("'share' is missing after 'used'.")
+            if tokens.take_if("used"):
+                if not tokens.take_if("share"):
+                    raise tokens.make_error("'share' is missing after 'used'.")
                 return "used share", engine
-            if quantity := tokens.accept("busy", "samples", "share"):
-                suffix = " share" if quantity != "share" and tokens.accept("share") else ""
+            if quantity := tokens.take_if("busy", "samples", "share"):
+                suffix = " share" if quantity != "share" and tokens.take_if("share") else ""
                 return quantity + suffix, engine
         valid = ("busy", "samples", "share", "used", "waiting") if engine in ENGINE_NAMES else ("share",)
         valid = ("waiting",) if engine == "RUNTIME" else valid
-        if word := tokens.word():
-            raise tokens.unknown(f"metric of {engine}", word, valid, position)
-        raise tokens.fail(f"a metric of {engine} is missing here: {', '.join(valid)}.", position)
+        if word := tokens.take_word():
+            raise tokens.make_unknown_error(f"metric of {engine}", word, valid, position)
+        raise tokens.make_error(f"a metric of {engine} is missing here: {', '.join(valid)}.", position)
 
-    def _code(self) -> str:
+    def _parse_code(self) -> str:
         tokens = self._tokens
         if tokens.peek().lower() in ("", "in"):
             return ""
         position = tokens.next_position()
         codes = (*_SEVERITIES, *ISSUE_CODES)
-        if code := tokens.accept(*codes):
+        if code := tokens.take_if(*codes):
             return code
         advice = "tracekit analyze shows the code of each issue in brackets."
-        raise tokens.unknown("issue code", tokens.word(), codes, position, advice)
+        raise tokens.make_unknown_error("issue code", tokens.take_word(), codes, position, advice)
 
-    def _unknown(self, position: int) -> Exception:
-        word = self._tokens.word()
+    def _make_unknown_error(self, position: int) -> Exception:
+        word = self._tokens.take_word()
         if not word:
-            return self._tokens.fail("a metric is missing here, such as 'p90' or 'ANE share'.", position)
-        return self._tokens.unknown("metric", word, self._metric_words, position)
+            return self._tokens.make_error(
+                "a metric is missing here, such as 'p90' or 'ANE share'.", position
+            )
+        return self._tokens.make_unknown_error("metric", word, self._metric_words, position)
 
     # scope = "in" name
 
-    def _scope(self) -> str:
-        return self._tokens.name() if self._tokens.accept("in") else ""
+    def _parse_scope(self) -> str:
+        return self._tokens.take_name() if self._tokens.take_if("in") else ""
 
-    def _end(self, scope: str) -> str:
+    def _parse_end(self, scope: str) -> str:
         """Read the scope at the end, and make sure that nothing follows."""
         position = self._tokens.next_position()
-        last = self._scope()
-        if scope and last:
-            raise self._tokens.fail("'in' is given twice.", position)
+        trailing_scope = self._parse_scope()
+        if scope and trailing_scope:
+            raise self._tokens.make_error("'in' is given twice.", position)
         if not self._tokens.ended:
-            raise self._tokens.fail("unexpected text; put a name with spaces in quotes.")
-        return scope or last
+            raise self._tokens.make_error("unexpected text; put a name with spaces in quotes.")
+        return scope or trailing_scope
 
-    def _operator(self) -> Operator:
+    def _parse_operator(self) -> Operator:
         position = self._tokens.next_position()
-        operator = self._tokens.operator()
+        operator = self._tokens.take_operator()
         if operator not in ("<=", "<", ">=", ">", "==", "!="):
-            raise self._tokens.fail("a comparison is expected here: <=, <, >=, >, == or !=.", position)
+            raise self._tokens.make_error("a comparison is expected here: <=, <, >=, >, == or !=.", position)
         return operator  # type: ignore[return-value]
 
     # value = number unit | number "%" | number | thermal-level
 
-    def _value(self, metric: Metric) -> float:
+    def _parse_value(self, metric: Metric) -> float:
         tokens = self._tokens
         if metric.kind == "thermal":
             position = tokens.next_position()
-            level = tokens.accept(*THERMAL)
+            level = tokens.take_if(*THERMAL)
             if not level and not tokens.peek():
-                raise tokens.fail(f"a thermal state is expected here: {', '.join(THERMAL)}.", position)
+                raise tokens.make_error(f"a thermal state is expected here: {', '.join(THERMAL)}.", position)
             if not level:
-                raise tokens.unknown("thermal state", tokens.word(), THERMAL, position)
+                raise tokens.make_unknown_error("thermal state", tokens.take_word(), THERMAL, position)
             return float(THERMAL.index(level))
         position = tokens.next_position()
-        number = self._number()
+        number = self._parse_number()
         if metric.kind == "share":
-            return self._share(number, position)
+            return self._parse_share(number, position)
         if metric.kind == "time":
-            return float(number * self._unit("a time"))
+            return float(number * self._parse_unit("a time"))
         if tokens.peek() and tokens.peek().lower() != "in":
-            raise tokens.fail(f"'{metric.name}' is a count and takes no unit.")
+            raise tokens.make_error(f"'{metric.name}' is a count and takes no unit.")
         return float(number)
 
-    def _share(self, number: Decimal, position: int) -> float:
+    def _parse_share(self, number: Decimal, position: int) -> float:
         tokens = self._tokens
-        percent = tokens.sign()
+        percent = tokens.take_sign()
         if percent not in ("", "%"):
-            raise tokens.fail("a share is a fraction or a percentage: 0.8 or 80%.", position)
+            raise tokens.make_error("a share is a fraction or a percentage: 0.8 or 80%.", position)
         if not percent and number > 1:
-            raise tokens.fail(f"a share is at most 1: write {number.normalize():f}% or a fraction.", position)
+            raise tokens.make_error(
+                f"a share is at most 1: write {number.normalize():f}% or a fraction.", position
+            )
         if percent and number > 100:
-            raise tokens.fail("a share is at most 100%.", position)
+            raise tokens.make_error("a share is at most 100%.", position)
         return float(number / 100 if percent else number)
 
-    def _number(self) -> Decimal:
+    def _parse_number(self) -> Decimal:
         tokens = self._tokens
         position = tokens.next_position()
         if tokens.text[position : position + 1] in ("-", "−"):
-            raise tokens.fail("a value cannot be negative.", position)
-        number = tokens.number()
+            raise tokens.make_error("a value cannot be negative.", position)
+        number = tokens.take_number()
         if number is None:
-            raise tokens.fail("a number is expected here.", position)
+            raise tokens.make_error("a number is expected here.", position)
         return number
 
-    def _unit(self, expected: str) -> int:
+    def _parse_unit(self, expected: str) -> int:
         tokens = self._tokens
         position = tokens.next_position()
         unit = tokens.peek()
         if unit not in _UNITS:
-            raise tokens.fail(f"{expected} with a unit is expected here: ns, us, ms or s.", position)
-        tokens.word()
+            raise tokens.make_error(f"{expected} with a unit is expected here: ns, us, ms or s.", position)
+        tokens.take_word()
         return _UNITS[unit]

@@ -47,7 +47,7 @@ class Metric:
         quantity = self.quantity
         if quantity == "length":
             quantity = "" if self.statistic or self.part == "first" else "length"
-        implied = self.part == "first" or self.statistic == default_statistic(self.quantity)
+        implied = self.part == "first" or self.statistic == choose_default_statistic(self.quantity)
         statistic = "" if implied else self.statistic
         return " ".join(filter(None, (self.part, statistic, self.engine, quantity, self.code)))
 
@@ -63,8 +63,8 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Presence:
-    """An engine at work in any call; without a phase, in any that is part of an inference."""
+class EnginePresence:
+    """An engine at work in any call, in the given phase or, without one, in any phase of an inference."""
 
     engine: str
     phase: Phase | None
@@ -73,7 +73,7 @@ class Presence:
 
 @dataclass(frozen=True)
 class Absence:
-    """No finding: of a kind, or of a severity; without both, none that is a warning or an error.
+    """The absence of findings of a kind or severity; without either, of warnings and errors.
 
     Findings about the recording itself count only where their kind is named.
     """
@@ -94,7 +94,7 @@ class Requirement:
 
     text: str
     forbids: bool
-    rule: Condition | Presence | Absence
+    rule: Condition | EnginePresence | Absence
 
     @property
     def scope(self) -> str:
@@ -103,7 +103,7 @@ class Requirement:
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangeRule:
     """A difference that fails: of a comparison's metric, beyond ``amount`` in the direction of ``operator``.
 
     ``amount`` is signed: a fraction of the base if ``relative``, else in ns, a fraction, or a count.
@@ -117,7 +117,7 @@ class Change:
     scope: str = ""
 
 
-def default_statistic(quantity: str) -> str:
+def choose_default_statistic(quantity: str) -> str:
     """Return the statistic of a quantity that is written without one."""
     if quantity in ("busy", "waiting", "samples"):
         return "p90"

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from tracekit.analysis.findings.finding import Finding
-from tracekit.checks.requirements import Change, Kind, Requirement
+from tracekit.checks.requirements import ChangeRule, Kind, Requirement
 from tracekit.comparison.observations import FloatArray
 from tracekit.comparison.result import Difference, Group
 from tracekit.model.trace import TraceInfo
 from tracekit.text import printable
 
 Outcome: TypeAlias = Literal["passed", "failed", "open", "not measurable"]
-"""Open: the number is measured, and its interval reaches across the limit."""
+"""Open: the number is measured, but its interval contains the limit."""
 OpenCounts: TypeAlias = Literal["pass", "fail"]
 
 FAILED = 1
@@ -25,8 +25,8 @@ NOT_MEASURABLE = 5
 class WorstWindow:
     """The call furthest from a requirement; ``value`` is None where a call either has it or not.
 
-    ``window`` is its number over the whole recording, from 0; ``call`` that within its model, from 1, None of
-    a range that the user gave.
+    ``window`` is its number within the recording, from 0; ``call`` its number within its model, from 1, None
+    for a range that the user gave.
     """
 
     window: int
@@ -69,7 +69,7 @@ class MetricValue:
 
 @dataclass(frozen=True, repr=False)
 class CheckResult:
-    """The outcome of one requirement, and the value that it rests on."""
+    """The outcome of one requirement, and the value that decided it."""
 
     requirement: Requirement
     outcome: Outcome
@@ -84,20 +84,20 @@ class CheckResult:
 class ChangeResult:
     """The outcome of one ``--fail-on``: the compared row, if there is one, and the reason as a sentence."""
 
-    change: Change
+    change: ChangeRule
     outcome: Outcome
     reason: str
     group: Group | None = None
     row: Difference | None = None
 
 
-def exit_code(outcomes: Iterable[Outcome], open_counts: OpenCounts | None = None) -> int:
+def choose_exit_code(outcomes: Iterable[Outcome], open_counts: OpenCounts | None = None) -> int:
     """Return 1 if anything failed, else 5 if something is open or could not be measured, else 0.
 
     With ``open_counts``, what is open counts as passed or as failed.
     """
-    counted: dict[str, Outcome] = {"pass": "passed", "fail": "failed"}
-    instead = counted.get(open_counts or "", "open")
+    outcome_by_option: dict[str, Outcome] = {"pass": "passed", "fail": "failed"}
+    instead = outcome_by_option.get(open_counts or "", "open")
     distinct = {instead if outcome == "open" else outcome for outcome in outcomes}
     if "failed" in distinct:
         return FAILED

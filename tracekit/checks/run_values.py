@@ -1,4 +1,4 @@
-"""The number of several runs, or of one run and a spread between runs, from the numbers of single runs."""
+"""Combines the numbers of single runs, or of one run and a spread between runs, into one number."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from tracekit.checks.evaluator import MetricEvaluator
 from tracekit.checks.intervals import (
     Interval,
-    fewest_calls,
-    interval_of,
-    interval_of_runs,
-    middle_of_runs,
-    statistic_of,
-    with_spread,
+    add_run_spread,
+    compute_run_mean,
+    count_fewest_calls,
+    estimate_interval,
+    estimate_runs_interval,
+    parse_statistic,
 )
 from tracekit.checks.requirements import Condition, Metric
 from tracekit.checks.results import MetricValue
@@ -28,7 +28,7 @@ from tracekit.text import plural
 class RunNoise:
     """The spread between runs of a program: given as a fraction, or shown by other recordings of it.
 
-    A group has recordings that differ by nothing but chance, such as those of one build.
+    A group has recordings that differ by chance only, such as those of one build.
     """
 
     fraction: float | None = None
@@ -38,45 +38,51 @@ class RunNoise:
     def __bool__(self) -> bool:
         return self.fraction is not None or bool(self.groups)
 
-    def values(self, rule: Condition, must_stay_low: bool, like: MetricValue) -> list[list[MetricValue]]:
-        """Return the metric of those recordings that have it as ``like``, by group: of two or more."""
-        fewest = fewest_calls(rule.metric.statistic, 1)
+    def collect_values(
+        self, rule: Condition, must_stay_low: bool, like: MetricValue
+    ) -> list[list[MetricValue]]:
+        """Return comparable values by group: same basis as ``like``, and at least two per group."""
+        fewest = count_fewest_calls(rule.metric.statistic, 1)
         groups = []
         for group in self.groups:
-            values = [each.evaluate(rule.metric, rule.scope, must_stay_low) for each in group]
-            alike = [
+            values = [evaluator.evaluate(rule.metric, rule.scope, must_stay_low) for evaluator in group]
+            similar_values = [
                 value
                 for value in values
                 if value.interval is not None
                 and value.windows >= fewest
                 and (value.kind != "time" or value.basis == like.basis)
             ]
-            groups += [alike] if len(alike) > 1 else []
+            groups += [similar_values] if len(similar_values) > 1 else []
         return groups
 
 
-def of_runs(
+def combine_runs(
     values: Sequence[MetricValue], rule: Condition, confidence: float, noise: RunNoise, must_stay_low: bool
 ) -> MetricValue:
     """Return the mean of the runs' values, with an interval by the spread between runs."""
     metric, kind = rule.metric, values[0].kind
     is_amount = kind == "time"
-    alike = noise.values(rule, must_stay_low, values[0])
-    lows, highs = (_ends(values, name) for name in ("low", "high"))
-    low, high = (middle_of_runs(ends, is_amount) for ends in (lows, highs))
+    noise_values = noise.collect_values(rule, must_stay_low, values[0])
+    lows, highs = (_read_ends(values, name) for name in ("low", "high"))
+    low, high = (compute_run_mean(ends, is_amount) for ends in (lows, highs))
     if noise.fraction is not None:
         ends = [(value.low or 0.0, value.high or 0.0) for value in values]
         of_calls = [value.interval or (-np.inf, np.inf) for value in values]
-        interval = with_spread(ends, of_calls, noise.fraction, kind, confidence)
+        interval = add_run_spread(ends, of_calls, noise.fraction, kind, confidence)
     else:
-        calls = _of_all_calls(values, metric, confidence)
-        least, _ = interval_of_runs(lows, is_amount, confidence, [_ends(group, "low") for group in alike])
-        _, most = interval_of_runs(highs, is_amount, confidence, [_ends(group, "high") for group in alike])
+        calls = _estimate_all_calls_interval(values, metric, confidence)
+        pooled_low, _ = estimate_runs_interval(
+            lows, is_amount, confidence, [_read_ends(group, "low") for group in noise_values]
+        )
+        _, pooled_high = estimate_runs_interval(
+            highs, is_amount, confidence, [_read_ends(group, "high") for group in noise_values]
+        )
         # Few runs with few calls can lack the slow calls that the program has, and then agree by chance.
-        interval = min(least, calls[0]), max(most, calls[1])
-    if min(value.windows for value in values) < fewest_calls(metric.statistic, 1):
+        interval = min(pooled_low, calls[0]), max(pooled_high, calls[1])
+    if min(value.windows for value in values) < count_fewest_calls(metric.statistic, 1):
         interval = 0.0, np.inf
-    notes = [value.note for value in values] + [_noise_note(noise, alike, kind)]
+    notes = [value.note for value in values] + [_describe_noise(noise, noise_values, kind)]
     return replace(
         values[0],
         low=low,
@@ -90,11 +96,11 @@ def of_runs(
     )
 
 
-def _ends(values: Sequence[MetricValue], name: str) -> FloatArray:
+def _read_ends(values: Sequence[MetricValue], name: str) -> FloatArray:
     return np.array([getattr(value, name) for value in values], float)
 
 
-def _noise_note(noise: RunNoise, used: Sequence[Sequence[MetricValue]], kind: str) -> str:
+def _describe_noise(noise: RunNoise, used: Sequence[Sequence[MetricValue]], kind: str) -> str:
     if noise.fraction is not None:
         unit = "points" if kind == "share" else "%"
         return f"with the given spread between runs of {100 * noise.fraction:g} {unit}"
@@ -106,20 +112,22 @@ def _noise_note(noise: RunNoise, used: Sequence[Sequence[MetricValue]], kind: st
     return f"with the spread between runs of {sum(map(len, used))} other recordings{builds}"
 
 
-def _of_all_calls(values: Sequence[MetricValue], metric: Metric, confidence: float) -> Interval:
-    """Return the interval that takes the calls of all runs for those of one."""
+def _estimate_all_calls_interval(
+    values: Sequence[MetricValue], metric: Metric, confidence: float
+) -> Interval:
+    """Return the interval of all runs' calls taken as one run."""
     if len(values) == 1:
         assert values[0].interval is not None
         return values[0].interval
     calls = [value.calls for value in values if value.calls is not None]
     if len(calls) == len(values):
-        statistic = statistic_of(metric.statistic)
-        least, most = (
-            interval_of(np.concatenate([of_run[end] for of_run in calls]), statistic, confidence)
+        statistic = parse_statistic(metric.statistic)
+        lower_interval, upper_interval = (
+            estimate_interval(np.concatenate([of_run[end] for of_run in calls]), statistic, confidence)
             for end in (0, 1)
         )
-        return least[0], most[1]
+        return lower_interval[0], upper_interval[1]
     windows = np.array([value.windows for value in values], float)
     count = int(windows.sum())
-    shares = [float((_ends(values, name) * windows).sum()) / max(1, count) for name in ("low", "high")]
+    shares = [float((_read_ends(values, name) * windows).sum()) / max(1, count) for name in ("low", "high")]
     return wilson(shares[0], count, confidence)[0], wilson(shares[1], count, confidence)[1]

@@ -10,8 +10,8 @@ from decimal import Decimal
 from tracekit.errors import UsageError
 
 MAX_LENGTH = 1000
-"""Characters of an expression: a longer one was not written by hand."""
-_SHOWN = 90
+"""Maximum length of an expression; longer ones are not written by hand."""
+_MAX_EXCERPT_CHARACTERS = 90
 _SPACE = re.compile(r"\s*")
 _WORD = re.compile(r"[^\W\d][\w.]*(?:-[\w.]+)*")
 _NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,9})?", re.ASCII)
@@ -38,17 +38,17 @@ class Tokenizer:
         if not text.strip():
             raise UsageError(f"{origin}: the expression is empty. Write one such as '{example}'.")
 
-    def fail(self, message: str, position: int | None = None) -> UsageError:
+    def make_error(self, message: str, position: int | None = None) -> UsageError:
         """Return the error that points at a column (by default, the next word's)."""
         self._skip_space()
         position = self.position if position is None else position
         # A long expression is cut around the position; tabs and line breaks become spaces, so that the caret
         # of the second line stays below its column.
-        start = max(0, position - _SHOWN // 2)
-        shown = self.text[start : start + _SHOWN].translate({9: " ", 10: " ", 13: " "})
-        return UsageError(f"{self.origin}: {message}", shown, f"{' ' * (position - start)}^")
+        start = max(0, position - _MAX_EXCERPT_CHARACTERS // 2)
+        excerpt = self.text[start : start + _MAX_EXCERPT_CHARACTERS].translate({9: " ", 10: " ", 13: " "})
+        return UsageError(f"{self.origin}: {message}", excerpt, f"{' ' * (position - start)}^")
 
-    def unknown(
+    def make_unknown_error(
         self, category: str, word: str, valid: Iterable[str], position: int, advice: str = ""
     ) -> UsageError:
         """Return the error for an unknown word, with the valid one that is closest to it.
@@ -60,14 +60,14 @@ class Tokenizer:
         digits = word.lower().replace("o", "0").replace("l", "1")  # p9O is p90
         close = [digits] if digits in folded else difflib.get_close_matches(word.lower(), folded, 1, 0.6)
         hint = f"Did you mean '{folded[close[0]]}'?" if close else advice or f"Valid: {', '.join(names)}."
-        return self.fail(f"'{word}' is not a valid {category}. {hint}", position)
+        return self.make_error(f"'{word}' is not a valid {category}. {hint}", position)
 
     def _skip_space(self) -> None:
         match = _SPACE.match(self.text, self.position)
         assert match is not None
         self.position = match.end()
 
-    def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+    def _take_match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         self._skip_space()
         match = pattern.match(self.text, self.position)
         if match is not None:
@@ -76,7 +76,7 @@ class Tokenizer:
 
     @property
     def ended(self) -> bool:
-        """True when nothing is left."""
+        """True at the end of the expression."""
         self._skip_space()
         return self.position == len(self.text)
 
@@ -91,7 +91,7 @@ class Tokenizer:
         match = _WORD.match(self.text, self.position)
         return match[0] if match else ""
 
-    def accept(self, *words: str) -> str:
+    def take_if(self, *words: str) -> str:
         """Take the next word if it is one of ``words``, in any case; return that one of ``words``, or ""."""
         following = self.peek().lower()
         for word in words:
@@ -100,38 +100,38 @@ class Tokenizer:
                 return word
         return ""
 
-    def word(self) -> str:
+    def take_word(self) -> str:
         """Take any word; "" where there is none."""
-        match = self._take(_WORD)
+        match = self._take_match(_WORD)
         return match[0] if match else ""
 
-    def number(self) -> Decimal | None:
+    def take_number(self) -> Decimal | None:
         """Take a number without a sign."""
-        match = self._take(_NUMBER)
+        match = self._take_match(_NUMBER)
         return Decimal(match[0]) if match else None
 
-    def operator(self) -> str:
+    def take_operator(self) -> str:
         """Take a comparison; "" where there is none."""
-        match = self._take(_OPERATOR)
+        match = self._take_match(_OPERATOR)
         return _PLAIN.get(match[0], match[0]) if match else ""
 
-    def sign(self) -> str:
+    def take_sign(self) -> str:
         """Take ``+``, ``-`` or ``%``; "" where there is none."""
-        match = self._take(re.compile(r"[+%−-]"))
+        match = self._take_match(re.compile(r"[+%−-]"))
         return match[0].replace("−", "-") if match else ""
 
-    def name(self) -> str:
+    def take_name(self) -> str:
         """Take a name, quoted or up to the next blank or comparison. Raises ``UsageError`` without one."""
         self._skip_space()
         start = self.position
-        quoted = self._take(_QUOTED)
+        quoted = self._take_match(_QUOTED)
         if quoted is not None:
             name = quoted[1] if quoted[1] is not None else quoted[2]
         elif self.text[start : start + 1] in ("'", '"'):
-            raise self.fail("this quote is not closed.", start)
+            raise self.make_error("this quote is not closed.", start)
         else:
-            bare = self._take(_BARE)
+            bare = self._take_match(_BARE)
             name = bare[0] if bare else ""
         if not name:
-            raise self.fail("the name of a model or call is missing after 'in'.", start)
+            raise self.make_error("the name of a model or call is missing after 'in'.", start)
         return name

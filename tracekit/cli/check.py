@@ -116,7 +116,7 @@ def check_command(
         )
 
     from tracekit.checks.check import check
-    from tracekit.checks.results import exit_code
+    from tracekit.checks.results import choose_exit_code
     from tracekit.report import wording
     from tracekit.report.checks.github import to_github
     from tracekit.report.checks.json import to_json
@@ -142,7 +142,7 @@ def check_command(
     if junit is not None:
         write_output(to_junit(results, name, issues), junit, force, is_document=True)
     write_output(write[chosen](results, name, issues), output, force, is_document=chosen != "text")
-    if code := exit_code((result.outcome for result in results), open_counts):
+    if code := choose_exit_code((result.outcome for result in results), open_counts):
         click.get_current_context().exit(code)
 
 

@@ -118,7 +118,7 @@ def compare_command(
 
     from tracekit.checks.changes import check_changes
     from tracekit.checks.parser import parse_change
-    from tracekit.checks.results import exit_code
+    from tracekit.checks.results import choose_exit_code
     from tracekit.comparison import compare
     from tracekit.comparison.cautions import REPEATED
     from tracekit.report.comparison import json, markdown, text
@@ -149,7 +149,7 @@ def compare_command(
     for check in results:
         if output != "-" and check.outcome != "passed":
             write_message(f"{check.outcome}: {check.change.text}")
-    _exit(exit_code((check.outcome for check in results), open_counts))
+    _exit(choose_exit_code((check.outcome for check in results), open_counts))
 
 
 def _of_run(options: AnalysisOptions, run: int | None) -> AnalysisOptions:

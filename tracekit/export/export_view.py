@@ -38,10 +38,10 @@ def clean(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Groups:
+class SampleGroups:
     """Samples that share thread, stack, engine, phase and window: parallel arrays, sorted by these.
 
-    ``weight`` is in ``Trace.weight_unit``; -1 is no thread, no stack, no phase, outside every window.
+    ``weight`` is in ``Trace.weight_unit``; -1 is an absent thread, stack, phase or window.
     """
 
     thread: IntArray
@@ -81,11 +81,11 @@ class ExportView:
 
     @cached_property
     def window(self) -> npt.NDArray[np.int32]:
-        """Each sample's window; of several, the one that began last (of these, the shortest)."""
-        return window_of_samples(self.analysis).astype(np.int32)
+        """Each sample's window; of overlapping ones, the last to begin (of equal starts, the shortest)."""
+        return find_sample_windows(self.analysis).astype(np.int32)
 
-    def columns(self) -> dict[str, npt.NDArray[np.integer[Any]]]:
-        """Return the columns of ``Groups`` for each sample, in types as narrow as the recording's."""
+    def sample_columns(self) -> dict[str, npt.NDArray[np.integer[Any]]]:
+        """Return the columns of ``SampleGroups`` for each sample, in types as narrow as the recording's."""
         labels, samples = self.analysis.labels, self.trace.samples
         return {
             "thread": samples["thread_id"].to_numpy(),
@@ -111,7 +111,7 @@ class ExportView:
             (threads + 1).astype(np.min_scalar_type(int(threads.max(initial=-1)) + 1)), kind="stable"
         )
 
-    def of_thread(self, thread: int) -> IntArray:
+    def find_thread_samples(self, thread: int) -> IntArray:
         """Return the samples of a thread in order of time; -1 is for those without a thread."""
         begin, end = self._thread_edges[thread + 1 : thread + 3]
         return self.by_thread[begin:end]
@@ -124,23 +124,23 @@ class ExportView:
         return edges
 
     @cached_property
-    def groups(self) -> Groups:
+    def groups(self) -> SampleGroups:
         """The samples; samples equal in all properties are one group."""
-        return self.grouped_by(ROOTS)
+        return self.group_samples(ROOTS)
 
-    def alike(self, names: Sequence[str]) -> tuple[IntArray, npt.NDArray[np.int32]]:
-        """Return the distinct combinations of these columns, and the number of each sample's.
+    def combine_equal_samples(self, names: Sequence[str]) -> tuple[IntArray, npt.NDArray[np.int32]]:
+        """Return one sample for each distinct combination of these columns, and each sample's combination.
 
-        A combination is given as one of the samples that have it; they are sorted by the columns.
+        Combinations are sorted by the columns.
         """
-        columns = self.columns()
+        columns = self.sample_columns()
         return find_combinations([columns[name] for name in names], len(self.times))
 
-    def grouped_by(self, roots: Sequence[str]) -> Groups:
-        """Return samples grouped by stack and ``roots``; other columns are -1."""
+    def group_samples(self, roots: Sequence[str]) -> SampleGroups:
+        """Return samples grouped by stack and ``roots``; the other columns are -1."""
         needed = {"stack", *("thread" if name == "process" else name for name in roots)}
-        columns = self.columns()
-        samples, group = self.alike([name for name in columns if name in needed])
+        columns = self.sample_columns()
+        samples, group = self.combine_equal_samples([name for name in columns if name in needed])
         keys = {
             name: values[samples].astype(np.int64) if name in needed else np.full(len(samples), -1, np.int64)
             for name, values in columns.items()
@@ -148,7 +148,7 @@ class ExportView:
         # Summed in int64 and not in floats: exports must add up to the recording's weight exactly.
         weight = sum_by_code(group.astype(np.int64), self.trace.weights, len(samples))
         number = sum_by_code(group.astype(np.int64), self.trace.sample_counts, len(samples))
-        return Groups(**keys, samples=number, weight=weight)
+        return SampleGroups(**keys, samples=number, weight=weight)
 
     @cached_property
     def rows(self) -> list[Frame]:
@@ -172,7 +172,7 @@ class ExportView:
 
     @cached_property
     def threads(self) -> list[str]:
-        """``Main Thread (0x1f3)`` for each thread; the last entry, found by -1, is for none."""
+        """``Main Thread (0x1f3)`` for each thread; the last entry (index -1) stands for an unknown thread."""
         rows = self.trace.threads
         return [
             format_thread(clean(name), tid) for name, tid in zip(rows["name"], rows["tid"], strict=True)
@@ -180,7 +180,7 @@ class ExportView:
 
     @cached_property
     def processes(self) -> list[str]:
-        """``SampleApp (412)`` for each thread; the last entry is for none."""
+        """``SampleApp (412)`` for each thread; the last entry stands for an unknown thread."""
         rows = self.trace.threads
         return [
             f"{clean(name)} ({pid})" if pid >= 0 else clean(name)
@@ -199,11 +199,11 @@ class ExportView:
         """The names of the calls."""
         return wording.call_names(self.analysis)
 
-    def stack_frames(self, stack_id: int) -> list[int]:
+    def list_stack_frames(self, stack_id: int) -> list[int]:
         """Return a stack's rows of the frames, outermost first; empty for -1."""
         return self.trace.stacks.stack(stack_id)[::-1].tolist() if stack_id >= 0 else []
 
-    def root_names(self, roots: Sequence[str], group: tuple[int, ...]) -> list[str]:
+    def list_root_names(self, roots: Sequence[str], group: tuple[int, ...]) -> list[str]:
         """Return the frames to put below a stack of that (thread, engine, phase, window), outermost first."""
         thread, engine, phase, window = group
         names = {
@@ -236,7 +236,7 @@ def parse_roots(text: str) -> tuple[str, ...]:
     return names
 
 
-def window_of_samples(analysis: Analysis) -> IntArray:
+def find_sample_windows(analysis: Analysis) -> IntArray:
     """Return each sample's window, -1 outside; of several, the one that began last, then the shortest."""
     windows = analysis.window_rows
     # Windows are ranked by start, the shorter one last.

@@ -21,8 +21,8 @@ from tracekit.analysis.classification.sample_labels import per_sample
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.export.export_view import ExportView, clean, require_times
-from tracekit.export.firefox_tables import Tables
-from tracekit.export.spans import Span, interval_spans, signpost_spans, window_spans
+from tracekit.export.firefox_tables import SharedTables
+from tracekit.export.spans import Span, build_interval_spans, build_signpost_spans, build_window_spans
 from tracekit.model.columns import IntArray
 from tracekit.model.vocabulary import ENGINES, PHASES, Engine
 
@@ -49,8 +49,8 @@ _KINDS = {
 }
 _INTERVAL, _INSTANT = 1, 0
 _RECORDING = "recording"
-_BLOCK = 1 << 16
-"""Samples whose text is in memory at once."""
+_BLOCK_SAMPLES = 1 << 16
+"""Samples that are formatted at a time, to bound memory."""
 
 
 def write_firefox(analysis: Analysis, out: IO[bytes]) -> None:
@@ -60,64 +60,66 @@ def write_firefox(analysis: Analysis, out: IO[bytes]) -> None:
     else on separate threads of a process "Recording".
     """
     require_times(analysis.trace, "the Firefox Profiler")
-    for piece in _Profile(ExportView(analysis)).pieces():
+    for piece in _FirefoxProfile(ExportView(analysis)).iter_pieces():
         out.write(piece.encode())
 
 
-class _Profile:
+class _FirefoxProfile:
     def __init__(self, view: ExportView) -> None:
         self._view = view
-        self._tables = Tables(view)
+        self._tables = SharedTables(view)
         self._markers: dict[int, list[tuple[str, Span]]] = {}
 
-    def pieces(self) -> Iterator[str]:
-        """Yield the profile; the tables that threads share come first, so they are complete before."""
+    def iter_pieces(self) -> Iterator[str]:
+        """Yield the profile. Tables shared by threads come first, so they are completed before any thread."""
         view = self._view
-        stacks = self._stacks_of_samples()
+        stacks = self._number_sample_stacks()
         elsewhere: dict[str, list[tuple[str, Span]]] = {}
-        for span in window_spans(view):
-            self._place("InferenceWindow", _engines_in_one_field(span), elsewhere, view.calls.heading)
-        for track, spans in interval_spans(view).items():
+        for span in build_window_spans(view):
+            self._place_marker("InferenceWindow", _join_engine_amounts(span), elsewhere, view.calls.heading)
+        for track, spans in build_interval_spans(view).items():
             for span in spans:
-                self._place("EngineInterval", span, elsewhere, f"{track}, measured")
-        for track, spans in signpost_spans(view).items():
+                self._place_marker("EngineInterval", span, elsewhere, f"{track}, measured")
+        for track, spans in build_signpost_spans(view).items():
             for span in spans:
                 marker = replace(span, details={**span.details, "track": track})
-                self._place("Signpost", marker, elsewhere, "Signposts")
+                self._place_marker("Signpost", marker, elsewhere, "Signposts")
         # Markers of a track without a thread need one: each track becomes a thread of the process
         # "Recording".
-        for name, spans in self._values().items():
+        for name, spans in self._collect_track_values().items():
             elsewhere.setdefault(name, []).extend(("TrackValue", span) for span in spans)
-        threads = self._threads()
+        threads = self._list_threads()
         if not threads and not elsewhere:  # the profiler requires a thread
             elsewhere["no samples"] = []
         threads += [
-            _Thread(name, "Recording", _RECORDING, f"recording {number}", self._marker_table(markers))
+            _Thread(name, "Recording", _RECORDING, f"recording {number}", self._build_marker_table(markers))
             for number, (name, markers) in enumerate(elsewhere.items())
         ]
         head = {
-            "meta": self._meta(),
-            "libs": self._tables.libs(),
+            "meta": self._build_meta(),
+            "libs": self._tables.build_libraries(),
             "pages": [],
-            "shared": self._tables.shared(),
+            "shared": self._tables.build_shared_tables(),
         }
-        yield _json(head)[:-1] + ',"threads":['
+        yield _format_json(head)[:-1] + ',"threads":['
         for number, thread in enumerate(threads):
-            yield ("," if number else "") + _json(thread.head)[:-1] + ',"samples":{'
-            yield from self._samples(thread.rows, stacks)
-            yield "}," + _json({"markers": thread.markers})[1:]
+            yield ("," if number else "") + _format_json(thread.head)[:-1] + ',"samples":{'
+            yield from self._iter_sample_members(thread.rows, stacks)
+            yield "}," + _format_json({"markers": thread.markers})[1:]
         yield "]}\n"
 
-    def _place(self, kind: str, span: Span, elsewhere: dict[str, list[tuple[str, Span]]], track: str) -> None:
+    def _place_marker(
+        self, kind: str, span: Span, elsewhere: dict[str, list[tuple[str, Span]]], track: str
+    ) -> None:
         markers = (
             self._markers.setdefault(span.thread, []) if span.thread >= 0 else elsewhere.setdefault(track, [])
         )
         markers.append((kind, span))
 
-    def _stacks_of_samples(self) -> npt.NDArray[np.int32]:
+    def _number_sample_stacks(self) -> npt.NDArray[np.int32]:
         """Return each sample's row of the stack table."""
-        columns = self._view.columns()
-        samples, number = self._view.alike(("stack", "engine", "phase"))
+        columns = self._view.sample_columns()
+        samples, number = self._view.combine_equal_samples(("stack", "engine", "phase"))
         stacks, engines, phases = (columns[name][samples] for name in ("stack", "engine", "phase"))
         deciding = per_sample(self._view.analysis.labels.classification.deciding, stacks.astype(np.int32), -1)
         rows = zip(stacks.tolist(), engines.tolist(), phases.tolist(), deciding.tolist(), strict=True)
@@ -127,62 +129,65 @@ class _Profile:
 
     # Threads ------------------------------------------------------------------------------------------------
 
-    def _threads(self) -> list[_Thread]:
+    def _list_threads(self) -> list[_Thread]:
         """Return the threads that have samples or markers, each with both."""
         view, rows = self._view, self._view.trace.threads
         threads = []
         for thread in [*range(len(rows)), -1]:
-            samples, markers = view.of_thread(thread), self._markers.get(thread, [])
+            samples, markers = view.find_thread_samples(thread), self._markers.get(thread, [])
             if not len(samples) and not markers:
                 continue
             pid = str(rows["pid"].iloc[thread]) if thread >= 0 and rows["pid"].iloc[thread] >= 0 else "none"
             tid = int(rows["tid"].iloc[thread]) if thread >= 0 else -1
-            table = self._marker_table(markers)
+            table = self._build_marker_table(markers)
             threads.append(_Thread(view.threads[thread], view.processes[thread], pid, tid, table, samples))
         return threads
 
-    def _samples(self, rows: IntArray, stacks: npt.NDArray[np.int32]) -> Iterator[str]:
+    def _iter_sample_members(self, rows: IntArray, stacks: npt.NDArray[np.int32]) -> Iterator[str]:
         """Yield the members of a thread's table of samples, in blocks."""
         trace = self._view.trace
         is_time = trace.weight_unit == "ns"
 
-        def texts(name: str, values: Callable[[IntArray], list[Any]]) -> Iterator[str]:
+        def iter_column(name: str, values: Callable[[IntArray], list[Any]]) -> Iterator[str]:
             yield f'"{name}":['
-            for begin in range(0, len(rows), _BLOCK):
-                numbers = values(rows[begin : begin + _BLOCK])
-                yield ("," if begin else "") + _json(numbers)[1:-1]
+            for begin in range(0, len(rows), _BLOCK_SAMPLES):
+                numbers = values(rows[begin : begin + _BLOCK_SAMPLES])
+                yield ("," if begin else "") + _format_json(numbers)[1:-1]
             yield "],"
 
-        yield from texts("stack", lambda block: stacks[block].tolist())
-        yield from texts("time", lambda block: _ms(self._view.times[block]))
-        yield from texts(
+        yield from iter_column("stack", lambda block: stacks[block].tolist())
+        yield from iter_column("time", lambda block: _to_milliseconds(self._view.times[block]))
+        yield from iter_column(
             "weight",
-            lambda block: _ms(trace.weights[block]) if is_time else trace.weights[block].tolist(),
+            lambda block: (
+                _to_milliseconds(trace.weights[block]) if is_time else trace.weights[block].tolist()
+            ),
         )
         weight_type = "tracing-ms" if is_time else "samples"
-        yield _json({"weightType": weight_type, "length": len(rows)})[1:-1]
+        yield _format_json({"weightType": weight_type, "length": len(rows)})[1:-1]
 
     # Markers ------------------------------------------------------------------------------------------------
 
-    def _marker_table(self, markers: Sequence[tuple[str, Span]]) -> dict[str, Any]:
+    def _build_marker_table(self, markers: Sequence[tuple[str, Span]]) -> dict[str, Any]:
         markers = sorted(markers, key=lambda marker: (marker[1].start_ns, -marker[1].end_ns))
-        lasts = [span.end_ns > span.start_ns for _, span in markers]
+        has_duration = [span.end_ns > span.start_ns for _, span in markers]
         categories = [
             ENGINES.index(Engine(span.category)) if span.category else _OTHER for _, span in markers
         ]
         return {
-            "name": [self._tables.string(span.name) for _, span in markers],
-            "startTime": _ms(np.array([span.start_ns for _, span in markers], np.int64)),
+            "name": [self._tables.add_string(span.name) for _, span in markers],
+            "startTime": _to_milliseconds(np.array([span.start_ns for _, span in markers], np.int64)),
             "endTime": [
-                span.end_ns / 1e6 if long else None for (_, span), long in zip(markers, lasts, strict=True)
+                span.end_ns / 1e6 if long else None
+                for (_, span), long in zip(markers, has_duration, strict=True)
             ],
-            "phase": [_INTERVAL if long else _INSTANT for long in lasts],
+            "phase": [_INTERVAL if long else _INSTANT for long in has_duration],
             "category": categories,
             "data": [{"type": kind, **span.details} for kind, span in markers],
             "length": len(markers),
         }
 
-    def _values(self) -> dict[str, list[Span]]:
+    def _collect_track_values(self) -> dict[str, list[Span]]:
         """Return each track of the recording as spans of constant value."""
         spans_by_track: dict[str, list[Span]] = {}
         rows = self._view.trace.tracks
@@ -201,11 +206,11 @@ class _Profile:
 
     # Meta ---------------------------------------------------------------------------------------------------
 
-    def _meta(self) -> dict[str, Any]:
+    def _build_meta(self) -> dict[str, Any]:
         info = self._view.trace.info
         return {
             "interval": sampling_period_ns(self._view.trace) / 1e6,
-            "startTime": _start_ms(info.start),
+            "startTime": _parse_start_ms(info.start),
             "processType": 0,
             "product": clean(info.process or info.name),
             "stackwalk": 1,
@@ -221,7 +226,9 @@ class _Profile:
             "sourceCodeIsNotOnSearchfox": True,
             "keepProfileThreadOrder": True,
             "categories": CATEGORIES,
-            "markerSchema": [_schema(kind, label, fields) for kind, (label, fields) in _KINDS.items()],
+            "markerSchema": [
+                _build_marker_schema(kind, label, fields) for kind, (label, fields) in _KINDS.items()
+            ],
         }
 
 
@@ -238,7 +245,7 @@ class _Thread:
 
     @property
     def head(self) -> dict[str, Any]:
-        """What stands before the samples."""
+        """The members of the thread before its samples."""
         return {
             "processType": "default",
             "processName": self.process,
@@ -255,11 +262,11 @@ class _Thread:
         }
 
 
-def _json(value: Any) -> str:
+def _format_json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
-def _schema(kind: str, label: str, fields: Sequence[str]) -> dict[str, Any]:
+def _build_marker_schema(kind: str, label: str, fields: Sequence[str]) -> dict[str, Any]:
     return {
         "name": kind,
         "tooltipLabel": f"{label}: {{marker.name}}",
@@ -270,22 +277,24 @@ def _schema(kind: str, label: str, fields: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _engines_in_one_field(span: Span) -> Span:
-    """Return the span with the amounts of each engine, one key per engine before, in one text."""
+def _join_engine_amounts(span: Span) -> Span:
+    """Return the span with the amounts of all engines joined in one text."""
     plain_details = {key: value for key, value in span.details.items() if " " not in key}
     amounts = "; ".join(f"{key} {value}" for key, value in span.details.items() if " " in key)
     return replace(span, details={**plain_details, "engines": amounts})
 
 
-def _ms(times_ns: IntArray) -> list[float]:
+def _to_milliseconds(times_ns: IntArray) -> list[float]:
     milliseconds: list[float] = (times_ns / 1e6).tolist()
     return milliseconds
 
 
-def _start_ms(start: str) -> int:
+def _parse_start_ms(start: str) -> int:
     try:
-        begun = datetime.fromisoformat(start)
+        start_time = datetime.fromisoformat(start)
     except ValueError:
         return 0
-    since = (begun if begun.tzinfo else begun.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
+    since = (start_time if start_time.tzinfo else start_time.replace(tzinfo=UTC)) - datetime(
+        1970, 1, 1, tzinfo=UTC
+    )
     return since // timedelta(milliseconds=1)

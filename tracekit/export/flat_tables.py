@@ -33,7 +33,7 @@ class FlatTable:
     row_count: int
     rows: Callable[[int, int], pd.DataFrame]
 
-    def blocks(self, size: int) -> Iterator[pd.DataFrame]:
+    def iter_blocks(self, size: int) -> Iterator[pd.DataFrame]:
         """Yield the rows in blocks, at least one."""
         for first in range(0, max(1, self.row_count), size):
             yield self.rows(first, min(first + size, self.row_count))
@@ -44,9 +44,9 @@ def write_csv(analysis: Analysis, out: IO[bytes], table: str = "samples", raw: b
 
     Text is safe for terminals and spreadsheets (``spreadsheet_cell``); with ``raw`` it is exact.
     """
-    texts = _Texts(_storable if raw else _for_spreadsheets)
-    for number, rows in enumerate(TABLES[table](analysis).blocks(_CSV_ROWS)):
-        texts.rewritten(rows).to_csv(out, index=False, header=number == 0, lineterminator="\n")
+    texts = _TextRewriter(_escape_surrogates if raw else _make_spreadsheet_safe)
+    for number, rows in enumerate(TABLES[table](analysis).iter_blocks(_CSV_ROWS)):
+        texts.rewrite_block(rows).to_csv(out, index=False, header=number == 0, lineterminator="\n")
 
 
 def write_parquet(analysis: Analysis, out: IO[bytes], table: str = "samples") -> None:
@@ -54,16 +54,16 @@ def write_parquet(analysis: Analysis, out: IO[bytes], table: str = "samples") ->
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    flat, texts = TABLES[table](analysis), _Texts(_storable)
-    schema = pa.Schema.from_pandas(texts.rewritten(flat.rows(0, 0)), preserve_index=False)
+    flat, texts = TABLES[table](analysis), _TextRewriter(_escape_surrogates)
+    schema = pa.Schema.from_pandas(texts.rewrite_block(flat.rows(0, 0)), preserve_index=False)
     # The pandas metadata has the versions of the libraries, with which equal data would give other bytes.
-    facts = {"tracekit_table": table, "recording": _storable(analysis.trace.info.name)}
+    facts = {"tracekit_table": table, "recording": _escape_surrogates(analysis.trace.info.name)}
     with pq.ParquetWriter(out, schema.with_metadata(facts)) as writer:
-        for rows in flat.blocks(_ROW_GROUP_ROWS):
-            writer.write_table(pa.Table.from_pandas(texts.rewritten(rows), schema, preserve_index=False))
+        for rows in flat.iter_blocks(_ROW_GROUP_ROWS):
+            writer.write_table(pa.Table.from_pandas(texts.rewrite_block(rows), schema, preserve_index=False))
 
 
-def samples_table(analysis: Analysis) -> FlatTable:
+def build_samples_table(analysis: Analysis) -> FlatTable:
     """Return one row per sample, with engine, phase, window and the deciding frame."""
     trace, labels = analysis.trace, analysis.labels
     samples, stack_table = trace.samples, trace.stacks
@@ -76,7 +76,7 @@ def samples_table(analysis: Analysis) -> FlatTable:
     leaves = np.append(np.where(np.diff(stack_table.offsets) > 0, leaves, -1), -1)
     deciding = np.append(find_deciding_frames(labels.classification, stack_table, all_stacks), -1)
     frame_names, processes, threads = (
-        _Names(names) for names in (frames, trace.threads["process"].tolist(), trace.threads["name"].tolist())
+        _CategoryNames(names) for names in (frames, trace.threads["process"].tolist(), trace.threads["name"].tolist())
     )
     pids, tids = (np.append(trace.threads[name].to_numpy(np.int64), -1) for name in ("pid", "tid"))
     window_ids = window_of_samples(analysis).astype(np.int32)
@@ -89,26 +89,26 @@ def samples_table(analysis: Analysis) -> FlatTable:
             # Missing, not 0, where samples have no times.
             "time_ns": block["time_ns"] if trace.has_timeline else block["weight_ns"],
             unit: block[unit],
-            "process": processes.at(thread_ids),
+            "process": processes.take(thread_ids),
             "pid": pids[thread_ids],
-            "thread": threads.at(thread_ids),
+            "thread": threads.take(thread_ids),
             "tid": tids[thread_ids],
             "core": block["core"],
             "state": block["state"],
             "engine": make_categorical(labels.engine[first:last], ENGINES),
             "phase": make_categorical(labels.phase[first:last], PHASES),
             "window_id": window_ids[first:last].astype(np.int64),
-            "leaf": frame_names.at(leaves[stack_ids]),
-            "deciding_frame": frame_names.at(deciding[stack_ids]),
+            "leaf": frame_names.take(leaves[stack_ids]),
+            "deciding_frame": frame_names.take(deciding[stack_ids]),
             "stack_id": stack_ids,
         }
         counted = {f"counter {name}": trace.counters[name].to_numpy()[first:last] for name in trace.counters}
-        return _nullable(pd.DataFrame({**columns, **counted}))
+        return _mark_missing(pd.DataFrame({**columns, **counted}))
 
     return FlatTable(len(samples), rows)
 
 
-def windows_table(analysis: Analysis) -> FlatTable:
+def build_windows_table(analysis: Analysis) -> FlatTable:
     """Return one row per call, with the columns of the frame."""
     return FlatTable(
         len(analysis.window_rows),
@@ -116,67 +116,67 @@ def windows_table(analysis: Analysis) -> FlatTable:
     )
 
 
-def _of_frame(frame: pd.DataFrame) -> FlatTable:
-    return FlatTable(len(frame), lambda first, last: _nullable(frame.iloc[first:last]))
+def _wrap_frame(frame: pd.DataFrame) -> FlatTable:
+    return FlatTable(len(frame), lambda first, last: _mark_missing(frame.iloc[first:last]))
 
 
 TABLES: dict[str, Callable[[Analysis], FlatTable]] = {
-    "samples": samples_table,
-    "windows": windows_table,
-    "attribution": lambda analysis: _of_frame(ATTRIBUTION_COLUMNS.build(analysis)),
-    "intervals": lambda analysis: _of_frame(analysis.trace.intervals),
-    "segments": lambda analysis: _of_frame(analysis.segments),
+    "samples": build_samples_table,
+    "windows": build_windows_table,
+    "attribution": lambda analysis: _wrap_frame(ATTRIBUTION_COLUMNS.build(analysis)),
+    "intervals": lambda analysis: _wrap_frame(analysis.trace.intervals),
+    "segments": lambda analysis: _wrap_frame(analysis.segments),
 }
 
 
-def _nullable(frame: pd.DataFrame) -> pd.DataFrame:
+def _mark_missing(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a copy with ``<NA>`` for -1: in a file, -1 would pass for a process or a core."""
     return with_missing(frame, NULLABLE | {"window_id"})
 
 
-class _Names:
+class _CategoryNames:
     """The category columns of some names, of which several may be equal."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._codes, distinct = pd.factorize(np.array([*names, None], dtype=object))
         self._dtype = make_categorical(self._codes[:0], list(distinct)).dtype
 
-    def at(self, positions: npt.NDArray[np.integer[Any]]) -> pd.Categorical:
+    def take(self, positions: npt.NDArray[np.integer[Any]]) -> pd.Categorical:
         """Return the names at these positions; -1 is missing."""
         return pd.Categorical.from_codes(self._codes[positions], dtype=self._dtype)
 
 
-class _Texts:
+class _TextRewriter:
     """Rewrites every text of a table's blocks; the categories, which are those of each block, once."""
 
     def __init__(self, rewrite: Callable[[str], str]) -> None:
         self._rewrite = rewrite
-        self._categories: dict[int, _Names] = {}
+        self._categories: dict[int, _CategoryNames] = {}
         """By the position of the column."""
 
-    def rewritten(self, frame: pd.DataFrame) -> pd.DataFrame:
+    def rewrite_block(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return a block with its texts rewritten, and the names of its columns."""
         columns = {
-            number: self._store_column(number, frame.iloc[:, number]) for number in range(frame.shape[1])
+            number: self._rewrite_column(number, frame.iloc[:, number]) for number in range(frame.shape[1])
         }
         return pd.DataFrame(columns).set_axis([self._rewrite(name) for name in frame.columns], axis=1)
 
-    def _store_column(self, number: int, column: pd.Series[Any]) -> pd.Series[Any]:
+    def _rewrite_column(self, number: int, column: pd.Series[Any]) -> pd.Series[Any]:
         if isinstance(column.dtype, pd.CategoricalDtype):
             if number not in self._categories:
                 names = [self._rewrite(str(name)) for name in column.cat.categories]
-                self._categories[number] = _Names(names)
-            return pd.Series(self._categories[number].at(column.cat.codes.to_numpy()), column.index)
+                self._categories[number] = _CategoryNames(names)
+            return pd.Series(self._categories[number].take(column.cat.codes.to_numpy()), column.index)
         if isinstance(column.dtype, pd.StringDtype) or column.dtype == object:
             rewritten = {text: self._rewrite(str(text)) for text in column.dropna().unique()}
             return column.map(rewritten).astype("str")
         return column
 
 
-def _for_spreadsheets(text: str) -> str:
+def _make_spreadsheet_safe(text: str) -> str:
     return clip(escape_spreadsheet_cell(text[: MAX_NAME + 1]), MAX_NAME)
 
 
-def _storable(text: str) -> str:
+def _escape_surrogates(text: str) -> str:
     """Return text that UTF-8 can hold: lone surrogates are escaped."""
     return text.encode("utf-8", "backslashreplace").decode()

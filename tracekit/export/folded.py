@@ -25,33 +25,35 @@ _NUMBER_AT_END = re.compile(r"\s+(?=[\d.]+$)")
 def write_folded(analysis: Analysis, out: IO[bytes], root: Sequence[str] = DEFAULT_ROOT) -> None:
     """Write one line per distinct stack below its ``root`` frames, sorted; weights in the trace's unit."""
     view = ExportView(analysis)
-    for line, weight in sorted(_weights(view, root).items()):
+    for line, weight in sorted(_sum_weights(view, root).items()):
         out.write(without_commands(f"{line} {weight}\n").encode())
 
 
-def _weights(view: ExportView, root: Sequence[str]) -> dict[str, int]:
-    groups = view.grouped_by(root)
-    names = [_name(frame) for frame in view.frames]
+def _sum_weights(view: ExportView, root: Sequence[str]) -> dict[str, int]:
+    groups = view.group_samples(root)
+    names = [_escape_separator(frame) for frame in view.frames]
     stacks = {
-        stack: ";".join(names[frame] for frame in view.stack_frames(stack)) or NO_STACK
+        stack: ";".join(names[frame] for frame in view.list_stack_frames(stack)) or NO_STACK
         for stack in np.unique(groups.stack).tolist()
     }
-    below: dict[tuple[int, ...], str] = {}
+    root_text_by_key: dict[tuple[int, ...], str] = {}
     weights: dict[str, int] = defaultdict(int)
     columns = (groups.thread, groups.engine, groups.phase, groups.window)
     keys = zip(*(column.tolist() for column in columns), strict=True)
     for key, stack, weight in zip(keys, groups.stack.tolist(), groups.weight.tolist(), strict=True):
-        if key not in below:
-            below[key] = "".join(f"{_name(name)};" for name in view.root_names(root, key))
-        weights[_line(below[key] + stacks[stack])] += weight
+        if key not in root_text_by_key:
+            root_text_by_key[key] = "".join(
+                f"{_escape_separator(name)};" for name in view.list_root_names(root, key)
+            )
+        weights[_format_line(root_text_by_key[key] + stacks[stack])] += weight
     return weights
 
 
-def _name(text: str) -> str:
+def _escape_separator(text: str) -> str:
     return text.replace(";", ":")
 
 
-def _line(text: str) -> str:
+def _format_line(text: str) -> str:
     if text.startswith("#"):  # inferno takes such a line for a comment
         text = f"_{text}"
     return _NUMBER_AT_END.sub("_", text) if text[-1] in "0123456789." else text

@@ -11,20 +11,20 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from tracekit.analysis.result import Analysis
 from tracekit.export.export_view import ExportView, clean, require_times
-from tracekit.export.perfetto_columns import run_packets, sample_packets
-from tracekit.export.runs import Runs, engine_runs
+from tracekit.export.perfetto_columns import encode_runs, iter_sample_packets
+from tracekit.export.runs import EngineRuns, iter_engine_runs
 from tracekit.export.spans import (
     Span,
-    interval_spans,
-    lanes,
-    signpost_spans,
-    window_spans,
+    arrange_in_lanes,
+    build_interval_spans,
+    build_signpost_spans,
+    build_window_spans,
 )
 
 _SEQUENCE = 1
 _LARGEST_ID = 2**31 - 1
-_FIRST_MADE_UP_ID = 2_000_000_000
-_CHUNK = 20_000
+_FIRST_SYNTHETIC_ID = 2_000_000_000
+_PACKETS_PER_PIECE = 20_000
 
 
 def write_perfetto(analysis: Analysis, out: IO[bytes]) -> None:
@@ -34,57 +34,59 @@ def write_perfetto(analysis: Analysis, out: IO[bytes]) -> None:
     one engine and phase each, because Perfetto's flame graph counts samples and has no engines.
     """
     require_times(analysis.trace, "Perfetto")
-    for piece in _Writer(ExportView(analysis)).pieces():
+    for piece in _PerfettoWriter(ExportView(analysis)).iter_pieces():
         out.write(piece)
 
 
-def _serialized(packets: Iterable[Any]) -> Iterator[bytes]:
+def _serialize_packets(packets: Iterable[Any]) -> Iterator[bytes]:
     """Yield packets as pieces of a trace."""
     trace = pb.Trace()
     for packet in packets:
         trace.packet.append(packet)  # protobuf appends a copy
-        if len(trace.packet) == _CHUNK:
+        if len(trace.packet) == _PACKETS_PER_PIECE:
             yield trace.SerializeToString(deterministic=True)
             trace.Clear()
     yield trace.SerializeToString(deterministic=True)
 
 
-class _Writer:
+class _PerfettoWriter:
     def __init__(self, view: ExportView) -> None:
         self._view = view
         self._tracks = 0
         rows = view.trace.threads
-        self._pids = _ids(rows["pid"].tolist())
-        self._tids = _ids(rows["tid"].tolist())
+        self._pids = _make_valid_ids(rows["pid"].tolist())
+        self._tids = _make_valid_ids(rows["tid"].tolist())
 
-    def pieces(self) -> Iterator[bytes]:
-        """Yield the trace: what is few as packets, runs and samples as columns."""
-        yield from _serialized(self._before_threads())
-        yield from self._threads()
-        yield from _serialized(self._behind_threads())
-        yield from sample_packets(self._view, self._pids, self._tids)
+    def iter_pieces(self) -> Iterator[bytes]:
+        """Yield the trace: rare records as packets, runs and samples as encoded columns."""
+        yield from _serialize_packets(self._iter_leading_packets())
+        yield from self._iter_threads()
+        yield from _serialize_packets(self._iter_trailing_packets())
+        yield from iter_sample_packets(self._view, self._pids, self._tids)
 
-    def _before_threads(self) -> Iterator[Any]:
-        yield self._beginning()
-        yield from self._group(self._view.calls.heading, {"": window_spans(self._view)}, rank=0)
-        yield from self._group("Engines, measured", interval_spans(self._view), rank=1)
+    def _iter_leading_packets(self) -> Iterator[Any]:
+        yield self._build_first_packet()
+        yield from self._iter_track_group(
+            self._view.calls.heading, {"": build_window_spans(self._view)}, rank=0
+        )
+        yield from self._iter_track_group("Engines, measured", build_interval_spans(self._view), rank=1)
 
-    def _behind_threads(self) -> Iterator[Any]:
-        yield from self._group("Signposts", signpost_spans(self._view), rank=2)
-        yield from self._counters()
+    def _iter_trailing_packets(self) -> Iterator[Any]:
+        yield from self._iter_track_group("Signposts", build_signpost_spans(self._view), rank=2)
+        yield from self._iter_counters()
 
-    def _beginning(self) -> Any:
+    def _build_first_packet(self) -> Any:
         """Return the first packet, with every name, frame and stack of the samples."""
-        packet = self._packet()
+        packet = self._make_packet()
         packet.sequence_flags = pb.TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
         packet.trusted_packet_sequence_id = _SEQUENCE
         timebase = packet.trace_packet_defaults.perf_sample_defaults.timebase
         timebase.name = f"weight_{self._view.trace.weight_unit}"
         timebase.counter = pb.PerfEvents.SW_CPU_CLOCK
-        self._intern(packet.interned_data)
+        self._add_interned_data(packet.interned_data)
         return packet
 
-    def _intern(self, data: Any) -> None:
+    def _add_interned_data(self, data: Any) -> None:
         stacks = self._view.trace.stacks
         names: dict[str, int] = {}
         files: dict[str, int] = {}
@@ -113,20 +115,20 @@ class _Writer:
         for interned, texts in ((data.function_names, names), (data.source_paths, files)):
             for text, iid in texts.items():
                 interned.add(iid=iid, str=text.encode())
-        for stack in np.unique(self._view.columns()["stack"]).tolist():
+        for stack in np.unique(self._view.sample_columns()["stack"]).tolist():
             if stack >= 0:
-                ids = [frame + 1 for frame in self._view.stack_frames(stack)]
+                ids = [frame + 1 for frame in self._view.list_stack_frames(stack)]
                 data.callstacks.add(iid=stack + 1, frame_ids=ids)
 
     # Tracks -------------------------------------------------------------------------------------------------
 
-    def _packet(self) -> Any:
+    def _make_packet(self) -> Any:
         return pb.TracePacket(trusted_packet_sequence_id=_SEQUENCE)
 
-    def _track(self, name: str, parent: int = 0, rank: int = 0) -> tuple[int, Any]:
+    def _describe_track(self, name: str, parent: int = 0, rank: int = 0) -> tuple[int, Any]:
         """Return a new track's number, and the packet that describes it."""
         self._tracks += 1
-        packet = self._packet()
+        packet = self._make_packet()
         described = packet.track_descriptor
         described.uuid = self._tracks
         if name:
@@ -136,33 +138,35 @@ class _Writer:
         described.sibling_order_rank = rank
         return self._tracks, packet
 
-    def _group(self, name: str, tracks: dict[str, list[Span]], rank: int) -> Iterator[Any]:
-        """Yield a group of tracks with their spans; nothing where there are none."""
+    def _iter_track_group(self, name: str, tracks: dict[str, list[Span]], rank: int) -> Iterator[Any]:
+        """Yield a group of tracks with their spans; nothing without tracks."""
         if not any(tracks.values()):
             return
-        parent, packet = self._track(name, rank=rank)
+        parent, packet = self._describe_track(name, rank=rank)
         packet.track_descriptor.child_ordering = pb.TrackDescriptor.EXPLICIT
         yield packet
         for position, (track, spans) in enumerate(tracks.items()):
-            yield from self._lanes(track or name, spans, parent, position)
+            yield from self._iter_lane_packets(track or name, spans, parent, position)
 
-    def _lanes(self, name: str, spans: Iterable[Span], parent: int, rank: int = 0) -> Iterator[Any]:
-        for lane in lanes(spans):
-            track, packet = self._track(name, parent, rank)
+    def _iter_lane_packets(
+        self, name: str, spans: Iterable[Span], parent: int, rank: int = 0
+    ) -> Iterator[Any]:
+        for lane in arrange_in_lanes(spans):
+            track, packet = self._describe_track(name, parent, rank)
             yield packet
-            yield from self._slices(track, lane)
+            yield from self._iter_slices(track, lane)
 
-    def _slices(self, track: int, spans: Iterable[Span]) -> Iterator[Any]:
+    def _iter_slices(self, track: int, spans: Iterable[Span]) -> Iterator[Any]:
         """Yield one lane's spans: begins and ends nest, in order of time."""
-        # Spans of a lane nest or are disjoint (``lanes``), so the open ones form a stack of ends:
+        # Spans of a lane nest or are disjoint (``arrange_in_lanes``), so the open ones form a stack of ends:
         #   ┌──────── a ────────┐
         #      ┌─ b ─┐  ┌─ c ─┐         begin a, begin b, end b, begin c, end c, end a
         ends: list[int] = []
         for span in spans:
             start = max(span.start_ns, 0)
             while ends and ends[-1] <= start:
-                yield self._end(track, ends.pop())
-            packet = self._packet()
+                yield self._end_slice(track, ends.pop())
+            packet = self._make_packet()
             packet.timestamp = start
             event = packet.track_event
             event.track_uuid, event.name = track, span.name
@@ -181,10 +185,10 @@ class _Writer:
                 event.type = pb.TrackEvent.TYPE_INSTANT
             yield packet
         for end in reversed(ends):
-            yield self._end(track, end)
+            yield self._end_slice(track, end)
 
-    def _end(self, track: int, end_ns: int) -> Any:
-        packet = self._packet()
+    def _end_slice(self, track: int, end_ns: int) -> Any:
+        packet = self._make_packet()
         packet.timestamp = end_ns
         packet.track_event.track_uuid = track
         packet.track_event.type = pb.TrackEvent.TYPE_SLICE_END
@@ -192,47 +196,49 @@ class _Writer:
 
     # Threads ------------------------------------------------------------------------------------------------
 
-    def _threads(self) -> Iterator[bytes]:
-        threads = np.unique(self._view.columns()["thread"]).tolist()
+    def _iter_threads(self) -> Iterator[bytes]:
+        threads = np.unique(self._view.sample_columns()["thread"]).tolist()
         # A process per distinct pid; in reverse order, so that the first of its threads is the one that
         # stays.
         processes = {self._pids[thread]: thread for thread in reversed(threads)}
-        yield from _serialized(self._process(pid, thread) for pid, thread in processes.items())
-        last, track = None, 0
-        for runs in engine_runs(self._view):
+        yield from _serialize_packets(
+            self._describe_process(pid, thread) for pid, thread in processes.items()
+        )
+        previous_thread, track = None, 0
+        for runs in iter_engine_runs(self._view):
             edges = [0, *(np.flatnonzero(np.diff(runs.thread)) + 1).tolist(), len(runs.thread)]
             for begin, end in pairwise(edges):
                 thread = int(runs.thread[begin])
-                if thread != last:
-                    parent, packet = self._thread(thread)
+                if thread != previous_thread:
+                    parent, packet = self._describe_thread(thread)
                     # Runs of a thread do not overlap: one lane holds them all.
-                    track, lane = self._track("engine (host samples)", parent)
-                    yield from _serialized([packet, lane])
-                    last = thread
-                yield run_packets(self._view, Runs(*(column[begin:end] for column in runs)), track)
+                    track, lane = self._describe_track("engine (host samples)", parent)
+                    yield from _serialize_packets([packet, lane])
+                    previous_thread = thread
+                yield encode_runs(self._view, EngineRuns(*(column[begin:end] for column in runs)), track)
 
-    def _process(self, pid: int, thread: int) -> Any:
-        _, packet = self._track("")
+    def _describe_process(self, pid: int, thread: int) -> Any:
+        _, packet = self._describe_track("")
         packet.track_descriptor.process.pid = pid
         packet.track_descriptor.process.process_name = self._view.processes[thread]
         return packet
 
-    def _thread(self, thread: int) -> tuple[int, Any]:
-        number, packet = self._track("")
+    def _describe_thread(self, thread: int) -> tuple[int, Any]:
+        number, packet = self._describe_track("")
         packet.track_descriptor.thread.pid = self._pids[thread]
         packet.track_descriptor.thread.tid = self._tids[thread]
         packet.track_descriptor.thread.thread_name = self._view.threads[thread]
         return number, packet
 
-    def _counters(self) -> Iterator[Any]:
-        """Yield a counter track per track; unknown values are left out, so that the last one stays."""
+    def _iter_counters(self) -> Iterator[Any]:
+        """Yield a counter track per track; unknown values are omitted, so the previous value continues."""
         rows = self._view.trace.tracks.dropna(subset=["value"])
         for (name, unit), values in rows.groupby(["name", "unit"], observed=True):
-            track, packet = self._track(clean(str(name)), rank=3)
+            track, packet = self._describe_track(clean(str(name)), rank=3)
             packet.track_descriptor.counter.unit_name = clean(str(unit)) if unit else ""
             yield packet
             for time, value in zip(values["time_ns"].tolist(), values["value"].tolist(), strict=True):
-                packet = self._packet()
+                packet = self._make_packet()
                 packet.timestamp = max(time, 0)
                 packet.track_event.track_uuid = track
                 packet.track_event.type = pb.TrackEvent.TYPE_COUNTER
@@ -240,9 +246,9 @@ class _Writer:
                 yield packet
 
 
-def _ids(numbers: list[int]) -> list[int]:
-    """Return ids that Perfetto accepts, and one more for none: 0 is its idle task."""
-    made_up = {number: _FIRST_MADE_UP_ID + index for index, number in enumerate(dict.fromkeys(numbers))}
-    return [number if 0 < number < _FIRST_MADE_UP_ID else made_up[number] for number in numbers] + [
+def _make_valid_ids(numbers: list[int]) -> list[int]:
+    """Return ids that Perfetto accepts (0 is its idle task), and one more for unknown ids."""
+    made_up = {number: _FIRST_SYNTHETIC_ID + index for index, number in enumerate(dict.fromkeys(numbers))}
+    return [number if 0 < number < _FIRST_SYNTHETIC_ID else made_up[number] for number in numbers] + [
         _LARGEST_ID
     ]

@@ -16,7 +16,7 @@ import numpy as np
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.export.export_view import NO_STACK, ExportView, clean
-from tracekit.export.pprof_message import profile_message
+from tracekit.export.pprof_message import make_message_class
 from tracekit.model.vocabulary import ENGINES, PHASES
 
 _SAMPLES = ("samples", "count")
@@ -34,15 +34,15 @@ def write_pprof(analysis: Analysis, out: IO[bytes]) -> None:
 
     ``go tool pprof -tagfocus engine=ANE`` and ``-tagroot window,engine`` select and group by the labels.
     """
-    profile = _Profile(ExportView(analysis)).build()
+    profile = _PprofProfile(ExportView(analysis)).build()
     with gzip.GzipFile(fileobj=out, mode="wb", filename="", mtime=0, compresslevel=6) as packed:
         packed.write(profile.SerializeToString(deterministic=True))
 
 
-class _Profile:
+class _PprofProfile:
     def __init__(self, view: ExportView) -> None:
         self._view = view
-        self._message: Any = profile_message("Profile")()
+        self._message: Any = make_message_class("Profile")()
         self._strings: dict[str, int] = {"": 0}
         self._functions: dict[tuple[str, str], int] = {}
         self._locations: dict[tuple[int, ...], int] = {}
@@ -51,12 +51,12 @@ class _Profile:
     def build(self) -> Any:
         message, unit = self._message, _UNITS[self._view.trace.weight_unit]
         for kind, kind_unit in dict.fromkeys((_SAMPLES, unit)):
-            message.sample_type.add(type=self._string(kind), unit=self._string(kind_unit))
-        message.default_sample_type = self._string(unit[0])
+            message.sample_type.add(type=self._add_string(kind), unit=self._add_string(kind_unit))
+        message.default_sample_type = self._add_string(unit[0])
         if unit[0] == "time":
             message.period_type.type, message.period_type.unit = (
-                self._string("time"),
-                self._string("nanoseconds"),
+                self._add_string("time"),
+                self._add_string("nanoseconds"),
             )
             message.period = sampling_period_ns(self._view.trace)
         self._add_start_time()
@@ -67,18 +67,20 @@ class _Profile:
         message.string_table.extend(self._strings)
         return message
 
-    def _string(self, text: str) -> int:
+    def _add_string(self, text: str) -> int:
         return self._strings.setdefault(text, len(self._strings))
 
     def _add_start_time(self) -> None:
         info = self._view.trace.info
-        self._message.comment.append(self._string(clean(info.name)))
+        self._message.comment.append(self._add_string(clean(info.name)))
         self._message.duration_nanos = info.duration_ns or 0
         try:
-            begun = datetime.fromisoformat(info.start)
+            start_time = datetime.fromisoformat(info.start)
         except ValueError:
             return
-        since = (begun if begun.tzinfo else begun.replace(tzinfo=UTC)) - datetime(1970, 1, 1, tzinfo=UTC)
+        since = (start_time if start_time.tzinfo else start_time.replace(tzinfo=UTC)) - datetime(
+            1970, 1, 1, tzinfo=UTC
+        )
         self._message.time_nanos = since // timedelta(microseconds=1) * 1000
 
     def _add_mappings(self) -> None:
@@ -100,8 +102,8 @@ class _Profile:
                 id=index + 1,
                 memory_start=start,
                 memory_limit=min(max(int(ends[index]), start) + 1, 2**64 - 1),
-                filename=self._string(clean(row["path"] or row["name"])),
-                build_id=self._string(clean(row["uuid"]) if row["uuid"] else ""),
+                filename=self._add_string(clean(row["path"] or row["name"])),
+                build_id=self._add_string(clean(row["uuid"]) if row["uuid"] else ""),
                 has_functions=True,
                 has_filenames=index in with_files,
                 has_line_numbers=index in with_files,
@@ -110,14 +112,14 @@ class _Profile:
 
     def _add_samples(self) -> None:
         groups, view = self._view.groups, self._view
-        locations = {stack: self._location_ids(stack) for stack in np.unique(groups.stack).tolist()}
-        keys = [self._string(key) for key in ("process", "thread", "engine", "phase", "window")]
+        locations = {stack: self._find_location_ids(stack) for stack in np.unique(groups.stack).tolist()}
+        keys = [self._add_string(key) for key in ("process", "thread", "engine", "phase", "window")]
         columns = (groups.stack, groups.thread, groups.engine, groups.phase, groups.window)
         numbers = (groups.samples, groups.weight)
         # Counted stacks weigh what they count: one number for each.
-        first = 1 if view.trace.weight_unit == "samples" else 0
+        first_value = 1 if view.trace.weight_unit == "samples" else 0
         labels: dict[tuple[int, ...], list[Any]] = {}
-        make_label = profile_message("Label")
+        make_label = make_message_class("Label")
         for stack, *key, samples, weight in zip(
             *(column.tolist() for column in (*columns, *numbers)), strict=True
         ):
@@ -132,27 +134,27 @@ class _Profile:
                     view.windows[window] if window >= 0 else "",
                 )
                 labels[group] = [
-                    make_label(key=name, str=self._string(value))
+                    make_label(key=name, str=self._add_string(value))
                     for name, value in zip(keys, values, strict=True)
                     if value
                 ]
             self._message.sample.add(
-                location_id=locations[stack], value=(samples, weight)[first:], label=labels[group]
+                location_id=locations[stack], value=(samples, weight)[first_value:], label=labels[group]
             )
 
-    def _location_ids(self, stack_id: int) -> list[int]:
+    def _find_location_ids(self, stack_id: int) -> list[int]:
         """Return a stack's locations, leaf first: one per address, functions inlined there included."""
         return [
             self._locations.setdefault(pieces, len(self._locations) + 1)
-            for pieces in self._addresses(stack_id)
+            for pieces in self._iter_inline_runs(stack_id)
         ]
 
-    def _addresses(self, stack_id: int) -> Iterator[tuple[int, ...]]:
+    def _iter_inline_runs(self, stack_id: int) -> Iterator[tuple[int, ...]]:
         """Yield runs of frame rows: inlined functions, innermost first, then their function."""
         run: tuple[int, ...] = ()
         for frame in self._view.trace.stacks.stack(stack_id).tolist() if stack_id >= 0 else [-1]:
             if run and not (
-                self._rows[run[-1]].inlined and self._address_of(run[-1]) == self._address_of(frame)
+                self._rows[run[-1]].inlined and self._find_address(run[-1]) == self._find_address(frame)
             ):
                 yield run
                 run = ()
@@ -160,12 +162,12 @@ class _Profile:
         if run:
             yield run
 
-    def _address_of(self, frame: int) -> tuple[int, int]:
+    def _find_address(self, frame: int) -> tuple[int, int]:
         return self._rows[frame].binary_id, self._rows[frame].address
 
     def _add_location(self, location_id: int, frames: tuple[int, ...]) -> None:
         if frames == (-1,):
-            self._message.location.add(id=location_id).line.add(function_id=self._function(NO_STACK, ""))
+            self._message.location.add(id=location_id).line.add(function_id=self._add_function(NO_STACK, ""))
             return
         row = self._rows[frames[-1]]
         location = self._message.location.add(
@@ -173,19 +175,19 @@ class _Profile:
         )
         for frame in frames:
             row = self._rows[frame]
-            function = self._function(self._view.symbols[frame], row.source_file)
+            function = self._add_function(self._view.symbols[frame], row.source_file)
             location.line.add(function_id=function, line=max(row.source_line, 0))
 
-    def _function(self, symbol: str, file: str) -> int:
+    def _add_function(self, symbol: str, file: str) -> int:
         """Return the id of a function, added when new."""
         key = (symbol, file)
         if key not in self._functions:
             self._functions[key] = len(self._functions) + 1
-            name = self._string(symbol)
+            name = self._add_string(symbol)
             self._message.function.add(
                 id=self._functions[key],
                 name=name,
                 system_name=name,
-                filename=self._string(clean(file) if file else ""),
+                filename=self._add_string(clean(file) if file else ""),
             )
         return self._functions[key]

@@ -1,4 +1,4 @@
-"""The messages of pprof's profile.proto, as far as tracekit writes them."""
+"""The messages and fields of pprof's profile.proto that tracekit writes."""
 
 from __future__ import annotations
 
@@ -54,13 +54,15 @@ _MESSAGES: dict[str, list[tuple[int, str, str]]] = {
 }
 
 
-def profile_message(name: str) -> Any:
+def make_message_class(name: str) -> Any:
     """Return the class of a message."""
-    return message_factory.GetMessageClass(_pool().FindMessageTypeByName(f"{_PACKAGE}.{name}"))
+    return message_factory.GetMessageClass(
+        _build_descriptor_pool().FindMessageTypeByName(f"{_PACKAGE}.{name}")
+    )
 
 
 @cache
-def _pool() -> Any:
+def _build_descriptor_pool() -> Any:
     file = descriptor_pb2.FileDescriptorProto(name="tracekit/pprof.proto", package=_PACKAGE, syntax="proto3")
     of = descriptor_pb2.FieldDescriptorProto
     for message, fields in _MESSAGES.items():

@@ -30,9 +30,9 @@ class Span:
     details: Details = field(default_factory=dict)
 
 
-def window_spans(view: ExportView) -> list[Span]:
+def build_window_spans(view: ExportView) -> list[Span]:
     """Return the windows with their verdicts and the amounts of each engine."""
-    engines = _engines_by_window(view)
+    engines = _collect_window_engines(view)
     spans = []
     verdicts = view.analysis.verdicts
     rows = view.analysis.window_rows.to_dict("records")
@@ -52,7 +52,7 @@ def window_spans(view: ExportView) -> list[Span]:
     return spans
 
 
-def _engines_by_window(view: ExportView) -> dict[int, Details]:
+def _collect_window_engines(view: ExportView) -> dict[int, Details]:
     """Return, per window, ``{"ANE busy_ns": …, "ANE sampled_ns": …}``; unknown amounts are missing."""
     amounts = ["samples", "sampled_ns", "busy_ns", "waiting_ns"]
     shares = view.analysis.attribution_rows
@@ -64,14 +64,14 @@ def _engines_by_window(view: ExportView) -> dict[int, Details]:
     return by_window
 
 
-def interval_spans(view: ExportView) -> dict[str, list[Span]]:
+def build_interval_spans(view: ExportView) -> dict[str, list[Span]]:
     """Return the intervals that tables measured, by track: ``ANE, ane-hw-intervals``."""
     tracks: dict[str, list[Span]] = {}
     for row in view.trace.intervals.to_dict("records"):
         phase = "" if pd.isna(row["phase"]) else str(row["phase"])
-        texts = {"phase": phase, **{name: _text(row[name]) for name in ("label", "model", "channel")}}
+        texts = {"phase": phase, **{name: _format_cell(row[name]) for name in ("label", "model", "channel")}}
         details: Details = {name: value for name, value in texts.items() if value}
-        details |= {"source": _text(row["source"]), "basis": "measured"}
+        details |= {"source": _format_cell(row["source"]), "basis": "measured"}
         if row["pid"] >= 0:
             details["pid"] = row["pid"]
         name = texts["label"] or texts["channel"] or phase or "busy"
@@ -80,7 +80,7 @@ def interval_spans(view: ExportView) -> dict[str, list[Span]]:
     return dict(sorted(tracks.items()))
 
 
-def signpost_spans(view: ExportView) -> dict[str, list[Span]]:
+def build_signpost_spans(view: ExportView) -> dict[str, list[Span]]:
     """Return the signposts by track, ``subsystem/category`` or the category alone.
 
     Messages are left out: they may be private.
@@ -93,17 +93,17 @@ def signpost_spans(view: ExportView) -> dict[str, list[Span]]:
         span = Span(
             row["start_ns"], row["end_ns"], clean(str(row["name"])), "", threads.get(row["tid"], -1), details
         )
-        subsystem, category = _text(row["subsystem"]), _text(row["category"])
+        subsystem, category = _format_cell(row["subsystem"]), _format_cell(row["category"])
         track = f"{subsystem}/{category}" if subsystem or not category else category
         tracks.setdefault(track, []).append(span)
     return dict(sorted(tracks.items()))
 
 
-def lanes(spans: Iterable[Span]) -> list[list[Span]]:
+def arrange_in_lanes(spans: Iterable[Span]) -> list[list[Span]]:
     """Return the spans in lanes, by first fit, so that any two of a lane are nested or disjoint.
 
-    Each lane is in order of time, outer spans first. A stack per lane has the ends of the spans that are
-    open: a new span fits if it ends within the innermost open one.
+    Each lane is in order of time, outer spans first. A stack per lane holds the ends of the open
+    spans: a new span fits if it ends within the innermost of them.
     """
     lanes_filled: list[list[Span]] = []
     open_: list[list[int]] = []  # per lane, the ends of the spans that a new one may lie in
@@ -125,5 +125,5 @@ def lanes(spans: Iterable[Span]) -> list[list[Span]]:
     return lanes_filled
 
 
-def _text(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     return "" if pd.isna(value) or value == "" else clean(str(value))

@@ -19,32 +19,33 @@ from tracekit.model.columns import IntArray
 
 DEFAULT_ROOT = ("window", "engine", "phase")
 _EMPTY = {"type": "sampled", "unit": "none", "startValue": 0, "endValue": 0, "samples": [], "weights": []}
-_BLOCK = 1 << 16
-"""Samples whose text is in memory at once."""
+_BLOCK_SAMPLES = 1 << 16
+"""Samples that are formatted at a time, to bound memory."""
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 
 def write_speedscope(analysis: Analysis, out: IO[bytes], root: Sequence[str] = DEFAULT_ROOT) -> None:
     """Write one profile per thread, with each stack below its ``root`` frames.
 
-    Time in which a thread was not sampled is an empty stack, so
-    that the axis is the time of the recording; speedscope leaves it out of its shares. Weights other than
-    time have no such axis.
+    Time in which a thread was not sampled becomes an empty stack, so that the axis is the time of the
+    recording; speedscope excludes it from its percentages. Weights other than time have no such axis.
     """
-    _Writer(ExportView(analysis), root).write(out)
+    _SpeedscopeWriter(ExportView(analysis), root).write(out)
 
 
-class _Writer:
+class _SpeedscopeWriter:
     def __init__(self, view: ExportView, root: Sequence[str]) -> None:
         self._view, self._root = view, root
-        self._frames, self._function = _functions(view)
+        self._frames, self._function = _collect_functions(view)
         self._names: dict[str, int] = {}
 
     def write(self, out: IO[bytes]) -> None:
         view = self._view
-        stacks, stack_of = self._stacks()
-        profiles = np.unique(view.columns()["thread"]).tolist()
-        weight_of = {thread: int(view.trace.weights[view.of_thread(thread)].sum()) for thread in profiles}
+        stacks, stack_of = self._format_stacks()
+        profiles = np.unique(view.sample_columns()["thread"]).tolist()
+        weight_of = {
+            thread: int(view.trace.weights[view.find_thread_samples(thread)].sum()) for thread in profiles
+        }
         heaviest = max(range(len(profiles)), key=lambda index: weight_of[profiles[index]], default=0)
         head = {
             "$schema": _SCHEMA,
@@ -56,40 +57,42 @@ class _Writer:
         out.write(json.dumps(head)[:-1].encode() + b', "profiles": [')
         for index, thread in enumerate(profiles):
             out.write(b",\n" if index else b"\n")
-            for piece in self._profile(thread, view.of_thread(thread), stacks, stack_of):
+            for piece in self._iter_profile(thread, view.find_thread_samples(thread), stacks, stack_of):
                 out.write(piece.encode())
         if not profiles:  # without any profile speedscope fails
             out.write(json.dumps({**_EMPTY, "name": "no samples"}).encode())
         out.write(b"\n]}\n")
 
-    def _stacks(self) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.int32]]:
+    def _format_stacks(self) -> tuple[npt.NDArray[np.object_], npt.NDArray[np.int32]]:
         """Return the text of each distinct stack with its roots, and the number of each sample's."""
-        keys = [name for name in ("thread", "window", "engine", "phase") if name in self._needed()]
-        samples, stack_of = self._view.alike(["stack", *keys])
-        columns = {name: values[samples].tolist() for name, values in self._view.columns().items()}
+        keys = [
+            name for name in ("thread", "window", "engine", "phase") if name in self._list_needed_columns()
+        ]
+        samples, stack_of = self._view.combine_equal_samples(["stack", *keys])
+        columns = {name: values[samples].tolist() for name, values in self._view.sample_columns().items()}
         rows = (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
         texts = np.empty(len(samples) + 1, object)
-        texts[:-1] = [self._text(row) for row in rows]
+        texts[:-1] = [self._format_stack(row) for row in rows]
         texts[-1] = "[]"  # found by -1: time without a sample
         return texts, stack_of
 
-    def _needed(self) -> set[str]:
+    def _list_needed_columns(self) -> set[str]:
         return {"thread" if name == "process" else name for name in self._root}
 
-    def _text(self, row: dict[Any, int]) -> str:
+    def _format_stack(self, row: dict[Any, int]) -> str:
         key = (row["thread"], row["engine"], row["phase"], row["window"])
-        below = [self._frame(name) for name in self._view.root_names(self._root, key)]
-        stack = [self._function[frame] for frame in self._view.stack_frames(row["stack"])]
-        return f"[{','.join(map(str, below + (stack or [self._frame(NO_STACK)])))}]"
+        root_frames = [self._add_frame(name) for name in self._view.list_root_names(self._root, key)]
+        stack = [self._function[frame] for frame in self._view.list_stack_frames(row["stack"])]
+        return f"[{','.join(map(str, root_frames + (stack or [self._add_frame(NO_STACK)])))}]"
 
-    def _frame(self, name: str) -> int:
+    def _add_frame(self, name: str) -> int:
         """Return the row of a frame that is not a function, added when new."""
         if name not in self._names:
             self._names[name] = len(self._frames)
             self._frames.append({"name": name})
         return self._names[name]
 
-    def _profile(
+    def _iter_profile(
         self,
         thread: int,
         rows: IntArray,
@@ -104,43 +107,43 @@ class _Writer:
             "name": name if is_time else f"{name}, {view.trace.weight_unit}",
             "unit": "nanoseconds" if is_time else "none",
             "startValue": start,
-            "endValue": start + sum(int(weights.sum()) for _, weights in self._blocks(rows, stack_of)),
+            "endValue": start + sum(int(weights.sum()) for _, weights in self._iter_blocks(rows, stack_of)),
         }
         yield json.dumps(head)[:-1] + ', "samples": ['
-        for index, (numbers, _) in enumerate(self._blocks(rows, stack_of)):
+        for index, (numbers, _) in enumerate(self._iter_blocks(rows, stack_of)):
             yield ("," if index else "") + ",".join(stacks[numbers])
         yield '], "weights": ['
-        for index, (_, weights) in enumerate(self._blocks(rows, stack_of)):
+        for index, (_, weights) in enumerate(self._iter_blocks(rows, stack_of)):
             yield ("," if index else "") + ",".join(map(str, weights.tolist()))
         yield "]}"
 
-    def _blocks(
+    def _iter_blocks(
         self, rows: IntArray, stack_of: npt.NDArray[np.int32]
     ) -> Iterator[tuple[npt.NDArray[np.int32], IntArray]]:
         """Yield the stacks of one thread and their weights in blocks, those of free time (-1) included."""
         view = self._view
-        gaps = _Gaps() if view.trace.weight_unit == "ns" else None
-        for begin in range(0, len(rows), _BLOCK):
-            block = rows[begin : begin + _BLOCK]
+        gaps = _TimeGaps() if view.trace.weight_unit == "ns" else None
+        for begin in range(0, len(rows), _BLOCK_SAMPLES):
+            block = rows[begin : begin + _BLOCK_SAMPLES]
             stacks, weights = stack_of[block], view.trace.weights[block]
             if gaps:
-                free = gaps.before(view.times[block], weights)
+                free = gaps.fill_before(view.times[block], weights)
                 real = np.flatnonzero(free)
                 stacks, weights = np.insert(stacks, real, -1), np.insert(weights, real, free[real])
             yield stacks, weights
 
 
-class _Gaps:
-    """The time to leave free before each sample, where it is away from the sample before it.
+class _TimeGaps:
+    """The empty time before each sample that does not follow the previous sample directly.
 
-    Samples come a little early or late: only where half a weight or more is free, the axis catches up.
+    Samples jitter: a gap is inserted only where at least half a sample's weight is empty.
     """
 
     def __init__(self) -> None:
         self._begin: int | None = None
         self._end = self._weight = self._reached = 0
 
-    def before(self, times: IntArray, weights: IntArray) -> IntArray:
+    def fill_before(self, times: IntArray, weights: IntArray) -> IntArray:
         """Return the time before each of a thread's next samples."""
         if self._begin is None:
             self._begin = self._end = int(times[0])
@@ -149,16 +152,16 @@ class _Gaps:
         late = times - self._begin - (self._weight + np.cumsum(weights) - weights)
         free = times - np.append(self._end, times[:-1] + weights[:-1])
         away = np.flatnonzero(free * 2 >= np.maximum(weights, 1))
-        reached = np.maximum.accumulate(np.maximum(late[away], self._reached))
+        axis_offsets = np.maximum.accumulate(np.maximum(late[away], self._reached))
         gaps = np.zeros(len(times), np.int64)
-        gaps[away] = np.diff(reached, prepend=self._reached)
+        gaps[away] = np.diff(axis_offsets, prepend=self._reached)
         self._end = int(times[-1] + weights[-1])
         self._weight += int(weights.sum())
-        self._reached = int(reached[-1]) if len(reached) else self._reached
+        self._reached = int(axis_offsets[-1]) if len(axis_offsets) else self._reached
         return gaps
 
 
-def _functions(view: ExportView) -> tuple[list[dict[str, Any]], list[int]]:
+def _collect_functions(view: ExportView) -> tuple[list[dict[str, Any]], list[int]]:
     """Return one frame per function and file, with its first line, and the frame of each row of the trace.
 
     speedscope treats every frame as a separate function: a row per address would split functions.

@@ -65,7 +65,7 @@ def check_command(
     check_output(output, force)
     chosen = guess_format(format_, output, _FORMATS)
 
-    from tracekit.checks.results import exit_code
+    from tracekit.checks.results import choose_exit_code
     from tracekit.fleet.history.gate import accept_changes, check_fleet, parse_gate
     from tracekit.fleet.library import open_results
     from tracekit.report.fleet.gate import to_json, to_text
@@ -81,5 +81,5 @@ def check_command(
         write_message(f"{plural(len(found), 'change')} accepted as the new level.")
     of_devices = [entry.result.outcome for entry in gate.of_devices]
     outcomes = of_devices if accept else gate.outcomes
-    if code := exit_code(outcomes, open_counts):  # type: ignore[arg-type]
+    if code := choose_exit_code(outcomes, open_counts):  # type: ignore[arg-type]
         click.get_current_context().exit(code)

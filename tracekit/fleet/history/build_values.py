@@ -10,11 +10,11 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow.dataset as pds
 
-from tracekit.checks.check import judged, must_stay_low
-from tracekit.checks.intervals import interval_of, interval_of_share, statistic_of
+from tracekit.checks.check import judge_condition, must_stay_low
+from tracekit.checks.intervals import estimate_interval, estimate_share_interval, parse_statistic
 from tracekit.checks.requirements import Condition, Metric, Requirement
 from tracekit.checks.results import CheckResult, MetricValue
-from tracekit.checks.run_values import RunNoise, of_runs
+from tracekit.checks.run_values import RunNoise, combine_runs
 from tracekit.comparison.bootstrap import estimate, fewest_values
 from tracekit.errors import UsageError
 from tracekit.fleet.dataset import Dataset
@@ -58,10 +58,10 @@ def device_results(
     results = []
     for place in _devices(dataset, set(builds), rule.scope):
         value = _value(of_device.get(place, calls[:0]), requirement, rule, confidence)
-        results.append(DeviceResult(*place, judged(requirement, rule, value)))
+        results.append(DeviceResult(*place, judge_condition(requirement, rule, value)))
     if not results:
         value = MetricValue(rule.metric.kind, missing=f"no device has calls of '{rule.scope}'")
-        results.append(DeviceResult("", "", "", judged(requirement, rule, value)))
+        results.append(DeviceResult("", "", "", judge_condition(requirement, rule, value)))
     return results
 
 
@@ -113,7 +113,7 @@ def _value(calls: pd.DataFrame, requirement: Requirement, rule: Condition, confi
         return MetricValue(metric.kind, missing=missing, windows=len(calls))
     low_is_good = must_stay_low(requirement, rule)
     if all(value.interval is not None for value in values) and len(values) > 1:
-        return of_runs(values, rule, confidence, RunNoise(), low_is_good)
+        return combine_runs(values, rule, confidence, RunNoise(), low_is_good)
     ends = [(value.low or 0.0, value.high or 0.0) for value in values]
     worst = max(ends, key=lambda end: end[1]) if low_is_good else min(ends, key=lambda end: end[0])
     value = values[ends.index(worst)]
@@ -143,13 +143,13 @@ def _length(run: pd.DataFrame, metric: Metric, confidence: float) -> MetricValue
     if metric.statistic in _EXTREMES:
         value = float(_EXTREMES[metric.statistic](whole))
         return MetricValue("time", value, value, basis, len(whole))
-    statistic = statistic_of(metric.statistic)
+    statistic = parse_statistic(metric.statistic)
     if len(whole) < fewest_values(statistic):
         return MetricValue(
             "time", missing=f"a recording with {plural(len(whole), 'call')} has too few for {metric.name}"
         )
     value = float(whole.mean()) if statistic == "mean" else float(estimate(whole, float(statistic)))
-    interval = interval_of(whole, statistic, confidence) if confidence else None
+    interval = estimate_interval(whole, statistic, confidence) if confidence else None
     return MetricValue(
         "time", value, value, basis, len(whole), interval=interval, confidence=confidence,
         calls=(whole, whole),
@@ -166,7 +166,10 @@ def _share(run: pd.DataFrame, metric: Metric, confidence: float) -> MetricValue:
             "share", missing=f"a recording does not show if the {metric.engine} served its calls"
         )
     note = f"of {unknown} calls the engine is not determined" if unknown else ""
-    ends = interval_of_share(least, confidence or 0.95), interval_of_share(most, confidence or 0.95)
+    ends = (
+        estimate_share_interval(least, confidence or 0.95),
+        estimate_share_interval(most, confidence or 0.95),
+    )
     return MetricValue(
         "share", float(least.mean()), float(most.mean()), "", len(run), note=note,
         interval=(ends[0][0], ends[1][1]) if confidence else None, confidence=confidence,

@@ -81,10 +81,10 @@ def _place(key: SeriesKey) -> tuple[str, str, str, str]:
 def parse_gate(text: str) -> NoChanges | Requirement:
     """Return a requirement of ``fleet check``. Raises ``UsageError`` that points at a mistake."""
     tokens = Tokenizer(text, "--require", "no regressions in MyModel")
-    if tokens.accept("no") and (word := tokens.accept(REGRESSIONS, CHANGES)):
-        scope = tokens.name() if tokens.accept("in") else ""
+    if tokens.take_if("no") and (word := tokens.take_if(REGRESSIONS, CHANGES)):
+        scope = tokens.take_name() if tokens.take_if("in") else ""
         if not tokens.ended:
-            raise tokens.fail("unexpected text; put a name with spaces in quotes.")
+            raise tokens.make_error("unexpected text; put a name with spaces in quotes.")
         return NoChanges(text.strip(), word, scope)
     requirement = parse_requirement(text)
     require_supported(requirement)

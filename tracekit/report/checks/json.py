@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 import tracekit
-from tracekit.checks.results import CheckResult, MetricValue, OpenCounts, exit_code
+from tracekit.checks.results import CheckResult, MetricValue, OpenCounts, choose_exit_code
 from tracekit.model.trace import Issue
 from tracekit.report.analysis.json_findings import finding_summary
 from tracekit.report.checks.wording import reason, sentence
@@ -30,7 +30,7 @@ def to_json(
         "schema": SCHEMA,
         "tracekit": tracekit.__version__,
         "input": name,
-        "exit_code": exit_code((result.outcome for result in results), open_counts),
+        "exit_code": choose_exit_code((result.outcome for result in results), open_counts),
         "sentence": sentence(results),
         "results": [_result(result) for result in results],
         "issues": [asdict(issue) for issue in issues],

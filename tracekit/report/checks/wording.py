@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tracekit.checks.issue_codes import is_damage
-from tracekit.checks.requirements import Absence, Kind, Presence
+from tracekit.checks.requirements import Absence, EnginePresence, Kind
 from tracekit.checks.results import CheckResult, MetricValue, WorstWindow
 from tracekit.comparison.cautions import THERMAL
 from tracekit.model.trace import Issue
@@ -56,15 +56,21 @@ def reason(result: CheckResult) -> str:
     rule = result.requirement.rule
     if isinstance(rule, Absence):
         return _findings(rule, actual)
-    value = _window_count(actual) if isinstance(rule, Presence) else f"{rule.metric.name} is {_range(actual)}"
+    value = (
+        _window_count(actual)
+        if isinstance(rule, EnginePresence)
+        else f"{rule.metric.name} is {_range(actual)}"
+    )
     facts = [actual.basis] if actual.basis else []
-    facts += [plural(actual.windows, "call")] if actual.windows and not isinstance(rule, Presence) else []
+    facts += (
+        [plural(actual.windows, "call")] if actual.windows and not isinstance(rule, EnginePresence) else []
+    )
     facts += [plural(actual.runs, "run")] if actual.runs > 1 else []
     text = f"{value} ({', '.join(facts)})" if facts else value
     if actual.note:
         text += f"; {actual.note}"
     if actual.worst is not None and result.outcome != "passed":
-        text += f"; {_worst(actual.worst, actual.kind, isinstance(rule, Presence))}"
+        text += f"; {_worst(actual.worst, actual.kind, isinstance(rule, EnginePresence))}"
     return text
 
 

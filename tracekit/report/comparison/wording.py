@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tracekit.checks.changes import coverage, runs_needed
+from tracekit.checks.changes import describe_coverage, estimate_runs_needed
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison.observations import Unit
 from tracekit.comparison.result import (
@@ -127,7 +127,7 @@ def missing(rows: Sequence[Difference]) -> list[Missing]:
 def reason(row: Difference) -> str:
     """Return the reason why a row is not measurable or incomplete; "" for any other."""
     if row.judgement != "not measurable":
-        return f"{coverage(row)}, and the number covers only these" if _is_partial(row) else ""
+        return f"{describe_coverage(row)}, and the number covers only these" if _is_partial(row) else ""
     if row.base.missing and row.base.missing == row.new.missing:
         return f"not measurable, {row.base.missing}"
     sides = (("BASE", row.base.missing), ("NEW", row.new.missing))
@@ -297,7 +297,7 @@ def _advice(result: ChangeResult, row: Difference) -> str:
     if row.tested == "within these recordings":
         return ". Record five runs per side, or give --run-noise or --noise-from"
     shown = could_show(row)
-    runs = runs_needed(result)
+    runs = estimate_runs_needed(result)
     given = max(len(row.base.runs), len(row.new.runs))
     if runs is not None and runs > given:
         return f"{shown}; about {runs} runs per side would show one as large as the threshold"
