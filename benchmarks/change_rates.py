@@ -27,23 +27,23 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "support")]
 from fleets import run_noise  # noqa: E402
 
 from tracekit.fleet.history.bands import Bands  # noqa: E402
-from tracekit.fleet.history.changes import SMALLEST_LENGTH, SMALLEST_SHARE, is_alarm  # noqa: E402
-from tracekit.fleet.history.levels import FEWEST, LAG, Levels  # noqa: E402
-from tracekit.fleet.history.series import values_of_builds  # noqa: E402
+from tracekit.fleet.history.changes import MIN_LENGTH_CHANGE, MIN_SHARE_CHANGE, is_alarm  # noqa: E402
+from tracekit.fleet.history.levels import LAG, MIN_BUILDS, Levels  # noqa: E402
+from tracekit.fleet.history.series import summarize_builds  # noqa: E402
 
 FloatArray = npt.NDArray[np.float64]
 Alarms = list[tuple[int, int]]
 BEGIN, END = "<!-- changes over builds: make calibrate -->\n", "<!-- end of changes over builds -->\n"
 NOISES = ("gauss", "outliers", "two-level", "walk")
 STEPS = (0.03, 0.05, 0.10)
-FIRST = FEWEST + LAG
+FIRST = MIN_BUILDS + LAG
 
 
 def builds_of(runs: FloatArray) -> FloatArray:
     """Return the values of builds from those of runs: series × builds × runs."""
     series, builds, count = runs.shape
     group = np.repeat(np.arange(series * builds), count)
-    return values_of_builds(runs.reshape(-1), group)[0].reshape(series, builds)
+    return summarize_builds(runs.reshape(-1), group)[0].reshape(series, builds)
 
 
 def alarms(values: FloatArray) -> Alarms:
@@ -53,9 +53,9 @@ def alarms(values: FloatArray) -> Alarms:
     for build in range(values.shape[1]):
         levels.update()
         evidence = levels.weigh(values[:, build])
-        hits = is_alarm(evidence, SMALLEST_LENGTH)
+        hits = is_alarm(evidence, MIN_LENGTH_CHANGE)
         result += [(int(series), build) for series in np.flatnonzero(hits)]
-        levels.accept(values[:, build], np.where(hits, evidence.length, 0))
+        levels.add_values(values[:, build], np.where(hits, evidence.length, 0))
     return result
 
 
@@ -66,9 +66,9 @@ def band_alarms(low: FloatArray, high: FloatArray) -> Alarms:
     for build in range(low.shape[1]):
         bands.update()
         evidence = bands.weigh(low[:, build], high[:, build])
-        hits = is_alarm(evidence, SMALLEST_SHARE)
+        hits = is_alarm(evidence, MIN_SHARE_CHANGE)
         result += [(int(series), build) for series in np.flatnonzero(hits)]
-        bands.accept(low[:, build], high[:, build], np.where(hits, evidence.length, 0))
+        bands.add_values(low[:, build], high[:, build], np.where(hits, evidence.length, 0))
     return result
 
 

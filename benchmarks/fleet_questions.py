@@ -32,8 +32,8 @@ from fleets import (  # noqa: E402
 )
 
 from tracekit.fleet.dataset import Dataset, create_dataset  # noqa: E402
-from tracekit.fleet.questions.registry import QUESTIONS, ask, offers  # noqa: E402
-from tracekit.fleet.schema import PLACE, arrow_schema  # noqa: E402
+from tracekit.fleet.questions.registry import QUESTIONS, ask, list_offers  # noqa: E402
+from tracekit.fleet.schema import PLACE, build_arrow_schema  # noqa: E402
 from tracekit.report.fleet.history_view import history_view, read_history_data  # noqa: E402
 
 TARGET_SECONDS = 1.0
@@ -68,7 +68,7 @@ def tasks(dataset: Dataset) -> dict[str, Callable[[], object]]:
     def history() -> str:
         return json.dumps(history_view(read_history_data(dataset), "Dictate"))
 
-    return {"list of questions": lambda: offers(dataset), **questions, "History": history}
+    return {"list of questions": lambda: list_offers(dataset), **questions, "History": history}
 
 
 def written(folder: Path, builds: int) -> Dataset:
@@ -107,7 +107,7 @@ def with_places(tables: Tables) -> Tables:
 
 def in_schema(name: str, columns: dict[str, pa.ChunkedArray]) -> pa.Table:
     """Return columns as a table of the schema, the others null."""
-    schema = arrow_schema(name)
+    schema = build_arrow_schema(name)
     count = len(next(iter(columns.values())))
     return pa.table([columns.get(field.name, pa.nulls(count, field.type)) for field in schema], schema=schema)
 

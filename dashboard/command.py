@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli.analysing import analysis_choices
+from tracekit.cli.analysing import add_analysis_choices
 from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     help="Show the history of a dataset of many recordings, made by tracekit fleet run, or of a library.",
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
-@analysis_choices
+@add_analysis_choices
 def dashboard_command(
     inputs: tuple[str, ...],
     port: int | None,

@@ -10,8 +10,8 @@ from dashboard.library.library import Library
 from tracekit.errors import NotMeasurableError
 from tracekit.fleet.dataset import Dataset, open_dataset
 from tracekit.fleet.history.accepted import Accepted, read_accepted
-from tracekit.fleet.library import FOLDER, library_dataset, open_results
-from tracekit.fleet.manifest import Part
+from tracekit.fleet.library import FOLDER, open_results, update_library_dataset
+from tracekit.fleet.manifest import DatasetPart
 from tracekit.fleet.questions.registry import ask
 from tracekit.report.fleet.cells import plain_columns
 from tracekit.report.fleet.history_view import HistoryData, history_view, read_history_data
@@ -29,7 +29,7 @@ class HistoryStore:
         self._lock = threading.Lock()
         self._updating = threading.Lock()
         self._revision = ""
-        self._state: tuple[tuple[Part, ...], frozenset[Accepted]] | None = None
+        self._state: tuple[tuple[DatasetPart, ...], frozenset[Accepted]] | None = None
         self._data: HistoryData | None = None
 
     def view(self, app: str) -> dict[str, Any]:
@@ -54,11 +54,11 @@ class HistoryStore:
         dataset = self._dataset()
         of_model = (pds.field("model") == model) | (pds.field("label") == model)
         of_builds = pds.field("build").isin(builds)
-        with_model = dataset.table("models").to_table(
+        with_model = dataset.open_table("models").to_table(
             columns=["recording"], filter=of_device & of_model & of_builds
         )
         is_shown = of_device & pds.field("recording").isin(with_model["recording"].combine_chunks())
-        table = dataset.table("recordings")
+        table = dataset.open_table("recordings")
         return [
             {name: printable(str(row[name] or "")) for name in _COLUMNS}
             for build in builds
@@ -75,14 +75,14 @@ class HistoryStore:
             revision = self._library.revision  # before: what changes meanwhile is read the next time
             if revision == self._revision:
                 return open_dataset(self._library.folder / FOLDER)
-            dataset = library_dataset(self._library.folder)
+            dataset = update_library_dataset(self._library.folder)
             self._revision = revision
             return dataset
 
     def _read(self) -> HistoryData:
         dataset = self._dataset()
         with self._lock:  # so that two visitors do not compute the same
-            state = (dataset.parts(), read_accepted(dataset.path))
+            state = (dataset.read_parts(), read_accepted(dataset.path))
             if self._data is None or state != self._state:
                 self._state, self._data = state, read_history_data(dataset)
             return self._data

@@ -21,7 +21,7 @@ from dashboard.library.reading_results import OF_VARIANT, facts_of
 from dashboard.library.rebuild import describe_variant, make_folder_of_variant
 from dashboard.library.store import Store, split
 from dashboard.library.variants import FILES, PACKED, Variant, new_variant
-from tracekit.cli.analysis_options import AnalysisOptions, Values, values_id
+from tracekit.cli.analysis_options import AnalysisOptions, Values, hash_values
 from tracekit.errors import TracekitError, UsageError
 
 _MOST_VARIANTS = 50
@@ -96,7 +96,7 @@ class Analyses:
         return files
 
     def _requested(self, recording: str, options: Values, drafts: Path) -> Variant:
-        variant = values_id(options)
+        variant = hash_values(options)
         with self._lock:
             try:
                 existing = self._variants.find(recording, variant)
@@ -186,7 +186,7 @@ def _checked(values: Mapping[str, Any], files: Mapping[str, GivenFile], drafts: 
         path = drafts / FILES[name]
         path.write_bytes(file.content)
         paths[name] = str(path)
-    options = AnalysisOptions.of_values({**values, **paths})
+    options = AnalysisOptions.from_values({**values, **paths})
     try:
         _read_files(options)
     except TracekitError as error:
@@ -201,9 +201,9 @@ def _checked(values: Mapping[str, Any], files: Mapping[str, GivenFile], drafts: 
 def _read_files(options: AnalysisOptions) -> None:
     """Raise the error of a file that the analysis could not read."""
     from tracekit.analysis.classification.rule_set import load_rules
-    from tracekit.cli.analysing import given_windows
+    from tracekit.cli.analysing import parse_given_windows
 
-    given_windows(options)
+    parse_given_windows(options)
     if options.markers:
         load_rules(Path(options.markers))
 

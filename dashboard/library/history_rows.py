@@ -18,13 +18,13 @@ def write_history_rows(folder: Path, analysis: Analysis, path: Path, inputs: Seq
     Its name and labels are left to the reader: both can change on the page. ``inputs`` are the files at
     ``path`` that were read.
     """
-    from tracekit.fleet.contents import content_of
+    from tracekit.fleet.contents import digest_content
     from tracekit.fleet.library_rows import write_rows
-    from tracekit.fleet.rows import Origin, analysis_tables
+    from tracekit.fleet.rows import Origin, build_analysis_tables
 
     try:
         is_single = len(inputs) == 1
-        content = content_of(inputs[0]) if is_single else content_of(path, tuple(map(str, inputs)))
+        content = digest_content(inputs[0]) if is_single else digest_content(path, tuple(map(str, inputs)))
     except InputError:  # gone since it was read
         content = ""
-    write_rows(folder, analysis_tables(analysis, Origin(str(path), content)))
+    write_rows(folder, build_analysis_tables(analysis, Origin(str(path), content)))

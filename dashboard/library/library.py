@@ -364,7 +364,7 @@ class Library:
         if not variant_id:
             return []
         options = self.analyses.find(recording_id, variant_id).options
-        return with_files(options, self._store.variant(recording_id, variant_id)).arguments()
+        return with_files(options, self._store.variant(recording_id, variant_id)).to_arguments()
 
     def disk_use(self) -> DiskUse:
         """Return the bytes that uploads, recordings made here, and results take."""

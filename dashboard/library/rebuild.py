@@ -30,7 +30,7 @@ from dashboard.library.inputs import size_of
 from dashboard.library.reading_results import OF_VARIANT, facts_of
 from dashboard.library.store import Store, is_variant_id
 from dashboard.library.variants import Variant
-from tracekit.cli.analysis_options import AnalysisOptions, values_id
+from tracekit.cli.analysis_options import AnalysisOptions, hash_values
 from tracekit.errors import TracekitError
 from tracekit.text import plural, printable
 
@@ -232,10 +232,10 @@ def _read_variant(recording: str, folder: Path) -> Variant | None:
         if document is None:
             return None
         options, added_us = dict(document["options"]), moment(document["added_us"])
-        AnalysisOptions.of_values({name: value for name, value in options.items() if not _is_file(value)})
+        AnalysisOptions.from_values({name: value for name, value in options.items() if not _is_file(value)})
     except (Unreadable, TracekitError, KeyError, TypeError, ValueError):
         return None
-    if values_id(options) != folder.name:
+    if hash_values(options) != folder.name:
         return None
     facts = facts_of(folder / "results")
     if facts is None:

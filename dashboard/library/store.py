@@ -35,7 +35,7 @@ from filelock import FileLock, Timeout
 
 from dashboard.errors import Conflict, LibraryFailed, NotFound
 from tracekit.errors import UsageError
-from tracekit.record.output_path import journal_path
+from tracekit.record.output_path import build_journal_path
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _VARIANT = re.compile(r"[0-9a-f]{16}")
@@ -292,7 +292,7 @@ class Store:
         if folder.parent != self.recorded.resolve() or not is_attempt_id(folder.name):
             return
         self.discard(path)
-        journal_path(path).unlink(missing_ok=True)
+        build_journal_path(path).unlink(missing_ok=True)
         self.discard_attempt(folder)
 
     def discard_attempt(self, folder: Path) -> None:

@@ -58,4 +58,4 @@ def described(options: Values) -> list[tuple[str, str]]:
 def with_files(options: Values, folder: Path) -> AnalysisOptions:
     """Return the options with the paths of the files' copies in the variant's folder."""
     values = {name: str(folder / FILES[name]) if name in FILES else value for name, value in options.items()}
-    return AnalysisOptions.of_values(values)
+    return AnalysisOptions.from_values(values)

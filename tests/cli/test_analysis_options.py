@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from tracekit.analysis.windows.choose import WINDOW_SOURCES
 from tracekit.cli import analysing, main
-from tracekit.cli.analysis_options import NAMES, SOURCES, AnalysisOptions, values_id
+from tracekit.cli.analysis_options import NAMES, SOURCES, AnalysisOptions, hash_values
 from tracekit.errors import UsageError
 
 ALL: dict[str, Any] = {
@@ -29,31 +29,31 @@ ALL: dict[str, Any] = {
 
 
 def test_options_pass_through_an_object_unchanged() -> None:
-    options = AnalysisOptions.of_values(ALL)
+    options = AnalysisOptions.from_values(ALL)
     assert options.values() == ALL
-    assert AnalysisOptions.of_values(json.loads(json.dumps(options.values()))) == options
+    assert AnalysisOptions.from_values(json.loads(json.dumps(options.values()))) == options
 
 
 def test_defaults_and_empty_values_are_left_out() -> None:
-    assert AnalysisOptions.of_values({"run": "", "window": [], "windows": "auto"}).values() == {}
+    assert AnalysisOptions.from_values({"run": "", "window": [], "windows": "auto"}).values() == {}
 
 
 def test_the_id_of_values_does_not_depend_on_their_order() -> None:
-    assert values_id(ALL) == values_id(dict(reversed(ALL.items())))
-    assert values_id(ALL) != values_id({**ALL, "run": 3})
-    assert len(values_id({})) == 16
+    assert hash_values(ALL) == hash_values(dict(reversed(ALL.items())))
+    assert hash_values(ALL) != hash_values({**ALL, "run": 3})
+    assert len(hash_values({})) == 16
 
 
 def test_the_names_are_those_of_the_command_line() -> None:
     @click.command()
-    @analysing.analysis_choices
+    @analysing.add_analysis_choices
     def command(options: AnalysisOptions) -> None:
         click.echo(json.dumps(options.values()))
 
     assert {name for option in command.params for name in option.opts} == {
         f"--{name}" for name in NAMES.values()
     }
-    shown = CliRunner().invoke(command, AnalysisOptions.of_values(ALL).arguments())
+    shown = CliRunner().invoke(command, AnalysisOptions.from_values(ALL).to_arguments())
     assert json.loads(shown.output) == ALL
     analyze = main.get_command(click.Context(main), "analyze")
     assert analyze is not None
@@ -84,7 +84,7 @@ def test_the_sources_of_windows_are_those_of_the_analysis() -> None:
 )
 def test_refused_values(values: dict[str, Any], sentence: str) -> None:
     with pytest.raises(UsageError) as error:
-        AnalysisOptions.of_values(values)
+        AnalysisOptions.from_values(values)
     assert sentence in str(error.value)
     assert "\x1b" not in str(error.value)
 

@@ -22,7 +22,7 @@ def run(*arguments: str) -> Any:
 
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "_plugins", lambda: BROKEN)
+    monkeypatch.setattr(cli, "_find_plugins", lambda: BROKEN)
 
 
 @pytest.mark.usefixtures("broken")
@@ -52,7 +52,7 @@ def test_a_defect_is_no_failed_requirement(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["tracekit", "check", "x.xml"])
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    monkeypatch.setattr(cli, "_collect_seldom", lambda: None)
+    monkeypatch.setattr(cli, "_reduce_garbage_collection", lambda: None)
     with mock.patch.object(click.Group, "invoke", side_effect=error), pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 70

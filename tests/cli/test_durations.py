@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from tracekit.cli.durations import seconds, size_bytes
+from tracekit.cli.durations import parse_seconds, parse_size_bytes
 
 CONTEXT, OPTION = click.Context(click.Command("record")), click.Option(["--time-limit"])
 
@@ -24,7 +24,7 @@ CONTEXT, OPTION = click.Context(click.Command("record")), click.Option(["--time-
     ],
 )
 def test_a_time_is_read(text: str | None, expected: float | None) -> None:
-    assert seconds(CONTEXT, OPTION, text) == expected
+    assert parse_seconds(CONTEXT, OPTION, text) == expected
 
 
 @pytest.mark.parametrize(
@@ -50,13 +50,13 @@ def test_a_time_is_read(text: str | None, expected: float | None) -> None:
 )
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="is not a time such as 500ms, 10s, 5m or 1h"):
-        seconds(CONTEXT, OPTION, text)
+        parse_seconds(CONTEXT, OPTION, text)
 
 
 @pytest.mark.parametrize("text", ["9" * 400 + "h", "1" + "0" * 400 + "s"])
 def test_a_time_beyond_all_numbers_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter):
-        seconds(CONTEXT, OPTION, text)
+        parse_seconds(CONTEXT, OPTION, text)
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,10 @@ def test_a_time_beyond_all_numbers_is_refused(text: str) -> None:
     ],
 )
 def test_a_size_is_read(text: str, expected: int) -> None:
-    assert size_bytes(CONTEXT, OPTION, text) == expected
+    assert parse_size_bytes(CONTEXT, OPTION, text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "500", "GB", "-1GB", "1GiB", "1G", "1,5GB", "٣GB", "9" * 400 + "TB"])
 def test_what_is_no_size_is_refused(text: str) -> None:
     with pytest.raises(click.BadParameter):
-        size_bytes(CONTEXT, OPTION, text)
+        parse_size_bytes(CONTEXT, OPTION, text)

@@ -59,7 +59,9 @@ def test_a_run_names_what_it_did_and_a_second_run_has_nothing_to_do(tmp_path: Pa
     ]
     assert "5 recordings without labels of the name" in lines[6]
     recordings = (
-        open_dataset(tmp_path / "results").table("recordings").to_table(columns=["name", "build", "labels"])
+        open_dataset(tmp_path / "results")
+        .open_table("recordings")
+        .to_table(columns=["name", "build", "labels"])
     )
     assert next(row for row in recordings.to_pylist() if str(row["name"]).startswith("kperf")) == {
         "name": "kperf-samples-macos26", "build": "7", "labels": [("branch", "main"), ("build", "7")]

@@ -122,7 +122,7 @@ def test_recordings_of_other_devices_are_not_read_and_of_this_one_the_newest(
     other = listed(tmp_path, "gone", "lost", device="Phone")
     result = run("compare", "base", "new", "--noise-from", other)
     assert (result.exit_code, "Not used: 2 of another device." in result.stderr) == (5, True)
-    monkeypatch.setattr(noise, "_MOST_READ", 2)
+    monkeypatch.setattr(noise, "_MAX_READ_RECORDINGS", 2)
     shutil.rmtree(other)
     result = run("compare", "base", "new", "--noise-from", listed(tmp_path, "gone", "A1", "A2"))
     assert (result.exit_code, "2 recordings of 1 build show" in result.stderr) == (0, True)

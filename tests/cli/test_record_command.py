@@ -81,7 +81,7 @@ def test_a_device_by_its_name_as_people_type_it(mac: Mac) -> None:
 def test_a_slow_xctrace_is_mentioned(mac: Mac, monkeypatch: pytest.MonkeyPatch) -> None:
     from tracekit.cli import record_terminal
 
-    monkeypatch.setattr(record_terminal, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(record_terminal, "_SECONDS_BEFORE_MESSAGE", 0.0)
     assert "Listing xctrace's templates and devices …\n" in mac.record(*APP, "--dry-run").error
 
 
@@ -328,9 +328,9 @@ def test_another_xctrace_by_its_path(mac: Mac) -> None:
 
 
 def test_two_recorders_at_once(mac: Mac) -> None:
-    from tracekit.record.lock import recorder_lock
+    from tracekit.record.lock import hold_recorder_lock
 
-    with recorder_lock("", Path("other.trace")):
+    with hold_recorder_lock("", Path("other.trace")):
         mac.xctrace.configure()
         result = CliRunner().invoke(main, ["record", *APP])
     assert result.exit_code == 4

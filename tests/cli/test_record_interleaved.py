@@ -12,9 +12,9 @@ from compare_support import recorded
 from record_support import APP, Mac
 
 from tracekit.cli import main, record
-from tracekit.cli.record_series import MadeRecording, finish_series, series_text
+from tracekit.cli.record_series import MadeRecording, finish_series, format_series
 from tracekit.errors import InputError, TracekitError, XctraceError
-from tracekit.record.interleaving import interleaved
+from tracekit.record.interleaving import iter_interleaved_places
 from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import RecordLimits
 from tracekit.record.request import PlannedRecording, RecordRequest
@@ -83,7 +83,7 @@ def planned(pairs: int) -> list[PlannedRecording]:
     settings = RecordSettings(InstrumentPlan(None, ()), Target("attach", "App", "1"), RecordLimits(1))
     return [
         PlannedRecording(Path(f"x-{place.name}.trace"), settings, suffix=place.name, place=place)
-        for place in interleaved(pairs)
+        for place in iter_interleaved_places(pairs)
     ]
 
 
@@ -168,7 +168,7 @@ def run_series(monkeypatch: pytest.MonkeyPatch, errors: dict[str, BaseException]
         via="auto",
     )
 
-    def record_one(recording: PlannedRecording, alone: bool) -> None:
+    def record_one(recording: PlannedRecording, is_only_one: bool) -> None:
         error = errors.get(recording.suffix)
         runner._made.append(made(recording, analyzed=error is None))
         if error:
@@ -207,6 +207,6 @@ def test_a_failure_ends_no_series(
 
 def test_a_long_series_is_listed_in_part(capsys: pytest.CaptureFixture[str]) -> None:
     recordings = planned(50)
-    assert series_text(recordings).splitlines()[-1].endswith("new-6, base-6 and 88 more")
+    assert format_series(recordings).splitlines()[-1].endswith("new-6, base-6 and 88 more")
     messages, _ = finished(capsys, recordings, [])
     assert messages[0].endswith(" and 88 more")

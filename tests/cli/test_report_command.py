@@ -128,7 +128,7 @@ def test_a_name_without_an_extension_is_html(tmp_path: Path) -> None:
     ],
 )
 def test_the_default_name_is_the_recordings(inputs: list[str], expected: str) -> None:
-    assert module._stem(tuple(inputs)) == expected
+    assert module._choose_stem(tuple(inputs)) == expected
 
 
 def test_without_a_name_the_report_lies_where_one_stands(

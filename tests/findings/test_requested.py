@@ -13,7 +13,7 @@ from trace_support import ANE, BNNS, CALL, MS, Sample, trace_of
 from tracekit import Analysis, analyze
 from tracekit.analysis.findings.finding import Finding
 from tracekit.errors import UsageError
-from tracekit.record.journal import COMPUTE_UNITS_VARIABLE, compute_units_in, recorded_compute_units
+from tracekit.record.journal import COMPUTE_UNITS_VARIABLE, find_compute_units, read_recorded_compute_units
 from tracekit.report.wording.findings import FindingText, finding_text
 
 FOREIGN = "Other_main__Op0_AneInference"
@@ -110,10 +110,10 @@ def command(*settings: str) -> dict[str, object]:
 )
 def test_the_setting_of_a_journal(tmp_path: Path, runs: list[object], expected: str) -> None:
     (tmp_path / "X.recording.json").write_text(json.dumps({"runs": runs}))
-    assert recorded_compute_units(tmp_path / "X.trace") == expected
-    assert recorded_compute_units(tmp_path / "Y.trace") == ""
+    assert read_recorded_compute_units(tmp_path / "X.trace") == expected
+    assert read_recorded_compute_units(tmp_path / "Y.trace") == ""
 
 
 def test_the_setting_of_an_environment() -> None:
-    assert compute_units_in([("A", "b"), (COMPUTE_UNITS_VARIABLE, "cpuAndGPU")]) == "cpuAndGPU"
-    assert compute_units_in([(COMPUTE_UNITS_VARIABLE, "fast")]) == ""
+    assert find_compute_units([("A", "b"), (COMPUTE_UNITS_VARIABLE, "cpuAndGPU")]) == "cpuAndGPU"
+    assert find_compute_units([(COMPUTE_UNITS_VARIABLE, "fast")]) == ""

@@ -13,8 +13,8 @@ from tracekit.errors import UsageError
 from tracekit.fleet.cluster import DaskPool
 from tracekit.fleet.dataset import create_dataset, open_dataset
 from tracekit.fleet.inputs import find_recordings
-from tracekit.fleet.run import Summary, run_fleet
-from tracekit.fleet.task import Task, run_task
+from tracekit.fleet.run import RunSummary, run_fleet
+from tracekit.fleet.task import FleetTask, run_task
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 NAMES = ("two-copies-ios27", "text-addresses-ios16", "fallback-midway-ios27", "kperf-samples-macos26")
@@ -32,18 +32,20 @@ def test_a_cluster_gives_the_same_rows_and_its_loss_costs_no_result(tmp_path: Pa
         assert "4 recordings analyzed, 1 that could not be analyzed." in result.output
         dataset = open_dataset(tmp_path / "results")
         calls = (
-            dataset.table("calls").to_table().sort_by([("recording", "ascending"), ("start_ns", "ascending")])
+            dataset.open_table("calls")
+            .to_table()
+            .sort_by([("recording", "ascending"), ("start_ns", "ascending")])
         )
-        local = [run_task(Task(matches)).tables["calls"] for matches in find_recordings(inputs)]
+        local = [run_task(FleetTask(matches)).tables["calls"] for matches in find_recordings(inputs)]
         assert calls.num_rows == sum(table.num_rows for table in local) == 22
         columns = ("recording", "model", "copy", "call", "start_ns", "length_ns", "verdict")
         expected = [row for table in local for row in table.select(columns).to_pylist()]
         assert sorted(map(str, calls.select(columns).to_pylist())) == sorted(map(str, expected))
 
         # A worker that is gone: its recordings go to the other one. A scheduler that is gone: a sentence.
-        tasks = [Task(matches) for matches in find_recordings([str(SAMPLES)])]
+        tasks = [FleetTask(matches) for matches in find_recordings([str(SAMPLES)])]
         other = create_dataset(tmp_path / "other")
-        summary = Summary()
+        summary = RunSummary()
 
         def end(_stage: str, done: int, _total: int) -> None:
             if _stage == "Analyzing" and done in (1, 8):

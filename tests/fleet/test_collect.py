@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from tracekit.cli import main
 from tracekit.errors import InputError, UsageError
 from tracekit.fleet.collect import xcresult
-from tracekit.fleet.collect.metrickit import read_report, report_tables
+from tracekit.fleet.collect.metrickit import build_report_tables, read_report
 from tracekit.fleet.dataset import open_dataset
 from tracekit.fleet.history.series import read_history
 from tracekit.parsers.in_memory import InMemorySource
@@ -213,7 +213,7 @@ def test_a_report_becomes_rows_of_field_and_counts_once(tmp_path: Path) -> None:
     dataset = open_dataset(tmp_path / "results")
     columns = ["app", "build", "device_model", "system", "category", "signpost"]
     columns += ["bucket_start_ns", "bucket_end_ns", "count"]
-    rows = [tuple(row.values()) for row in dataset.table("field").to_table(columns=columns).to_pylist()]
+    rows = [tuple(row.values()) for row in dataset.open_table("field").to_table(columns=columns).to_pylist()]
     place = ("com.example.Dictate", "424", "iPhone17,1", "iPhone OS 27.0 (24A300)", "Core ML", "Encoder")
     assert rows == [
         (*place, 0, 100_000_000, 50),
@@ -229,7 +229,7 @@ def test_a_report_of_several_builds_has_none(tmp_path: Path) -> None:
     path.write_text(json.dumps({**REPORT, "includesMultipleApplicationVersions": True}))
     report = read_report(path)
     assert report is not None
-    assert set(report_tables(report)["field"].column("build").to_pylist()) == {""}
+    assert set(build_report_tables(report)["field"].column("build").to_pylist()) == {""}
 
 
 def test_other_json_is_no_report(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_a_report_with_other_lengths_is_an_error(tmp_path: Path, length: object)
     report = read_report(tmp_path / "report.json")
     assert report is not None
     with pytest.raises(InputError, match="not as MetricKit writes it"):
-        report_tables(report)
+        build_report_tables(report)
 
 
 FIRST_BUCKET = '{"bucketCount": 50, "bucketStart": "0 ms", "bucketEnd": "100 ms"}'

@@ -15,7 +15,7 @@ import pytest
 from tracekit.errors import InputError, UsageError
 from tracekit.fleet import dataset as dataset_module
 from tracekit.fleet.dataset import Dataset, create_dataset, open_dataset
-from tracekit.fleet.schema import TABLES, arrow_schema
+from tracekit.fleet.schema import TABLES, build_arrow_schema
 
 
 def rows(
@@ -30,13 +30,13 @@ def rows(
 
 
 def table(name: str, *dicts: Mapping[str, object]) -> pa.Table:
-    schema = arrow_schema(name)
+    schema = build_arrow_schema(name)
     fields = [field for field in schema if any(field.name in row for row in dicts)]
     return pa.Table.from_pylist(list(dicts), schema=pa.schema(fields))
 
 
 def lengths(dataset: Dataset) -> list[tuple[str, int]]:
-    matches = dataset.table("calls").to_table(columns=["recording", "length_ns"]).to_pylist()
+    matches = dataset.open_table("calls").to_table(columns=["recording", "length_ns"]).to_pylist()
     return sorted((row["recording"], row["length_ns"]) for row in matches)
 
 
@@ -46,8 +46,8 @@ def test_rows_come_back_in_the_columns_of_the_schema(tmp_path: Path) -> None:
     dataset.append(rows("b", calls=(7,)))
 
     assert lengths(open_dataset(tmp_path / "results")) == [("a", 5), ("a", 6), ("b", 7)]
-    calls = dataset.table("calls").to_table()
-    assert calls.schema.equals(arrow_schema("calls"))
+    calls = dataset.open_table("calls").to_table()
+    assert calls.schema.equals(build_arrow_schema("calls"))
     assert calls.column("labels").to_pylist() == [[("build", "7")]] * 3
     assert calls.column("chip").to_pylist() == ["A17 Pro"] * 3
     assert calls.column("thread").to_pylist() == [None] * 3
@@ -56,8 +56,8 @@ def test_rows_come_back_in_the_columns_of_the_schema(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_new_dataset_has_every_table_without_rows(tmp_path: Path, name: str) -> None:
-    matches = create_dataset(tmp_path / "results").table(name)
-    assert matches.schema.equals(arrow_schema(name))
+    matches = create_dataset(tmp_path / "results").open_table(name)
+    assert matches.schema.equals(build_arrow_schema(name))
     assert matches.count_rows() == 0
 
 
@@ -67,7 +67,7 @@ def test_a_recording_that_is_analyzed_again_replaces_its_rows(tmp_path: Path) ->
     dataset.append(rows("a, run 1", "file 1", (8, 9)))
 
     assert lengths(dataset) == [("a, run 1", 8), ("a, run 1", 9), ("b", 6)]
-    names = dataset.table("recordings").to_table().column("recording").to_pylist()
+    names = dataset.open_table("recordings").to_table().column("recording").to_pylist()
     assert sorted(names) == ["a, run 1", "b"]
 
 
@@ -119,23 +119,23 @@ def test_small_parts_are_merged_into_few_files(tmp_path: Path) -> None:
         dataset.append(rows(f"{number:02}", calls=(number,)))
         expected.append((f"{number:02}", number))
     assert lengths(dataset) == expected
-    assert len(dataset.files("calls")) <= 16
-    dataset.compact()
-    assert len(dataset.files("calls")) == 1
+    assert len(dataset.find_files("calls")) <= 16
+    dataset.merge_parts()
+    assert len(dataset.find_files("calls")) == 1
     assert lengths(dataset) == expected
 
 
 def test_a_full_part_is_not_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dataset_module, "_FULL_RECORDINGS", 3)
+    monkeypatch.setattr(dataset_module, "_MAX_RECORDINGS_TO_MERGE", 3)
     dataset = create_dataset(tmp_path)
     for number in range(7):
         dataset.append(rows(str(number), calls=(number,)))
-    dataset.compact()
-    assert sorted(part.rows["recordings"] for part in dataset.parts()) == [1, 3, 3]
-    full = {part.name for part in dataset.parts() if part.rows["recordings"] == 3}
+    dataset.merge_parts()
+    assert sorted(part.rows["recordings"] for part in dataset.read_parts()) == [1, 3, 3]
+    full = {part.name for part in dataset.read_parts() if part.rows["recordings"] == 3}
     dataset.append(rows("7", calls=(7,)))
-    dataset.compact()
-    assert full < {part.name for part in dataset.parts()}
+    dataset.merge_parts()
+    assert full < {part.name for part in dataset.read_parts()}
     assert lengths(dataset) == [(str(number), number) for number in range(8)]
 
 
@@ -179,7 +179,7 @@ def test_a_damaged_manifest_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def replace_calls(dataset: Dataset, calls: pa.Table) -> str:
-    path = dataset.files("calls")[0]
+    path = dataset.find_files("calls")[0]
     shutil.copytree(path.parent, path.parent.with_name("000099-aaaaaaaaaaaa"))
     pq.write_table(calls, path.parent.with_name("000099-aaaaaaaaaaaa") / "calls.parquet")
     marker = dataset.path / "tracekit-fleet.json"
@@ -195,7 +195,7 @@ def test_columns_that_an_earlier_version_did_not_write_are_null(tmp_path: Path) 
     dataset = create_dataset(tmp_path)
     dataset.append(rows("a", calls=(5,)))
     replace_calls(dataset, pa.table({"recording": ["a"], "model": ["Encoder"]}))
-    matches = dataset.table("calls").to_table(columns=["recording", "model", "length_ns"])
+    matches = dataset.open_table("calls").to_table(columns=["recording", "model", "length_ns"])
     assert matches.to_pylist() == [{"recording": "a", "model": "Encoder", "length_ns": None}]
 
 
@@ -204,7 +204,7 @@ def test_a_column_of_another_type_is_refused_with_the_name_of_the_part(tmp_path:
     dataset.append(rows("a", calls=(5,)))
     name = replace_calls(dataset, pa.table({"recording": ["a"], "length_ns": ["5 ms"]}))
     with pytest.raises(InputError, match=rf"{name}: the column length_ns is string"):
-        dataset.table("calls")
+        dataset.open_table("calls")
 
 
 def test_a_file_that_is_missing_or_damaged_is_named(tmp_path: Path) -> None:
@@ -213,8 +213,8 @@ def test_a_file_that_is_missing_or_damaged_is_named(tmp_path: Path) -> None:
     name = replace_calls(dataset, pa.table({"recording": ["a"]}))
     (tmp_path / "parts" / name).write_bytes(b"PAR1 and no more")
     with pytest.raises(InputError, match=f"{name}: is not a readable Parquet file"):
-        dataset.table("calls")
+        dataset.open_table("calls")
     dataset.append(rows("b", calls=(5,)))
-    dataset.files("recordings")[0].unlink()
+    dataset.find_files("recordings")[0].unlink()
     with pytest.raises(InputError, match=r"recordings\.parquet: is missing"):
-        dataset.table("recordings")
+        dataset.open_table("recordings")

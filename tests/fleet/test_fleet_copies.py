@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from tracekit.cli import main
-from tracekit.fleet.copies import identity_of
+from tracekit.fleet.copies import identify_run
 from tracekit.fleet.dataset import Dataset, create_dataset
-from tracekit.fleet.schema import arrow_schema
+from tracekit.fleet.schema import build_arrow_schema
 from tracekit.model.trace import TraceInfo
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
@@ -30,7 +30,7 @@ RUN = TraceInfo(
     ],
 )
 def test_a_copy_has_the_identity_of_the_recording(copy: dict[str, object]) -> None:
-    assert identity_of(replace(RUN, **copy)) == identity_of(RUN) != ""
+    assert identify_run(replace(RUN, **copy)) == identify_run(RUN) != ""
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_copy_has_the_identity_of_the_recording(copy: dict[str, object]) -> No
     ],
 )
 def test_another_recording_has_another_identity(other: dict[str, object]) -> None:
-    assert identity_of(replace(RUN, **other)) not in ("", identity_of(RUN))
+    assert identify_run(replace(RUN, **other)) not in ("", identify_run(RUN))
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ def test_another_recording_has_another_identity(other: dict[str, object]) -> Non
     ],
 )
 def test_what_is_not_stated_exactly_identifies_nothing(vague: dict[str, object]) -> None:
-    assert identity_of(replace(RUN, **vague)) == ""
+    assert identify_run(replace(RUN, **vague)) == ""
 
 
 def append(dataset: Dataset, *rows: dict[str, object]) -> list[tuple[str, str]]:
     """Append recordings, and return the files that do not count, each with the one that does."""
-    fields = [field for field in arrow_schema("recordings") if any(field.name in row for row in rows)]
+    fields = [field for field in build_arrow_schema("recordings") if any(field.name in row for row in rows)]
     copies = dataset.append({"recordings": pa.Table.from_pylist(list(rows), schema=pa.schema(fields))})
     return [(copy.file.content, copy.counted.content) for copy in copies]
 
@@ -72,7 +72,9 @@ def row(content: str, identity: str | None, **columns: object) -> dict[str, obje
 
 
 def counted(dataset: Dataset) -> list[str]:
-    return sorted(dataset.table("recordings").to_table(columns=["content"]).column("content").to_pylist())
+    return sorted(
+        dataset.open_table("recordings").to_table(columns=["content"]).column("content").to_pylist()
+    )
 
 
 def test_the_copy_with_the_most_evidence_counts_in_any_order(tmp_path: Path) -> None:
@@ -107,7 +109,7 @@ def test_a_file_counts_while_a_run_of_it_has_no_copy(tmp_path: Path) -> None:
     two_runs = [row("two runs", "x"), {**row("two runs", "y"), "recording": "second run"}]
     assert append(dataset, *two_runs) == []
     assert counted(dataset) == ["two runs", "whole"]
-    assert sorted(dataset.recordings()) == ["second run", "whole"]
+    assert sorted(dataset.read_recording_ids()) == ["second run", "whole"]
 
 
 def fleet_run(*arguments: object) -> list[str]:

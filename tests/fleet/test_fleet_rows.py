@@ -12,8 +12,8 @@ import pytest
 from thread_support import SAMPLE_TEXT
 
 import tracekit
-from tracekit.fleet.rows import Origin, Tables, analysis_tables, failure_tables, joined
-from tracekit.fleet.schema import TABLES, arrow_schema
+from tracekit.fleet.rows import Origin, Tables, build_analysis_tables, build_failure_tables, join_tables
+from tracekit.fleet.schema import TABLES, build_arrow_schema
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 ORIGIN = Origin("/lab/shop/run 1.trace", "ab" * 32, {"build": "7", "branch": "main"})
@@ -22,7 +22,7 @@ TIMED = ("two-copies-ios27", "fallback-midway-ios27", "coreai-and-coreml-ios27")
 
 
 def tables_of(name: str, origin: Origin = ORIGIN) -> Tables:
-    return analysis_tables(tracekit.analyze(tracekit.open_trace(SAMPLES / name)), origin)
+    return build_analysis_tables(tracekit.analyze(tracekit.open_trace(SAMPLES / name)), origin)
 
 
 def rows(table: pa.Table, *columns: str) -> list[tuple[Any, ...]]:
@@ -109,9 +109,11 @@ def test_calls_on_stacks_that_an_edge_cuts_have_no_length() -> None:
     first_ns = 2_246_749  # the first call begins, 0 is the recording's edge
     earlier = trace.samples.assign(time_ns=trace.samples["time_ns"] - first_ns)
     cut = replace(trace, samples=earlier[earlier["time_ns"] >= 0].reset_index(drop=True))
-    assert rows(analysis_tables(tracekit.analyze(trace), ORIGIN)["models"], "calls", "cut_calls") == [(6, 0)]
+    assert rows(build_analysis_tables(tracekit.analyze(trace), ORIGIN)["models"], "calls", "cut_calls") == [
+        (6, 0)
+    ]
 
-    tables = analysis_tables(tracekit.analyze(cut), ORIGIN)
+    tables = build_analysis_tables(tracekit.analyze(cut), ORIGIN)
     assert rows(tables["models"], "model", "label", "calls", "cut_calls") == [("", "", 5, 1)]
     assert rows(tables["calls"], "call", "cut", "length_ns", "ane_used", "cpu_used")[0] == (
         1, True, None, "unknown", "yes"
@@ -138,7 +140,9 @@ def test_a_recording_without_a_call_has_no_row_about_calls() -> None:
 def test_a_text_without_times_has_samples_and_no_call(tmp_path: Path) -> None:
     report = tmp_path / "dump.txt"
     report.write_text(SAMPLE_TEXT)
-    tables = analysis_tables(tracekit.analyze(tracekit.open_trace(report)), Origin(str(report), "cd" * 32))
+    tables = build_analysis_tables(
+        tracekit.analyze(tracekit.open_trace(report)), Origin(str(report), "cd" * 32)
+    )
     assert rows(tables["recordings"], "state", "calls", "duration_ns", "kind") == [
         ("analyzed", 0, None, "sample")
     ]
@@ -149,7 +153,7 @@ def test_a_text_without_times_has_samples_and_no_call(tmp_path: Path) -> None:
 def test_every_row_has_its_place_and_labels() -> None:
     tables = tables_of("fallback-midway-ios27")
     for name, table in tables.items():
-        assert table.schema.equals(arrow_schema(name), check_metadata=True)
+        assert table.schema.equals(build_arrow_schema(name), check_metadata=True)
         places = rows(table, "device", "device_model", "chip", "system", "app", "build", "labels")
         assert set(map(str, places)) <= {
             str(
@@ -190,7 +194,7 @@ def test_segments_begin_inside_of_their_call_and_have_measured_time_only() -> No
 
 
 def test_a_failure_is_a_row_with_its_reason() -> None:
-    table = failure_tables(ORIGIN, "failed", "run 1.trace: holds no table.")["recordings"]
+    table = build_failure_tables(ORIGIN, "failed", "run 1.trace: holds no table.")["recordings"]
     assert rows(table, "state", "reason", "path", "run", "device", "samples", "build") == [
         ("failed", "run 1.trace: holds no table.", "/lab/shop/run 1.trace", None, "", None, "7")
     ]
@@ -198,9 +202,9 @@ def test_a_failure_is_a_row_with_its_reason() -> None:
 
 def test_rows_of_several_recordings_are_one_table_each() -> None:
     failures = [
-        failure_tables(replace(ORIGIN, path=path, content=path * 64), "failed", "no") for path in "ab"
+        build_failure_tables(replace(ORIGIN, path=path, content=path * 64), "failed", "no") for path in "ab"
     ]
-    tables = joined(failures)
+    tables = join_tables(failures)
     assert list(tables) == ["recordings"]
     assert rows(tables["recordings"], "path") == [("a",), ("b",)]
     assert len(set(tables["recordings"].column("recording").to_pylist())) == 2
@@ -208,7 +212,7 @@ def test_rows_of_several_recordings_are_one_table_each() -> None:
 
 def test_names_that_are_no_text_are_escaped() -> None:
     origin = Origin("/lab/\udcff.trace", "ab" * 32, {"build": "\udcfe"})
-    table = failure_tables(origin, "failed", "no")["recordings"]
+    table = build_failure_tables(origin, "failed", "no")["recordings"]
     assert rows(table, "path", "build", "labels") == [
         ("/lab/\\udcff.trace", "\\udcfe", [("build", "\\udcfe")])
     ]

@@ -123,10 +123,10 @@ def test_devices_without_the_newest_build_are_listed_as_not_checked(tmp_path: Pa
     dataset = open_dataset(tmp_path / "results")
     last = {
         row["recording"]
-        for row in dataset.table("recordings").to_table().to_pylist()
+        for row in dataset.open_table("recordings").to_table().to_pylist()
         if (row["device"], row["build"]) == (PHONE, "402")
     }
-    dataset.replace(dataset.recordings() - last, {})
+    dataset.replace(dataset.read_recording_ids() - last, {})
     result = run(tmp_path / "results")
     assert result.stdout.split("Not checked: no calls of the build that count\n")[1].splitlines()[:2] == [
         "  Decoder on iPhone 17 Pro 1 (iPhone 17 Pro)",

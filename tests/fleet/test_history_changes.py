@@ -10,9 +10,9 @@ from fleets import DeviceShift, EngineChange, Fleet, Step, Unmeasured, write_fle
 
 from tracekit.errors import InputError
 from tracekit.fleet.history.accepted import NAME, Accepted, read_accepted, write_accepted
-from tracekit.fleet.history.changes import Change, Changes, discoveries, find_changes
-from tracekit.fleet.history.power import power_of
-from tracekit.fleet.history.segments import partition
+from tracekit.fleet.history.changes import Changes, SeriesChange, find_changes, find_discovery_limit
+from tracekit.fleet.history.power import estimate_power
+from tracekit.fleet.history.segments import split_into_segments
 from tracekit.fleet.history.series import History, read_history
 
 PHONE = "iPhone 17 Pro 1"
@@ -24,7 +24,7 @@ def changes_of(path: Path, fleet: Fleet) -> tuple[History, Changes]:
     return history, find_changes(history)
 
 
-def placed(history: History, found: list[Change]) -> list[tuple[str, str, str, int, int]]:
+def placed(history: History, found: list[SeriesChange]) -> list[tuple[str, str, str, int, int]]:
     """Return model, device, metric, first build and the build at which it was found."""
     keys = history.keys
     return [
@@ -119,8 +119,8 @@ def test_the_same_changes_are_found_whatever_comes_later(tmp_path: Path) -> None
 def test_many_series_need_more_than_few() -> None:
     few = np.array([2.7, 0.0])
     many = np.append(np.zeros(5000), 2.7)
-    assert discoveries(few) <= 2.7
-    assert discoveries(many) > 2.7
+    assert find_discovery_limit(few) <= 2.7
+    assert find_discovery_limit(many) > 2.7
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_many_series_need_more_than_few() -> None:
     [(0.009, 0.02, 2, 0), (0.02, 0.02, 6, 2), (0.02, 0.0, 6, None), (0.02, float("nan"), 6, None)],
 )
 def test_the_power_of_a_series(spread: float, run_spread: float, builds: int, more_runs: int | None) -> None:
-    power = power_of(spread, run_spread, 1 if run_spread != 0.009 else 5, 40)
+    power = estimate_power(spread, run_spread, 1 if run_spread != 0.009 else 5, 40)
     assert (power.builds, power.more_runs) == (builds, more_runs)
 
 
@@ -138,7 +138,7 @@ def test_an_optimal_partition_ends_at_the_steps_and_not_at_an_outlier() -> None:
     values[40:] += 0.2
     values[90:] -= 0.1
     values[20] += 1.0
-    assert [(part.first, part.last) for part in partition(values)] == [(0, 40), (40, 90), (90, 120)]
+    assert [(part.first, part.last) for part in split_into_segments(values)] == [(0, 40), (40, 90), (90, 120)]
 
 
 def test_accepted_changes_are_read_as_they_were_written(tmp_path: Path) -> None:

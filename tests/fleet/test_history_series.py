@@ -12,7 +12,7 @@ import pytest
 from fleets import Fleet, Step, Unmeasured, fleet_tables, write_fleet
 
 from tracekit.fleet.dataset import create_dataset
-from tracekit.fleet.history.builds import ordered_builds
+from tracekit.fleet.history.builds import order_builds
 from tracekit.fleet.history.series import History, read_history
 
 PHONE = "iPhone 17 Pro 1"
@@ -25,7 +25,7 @@ def series_of(history: History, model: str, metric: str, device: str = PHONE) ->
         for index, key in enumerate(history.keys)
         if (key.model, key.metric, key.device) == (model, metric, device)
     ]
-    return history.of(number)
+    return history.points_of(number)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def series_of(history: History, model: str, metric: str, device: str = PHONE) ->
 def test_builds_are_ordered_by_version_or_else_by_time(
     first_recorded: dict[str, int | None], expected: tuple[list[str], str, list[str]]
 ) -> None:
-    assert ordered_builds(first_recorded) == expected
+    assert order_builds(first_recorded) == expected
 
 
 def test_a_build_has_the_winsorised_mean_of_the_logarithms_of_its_runs(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from fleet_rows import arrow_rows
 from tracekit.cli import main
 from tracekit.errors import UsageError
 from tracekit.fleet.library import open_results
-from tracekit.fleet.library_entries import labels_of_tags
+from tracekit.fleet.library_entries import parse_tags
 from tracekit.fleet.library_rows import write_rows
 
 A, B, C = "a" * 32, "b" * 32, "c" * 32
@@ -57,7 +57,7 @@ def add(
 
 
 def column_values(library: Path, table: str, *columns: str) -> list[tuple[Any, ...]]:
-    found: pa.Table = open_results(library).table(table).to_table(columns=list(columns))
+    found: pa.Table = open_results(library).open_table(table).to_table(columns=list(columns))
     return sorted(zip(*(found.column(name).to_pylist() for name in columns), strict=True))
 
 
@@ -79,7 +79,7 @@ def recordings(library: Path) -> list[tuple[Any, ...]]:
     ],
 )
 def test_tags_become_labels(tags: object, labels: Mapping[str, str]) -> None:
-    assert labels_of_tags(tags) == labels
+    assert parse_tags(tags) == labels
 
 
 def test_the_rows_of_all_recordings_have_the_names_and_tags_of_the_library(tmp_path: Path) -> None:
@@ -124,9 +124,9 @@ def test_the_dataset_follows_the_library(tmp_path: Path) -> None:
 def test_an_unchanged_library_is_not_written_again(tmp_path: Path) -> None:
     library = library_in(tmp_path)
     add(library, A)
-    parts = open_results(library).parts()
+    parts = open_results(library).read_parts()
     inventory = (library / "fleet" / "library.json").stat().st_mtime_ns
-    assert open_results(library).parts() == parts
+    assert open_results(library).read_parts() == parts
     assert (library / "fleet" / "library.json").stat().st_mtime_ns == inventory
 
 

@@ -10,15 +10,15 @@ import pytest
 from pool_work import act
 
 from tracekit.errors import TracekitError
-from tracekit.fleet.inputs import Recording
+from tracekit.fleet.inputs import RecordingInput
 from tracekit.fleet.local import LocalLimits, LocalPool
-from tracekit.fleet.task import Outcome, Task
+from tracekit.fleet.task import FleetTask, Outcome
 
 pytestmark = pytest.mark.integration
 
 
 def run(folder: Path, names: list[str], limits: LocalLimits) -> list[Outcome]:
-    tasks = [Task(Recording(str(folder / name)), content=name) for name in names]
+    tasks = [FleetTask(RecordingInput(str(folder / name)), content=name) for name in names]
     return list(LocalPool(limits, act).run(tasks))
 
 
@@ -67,7 +67,7 @@ def test_time_and_memory_of_a_worker_are_bounded(tmp_path: Path) -> None:
 
 def test_an_interrupted_run_leaves_no_process(tmp_path: Path) -> None:
     outcomes = LocalPool(LocalLimits(2), act).run(
-        [Task(Recording(str(tmp_path / name)), content=name) for name in ("a", "sleep")]
+        [FleetTask(RecordingInput(str(tmp_path / name)), content=name) for name in ("a", "sleep")]
     )
     first = next(outcomes)
     assert first.state == "analyzed"

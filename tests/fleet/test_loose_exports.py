@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from tracekit.errors import InputError
-from tracekit.fleet.contents import content_of
-from tracekit.fleet.inputs import Recording, find_recordings
-from tracekit.fleet.task import Task, run_task
+from tracekit.fleet.contents import digest_content
+from tracekit.fleet.inputs import RecordingInput, find_recordings
+from tracekit.fleet.task import FleetTask, run_task
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces" / "text-addresses-ios16"
 
 
-def folder_of(tmp_path: Path, names: dict[str, str]) -> list[Recording]:
+def folder_of(tmp_path: Path, names: dict[str, str]) -> list[RecordingInput]:
     """Return the recordings in a folder of files: tables of contents of a device, and exports ("")."""
     lab = tmp_path / "lab"
     lab.mkdir()
@@ -24,7 +24,7 @@ def folder_of(tmp_path: Path, names: dict[str, str]) -> list[Recording]:
     return find_recordings([str(lab)])
 
 
-def parts(recordings: list[Recording]) -> list[tuple[str, list[str]]]:
+def parts(recordings: list[RecordingInput]) -> list[tuple[str, list[str]]]:
     return [(each.name, [Path(member).name for member in each.members]) for each in recordings]
 
 
@@ -39,9 +39,9 @@ def test_exports_belong_to_the_table_of_contents_whose_name_they_begin_with(tmp_
         ("demo_old.toc.xml", ["demo_old.cpu.xml", "demo_old.toc.xml"]),
         ("toc.xml", ["time.xml", "toc.xml"]),
     ]
-    contents = {content_of(Path(each.address), each.members) for each in recordings}
+    contents = {digest_content(Path(each.address), each.members) for each in recordings}
     assert len(contents) == 3
-    assert {run_task(Task(each)).state for each in recordings} == {"analyzed"}
+    assert {run_task(FleetTask(each)).state for each in recordings} == {"analyzed"}
 
 
 def test_what_belongs_to_none_is_stated_and_never_read_as_a_recording(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_what_belongs_to_none_is_stated_and_never_read_as_a_recording(tmp_path: 
     assert remaining.address == str(tmp_path / "lab")
     with pytest.raises(InputError, match=r"belong to none .*: b-toc\.xml, cpu\.xml, time\.xml"):
         remaining.require_readable()
-    assert "lab: holds exports of different recordings" in run_task(Task(remaining)).reason
+    assert "lab: holds exports of different recordings" in run_task(FleetTask(remaining)).reason
 
 
 @pytest.mark.parametrize(

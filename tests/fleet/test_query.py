@@ -182,7 +182,7 @@ def test_json_and_parquet_hold_the_values(results: Path, tmp_path: Path) -> None
 def test_changed_bytes_of_a_part_are_damage(tmp_path: Path) -> None:
     write_dataset(tmp_path / "results", recordings=[{"recording": f"{n:064x}"} for n in range(2000)])
     dataset = open_dataset(tmp_path / "results")
-    (file,) = dataset.files("recordings")
+    (file,) = dataset.find_files("recordings")
     content = bytearray(file.read_bytes())
     content[300:310] = bytes(byte ^ 0x5A for byte in content[300:310])
     file.write_bytes(content)

@@ -16,7 +16,7 @@ from fleets import DeviceShift, EngineChange, Fleet, Step, Unmeasured, write_fle
 
 from tracekit.errors import NotMeasurableError, UsageError
 from tracekit.fleet.dataset import Dataset
-from tracekit.fleet.questions.registry import QUESTIONS, ask, offers
+from tracekit.fleet.questions.registry import QUESTIONS, ask, list_offers
 
 pytestmark = pytest.mark.integration
 
@@ -53,13 +53,13 @@ def rows(dataset: Dataset, name: str, **values: str) -> list[dict[str, Any]]:
 
 
 def frame(dataset: Dataset, table: str) -> pd.DataFrame:
-    columns = [name for name in dataset.table(table).schema.names if name != "labels"]
-    return pd.DataFrame(dataset.table(table).to_table(columns=columns).to_pylist())
+    columns = [name for name in dataset.open_table(table).schema.names if name != "labels"]
+    return pd.DataFrame(dataset.open_table(table).to_table(columns=columns).to_pylist())
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_result_has_the_declared_columns(fleet: Dataset, name: str) -> None:
-    missing = {offer.question.name: offer.missing for offer in offers(fleet)}[name]
+    missing = {offer.question.name: offer.missing for offer in list_offers(fleet)}[name]
     if missing:
         with pytest.raises(NotMeasurableError, match=f"cannot answer {name}"):
             ask(fleet, name, {})
@@ -70,7 +70,7 @@ def test_a_result_has_the_declared_columns(fleet: Dataset, name: str) -> None:
 
 
 def test_questions_are_offered_where_the_data_can_answer_them(fleet: Dataset) -> None:
-    lacking = {offer.question.name: offer.missing for offer in offers(fleet) if offer.missing}
+    lacking = {offer.question.name: offer.missing for offer in list_offers(fleet) if offer.missing}
     assert lacking == {"segments": ("segments.segment",), "energy": ("energy.energy_per_call_nj",)}
 
 

@@ -15,9 +15,9 @@ from tracekit.errors import UsageError
 from tracekit.fleet import run as run_module
 from tracekit.fleet import task as task_module
 from tracekit.fleet.dataset import Dataset, create_dataset
-from tracekit.fleet.inputs import Recording, find_recordings
-from tracekit.fleet.run import Summary, run_fleet
-from tracekit.fleet.task import Choice, Outcome, Task, run_task
+from tracekit.fleet.inputs import RecordingInput, find_recordings
+from tracekit.fleet.run import RunSummary, run_fleet
+from tracekit.fleet.task import AnalysisChoice, FleetTask, Outcome, run_task
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 
@@ -29,7 +29,7 @@ class SamePool:
         self.names: list[str] = []
         self._stop_after = stop_after
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
+    def run(self, tasks: Sequence[FleetTask]) -> Iterator[Outcome]:
         for task in tasks:
             if len(self.names) >= self._stop_after:
                 raise KeyboardInterrupt
@@ -50,17 +50,20 @@ def lab(tmp_path: Path) -> Path:
     return tmp_path / "lab"
 
 
-def tasks_of(lab: Path, labels: dict[str, str] | None = None, **choice: Any) -> list[Task]:
-    return [Task(matches, "", labels or {}, Choice(**choice)) for matches in find_recordings([str(lab)])]
+def tasks_of(lab: Path, labels: dict[str, str] | None = None, **choice: Any) -> list[FleetTask]:
+    return [
+        FleetTask(matches, "", labels or {}, AnalysisChoice(**choice))
+        for matches in find_recordings([str(lab)])
+    ]
 
 
-def run(dataset: Dataset, tasks: list[Task], **options: Any) -> tuple[Summary, list[str]]:
+def run(dataset: Dataset, tasks: list[FleetTask], **options: Any) -> tuple[RunSummary, list[str]]:
     pool = SamePool()
     return run_fleet(dataset, tasks, pool, progress, **options), sorted(pool.names)
 
 
 def states(dataset: Dataset) -> list[tuple[str, str]]:
-    table = dataset.table("recordings").to_table(columns=["name", "state"])
+    table = dataset.open_table("recordings").to_table(columns=["name", "state"])
     return sorted(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
@@ -79,7 +82,7 @@ def test_a_second_run_analyzes_what_is_new(
     assert states(dataset) == [(name, "failed" if name == "lab" else "analyzed") for name in ALL]
 
     reads: list[Path] = []
-    monkeypatch.setattr(run_module, "content_of", lambda path, *_: reads.append(path) or "")
+    monkeypatch.setattr(run_module, "digest_content", lambda path, *_: reads.append(path) or "")
     summary, names = run(dataset, tasks_of(lab))
     assert (names, reads, summary.present, len(summary.failed_before)) == ([], [], 3, 1)
     assert run(dataset, tasks_of(lab), retry_failed=True)[1] == ["lab"]
@@ -95,7 +98,7 @@ def test_other_options_labels_and_versions_are_analyzed_again_and_replace_rows(
     assert len(run(dataset, tasks_of(lab, {"build": "7"}, compute_units="all"))[1]) == 4
     monkeypatch.setattr(run_module, "__version__", "99")
     assert len(run(dataset, tasks_of(lab, {"build": "7"}, compute_units="all"))[1]) == 4
-    recordings = dataset.table("recordings").to_table()
+    recordings = dataset.open_table("recordings").to_table()
     assert recordings.column("build").to_pylist() == ["7"] * 4
     assert recordings.column("options").to_pylist() == ['{"compute_units": "all"}'] * 4
 
@@ -118,7 +121,7 @@ def test_a_recording_under_two_names_counts_once_and_is_named(lab: Path, tmp_pat
 @pytest.mark.integration
 def test_an_interrupted_run_keeps_its_results_and_goes_on(lab: Path, tmp_path: Path) -> None:
     dataset = create_dataset(tmp_path / "results")
-    summary = Summary()
+    summary = RunSummary()
     with pytest.raises(KeyboardInterrupt):
         run_fleet(dataset, tasks_of(lab), SamePool(stop_after=2), progress, summary=summary)
     assert len(states(dataset)) == 2
@@ -145,9 +148,9 @@ def test_a_recording_that_changes_while_it_is_read_has_no_result(
     lab: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     marks = iter(["before", "after"])
-    monkeypatch.setattr(task_module, "fingerprint", lambda _: next(marks))
+    monkeypatch.setattr(task_module, "compute_fingerprint", lambda _: next(marks))
     (matches,) = find_recordings([str(lab / "kperf-samples-macos26")])
-    outcome = run_task(Task(matches))
+    outcome = run_task(FleetTask(matches))
     assert outcome.state == "failed"
     assert "changed while it was read: it may be half uploaded" in outcome.reason
 
@@ -159,7 +162,7 @@ def test_a_full_disk_ends_the_run_with_a_sentence_and_loses_nothing(
     dataset = create_dataset(tmp_path / "results")
     run(dataset, tasks_of(lab / "kperf-samples-macos26"))
 
-    summary = Summary()
+    summary = RunSummary()
 
     def full(*_arguments: object, **_options: object) -> None:
         raise OSError(28, "No space left on device")
@@ -183,7 +186,7 @@ def test_objects_of_a_store_are_analyzed_once(lab: Path, tmp_path: Path) -> None
         for folder in ("a", "b"):
             files.pipe(f"/lab/{folder}/{name}", (SAMPLES / "text-addresses-ios16" / name).read_bytes())
     dataset = create_dataset(tmp_path / "results")
-    tasks = [Task(matches) for matches in find_recordings(["memory://lab"])]
+    tasks = [FleetTask(matches) for matches in find_recordings(["memory://lab"])]
     summary, names = run(dataset, tasks)
     assert (names, summary.analyzed) == (["a", "b"], 1)
     assert summary.duplicates == [("memory://lab/b", "memory://lab/a")]
@@ -195,7 +198,7 @@ def test_objects_of_a_store_are_analyzed_once(lab: Path, tmp_path: Path) -> None
 def test_the_reason_of_a_cut_object_names_its_address_and_not_the_copy_that_was_read() -> None:
     fsspec.filesystem("memory").pipe("/cut/x.trace.zip", b"PK\x03\x04")
     (matches,) = find_recordings(["memory://cut"])
-    assert run_task(Task(matches)).reason.startswith("memory://cut/x.trace.zip: cannot be unpacked")
+    assert run_task(FleetTask(matches)).reason.startswith("memory://cut/x.trace.zip: cannot be unpacked")
 
 
 @pytest.mark.integration
@@ -206,18 +209,18 @@ def test_any_error_of_a_recording_is_its_own(lab: Path, monkeypatch: pytest.Monk
     (matches,) = find_recordings([str(lab / "kperf-samples-macos26")])
     with monkeypatch.context() as patch:
         patch.setattr(task_module, "open_source", fail)
-        assert run_task(Task(matches)).reason == (
+        assert run_task(FleetTask(matches)).reason == (
             r"tracekit failed: ZeroDivisionError: x\x1b[2J. Please report this."
         )
     shutil.rmtree(lab / "kperf-samples-macos26")
-    outcome = run_task(Task(matches))
+    outcome = run_task(FleetTask(matches))
     assert (outcome.state, outcome.content) == ("failed", "")
     assert "No such file" in outcome.reason or "does not exist" in outcome.reason
 
 
 def test_recordings_that_could_not_be_read_do_not_stand_for_others(tmp_path: Path) -> None:
     dataset = create_dataset(tmp_path / "results")
-    unreadable = [Task(Recording(str(tmp_path / name))) for name in ("a.trace", "b.trace")]
+    unreadable = [FleetTask(RecordingInput(str(tmp_path / name))) for name in ("a.trace", "b.trace")]
     assert len(run(dataset, unreadable[:1])[0].failed) == 1
     summary, names = run(dataset, unreadable)
     assert names == ["a.trace", "b.trace"]

@@ -64,7 +64,7 @@ def test_engines_change_and_unmeasured_recordings_have_unknown_calls() -> None:
 def test_a_written_fleet_is_a_dataset_with_every_recording(tmp_path: Path) -> None:
     dataset = write_fleet(tmp_path / "results", Fleet(builds=2, runs=2, calls=3, failed=1))
     assert dataset.count("recordings") == 2 * 2 * 2 + 1
-    calls = dataset.table("calls").to_table().to_pandas()
+    calls = dataset.open_table("calls").to_table().to_pandas()
     assert len(calls) == 2 * 2 * 2 * 2 * 3
     assert set(calls["ane_used"]) == {"yes"}
     assert np.isfinite(calls["length_ns"]).all()

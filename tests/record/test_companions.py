@@ -14,9 +14,9 @@ from tracekit.errors import UsageError
 from tracekit.record import companions
 from tracekit.record.companions import (
     Companions,
-    abandoned_notes,
+    build_companion_commands,
     check_companions,
-    companion_commands,
+    describe_abandoned_files,
     parse_companions,
 )
 
@@ -61,12 +61,12 @@ def waits_for(condition: object) -> None:
 
 
 def test_only_what_needs_root_is_started_by_sudo_and_never_with_a_question() -> None:
-    power, log = companion_commands(("power", "log"), 10, is_root=False)
+    power, log = build_companion_commands(("power", "log"), 10, is_root=False)
     assert power[:3] == ["sudo", "-n", "powermetrics"]
     assert power[power.index("-n", 3) + 1] == str((10 + 900) * 5), "so many samples of 200 ms, then it ends"
     assert log[:4] == ["log", "stream", "--style", "ndjson"]
     assert log[log.index("--timeout") + 1] == "16m"
-    assert companion_commands(("power",), 10, is_root=True)[0][0] == "powermetrics"
+    assert build_companion_commands(("power",), 10, is_root=True)[0][0] == "powermetrics"
 
 
 def test_a_list_of_tools() -> None:
@@ -118,16 +118,16 @@ def test_a_killed_tracekit_leaves_no_tool_behind_and_a_file_that_is_named(
     )
     with subprocess.Popen([sys.executable, "-c", program]) as child:
         waits_for(lambda: any(path.stat().st_size for path in tmp_path.glob(".tracekit-power.x.*")))
-        assert abandoned_notes(tmp_path) == []  # it is being written
+        assert describe_abandoned_files(tmp_path) == []  # it is being written
         child.kill()
     pid = int(Path("pid").read_text())
     waits_for(lambda: not is_running(pid))
     (left,) = tmp_path.glob(".tracekit-*")
-    ((sentence, rename, join),) = abandoned_notes(tmp_path, tmp_path / "x.trace")
+    ((sentence, rename, join),) = describe_abandoned_files(tmp_path, tmp_path / "x.trace")
     assert f"{left} is what powermetrics wrote beside x.trace, until tracekit was killed (" in sentence
     assert rename == f"  mv -n {left} {tmp_path / 'x.power.txt'}"
     assert join == f"  tracekit analyze {tmp_path / 'x.trace'} --with {tmp_path / 'x.power.txt'}"
-    assert abandoned_notes(tmp_path, tmp_path / "y.trace") == []
+    assert describe_abandoned_files(tmp_path, tmp_path / "y.trace") == []
     assert left.exists()
 
 
@@ -142,7 +142,7 @@ def test_only_files_of_a_killed_tracekit_are_named(tmp_path: Path) -> None:
     (tmp_path / ".tracekit-log.dir.abcdefgh").mkdir()
     (tmp_path / ".tracekit-log.link.abcdefgh").symlink_to(tmp_path / ".tracekit-log.abcdefgh")
     os.mkfifo(tmp_path / ".tracekit-log.pipe.abcdefgh")
-    earlier, empty = abandoned_notes(tmp_path)
+    earlier, empty = describe_abandoned_files(tmp_path)
     assert earlier == (
         f"note: {tmp_path}/.tracekit-log.abcdefgh is what log wrote for a tracekit that was killed (1 bytes)."
         " Delete it, or keep it:",
@@ -152,7 +152,7 @@ def test_only_files_of_a_killed_tracekit_are_named(tmp_path: Path) -> None:
         f"note: {tmp_path}/.tracekit-log.x.abcdefgh is what log wrote beside x.trace, until tracekit was killed:"
         " nothing. Delete it.",
     )
-    assert abandoned_notes(tmp_path / "none") == []
+    assert describe_abandoned_files(tmp_path / "none") == []
 
 
 def test_a_tool_that_fails_is_named_with_its_last_words(tools: Path, tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_tool_that_fails_is_named_with_its_last_words(tools: Path, tmp_path: P
 
 
 def test_what_a_tool_writes_is_bounded(tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(companions, "_MOST_BYTES", 1000)
+    monkeypatch.setattr(companions, "_MAX_OUTPUT_BYTES", 1000)
     tool(tools, "log", "#!/bin/sh\nexec yes\n")
     with Companions(("log",), tmp_path / "x.trace", 1, is_root=True) as running:
         waits_for(lambda: running._running[0]._process.poll() is not None)

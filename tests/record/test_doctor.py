@@ -324,7 +324,7 @@ def test_another_recorder_at_work_is_named(mac: FakeXctrace, path: str, finding:
 def test_an_xctrace_of_a_killed_tracekit_is_named(mac: FakeXctrace, monkeypatch: pytest.MonkeyPatch) -> None:
     mac.configure(processes=[{"pid": 77, "path": "/Xcode/usr/bin/xctrace"}])
     left = Leftover(77, 0, "/w/x.trace")
-    monkeypatch.setattr("tracekit.record.doctor.machine_checks.leftovers", lambda: (left,))
+    monkeypatch.setattr("tracekit.record.doctor.machine_checks.find_all_leftovers", lambda: (left,))
     check = on_machine()["other recorders"]
     assert (check.state, check.finding) == ("warning", "xctrace (pid 77, left by a tracekit that was killed)")
     assert check.advice.splitlines()[-1] == "kill -INT 77"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tracekit.record.failures import known_failure, run_issues
+from tracekit.record.failures import find_known_failure, list_run_issues
 
 SUCCESS = [
     "Starting recording with the Time Profiler template. Attaching to: ProbeFixture (27364). Time limit: 5.0 s",
@@ -50,7 +50,7 @@ PARTLY = [
     ],
 )
 def test_every_known_failure_has_a_problem_and_advice(message: str, code: str) -> None:
-    failure = known_failure([*SUCCESS[:2], message])
+    failure = find_known_failure([*SUCCESS[:2], message])
     assert failure is not None
     assert failure.code == code
     assert failure.problem.endswith(".")
@@ -69,19 +69,19 @@ def test_every_known_failure_has_a_problem_and_advice(message: str, code: str) -
     ],
 )
 def test_the_way_out_fits_the_failure(code: str, way_out: str) -> None:
-    failure = known_failure([code])
+    failure = find_known_failure([code])
     assert failure is not None
     assert way_out in failure.advice
 
 
 @pytest.mark.parametrize("output", [[], SUCCESS, PARTLY, ["Target app exited, ending recording..."]])
 def test_output_without_a_failure_is_not_explained(output: list[str]) -> None:
-    assert known_failure(output) is None
+    assert find_known_failure(output) is None
 
 
 def test_run_issues_are_what_xctrace_lists() -> None:
-    assert run_issues(PARTLY) == (
+    assert list_run_issues(PARTLY) == (
         "Failed to stop recording session: Failed stoping ktrace session.",
         "Data rate might be too high",
     )
-    assert run_issues(SUCCESS) == ()
+    assert list_run_issues(SUCCESS) == ()

@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 from tracekit.errors import UsageError
-from tracekit.record.interleaving import check_sides, compare_command, interleaved
+from tracekit.record.interleaving import build_compare_command, check_sides, iter_interleaved_places
 from tracekit.record.target import Target
 
 
 def test_the_side_that_goes_first_alternates() -> None:
-    places = list(interleaved(3))
+    places = list(iter_interleaved_places(3))
     assert [place.name for place in places] == ["base-1", "new-1", "new-2", "base-2", "base-3", "new-3"]
     assert [(place.position, place.recordings) for place in places] == [(n, 6) for n in range(1, 7)]
 
 
 def test_a_steady_drift_falls_on_both_sides_alike() -> None:
     positions = {"base": 0, "new": 0}
-    for place in interleaved(4):
+    for place in iter_interleaved_places(4):
         positions[place.side] += place.position
     assert positions["base"] == positions["new"]
 
@@ -43,7 +43,7 @@ def test_two_builds_of_one_name_are_two_sides() -> None:
 
 def test_the_command_names_the_runs_of_each_side() -> None:
     base = [Path("a b-base-1.trace"), Path("-x.trace")]
-    words = compare_command(base, [Path("n1.trace"), Path("n2.trace")], "--via", "xctrace")
+    words = build_compare_command(base, [Path("n1.trace"), Path("n2.trace")], "--via", "xctrace")
     assert shlex.join(words) == (
         "tracekit compare 'a b-base-1.trace' n1.trace n2.trace --base ./-x.trace --via xctrace"
     )

@@ -12,11 +12,11 @@ import pytest
 from tracekit.errors import UsageError
 from tracekit.record.failures import Failure
 from tracekit.record.interleaving import SeriesPlace
-from tracekit.record.journal import hide_environment_values, journal_path, write_journal
+from tracekit.record.journal import build_journal_path, hide_environment_values, write_journal
 from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import RecordLimits, XctraceRun
 from tracekit.record.result import RecordingResult
-from tracekit.record.session import RecordingAttempt, RecordSettings, xctrace_command
+from tracekit.record.session import RecordingAttempt, RecordSettings, build_xctrace_command
 from tracekit.record.target import Target
 from tracekit.xctrace.tool import Xctrace
 from tracekit.xctrace.version import Version
@@ -52,7 +52,7 @@ def written(attempt: RecordingAttempt) -> dict[str, Any]:
 
 
 def test_the_journal_lies_beside_the_recording(tmp_path: Path) -> None:
-    assert journal_path(tmp_path / "a.b.trace") == tmp_path / "a.b.recording.json"
+    assert build_journal_path(tmp_path / "a.b.trace") == tmp_path / "a.b.recording.json"
 
 
 def test_it_holds_commands_versions_and_times(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_several_runs_of_xctrace_are_all_there(tmp_path: Path) -> None:
 
 def command(**more: Any) -> list[str]:
     launched = Target("launch", "tool", "/bin/tool", ("--env", "KEY=shown", "--launch", "--env", "B=too"))
-    return xctrace_command(TOOL, Path("x.trace"), replace(SETTINGS, **{"target": launched, **more}))
+    return build_xctrace_command(TOOL, Path("x.trace"), replace(SETTINGS, **{"target": launched, **more}))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_fresh_recording_replaces_the_journal_of_an_earlier_one(tmp_path: Path
     ids=lambda content: content[:12].decode("latin-1"),
 )
 def test_a_damaged_earlier_journal_is_ignored(tmp_path: Path, damaged: bytes) -> None:
-    journal_path(tmp_path / "x.trace").write_bytes(damaged)
+    build_journal_path(tmp_path / "x.trace").write_bytes(damaged)
     assert len(written(recording(tmp_path / "x.trace", append=True))["runs"]) == 1
 
 
@@ -210,7 +210,7 @@ def test_a_journal_that_cannot_be_written_leaves_the_earlier_one(
 
 
 def test_a_folder_in_the_journals_place_is_an_error_in_words(tmp_path: Path) -> None:
-    journal_path(tmp_path / "x.trace").mkdir()
+    build_journal_path(tmp_path / "x.trace").mkdir()
     with pytest.raises(UsageError, match=r"x\.recording\.json cannot be written"):
         write_journal(recording(tmp_path / "x.trace"), TOOL, VERSION, "0.1.0")
     assert [path.name for path in tmp_path.iterdir()] == ["x.recording.json"]

@@ -16,8 +16,8 @@ import pytest
 from tracekit.cli import record_terminal
 from tracekit.errors import XctraceError
 from tracekit.record import leftover
-from tracekit.record.leftover import Leftover, end_leftover, leftovers, noted_recorder
-from tracekit.record.lock import lock_path, recorder_lock
+from tracekit.record.leftover import Leftover, end_leftover, find_all_leftovers, note_recorder
+from tracekit.record.lock import build_lock_path, hold_recorder_lock
 from tracekit.xctrace.tool import CommandResult
 
 STARTED = 1795334400.25  # Sun Nov 22 08:00:00 2026
@@ -56,10 +56,10 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 def leave_note(text: str | None = None) -> Path:
     """Leave a note as a killed tracekit does: it is never removed."""
-    lock = lock_path("")
+    lock = build_lock_path("")
     lock.touch()
     note = lock.with_suffix(".xctrace")
-    with noted_recorder("", Path("/w/x.trace")) as write:
+    with note_recorder("", Path("/w/x.trace")) as write:
         write(4711)
         content = note.read_text()
     note.write_text(content if text is None else text)
@@ -71,26 +71,26 @@ def consent(_leftover: Leftover) -> bool:
 
 
 def test_a_note_lives_as_long_as_its_recording(machine: Machine, tmp_path: Path) -> None:
-    with noted_recorder("", Path("/w/x.trace")) as write:
+    with note_recorder("", Path("/w/x.trace")) as write:
         write(4711)
-        note = json.loads(lock_path("").with_suffix(".xctrace").read_text())
+        note = json.loads(build_lock_path("").with_suffix(".xctrace").read_text())
     assert note == {"pid": 4711, "started": STARTED, "bundle": "/w/x.trace"}
     assert list(tmp_path.iterdir()) == []
 
 
 def test_it_is_interrupted_with_consent_so_that_it_saves(machine: Machine) -> None:
     leave_note()
-    assert leftovers() == (LEFTOVER,)
+    assert find_all_leftovers() == (LEFTOVER,)
     end_leftover("", consent, 1)
     assert machine.signals == [(4711, signal.SIGINT)]
-    assert leftovers() == ()
+    assert find_all_leftovers() == ()
 
 
 @pytest.mark.parametrize("second", [59, 58])
 def test_a_clock_that_was_set_meanwhile_is_no_other_process(machine: Machine, second: int) -> None:
     leave_note()
     machine.line = f"Sun Nov 22 07:59:{second} 2026  {XCTRACE}"
-    assert leftovers() == (LEFTOVER,)
+    assert find_all_leftovers() == (LEFTOVER,)
 
 
 def test_without_consent_nothing_is_ended(machine: Machine) -> None:
@@ -117,7 +117,7 @@ def test_without_consent_nothing_is_ended(machine: Machine) -> None:
 def test_another_process_with_that_pid_is_left_alone(machine: Machine, line: str) -> None:
     leave_note()
     machine.line = line
-    assert leftovers() == ()
+    assert find_all_leftovers() == ()
     end_leftover("", consent, 1)
     LEFTOVER.end(1, lambda: False)
     assert machine.signals == []
@@ -134,22 +134,22 @@ def test_another_process_with_that_pid_is_left_alone(machine: Machine, line: str
 )
 def test_a_note_without_sense_is_of_no_process(machine: Machine, text: str) -> None:
     leave_note(text)
-    assert leftovers() == ()
+    assert find_all_leftovers() == ()
 
 
 def test_a_note_of_another_user_is_ignored(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     leave_note()
     user = os.getuid()
-    monkeypatch.setattr("tracekit.record.lock._user", lambda: user)
+    monkeypatch.setattr("tracekit.record.lock._get_user_id", lambda: user)
     monkeypatch.setattr(os, "getuid", lambda: 4242)
-    assert leftovers() == ()
+    assert find_all_leftovers() == ()
 
 
 @pytest.mark.integration
 def test_the_xctrace_of_a_running_tracekit_is_no_leftover(machine: Machine) -> None:
-    with recorder_lock("", Path("x.trace")):
+    with hold_recorder_lock("", Path("x.trace")):
         leave_note()
-        assert leftovers() == ()
+        assert find_all_leftovers() == ()
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def decision(
 ) -> bool:
     monkeypatch.setattr("sys.stdin.isatty", lambda: terminal, raising=False)
     monkeypatch.setattr(record_terminal.click, "confirm", confirm)
-    return record_terminal.consent_to_end(requested, may_ask=True)(LEFTOVER)
+    return record_terminal.make_consent(requested, may_ask=True)(LEFTOVER)
 
 
 def test_consent_is_the_option_or_an_answer_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

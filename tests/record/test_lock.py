@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tracekit.errors import XctraceError
-from tracekit.record.lock import recorder_lock
+from tracekit.record.lock import hold_recorder_lock
 
 pytestmark = pytest.mark.integration
 
@@ -24,8 +24,8 @@ NOTE, LOCK = (
 HOLDER = """
 import sys
 from pathlib import Path
-from tracekit.record.lock import recorder_lock
-with recorder_lock(sys.argv[1], Path("first.trace")):
+from tracekit.record.lock import hold_recorder_lock
+with hold_recorder_lock(sys.argv[1], Path("first.trace")):
     print("holds", flush=True)
     sys.stdin.read()
 """
@@ -59,7 +59,7 @@ def holder(device: str = "") -> Iterator[subprocess.Popen[str]]:
 
 
 def take(device: str = "") -> None:
-    with recorder_lock(device, Path("second.trace")):
+    with hold_recorder_lock(device, Path("second.trace")):
         pass
 
 
@@ -74,7 +74,7 @@ def test_a_second_recorder_is_refused_with_the_name_of_the_first() -> None:
 
 def test_within_one_process_the_second_is_refused_too() -> None:
     with (
-        recorder_lock("", Path("a.trace")),
+        hold_recorder_lock("", Path("a.trace")),
         pytest.raises(XctraceError, match=f"pid {os.getpid()}, into a.trace"),
     ):
         take()
@@ -88,16 +88,16 @@ def test_the_refused_one_does_not_take_the_lock_away() -> None:
 
 
 def test_another_device_can_be_recorded_meanwhile() -> None:
-    with holder(), recorder_lock("00008101-000D482C1E78001E", Path("x.trace")):
+    with holder(), hold_recorder_lock("00008101-000D482C1E78001E", Path("x.trace")):
         take("another")
 
 
 def test_nothing_is_left_when_it_is_done(folder: Path) -> None:
-    with recorder_lock("", Path("a.trace")):
+    with hold_recorder_lock("", Path("a.trace")):
         assert names(folder) == [NOTE, LOCK]
     assert names(folder) == [LOCK]
     assert (folder / LOCK).stat().st_size == 0
-    with pytest.raises(RuntimeError), recorder_lock("", Path("a.trace")):
+    with pytest.raises(RuntimeError), hold_recorder_lock("", Path("a.trace")):
         raise RuntimeError
     assert names(folder) == [LOCK]
 
@@ -113,7 +113,7 @@ def test_after_a_holder_was_killed_the_next_one_records(folder: Path) -> None:
 
 def test_a_stale_note_is_replaced(folder: Path) -> None:
     (folder / NOTE).write_text(" (pid 1, into " + "x" * 3000 + ")")
-    with recorder_lock("", Path("b.trace")), pytest.raises(XctraceError) as caught:
+    with hold_recorder_lock("", Path("b.trace")), pytest.raises(XctraceError) as caught:
         take()
     assert "x" * 10 not in str(caught.value)
 
@@ -124,11 +124,11 @@ def test_of_many_that_try_at_once_one_has_it(folder: Path) -> None:
 import os, sys
 from pathlib import Path
 from tracekit.errors import XctraceError
-from tracekit.record.lock import recorder_lock
+from tracekit.record.lock import hold_recorder_lock
 inside = Path(sys.argv[1])
 for _ in range(int(sys.argv[2])):
     try:
-        with recorder_lock("", Path("x.trace")):
+        with hold_recorder_lock("", Path("x.trace")):
             os.close(os.open(inside, os.O_CREAT | os.O_EXCL))
             inside.unlink()
     except XctraceError:
@@ -155,6 +155,6 @@ def test_a_link_in_the_locks_place_is_not_followed(folder: Path) -> None:
 
 def test_a_link_in_the_notes_place_is_not_followed(folder: Path) -> None:
     (folder / NOTE).symlink_to(folder / "victim")
-    with recorder_lock("", Path("a.trace")), pytest.raises(XctraceError, match=r"into a\.trace"):
+    with hold_recorder_lock("", Path("a.trace")), pytest.raises(XctraceError, match=r"into a\.trace"):
         take()
     assert not (folder / "victim").exists()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tracekit.record.failures import Failure
-from tracekit.record.messages import recording_error, saved_message
+from tracekit.record.messages import build_recording_error, format_saved_message
 from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import RecordLimits, StopReason, XctraceRun
 from tracekit.record.result import RecordingResult, ResultState
@@ -50,26 +50,29 @@ def bundle(tmp_path: Path) -> Path:
 
 
 def test_a_good_recording_is_one_line(bundle: Path) -> None:
-    assert saved_message(recording(bundle, RecordingResult("good"))) == f"Saved {bundle} (1.5 MB) in 3.5 s"
+    assert (
+        format_saved_message(recording(bundle, RecordingResult("good")))
+        == f"Saved {bundle} (1.5 MB) in 3.5 s"
+    )
 
 
 def test_run_issues_are_reported_and_many_are_counted(bundle: Path) -> None:
     notes = tuple(f"issue {number}" for number in range(8))
-    lines = saved_message(recording(bundle, RecordingResult("good", notes=notes))).splitlines()
+    lines = format_saved_message(recording(bundle, RecordingResult("good", notes=notes))).splitlines()
     assert lines[1:6] == [f"xctrace reports: issue {number}" for number in range(5)]
     assert lines[6:] == [f"xctrace reports 3 more: see {bundle.with_name('x.recording.json')}"]
 
 
 def test_a_recording_cut_short_by_the_disk_is_reported(bundle: Path) -> None:
-    text = saved_message(recording(bundle, RecordingResult("good"), replace(RUN, stop_reason="disk")))
+    text = format_saved_message(recording(bundle, RecordingResult("good"), replace(RUN, stop_reason="disk")))
     assert text.endswith("It is shorter than requested: the disk was nearly full.")
 
 
 def test_a_recording_without_samples_comes_with_the_likely_cause(bundle: Path) -> None:
-    assert saved_message(recording(bundle, RecordingResult("empty"))).endswith(
+    assert format_saved_message(recording(bundle, RecordingResult("empty"))).endswith(
         "It has no samples. The target may have been idle, or have ended at once."
     )
-    assert saved_message(recording(bundle, RecordingResult("empty", FAILURE))).endswith(
+    assert format_saved_message(recording(bundle, RecordingResult("empty", FAILURE))).endswith(
         f"It has no samples. {FAILURE}"
     )
 
@@ -78,20 +81,20 @@ def test_a_recording_without_samples_comes_with_the_likely_cause(bundle: Path) -
 
 
 def test_a_known_failure_comes_with_its_way_out(tmp_path: Path) -> None:
-    error = recording_error(recording(tmp_path / "x.trace", RecordingResult("missing", FAILURE)), TOOL)
+    error = build_recording_error(recording(tmp_path / "x.trace", RecordingResult("missing", FAILURE)), TOOL)
     assert (str(error), error.lines, error.exit_code) == (f"Nothing was recorded. {FAILURE}", (), 4)
 
 
 def test_an_unknown_failure_is_reported_in_xctraces_words(tmp_path: Path) -> None:
     run = replace(RUN, exit_code=1, output=(*OUTPUT[:2], "Something new.", "  It went wrong."))
-    error = recording_error(recording(tmp_path / "x.trace", RecordingResult("missing"), run), TOOL)
+    error = build_recording_error(recording(tmp_path / "x.trace", RecordingResult("missing"), run), TOOL)
     assert "xctrace reported: Something new. " in str(error)
     assert "It went wrong." in str(error)
     assert "Ctrl-C" not in str(error)
 
 
 def test_an_xctrace_without_output_is_reported_by_its_exit_code(tmp_path: Path) -> None:
-    error = recording_error(
+    error = build_recording_error(
         recording(tmp_path / "x.trace", RecordingResult("missing"), replace(RUN, exit_code=21, output=())),
         TOOL,
     )
@@ -101,7 +104,9 @@ def test_an_xctrace_without_output_is_reported_by_its_exit_code(tmp_path: Path) 
 def test_an_added_run_that_failed_leaves_the_earlier_ones_unchanged(tmp_path: Path) -> None:
     attempt = recording(tmp_path / "x.appending.trace", RecordingResult("missing", FAILURE))
     attempt = replace(attempt, final=tmp_path / "x.trace", settings=replace(attempt.settings, append=True))
-    assert f"Nothing was recorded; {tmp_path}/x.trace is unchanged" in str(recording_error(attempt, TOOL))
+    assert f"Nothing was recorded; {tmp_path}/x.trace is unchanged" in str(
+        build_recording_error(attempt, TOOL)
+    )
 
 
 @pytest.mark.parametrize(
@@ -125,7 +130,7 @@ def test_every_end_has_its_reason(
     bundle: Path, reason: StopReason, code: int, began: float | None, text: str
 ) -> None:
     run = replace(RUN, stop_reason=reason, exit_code=code, recording_from=began)
-    error = str(recording_error(recording(bundle, RecordingResult("unfinished"), run), TOOL))
+    error = str(build_recording_error(recording(bundle, RecordingResult("unfinished"), run), TOOL))
     assert error.startswith(f"{bundle} was not finished: {text}.")
 
 
@@ -134,16 +139,16 @@ def test_every_end_has_its_reason(
     [("unreadable", "cannot be read"), ("unfinished", "was not finished"), ("empty", "has no samples")],
 )
 def test_every_state_has_its_words(bundle: Path, state: ResultState, text: str) -> None:
-    assert str(recording_error(recording(bundle, RecordingResult(state, detail="Why.")), TOOL)).startswith(
-        f"{bundle} {text}."
-    )
+    assert str(
+        build_recording_error(recording(bundle, RecordingResult(state, detail="Why.")), TOOL)
+    ).startswith(f"{bundle} {text}.")
 
 
 def test_an_unfinished_recording_with_raw_data_comes_with_the_command_that_recovers_it(bundle: Path) -> None:
     raw = bundle / "Trace1.run" / "Attachments" / "trace-data.atrc"
     raw.parent.mkdir()
     raw.touch()
-    error = recording_error(
+    error = build_recording_error(
         recording(bundle, RecordingResult("unfinished"), replace(RUN, exit_code=-9)), TOOL
     )
     assert str(error).endswith("This command may recover the raw data (untested):")
@@ -162,7 +167,7 @@ def test_an_unfinished_recording_with_raw_data_comes_with_the_command_that_recov
 
 
 def test_an_unfinished_recording_without_raw_data_is_to_be_made_again(bundle: Path) -> None:
-    error = recording_error(
+    error = build_recording_error(
         recording(bundle, RecordingResult("unfinished"), replace(RUN, exit_code=-9)), TOOL
     )
     assert (str(error).endswith("Record again."), error.lines) == (True, ())

@@ -123,7 +123,7 @@ def test_a_fresh_recording_is_written_in_place(tmp_path: Path) -> None:
 def test_a_bad_recording_without_predecessor_stays_where_it_is(tmp_path: Path, good: bool) -> None:
     output = reserve_output_path(tmp_path / "x.trace", append=False)
     bundle(output.working, "new")
-    assert content(output.commit() if good else output.rollback()) == "new"
+    assert content(output.commit() if good else output.restore()) == "new"
     assert names(tmp_path) == ["x.trace"]
 
 
@@ -140,14 +140,14 @@ def test_a_bad_recording_leaves_the_earlier_one_and_stays_beside_it(tmp_path: Pa
     output = reserve_output_path(bundle(tmp_path / "x.trace"), append=False)
     output.working.mkdir()
     add_run(output.working, 1, "unfinished")
-    left = output.rollback()
+    left = output.restore()
     assert content(tmp_path / "x.trace") == "old"
     assert (left / "Trace1.run" / "data").read_text() == "unfinished"
 
 
 def test_a_recording_that_never_began_leaves_the_earlier_one_alone(tmp_path: Path) -> None:
     output = reserve_output_path(bundle(tmp_path / "x.trace"), append=False)
-    output.rollback()
+    output.restore()
     assert names(tmp_path) == ["x.trace"]
     assert content(tmp_path / "x.trace") == "old"
 
@@ -185,7 +185,7 @@ def test_a_run_is_added_to_a_copy_which_takes_the_originals_place(tmp_path: Path
 def test_a_copy_that_was_spoilt_before_a_run_was_added_is_removed(tmp_path: Path) -> None:
     output = reserve_output_path(bundle(tmp_path / "x.trace"), append=True)
     (output.working / "form.template").write_text("spoilt")
-    output.rollback()
+    output.restore()
     assert names(tmp_path) == ["x.trace"]
     assert content(output.final) == "old"
 
@@ -193,7 +193,7 @@ def test_a_copy_that_was_spoilt_before_a_run_was_added_is_removed(tmp_path: Path
 def test_a_copy_with_a_bad_further_run_is_kept_beside_the_original(tmp_path: Path) -> None:
     output = reserve_output_path(bundle(tmp_path / "x.trace"), append=True)
     add_run(output.working, 2, "unfinished")
-    left = output.rollback()
+    left = output.restore()
     assert (left / "Trace2.run" / "data").read_text() == "unfinished"
     assert content(output.final) == "old"
     assert not (output.final / "Trace2.run").exists()
@@ -214,7 +214,7 @@ def test_a_run_added_through_a_link_leaves_nothing_beside_it(tmp_path: Path) -> 
 
 
 def test_without_space_for_a_copy_no_run_is_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output_path_module, "free_bytes", lambda _folder: 3)
+    monkeypatch.setattr(output_path_module, "measure_free_bytes", lambda _folder: 3)
     monkeypatch.setattr(output_path_module.sys, "platform", "linux")  # on APFS a copy takes no space
     with pytest.raises(UsageError, match="there is no space for a copy"):
         reserve_output_path(bundle(tmp_path / "x.trace"), append=True)

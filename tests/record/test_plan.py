@@ -7,8 +7,15 @@ from pathlib import Path
 import pytest
 
 from tracekit.errors import UsageError, XctraceError
-from tracekit.record.expected_evidence import expected_evidence
-from tracekit.record.plan import PRESETS, InstrumentCatalog, InstrumentPlan, Preset, make_plan, template_hang
+from tracekit.record.expected_evidence import predict_evidence
+from tracekit.record.plan import (
+    PRESETS,
+    InstrumentCatalog,
+    InstrumentPlan,
+    Preset,
+    explain_template_hang,
+    make_plan,
+)
 from tracekit.xctrace.version import parse_version
 
 # Xcode 26.3 (17C529): lucaf/rtk and skastr0/probe-cli.
@@ -124,7 +131,7 @@ def options(*words: str, template: str = "") -> list[str]:
 def test_a_preset_takes_what_this_xcode_offers(
     preset: Preset, catalog: InstrumentCatalog, expected: list[str]
 ) -> None:
-    assert make_plan(catalog, preset).options() == expected
+    assert make_plan(catalog, preset).build_options() == expected
 
 
 @pytest.mark.parametrize("catalog", [XCODE_26, XCODE_27, BARE], ids=["26.3", "27.0", "no templates"])
@@ -146,7 +153,7 @@ def test_counters_is_the_default_preset() -> None:
 @pytest.mark.parametrize("catalog", [XCODE_26, XCODE_27, OLD, BARE])
 def test_every_word_of_the_command_line_has_a_reason(preset: Preset, catalog: InstrumentCatalog) -> None:
     plan = make_plan(catalog, preset)
-    assert [name for name, _ in plan.reasons] == [w for w in plan.options() if not w.startswith("--")]
+    assert [name for name, _ in plan.reasons] == [w for w in plan.build_options() if not w.startswith("--")]
     assert all(why for _, why in plan.reasons)
 
 
@@ -200,13 +207,13 @@ def test_an_xcode_without_anything_useful_is_an_error(preset: Preset) -> None:
 def test_templates_hang_in_simulators_from_26_4_on(version: str, hangs: bool) -> None:
     parsed = parse_version(f"xctrace version {version}")
     assert parsed is not None
-    assert bool(template_hang(parsed)) is hangs
+    assert bool(explain_template_hang(parsed)) is hangs
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_preset_does_without_a_template_that_would_hang(preset: Preset) -> None:
     catalog = XCODE_27 if preset == "coreai" else XCODE_26
-    plan = make_plan(catalog, preset, no_template=HANGS).for_simulator(HANGS)
+    plan = make_plan(catalog, preset, no_template=HANGS).add_simulator_notes(HANGS)
     assert plan.template is None
     assert any(note.endswith(f"is not used, only its instruments: {HANGS}.") for note in plan.notes)
 
@@ -221,13 +228,13 @@ def test_a_template_that_would_hang_and_has_no_instrument_beside_it_leaves_a_not
 
 
 def test_a_named_template_is_used_in_a_simulator_with_a_warning() -> None:
-    plan = make_plan(XCODE_26, None, "Core ML", no_template=HANGS).for_simulator(HANGS)
-    assert plan.options() == ["--template", "Core ML"]
+    plan = make_plan(XCODE_26, None, "Core ML", no_template=HANGS).add_simulator_notes(HANGS)
+    assert plan.build_options() == ["--template", "Core ML"]
     assert plan.notes[-1] == f"{HANGS}: --instrument is safer than --template here."
 
 
 def test_a_simulators_recording_makes_no_claim_about_a_device() -> None:
-    plan = make_plan(XCODE_26, "coreml").for_simulator("")
+    plan = make_plan(XCODE_26, "coreml").add_simulator_notes("")
     assert plan.template == "Core ML"
     assert plan.notes == (
         "A simulator runs models on this Mac's CPU and GPU: its recording does not show a device's engines.",
@@ -245,18 +252,18 @@ def test_a_named_template_is_used_alone() -> None:
 
 def test_named_instruments_stand_alone() -> None:
     plan = make_plan(XCODE_26, None, None, ["GPU", "Hangs", "GPU"])
-    assert plan.options() == options("GPU", "Hangs")
+    assert plan.build_options() == options("GPU", "Hangs")
 
 
 def test_instruments_come_beside_a_named_template() -> None:
     plan = make_plan(XCODE_26, None, "System Trace", ["GPU"])
-    assert plan.options() == options("GPU", template="System Trace")
+    assert plan.build_options() == options("GPU", template="System Trace")
 
 
 def test_instruments_come_on_top_of_a_preset_once() -> None:
     named = ["Hangs", "Time Profiler", "GPU", "Hangs"]
     plan = make_plan(XCODE_26, "counters", None, named)
-    assert plan.options() == options(
+    assert plan.build_options() == options(
         "Core ML", "Neural Engine", "GPU", "os_signpost", "Hangs", template="CPU Counters"
     )
     assert plan.reasons[-1] == ("Hangs", "requested")
@@ -290,13 +297,13 @@ def test_the_core_ml_template_in_xcode_27_leads_to_the_preset() -> None:
 
 def test_without_a_list_from_xctrace_any_name_is_accepted() -> None:
     plan = make_plan(InstrumentCatalog((), ()), None, "Anything", ["Something"])
-    assert plan.options() == options("Something", template="Anything")
+    assert plan.build_options() == options("Something", template="Anything")
 
 
 def test_a_file_of_a_template_is_taken(tmp_path: Path) -> None:
     file = tmp_path / "Mine.tracetemplate"
     file.touch()
-    assert make_plan(XCODE_26, None, str(file)).options() == ["--template", str(file)]
+    assert make_plan(XCODE_26, None, str(file)).build_options() == ["--template", str(file)]
 
 
 @pytest.mark.parametrize(
@@ -315,7 +322,7 @@ def test_a_file_of_a_template_must_be_there(
 
 def shown(plan: InstrumentPlan, version: str = "27.0 (27A266a)", is_device: bool = False) -> dict[str, str]:
     """Return subject → text; what will not be shown begins with "not: "."""
-    evidence = expected_evidence(plan, parse_version(f"xctrace version {version}"), is_device)
+    evidence = predict_evidence(plan, parse_version(f"xctrace version {version}"), is_device)
     return {row.subject: row.text if row.is_shown else f"not: {row.text}" for row in evidence}
 
 
@@ -356,7 +363,7 @@ def test_evidence_of_templates_and_instruments_by_name() -> None:
 
 def test_an_instrument_that_a_named_template_holds_is_not_recorded_twice() -> None:
     plan = make_plan(XCODE_27, None, "Core AI", ["GPU", "os_log"])
-    assert plan.options() == options("os_log", template="Core AI")
+    assert plan.build_options() == options("os_log", template="Core AI")
 
 
 def test_the_core_ai_template_came_with_xcode_27() -> None:

@@ -407,9 +407,9 @@ def test_a_command_that_cannot_be_started_is_an_error(bench: Bench, command: lis
 
 
 def test_no_step_takes_longer_than_the_patience() -> None:
-    limits = RecordLimits.within(10, 20, 5)
+    limits = RecordLimits.build_within(10, 20, 5)
     steps = (limits.silence_seconds, limits.start_seconds, limits.overdue_seconds)
     assert (limits.time_limit_seconds, steps, limits.min_free_bytes) == (10, (20, 20, 20), 5)
-    usual = RecordLimits.within(10, 600, 5)
+    usual = RecordLimits.build_within(10, 600, 5)
     assert (usual.silence_seconds, usual.start_seconds, usual.overdue_seconds) == (600, 90, 30)
-    assert (usual.term_seconds, RecordLimits.within(10, 2, 5).term_seconds) == (5, 2)
+    assert (usual.term_seconds, RecordLimits.build_within(10, 2, 5).term_seconds) == (5, 2)

@@ -209,7 +209,7 @@ def test_patience_and_disk_space_are_those_of_the_request() -> None:
 
 
 def test_a_running_process_is_attached_to() -> None:
-    assert plan(app="MyApp")[0].settings.target.options() == ["--attach", "501"]
+    assert plan(app="MyApp")[0].settings.target.build_options() == ["--attach", "501"]
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_a_running_process_is_attached_to() -> None:
 )
 def test_options_that_need_a_fresh_start_start_the_program(options: dict[str, Any]) -> None:
     """xctrace refuses them with --attach (flamegraph-rs/flamegraph#393)."""
-    assert plan(app="My App", **options)[0].settings.target.options() == ["--launch", "--", APP.path]
+    assert plan(app="My App", **options)[0].settings.target.build_options() == ["--launch", "--", APP.path]
 
 
 def test_this_mac_by_name_is_no_device() -> None:
@@ -301,7 +301,7 @@ def test_two_builds_take_turns(tmp_path: Path) -> None:
         *("x-base-1.trace", "x-new-1.trace", "x-new-2.trace", "x-base-2.trace")
     ]
     launched = {side: ["--launch", "--", str(tmp_path / side), "-v"] for side in ("old", "new")}
-    assert [recording.settings.target.options() for recording in by_path] == [
+    assert [recording.settings.target.build_options() for recording in by_path] == [
         launched[side] for side in ("old", "new", "new", "old")
     ]
     assert {recording.settings.environment for recording in by_path} == {(("A", "1"),)}
@@ -324,7 +324,7 @@ def test_repeated_runs_are_added_to_one_recording(tmp_path: Path) -> None:
     planned = plan(app="MyApp", output="x.trace", append=True, count=2)
     assert [recording.final.name for recording in planned] == ["x.trace", "x.trace"]
     assert planned[0].settings.append
-    assert planned[0].settings.plan.options() == []
+    assert planned[0].settings.plan.build_options() == []
 
 
 def test_each_setting_of_the_compute_units_is_passed_to_the_app() -> None:

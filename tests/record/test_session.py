@@ -20,8 +20,14 @@ from tracekit.errors import UsageError, XctraceError
 from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import RecordLimits, StopReason, XctraceRun
 from tracekit.record.result import judge_result
-from tracekit.record.session import RecordingAttempt, RecordSettings, format_time, record, xctrace_command
-from tracekit.record.signals import StopRequests, signals_request_stop
+from tracekit.record.session import (
+    RecordingAttempt,
+    RecordSettings,
+    build_xctrace_command,
+    format_time,
+    record,
+)
+from tracekit.record.signals import StopRequests, turn_signals_into_requests
 from tracekit.record.target import ALL_PROCESSES, Target
 from tracekit.xctrace.mac_host import App, Process
 from tracekit.xctrace.tool import Xctrace
@@ -78,7 +84,7 @@ START = ["/Xcode.app/xctrace", "record", "--output", "x.trace", "--no-prompt"]
     ids=["attach", "launch", "all", "append", "device and window", "variables", "input and output"],
 )
 def test_the_command_line_word_by_word(settings: RecordSettings, words: str) -> None:
-    assert xctrace_command(TOOL, Path("x.trace"), settings) == [*START, *words.split("|")]
+    assert build_xctrace_command(TOOL, Path("x.trace"), settings) == [*START, *words.split("|")]
 
 
 @pytest.mark.parametrize(
@@ -322,7 +328,7 @@ def test_a_stop_request_before_the_start_ends_the_recording_early(tmp_path: Path
 def test_a_signal_is_a_request_while_the_block_runs(number: signal.Signals) -> None:
     before = signal.getsignal(number)
     requests = StopRequests()
-    with signals_request_stop(requests):
+    with turn_signals_into_requests(requests):
         os.kill(os.getpid(), number)
         os.kill(os.getpid(), number)
     assert (requests.count, requests.signal) == (2, number)
@@ -334,7 +340,7 @@ def test_in_another_thread_signals_keep_their_meaning() -> None:
     seen: list[object] = []
 
     def work() -> None:
-        with signals_request_stop(StopRequests()):
+        with turn_signals_into_requests(StopRequests()):
             seen.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=work)

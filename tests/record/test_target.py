@@ -94,7 +94,7 @@ def test_other_cases_that_are_several_are_listed() -> None:
 def test_any_name_is_only_a_name(name: str) -> None:
     host = Host((Process(9, f"/opt/{name}"),))
     target = find_target(name, host)
-    assert (target.name, target.options()) == (name, ["--attach", "9"])
+    assert (target.name, target.build_options()) == (name, ["--attach", "9"])
 
 
 def test_two_processes_of_one_name_are_listed_with_their_pids() -> None:
@@ -130,7 +130,7 @@ def test_launch_starts_a_running_app_that_lies_in_no_folder_of_apps() -> None:
     """Such as one that Xcode built: it is known from its process."""
     app = App("/Users/me/DerivedData/MyApp.app", "com.example.MyApp", "My App", "MyApp")
     host = Host((Process(501, "/Users/me/DerivedData/MyApp.app/Contents/MacOS/MyApp", app),))
-    assert find_target("MyApp", host, launch=True).options() == ["--launch", "--", app.path]
+    assert find_target("MyApp", host, launch=True).build_options() == ["--launch", "--", app.path]
 
 
 def test_two_installed_apps_of_one_name_are_listed_with_their_paths() -> None:
@@ -169,7 +169,7 @@ def test_a_pid_that_has_ended_is_an_error() -> None:
 
 
 def test_without_a_process_list_xctrace_looks_the_pid_up() -> None:
-    assert find_target("501", Host(())).options() == ["--attach", "501"]
+    assert find_target("501", Host(())).build_options() == ["--attach", "501"]
 
 
 def test_a_pid_cannot_be_launched() -> None:
@@ -191,16 +191,16 @@ def test_digits_of_other_scripts_are_a_name(digits: str) -> None:
 def test_a_path_to_an_app_that_does_not_run_starts_it(tmp_path: Path) -> None:
     app = write_app(tmp_path)
     target = find_target(str(app), Host())
-    assert (target.options(), target.name) == (["--launch", "--", str(app)], "MyApp")
+    assert (target.build_options(), target.name) == (["--launch", "--", str(app)], "MyApp")
 
 
 def test_a_path_to_an_app_that_runs_attaches_to_its_main_program(tmp_path: Path) -> None:
     app = write_app(tmp_path)
     programs = (f"{app}/Contents/MacOS/helper", f"{app}/Contents/MacOS/MyApp")
     host = Host((RUNNING, *(Process(pid, path) for pid, path in zip((31, 32), programs, strict=True))))
-    assert find_target(str(app), host).options() == ["--attach", "32"]
-    assert find_target(f"{app}/", host).options() == ["--attach", "32"]
-    assert find_target(str(app), host, launch=True, arguments=["-x"]).options() == [
+    assert find_target(str(app), host).build_options() == ["--attach", "32"]
+    assert find_target(f"{app}/", host).build_options() == ["--attach", "32"]
+    assert find_target(str(app), host, launch=True, arguments=["-x"]).build_options() == [
         "--launch",
         "--",
         str(app),
@@ -216,7 +216,7 @@ def test_a_path_to_a_running_ios_app_on_a_mac_attaches_to_it(tmp_path: Path) -> 
     (outer / "WrappedBundle").symlink_to("Wrapper/MyApp.app")
     (inner / "Info.plist").write_bytes(plistlib.dumps({"CFBundleExecutable": "MyApp"}))
     program = write_program(inner / "MyApp")
-    assert find_target(str(outer), Host((Process(32, str(program)),))).options() == ["--attach", "32"]
+    assert find_target(str(outer), Host((Process(32, str(program)),))).build_options() == ["--attach", "32"]
 
 
 def test_links_lead_to_what_they_name(tmp_path: Path) -> None:
@@ -225,8 +225,8 @@ def test_links_lead_to_what_they_name(tmp_path: Path) -> None:
     link.symlink_to(app)
     assert find_target(str(link), Host()).locator == str(app)
     by_link = Process(32, f"{link}/Contents/MacOS/MyApp")
-    assert find_target(str(app), Host((by_link,))).options() == ["--attach", "32"]
-    assert find_target(str(link), Host((by_link,))).options() == ["--attach", "32"]
+    assert find_target(str(app), Host((by_link,))).build_options() == ["--attach", "32"]
+    assert find_target(str(link), Host((by_link,))).build_options() == ["--attach", "32"]
 
 
 def test_an_app_in_this_folder_needs_no_slash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,7 +239,7 @@ def test_a_path_to_a_program_starts_it_or_attaches_to_it(tmp_path: Path) -> None
     tool = write_program(tmp_path / "-my 'tool'")
     target = find_target(str(tool), Host(), arguments=["--model", "M"])
     assert target == Target("launch", "-my 'tool'", str(tool), ("--model", "M"), "a program")
-    assert find_target(str(tool), Host((Process(8, str(tool)),))).options() == ["--attach", "8"]
+    assert find_target(str(tool), Host((Process(8, str(tool)),))).build_options() == ["--attach", "8"]
 
 
 def test_a_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,7 +279,7 @@ def test_a_link_to_nothing_is_refused(tmp_path: Path) -> None:
 def test_without_app_the_first_argument_is_the_program(tmp_path: Path) -> None:
     tool = write_program(tmp_path / "tool")
     target = find_target(None, Host(), launch=True, arguments=[str(tool), "--launch", "a b"])
-    assert target.options() == ["--launch", "--", str(tool), "--launch", "a b"]
+    assert target.build_options() == ["--launch", "--", str(tool), "--launch", "a b"]
 
 
 def test_a_program_of_the_path_is_named_by_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,7 +299,7 @@ def test_a_program_of_this_folder_is_named_by_its_whole_path(
 
 def test_an_app_may_be_the_program(tmp_path: Path) -> None:
     app = write_app(tmp_path)
-    assert find_target(None, Host(), arguments=[str(app), "-x"]).options() == [
+    assert find_target(None, Host(), arguments=[str(app), "-x"]).build_options() == [
         "--launch",
         "--",
         str(app),
@@ -322,12 +322,12 @@ def test_nothing_to_record_is_refused() -> None:
 
 
 def test_everything_is_a_target() -> None:
-    assert ALL_PROCESSES.options() == ["--all-processes"]
+    assert ALL_PROCESSES.build_options() == ["--all-processes"]
 
 
 def test_the_words_of_a_target_survive_a_shell() -> None:
     target = Target("launch", "x", "/opt/it's $(x)", ('a"b', "line\nbreak"))
-    assert shlex.split(shlex.join(target.options())) == target.options()
+    assert shlex.split(shlex.join(target.build_options())) == target.build_options()
 
 
 # Simulators and devices -----------------------------------------------------------------------------------
@@ -336,9 +336,9 @@ def test_the_words_of_a_target_survive_a_shell() -> None:
 @pytest.mark.parametrize("name", ["MyApp", "com.example.MyApp", "777"])
 def test_a_simulators_app_is_attached_to_by_the_pid_that_this_mac_gives_it(name: str) -> None:
     host = Host((RUNNING, SIMULATED))
-    assert find_target(name, host, SIMULATOR).options() == ["--attach", "777"]
+    assert find_target(name, host, SIMULATOR).build_options() == ["--attach", "777"]
     lower = Device(SIMULATOR.name, "26.2", SIM_UDID.lower(), "simulator")
-    assert find_target(name, host, lower).options() == ["--attach", "777"]
+    assert find_target(name, host, lower).build_options() == ["--attach", "777"]
 
 
 @pytest.mark.parametrize("name", ["MyApp", "777"])
@@ -363,12 +363,12 @@ def test_an_app_of_this_mac_is_not_started_in_a_simulator(launch: bool) -> None:
 
 @pytest.mark.parametrize("name", ["MyApp", "com.example.MyApp", "My App", "4215"])
 def test_a_devices_app_is_looked_up_by_xctrace(name: str) -> None:
-    assert find_target(name, Host(), PHONE).options() == ["--attach", name]
+    assert find_target(name, Host(), PHONE).build_options() == ["--attach", name]
 
 
 def test_a_devices_app_is_started_by_its_identifier() -> None:
     target = find_target("com.example.MyApp", Host(), PHONE, launch=True, arguments=["-x"])
-    assert target.options() == ["--launch", "--", "com.example.MyApp", "-x"]
+    assert target.build_options() == ["--launch", "--", "com.example.MyApp", "-x"]
     assert find_target(None, Host(), PHONE, arguments=["com.example.MyApp"]).locator == "com.example.MyApp"
 
 

@@ -58,7 +58,7 @@ def test_columns_are_cut_then_left_out() -> None:
 
 def test_colours_are_added_to_the_same_text() -> None:
     text = "The model left the Neural Engine.\n\nANE  15 ms\nwarning: CPU is not ANECCompile\n"
-    painted = terminal.colored(text)
+    painted = terminal.color_text(text)
     assert ESCAPES.sub("", painted) == text
     assert painted.startswith("\x1b[1m")
     assert "\x1b[32mANE\x1b[39m  15 ms" in painted
@@ -87,13 +87,13 @@ def test_colour_only_on_a_terminal_that_wants_it(monkeypatch: pytest.MonkeyPatch
 
 def test_the_width_is_that_of_columns_or_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
-    assert terminal.text_width("out.txt") == 80
+    assert terminal.measure_text_width("out.txt") == 80
     monkeypatch.setenv("COLUMNS", "133")
-    assert terminal.text_width("-") == 133
+    assert terminal.measure_text_width("-") == 133
     monkeypatch.setenv("COLUMNS", "9999999")
-    assert terminal.text_width("-") == 400
+    assert terminal.measure_text_width("-") == 400
     monkeypatch.setenv("COLUMNS", "wide")
-    assert terminal.text_width("out.txt") == 80
+    assert terminal.measure_text_width("out.txt") == 80
 
 
 def test_calls_of_a_model_that_is_loaded_twice_name_their_copy() -> None:

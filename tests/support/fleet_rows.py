@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from tracekit.fleet.dataset import Dataset, create_dataset
-from tracekit.fleet.schema import arrow_schema
+from tracekit.fleet.schema import build_arrow_schema
 
 
 def write_dataset(folder: Path, **tables: Sequence[Mapping[str, object]]) -> Dataset:
@@ -23,4 +23,4 @@ def write_dataset(folder: Path, **tables: Sequence[Mapping[str, object]]) -> Dat
 
 
 def arrow_rows(table: str, rows: Sequence[Mapping[str, object]]) -> pa.Table:
-    return pa.Table.from_pylist(list(rows), schema=arrow_schema(table))
+    return pa.Table.from_pylist(list(rows), schema=build_arrow_schema(table))

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tracekit.fleet.dataset import Dataset, create_dataset
-from tracekit.fleet.schema import ENGINES, PLACE, arrow_schema
+from tracekit.fleet.schema import ENGINES, PLACE, build_arrow_schema
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -184,7 +184,7 @@ class _Place:
 
     def repeated(self, table: str, count: int, columns: Mapping[str, Any]) -> pa.Table:
         """Return a table of which each recording has ``count`` rows."""
-        schema = arrow_schema(table)
+        schema = build_arrow_schema(table)
         rows = pa.array(np.repeat(np.arange(len(self.device)), count))
         size = len(rows)
         arrays = [
@@ -320,7 +320,7 @@ def _recordings(fleet: Fleet, place: _Place) -> pa.Table:
 
 
 def _failed(fleet: Fleet, place: _Place) -> pa.Table:
-    schema = arrow_schema("recordings")
+    schema = build_arrow_schema("recordings")
     rows = [
         {
             "recording": f"{fleet.seed:08x}ff{index:022x}",

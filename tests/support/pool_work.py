@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 from tracekit.fleet.schema import ANALYZED
-from tracekit.fleet.task import Outcome, Task, failed
+from tracekit.fleet.task import FleetTask, Outcome, make_failure
 
 
-def act(task: Task) -> Outcome:
+def act(task: FleetTask) -> Outcome:
     name = task.recording.name
     marker = Path(task.recording.address)
     if name == "crash" or (name == "crash once" and not marker.exists()):
@@ -24,5 +24,5 @@ def act(task: Task) -> Outcome:
         try:
             return Outcome(task, str(len(bytearray(2 << 30))), ANALYZED, {})
         except MemoryError:
-            return failed(task, "memory")
+            return make_failure(task, "memory")
     return Outcome(task, name, ANALYZED, {}, str(os.getpid()))

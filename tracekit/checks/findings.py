@@ -17,7 +17,7 @@ _EXAMPLE = next(kind for kind, need in NEEDS.items() if need is Need.ENGINES)
 
 
 def count_excluded_findings(observations: Observations, rule: Absence, rows: BoolArray) -> MetricValue:
-    """Return the number of findings that a requirement excludes; if 0, check that the calls could show one."""
+    """Return the number of findings that a requirement excludes; if 0, whether it could show any."""
     analysis = observations.analysis
     excluded = tuple(finding for finding in analysis.findings if _is_meant(finding, rule))
     windows = int(rows.sum())

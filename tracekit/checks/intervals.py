@@ -72,8 +72,8 @@ def add_run_spread(
 
     The distances of the ends from the numbers are added in squares (Zou and Donner 2008), of times by their
     logarithms. ``ends`` has each run's number, with the lowest and the highest value that calls without one
-    could have. ``spread`` is a standard deviation: of shares as a fraction of 1, of other numbers as a fraction of
-    the number.
+    could have. ``spread`` is a standard deviation: of shares as a fraction of 1, of other numbers as a
+    fraction of the number.
     """
     lows, highs, call_lows, call_highs = np.array(
         [[*end, *interval] for end, interval in zip(ends, calls, strict=True)]

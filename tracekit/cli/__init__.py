@@ -16,7 +16,7 @@ import click
 
 import tracekit
 from tracekit.cli.output import HELP
-from tracekit.cli.standard_error import printable_usage, write_message, write_traceback
+from tracekit.cli.standard_error import escape_usage_errors, write_message, write_traceback
 from tracekit.errors import InputError, TracekitError, UsageError
 
 if TYPE_CHECKING:
@@ -51,35 +51,35 @@ _PLUGINS = "tracekit.commands"
 """Entry points of commands in packages that import this one, such as the dashboard's."""
 
 
-def _command(name: str) -> click.Command:
+def _import_command(name: str) -> click.Command:
     module = name.replace("-", "_")
     command: click.Command = getattr(import_module(f"tracekit.cli.{module}"), f"{module}_command")
     return command
 
 
-def _plugins() -> EntryPoints:
+def _find_plugins() -> EntryPoints:
     # importlib.metadata takes as long to import as click itself, and the commands above do without it.
     from importlib.metadata import entry_points
 
     return entry_points(group=_PLUGINS)
 
 
-def _collect_seldom() -> None:
+def _reduce_garbage_collection() -> None:
     """Make Python collect cyclic garbage less often, and not at the end of the process.
 
     There is next to none: arrays and strings take the memory. Traversing the objects of pandas again and
     again while it is imported, and once more at exit, took a sixth of the time of a short command.
     """
     gc.set_threshold(200_000)
-    atexit.register(_leave_garbage)
+    atexit.register(_freeze_garbage)
 
 
-def _leave_garbage() -> None:
+def _freeze_garbage() -> None:
     if "duckdb" not in sys.modules:  # which would list what remains of it on standard error
         gc.freeze()
 
 
-def _loaded(point: EntryPoint) -> click.Command:
+def _load_plugin(point: EntryPoint) -> click.Command:
     try:
         command: click.Command = point.load()
     except Exception as error:  # noqa: BLE001 - a broken package must not break the other commands
@@ -97,21 +97,21 @@ class _Commands(click.Group):
     """Command group: the one place that turns a ``TracekitError`` into a message and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted({*super().list_commands(ctx), *_COMMANDS, *_plugins().names})
+        return sorted({*super().list_commands(ctx), *_COMMANDS, *_find_plugins().names})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in _COMMANDS:
-            return _command(cmd_name)
-        for point in _plugins().select(name=cmd_name):
-            return _loaded(point)
+            return _import_command(cmd_name)
+        for point in _find_plugins().select(name=cmd_name):
+            return _load_plugin(point)
         # click suggests similar names among the commands that were added.
         for name in _COMMANDS:
-            self.add_command(_command(name))
+            self.add_command(_import_command(name))
         return super().get_command(ctx, cmd_name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # Only where tracekit is the program, not where it is imported.
-        _collect_seldom()
+        _reduce_garbage_collection()
         sys.excepthook = write_traceback
         try:
             return super().__call__(*args, **kwargs)
@@ -121,7 +121,7 @@ class _Commands(click.Group):
             sys.exit(_DEFECT)
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        with printable_usage():
+        with escape_usage_errors():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -129,7 +129,7 @@ class _Commands(click.Group):
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
         try:
-            with printable_usage():
+            with escape_usage_errors():
                 return super().invoke(ctx)
         except TracekitError as error:
             write_message(f"Error: {error}", *(f"  {line}" for line in error.lines))
@@ -148,12 +148,12 @@ class _Commands(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(_BROKEN_PIPE)
         except OSError as error:
-            message, exit_code = _file_problem(error)
+            message, exit_code = _explain_file_problem(error)
             write_message(f"Error: {message}")
             ctx.exit(exit_code)
 
 
-def _file_problem(error: OSError) -> tuple[str, int]:
+def _explain_file_problem(error: OSError) -> tuple[str, int]:
     """Return the message and the exit code for a file or folder that went away, or a disk that failed."""
     try:
         Path.cwd()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tracekit.cli.analysis_options import SOURCES, AnalysisOptions
-from tracekit.cli.output import Progress, limits_option, symbols_option, via_option
+from tracekit.cli.output import Progress, add_limits_option, add_symbols_option, add_via_option
 from tracekit.cli.standard_error import write_message
 from tracekit.model.vocabulary import COMPUTE_UNITS
 
@@ -67,7 +67,7 @@ _OPTIONS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
         help="The compute units that the app requests from Core ML: calls on another engine become a finding."
         " Default: those of the journal that tracekit record wrote beside the recording.",
     ),
-    symbols_option,
+    add_symbols_option,
 )
 _OVERLAYS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     click.option(
@@ -85,34 +85,34 @@ _OVERLAYS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
         help="Move the texts of --with, where a clock was wrong: 1.5s, -200ms, 2h.",
     ),
 )
-_READING = (via_option, limits_option)
+_READING = (add_via_option, add_limits_option)
 
 
-def analysis_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def add_analysis_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options; the command gets their values as ``options``, an ``AnalysisOptions``."""
-    return _with(command, (*_OPTIONS, *_OVERLAYS, *_READING))
+    return _add_options(command, (*_OPTIONS, *_OVERLAYS, *_READING))
 
 
-def side_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def add_side_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that apply to several recordings at once: a text belongs to one of them only."""
-    return _with(command, (*_OPTIONS, *_READING))
+    return _add_options(command, (*_OPTIONS, *_READING))
 
 
-def analysis_choices(command: Callable[..., Any]) -> Callable[..., Any]:
+def add_analysis_choices(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say what is analyzed, without those that say how a file is read."""
-    return _with(command, (*_OPTIONS, *_OVERLAYS))
+    return _add_options(command, (*_OPTIONS, *_OVERLAYS))
 
 
-def _with(
+def _add_options(
     command: Callable[..., Any], options: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...]
 ) -> Callable[..., Any]:
     @functools.wraps(command)
-    def with_options(*args: Any, **values: Any) -> Any:
+    def run_with_options(*args: Any, **values: Any) -> Any:
         names = [field.name for field in fields(AnalysisOptions) if field.name in values]
-        chosen = AnalysisOptions(**{name: values.pop(name) for name in names})
-        return command(*args, options=chosen, **values)
+        options = AnalysisOptions(**{name: values.pop(name) for name in names})
+        return command(*args, options=options, **values)
 
-    result: Callable[..., Any] = with_options
+    result: Callable[..., Any] = run_with_options
     for option in reversed(options):
         result = option(result)
     return result
@@ -124,15 +124,15 @@ def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool =
     With ``redact``, private content is removed before the analysis, and from the windows' labels.
     """
     options.check()
-    _name_abandoned(inputs)
+    _report_abandoned_files(inputs)
 
     from tracekit.load import open_trace
 
     # Before the long reading, so that a mistake in them shows at once.
-    windows = given_windows(options)
+    windows = parse_given_windows(options)
     with Progress("Reading") as progress:
         if redact:
-            trace, options, windows = _redacted(inputs, options, windows, progress)
+            trace, options, windows = _read_redacted(inputs, options, windows, progress)
         else:
             trace = open_trace(
                 inputs,
@@ -145,19 +145,19 @@ def analyse(inputs: tuple[str, ...], options: AnalysisOptions, *, redact: bool =
                 options.overlays,
                 options.offset_ns,
             )
-    return analyse_trace(trace, options, recorded_compute_units(inputs), windows)
+    return analyse_trace(trace, options, find_recorded_units(inputs), windows)
 
 
-def _name_abandoned(inputs: tuple[str, ...]) -> None:
+def _report_abandoned_files(inputs: tuple[str, ...]) -> None:
     """Name the files that a killed tracekit left beside a recording."""
     for bundle in (Path(path) for path in inputs if path.rstrip("/").endswith(".trace")):
-        from tracekit.record.companions import abandoned_notes
+        from tracekit.record.companions import describe_abandoned_files
 
-        for lines in abandoned_notes(bundle.parent, bundle):
+        for lines in describe_abandoned_files(bundle.parent, bundle):
             write_message(*lines)
 
 
-def given_windows(options: AnalysisOptions) -> list[Window]:
+def parse_given_windows(options: AnalysisOptions) -> list[Window]:
     """Return the windows of the user's own; raise ``UsageError`` and ``InputError`` for malformed ones."""
     from tracekit.analysis import parse_window, windows_from_csv
 
@@ -168,7 +168,7 @@ def given_windows(options: AnalysisOptions) -> list[Window]:
 def analyse_trace(
     trace: Trace, options: AnalysisOptions, recorded_units: str, windows: list[Window]
 ) -> Analysis:
-    """Analyze a trace as the options choose; ``windows`` are those of ``given_windows``.
+    """Analyze a trace as the options choose; ``windows`` are those of ``parse_given_windows``.
 
     ``recorded_units`` are the compute units of the recording's journal, "" for none.
     """
@@ -185,7 +185,7 @@ def analyse_trace(
     )
 
 
-def recorded_compute_units(inputs: tuple[str, ...]) -> str:
+def find_recorded_units(inputs: tuple[str, ...]) -> str:
     """Return the compute units of the journal that was written beside a recording, "" for none."""
     path = Path(inputs[0])
     # Most recordings have no journal: they need none of the imports of recording.
@@ -193,12 +193,12 @@ def recorded_compute_units(inputs: tuple[str, ...]) -> str:
         return ""
     if not os.path.isfile(path.with_suffix(".recording.json")):  # noqa: PTH113 - pathlib raises for long names
         return ""
-    from tracekit.record.journal import recorded_compute_units
+    from tracekit.record.journal import read_recorded_compute_units
 
-    return recorded_compute_units(path)
+    return read_recorded_compute_units(path)
 
 
-def _redacted(
+def _read_redacted(
     inputs: tuple[str, ...], options: AnalysisOptions, windows: list[Window], progress: Progress
 ) -> tuple[Trace, AnalysisOptions, list[Window]]:
     """Return the trace redacted, and what is to be found or shown in it under the names that it has now."""

@@ -1,6 +1,6 @@
 """The options of an analysis: one type for the commands that analyze and for the dashboard.
 
-``tracekit.cli.analysing`` adds them to commands. ``values`` and ``of_values`` convert them to and from the
+``tracekit.cli.analysing`` adds them to commands. ``values`` and ``from_values`` convert them to and from the
 object that an address, a request or a catalog holds; its keys are the names of the options.
 """
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 SOURCES = ("auto", "coreml", "coreai", "foundation-models", "ane", "stacks", "run")
 """``WINDOW_SOURCES``, which needs the imports of an analysis."""
-_MAX_TEXT = 1_000
-_MAX_LISTED = 1_000
+_MAX_TEXT_CHARACTERS = 1_000
+_MAX_TEXTS = 1_000
 _MAX_RUN = 1_000_000
-_SHOWN = 60
+_MAX_QUOTED_CHARACTERS = 60
 Values: TypeAlias = dict[str, Any]
 
 
@@ -70,41 +70,43 @@ class AnalysisOptions:
     @property
     def offset_ns(self) -> int:
         """The offset in nanoseconds; raises ``UsageError`` for a text that is none."""
-        return 0 if self.offset is None else _offset_ns(self.offset)
+        return 0 if self.offset is None else _parse_offset_ns(self.offset)
 
     def values(self) -> Values:
         """Return the options that differ from their defaults, by their names, in the order of the names."""
-        chosen = {}
+        changed_values = {}
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name in NAMES and value != field.default:
-                chosen[NAMES[field.name]] = list(value) if isinstance(value, tuple) else value
-        return dict(sorted(chosen.items()))
+                changed_values[NAMES[field.name]] = list(value) if isinstance(value, tuple) else value
+        return dict(sorted(changed_values.items()))
 
     @classmethod
-    def of_values(cls, values: Mapping[str, Any]) -> Self:
+    def from_values(cls, values: Mapping[str, Any]) -> Self:
         """Return the options of an object from outside, checked.
 
         Raises ``UsageError`` for an unknown name, for a value that the option does not take, and for options
         that contradict each other. An empty text or list is the default.
         """
-        chosen = {}
+        field_values = {}
         for name, value in values.items():
             field = _FIELDS.get(name)
             if field is None:
-                listed = ", ".join(sorted(_FIELDS))
-                raise UsageError(f"'{_shown(name)}' is no option of an analysis. The options are {listed}.")
+                known_names = ", ".join(sorted(_FIELDS))
+                raise UsageError(
+                    f"'{_quote_value(name)}' is no option of an analysis. The options are {known_names}."
+                )
             if value not in (None, "", []):
-                chosen[field] = _CHECKS[field](name, value)
-        options = cls(**chosen)
+                field_values[field] = _CHECKS[field](name, value)
+        options = cls(**field_values)
         options.check()
         return options
 
-    def arguments(self) -> list[str]:
+    def to_arguments(self) -> list[str]:
         """Return the arguments with which a command analyzes the same."""
         arguments: list[str] = []
         for name, value in self.values().items():
-            arguments += [f"--{name}={each}" for each in (value if isinstance(value, list) else [value])]
+            arguments += [f"--{name}={item}" for item in (value if isinstance(value, list) else [value])]
         return arguments
 
 
@@ -127,7 +129,7 @@ NAMES = {
 _FIELDS = {name: field for field, name in NAMES.items()}
 
 
-def values_id(values: Mapping[str, Any]) -> str:
+def hash_values(values: Mapping[str, Any]) -> str:
     """Return 16 hex digits that are equal for equal values, in whatever order."""
     text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -135,80 +137,80 @@ def values_id(values: Mapping[str, Any]) -> str:
 
 _OFFSET = re.compile(r"(?P<sign>[+-]?)(?P<number>\d{1,9}(?:\.\d{1,9})?)(?P<unit>ms|s|m|h)\Z", re.ASCII)
 _UNIT_NS = {"ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3_600 * 10**9}
-_LONGEST_OFFSET_NS = 366 * 24 * _UNIT_NS["h"]
+_MAX_OFFSET_NS = 366 * 24 * _UNIT_NS["h"]
 
 
-def _offset_ns(text: str) -> int:
+def _parse_offset_ns(text: str) -> int:
     match = _OFFSET.match(text)
-    offset_ns = round(float(match["number"]) * _UNIT_NS[match["unit"]]) if match else _LONGEST_OFFSET_NS + 1
-    if match is None or offset_ns > _LONGEST_OFFSET_NS:
+    offset_ns = round(float(match["number"]) * _UNIT_NS[match["unit"]]) if match else _MAX_OFFSET_NS + 1
+    if match is None or offset_ns > _MAX_OFFSET_NS:
         raise UsageError(
-            f"--offset is a time such as 1.5s, -200ms or 2h, at most a year, not '{_shown(text)}'."
+            f"--offset is a time such as 1.5s, -200ms or 2h, at most a year, not '{_quote_value(text)}'."
         )
     return -offset_ns if match["sign"] == "-" else offset_ns
 
 
-def _shown(value: object) -> str:
-    return clip(printable(str(value)), _SHOWN)
+def _quote_value(value: object) -> str:
+    return clip(printable(str(value)), _MAX_QUOTED_CHARACTERS)
 
 
-def _run(name: str, value: object) -> int:
+def _check_run(name: str, value: object) -> int:
     text = str(value)
     is_number = isinstance(value, (int, str)) and not isinstance(value, bool)
     if not is_number or not (text.isascii() and text.isdigit()) or not 1 <= int(text[:9]) <= _MAX_RUN:
-        raise UsageError(f"{name} is the number of a run, from 1 on, not '{_shown(value)}'.")
+        raise UsageError(f"{name} is the number of a run, from 1 on, not '{_quote_value(value)}'.")
     return int(text[:9])
 
 
-def _text(name: str, value: object) -> str:
+def _check_text(name: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise UsageError(f"{name} is a text, not '{_shown(value)}'.")
-    if len(value) > _MAX_TEXT:
-        raise UsageError(f"{name} has {len(value):,} characters; it takes {_MAX_TEXT:,}.")
+        raise UsageError(f"{name} is a text, not '{_quote_value(value)}'.")
+    if len(value) > _MAX_TEXT_CHARACTERS:
+        raise UsageError(f"{name} has {len(value):,} characters; it takes {_MAX_TEXT_CHARACTERS:,}.")
     if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
         raise UsageError(f"{name} has a character that no name has.")
     return value
 
 
-def _texts(name: str, value: object) -> tuple[str, ...]:
+def _check_texts(name: str, value: object) -> tuple[str, ...]:
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, (list, tuple)):
-        raise UsageError(f"{name} is a list of texts, not '{_shown(value)}'.")
-    if len(items) > _MAX_LISTED:
-        raise UsageError(f"{name} is given {len(items):,} times; it takes {_MAX_LISTED:,}.")
-    return tuple(_text(name, item) for item in items)
+        raise UsageError(f"{name} is a list of texts, not '{_quote_value(value)}'.")
+    if len(items) > _MAX_TEXTS:
+        raise UsageError(f"{name} is given {len(items):,} times; it takes {_MAX_TEXTS:,}.")
+    return tuple(_check_text(name, item) for item in items)
 
 
-def _windows(name: str, value: object) -> tuple[str, ...]:
+def _check_windows(name: str, value: object) -> tuple[str, ...]:
     from tracekit.analysis import parse_window
 
-    texts = _texts(name, value)
+    texts = _check_texts(name, value)
     for text in texts:
         parse_window(text)
     return texts
 
 
-def _one_of(allowed: tuple[str, ...]) -> Callable[[str, object], str]:
+def _make_choice_check(allowed: tuple[str, ...]) -> Callable[[str, object], str]:
     def check(name: str, value: object) -> str:
         if value not in allowed:
-            raise UsageError(f"{name} is one of {', '.join(allowed)}, not '{_shown(value)}'.")
+            raise UsageError(f"{name} is one of {', '.join(allowed)}, not '{_quote_value(value)}'.")
         return str(value)
 
     return check
 
 
 _CHECKS: dict[str, Callable[[str, object], Any]] = {
-    "run": _run,
-    "process": _text,
-    "thread": _text,
-    "manual": _windows,
-    "windows_csv": _text,
-    "signposts": _texts,
-    "windows": _one_of(SOURCES),
-    "samples": _one_of(SAMPLE_TABLES),
-    "markers": _text,
-    "compute_units": _one_of(COMPUTE_UNITS),
-    "symbols": _texts,
-    "overlays": _texts,
-    "offset": _text,
+    "run": _check_run,
+    "process": _check_text,
+    "thread": _check_text,
+    "manual": _check_windows,
+    "windows_csv": _check_text,
+    "signposts": _check_texts,
+    "windows": _make_choice_check(SOURCES),
+    "samples": _make_choice_check(SAMPLE_TABLES),
+    "markers": _check_text,
+    "compute_units": _make_choice_check(COMPUTE_UNITS),
+    "symbols": _check_texts,
+    "overlays": _check_texts,
+    "offset": _check_text,
 }

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import click
 
-from tracekit.cli.analysing import analyse, analysis_options
+from tracekit.cli.analysing import add_analysis_options, analyse
 from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.output import (
     HELP,
+    add_output_options,
     check_output,
     guess_format,
-    output_options,
     write_json,
     write_pieces,
 )
-from tracekit.cli.terminal import text_width, write_text
+from tracekit.cli.terminal import measure_text_width, write_text
 
 _FORMATS = {".json": "json", ".jsonl": "jsonl", ".txt": "text"}
 
@@ -23,7 +23,7 @@ _FORMATS = {".json": "json", ".jsonl": "jsonl", ".txt": "text"}
     "analyze", context_settings=HELP, short_help="Show the engine of each inference, with the evidence."
 )
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@analysis_options
+@add_analysis_options
 @click.option(
     "--max-windows",
     metavar="N",
@@ -42,7 +42,7 @@ _FORMATS = {".json": "json", ".jsonl": "jsonl", ".txt": "text"}
     type=click.Choice(["text", "json", "jsonl"]),
     help="jsonl: the calls alone, one per line. Default: by the extension of the output file, else text.",
 )
-@output_options
+@add_output_options
 def analyze_command(
     inputs: tuple[str, ...],
     options: AnalysisOptions,
@@ -72,20 +72,20 @@ def analyze_command(
         | tracekit analyze -
     """
     check_output(output, force)
-    chosen = guess_format(format_, output, _FORMATS)
+    output_format = guess_format(format_, output, _FORMATS)
 
     analysis = analyse(inputs, options)
-    if chosen == "text":
+    if output_format == "text":
         from tracekit.report.analysis.text import to_text
         from tracekit.report.analysis.text_layout import TextLayout
 
-        layout = TextLayout(text_width(output), verbose, max_windows)
+        layout = TextLayout(measure_text_width(output), verbose, max_windows)
         write_text(to_text(analysis, layout), output, force)
         return
 
     from tracekit.report.analysis.json import json_pieces, line_pieces
 
-    if chosen == "jsonl":
+    if output_format == "jsonl":
         write_pieces(line_pieces(analysis), output, force)
     else:
         write_json(json_pieces(analysis), len(analysis.window_rows), output, force)

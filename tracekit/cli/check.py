@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli.analysing import analyse, analysis_options
+from tracekit.cli.analysing import add_analysis_options, analyse
 from tracekit.cli.analysis_options import AnalysisOptions
-from tracekit.cli.check_config import NAME, Config, nearest, read_config
+from tracekit.cli.check_config import NAME, Config, find_nearest_config, read_config
 from tracekit.cli.intervals import (
     check_noise_options,
     confidence_option,
@@ -19,8 +19,8 @@ from tracekit.cli.intervals import (
     open_option,
     run_noise_option,
 )
-from tracekit.cli.noise import noise_runs
-from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
+from tracekit.cli.noise import collect_noise_runs
+from tracekit.cli.output import HELP, add_output_options, check_output, guess_format, write_output
 from tracekit.errors import UsageError
 from tracekit.text import plural
 
@@ -65,8 +65,8 @@ _FORMATS = {".json": "json", ".txt": "text", ".xml": "junit"}
 @noise_from_option
 @confidence_option
 @open_option("requirement")
-@analysis_options
-@output_options
+@add_analysis_options
+@add_output_options
 def check_command(
     inputs: tuple[str, ...],
     require: tuple[str, ...],
@@ -107,9 +107,9 @@ def check_command(
     check_output(output, force)
     if junit is not None:
         check_output(junit, force)
-        _check_apart(output, junit)
-    chosen = guess_format(format_, output, _FORMATS)
-    requirements = list(_requirements(require, forbid, _config(config, no_config)))
+        _check_outputs_differ(output, junit)
+    output_format = guess_format(format_, output, _FORMATS)
+    requirements = list(_iter_requirements(require, forbid, _choose_config(config, no_config)))
     if not requirements:
         raise UsageError(
             f"There are no requirements: give --require or --forbid, or write a {NAME} with a table [check]."
@@ -127,12 +127,12 @@ def check_command(
         raise UsageError("Standard input can be one of the recordings, not several.")
     analyses = [analyse(inputs, options), *(analyse((path,), options) for path in also)]
     analysis = analyses[0]
-    spread = noise_runs(noise_from, options, analyses)
+    spread = collect_noise_runs(noise_from, options, analyses)
     results = check(analyses, requirements, confidence, run_noise=run_noise, noise_from=spread)
     name = f"{analysis.trace.info.name}, run {analysis.trace.info.run}"
     if also:
         name = f"{name} and {plural(len(also), 'more run')}"
-    issues = [issue for each in analyses for issue in wording.issues(each.diagnostics)]
+    issues = [issue for run_analysis in analyses for issue in wording.issues(run_analysis.diagnostics)]
     write: dict[str, Callable[..., str]] = {
         "text": to_text,
         "json": partial(to_json, open_counts=open_counts),
@@ -141,12 +141,14 @@ def check_command(
     }
     if junit is not None:
         write_output(to_junit(results, name, issues), junit, force, is_document=True)
-    write_output(write[chosen](results, name, issues), output, force, is_document=chosen != "text")
+    write_output(
+        write[output_format](results, name, issues), output, force, is_document=output_format != "text"
+    )
     if code := choose_exit_code((result.outcome for result in results), open_counts):
         click.get_current_context().exit(code)
 
 
-def _check_apart(output: str, junit: str) -> None:
+def _check_outputs_differ(output: str, junit: str) -> None:
     """Raise ``UsageError`` where both results would go to the same file or stream."""
     if output == junit == "-":
         raise UsageError(
@@ -156,16 +158,18 @@ def _check_apart(output: str, junit: str) -> None:
         raise UsageError(f"{output} cannot hold both results: name two files for -o and --junit.")
 
 
-def _config(config: str | None, no_config: bool) -> Config:
+def _choose_config(config: str | None, no_config: bool) -> Config:
     if no_config:
         if config is not None:
             raise UsageError("Give --config or --no-config, not both.")
         return Config()
-    path = Path(config) if config is not None else nearest(Path.cwd())
+    path = Path(config) if config is not None else find_nearest_config(Path.cwd())
     return Config() if path is None else read_config(path)
 
 
-def _requirements(require: tuple[str, ...], forbid: tuple[str, ...], config: Config) -> Iterator[Requirement]:
+def _iter_requirements(
+    require: tuple[str, ...], forbid: tuple[str, ...], config: Config
+) -> Iterator[Requirement]:
     """Yield the requirements of the file, then those of the command line."""
     from tracekit.checks.parser import parse_requirement
 

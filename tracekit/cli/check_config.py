@@ -23,7 +23,7 @@ class Config:
     forbid: tuple[str, ...] = ()
 
 
-def nearest(folder: Path) -> Path | None:
+def find_nearest_config(folder: Path) -> Path | None:
     """Return the ``tracekit.toml`` of a folder, or of the nearest one around it."""
     for candidate in (folder, *folder.parents):
         if (candidate / NAME).exists():
@@ -50,7 +50,7 @@ def read_config(path: Path) -> Config:
     if not isinstance(table, dict):
         raise InputError(str(path), "'check' is not a table.", "Write [check] above the requirements.")
     _check_keys(path, "check.", table, _KEYS)
-    return Config(path, *(_texts(path, table, key) for key in _KEYS))
+    return Config(path, *(_read_texts(path, table, key) for key in _KEYS))
 
 
 def _check_keys(path: Path, prefix: str, table: dict[str, Any], keys: tuple[str, ...]) -> None:
@@ -60,7 +60,7 @@ def _check_keys(path: Path, prefix: str, table: dict[str, Any], keys: tuple[str,
             raise InputError(str(path), f"has an unknown key '{prefix}{key}'.", f"Valid: {valid}.")
 
 
-def _texts(path: Path, table: dict[str, Any], key: str) -> tuple[str, ...]:
+def _read_texts(path: Path, table: dict[str, Any], key: str) -> tuple[str, ...]:
     value = table.get(key, [])
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise InputError(

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from tracekit.cli.output import HELP, check_output, open_output, output_options
+from tracekit.cli.output import HELP, add_output_options, check_output, open_output
 from tracekit.errors import InputError
 from tracekit.text import escape_json
 
@@ -28,7 +28,7 @@ MAX_LINE = 16 << 20
 @click.option(
     "--markers", type=click.Path(), metavar="FILE", help="Your own rules, tried before the built-in ones."
 )
-@output_options
+@add_output_options
 def classify_command(source: str, markers: str | None, output: str, force: bool) -> None:
     """Classify stacks by the engine that they worked for, with the deciding frame.
 
@@ -51,15 +51,15 @@ def classify_command(source: str, markers: str | None, output: str, force: bool)
     from tracekit.cli.stack_records import classify_records
 
     rules = load_rules(Path(markers) if markers is not None else None)
-    with _reading(source) as records, open_output(output) as results:
+    with _open_records(source) as records, open_output(output) as results:
         for verdict in classify_records(records, rules):
             results.write(f"{escape_json(json.dumps(verdict))}\n".encode())
 
 
 @contextmanager
-def _reading(source: str) -> Iterator[Iterator[StackRecord]]:
+def _open_records(source: str) -> Iterator[Iterator[StackRecord]]:
     """Open the input, JSON Lines or a text with stacks, as records."""
-    from tracekit.cli.stack_records import records_of
+    from tracekit.cli.stack_records import iter_trace_records
     from tracekit.detect import open_source
     from tracekit.load import trace_of
     from tracekit.parsers.text.kinds import identify_text
@@ -67,13 +67,13 @@ def _reading(source: str) -> Iterator[Iterator[StackRecord]]:
 
     if source != "-" and Path(source).is_file() and identify_text(TextPlace(source, source)) is not None:
         opened = open_source(source)
-        yield chain.from_iterable(records_of(trace_of(opened, run.info.run)) for run in opened.toc())
+        yield chain.from_iterable(iter_trace_records(trace_of(opened, run.info.run)) for run in opened.toc())
         return
-    with _opened(source) as lines:
-        yield _records(lines, source)
+    with _open_lines(source) as lines:
+        yield _iter_records(lines, source)
 
 
-def _records(lines: IO[bytes], source: str) -> Iterator[StackRecord]:
+def _iter_records(lines: IO[bytes], source: str) -> Iterator[StackRecord]:
     """Yield the stack of each line; blank lines are skipped."""
     from tracekit.cli.stack_records import MalformedRecordError, StackRecord
 
@@ -101,7 +101,7 @@ def _records(lines: IO[bytes], source: str) -> Iterator[StackRecord]:
 
 
 @contextmanager
-def _opened(source: str) -> Iterator[IO[bytes]]:
+def _open_lines(source: str) -> Iterator[IO[bytes]]:
     """Open the input; ``-`` is standard input."""
     if source == "-":
         if sys.stdin is None:

@@ -17,8 +17,8 @@ from tracekit.text import plural, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tracekit.fleet.collect.metrickit import Report
-    from tracekit.fleet.inputs import Recording
+    from tracekit.fleet.collect.metrickit import MetricKitReport
+    from tracekit.fleet.inputs import RecordingInput
 
 _NOTHING = 3
 
@@ -57,20 +57,20 @@ def collect_command(inputs: tuple[str, ...], store: str | None, redact: bool, re
             "Name where it goes: -o STORE for recordings, --results RESULTS for reports of MetricKit."
         )
 
-    from tracekit.fleet.collect.find import find
+    from tracekit.fleet.collect.find import find_collect_inputs
 
-    found = find(inputs)
+    found = find_collect_inputs(inputs)
     counts: Counter[str] = Counter()
     problems = list(found.problems)
     with tempfile.TemporaryDirectory(prefix="tracekit-collect-") as folder:
-        attached = list(_attached(found.bundles, Path(folder), problems))
+        attached = list(_iter_attached_recordings(found.bundles, Path(folder), problems))
         recordings = [*found.recordings, *attached]
         if store is not None:
-            problems += _collect(recordings, Path(store), redact, counts)
+            problems += _collect_recordings(recordings, Path(store), redact, counts)
         elif recordings:
             problems.append(f"{plural(len(recordings), 'recording')} not collected: name a store with -o.")
     if results is not None:
-        problems += _append(found.reports, results, counts)
+        problems += _append_reports(found.reports, results, counts)
     elif found.reports:
         problems.append(f"{plural(len(found.reports), 'report')} of MetricKit not added: name --results.")
     for problem in problems:
@@ -82,7 +82,9 @@ def collect_command(inputs: tuple[str, ...], store: str | None, redact: bool, re
         click.get_current_context().exit(_NOTHING)
 
 
-def _attached(bundles: Sequence[Path], folder: Path, problems: list[str]) -> Iterator[Recording]:
+def _iter_attached_recordings(
+    bundles: Sequence[Path], folder: Path, problems: list[str]
+) -> Iterator[RecordingInput]:
     """Yield the recordings that are attached to test results."""
     from tracekit.fleet.collect.xcresult import export_attachments
     from tracekit.fleet.inputs import find_recordings
@@ -108,7 +110,9 @@ def _attached(bundles: Sequence[Path], folder: Path, problems: list[str]) -> Ite
                     problems.append(str(error))
 
 
-def _collect(recordings: Sequence[Recording], store: Path, redact: bool, counts: Counter[str]) -> list[str]:
+def _collect_recordings(
+    recordings: Sequence[RecordingInput], store: Path, redact: bool, counts: Counter[str]
+) -> list[str]:
     from tracekit.fleet.collect.store import ADDED, FAILED, collect
 
     problems = []
@@ -123,18 +127,18 @@ def _collect(recordings: Sequence[Recording], store: Path, redact: bool, counts:
     return problems
 
 
-def _append(reports: Sequence[Report], results: str, counts: Counter[str]) -> list[str]:
-    from tracekit.fleet.collect.metrickit import report_tables
+def _append_reports(reports: Sequence[MetricKitReport], results: str, counts: Counter[str]) -> list[str]:
+    from tracekit.fleet.collect.metrickit import build_report_tables
     from tracekit.fleet.dataset import create_dataset
-    from tracekit.fleet.rows import joined
+    from tracekit.fleet.rows import join_tables
 
     problems, parts = [], []
     for report in {report.content: report for report in reports}.values():
         try:
-            parts.append(report_tables(report))
+            parts.append(build_report_tables(report))
         except InputError as error:
             problems.append(str(error))
     if parts:
-        create_dataset(results).append(joined(parts))
+        create_dataset(results).append(join_tables(parts))
         counts[f"{'report' if len(parts) == 1 else 'reports'} of MetricKit added"] += len(parts)
     return problems

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli.analysing import analyse, side_options
+from tracekit.cli.analysing import add_side_options, analyse
 from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.intervals import (
     PERCENT,
@@ -16,8 +16,8 @@ from tracekit.cli.intervals import (
     open_option,
     run_noise_option,
 )
-from tracekit.cli.noise import noise_runs
-from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
+from tracekit.cli.noise import collect_noise_runs
+from tracekit.cli.output import HELP, add_output_options, check_output, guess_format, write_output
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
 
@@ -59,14 +59,14 @@ _FORMATS = {".html": "html", ".json": "json", ".txt": "text", ".md": "markdown"}
     show_default=True,
     help="The first sentence reports no change of the p50 below this.",
 )
-@side_options
+@add_side_options
 @click.option(
     "--format",
     "format_",
     type=click.Choice(["text", "markdown", "json", "html"]),
     help="Default: by extension, or text.",
 )
-@output_options
+@add_output_options
 def compare_command(
     base: str,
     new: tuple[str, ...],
@@ -111,7 +111,7 @@ def compare_command(
         raise UsageError("--open needs --fail-on: it decides what counts as failed.")
     check_noise_options(run_noise, noise_from)
     check_output(output, force)
-    chosen = guess_format(format_, output, _FORMATS)
+    output_format = guess_format(format_, output, _FORMATS)
     base_inputs = (base, *more_base)
     if [*base_inputs, *new, *noise_from].count("-") > 1:
         raise UsageError("Standard input can be one of the recordings, not several.")
@@ -125,12 +125,12 @@ def compare_command(
     from tracekit.report.comparison.cautions import caution_text
 
     changes = [parse_change(text) for text in fail_on]
-    base_runs = [analyse((path,), _of_run(options, base_run)) for path in base_inputs]
-    new_runs = [analyse((path,), _of_run(options, new_run)) for path in new]
-    spread = noise_runs(noise_from, options, (*base_runs, *new_runs))
+    base_runs = [analyse((path,), _select_run(options, base_run)) for path in base_inputs]
+    new_runs = [analyse((path,), _select_run(options, new_run)) for path in new]
+    spread = collect_noise_runs(noise_from, options, (*base_runs, *new_runs))
     comparison = compare(base_runs, new_runs, run_noise=run_noise, noise_from=spread, min_change=min_change)
     results = check_changes(comparison, changes, strict)
-    if chosen == "html":
+    if output_format == "html":
         from tracekit.report.html.compare_page import to_html
 
         result = to_html(comparison, base_runs[0], new_runs[0], results)
@@ -139,9 +139,9 @@ def compare_command(
             "text": text.to_text,
             "markdown": markdown.to_markdown,
             "json": json.to_json,
-        }[chosen]
+        }[output_format]
         result = write(comparison, results)
-    write_output(result, output, force, is_document=chosen in ("json", "html"))
+    write_output(result, output, force, is_document=output_format in ("json", "html"))
     if results and output != "-":
         for caution in comparison.cautions:
             if caution.code == REPEATED:
@@ -149,13 +149,13 @@ def compare_command(
     for check in results:
         if output != "-" and check.outcome != "passed":
             write_message(f"{check.outcome}: {check.change.text}")
-    _exit(choose_exit_code((check.outcome for check in results), open_counts))
+    _exit_with(choose_exit_code((check.outcome for check in results), open_counts))
 
 
-def _of_run(options: AnalysisOptions, run: int | None) -> AnalysisOptions:
+def _select_run(options: AnalysisOptions, run: int | None) -> AnalysisOptions:
     return options if run is None else replace(options, run=run)
 
 
-def _exit(code: int) -> None:
+def _exit_with(code: int) -> None:
     if code:
         click.get_current_context().exit(code)

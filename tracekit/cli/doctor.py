@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 import tracekit
-from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
+from tracekit.cli.output import HELP, add_output_options, check_output, guess_format, write_output
 from tracekit.errors import XctraceError
 from tracekit.text import escape_json, plural, printable
 
@@ -32,7 +32,7 @@ _SIGNS: dict[CheckState, str] = {"ok": "ok", "warning": "note", "problem": "PROB
     type=click.Choice(["text", "json"]),
     help="Default: by the output's extension, or text.",
 )
-@output_options
+@add_output_options
 def doctor_command(
     xctrace: str | None, device: str | None, format_: str | None, output: str, force: bool
 ) -> None:
@@ -52,12 +52,12 @@ def doctor_command(
     recording cannot work here.
     """
     check_output(output, force)
-    chosen = guess_format(format_, output, _FORMATS)
+    output_format = guess_format(format_, output, _FORMATS)
 
     from tracekit.record.doctor import examine
 
     checks = examine(tracekit.__version__, xctrace, device)
-    is_json = chosen == "json"
+    is_json = output_format == "json"
     write_output(_to_json(checks) if is_json else _to_text(checks), output, force, is_document=is_json)
     if any(check.state == "problem" for check in checks):
         raise SystemExit(XctraceError.exit_code)
@@ -83,22 +83,22 @@ def _to_text(checks: Sequence[Check]) -> str:
         finding = "need a Mac" if several else NEEDS_MAC
         rows.append(Check(plural(len(need_mac), "other"), "skipped", finding))
     width = max(len(check.name) for check in rows)
-    lines = [line for check in rows for line in _lines(check, width)]
-    return "\n".join([*lines, "", *_wrap(_conclusion(checks), "", ""), ""])
+    lines = [line for check in rows for line in _format_check(check, width)]
+    return "\n".join([*lines, "", *_wrap_text(_summarize_checks(checks), "", ""), ""])
 
 
-def _lines(check: Check, width: int) -> list[str]:
+def _format_check(check: Check, width: int) -> list[str]:
     """Return the lines of a check; a command is never broken, so that it can be pasted."""
     head = f"{_SIGNS[check.state]:<7}  {check.name:<{width}}  "
-    lines = _wrap(check.finding, head, " " * len(head))
+    lines = _wrap_text(check.finding, head, " " * len(head))
     if check.advice:
         sentence, *commands = check.advice.split("\n")
-        lines += _wrap(sentence, " " * 4, " " * 4)
+        lines += _wrap_text(sentence, " " * 4, " " * 4)
         lines += [" " * 6 + printable(command) for command in commands]
     return lines
 
 
-def _wrap(text: str, first_indent: str, indent: str) -> list[str]:
+def _wrap_text(text: str, first_indent: str, indent: str) -> list[str]:
     return textwrap.wrap(
         printable(text),
         _WIDTH,
@@ -109,7 +109,7 @@ def _wrap(text: str, first_indent: str, indent: str) -> list[str]:
     )
 
 
-def _conclusion(checks: Sequence[Check]) -> str:
+def _summarize_checks(checks: Sequence[Check]) -> str:
     states = {check.name: check.state for check in checks}
     if "problem" in states.values():
         return "Recording cannot work here until each PROBLEM is solved."

@@ -13,27 +13,27 @@ _TIME = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)\Z", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(KB|MB|GB|TB)\Z", re.ASCII | re.IGNORECASE)
 _BYTES = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_LONGEST_SECONDS = 7 * 24 * 3600
-_LARGEST_BYTES = 10**18
+_MAX_SECONDS = 7 * 24 * 3600
+_MAX_BYTES = 10**18
 
 
-def seconds(_context: click.Context, _option: click.Parameter, value: str | None) -> float | None:
+def parse_seconds(_context: click.Context, _option: click.Parameter, value: str | None) -> float | None:
     """Return a time in seconds; at least a millisecond, at most a week."""
     if value is None:
         return None
     match = _TIME.match(value)
     duration = float(match[1]) * _SECONDS[match[2]] if match else 0.0
-    if not 0.001 <= duration <= _LONGEST_SECONDS:
+    if not 0.001 <= duration <= _MAX_SECONDS:
         raise click.BadParameter(f"'{value}' is not a time such as 500ms, 10s, 5m or 1h (at most a week).")
     return duration
 
 
-def size_bytes(_context: click.Context, _option: click.Parameter, value: str) -> int:
+def parse_size_bytes(_context: click.Context, _option: click.Parameter, value: str) -> int:
     """Return a size in bytes."""
     match = _SIZE.match(value)
     if match is None:
         raise click.BadParameter(f"'{value}' is not a size such as 500MB or 2GB.")
     size = float(match[1]) * _BYTES[match[2].upper()]
-    if size > _LARGEST_BYTES:
+    if size > _MAX_BYTES:
         raise click.BadParameter(f"'{value}' is more than any disk has.")
     return int(size)

@@ -12,9 +12,9 @@ from typing import IO, Any
 
 import click
 
-from tracekit.cli.analysing import analyse, analysis_options
+from tracekit.cli.analysing import add_analysis_options, analyse
 from tracekit.cli.analysis_options import AnalysisOptions
-from tracekit.cli.output import HELP, check_output, check_raw, open_output, output_options, raw_option
+from tracekit.cli.output import HELP, add_output_options, add_raw_option, check_output, check_raw, open_output
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
 
@@ -62,9 +62,9 @@ _TABLES = ("samples", "windows", "attribution", "intervals", "segments")
 @click.option(
     "--table", type=click.Choice(_TABLES), help="csv, parquet: the table to write (default: samples)."
 )
-@raw_option
-@analysis_options
-@output_options
+@add_raw_option
+@add_analysis_options
+@add_output_options
 def export_command(
     inputs: tuple[str, ...],
     format_: str | None,
@@ -96,21 +96,24 @@ def export_command(
       tracekit export exports/ --table windows -o windows.csv
     """
     check_output(output, force)
-    name = format_ or _by_extension(output)
-    chosen = _FORMATS[name]
+    name = format_ or _guess_format_name(output)
+    file_format = _FORMATS[name]
     _check_terminal(name, output)
     if raw:
         check_raw(name, output)
-    format_options = _options(name, {"root": root, "table": table, "raw": raw or None})
-    write = _writer(name)
+    format_options = _select_writer_options(name, {"root": root, "table": table, "raw": raw or None})
+    write = _import_writer(name)
     analysis = analyse(inputs, options)
-    with open_output(output) as file, _packed(file, chosen.is_text and output.lower().endswith(".gz")) as out:
+    with (
+        open_output(output) as file,
+        _compress_if(file, file_format.is_text and output.lower().endswith(".gz")) as out,
+    ):
         write(analysis, out, **format_options)
     if not len(analysis.trace.samples) and table in (None, "samples"):
         write_message("Warning: the recording has no samples, so there are none in the file.")
 
 
-def _by_extension(output: str) -> str:
+def _guess_format_name(output: str) -> str:
     lower = output.lower()
     for name, format_ in _FORMATS.items():
         endings = format_.extensions + tuple(
@@ -130,22 +133,22 @@ def _check_terminal(name: str, output: str) -> None:
         raise UsageError(f"{name} is a binary format: write it to a file with -o FILE{ending}.")
 
 
-def _options(name: str, given: dict[str, Any]) -> dict[str, Any]:
+def _select_writer_options(name: str, given: dict[str, Any]) -> dict[str, Any]:
     """Return the writer's own options. Raises ``UsageError`` for one that the format does not take."""
     for option, value in given.items():
         if value is not None and option not in _FORMATS[name].options:
             takers = " and ".join(taker for taker, known in _FORMATS.items() if option in known.options)
             raise UsageError(f"--{option} is for {takers}, not for {name}.")
-    chosen = {option: value for option, value in given.items() if value is not None}
-    if "root" not in chosen:
-        return dict(chosen)
+    writer_options = {option: value for option, value in given.items() if value is not None}
+    if "root" not in writer_options:
+        return dict(writer_options)
 
     from tracekit.export.export_view import parse_roots
 
-    return {"root": parse_roots(chosen["root"])}
+    return {"root": parse_roots(writer_options["root"])}
 
 
-def _writer(name: str) -> Callable[..., None]:
+def _import_writer(name: str) -> Callable[..., None]:
     """Return the function that writes a format. Raises ``UsageError`` where its library is not installed."""
     module, function = _FORMATS[name].writer.split(".")
     try:
@@ -161,7 +164,7 @@ def _writer(name: str) -> Callable[..., None]:
     return writer
 
 
-def _packed(file: IO[bytes], compress: bool) -> AbstractContextManager[IO[bytes]]:
+def _compress_if(file: IO[bytes], compress: bool) -> AbstractContextManager[IO[bytes]]:
     if compress:
         packed: Any = gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0)
         return packed  # type: ignore[no-any-return]

@@ -17,8 +17,8 @@ class Percent(click.ParamType[float]):
 
     name = "percent"
 
-    def __init__(self, below: float = 100.0) -> None:
-        self._below = below
+    def __init__(self, upper_limit: float = 100.0) -> None:
+        self._below = upper_limit
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the fraction; fail for anything that is no percentage."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tracekit.cli.output import HELP, check_output, open_output, output_options
+from tracekit.cli.output import HELP, add_output_options, check_output, open_output
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError
 from tracekit.text import plural
@@ -58,7 +58,7 @@ _ENGINES = ("ANE", "GPU", "CPU", "RUNTIME")
 @click.option(
     "--markers", type=click.Path(), metavar="FILE", help="Your own rules, tried before the built-in ones."
 )
-@output_options
+@add_output_options
 def lldb_command(
     engines: tuple[str, ...],
     rules: tuple[str, ...],
@@ -96,14 +96,14 @@ def lldb_command(
     from tracekit.markers.breakpoints import ScriptOptions, choose_rules, write_script
     from tracekit.model.vocabulary import Engine
 
-    named = engines or (() if rules else ("ANE",))
+    engine_names = engines or (() if rules else ("ANE",))
     rule_set = load_rules(Path(markers) if markers is not None else None)
-    chosen = choose_rules(rule_set, [Engine(name.upper()) for name in named], rules)
+    breakpoint_rules = choose_rules(rule_set, [Engine(name.upper()) for name in engine_names], rules)
     options = ScriptOptions(hits, max_hits, frames, max_functions, stop_on_first_request)
-    text = write_script(chosen, options)
+    text = write_script(breakpoint_rules, options)
     with open_output(output) as file:
         file.write(text.encode())
     if output != "-":
-        left_out = f"{len(chosen.left_out)} others cannot be breakpoints, see the script"
-        note = f"; {left_out}" if chosen.left_out else ""
-        write_message(f"{output}: breakpoints of {plural(len(chosen.rules), 'rule')}{note}.")
+        left_out = f"{len(breakpoint_rules.left_out)} others cannot be breakpoints, see the script"
+        note = f"; {left_out}" if breakpoint_rules.left_out else ""
+        write_message(f"{output}: breakpoints of {plural(len(breakpoint_rules.rules), 'rule')}{note}.")

@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from tracekit.comparison.compare import NoiseRuns
 
 _CATALOG = "catalog.sqlite3"
-_READY = """
+_READY_QUERY = """
     SELECT CAST(id AS TEXT), CAST(path AS BLOB), CAST(device AS TEXT) FROM recordings
     WHERE state = 'ready' AND deleted_us IS NULL AND windows > 0 AND id IS NOT NULL
     ORDER BY added_us DESC, id
 """
 """The casts, because the columns of a file that another program wrote may hold any type."""
 _UPLOADED_FILE = "recording"
-_MOST_READ = 20
+_MAX_READ_RECORDINGS = 20
 """The newest recordings of a device that are read: each takes the time and memory of ``tracekit analyze``."""
 _UNREADABLE = "that cannot be read (moved, changed or damaged)"
 _OTHER_DEVICE = "of another device"
-_OLDER = f"older than the newest {_MOST_READ}"
+_OLDER = f"older than the newest {_MAX_READ_RECORDINGS}"
 
 
 @dataclass(frozen=True)
-class _Entry:
+class _LibraryRecording:
     """A recording of a library: the file or folder, and the device as the library shows it."""
 
     path: str
@@ -53,46 +53,51 @@ def is_library(path: str) -> bool:
         return False
 
 
-def noise_runs(
+def collect_noise_runs(
     noise_from: Sequence[str], options: AnalysisOptions, compared: Sequence[Analysis]
 ) -> NoiseRuns:
     """Return the recordings for the noise; of libraries, in groups: one for each build.
 
     Raises ``NotMeasurableError`` for a library that shows no spread between runs like the ``compared`` ones.
     """
-    named = [analyse((path,), options) for path in noise_from if not is_library(path)]
+    named_analyses = [analyse((path,), options) for path in noise_from if not is_library(path)]
     libraries = [path for path in noise_from if is_library(path)]
     if not libraries:
-        return named
-    groups = [named] if named else []
+        return named_analyses
+    groups = [named_analyses] if named_analyses else []
     for path in libraries:
-        groups += map(list, _of_library(path, options, compared).groups)
+        groups += map(list, _collect_library_builds(path, options, compared).groups)
     return groups
 
 
-def _of_library(path: str, options: AnalysisOptions, compared: Sequence[Analysis]) -> Builds:
+def _collect_library_builds(path: str, options: AnalysisOptions, compared: Sequence[Analysis]) -> Builds:
     from tracekit.comparison.builds import builds_of, circumstances
 
-    ran = [circumstances(analysis) for analysis in compared]
-    if isinstance(ran[0], str) and all(isinstance(each, str) for each in ran):
+    run_conditions = [circumstances(analysis) for analysis in compared]
+    if isinstance(run_conditions[0], str) and all(
+        isinstance(run_circumstances, str) for run_circumstances in run_conditions
+    ):
         raise NotMeasurableError(
             f"{path}: no recording of this library can be matched with the recordings to be judged, which are"
-            f" {ran[0]}. Give the spread between runs by --run-noise, or name recordings with --noise-from."
+            f" {run_conditions[0]}. Give the spread between runs by --run-noise, or name recordings with"
+            " --noise-from."
         )
-    alike = [each for each in ran if not isinstance(each, str)]
+    circumstances_known = [
+        run_circumstances for run_circumstances in run_conditions if not isinstance(run_circumstances, str)
+    ]
     unread: Counter[str] = Counter()
-    entries = list(_ready(path))
+    entries = list(_iter_ready_entries(path))
     # The library names the device; whatever else must be alike takes reading the recording.
-    devices = {" ".join(each.device.split()) for each in alike}
-    near = [entry for entry in entries if entry.device in devices]
-    unread[_OTHER_DEVICE] = len(entries) - len(near)
-    unread[_OLDER] = max(0, len(near) - _MOST_READ)
-    analyses = _analyses(near[:_MOST_READ], replace(options, run=None), unread)
+    devices = {" ".join(run_circumstances.device.split()) for run_circumstances in circumstances_known}
+    same_device_entries = [entry for entry in entries if entry.device in devices]
+    unread[_OTHER_DEVICE] = len(entries) - len(same_device_entries)
+    unread[_OLDER] = max(0, len(same_device_entries) - _MAX_READ_RECORDINGS)
+    analyses = _iter_analyses(same_device_entries[:_MAX_READ_RECORDINGS], replace(options, run=None), unread)
     builds = builds_of(analyses, compared)
     left_out = sorted((builds.left_out + unread).items(), key=lambda entry: (-entry[1], entry[0]))
     unused = "; ".join(f"{count} {reason}" for reason, count in left_out)
     if not builds.groups:
-        raise NotMeasurableError(_no_builds(path, alike[0], unused))
+        raise NotMeasurableError(_explain_missing_builds(path, circumstances_known[0], unused))
     count = sum(map(len, builds.groups))
     write_message(
         f"note: {path}: {count} recordings of {plural(len(builds.groups), 'build')} show the spread between"
@@ -101,7 +106,7 @@ def _of_library(path: str, options: AnalysisOptions, compared: Sequence[Analysis
     return builds
 
 
-def _no_builds(path: str, ran: Circumstances, unused: str) -> str:
+def _explain_missing_builds(path: str, ran: Circumstances, unused: str) -> str:
     return (
         f"{path}: this library shows no spread between runs: it has no two further recordings of one build of"
         f" {ran.process} on {ran.device} with {ran.system} and the same models"
@@ -110,8 +115,8 @@ def _no_builds(path: str, ran: Circumstances, unused: str) -> str:
     )
 
 
-def _analyses(
-    entries: Sequence[_Entry], options: AnalysisOptions, unread: Counter[str]
+def _iter_analyses(
+    entries: Sequence[_LibraryRecording], options: AnalysisOptions, unread: Counter[str]
 ) -> Iterator[Analysis]:
     for entry in entries:
         try:
@@ -120,25 +125,27 @@ def _analyses(
             unread[_UNREADABLE] += 1
 
 
-def _ready(library: str) -> Iterator[_Entry]:
+def _iter_ready_entries(library: str) -> Iterator[_LibraryRecording]:
     """Yield the recordings of a library that were read without an error, the newest first."""
     catalog = (Path(library) / _CATALOG).resolve()
     try:
         with closing(sqlite3.connect(f"{catalog.as_uri()}?mode=ro", uri=True, timeout=2)) as connection:
-            rows = connection.execute(_READY).fetchall()
+            rows = connection.execute(_READY_QUERY).fetchall()
     except sqlite3.Error as error:
         raise InputError(
             library, f"the library's catalog cannot be read ({error}).", "Check the folder."
         ) from error
     for recording_id, path, device in rows:
-        yield _Entry(os.fsdecode(path) if path else _upload(catalog.parent, recording_id), device)
+        yield _LibraryRecording(
+            os.fsdecode(path) if path else _find_upload(catalog.parent, recording_id), device
+        )
 
 
-def _upload(library: Path, recording_id: str) -> str:
+def _find_upload(library: Path, recording_id: str) -> str:
     """Return the file or folder of an upload, which the library holds itself."""
     folder = library / "recordings" / recording_id / "input"
     file = folder / _UPLOADED_FILE
     if file.is_file():
         return str(file)
-    inside = [entry for entry in folder.iterdir() if entry.is_dir()] if folder.is_dir() else []
-    return str(inside[0] if len(inside) == 1 else folder)
+    folders = [entry for entry in folder.iterdir() if entry.is_dir()] if folder.is_dir() else []
+    return str(folders[0] if len(folders) == 1 else folder)

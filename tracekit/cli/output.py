@@ -20,7 +20,7 @@ from tracekit.parsers.progress import format_remaining
 from tracekit.text import format_size, plural, without_commands
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-_QUIET_SECONDS = 1.0
+_MIN_SECONDS_BEFORE_PROGRESS = 1.0
 _NO_INPUTS = frozenset({"output", "junit", "report", "report_file", "title", "note", "notes", "link"})
 """Parameters of commands that name an output, or are text for people."""
 _TABLES = (".xml", ".gz", ".zip", ".tar", ".tgz")
@@ -32,7 +32,7 @@ HELP = {"help_option_names": ["-h", "--help"]}
 """Every command's context settings."""
 
 
-def output_options(command: _Command) -> _Command:
+def add_output_options(command: _Command) -> _Command:
     """Add ``-o/--output`` and ``-f/--force``."""
     command = click.option("-f", "--force", is_flag=True, help="Overwrite the output file.")(command)
     return click.option(
@@ -40,7 +40,7 @@ def output_options(command: _Command) -> _Command:
     )(command)
 
 
-def raw_option(command: _Command) -> _Command:
+def add_raw_option(command: _Command) -> _Command:
     """Add ``--raw``: CSV that is not made safe for spreadsheets."""
     return click.option(
         "--raw",
@@ -49,7 +49,7 @@ def raw_option(command: _Command) -> _Command:
     )(command)
 
 
-def via_option(command: _Command) -> _Command:
+def add_via_option(command: _Command) -> _Command:
     """Add ``--via``: how a bundle is read."""
     return click.option(
         "--via",
@@ -59,7 +59,7 @@ def via_option(command: _Command) -> _Command:
     )(command)
 
 
-def symbols_option(command: _Command) -> _Command:
+def add_symbols_option(command: _Command) -> _Command:
     """Add ``--symbols``: files that name the frames which a recording holds as addresses."""
     return click.option(
         "--symbols",
@@ -71,7 +71,7 @@ def symbols_option(command: _Command) -> _Command:
     )(command)
 
 
-def limits_option(command: _Command) -> _Command:
+def add_limits_option(command: _Command) -> _Command:
     """Add ``--raise-limits``; the command gets ``limits``, which are ``Limits``."""
     return click.option(
         RAISE_OPTION,
@@ -116,7 +116,7 @@ def check_output(output: str, force: bool) -> None:
         raise UsageError(f"{output} cannot be written: its folder does not exist. Create it first.")
     if not _is_special(path) and not os.access(folder, os.W_OK | os.X_OK):
         raise UsageError(f"{output} cannot be written: its folder is not writable. Name a file elsewhere.")
-    for given in _given():
+    for given in _iter_given_arguments():
         if _would_harm(path, Path(given)):
             raise UsageError(
                 f"{output} is part of the input {given}, which is never overwritten. Choose another name."
@@ -131,7 +131,7 @@ def check_raw(file_format: str, output: str) -> None:
         raise UsageError("--raw writes control characters as they are: name a file with -o FILE.csv.")
 
 
-def _given() -> Iterator[str]:
+def _iter_given_arguments() -> Iterator[str]:
     """Yield the arguments of the running command besides its outputs; some are paths of its inputs."""
     context = click.get_current_context(silent=True)
     for name, value in (context.params if context else {}).items():
@@ -146,11 +146,11 @@ def _would_harm(path: Path, given: Path) -> bool:
         if path.exists() and path.samefile(given):
             return True
         target, folder = path.resolve(), given.resolve()
-        inside = folder.is_dir() and target.is_relative_to(folder)
+        is_inside = folder.is_dir() and target.is_relative_to(folder)
     except OSError:  # not a path: arguments may be any text
         return False
     is_table = path.exists() and target.name.endswith(_TABLES)
-    return inside and (is_table or any(parent.suffix == ".trace" for parent in target.parents))
+    return is_inside and (is_table or any(parent.suffix == ".trace" for parent in target.parents))
 
 
 def _is_special(path: Path) -> bool:
@@ -165,10 +165,10 @@ def write_output(data: str | bytes, output: str, force: bool, *, is_document: bo
     if isinstance(data, str) and not is_document:
         data = without_commands(data)
     with open_output(output) as file:
-        file.write(_utf8(data))
+        file.write(_encode_utf8(data))
 
 
-def _utf8(data: str | bytes) -> bytes:
+def _encode_utf8(data: str | bytes) -> bytes:
     return data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
 
 
@@ -178,7 +178,7 @@ def write_pieces(pieces: Iterable[str | bytes], output: str, force: bool) -> int
     size_bytes = 0
     with open_output(output) as file:
         for piece in pieces:
-            size_bytes += file.write(_utf8(piece))
+            size_bytes += file.write(_encode_utf8(piece))
     return size_bytes
 
 
@@ -202,7 +202,7 @@ def open_output(output: str) -> Iterator[IO[bytes]]:
     """
     try:
         if output == "-":
-            with _standard_output() as stream:
+            with _open_standard_output() as stream:
                 yield stream
             return
         path = Path(output).resolve()
@@ -210,7 +210,7 @@ def open_output(output: str) -> Iterator[IO[bytes]]:
             with path.open("wb") as stream:
                 yield stream
             return
-        with _beside(path) as stream:
+        with _open_temporary_beside(path) as stream:
             yield stream
     except BrokenPipeError:
         raise
@@ -221,7 +221,7 @@ def open_output(output: str) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _standard_output() -> Iterator[IO[bytes]]:
+def _open_standard_output() -> Iterator[IO[bytes]]:
     if sys.stdout is None:  # closed by the shell: tracekit … >&-
         raise UsageError("Standard output is closed. Name a file with -o.")
     yield sys.stdout.buffer
@@ -229,19 +229,19 @@ def _standard_output() -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _beside(path: Path) -> Iterator[IO[bytes]]:
+def _open_temporary_beside(path: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file in the target's folder that becomes the target when the block ends well."""
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
-        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).chmod(0o666 & ~_read_umask())
         Path(temporary).replace(path)
     finally:
         Path(temporary).unlink(missing_ok=True)
 
 
-def _umask() -> int:
+def _read_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
@@ -268,14 +268,14 @@ class Progress:
         if (
             sys.stderr is None
             or not sys.stderr.isatty()
-            or now - self._started < _QUIET_SECONDS
+            or now - self._started < _MIN_SECONDS_BEFORE_PROGRESS
             or now - self._shown < 0.2
         ):
             return
         self._shown, self._visible = now, True
         share = f"{100 * done // total} %" if total else f"{done / 1e6:.0f} MB"
-        left = format_remaining(done, total, now - self._began)
-        write_progress(f"{self._subject}: {share}{f', {left}' if left else ''} ")
+        time_left = format_remaining(done, total, now - self._began)
+        write_progress(f"{self._subject}: {share}{f', {time_left}' if time_left else ''} ")
 
     def __exit__(self, *exception: object) -> None:
         if self._visible:

@@ -13,10 +13,10 @@ import tracekit
 from tracekit.cli.output import (
     HELP,
     Progress,
+    add_limits_option,
+    add_symbols_option,
+    add_via_option,
     check_output,
-    limits_option,
-    symbols_option,
-    via_option,
     write_output,
 )
 from tracekit.cli.standard_error import write_message
@@ -51,9 +51,9 @@ _ENDINGS = (EXTENSION, ".gz", ".tgz", ".zip", ".tar", ".tar.bz2", ".tar.xz", ".t
 @click.option(
     "--private", is_flag=True, help="Keep prompts, answers and instructions. They are hidden by default."
 )
-@symbols_option
-@via_option
-@limits_option
+@add_symbols_option
+@add_via_option
+@add_limits_option
 def pack_command(
     inputs: tuple[str, ...],
     output: str | None,
@@ -76,7 +76,7 @@ def pack_command(
       tracekit pack MyApp.trace --redact -o MyApp.tracekit.zip
       tracekit analyze MyApp.tracekit.zip
     """
-    target = output or _default_output(inputs)
+    target = output or _choose_default_output(inputs)
     check_output(target, force)
     if process is not None and not redact:
         raise UsageError("--process needs --redact.")
@@ -99,10 +99,10 @@ def pack_command(
         source = redact_source(source, process)
     data = write_pack(source, tracekit.__version__)
     write_output(data, target, force)
-    write_message(f"The pack is {format_size(len(data))}{_share(len(data), inputs)}.")
+    write_message(f"The pack is {format_size(len(data))}{_describe_share(len(data), inputs)}.")
 
 
-def _default_output(inputs: tuple[str, ...]) -> str:
+def _choose_default_output(inputs: tuple[str, ...]) -> str:
     if len(inputs) > 1 or inputs[0] == "-":
         return f"recording{EXTENSION}"
     name = Path(inputs[0]).resolve().name
@@ -112,15 +112,15 @@ def _default_output(inputs: tuple[str, ...]) -> str:
     return f"{name}{EXTENSION}"
 
 
-def _share(size_bytes: int, inputs: tuple[str, ...]) -> str:
+def _describe_share(size_bytes: int, inputs: tuple[str, ...]) -> str:
     if "-" in inputs:
         return ""
-    total = sum(_size_on_disk(Path(path)) for path in inputs)
+    total = sum(_measure_size_bytes(Path(path)) for path in inputs)
     what = "bundle" if Path(inputs[0]).suffix == ".trace" else "input"
     return f", {format_percent(size_bytes / total, 1)} of the {what}" if total else ""
 
 
-def _size_on_disk(path: Path) -> int:
+def _measure_size_bytes(path: Path) -> int:
     if not path.is_dir():
         return path.stat().st_size
     files = [Path(folder) / name for folder, _, names in os.walk(path) for name in names]

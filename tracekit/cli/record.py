@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import tracekit
-from tracekit.cli.durations import seconds, size_bytes
-from tracekit.cli.output import HELP, Progress, check_output, guess_format, via_option, write_output
+from tracekit.cli.durations import parse_seconds, parse_size_bytes
+from tracekit.cli.output import HELP, Progress, add_via_option, check_output, guess_format, write_output
 from tracekit.cli.record_series import (
     MadeRecording,
     finish_series,
+    format_series,
     print_commands,
     print_settings,
     print_stop,
-    series_text,
 )
-from tracekit.cli.report import FORMATS, LINES, written
+from tracekit.cli.report import FORMATS, LINES, render_report
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import InputError, TracekitError, UsageError, XctraceError
 from tracekit.text import printable
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     "--time-limit",
     "time_limit_seconds",
     default=None,
-    callback=seconds,
+    callback=parse_seconds,
     metavar="TIME",
     help="How long to record, such as 500ms, 5s or 2m. [default: 10s; 10m with --until-enter]",
 )
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 @click.option(
     "--window",
     "window_seconds",
-    callback=seconds,
+    callback=parse_seconds,
     metavar="TIME",
     help="Keep only the last TIME of the recording.",
 )
@@ -140,7 +140,7 @@ if TYPE_CHECKING:
     "save_timeout_seconds",
     default="10m",
     show_default=True,
-    callback=seconds,
+    callback=parse_seconds,
     metavar="TIME",
     help="Kill xctrace after this time without activity while it saves.",
 )
@@ -149,7 +149,7 @@ if TYPE_CHECKING:
     "min_free_bytes",
     default="1GB",
     show_default=True,
-    callback=size_bytes,
+    callback=parse_size_bytes,
     metavar="SIZE",
     help="Stop and save when less disk space than this is free.",
 )
@@ -167,7 +167,7 @@ if TYPE_CHECKING:
 @click.option(
     "--xctrace", "xctrace_path", metavar="PATH", help="Use this xctrace instead of the selected Xcode's."
 )
-@via_option
+@add_via_option
 def record_command(
     arguments: tuple[str, ...],
     show_plan: bool,
@@ -203,9 +203,9 @@ def record_command(
         guess_format(None, report, FORMATS)
         check_output(report, request_options["force"])
 
-    from tracekit.cli.record_terminal import consent_to_end, message_if_slow, plan_text
-    from tracekit.record.companions import abandoned_notes
-    from tracekit.record.expected_evidence import expected_evidence
+    from tracekit.cli.record_terminal import format_plan, make_consent, write_message_if_slow
+    from tracekit.record.companions import describe_abandoned_files
+    from tracekit.record.expected_evidence import predict_evidence
     from tracekit.record.request import plan_recordings
     from tracekit.record.series import RecordingSeries
     from tracekit.xctrace.mac_host import Mac
@@ -213,16 +213,16 @@ def record_command(
     from tracekit.xctrace.version import read_version
 
     request = _request(arguments, request_options)
-    with message_if_slow("Looking for xctrace …"):
+    with write_message_if_slow("Looking for xctrace …"):
         tool = require_xctrace(xctrace_path)
         version = read_version(tool)
-    with message_if_slow("Listing xctrace's templates and devices …"):
+    with write_message_if_slow("Listing xctrace's templates and devices …"):
         planned = plan_recordings(request, tool, version, Mac())
     plan = planned[0].settings.plan
     if show_plan:
         device = planned[0].settings.device
-        evidence = expected_evidence(plan, version, device is not None and device.kind == "device")
-        write_output(plan_text(plan, evidence) + series_text(planned), "-", force=False)
+        evidence = predict_evidence(plan, version, device is not None and device.kind == "device")
+        write_output(format_plan(plan, evidence) + format_series(planned), "-", force=False)
     if dry_run:
         print_commands(tool, planned, via)
     if show_plan or dry_run:
@@ -230,7 +230,7 @@ def record_command(
     for note in plan.notes:
         write_message(f"note: {note}")
     for folder in dict.fromkeys(recording.final.parent for recording in planned):
-        for lines in abandoned_notes(folder):
+        for lines in describe_abandoned_files(folder):
             write_message(*lines)
     series = RecordingSeries(
         planned,
@@ -239,7 +239,7 @@ def record_command(
         tracekit.__version__,
         Mac(),
         force=request.force,
-        may_end=consent_to_end(end_leftover, may_ask=not request.until_stopped),
+        may_end=make_consent(end_leftover, may_ask=not request.until_stopped),
     )
     _RecordAndAnalyze(tool, request, series, analyze=not no_analysis, report=report, via=via).run(planned)
 
@@ -286,7 +286,7 @@ class _RecordAndAnalyze:
             call_on_each_line(self._series.request_stop)
         if len(planned) == 1:
             for recording in self._series:
-                self._record_one(recording, alone=True)
+                self._record_one(recording, is_only_one=True)
             return
         try:
             self._record_several(len(planned))
@@ -318,46 +318,48 @@ class _RecordAndAnalyze:
             variant = recording.compute_units or (recording.place and recording.place.name)
             write_message(f"Recording {number} of {count}{f': {variant}' if variant else ''}")
             try:
-                self._record_one(recording, alone=False)
+                self._record_one(recording, is_only_one=False)
             except (XctraceError, InputError) as error:
                 self._failures.append(error)
                 write_message(f"Error: {error}", *(f"  {line}" for line in error.lines))
 
-    def _record_one(self, planned: PlannedRecording, alone: bool) -> None:
-        from tracekit.record.messages import recording_error, saved_message
+    def _record_one(self, planned: PlannedRecording, is_only_one: bool) -> None:
+        from tracekit.record.messages import build_recording_error, format_saved_message
 
-        recording = self._record(planned)
+        recording = self._record_attempt(planned)
         if not recording.result.is_analyzable:
-            raise recording_error(recording, self._tool)
-        write_message(*saved_message(recording).split("\n"))
+            raise build_recording_error(recording, self._tool)
+        write_message(*format_saved_message(recording).split("\n"))
         if self._overlays:
-            joined = " ".join(f"--with {path}" for path in self._overlays)
-            write_message(f"To join its texts again: tracekit analyze {recording.bundle} {joined}")
+            overlay_options = " ".join(f"--with {path}" for path in self._overlays)
+            write_message(f"To join its texts again: tracekit analyze {recording.bundle} {overlay_options}")
         stop_signal = self._series.signal
         # After a kill or the end of the terminal, the recording is saved; there is no time for more.
         if stop_signal in {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
             sys.exit(128 + stop_signal)
         ran_out_of_space = recording.runs[-1].stop_reason == "disk"
-        made = MadeRecording(planned, recording, is_cut_short=bool(stop_signal) or ran_out_of_space)
-        self._made.append(made)
+        made_recording = MadeRecording(planned, recording, is_cut_short=bool(stop_signal) or ran_out_of_space)
+        self._made.append(made_recording)
         if not self._with_analysis:
             return
         # These need pandas: they are imported when the recording is saved, so that it begins at once.
-        from tracekit.cli.terminal import text_width, write_text
+        from tracekit.cli.terminal import measure_text_width, write_text
         from tracekit.report import wording
         from tracekit.report.analysis.text import to_text
         from tracekit.report.analysis.text_layout import TextLayout
 
-        analysis = self._analyze(recording)
+        analysis = self._analyze_recording(recording)
         sentence = printable(wording.headline(analysis.answer))
         short = f"{printable(recording.bundle.name)}: {sentence}\n"
-        write_text(to_text(analysis, TextLayout(text_width("-"))) if alone else short, "-", force=False)
-        self._made[-1] = replace(made, analysis=analysis)
+        write_text(
+            to_text(analysis, TextLayout(measure_text_width("-"))) if is_only_one else short, "-", force=False
+        )
+        self._made[-1] = replace(made_recording, analysis=analysis)
         if self._report:
             self._write_report(self._report, analysis, recording, planned.suffix)
 
-    def _record(self, planned: PlannedRecording) -> RecordingAttempt:
-        from tracekit.cli.record_terminal import TerminalProgress, standard_input, write_target_output
+    def _record_attempt(self, planned: PlannedRecording) -> RecordingAttempt:
+        from tracekit.cli.record_terminal import TerminalProgress, open_standard_input, write_target_output
         from tracekit.record.companions import Companions, EndWithRecording, is_root
 
         settings = planned.settings
@@ -367,7 +369,7 @@ class _RecordAndAnalyze:
             recording = self._series.record(
                 planned,
                 EndWithRecording(progress, companions) if settings.companions else progress,
-                stdin=standard_input() if settings.target_input == "-" else None,
+                stdin=open_standard_input() if settings.target_input == "-" else None,
                 forward_output=write_target_output if settings.target_output == "-" else None,
             )
             progress.clear()
@@ -382,30 +384,30 @@ class _RecordAndAnalyze:
     def _write_report(
         self, report: str, analysis: Analysis, recording: RecordingAttempt, suffix: str
     ) -> None:
-        from tracekit.record.journal import recorded_commands
+        from tracekit.record.journal import read_recorded_commands
         from tracekit.report.viewmodel.view import Extras
 
         path = Path(report)
         target = str(path.with_name(f"{path.stem}-{suffix}{path.suffix}") if suffix else path)
-        extras = Extras(commands=recorded_commands(recording.bundle))
-        chosen = guess_format(None, target, FORMATS)
-        content = written(chosen, analysis, extras, full=False)
-        write_output(content, target, self._request.force, is_document=chosen not in LINES)
+        extras = Extras(commands=read_recorded_commands(recording.bundle))
+        report_format = guess_format(None, target, FORMATS)
+        content = render_report(report_format, analysis, extras, full=False)
+        write_output(content, target, self._request.force, is_document=report_format not in LINES)
 
-    def _analyze(self, recording: RecordingAttempt) -> Analysis:
+    def _analyze_recording(self, recording: RecordingAttempt) -> Analysis:
         from tracekit.analysis import analyze
         from tracekit.detect import open_source
         from tracekit.load import trace_of
         from tracekit.model.schemas import READ_TABLES
         from tracekit.overlays.overlaid_source import OverlaidSource
         from tracekit.overlays.overlay_texts import open_readable_texts
-        from tracekit.record.journal import compute_units_in
+        from tracekit.record.journal import find_compute_units
 
         path = str(recording.bundle)
         run = None
         if recording.settings.append:
             run = max(recorded.info.run for recorded in open_source(path, via=self._via).toc())
-        units = compute_units_in(recording.settings.environment)
+        units = find_compute_units(recording.settings.environment)
         texts, problems = open_readable_texts(self._overlays)
         for problem in problems:
             write_message(f"note: {problem}")

@@ -27,13 +27,13 @@ _SAVING = {
     "disk": "The disk is nearly full: stopping early and saving",
     "overdue": "xctrace did not stop at its time limit: stopping it and saving",
 }
-_PATIENCE_SECONDS = 2.0
+_SECONDS_BEFORE_MESSAGE = 2.0
 
 
 @contextmanager
-def message_if_slow(text: str) -> Iterator[None]:
+def write_message_if_slow(text: str) -> Iterator[None]:
     """Write ``text`` if the block takes longer than people wait without a message."""
-    timer = threading.Timer(_PATIENCE_SECONDS, write_message, [text])
+    timer = threading.Timer(_SECONDS_BEFORE_MESSAGE, write_message, [text])
     timer.daemon = True
     timer.start()
     try:
@@ -42,14 +42,14 @@ def message_if_slow(text: str) -> Iterator[None]:
         timer.cancel()
 
 
-def consent_to_end(is_requested: bool, may_ask: bool) -> Callable[[Leftover], bool]:
+def make_consent(is_requested: bool, may_ask: bool) -> Callable[[Leftover], bool]:
     """Return the decision to end an xctrace left running: by the option, else by a question on a terminal."""
 
     def consents(leftover: Leftover) -> bool:
         consent = is_requested
         if not consent and may_ask and sys.stdin is not None and sys.stdin.isatty():
             write_message(f"{leftover} was left running by a tracekit that was killed.")
-            consent = _confirm("End it? It saves its recording first.")
+            consent = _confirm_in_terminal("End it? It saves its recording first.")
         if consent:
             write_message(f"Ending {leftover}; it saves first …")
         return consent
@@ -57,7 +57,7 @@ def consent_to_end(is_requested: bool, may_ask: bool) -> Callable[[Leftover], bo
     return consents
 
 
-def _confirm(question: str) -> bool:
+def _confirm_in_terminal(question: str) -> bool:
     """Return the answer to a question; Ctrl-C is a no, although it stops a recording otherwise."""
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -75,8 +75,8 @@ class TerminalProgress:
         self._limit = settings.limits.time_limit_seconds
         self._is_terminal = sys.stderr is not None and sys.stderr.isatty()
         self._line_shown = False
-        limit = f"{'at most ' if until_enter else ''}{_duration(self._limit)}"
-        self._subject = f"{_target(settings)} for {limit}"
+        limit = f"{'at most ' if until_enter else ''}{_format_duration(self._limit)}"
+        self._subject = f"{_describe_target(settings)} for {limit}"
         self._bundle = bundle
         self._stop = "Enter or Ctrl-C stops" if until_enter else "Ctrl-C stops"
 
@@ -99,7 +99,7 @@ class TerminalProgress:
         """See ``RecordingListener``."""
         if self._is_terminal:
             step = "Saving" if saving else "Recording"
-            limit = "" if saving else f" of {_duration(self._limit)}"
+            limit = "" if saving else f" of {_format_duration(self._limit)}"
             write_progress(f"{step}: {seconds:.0f} s{limit}, {format_size(size_bytes)}")
             self._line_shown = True
 
@@ -118,7 +118,7 @@ class TerminalProgress:
             self._line_shown = False
 
 
-def plan_text(plan: InstrumentPlan, evidence: Sequence[ExpectedEvidence]) -> str:
+def format_plan(plan: InstrumentPlan, evidence: Sequence[ExpectedEvidence]) -> str:
     """Return the template and instruments with the reason for each, and what the recording will show."""
     kinds = ["template" if name == plan.template else "instrument" for name, _ in plan.reasons]
     width = max((len(name) for name, _ in plan.reasons), default=0)
@@ -132,18 +132,18 @@ def plan_text(plan: InstrumentPlan, evidence: Sequence[ExpectedEvidence]) -> str
     return "".join(f"{printable(line)}\n" for line in lines)
 
 
-def _target(settings: RecordSettings) -> str:
+def _describe_target(settings: RecordSettings) -> str:
     target = settings.target
     if target.kind == "all":
         return "all processes"
     return f"{target.name} ({target.reason})" if target.reason else target.name
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     return f"{seconds:g} s" if seconds < 600 else f"{seconds / 60:g} min"
 
 
-def standard_input() -> IO[bytes]:
+def open_standard_input() -> IO[bytes]:
     """Return the input for a launched program; raise ``UsageError`` where it is a terminal."""
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError("--stdin - needs a pipe or a file on standard input: name the file instead.")

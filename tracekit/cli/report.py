@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli.analysing import analyse, analysis_options
+from tracekit.cli.analysing import add_analysis_options, analyse
 from tracekit.cli.analysis_options import AnalysisOptions
 from tracekit.cli.output import HELP, check_output, guess_format, write_json, write_output
 from tracekit.errors import UsageError
@@ -61,7 +61,7 @@ LINES = ("text", "markdown")
     help="Leave out other processes, home folders, users, volumes, the device's name and commands.",
 )
 @click.option("--full", is_flag=True, help="HTML: keep every sample, however large the file gets.")
-@analysis_options
+@add_analysis_options
 def report_command(
     inputs: tuple[str, ...],
     output: str | None,
@@ -90,53 +90,58 @@ def report_command(
       tracekit report MyApp.trace -o timeline.png
       tracekit report MyApp.trace --format markdown -o - | pbcopy
     """
-    target = f"{_stem(inputs)}.html" if output is None else output
-    named = target != "-" and Path(target).suffix
-    chosen = format_ or (guess_format(None, target, FORMATS) if named else "html")
+    target = f"{_choose_stem(inputs)}.html" if output is None else output
+    has_suffix = target != "-" and Path(target).suffix
+    report_format = format_ or (guess_format(None, target, FORMATS) if has_suffix else "html")
     check_output(target, force)
-    if full and chosen != "html":
+    if full and report_format != "html":
         raise UsageError("--full is for HTML: no other format has samples.")
-    if (title or note or link) and chosen not in ("html", "markdown"):
+    if (title or note or link) and report_format not in ("html", "markdown"):
         raise UsageError("--title, --note and --link are for HTML and Markdown.")
-    if notes and chosen not in ("html", "markdown", "png", "svg"):
+    if notes and report_format not in ("html", "markdown", "png", "svg"):
         raise UsageError("--note-at is for HTML, Markdown, PNG and SVG.")
-    if chosen == "png" and target == "-" and sys.stdout is not None and sys.stdout.isatty():
+    if report_format == "png" and target == "-" and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError("PNG is a binary format: write it to a file with -o FILE.png.")
 
-    from tracekit.record.journal import recorded_commands
+    from tracekit.record.journal import read_recorded_commands
     from tracekit.report.viewmodel.notes import check_notes, parse_notes
     from tracekit.report.viewmodel.view import Extras, duration_of
 
     pinned = parse_notes(notes)
     if link and not Extras(link=link).web_link:
         raise UsageError(f"--link {link}: not a web address. Give one that begins with https:// or http://.")
-    commands = () if redact or len(inputs) != 1 else recorded_commands(Path(inputs[0]))
+    commands = () if redact or len(inputs) != 1 else read_recorded_commands(Path(inputs[0]))
     analysis = analyse(inputs, options, redact=redact)
     check_notes(pinned, duration_of(analysis))
-    if chosen == "json":
+    if report_format == "json":
         from tracekit.report.analysis.json import json_pieces
 
         write_json(json_pieces(analysis), len(analysis.window_rows), target, force)
     else:
         extras = Extras(title, note, link, commands, pinned)
-        write_output(written(chosen, analysis, extras, full), target, force, is_document=chosen not in LINES)
+        write_output(
+            render_report(report_format, analysis, extras, full),
+            target,
+            force,
+            is_document=report_format not in LINES,
+        )
 
 
-def written(chosen: str, analysis: Analysis, extras: Extras, full: bool) -> str | bytes:
-    """Return the report in the format ``chosen``."""
-    if chosen == "html":
+def render_report(report_format: str, analysis: Analysis, extras: Extras, full: bool) -> str | bytes:
+    """Return the report in the format ``report_format``."""
+    if report_format == "html":
         from tracekit.report.html.page import to_html
 
         return to_html(analysis, extras, full)
-    if chosen == "markdown":
+    if report_format == "markdown":
         from tracekit.report.analysis.markdown import to_markdown
 
         return to_markdown(analysis, extras)
-    if chosen == "json":
+    if report_format == "json":
         from tracekit.report.analysis.json import to_json
 
         return to_json(analysis)
-    if chosen == "text":
+    if report_format == "text":
         from tracekit.report.analysis.text import to_text
         from tracekit.report.analysis.text_layout import TextLayout
         from tracekit.text import PARAGRAPH_WIDTH
@@ -147,10 +152,10 @@ def written(chosen: str, analysis: Analysis, extras: Extras, full: bool) -> str 
     from tracekit.report.pictures.timeline import timeline_picture
 
     picture = timeline_picture(analysis, extras.notes)
-    return to_png(picture) if chosen == "png" else f"{to_svg(picture)}\n"
+    return to_png(picture) if report_format == "png" else f"{to_svg(picture)}\n"
 
 
-def _stem(inputs: tuple[str, ...]) -> str:
+def _choose_stem(inputs: tuple[str, ...]) -> str:
     if len(inputs) > 1 or inputs[0] == "-":
         return "report"
     name = Path(inputs[0]).resolve().name

@@ -46,12 +46,12 @@ class StackRecord:
             if not isinstance(frame, Mapping):
                 raise MalformedRecordError(f'frame {index} must be an object with "binary" and "symbol"')
             frames.append(
-                (_text(frame, "binary", f"frame {index}"), _text(frame, "symbol", f"frame {index}"))
+                (_read_text(frame, "binary", f"frame {index}"), _read_text(frame, "symbol", f"frame {index}"))
             )
-        return cls(tuple(frames), _text(value, "thread_name", "a stack"), value.get("id"))
+        return cls(tuple(frames), _read_text(value, "thread_name", "a stack"), value.get("id"))
 
 
-def records_of(trace: Trace) -> Iterator[StackRecord]:
+def iter_trace_records(trace: Trace) -> Iterator[StackRecord]:
     """Yield the stack of each row of a trace, with its process, thread and samples as id."""
     stacks = trace.stacks
     frames = list(zip(stacks.binary_names.tolist(), stacks.symbols.tolist(), strict=True))
@@ -63,14 +63,16 @@ def records_of(trace: Trace) -> Iterator[StackRecord]:
         strict=True,
     )
     for thread, stack, count in rows:
-        named = threads[thread] if thread >= 0 else {}
+        thread_columns = threads[thread] if thread >= 0 else {}
         numbers = stacks.stack(stack).tolist() if stack >= 0 else []
         yield StackRecord(
-            tuple(frames[frame] for frame in numbers), named.get("name", ""), {**named, "samples": count}
+            tuple(frames[frame] for frame in numbers),
+            thread_columns.get("name", ""),
+            {**thread_columns, "samples": count},
         )
 
 
-def _text(table: Mapping[str, Any], key: str, what: str) -> str:
+def _read_text(table: Mapping[str, Any], key: str, what: str) -> str:
     value = table.get(key)
     if value is None:
         return ""
@@ -102,24 +104,28 @@ def _classify_batch(records: Sequence[StackRecord], markers: RuleSet) -> Iterato
         verdict["engine"] = str(ENGINES[engine[row]])
         verdict["phase"] = str(PHASES[phase[row]]) if phase[row] >= 0 else None
         if (engine[row], phase[row]) != (classified.engine[row], classified.phase[row]):
-            yield verdict | _by_thread(record, markers)
+            yield verdict | _explain_by_thread(record, markers)
         else:
-            yield verdict | _by_frame(record, classified, row, markers.rules)
+            yield verdict | _explain_by_frame(record, classified, row, markers.rules)
 
 
-def _by_thread(record: StackRecord, markers: RuleSet) -> dict[str, Any]:
+def _explain_by_thread(record: StackRecord, markers: RuleSet) -> dict[str, Any]:
     """Return rule, frame and reason of a verdict by the thread's name."""
     rule = markers.rules[markers.match_thread(record.thread_name)]
     return {"rule": rule.id, "frame": None, "why": f"thread '{record.thread_name}': {rule.means or rule.id}"}
 
 
-def _by_frame(
+def _explain_by_frame(
     record: StackRecord, classified: Classification, row: int, rules: Sequence[Rule]
 ) -> dict[str, Any]:
     """Return rule, frame and reason of a verdict by the stack."""
     position = int(classified.deciding[row])
     if position < 0:
-        return {"rule": None, "frame": None, "why": _why_nothing(record, ENGINES[classified.engine[row]])}
+        return {
+            "rule": None,
+            "frame": None,
+            "why": _explain_no_match(record, ENGINES[classified.engine[row]]),
+        }
     rule = rules[classified.rule[row]]
     binary, symbol = record.frames[position]
     frame = {"index": position, "binary": binary, "symbol": symbol}
@@ -128,11 +134,11 @@ def _by_frame(
     return {
         "rule": rule.id,
         "frame": frame,
-        "why": _why(rule, ENGINES[classified.engine[row]], phase, loading),
+        "why": _explain_frame(rule, ENGINES[classified.engine[row]], phase, loading),
     }
 
 
-def _why_nothing(record: StackRecord, engine: Engine) -> str:
+def _explain_no_match(record: StackRecord, engine: Engine) -> str:
     if engine is Engine.OTHER:
         return "no frame matches a rule for an engine or an ML runtime"
     if any(symbol in INCOMPLETE for _, symbol in record.frames):
@@ -140,7 +146,7 @@ def _why_nothing(record: StackRecord, engine: Engine) -> str:
     return "no frame has a symbol" if record.frames else "the stack is empty"
 
 
-def _why(rule: Rule, engine: Engine, phase: Phase | None, loading: Rule | None) -> str:
+def _explain_frame(rule: Rule, engine: Engine, phase: Phase | None, loading: Rule | None) -> str:
     """Return one sentence: the meaning of the deciding frame, and the reason for a changed phase."""
     meaning = rule.means or f"rule {rule.id} matches this frame"
     if engine is Engine.RUNTIME is not rule.engine:

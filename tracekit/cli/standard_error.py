@@ -54,7 +54,7 @@ def write_traceback(kind: type[BaseException], error: BaseException, trace: Trac
 
 
 @contextmanager
-def printable_usage() -> Iterator[None]:
+def escape_usage_errors() -> Iterator[None]:
     """Escape the arguments that click quotes in its messages: a shell's wildcard makes file names of them."""
     try:
         yield

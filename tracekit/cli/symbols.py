@@ -8,7 +8,14 @@ from pathlib import Path
 import click
 
 import tracekit
-from tracekit.cli.output import HELP, check_output, guess_format, limits_option, output_options, write_output
+from tracekit.cli.output import (
+    HELP,
+    add_limits_option,
+    add_output_options,
+    check_output,
+    guess_format,
+    write_output,
+)
 from tracekit.errors import UsageError
 from tracekit.parsers.limits import Limits
 from tracekit.text import escape_json
@@ -37,8 +44,8 @@ _FORMATS = {".json": "json", ".txt": "text"}
     help="Default: by the output's extension, or text.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="List every change, and the rules of other libraries.")
-@limits_option
-@output_options
+@add_limits_option
+@add_output_options
 def symbols_command(
     files: tuple[str, ...],
     old: tuple[str, ...],
@@ -63,7 +70,7 @@ def symbols_command(
       nm Espresso | tracekit symbols - --library Espresso
     """
     check_output(output, force)
-    chosen = guess_format(format_, output, _FORMATS)
+    output_format = guess_format(format_, output, _FORMATS)
     from tracekit.analysis.classification.rule_set import load_rules
     from tracekit.markers.listings import read_listing
     from tracekit.markers.presence import find_rule_presence
@@ -78,11 +85,11 @@ def symbols_command(
     if differences and earlier:
         raise UsageError(f"{differences[0]} lists changes already: --old needs whole listings on both sides.")
     result = find_rule_presence(rules, listings, earlier if old else None)
-    if chosen == "json":
+    if output_format == "json":
         text = (
             escape_json(json.dumps(to_json(result, tracekit.__version__), indent=2, ensure_ascii=False))
             + "\n"
         )
     else:
         text = to_text(result, verbose)
-    write_output(text, output, force, is_document=chosen == "json")
+    write_output(text, output, force, is_document=output_format == "json")

@@ -12,14 +12,14 @@ import click
 from tracekit.cli.output import (
     HELP,
     Progress,
+    add_limits_option,
+    add_output_options,
+    add_raw_option,
+    add_via_option,
     check_output,
     check_raw,
     guess_format,
-    limits_option,
     open_output,
-    output_options,
-    raw_option,
-    via_option,
     write_output,
     write_pieces,
 )
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tracekit.parsers.limits import Limits
     from tracekit.parsers.source import Source
 
-_LISTED = 200
+_MAX_TEXT_ROWS = 200
 _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".txt": "text"}
 
 
@@ -51,13 +51,13 @@ _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".txt": "text
     type=click.Choice(["text", "csv", "json", "parquet"]),
     help="Default: by the extension of the output file, else text.",
 )
-@raw_option
+@add_raw_option
 @click.option(
     "--private", is_flag=True, help="Show prompts, answers and instructions. They are hidden by default."
 )
-@via_option
-@limits_option
-@output_options
+@add_via_option
+@add_limits_option
+@add_output_options
 def tables_command(
     inputs: tuple[str, ...],
     schema: str | None,
@@ -93,10 +93,10 @@ def tables_command(
     check_output(output, force)
     if schema is None and (columns is not None or limit is not None or private):
         raise UsageError("--columns, --limit and --private need --schema.")
-    chosen = guess_format(format_, output, _FORMATS)
+    output_format = guess_format(format_, output, _FORMATS)
     if raw:
-        check_raw(chosen, output)
-    if chosen == "parquet" and output == "-" and sys.stdout is not None and sys.stdout.isatty():
+        check_raw(output_format, output)
+    if output_format == "parquet" and output == "-" and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError("Parquet is a binary format: write it to a file with -o FILE.parquet.")
 
     from tracekit.detect import open_source
@@ -106,38 +106,39 @@ def tables_command(
     with Progress("Reading") as progress:
         source = open_source(inputs, progress, via, [schema] if schema else [], limits)
         if schema is None:
-            if chosen not in ("text", "json"):
+            if output_format not in ("text", "json"):
                 raise UsageError(
-                    f"The list of tables can be text or JSON, not {chosen}. Name a table with --schema."
+                    f"The list of tables can be text or JSON, not {output_format}."
+                    " Name a table with --schema."
                 )
-            runs = [listed for listed in source.toc() if run in (None, listed.info.run)]
+            runs = [run_info for run_info in source.toc() if run in (None, run_info.info.run)]
             _require_run(source, run)
-            write_list = list_json if chosen == "json" else list_text
+            write_list = list_json if output_format == "json" else list_text
             pieces: Iterable[str] = [write_list(source.name, runs, source.issues())]
         else:
             table = _read_table(source, schema, run)
             if limit is not None:
                 table = replace(table, rows=table.rows.head(limit))
             names = [name.strip() for name in columns.split(",")] if columns else []
-            table, chosen_columns = _shown(table, names, private)
+            table, chosen_columns = _select_columns(table, names, private)
             # The rows go to standard output alone, so that they stay a valid CSV or JSON file.
             for issue in source.issues(table.run):
                 if issue.severity != "info":
                     write_message(f"{issue.severity}: {issue.message}")
-            if chosen == "parquet":
+            if output_format == "parquet":
                 check_output(output, force)
                 with open_output(output) as file:
                     write_parquet(table, chosen_columns, file)
                 return
-            pieces = _pieces(table, chosen_columns, chosen, raw)
-    if chosen == "text":
+            pieces = _format_pieces(table, chosen_columns, output_format, raw)
+    if output_format == "text":
         write_output("".join(pieces), output, force)
     else:
         write_pieces(pieces, output, force)
 
 
 def _require_run(source: Source, run: int | None) -> None:
-    numbers = [listed.info.run for listed in source.toc()]
+    numbers = [run_info.info.run for run_info in source.toc()]
     if run is not None and run not in numbers:
         raise UsageError(
             f"{source.name} has no run {run}; its runs are {', '.join(map(str, numbers)) or 'none'}."
@@ -150,7 +151,7 @@ def _read_table(source: Source, schema: str, run: int | None) -> Table:
 
     _require_run(source, run)
     runs = source.toc()
-    number = run if run is not None else next((listed.info.run for listed in runs), 1)
+    number = run if run is not None else next((run_info.info.run for run_info in runs), 1)
     damage: list[TracekitError] = []
     if tables := list(iter_readable(source.tables(schema, number), damage.append)):
         for error in damage:
@@ -158,7 +159,7 @@ def _read_table(source: Source, schema: str, run: int | None) -> Table:
         return join_tables(tables)
     if damage:
         raise damage[0]
-    infos = [table for listed in runs if listed.info.run == number for table in listed.tables]
+    infos = [table for run_info in runs if run_info.info.run == number for table in run_info.tables]
     damaged = [issue.message for issue in source.issues(number) if f"'{schema}'" in issue.message]
     if damaged:
         raise InputError(source.name, f"{damaged[0]}.")
@@ -170,11 +171,11 @@ def _read_table(source: Source, schema: str, run: int | None) -> Table:
             f""" '/trace-toc/run[@number="{number}"]/data/table[@schema="{schema}"]'.""",
         )
     schemas = sorted({table.schema for table in infos if table.row_count is not None})
-    contents = f"it holds {list_first(schemas, _LISTED)}" if schemas else "it holds no rows of any table"
+    contents = f"it holds {list_first(schemas, _MAX_TEXT_ROWS)}" if schemas else "it holds no rows of any table"
     raise UsageError(f"{source.name} has no table '{schema}' in run {number}; {contents}.")
 
 
-def _shown(table: Table, names: list[str], private: bool) -> tuple[Table, tuple[Column, ...]]:
+def _select_columns(table: Table, names: list[str], private: bool) -> tuple[Table, tuple[Column, ...]]:
     """Return the table without private text, and the named columns; report those that had such text."""
     from tracekit.redact.private_cells import hide_private
     from tracekit.report.tables.formats import choose_columns
@@ -183,14 +184,16 @@ def _shown(table: Table, names: list[str], private: bool) -> tuple[Table, tuple[
     if not private:
         table, hidden = hide_private(table)
     columns = choose_columns(table, names)
-    if shown := [column.mnemonic for column in columns if column.mnemonic in hidden]:
-        write_message(f"note: private columns are hidden: {', '.join(shown)}. Show them with --private.")
+    if hidden_names := [column.mnemonic for column in columns if column.mnemonic in hidden]:
+        write_message(
+            f"note: private columns are hidden: {', '.join(hidden_names)}. Show them with --private."
+        )
     return table, columns
 
 
-def _pieces(table: Table, columns: Sequence[Column], chosen: str, raw: bool) -> Iterable[str]:
+def _format_pieces(table: Table, columns: Sequence[Column], output_format: str, raw: bool) -> Iterable[str]:
     from tracekit.report.tables.formats import csv_pieces, json_pieces, to_text
 
-    if chosen == "json":
+    if output_format == "json":
         return json_pieces(table, columns)
-    return csv_pieces(table, columns, raw) if chosen == "csv" else [to_text(table, columns)]
+    return csv_pieces(table, columns, raw) if output_format == "csv" else [to_text(table, columns)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tracekit.cli.output import HELP, Progress, check_output, limits_option, write_output
+from tracekit.cli.output import HELP, Progress, add_limits_option, check_output, write_output
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import UsageError, XctraceError
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     help="Write the report to FILE (default: X.trace.verify.json in this folder; -: no report).",
 )
 @click.option("-f", "--force", is_flag=True, help="Overwrite the report.")
-@limits_option
+@add_limits_option
 def verify_native_command(
     bundle: str, exports: str | None, report_file: str | None, force: bool, limits: Limits
 ) -> None:

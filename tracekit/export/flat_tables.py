@@ -1,6 +1,6 @@
 """One tidy table of an analysis as CSV or Parquet, for a notebook, DuckDB or a spreadsheet.
 
-Tables are made and written in blocks of rows; the distinct texts of a column are prepared once.
+Tables are built and written in blocks of rows; the distinct texts of a column are prepared once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.columns.call_rows import CallRows
 from tracekit.columns.calls import CALL_COLUMNS
 from tracekit.columns.run import ATTRIBUTION_COLUMNS
-from tracekit.export.export_view import MAX_NAME, window_of_samples
+from tracekit.export.export_view import MAX_NAME, find_sample_windows
 from tracekit.model.columns import NULLABLE, make_categorical, with_missing
 from tracekit.model.vocabulary import ENGINES, PHASES
 from tracekit.text import clip, escape_spreadsheet_cell
@@ -28,15 +28,15 @@ _CSV_ROWS, _ROW_GROUP_ROWS = 1 << 16, 1 << 18
 
 @dataclass(frozen=True)
 class FlatTable:
-    """A table whose rows are made when they are written: ``rows(first, last)``, of a category every name."""
+    """A table whose rows are built on demand by ``rows(first, last)``; each block has all categories."""
 
     row_count: int
     rows: Callable[[int, int], pd.DataFrame]
 
     def iter_blocks(self, size: int) -> Iterator[pd.DataFrame]:
         """Yield the rows in blocks, at least one."""
-        for first in range(0, max(1, self.row_count), size):
-            yield self.rows(first, min(first + size, self.row_count))
+        for start in range(0, max(1, self.row_count), size):
+            yield self.rows(start, min(start + size, self.row_count))
 
 
 def write_csv(analysis: Analysis, out: IO[bytes], table: str = "samples", raw: bool = False) -> None:
@@ -79,7 +79,7 @@ def build_samples_table(analysis: Analysis) -> FlatTable:
         _CategoryNames(names) for names in (frames, trace.threads["process"].tolist(), trace.threads["name"].tolist())
     )
     pids, tids = (np.append(trace.threads[name].to_numpy(np.int64), -1) for name in ("pid", "tid"))
-    window_ids = window_of_samples(analysis).astype(np.int32)
+    window_ids = find_sample_windows(analysis).astype(np.int32)
     unit = "weight_ns" if trace.weight_unit == "ns" else trace.weight_unit
 
     def rows(first: int, last: int) -> pd.DataFrame:

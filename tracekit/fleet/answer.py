@@ -17,7 +17,7 @@ class AnswerColumn:
 
 
 @dataclass(frozen=True)
-class Answer:
+class DatasetAnswer:
     """Rows with their columns, in order. ``notes`` are sentences about all of them."""
 
     title: str
@@ -27,6 +27,6 @@ class Answer:
     parameters: dict[str, str | int | float] = field(default_factory=dict)
 
 
-def answer_of_query(sql: str, rows: pa.Table) -> Answer:
+def describe_query_result(sql: str, rows: pa.Table) -> DatasetAnswer:
     """Return the result of a query, whose columns are described by their names alone."""
-    return Answer(sql, tuple(AnswerColumn(name) for name in rows.column_names), rows)
+    return DatasetAnswer(sql, tuple(AnswerColumn(name) for name in rows.column_names), rows)

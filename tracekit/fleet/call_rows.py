@@ -27,13 +27,13 @@ from tracekit.model.vocabulary import Engine, Phase
 from tracekit.text import format_thread
 
 Names = npt.NDArray[np.object_]
-_FEWEST_FOR_P90 = 10
-_MOST_SEGMENTS = 1_000_000
+_MIN_CALLS_FOR_P90 = 10
+_MAX_SEGMENTS = 1_000_000
 """Of one recording: overlapping calls have the same intervals each, so segments may outgrow any memory."""
 
 
 @dataclass(frozen=True)
-class Group:
+class CallGroup:
     """The calls of one model in one process, or of one of its copies where it has several.
 
     ``rows`` are those of the analysis' windows, in order of time; the first one may be cold.
@@ -46,7 +46,7 @@ class Group:
     copy: str
     rows: IntArray
 
-    def place(self) -> dict[str, object]:
+    def place_columns(self) -> dict[str, object]:
         """Return the group's columns of every table about calls."""
         return {
             "process": self.process,
@@ -69,11 +69,11 @@ class CallRows:
         self._is_timed = analysis.trace.has_durations and analysis.trace.has_timeline
 
     @cached_property
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[CallGroup, ...]:
         """The calls by model, process and copy."""
-        return tuple(group for model in self.analysis.call_models for group in self._groups_of(model))
+        return tuple(group for model in self.analysis.call_models for group in self._iter_groups(model))
 
-    def _groups_of(self, model: ModelCalls) -> Iterator[Group]:
+    def _iter_groups(self, model: ModelCalls) -> Iterator[CallGroup]:
         if self._windows["source"].iloc[int(model.rows[0])] in GIVEN_SOURCES:
             return
         label = "" if model.model else model.name
@@ -82,7 +82,7 @@ class CallRows:
         names = sorted(set(copies))
         for name in names:
             rows = model.rows[copies == name]
-            yield Group(process, model.pid, model.model, label, name if len(names) > 1 else "", rows)
+            yield CallGroup(process, model.pid, model.model, label, name if len(names) > 1 else "", rows)
 
     @cached_property
     def _processes(self) -> Mapping[int, str]:
@@ -103,16 +103,16 @@ class CallRows:
 
     @cached_property
     def _is_first(self) -> BoolArray:
-        first = self._windows["first"].to_numpy(bool).copy()
-        first[[int(group.rows[0]) for group in self.groups]] = True
-        return first
+        is_first = self._windows["first"].to_numpy(bool).copy()
+        is_first[[int(group.rows[0]) for group in self.groups]] = True
+        return is_first
 
     @cached_property
     def _used(self) -> dict[str, Names]:
         """Whether each engine served each window."""
-        return {engine: self._uses(engine) for engine in ENGINES}
+        return {engine: self._find_engine_use(engine) for engine in ENGINES}
 
-    def _uses(self, engine: str) -> Names:
+    def _find_engine_use(self, engine: str) -> Names:
         share = self.observed.quantity("used share", engine).values  # noqa: PD011
         used = np.where(np.isnan(share), UNKNOWN, np.where(share > 0, YES, NO)).astype(object)
         used[self.analysis.is_cut & (used == NO)] = UNKNOWN  # it may have served the part that is missing
@@ -134,31 +134,33 @@ class CallRows:
 
     # Tables -------------------------------------------------------------------------------------------------
 
-    def models(self) -> list[dict[str, object]]:
-        """Return the rows of ``models``."""
-        return [{**group.place(), **self._lengths(group)} for group in self.groups]
+    def build_model_rows(self) -> list[dict[str, object]]:
+        """Return the rows of the table ``models``."""
+        return [{**group.place_columns(), **self._summarize_lengths(group)} for group in self.groups]
 
-    def _lengths(self, group: Group) -> dict[str, object]:
+    def _summarize_lengths(self, group: CallGroup) -> dict[str, object]:
         is_cut = self.analysis.is_cut[group.rows]
-        counted = group.rows[~is_cut & ~self._is_first[group.rows]]
-        lengths = (self._ends - self._starts)[counted] if self._is_timed else np.zeros(0, np.int64)
-        load_ns, is_loaded = self._load(group)
-        first = int(group.rows[0])
+        measured_rows = group.rows[~is_cut & ~self._is_first[group.rows]]
+        lengths = (self._ends - self._starts)[measured_rows] if self._is_timed else np.zeros(0, np.int64)
+        load_ns, is_loaded = self._find_load(group)
+        first_row = int(group.rows[0])
         has_first = is_loaded and self._is_timed and not is_cut[0]
-        many = len(lengths) >= _FEWEST_FOR_P90
+        has_enough_for_p90 = len(lengths) >= _MIN_CALLS_FOR_P90
         return {
             "calls": int((~is_cut).sum()),
             "cut_calls": int(is_cut.sum()),
-            "source": _listed(self.observed.source[group.rows]),
-            "basis": _listed(self._basis[group.rows]),
+            "source": _list_distinct(self.observed.source[group.rows]),
+            "basis": _list_distinct(self._basis[group.rows]),
             "mean_ns": float(lengths.mean()) if len(lengths) else None,
             "p50_ns": float(np.median(lengths)) if len(lengths) else None,
-            "p90_ns": float(np.percentile(lengths, 90, method="inverted_cdf")) if many else None,
-            "first_ns": int(self._ends[first] - self._starts[first]) if has_first else None,
+            "p90_ns": float(np.percentile(lengths, 90, method="inverted_cdf"))
+            if has_enough_for_p90
+            else None,
+            "first_ns": int(self._ends[first_row] - self._starts[first_row]) if has_first else None,
             "load_ns": load_ns,
         }
 
-    def _load(self, group: Group) -> tuple[int | None, bool]:
+    def _find_load(self, group: CallGroup) -> tuple[int | None, bool]:
         """Return the time of measured loads until the end of a group's first call, and if there was any.
 
         Loads name the model, not its copy: only the copy that is called first certainly was loaded before.
@@ -168,26 +170,26 @@ class CallRows:
             return None, False
         scope = Scope(frozenset([group.pid]), group.model)
         keys = [key for key in measured.keys if key[1] in (Phase.LOAD, Phase.COMPILE)]
-        first = int(group.rows[0])
-        until = self._ends[first : first + 1]
+        first_row = int(group.rows[0])
+        until = self._ends[first_row : first_row + 1]
         load_ns = int(merge_sets([measured.spans(scope, key) for key in keys]).until(until)[0])
         if not load_ns:
             return None, False
-        return (None, bool(self._windows["first"].iloc[first])) if group.copy else (load_ns, True)
+        return (None, bool(self._windows["first"].iloc[first_row])) if group.copy else (load_ns, True)
 
-    def engines(self) -> list[dict[str, object]]:
-        """Return the rows of ``engines``: one per group and engine."""
+    def build_engine_rows(self) -> list[dict[str, object]]:
+        """Return the rows of the table ``engines``: one per group and engine."""
         return [
-            {**group.place(), "engine": engine, **self._use(group, engine)}
+            {**group.place_columns(), "engine": engine, **self._summarize_use(group, engine)}
             for group in self.groups
             for engine in ENGINES
         ]
 
-    def _use(self, group: Group, engine: str) -> dict[str, object]:
+    def _summarize_use(self, group: CallGroup, engine: str) -> dict[str, object]:
         used = self._used[engine][group.rows]
         busy_ns, is_known = self._busy[engine]
-        marked = np.zeros(self.observed.count, bool)
-        marked[group.rows[used != UNKNOWN]] = True
+        is_determined = np.zeros(self.observed.count, bool)
+        is_determined[group.rows[used != UNKNOWN]] = True
         is_measured = Engine(engine) in self.analysis.measured.reported
         return {
             "calls": len(used),
@@ -196,40 +198,44 @@ class CallRows:
             "unknown": int((used == UNKNOWN).sum()),
             "busy_ns": int(busy_ns[group.rows].sum()) if is_known[group.rows].all() else None,
             "contested_ns": int(self._contested[engine][group.rows].sum()) if is_measured else None,
-            "basis": ", ".join(self.observed.quantity("used share", engine).bases(marked)),
+            "basis": ", ".join(self.observed.quantity("used share", engine).bases(is_determined)),
         }
 
-    def calls(self) -> dict[str, object]:
-        """Return the columns of ``calls``, group by group."""
+    def build_call_columns(self) -> dict[str, object]:
+        """Return the columns of the table ``calls``, group by group."""
         rows = self._rows
         is_cut = self.analysis.is_cut[rows]
         times = self.analysis.times
         preparing_ns = times["preparing_ns"].to_numpy(np.int64)[rows]
         return {
-            **self._places([len(group.rows) for group in self.groups]),
+            **self._repeat_places([len(group.rows) for group in self.groups]),
             "call": self.analysis.call_numbers[rows],
             "thread": self._threads[self._windows["thread_id"].to_numpy(np.int64)[rows]],
-            "start_ns": _known(self._starts[rows], np.full(len(rows), self.analysis.trace.has_timeline)),
-            "length_ns": _known((self._ends - self._starts)[rows], ~is_cut & self._is_timed),
+            "start_ns": _mask_unknown(
+                self._starts[rows], np.full(len(rows), self.analysis.trace.has_timeline)
+            ),
+            "length_ns": _mask_unknown((self._ends - self._starts)[rows], ~is_cut & self._is_timed),
             "first": self._is_first[rows],
             "cut": is_cut,
             "source": self.observed.source[rows],
             "basis": self._basis[rows],
             "verdict": self.observed.verdict[rows],
-            **{name: values for engine in ENGINES for name, values in self._engine_columns(engine, rows)},
+            **{
+                name: values for engine in ENGINES for name, values in self._iter_engine_columns(engine, rows)
+            },
             "contested_ns": times["contested_ns"].to_numpy(np.int64)[rows],
             "idle_ns": times["idle_ns"].array[rows],
-            "preparing_ns": _known(preparing_ns, preparing_ns > 0),
+            "preparing_ns": _mask_unknown(preparing_ns, preparing_ns > 0),
             "submissions": self.analysis.submissions["submissions"].array[rows],
         }
 
-    def _engine_columns(self, engine: str, rows: IntArray) -> Iterator[tuple[str, object]]:
+    def _iter_engine_columns(self, engine: str, rows: IntArray) -> Iterator[tuple[str, object]]:
         name = engine.lower()
         waiting = self.observed.quantity("waiting", engine).values[rows]  # noqa: PD011
         yield f"{name}_used", self._used[engine][rows]
         busy_ns, is_known = self._busy[engine]
-        yield f"{name}_busy_ns", _known(busy_ns[rows], is_known[rows])
-        yield f"{name}_waiting_ns", _known(np.nan_to_num(waiting).astype(np.int64), ~np.isnan(waiting))
+        yield f"{name}_busy_ns", _mask_unknown(busy_ns[rows], is_known[rows])
+        yield f"{name}_waiting_ns", _mask_unknown(np.nan_to_num(waiting).astype(np.int64), ~np.isnan(waiting))
 
     @cached_property
     def _basis(self) -> Names:
@@ -243,16 +249,16 @@ class CallRows:
         names = zip(threads["name"].tolist(), threads["tid"].tolist(), strict=True)
         return np.array([*(format_thread(str(name), int(tid)) for name, tid in names), ""], object)
 
-    def _places(self, counts: list[int]) -> dict[str, Names]:
+    def _repeat_places(self, counts: list[int]) -> dict[str, Names]:
         """Return the groups' columns, each group's repeated as often as it has rows."""
-        places = [group.place() for group in self.groups]
+        places = [group.place_columns() for group in self.groups]
         return {
             name: np.repeat(np.array([place[name] for place in places], object), counts)
             for name in ("process", "pid", "model", "label", "copy")
         }
 
-    def segments(self) -> dict[str, object] | None:
-        """Return the columns of ``segments``; None where there are too many."""
+    def build_segment_columns(self) -> dict[str, object] | None:
+        """Return the columns of the table ``segments``; None if there are too many."""
         group_of = np.full(self.observed.count, -1, np.int64)
         group_of[self._rows] = np.repeat(np.arange(len(self.groups)), [len(g.rows) for g in self.groups])
         blocks: list[pd.DataFrame] = []
@@ -261,38 +267,41 @@ class CallRows:
             is_of_call = group_of[block["window_id"].to_numpy(np.int64)] >= 0
             blocks.append(block if is_of_call.all() else block[is_of_call])
             count += len(blocks[-1])
-            if count > _MOST_SEGMENTS:
+            if count > _MAX_SEGMENTS:
                 return None
-        return self._segment_columns(_joined(blocks), group_of)
+        return self._fill_segment_columns(_concatenate_blocks(blocks), group_of)
 
-    def _segment_columns(self, segments: pd.DataFrame, group_of: IntArray) -> dict[str, object]:
+    def _fill_segment_columns(self, segments: pd.DataFrame, group_of: IntArray) -> dict[str, object]:
         window = segments["window_id"].to_numpy(np.int64)
         starts = segments["start_ns"].to_numpy(np.int64)
         basis = segments["basis"].astype("str")
         places = {
-            name: values[group_of[window]] for name, values in self._places([1] * len(self.groups)).items()
+            name: values[group_of[window]]
+            for name, values in self._repeat_places([1] * len(self.groups)).items()
         }
         return {
             **places,
             "call": self.analysis.call_numbers[window],
-            "segment": _numbers_within(window),
+            "segment": _number_within_groups(window),
             "engine": segments["engine"].astype("str").to_numpy(object),
             "start_ns": starts - self._starts[window],
             "length_ns": segments["end_ns"].to_numpy(np.int64) - starts,
-            "busy_ns": _known(segments["busy_ns"].to_numpy(np.int64), (basis == "measured").to_numpy(bool)),
+            "busy_ns": _mask_unknown(
+                segments["busy_ns"].to_numpy(np.int64), (basis == "measured").to_numpy(bool)
+            ),
             "basis": basis.to_numpy(object),
         }
 
 
-def _joined(blocks: list[pd.DataFrame]) -> pd.DataFrame:
+def _concatenate_blocks(blocks: list[pd.DataFrame]) -> pd.DataFrame:
     return blocks[0] if len(blocks) == 1 else pd.concat(blocks, ignore_index=True)
 
 
-def _known(values: IntArray, is_known: BoolArray) -> pa.Array:
+def _mask_unknown(values: IntArray, is_known: BoolArray) -> pa.Array:
     return pa.array(values, mask=~is_known)
 
 
-def _numbers_within(groups: IntArray) -> IntArray:
+def _number_within_groups(groups: IntArray) -> IntArray:
     """Return the number of each row within its group, from 1; a group's rows follow one another."""
     begins = np.flatnonzero(np.append(True, groups[1:] != groups[:-1])[: len(groups)])
     lengths = np.diff(begins, append=len(groups))
@@ -300,5 +309,5 @@ def _numbers_within(groups: IntArray) -> IntArray:
     return numbers
 
 
-def _listed(values: Names) -> str:
+def _list_distinct(values: Names) -> str:
     return ", ".join(sorted({str(value) for value in values}))

@@ -10,7 +10,7 @@ from typing import Any
 from tracekit import __version__
 from tracekit.errors import UsageError
 from tracekit.fleet.schema import KILLED
-from tracekit.fleet.task import Outcome, Task, failed, run_task
+from tracekit.fleet.task import FleetTask, Outcome, make_failure, run_task
 from tracekit.text import printable
 
 _CONNECT_SECONDS = 10
@@ -25,19 +25,19 @@ class DaskPool:
     def __init__(self, address: str, resources: Mapping[str, float] | None = None) -> None:
         self._address, self._resources = address, dict(resources or {})
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
+    def run(self, tasks: Sequence[FleetTask]) -> Iterator[Outcome]:
         """Yield the outcome of each task. Raises ``UsageError`` where the scheduler is not there, or ends."""
         if not tasks:
             return
-        client = self._connected()
+        client = self._connect()
         try:
             self._require_same_version(client)
-            yield from self._outcomes(client, tasks)
+            yield from self._iter_outcomes(client, tasks)
         finally:
             with suppress(Exception):  # the scheduler may be gone
                 client.close(timeout=_CONNECT_SECONDS)
 
-    def _connected(self) -> Any:
+    def _connect(self) -> Any:
         try:
             from distributed import Client
         except ImportError as error:
@@ -62,16 +62,16 @@ class DaskPool:
                 f"The scheduler at {printable(self._address)} has no workers."
                 f" Start some: dask worker {printable(self._address)} --nthreads 1."
             ) from error
-        versions = client.run(tracekit_version, on_error="return")
-        others = {str(version) for version in versions.values() if version != __version__}
-        if others:
-            listed = ", ".join(sorted(printable(version) for version in others))
+        versions = client.run(get_tracekit_version, on_error="return")
+        other_versions = {str(version) for version in versions.values() if version != __version__}
+        if other_versions:
+            version_list = ", ".join(sorted(printable(version) for version in other_versions))
             raise UsageError(
-                f"Workers of the cluster have another tracekit ({listed}) than this machine ({__version__}):"
-                " their results would differ. Install the same version everywhere."
+                f"Workers of the cluster have another tracekit ({version_list}) than this machine"
+                f" ({__version__}): their results would differ. Install the same version everywhere."
             )
 
-    def _outcomes(self, client: Any, tasks: Sequence[Task]) -> Iterator[Outcome]:
+    def _iter_outcomes(self, client: Any, tasks: Sequence[FleetTask]) -> Iterator[Outcome]:
         from distributed import as_completed
 
         options = {"resources": self._resources} if self._resources else {}
@@ -80,9 +80,9 @@ class DaskPool:
         remaining = as_completed(futures, loop=client.loop)
         del futures  # each result is released when it was taken
         for future in remaining:
-            yield self._outcome(future, task_of.pop(future.key))
+            yield self._take_outcome(future, task_of.pop(future.key))
 
-    def _outcome(self, future: Any, task: Task) -> Outcome:
+    def _take_outcome(self, future: Any, task: FleetTask) -> Outcome:
         from distributed.scheduler import KilledWorker
 
         if future.status == "finished":
@@ -91,17 +91,17 @@ class DaskPool:
                 return outcome
         error = future.exception(timeout=_CONNECT_SECONDS) if future.status == "error" else None
         if isinstance(error, KilledWorker):
-            return failed(
+            return make_failure(
                 task, "It ended several workers of the cluster, perhaps for want of memory.", state=KILLED
             )
         if error is not None:
-            return failed(task, f"The cluster failed: {printable(str(error))}.")
+            return make_failure(task, f"The cluster failed: {printable(str(error))}.")
         raise UsageError(
             f"The scheduler at {printable(self._address)} is gone. The results so far are in the dataset: run"
             " the same command again when it is back, and the others are analyzed."
         )
 
 
-def tracekit_version() -> str:
+def get_tracekit_version() -> str:
     """Return the version of tracekit that a worker has."""
     return __version__

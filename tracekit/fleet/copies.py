@@ -20,7 +20,7 @@ COLUMNS = (
     "recording", "identity", "content", "path", "tracekit", "options", "labels",
     "calls", "samples", "device", "kind",
 )  # fmt: skip
-"""The columns of ``recordings`` that ``runs_of`` needs."""
+"""The columns of ``recordings`` that ``read_runs`` needs."""
 _KINDS = ("xctrace-xml", "pack", "trace-bundle")
 """Kinds of files that hold what xctrace states of a recording, those that may lack tables before others.
 Texts of one moment are several recordings."""
@@ -44,22 +44,22 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Copy:
+class RecordingCopy:
     """A file that does not count, because one of other content has the same runs."""
 
     file: Run
     counted: Run
 
 
-def identity_of(info: TraceInfo) -> str:
+def identify_run(info: TraceInfo) -> str:
     """Return a text that copies of a run share and other runs do not, "" where that is not certain."""
     if info.kind not in _KINDS or not info.duration_ns or not _START.fullmatch(info.start):
         return ""
-    stated = "\n".join([info.start, str(info.duration_ns), info.model, info.os])
-    return hashlib.sha256(stated.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    facts = "\n".join([info.start, str(info.duration_ns), info.model, info.os])
+    return hashlib.sha256(facts.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def runs_of(recordings: pa.Table) -> list[Run]:
+def read_runs(recordings: pa.Table) -> list[Run]:
     """Return the rows of a table of recordings."""
     return [
         Run(
@@ -81,15 +81,15 @@ def _rank(row: Mapping[str, Any]) -> tuple[int, int, bool, int, str]:
     return row["calls"] or 0, row["samples"] or 0, bool(row["device"]), kind, row["content"] or ""
 
 
-def without_counting(present: Sequence[Run], new: Iterable[Run]) -> list[tuple[Run, Run]]:
+def find_uncounted_runs(present: Sequence[Run], new: Iterable[Run]) -> list[tuple[Run, Run]]:
     """Return each run that does not count any more, or shall not, with the copy that counts.
 
     Of runs of other versions or options, the new one counts.
     """
-    counted = {run.identity: run for run in present if run.identity}
+    counted_runs = {run.identity: run for run in present if run.identity}
     pairs = []
     for run in new:
-        rival = counted.get(run.identity) if run.identity else None
+        rival = counted_runs.get(run.identity) if run.identity else None
         if rival is not None and rival.content == run.content:
             continue
         if rival is not None and rival.version == run.version and rival.rank > run.rank:
@@ -97,13 +97,17 @@ def without_counting(present: Sequence[Run], new: Iterable[Run]) -> list[tuple[R
             continue
         if rival is not None:
             pairs.append((rival, run))
-        counted[run.identity] = run
-    return [(run, counted[run.identity]) for run, _ in pairs]
+        counted_runs[run.identity] = run
+    return [(run, counted_runs[run.identity]) for run, _ in pairs]
 
 
-def whole_copies(pairs: Sequence[tuple[Run, Run]], runs: Iterable[Run]) -> list[Copy]:
+def find_whole_copies(pairs: Sequence[tuple[Run, Run]], runs: Iterable[Run]) -> list[RecordingCopy]:
     """Return the files of which no run counts, once each."""
     excluded = {run.recording for run, _ in pairs}
     counting = {run.content for run in runs if run.recording not in excluded}
-    files = {run.content: Copy(run, counted) for run, counted in pairs if run.content not in counting}
+    files = {
+        run.content: RecordingCopy(run, counted_run)
+        for run, counted_run in pairs
+        if run.content not in counting
+    }
     return list(files.values())

@@ -21,32 +21,32 @@ import pyarrow.dataset as pds
 from filelock import FileLock, Timeout
 
 from tracekit.errors import UsageError
-from tracekit.fleet.copies import Copy, runs_of, whole_copies, without_counting
-from tracekit.fleet.manifest import Manifest, Part, is_dataset, read_manifest, write_manifest
+from tracekit.fleet.copies import RecordingCopy, find_uncounted_runs, find_whole_copies, read_runs
+from tracekit.fleet.manifest import DatasetPart, Manifest, is_dataset, read_manifest, write_manifest
 from tracekit.fleet.parts import (
-    in_schema,
-    merged,
+    collect_replacing_keys,
+    find_replaceable,
+    fit_schema,
+    list_recordings,
+    list_runs,
+    locate_part_file,
+    mark_retired,
+    merge_parts,
     next_number,
-    part_file,
     read_table,
-    recordings_of,
     remove_leftovers,
-    replaceable,
-    replacing,
     require_types,
-    retire,
-    runs_in,
     without,
     write_part,
 )
-from tracekit.fleet.schema import TABLES, arrow_schema
+from tracekit.fleet.schema import TABLES, build_arrow_schema
 from tracekit.text import printable
 
 _LOCK = ".lock"
 _LOCK_SECONDS = 60
-_SMALL_PARTS = 16
+_MIN_PARTS_TO_MERGE = 16
 """So many small parts are merged when the next one is written: a query opens few files."""
-_FULL_RECORDINGS, _FULL_ROWS = 1000, 500_000
+_MAX_RECORDINGS_TO_MERGE, _MAX_ROWS_TO_MERGE = 1000, 500_000
 """A part with so many recordings, or so many rows, is not merged again."""
 
 
@@ -57,25 +57,25 @@ class Dataset:
         self.path = path
         read_manifest(path)
 
-    def parts(self) -> tuple[Part, ...]:
+    def read_parts(self) -> tuple[DatasetPart, ...]:
         """Return the parts as of now."""
         return read_manifest(self.path).parts
 
-    def files(self, name: str) -> list[Path]:
+    def find_files(self, name: str) -> list[Path]:
         """Return the Parquet files of a table, checked against the schema; none where it has no rows.
 
         Raises ``InputError``, which names the part, where a file is missing, damaged or of other types.
         """
-        parts = [part for part in self.parts() if name in part.rows]
+        parts = [part for part in self.read_parts() if name in part.rows]
         for part in parts:
             require_types(self.path, part, name)
-        return [part_file(self.path, part, name) for part in parts]
+        return [locate_part_file(self.path, part, name) for part in parts]
 
-    def table(self, name: str) -> pds.Dataset:
+    def open_table(self, name: str) -> pds.Dataset:
         """Return a table over all parts in the columns of the schema; those that a part lacks are null."""
-        schema = arrow_schema(name)
+        schema = build_arrow_schema(name)
         texts = [field.name for field in schema if pa.types.is_dictionary(field.type)]
-        files = self.files(name)
+        files = self.find_files(name)
         if not files:
             return pds.dataset(schema.empty_table())
         format_ = pds.ParquetFileFormat(
@@ -86,127 +86,139 @@ class Dataset:
 
     def count(self, name: str) -> int:
         """Return the number of rows of a table."""
-        return sum(part.rows.get(name, 0) for part in self.parts())
+        return sum(part.rows.get(name, 0) for part in self.read_parts())
 
-    def append(self, tables: Mapping[str, pa.Table]) -> list[Copy]:
-        """Add the rows of some recordings, in one step, and return the files that do not count by that.
+    def append(self, tables: Mapping[str, pa.Table]) -> list[RecordingCopy]:
+        """Add the rows of some recordings in one step; return the files that no longer count because of it.
 
-        Recordings of the dataset that have a content of the new ones are replaced (``parts.replaceable``). Of
-        copies whose files differ, among the new ones and those of the dataset, the best counts (``copies``).
-        A table or a column that is missing is empty. Raises ``UsageError`` where nothing can be written.
+        Recordings of the dataset with the content of a new one are replaced (``parts.find_replaceable``). Of
+        several copies with different files, new or in the dataset, the best one counts (``copies``). A
+        missing table or column is empty. Raises ``UsageError`` if the dataset cannot be written.
         """
-        rows = _all_tables(tables)
-        copies: list[Copy] = []
+        rows = _complete_tables(tables)
+        copies: list[RecordingCopy] = []
         if rows["recordings"].num_rows:
-            self._commit(lambda manifest: self._with(manifest, rows, copies))
+            self._commit_change(lambda manifest: self._add_rows(manifest, rows, copies))
         return copies
 
-    def recordings(self) -> frozenset[str]:
+    def read_recording_ids(self) -> frozenset[str]:
         """Return the identities of all recordings."""
-        return frozenset().union(*(recordings_of(self.path, part) for part in self.parts()))
+        return frozenset().union(*(list_recordings(self.path, part) for part in self.read_parts()))
 
     def replace(self, remaining: Collection[str], tables: Mapping[str, pa.Table]) -> None:
         """Remove all recordings but some, and add the rows of others, in one step."""
-        self._commit(lambda manifest: self._exactly(manifest, frozenset(remaining), _all_tables(tables)))
+        self._commit_change(
+            lambda manifest: self._replace_rows(manifest, frozenset(remaining), _complete_tables(tables))
+        )
 
-    def compact(self) -> None:
+    def merge_parts(self) -> None:
         """Merge all small parts; queries open fewer files. ``append`` does so now and then by itself."""
-        self._commit(lambda manifest: self._merged(manifest, 2))
+        self._commit_change(lambda manifest: self._merge_small_parts(manifest, 2))
 
-    def _commit(self, change: Callable[[Manifest], Manifest]) -> None:
+    def _commit_change(self, change: Callable[[Manifest], Manifest]) -> None:
         """Replace the manifest by a changed one, as the only writer."""
-        with _writing(self.path):
+        with _hold_write_lock(self.path):
             manifest = read_manifest(self.path)
             remove_leftovers(self.path, manifest)
             changed = change(manifest)
             if changed != manifest:
                 write_manifest(self.path, changed)
-                retire(self.path, _difference(manifest.parts, changed.parts))
+                mark_retired(self.path, _find_removed_parts(manifest.parts, changed.parts))
 
-    def _with(self, manifest: Manifest, rows: Mapping[str, pa.Table], copies: list[Copy]) -> Manifest:
+    def _add_rows(
+        self, manifest: Manifest, rows: Mapping[str, pa.Table], copies: list[RecordingCopy]
+    ) -> Manifest:
         """Return the manifest with new rows, and add the copies among them and the others to ``copies``."""
-        replaced = self._replaced(manifest, replacing(rows["recordings"]))
-        present = [run for part in manifest.parts for run in runs_in(self.path, part)]
+        replaced = self._find_replaced(manifest, collect_replacing_keys(rows["recordings"]))
+        present = [run for part in manifest.parts for run in list_runs(self.path, part)]
         present = [run for run in present if run.recording not in replaced]
-        new = runs_of(rows["recordings"])
-        pairs = without_counting(present, new)
-        copies += whole_copies(pairs, [*present, *new])
+        new = read_runs(rows["recordings"])
+        pairs = find_uncounted_runs(present, new)
+        copies += find_whole_copies(pairs, [*present, *new])
         excluded = {run.recording for run, _ in pairs}
         if excluded:
             rows = {name: without(name, table, excluded) for name, table in rows.items()}
-        parts = list(self._without(manifest, replaced | excluded))
+        parts = list(self._iter_parts_without(manifest, replaced | excluded))
         if rows["recordings"].num_rows:
             parts.append(write_part(self.path, next_number(self.path, manifest), rows))
-        return self._merged(Manifest(tuple(parts)), _SMALL_PARTS)
+        return self._merge_small_parts(Manifest(tuple(parts)), _MIN_PARTS_TO_MERGE)
 
-    def _replaced(self, manifest: Manifest, keys: set[str]) -> set[str]:
+    def _find_replaced(self, manifest: Manifest, keys: set[str]) -> set[str]:
         """Return the recordings that new ones with these contents and paths replace."""
-        listed = [replaceable(self.path, part) for part in manifest.parts]
-        return {name for old in listed for key in keys & old.keys() for name in old[key]}
+        replaceable_recordings = [find_replaceable(self.path, part) for part in manifest.parts]
+        return {name for old in replaceable_recordings for key in keys & old.keys() for name in old[key]}
 
-    def _without(self, manifest: Manifest, recordings: AbstractSet[str]) -> Iterator[Part]:
+    def _iter_parts_without(self, manifest: Manifest, recordings: AbstractSet[str]) -> Iterator[DatasetPart]:
         """Yield the parts of a manifest without some recordings."""
         for part in manifest.parts:
-            removed = recordings_of(self.path, part) & recordings
+            removed = list_recordings(self.path, part) & recordings
             if not removed:
                 yield part
             elif len(removed) < part.rows["recordings"]:
-                yield self._part_without(manifest, part, removed)
+                yield self._rewrite_part(manifest, part, removed)
 
-    def _exactly(
+    def _replace_rows(
         self, manifest: Manifest, recordings: frozenset[str], rows: Mapping[str, pa.Table]
     ) -> Manifest:
-        removed = self.recordings() - recordings
-        remaining = list(self._without(manifest, removed))
+        removed = self.read_recording_ids() - recordings
+        remaining = list(self._iter_parts_without(manifest, removed))
         if rows["recordings"].num_rows:
             remaining.append(write_part(self.path, next_number(self.path, manifest), rows))
-        return self._merged(Manifest(tuple(remaining)), _SMALL_PARTS)
+        return self._merge_small_parts(Manifest(tuple(remaining)), _MIN_PARTS_TO_MERGE)
 
-    def _part_without(self, manifest: Manifest, part: Part, recordings: Collection[str]) -> Part:
+    def _rewrite_part(
+        self, manifest: Manifest, part: DatasetPart, recordings: Collection[str]
+    ) -> DatasetPart:
         tables = {name: without(name, read_table(self.path, part, name), recordings) for name in TABLES}
         return write_part(self.path, next_number(self.path, manifest), tables)
 
-    def _merged(self, manifest: Manifest, fewest: int) -> Manifest:
+    def _merge_small_parts(self, manifest: Manifest, fewest: int) -> Manifest:
         """Merge the small parts, as many as make a full one, where there are ``fewest`` of them."""
         small = [part for part in manifest.parts if not _is_full(part)]
         if len(small) < fewest:
             return manifest
         parts = {part.name: part for part in manifest.parts}
-        for group in (group for group in _groups(small) if len(group) > 1):
-            part = write_part(self.path, next_number(self.path, manifest), merged(self.path, group))
+        for group in (group for group in _group_parts(small) if len(group) > 1):
+            part = write_part(self.path, next_number(self.path, manifest), merge_parts(self.path, group))
             for old in group:
                 del parts[old.name]
             parts[part.name] = part
         return Manifest(tuple(parts.values()))
 
 
-def _all_tables(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+def _complete_tables(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
     """Return every table in the columns of the schema; those that are missing have no rows."""
-    return {name: in_schema(name, tables.get(name, arrow_schema(name).empty_table())) for name in TABLES}
+    return {
+        name: fit_schema(name, tables.get(name, build_arrow_schema(name).empty_table())) for name in TABLES
+    }
 
 
-def _difference(parts: tuple[Part, ...], remaining: tuple[Part, ...]) -> list[Part]:
+def _find_removed_parts(
+    parts: tuple[DatasetPart, ...], remaining: tuple[DatasetPart, ...]
+) -> list[DatasetPart]:
     """Return the parts that do not remain."""
     names = {part.name for part in remaining}
     return [part for part in parts if part.name not in names]
 
 
-def _is_full(part: Part) -> bool:
-    return part.rows["recordings"] >= _FULL_RECORDINGS or sum(part.rows.values()) >= _FULL_ROWS
+def _is_full(part: DatasetPart) -> bool:
+    return (
+        part.rows["recordings"] >= _MAX_RECORDINGS_TO_MERGE or sum(part.rows.values()) >= _MAX_ROWS_TO_MERGE
+    )
 
 
-def _groups(parts: list[Part]) -> Iterator[list[Part]]:
-    group: list[Part] = []
+def _group_parts(parts: list[DatasetPart]) -> Iterator[list[DatasetPart]]:
+    group: list[DatasetPart] = []
     for part in parts:
         group.append(part)
-        if _is_full(Part(part.name, _summed(group))):
+        if _is_full(DatasetPart(part.name, _sum_rows(group))):
             yield group
             group = []
     if group:
         yield group
 
 
-def _summed(parts: list[Part]) -> dict[str, int]:
+def _sum_rows(parts: list[DatasetPart]) -> dict[str, int]:
     return {name: sum(part.rows.get(name, 0) for part in parts) for name in TABLES}
 
 
@@ -226,8 +238,8 @@ def create_dataset(path: Path | str) -> Dataset:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise _unwritable(folder, error) from error
-        with _writing(folder):
+            raise _explain_unwritable(folder, error) from error
+        with _hold_write_lock(folder):
             if not is_dataset(folder):
                 write_manifest(folder, Manifest())
     return open_dataset(folder)
@@ -239,7 +251,7 @@ def _refuse_foreign(folder: Path) -> None:
     except NotADirectoryError:
         raise UsageError(f"{printable(str(folder))} is a file. Name a folder for the results.") from None
     except OSError as error:
-        raise _unwritable(folder, error) from error
+        raise _explain_unwritable(folder, error) from error
     if not is_empty:
         raise UsageError(
             f"{printable(str(folder))} is neither empty nor a dataset of results: nothing is written into it."
@@ -248,7 +260,7 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 @contextmanager
-def _writing(folder: Path) -> Iterator[None]:
+def _hold_write_lock(folder: Path) -> Iterator[None]:
     """Hold the right to write. Errors of the disk leave the dataset as it was."""
     lock = FileLock(folder / _LOCK, mode=0o644)
     try:
@@ -259,10 +271,10 @@ def _writing(folder: Path) -> Iterator[None]:
             f"{printable(str(folder))}: another tracekit has been writing for {_LOCK_SECONDS} s. Try again."
         ) from None
     except OSError as error:
-        raise _unwritable(folder, error) from error
+        raise _explain_unwritable(folder, error) from error
 
 
-def _unwritable(folder: Path, error: OSError) -> UsageError:
+def _explain_unwritable(folder: Path, error: OSError) -> UsageError:
     return UsageError(
         f"{printable(str(folder))} cannot be written: {error.strerror or error}."
         " What the dataset held before is unchanged."

@@ -27,11 +27,11 @@ _NOT_SEARCHED = (".dSYM", ".xcresult", ".xcarchive", ".app", ".framework", ".log
 _NO_RECORDING = (SIDECAR, ".recording.json", ".parquet")
 _NAMED = (".trace.zip", ".tracekit.zip")
 """Endings of recordings, whatever the file holds: one that is empty was not uploaded yet, and is named."""
-_MOST_LISTED = 1_000_000
+_MAX_OBJECTS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Recording:
+class RecordingInput:
     """A recording to analyze: one task.
 
     ``address`` is a path or the address of an object; rows have it as ``path``. ``members`` are the files of
@@ -63,30 +63,30 @@ class Recording:
         return PurePosixPath(self.address.replace(os.sep, "/")).name
 
 
-def find_recordings(inputs: Sequence[str]) -> list[Recording]:
+def find_recordings(inputs: Sequence[str]) -> list[RecordingInput]:
     """Return the recordings of the inputs, each once, in their order.
 
     ``@LIST`` is a file with an input per line, relative to the list. Raises ``UsageError`` for an input that
     does not exist or names no recording: a mistyped name shall not pass as an empty fleet.
     """
-    recordings: dict[str, Recording] = {}
-    for name in _expanded(inputs):
-        matches = _of_address(name) if stores.is_address(name) else _of_path(name)
+    recordings: dict[str, RecordingInput] = {}
+    for name in _expand_lists(inputs):
+        matches = _find_at_address(name) if stores.is_address(name) else _find_in_path(name)
         if not matches:
             raise UsageError(
                 f"{printable(name)} holds no recording: no .trace, pack, export of xctrace, or text that"
                 " tracekit reads."
             )
         for recording in matches:
-            recordings.setdefault(_identity(recording), recording)
+            recordings.setdefault(_identify_recording(recording), recording)
     return list(recordings.values())
 
 
-def _identity(recording: Recording) -> str:
+def _identify_recording(recording: RecordingInput) -> str:
     return recording.address if recording.is_remote else os.path.realpath(recording.address)
 
 
-def _expanded(inputs: Sequence[str]) -> Iterator[str]:
+def _expand_lists(inputs: Sequence[str]) -> Iterator[str]:
     """Yield inputs, with those of lists in place of the lists."""
     for name in inputs:
         if not name.startswith("@"):
@@ -106,19 +106,20 @@ def _expanded(inputs: Sequence[str]) -> Iterator[str]:
 # Files ------------------------------------------------------------------------------------------------------
 
 
-def _of_path(name: str) -> list[Recording]:
+def _find_in_path(name: str) -> list[RecordingInput]:
     if os.path.lexists(name):
-        return list(_of_existing(Path(name)))
+        return list(_iter_existing(Path(name)))
     if not glob.has_magic(name):
         raise UsageError(f"{printable(name)} does not exist. Check the path.")
-    return [found for match in sorted(glob.glob(name, recursive=True)) for found in _of_existing(Path(match))]  # noqa: PTH207
+    matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 - the name may be absolute
+    return [found for match in matches for found in _iter_existing(Path(match))]
 
 
-def _of_existing(path: Path) -> Iterator[Recording]:
+def _iter_existing(path: Path) -> Iterator[RecordingInput]:
     """Yield the recordings of a path; a file that is named is a recording, whatever it holds."""
     if not path.is_dir() or is_bundle_folder(path):
         address = os.path.abspath(path)  # noqa: PTH100 - without ".."
-        yield Recording(address, sidecar=_sidecar(address, os.path.isfile))
+        yield RecordingInput(address, sidecar=_find_sidecar(address, os.path.isfile))
         return
     for place, folders, files in os.walk(os.path.abspath(path)):  # noqa: PTH100
         folder = Path(place)
@@ -134,17 +135,19 @@ def _of_existing(path: Path) -> Iterator[Recording]:
         whole = [name for name in sorted(files) if _is_whole(folder / name)]
         names = [os.path.join(place, name) for name in (*bundles, *whole)]  # noqa: PTH118 - many names
         exports = [str(folder / name) for name in sorted(files) if _is_export(name)]
-        yield from _whole(names, os.path.isfile)
-        yield from _exports(place, exports)
+        yield from _iter_whole_recordings(names, os.path.isfile)
+        yield from _iter_exports(place, exports)
 
 
-def _exports(folder: str, paths: list[str]) -> Iterator[Recording]:
+def _iter_exports(folder: str, paths: list[str]) -> Iterator[RecordingInput]:
     """Yield the recordings whose exports lie in a folder."""
-    from tracekit.fleet.loose_exports import of_recordings
+    from tracekit.fleet.loose_exports import group_by_recording
 
-    for exports in of_recordings(paths) if paths else ():
-        address = exports.first or folder
-        yield Recording(address, exports.members, _sidecar(address, os.path.isfile), exports.problem)
+    for exports in group_by_recording(paths) if paths else ():
+        address = exports.toc or folder
+        yield RecordingInput(
+            address, exports.members, _find_sidecar(address, os.path.isfile), exports.problem
+        )
 
 
 def _is_searched(name: str) -> bool:
@@ -171,12 +174,14 @@ def _is_text(path: Path) -> bool:
     return identify_text(TextPlace(str(path), path.name)) is not None
 
 
-def _whole(addresses: Iterable[str], exists: Callable[[str], bool]) -> Iterator[Recording]:
+def _iter_whole_recordings(
+    addresses: Iterable[str], exists: Callable[[str], bool]
+) -> Iterator[RecordingInput]:
     for address in addresses:
-        yield Recording(address, sidecar=_sidecar(address, exists))
+        yield RecordingInput(address, sidecar=_find_sidecar(address, exists))
 
 
-def _sidecar(address: str, exists: Callable[[str], bool]) -> str:
+def _find_sidecar(address: str, exists: Callable[[str], bool]) -> str:
     return f"{address}{SIDECAR}" if exists(f"{address}{SIDECAR}") else ""
 
 
@@ -187,17 +192,17 @@ _TEXTS = (".txt", ".log", ".ndjson", ".ips", ".crash", ".spindump", ".sample")
 """Endings of texts in stores, whose objects are not opened to see what they hold."""
 
 
-def _of_address(address: str) -> list[Recording]:
+def _find_at_address(address: str) -> list[RecordingInput]:
     """Return the recordings of an address: of an object, of all that a folder or a pattern has."""
-    objects = stores.listing(address, _MOST_LISTED)
+    objects = stores.list_objects(address, _MAX_OBJECTS)
     if objects == [address]:
-        return [Recording(address, sidecar=_sidecar(address, stores.exists))]
-    listed = frozenset(objects)
+        return [RecordingInput(address, sidecar=_find_sidecar(address, stores.object_exists))]
+    listed_objects = frozenset(objects)
     bundles: defaultdict[str, list[str]] = defaultdict(list)
     exports: defaultdict[str, list[str]] = defaultdict(list)
     whole: list[str] = []
     for name in objects:
-        bundle = _bundle_of(name)
+        bundle = _find_bundle(name)
         if bundle:
             bundles[bundle].append(name)
         elif _is_export(name.rpartition("/")[2]):
@@ -205,14 +210,14 @@ def _of_address(address: str) -> list[Recording]:
         elif name.endswith((*_ARCHIVES, *_TEXTS)):
             whole.append(name)
     found = [
-        Recording(name, tuple(members), _sidecar(name, listed.__contains__))
+        RecordingInput(name, tuple(members), _find_sidecar(name, listed_objects.__contains__))
         for name, members in [*bundles.items(), *exports.items()]
     ]
-    found += _whole(whole, listed.__contains__)
+    found += _iter_whole_recordings(whole, listed_objects.__contains__)
     return sorted(found, key=lambda recording: recording.address)
 
 
-def _bundle_of(name: str) -> str:
+def _find_bundle(name: str) -> str:
     """Return the address of the bundle around an object, "" for none."""
     head, separator, _ = name.partition(".trace/")
     return f"{head}.trace" if separator else ""

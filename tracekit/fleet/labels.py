@@ -19,14 +19,14 @@ from typing import Any, Self, TypeAlias
 
 from tracekit.errors import InputError, UsageError
 from tracekit.fleet import stores
-from tracekit.fleet.inputs import Recording
+from tracekit.fleet.inputs import RecordingInput
 from tracekit.text import clip, list_first, plural, printable
 
 Labels: TypeAlias = Mapping[str, str]
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
-_MOST_VALUE, _MOST_LABELS = 200, 50
-_MOST_BYTES = 1_000_000
-_MOST_SHOWN = 5
+_MAX_VALUE_CHARACTERS, _MAX_LABELS = 200, 50
+_MAX_BYTES = 1_000_000
+_MAX_SHOWN_NAMES = 5
 _ENDINGS = re.compile(
     r"(\.trace|\.tracekit)?(\.zip|\.tar|\.tar\.gz|\.tgz|\.tar\.bz2|\.tar\.xz|\.gz)?$"
     r"|\.(xml|txt|log|ndjson|ips|crash|json)(\.gz)?$"
@@ -47,19 +47,19 @@ class NamePattern:
     longest: re.Pattern[str]
 
     @classmethod
-    def of(cls, text: str) -> Self:
+    def from_text(cls, text: str) -> Self:
         """Return the pattern of a text. Raises ``UsageError`` where its fields are not clear."""
         pieces = re.split(r"\{([^{}]*)\}", text)
         names = pieces[1::2]
         wrong = [name for name in names if _NAME.fullmatch(name) is None or not name.isidentifier()]
         if not names or wrong or len(set(names)) < len(names) or "" in pieces[2:-1:2]:
             raise UsageError(
-                f"--labels-from-name: '{_shown(text)}' is no pattern. Name each label once, with text between"
-                " them: {app}-{build}-{device}."
+                f"--labels-from-name: '{_quote_text(text)}' is no pattern. Name each label once, with text"
+                " between them: {app}-{build}-{device}."
             )
-        return cls(text, _compiled(pieces, "+?"), _compiled(pieces, "+"))
+        return cls(text, _compile_pieces(pieces, "+?"), _compile_pieces(pieces, "+"))
 
-    def labels(self, recording: Recording) -> dict[str, str] | None:
+    def match_labels(self, recording: RecordingInput) -> dict[str, str] | None:
         """Return the labels in a recording's name; None where it does not fit, or fits in several ways."""
         parts = [part for part in recording.address.replace(os.sep, "/").split("/") if part]
         name = _ENDINGS.sub("", "/".join(parts[-1 - self.text.count("/") :]))
@@ -69,7 +69,7 @@ class NamePattern:
         return match.groupdict()
 
 
-def _compiled(pieces: Sequence[str], repeat: str) -> re.Pattern[str]:
+def _compile_pieces(pieces: Sequence[str], repeat: str) -> re.Pattern[str]:
     return re.compile(
         "".join(
             f"(?P<{piece}>[^/]{repeat})" if number % 2 else re.escape(piece)
@@ -91,36 +91,38 @@ class LabelSources:
 class Labelled:
     """The labels of each recording, in order; ``notes`` are sentences about names and rows without use."""
 
-    labels: tuple[Labels, ...]
+    match_labels: tuple[Labels, ...]
     notes: tuple[str, ...] = ()
 
 
-def labels_of(recordings: Sequence[Recording], sources: LabelSources) -> Labelled:
+def collect_labels(recordings: Sequence[RecordingInput], sources: LabelSources) -> Labelled:
     """Return the labels of each recording.
 
     Raises ``UsageError`` where two sources contradict each other, ``InputError`` for a damaged file.
     """
-    rows, notes = _rows_of(recordings, sources.table) if sources.table else ([{}] * len(recordings), [])
+    rows, notes = (
+        _match_table_rows(recordings, sources.table) if sources.table else ([{}] * len(recordings), [])
+    )
     labels: list[Labels] = []
     contradictions: list[str] = []
     misfits: list[str] = []
     for recording, row in zip(recordings, rows, strict=True):
-        of_name = sources.pattern.labels(recording) if sources.pattern else {}
+        of_name = sources.pattern.match_labels(recording) if sources.pattern else {}
         if of_name is None:
             misfits.append(recording.name)
         given = {
             "the name": of_name or {},
-            recording.sidecar or "the file beside it": _sidecar_labels(recording.sidecar),
+            recording.sidecar or "the file beside it": _read_sidecar_labels(recording.sidecar),
             sources.table or "the table": row,
             "--label": sources.given,
         }
-        labels.append(_merged(recording, given, contradictions))
+        labels.append(_merge_labels(recording, given, contradictions))
     require_agreement(contradictions)
     if misfits and sources.pattern:
-        listed = list_first([_shown(name) for name in misfits], _MOST_SHOWN)
+        misfit_list = list_first([_quote_text(name) for name in misfits], _MAX_SHOWN_NAMES)
         notes.append(
             f"{plural(len(misfits), 'recording')} without labels of the name: not of the form"
-            f" {_shown(sources.pattern.text)}, or in more than one way ({listed})."
+            f" {_quote_text(sources.pattern.text)}, or in more than one way ({misfit_list})."
         )
     return Labelled(tuple(labels), tuple(notes))
 
@@ -128,24 +130,26 @@ def labels_of(recordings: Sequence[Recording], sources: LabelSources) -> Labelle
 def require_agreement(contradictions: Sequence[str]) -> None:
     """Raise ``UsageError`` with the first contradictions, if there are any."""
     if contradictions:
-        more = len(contradictions) - _MOST_SHOWN
+        more = len(contradictions) - _MAX_SHOWN_NAMES
         raise UsageError(
             f"Labels contradict each other in {plural(len(contradictions), 'place')}. Correct them: nothing"
             " was analyzed.",
-            *contradictions[:_MOST_SHOWN],
+            *contradictions[:_MAX_SHOWN_NAMES],
             *([f"and {more:,} more"] if more > 0 else []),
         )
 
 
-def _merged(recording: Recording, given: Mapping[str, Labels], contradictions: list[str]) -> dict[str, str]:
+def _merge_labels(
+    recording: RecordingInput, given: Mapping[str, Labels], contradictions: list[str]
+) -> dict[str, str]:
     merged: dict[str, str] = {}
     source_of: dict[str, str] = {}
     for source, labels in given.items():
         for name, value in labels.items():
             if merged.setdefault(name, value) != value:
                 contradictions.append(
-                    f"{printable(recording.address)}: {name} is '{_shown(merged[name])}' by"
-                    f" {printable(source_of[name])}, '{_shown(value)}' by {printable(source)}"
+                    f"{printable(recording.address)}: {name} is '{_quote_text(merged[name])}' by"
+                    f" {printable(source_of[name])}, '{_quote_text(value)}' by {printable(source)}"
                 )
             source_of.setdefault(name, source)
     return merged
@@ -157,50 +161,50 @@ def parse_labels(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         name, separator, value = text.partition("=")
         if not separator or labels.setdefault(name, value) != value:
-            raise UsageError(f"--label is NAME=VALUE, each name once, not '{_shown(text)}'.")
-    return checked_labels("--label", labels)
+            raise UsageError(f"--label is NAME=VALUE, each name once, not '{_quote_text(text)}'.")
+    return validate_labels("--label", labels)
 
 
-def checked_labels(source: str, labels: Mapping[str, Any]) -> dict[str, str]:
+def validate_labels(source: str, labels: Mapping[str, Any]) -> dict[str, str]:
     """Return labels as texts. Raises ``InputError`` for names or values that are none."""
     checked: dict[str, str] = {}
     for name, value in labels.items():
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
-            problem = f"'{_shown(str(name))}' is no name of a label: letters, digits, _ . and -."
+            problem = f"'{_quote_text(str(name))}' is no name of a label: letters, digits, _ . and -."
             raise InputError(printable(source), problem)
         is_plain = isinstance(value, (str, int, float)) and not isinstance(value, bool)
-        if not is_plain or len(str(value)) > _MOST_VALUE:
-            problem = f"the label {name} is no text of at most {_MOST_VALUE} characters."
+        if not is_plain or len(str(value)) > _MAX_VALUE_CHARACTERS:
+            problem = f"the label {name} is no text of at most {_MAX_VALUE_CHARACTERS} characters."
             raise InputError(printable(source), problem)
         if str(value):
             checked[name] = printable(str(value))
-    if len(checked) > _MOST_LABELS:
-        raise InputError(printable(source), f"has more than {_MOST_LABELS} labels.")
+    if len(checked) > _MAX_LABELS:
+        raise InputError(printable(source), f"has more than {_MAX_LABELS} labels.")
     return checked
 
 
-def _sidecar_labels(address: str) -> dict[str, str]:
+def _read_sidecar_labels(address: str) -> dict[str, str]:
     if not address:
         return {}
-    document = _parsed(address, _content(address))
+    document = _parse_json(address, _read_content(address))
     if not isinstance(document, dict):
         raise InputError(printable(address), 'holds no labels: {"build": "1.4", "branch": "main"}.')
-    return checked_labels(address, document)
+    return validate_labels(address, document)
 
 
-def _parsed(address: str, data: bytes) -> object:
+def _parse_json(address: str, data: bytes) -> object:
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
         raise InputError(printable(address), "is not JSON.") from error
 
 
-def _content(address: str) -> bytes:
+def _read_content(address: str) -> bytes:
     if stores.is_address(address):
-        return stores.read(address, _MOST_BYTES)
+        return stores.read(address, _MAX_BYTES)
     try:
         with Path(address).open("rb") as file:
-            return file.read(_MOST_BYTES)
+            return file.read(_MAX_BYTES)
     except OSError as error:
         raise InputError(printable(address), f"cannot be read: {error.strerror or error}.") from error
 
@@ -208,7 +212,7 @@ def _content(address: str) -> bytes:
 # A table of labels ------------------------------------------------------------------------------------------
 
 
-def _rows_of(recordings: Sequence[Recording], path: str) -> tuple[list[Labels], list[str]]:
+def _match_table_rows(recordings: Sequence[RecordingInput], path: str) -> tuple[list[Labels], list[str]]:
     """Return the labels that a CSV has for each recording, and notes about rows without a recording."""
     by_key: defaultdict[str, list[int]] = defaultdict(list)
     for number, recording in enumerate(recordings):
@@ -219,10 +223,10 @@ def _rows_of(recordings: Sequence[Recording], path: str) -> tuple[list[Labels], 
     labels: list[dict[str, str]] = [{} for _ in recordings]
     unused = 0
     for line, key, of_row in _read_table(path):
-        numbers = by_name[key] if line.is_name else by_key[_absolute(key, path)]
+        numbers = by_name[key] if line.is_name else by_key[_make_absolute(key, path)]
         if line.is_name and len(numbers) > 1:
             raise UsageError(
-                f"{printable(path)}, line {line.number}: '{_shown(key)}' is the name of"
+                f"{printable(path)}, line {line.number}: '{_quote_text(key)}' is the name of"
                 f" {plural(len(numbers), 'recording')}. Use a column path instead of recording."
             )
         unused += not numbers
@@ -230,21 +234,22 @@ def _rows_of(recordings: Sequence[Recording], path: str) -> tuple[list[Labels], 
             for name, value in of_row.items():
                 if labels[number].setdefault(name, value) != value:
                     raise UsageError(
-                        f"{printable(path)}, line {line.number}: {name} of '{_shown(key)}' is"
-                        f" '{_shown(value)}', above it is '{_shown(labels[number][name])}'. Correct it."
+                        f"{printable(path)}, line {line.number}: {name} of '{_quote_text(key)}' is"
+                        f" '{_quote_text(value)}', above it is '{_quote_text(labels[number][name])}'."
+                        " Correct it."
                     )
     notes = [f"{printable(path)}: {plural(unused, 'row')} of recordings that are not among the inputs."]
     return list(labels), notes if unused else []
 
 
 @dataclass(frozen=True)
-class _Line:
+class _CsvLine:
     number: int
     is_name: bool
     """The row names a recording, not its path."""
 
 
-def _read_table(path: str) -> Iterator[tuple[_Line, str, dict[str, str]]]:
+def _read_table(path: str) -> Iterator[tuple[_CsvLine, str, dict[str, str]]]:
     """Yield the rows of a CSV: the line, the recording's path or name, and its labels."""
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
@@ -264,14 +269,14 @@ def _read_table(path: str) -> Iterator[tuple[_Line, str, dict[str, str]]]:
             if None in row or None in row.values():
                 raise InputError(printable(path), f"line {reader.line_num} has another number of cells.")
             key = row.pop(keys[0]).strip()
-            yield _Line(reader.line_num, keys[0] == "recording"), key, checked_labels(path, row)
+            yield _CsvLine(reader.line_num, keys[0] == "recording"), key, validate_labels(path, row)
     except csv.Error as error:
         raise InputError(printable(path), f"is no CSV: {error}.") from error
 
 
-def _absolute(key: str, table: str) -> str:
+def _make_absolute(key: str, table: str) -> str:
     return key if stores.is_address(key) else os.path.normpath(Path(table).absolute().parent / key)
 
 
-def _shown(text: str) -> str:
+def _quote_text(text: str) -> str:
     return clip(printable(text), 80)

@@ -8,20 +8,20 @@ from pathlib import Path
 import pyarrow as pa
 
 from tracekit.errors import InputError
-from tracekit.fleet.parts import in_schema
-from tracekit.fleet.rows import Tables, packed, unpacked
+from tracekit.fleet.parts import fit_schema
+from tracekit.fleet.rows import Tables, pack_tables, unpack_tables
 from tracekit.fleet.schema import TABLES
 from tracekit.text import printable
 
 ROWS = "rows.arrow"
 """The file's name. It has a row for each table with rows: the table's name, and its Arrow stream."""
-_MOST_BYTES = 1 << 30
+_MAX_BYTES = 1 << 30
 _ADVICE = "Read the recording again on the dashboard's page."
 
 
 def write_rows(folder: Path, tables: Tables) -> None:
     """Write the rows of a recording into its folder of results."""
-    streams = packed({name: table for name, table in tables.items() if table.num_rows})
+    streams = pack_tables({name: table for name, table in tables.items() if table.num_rows})
     content = pa.table({"table": list(streams), "stream": pa.array(streams.values(), pa.large_binary())})
     with (folder / ROWS).open("wb") as file:
         with pa.ipc.new_file(file, content.schema) as writer:
@@ -37,9 +37,9 @@ def read_rows(folder: Path) -> Tables:
     """
     path = folder / ROWS
     try:
-        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+        if not path.is_file() or path.stat().st_size > _MAX_BYTES:
             raise InputError(printable(str(path)), "is missing or too large.", _ADVICE)
-        tables = _tables(path.read_bytes())
+        tables = _decode_tables(path.read_bytes())
     except (OSError, pa.ArrowException, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(printable(str(path)), f"is damaged: {printable(str(error))}.", _ADVICE) from error
     if "recordings" not in tables or tables["recordings"].num_rows != 1:
@@ -47,11 +47,13 @@ def read_rows(folder: Path) -> Tables:
     return tables
 
 
-def _tables(data: bytes) -> Tables:
+def _decode_tables(data: bytes) -> Tables:
     content = pa.ipc.open_file(pa.BufferReader(data)).read_all()
     content.validate(full=True)  # offsets of a damaged file may lead out of it
     names, streams = content.column("table").to_pylist(), content.column("stream").to_pylist()
-    tables = unpacked({name: stream for name, stream in zip(names, streams, strict=True) if name in TABLES})
+    tables = unpack_tables(
+        {name: stream for name, stream in zip(names, streams, strict=True) if name in TABLES}
+    )
     for table in tables.values():
         table.validate(full=True)
-    return {name: in_schema(name, table) for name, table in tables.items()}
+    return {name: fit_schema(name, table) for name, table in tables.items()}

@@ -19,7 +19,7 @@ from multiprocessing.context import ForkServerContext, ForkServerProcess, SpawnC
 
 from tracekit.errors import TracekitError
 from tracekit.fleet.schema import KILLED
-from tracekit.fleet.task import Outcome, Task, failed, run_task
+from tracekit.fleet.task import FleetTask, Outcome, make_failure, run_task
 from tracekit.text import format_size, printable
 
 _MODULES = ["tracekit.fleet.task"]
@@ -36,7 +36,7 @@ class LocalLimits:
     timeout_seconds: float = 0.0
 
 
-def _context() -> ForkServerContext | SpawnContext:
+def _choose_context() -> ForkServerContext | SpawnContext:
     """Return the way to start processes: never a fork of this one, which may have threads and locks.
 
     macOS has libraries with threads from their import on, and Windows cannot fork: there, workers import.
@@ -51,11 +51,11 @@ def _context() -> ForkServerContext | SpawnContext:
 class _Worker:
     """A process that analyzes one recording after another."""
 
-    def __init__(self, limits: LocalLimits, work: Callable[[Task], Outcome]) -> None:
-        context = _context()
+    def __init__(self, limits: LocalLimits, work: Callable[[FleetTask], Outcome]) -> None:
+        context = _choose_context()
         self.connection, theirs = context.Pipe()
         self._timeout_seconds = limits.timeout_seconds
-        self.task: Task | None = None
+        self.task: FleetTask | None = None
         self._is_ready = False
         self._began = 0.0
         self.process: ForkServerProcess | SpawnProcess = context.Process(
@@ -69,7 +69,7 @@ class _Worker:
             ) from error
         theirs.close()
 
-    def give(self, task: Task) -> bool:
+    def give(self, task: FleetTask) -> bool:
         """Send a task; False if the process has ended."""
         self.task, self._began = task, time.monotonic()
         try:
@@ -78,7 +78,7 @@ class _Worker:
             return False
         return True
 
-    def message(self) -> Outcome | None:
+    def receive_message(self) -> Outcome | None:
         """Return the outcome that the process has sent, None when it is ready; ``EOFError`` if it ended."""
         try:
             outcome: Outcome | None = self.connection.recv()
@@ -111,18 +111,18 @@ class _Worker:
 class LocalPool:
     """Runs tasks in worker processes; ``run`` yields their outcomes as they come."""
 
-    def __init__(self, limits: LocalLimits, work: Callable[[Task], Outcome] = run_task) -> None:
+    def __init__(self, limits: LocalLimits, work: Callable[[FleetTask], Outcome] = run_task) -> None:
         self._limits, self._work = limits, work
         self._workers: list[_Worker] = []
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[Outcome]:
+    def run(self, tasks: Sequence[FleetTask]) -> Iterator[Outcome]:
         """Yield the outcome of each task. When the iterator is closed, no process is left."""
-        suspects: list[Task] = []
+        suspects: list[FleetTask] = []
         try:
-            yield from self._run(tasks, self._limits.workers, suspects, is_last=False)
+            yield from self._run_round(tasks, self._limits.workers, suspects, is_last=False)
             for task in suspects:  # each alone: what it needs, it has
                 self._end_all()
-                yield from self._run([task], 1, [], is_last=True)
+                yield from self._run_round([task], 1, [], is_last=True)
         finally:
             self._end_all()
 
@@ -130,39 +130,45 @@ class LocalPool:
         while self._workers:
             self._workers.pop().end()
 
-    def _run(
-        self, tasks: Sequence[Task], most: int, suspects: list[Task], *, is_last: bool
+    def _run_round(
+        self, tasks: Sequence[FleetTask], max_workers: int, suspects: list[FleetTask], *, is_last: bool
     ) -> Iterator[Outcome]:
         waiting = deque(tasks)
         while waiting or any(worker.task for worker in self._workers):
-            self._give(waiting, most)
+            self._give_tasks(waiting, max_workers)
             busy = {worker.connection: worker for worker in self._workers if worker.task}
-            seconds = [left for worker in busy.values() if (left := worker.remaining_seconds) is not None]
+            seconds = [
+                seconds_left
+                for worker in busy.values()
+                if (seconds_left := worker.remaining_seconds) is not None
+            ]
             ready = wait(list(busy), min(seconds, default=None))
             for worker in [busy[connection] for connection in ready if isinstance(connection, Connection)]:
-                yield from self._collect(worker, suspects, is_last=is_last)
+                yield from self._collect_outcome(worker, suspects, is_last=is_last)
             for worker in [worker for worker in self._workers if worker.remaining_seconds == 0]:
                 yield self._set_aside(worker, f"It took longer than {self._limits.timeout_seconds:g} s.")
 
-    def _give(self, waiting: deque[Task], most: int) -> None:
+    def _give_tasks(self, waiting: deque[FleetTask], max_workers: int) -> None:
         """Give each free worker a task, and start workers up to their number."""
         while len(self._workers) < min(
-            most, len(waiting) + sum(bool(worker.task) for worker in self._workers)
+            max_workers, len(waiting) + sum(bool(worker.task) for worker in self._workers)
         ):
             self._workers.append(_Worker(self._limits, self._work))
         for worker in [worker for worker in self._workers if not worker.task][: len(waiting)]:
             if not worker.give(waiting.popleft()):
-                continue  # ``_collect`` finds that it has ended
+                continue  # ``_collect_outcome`` finds that it has ended
 
-    def _collect(self, worker: _Worker, suspects: list[Task], *, is_last: bool) -> Iterator[Outcome]:
+    def _collect_outcome(
+        self, worker: _Worker, suspects: list[FleetTask], *, is_last: bool
+    ) -> Iterator[Outcome]:
         task = worker.task
         try:
-            outcome = worker.message()
+            outcome = worker.receive_message()
         except EOFError:
             if is_last:
                 yield self._set_aside(worker)
                 return
-            self._remove(worker)
+            self._remove_worker(worker)
             suspects += [task] if task else []
             return
         if outcome is not None:
@@ -172,10 +178,10 @@ class LocalPool:
         """Return the outcome of a worker's task that it ended by, or for ``reason`` is ended for."""
         task = worker.task
         assert task is not None  # the worker was busy
-        code = self._remove(worker, seconds=0 if reason else _END_SECONDS)
-        return failed(task, reason or self._cause(code), state=KILLED)
+        code = self._remove_worker(worker, seconds=0 if reason else _END_SECONDS)
+        return make_failure(task, reason or self._explain_end(code), state=KILLED)
 
-    def _cause(self, code: int) -> str:
+    def _explain_end(self, code: int) -> str:
         how = (
             f"signal {signal.Signals(-code).name}" if -code in {*map(int, signal.Signals)} else f"code {code}"
         )
@@ -184,13 +190,13 @@ class LocalPool:
         )
         return f"It ended its worker twice ({how}), perhaps because memory{limit} ran out."
 
-    def _remove(self, worker: _Worker, seconds: float = _END_SECONDS) -> int:
+    def _remove_worker(self, worker: _Worker, seconds: float = _END_SECONDS) -> int:
         self._workers.remove(worker)
         worker.process.join(seconds)  # an exit code of its own, where it has ended
         return worker.end()
 
 
-def _serve(connection: Connection, memory_bytes: int, work: Callable[[Task], Outcome]) -> None:
+def _serve(connection: Connection, memory_bytes: int, work: Callable[[FleetTask], Outcome]) -> None:
     """Analyze what comes until the pool closes its end; Ctrl-C is the pool's to handle."""
     with suppress(ValueError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)

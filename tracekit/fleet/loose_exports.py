@@ -17,28 +17,30 @@ from tracekit.detect import open_source
 from tracekit.errors import TracekitError
 
 _TOC = re.compile(r"((?:.+[-_. ])?)toc\.xml(?:\.gz)?", re.IGNORECASE)
-_MOST_NAMED = 5
+_MAX_LISTED_NAMES = 5
 
 
 @dataclass(frozen=True)
 class Exports:
-    """The exports of one recording. ``first`` is its table of contents, "" where it is the whole folder.
+    """The exports of one recording. ``toc`` is its table of contents, "" where it is the whole folder.
 
     With a ``problem``, they are those whose recording is not known.
     """
 
     members: tuple[str, ...]
-    first: str = ""
+    toc: str = ""
     problem: str = ""
 
 
-def of_recordings(paths: Sequence[str]) -> list[Exports]:
+def group_by_recording(paths: Sequence[str]) -> list[Exports]:
     """Return the exports of a folder, by recording.
 
     They are of one recording unless tables of contents disagree, which is what the reader of exports refuses.
     """
     tocs = {match[1]: path for path in paths if (match := _TOC.fullmatch(Path(path).name))}
-    recordings = {beginning: _recording(path) for beginning, path in tocs.items()} if len(tocs) > 1 else {}
+    recordings = (
+        {beginning: _read_recording_facts(path) for beginning, path in tocs.items()} if len(tocs) > 1 else {}
+    )
     if len(set(recordings.values())) < 2:
         return [Exports(tuple(paths))]
     members: defaultdict[Hashable, list[str]] = defaultdict(list)
@@ -51,12 +53,12 @@ def of_recordings(paths: Sequence[str]) -> list[Exports]:
         if set(members[recording]) <= set(tocs.values()):
             remaining += members[recording]
         else:
-            first = next(path for path in members[recording] if path in tocs.values())
-            exports.append(Exports(tuple(members[recording]), first))
-    return [*exports, *([Exports(tuple(remaining), "", _problem(remaining))] if remaining else [])]
+            toc_path = next(path for path in members[recording] if path in tocs.values())
+            exports.append(Exports(tuple(members[recording]), toc_path))
+    return [*exports, *([Exports(tuple(remaining), "", _describe_problem(remaining))] if remaining else [])]
 
 
-def _recording(toc: str) -> Hashable:
+def _read_recording_facts(toc: str) -> Hashable:
     """Return what a table of contents states of its recording; the path itself where it cannot be read."""
     try:
         return tuple(replace(run.info, name="") for run in open_source(toc).toc())
@@ -64,11 +66,11 @@ def _recording(toc: str) -> Hashable:
         return toc
 
 
-def _problem(paths: Sequence[str]) -> str:
+def _describe_problem(paths: Sequence[str]) -> str:
     names = [Path(path).name for path in sorted(paths)]
-    listed = ", ".join(names[:_MOST_NAMED])
-    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    name_list = ", ".join(names[:_MAX_LISTED_NAMES])
+    more = f" and {len(names) - _MAX_LISTED_NAMES:,} more" if len(names) > _MAX_LISTED_NAMES else ""
     return (
         "holds exports of different recordings, and by their names these belong to none that can be"
-        f" analyzed: {listed}{more}."
+        f" analyzed: {name_list}{more}."
     )

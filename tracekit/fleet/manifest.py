@@ -16,12 +16,12 @@ from tracekit.text import printable
 
 MARKER = "tracekit-fleet.json"
 """The file's name; a folder with it is a dataset."""
-_MOST_BYTES = 64_000_000
+_MAX_BYTES = 64_000_000
 _PART_NAME = re.compile(r"[0-9]{6,12}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True)
-class Part:
+class DatasetPart:
     """A folder of Parquet files, one per table; never changed after it was listed."""
 
     name: str
@@ -38,7 +38,7 @@ class Part:
 class Manifest:
     """The parts of a dataset. A recording is in one of them only."""
 
-    parts: tuple[Part, ...] = field(default=())
+    parts: tuple[DatasetPart, ...] = field(default=())
 
 
 def is_dataset(folder: Path) -> bool:
@@ -53,8 +53,8 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / MARKER
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise _damaged(path, "it is too large")
+        if path.stat().st_size > _MAX_BYTES:
+            raise _explain_damage(path, "it is too large")
         document = json.loads(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         raise UsageError(
@@ -64,9 +64,9 @@ def read_manifest(folder: Path) -> Manifest:
     except OSError as error:
         raise InputError(printable(str(path)), f"cannot be read: {error.strerror or error}.") from error
     except ValueError as error:
-        raise _damaged(path, "it is not JSON") from error
+        raise _explain_damage(path, "it is not JSON") from error
     _require_version(path, document)
-    return Manifest(tuple(_parts(path, document)))
+    return Manifest(tuple(_read_parts(path, document)))
 
 
 def _require_version(path: Path, document: object) -> None:
@@ -74,7 +74,7 @@ def _require_version(path: Path, document: object) -> None:
     version = document.get("schema") if isinstance(document, dict) else None
     match = re.fullmatch(rf"{name}/([0-9]{{1,6}})", version) if isinstance(version, str) else None
     if match is None:
-        raise _damaged(path, "it names no version")
+        raise _explain_damage(path, "it names no version")
     if int(match[1]) > int(number):
         raise InputError(
             printable(str(path.parent)),
@@ -83,30 +83,30 @@ def _require_version(path: Path, document: object) -> None:
         )
 
 
-def _parts(path: Path, document: dict[str, object]) -> list[Part]:
-    listed = document.get("parts")
-    if not isinstance(listed, list):
-        raise _damaged(path, "it lists no parts")
-    parts = [_part(path, entry) for entry in listed]
+def _read_parts(path: Path, document: dict[str, object]) -> list[DatasetPart]:
+    part_entries = document.get("parts")
+    if not isinstance(part_entries, list):
+        raise _explain_damage(path, "it lists no parts")
+    parts = [_read_part(path, entry) for entry in part_entries]
     if len({part.name for part in parts}) < len(parts):
-        raise _damaged(path, "it lists a part twice")
+        raise _explain_damage(path, "it lists a part twice")
     return parts
 
 
-def _part(path: Path, entry: object) -> Part:
+def _read_part(path: Path, entry: object) -> DatasetPart:
     name = entry.get("name") if isinstance(entry, dict) else None
     rows = entry.get("rows") if isinstance(entry, dict) else None
     # A name is a path below the folder: anything but a number and a digest could lead out of it.
     if not isinstance(name, str) or _PART_NAME.fullmatch(name) is None or not isinstance(rows, dict):
-        raise _damaged(path, "an entry is not a part")
+        raise _explain_damage(path, "an entry is not a part")
     if not all(isinstance(count, int) and count >= 0 for count in rows.values()):
-        raise _damaged(path, "an entry counts no rows")
+        raise _explain_damage(path, "an entry counts no rows")
     if not rows.get("recordings"):
-        raise _damaged(path, "an entry counts no recordings")
-    return Part(name, {table: rows[table] for table in TABLES if rows.get(table)})
+        raise _explain_damage(path, "an entry counts no recordings")
+    return DatasetPart(name, {table: rows[table] for table in TABLES if rows.get(table)})
 
 
-def _damaged(path: Path, problem: str) -> InputError:
+def _explain_damage(path: Path, problem: str) -> InputError:
     return InputError(
         printable(str(path)),
         f"is damaged: {problem}.",

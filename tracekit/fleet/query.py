@@ -55,19 +55,19 @@ def run_query(dataset: Dataset, sql: str, limits: QueryLimits = _LIMITS) -> pa.T
     DuckDB parses all of these as a SELECT. Raises ``UsageError`` for any other statement, for SQL that fails,
     and for a result beyond the limits.
     """
-    with connected(dataset, limits) as connection:
+    with connect_tables(dataset, limits) as connection:
         _require_select(connection, sql)
         return select(connection, sql, {}, limits)
 
 
 @contextmanager
-def connected(dataset: Dataset, limits: QueryLimits = _LIMITS) -> Iterator[Any]:
+def connect_tables(dataset: Dataset, limits: QueryLimits = _LIMITS) -> Iterator[Any]:
     """Connect to DuckDB with the tables of a dataset, and with no way out of it."""
-    duckdb = _duckdb()
+    duckdb = _import_duckdb()
     configuration = {**_CONFIGURATION, "memory_limit": f"{limits.memory_bytes >> 20}MiB"}
     with duckdb.connect(":memory:", config=configuration) as connection:
         for name in TABLES:
-            connection.register(name, dataset.table(name))
+            connection.register(name, dataset.open_table(name))
         for setting in _SETTINGS:
             connection.execute(f"SET {setting}")
         yield connection
@@ -82,8 +82,8 @@ def select(
     try:
         relation = connection.sql(sql, params=dict(parameters))
         result: pa.Table = relation.limit(limits.rows + 1).to_arrow_table()
-    except _duckdb().Error as error:
-        raise _refusal(error, limits) from None
+    except _import_duckdb().Error as error:
+        raise _explain_refusal(error, limits) from None
     finally:
         timer.cancel()
     if result.num_rows > limits.rows or result.nbytes > limits.result_bytes:
@@ -94,7 +94,7 @@ def select(
     return result
 
 
-def _duckdb() -> Any:
+def _import_duckdb() -> Any:
     try:
         import duckdb
     except ImportError:
@@ -105,11 +105,11 @@ def _duckdb() -> Any:
 
 
 def _require_select(connection: Any, sql: str) -> None:
-    duckdb = _duckdb()
+    duckdb = _import_duckdb()
     try:
         statements = connection.extract_statements(sql)
     except duckdb.Error as error:
-        raise _refusal(error, _LIMITS) from None
+        raise _explain_refusal(error, _LIMITS) from None
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise UsageError(
             "A query is one SELECT over the tables of the dataset, or DESCRIBE, SHOW TABLES or SUMMARIZE."
@@ -119,7 +119,7 @@ def _require_select(connection: Any, sql: str) -> None:
         raise UsageError("A query has no parameters: write the values into the SQL.")
 
 
-def _refusal(error: Exception, limits: QueryLimits) -> TracekitError:
+def _explain_refusal(error: Exception, limits: QueryLimits) -> TracekitError:
     """Return the error of DuckDB as a sentence; its lines show the place in the SQL."""
     kind = type(error).__name__
     if kind == "InterruptException":
@@ -131,16 +131,17 @@ def _refusal(error: Exception, limits: QueryLimits) -> TracekitError:
         return InputError("The dataset", "has a damaged part, whose checksum differs.", _RENEW)
     if kind == _REFUSED:
         return UsageError(
-            f"A query reads the tables of the dataset, and no file, extension or address: {_first(error)}"
+            "A query reads the tables of the dataset, and no file, extension or address:"
+            f" {_take_first_line(error)}"
         )
-    return UsageError(f"The query cannot be run: {_first(error)}", *_place(error))
+    return UsageError(f"The query cannot be run: {_take_first_line(error)}", *_find_place_lines(error))
 
 
-def _first(error: Exception) -> str:
+def _take_first_line(error: Exception) -> str:
     return printable(str(error).partition("\n")[0])
 
 
-def _place(error: Exception) -> list[str]:
+def _find_place_lines(error: Exception) -> list[str]:
     """Return the lines below the first that show where in the SQL the error is."""
     lines = [printable(line) for line in str(error).split("\n")[1:] if line.strip()]
     return lines[:6]

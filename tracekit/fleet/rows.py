@@ -17,8 +17,8 @@ from tracekit.analysis.result import Analysis
 from tracekit.comparison.builds import program_binaries
 from tracekit.comparison.cautions import THERMAL
 from tracekit.fleet.call_rows import CallRows
-from tracekit.fleet.copies import identity_of
-from tracekit.fleet.schema import ANALYZED, PLACE, TABLES, arrow_schema
+from tracekit.fleet.copies import identify_run
+from tracekit.fleet.schema import ANALYZED, PLACE, TABLES, build_arrow_schema
 from tracekit.model.trace import TraceInfo
 from tracekit.report import wording
 from tracekit.report.wording.findings import finding_text
@@ -49,31 +49,33 @@ class Origin:
         return self.path.rstrip("/").replace("\\", "/").rpartition("/")[2]
 
 
-def analysis_tables(analysis: Analysis, origin: Origin) -> Tables:
+def build_analysis_tables(analysis: Analysis, origin: Origin) -> Tables:
     """Return the rows of one analyzed run."""
     info, calls = analysis.trace.info, CallRows(analysis)
-    place = _place(info, analysis, origin)
-    segments = calls.segments()
+    place = _build_place(info, analysis, origin)
+    segments = calls.build_segment_columns()
     return {
-        "recordings": _table("recordings", place, [_recording(analysis, calls, origin)]),
-        "models": _table("models", place, calls.models()),
-        "engines": _table("engines", place, calls.engines()),
-        "calls": _columns("calls", place, calls.calls()),
-        "segments": _columns("segments", place, segments or {"call": []}),
-        "findings": _table("findings", place, _findings(analysis)),
-        "issues": _table("issues", place, _issues(analysis, has_segments=segments is not None)),
-        "energy": _table("energy", place, _energy(analysis)),
+        "recordings": _build_table("recordings", place, [_build_recording_row(analysis, calls, origin)]),
+        "models": _build_table("models", place, calls.build_model_rows()),
+        "engines": _build_table("engines", place, calls.build_engine_rows()),
+        "calls": _build_columns("calls", place, calls.build_call_columns()),
+        "segments": _build_columns("segments", place, segments or {"call": []}),
+        "findings": _build_table("findings", place, _build_finding_rows(analysis)),
+        "issues": _build_table(
+            "issues", place, _build_issue_rows(analysis, has_segments=segments is not None)
+        ),
+        "energy": _build_table("energy", place, _build_energy_rows(analysis)),
     }
 
 
-def failure_tables(origin: Origin, state: str, reason: str, run: int | None = None) -> Tables:
+def build_failure_tables(origin: Origin, state: str, reason: str, run: int | None = None) -> Tables:
     """Return the row of a recording that could not be analyzed, or of one of its runs."""
-    place = _place(TraceInfo("", "", run=run or 0), None, origin)
-    row = {**_of_file(origin), "run": run, "state": state, "reason": reason}
-    return {"recordings": _table("recordings", place, [row])}
+    place = _build_place(TraceInfo("", "", run=run or 0), None, origin)
+    row = {**_describe_file(origin), "run": run, "state": state, "reason": reason}
+    return {"recordings": _build_table("recordings", place, [row])}
 
 
-def joined(parts: Sequence[Tables]) -> Tables:
+def join_tables(parts: Sequence[Tables]) -> Tables:
     """Return the rows of several recordings, table by table."""
     return {
         name: pa.concat_tables([part[name] for part in parts if name in part])
@@ -82,7 +84,7 @@ def joined(parts: Sequence[Tables]) -> Tables:
     }
 
 
-def relabelled(tables: Tables, origin: Origin, name: str) -> Tables:
+def relabel_tables(tables: Tables, origin: Origin, name: str) -> Tables:
     """Return the rows of one recording with the path and the labels of an origin, under a name."""
     values = {
         "recording": tables["recordings"].column("recording")[0].as_py(),
@@ -91,23 +93,23 @@ def relabelled(tables: Tables, origin: Origin, name: str) -> Tables:
         "name": name,
         "path": origin.path,
     }
-    return {table: _with_values(table, rows, values) for table, rows in tables.items()}
+    return {table: _replace_values(table, rows, values) for table, rows in tables.items()}
 
 
-def _with_values(name: str, rows: pa.Table, values: Mapping[str, object]) -> pa.Table:
-    for field_ in arrow_schema(name):
+def _replace_values(name: str, rows: pa.Table, values: Mapping[str, object]) -> pa.Table:
+    for field_ in build_arrow_schema(name):
         if field_.name in values:
-            column = _repeated(values[field_.name], field_.type, rows.num_rows)
+            column = _repeat_value(values[field_.name], field_.type, rows.num_rows)
             rows = rows.set_column(rows.schema.get_field_index(field_.name), field_, column)
     return rows
 
 
-def packed(tables: Tables) -> dict[str, bytes]:
+def pack_tables(tables: Tables) -> dict[str, bytes]:
     """Return tables as Arrow streams: to send them between processes takes a fifth of what pickling takes."""
-    return {name: _stream(table) for name, table in tables.items()}
+    return {name: _encode_stream(table) for name, table in tables.items()}
 
 
-def _stream(table: pa.Table) -> bytes:
+def _encode_stream(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
@@ -115,22 +117,22 @@ def _stream(table: pa.Table) -> bytes:
     return data
 
 
-def unpacked(streams: Mapping[str, bytes]) -> Tables:
-    """Return the tables of ``packed``."""
+def unpack_tables(streams: Mapping[str, bytes]) -> Tables:
+    """Return the tables of ``pack_tables``."""
     return {name: pa.ipc.open_stream(data).read_all() for name, data in streams.items()}
 
 
-def recording_id(content: str, path: str, run: int) -> str:
+def make_recording_id(content: str, path: str, run: int) -> str:
     """Return the identity of a run: of its content, of its path where that could not be read."""
     return hashlib.sha256(f"{content or path}:{run}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def _place(info: TraceInfo, analysis: Analysis | None, origin: Origin) -> dict[str, object]:
+def _build_place(info: TraceInfo, analysis: Analysis | None, origin: Origin) -> dict[str, object]:
     """Return the values of ``PLACE``."""
     power = analysis.power if analysis is not None else None
     return {
-        "recording": recording_id(origin.content, origin.path, info.run),
-        "recorded": _moment(info.start),
+        "recording": make_recording_id(origin.content, origin.path, info.run),
+        "recorded": _parse_moment(info.start),
         "device": info.device,
         "device_model": info.model,
         "chip": (power.chip if power else "") or identify_chip(info.model),
@@ -141,7 +143,7 @@ def _place(info: TraceInfo, analysis: Analysis | None, origin: Origin) -> dict[s
     }
 
 
-def _moment(start: str) -> datetime | None:
+def _parse_moment(start: str) -> datetime | None:
     """Return the start of a recording; None where its text has no time zone."""
     try:
         moment = datetime.fromisoformat(start)
@@ -150,7 +152,7 @@ def _moment(start: str) -> datetime | None:
     return moment if moment.tzinfo else None
 
 
-def _of_file(origin: Origin) -> dict[str, object]:
+def _describe_file(origin: Origin) -> dict[str, object]:
     return {
         "name": origin.name,
         "path": origin.path,
@@ -160,14 +162,14 @@ def _of_file(origin: Origin) -> dict[str, object]:
     }
 
 
-def _recording(analysis: Analysis, calls: CallRows, origin: Origin) -> dict[str, object]:
+def _build_recording_row(analysis: Analysis, calls: CallRows, origin: Origin) -> dict[str, object]:
     info = analysis.trace.info
     binaries = program_binaries(analysis.trace)
     levels, _ = calls.observed.thermal()
     return {
-        **_of_file(origin),
+        **_describe_file(origin),
         "run": info.run,
-        "identity": identity_of(info),
+        "identity": identify_run(info),
         "kind": info.kind,
         "state": ANALYZED,
         "reason": "",
@@ -182,7 +184,7 @@ def _recording(analysis: Analysis, calls: CallRows, origin: Origin) -> dict[str,
     }
 
 
-def _findings(analysis: Analysis) -> list[dict[str, object]]:
+def _build_finding_rows(analysis: Analysis) -> list[dict[str, object]]:
     return [
         {
             "pid": finding.pid if finding.pid >= 0 else None,
@@ -198,7 +200,7 @@ def _findings(analysis: Analysis) -> list[dict[str, object]]:
     ]
 
 
-def _issues(analysis: Analysis, *, has_segments: bool) -> list[dict[str, object]]:
+def _build_issue_rows(analysis: Analysis, *, has_segments: bool) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = [
         {"severity": issue.severity, "issue": issue.code, "message": issue.message, "count": issue.count}
         for issue in wording.issues(analysis.diagnostics)
@@ -209,7 +211,7 @@ def _issues(analysis: Analysis, *, has_segments: bool) -> list[dict[str, object]
     return rows
 
 
-def _energy(analysis: Analysis) -> list[dict[str, object]]:
+def _build_energy_rows(analysis: Analysis) -> list[dict[str, object]]:
     power = analysis.power
     return [
         {
@@ -225,21 +227,21 @@ def _energy(analysis: Analysis) -> list[dict[str, object]]:
     ]
 
 
-def _table(name: str, place: Mapping[str, object], rows: Sequence[Mapping[str, object]]) -> pa.Table:
+def _build_table(name: str, place: Mapping[str, object], rows: Sequence[Mapping[str, object]]) -> pa.Table:
     """Return rows as a table of the schema; values that a row lacks are null."""
     names = [column for column in TABLES[name] if column not in PLACE]
     columns = {column: [row.get(column) for row in rows] for column in names}
-    return _columns(name, place, columns)
+    return _build_columns(name, place, columns)
 
 
-def _columns(name: str, place: Mapping[str, object], columns: Mapping[str, Any]) -> pa.Table:
+def _build_columns(name: str, place: Mapping[str, object], columns: Mapping[str, Any]) -> pa.Table:
     """Return columns as a table of the schema, each row with the columns of its place."""
     count = len(next(iter(columns.values())))
-    schema = arrow_schema(name)
+    schema = build_arrow_schema(name)
     arrays = [
-        _repeated(place[field.name], field.type, count)
+        _repeat_value(place[field.name], field.type, count)
         if field.name in PLACE
-        else _array(columns[field.name], field.type)
+        else _build_array(columns[field.name], field.type)
         if field.name in columns
         else pa.nulls(count, field.type)
         for field in schema
@@ -247,14 +249,14 @@ def _columns(name: str, place: Mapping[str, object], columns: Mapping[str, Any])
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _repeated(value: object, kind: pa.DataType, count: int) -> pa.Array:
+def _repeat_value(value: object, kind: pa.DataType, count: int) -> pa.Array:
     plain = kind.value_type if pa.types.is_dictionary(kind) else kind
-    values = pa.array([_valid(value)], plain)
+    values = pa.array([_make_valid(value)], plain)
     rows = pa.array(np.zeros(count, np.int32))
     return pa.DictionaryArray.from_arrays(rows, values) if plain is not kind else values.take(rows)
 
 
-def _array(values: Any, kind: pa.DataType) -> pa.Array:
+def _build_array(values: Any, kind: pa.DataType) -> pa.Array:
     if isinstance(values, pa.Array):
         return values.cast(kind)
     if not pa.types.is_dictionary(kind) and not pa.types.is_string(kind):
@@ -262,12 +264,12 @@ def _array(values: Any, kind: pa.DataType) -> pa.Array:
     try:
         texts = pa.array(values, pa.string(), from_pandas=True)
     except UnicodeEncodeError:
-        texts = pa.array([_valid(value) for value in values], pa.string(), from_pandas=True)
+        texts = pa.array([_make_valid(value) for value in values], pa.string(), from_pandas=True)
     return texts.dictionary_encode() if pa.types.is_dictionary(kind) else texts
 
 
-def _valid(value: object) -> object:
+def _make_valid(value: object) -> object:
     """Return a value for Arrow, whose texts are UTF-8: names of files and processes may be any bytes."""
     if isinstance(value, list):
-        return [(_valid(key), _valid(text)) for key, text in value]
+        return [(_make_valid(key), _make_valid(text)) for key, text in value]
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

@@ -53,7 +53,7 @@ _OF_MODEL: Mapping[str, Column] = {
 }
 
 
-def _nullable_times(engine: str) -> dict[str, Column]:
+def _build_engine_columns(engine: str) -> dict[str, Column]:
     name = engine.lower()
     return {
         f"{name}_used": Column(_TEXT, f"Whether the {engine} served the call: yes, no or unknown."),
@@ -139,7 +139,7 @@ TABLES: Mapping[str, Mapping[str, Column]] = {
         "source": Column(_TEXT, "What showed the call."),
         "basis": Column(_TEXT, "How its edges are known."),
         "verdict": Column(_TEXT, "ANE, GPU or CPU; MIXED for several, UNKNOWN where none is seen."),
-        **{name: column for engine in ENGINES for name, column in _nullable_times(engine).items()},
+        **{name: column for engine in ENGINES for name, column in _build_engine_columns(engine).items()},
         "contested_ns": Column(_NS, "Time of intervals that may be the call's or another's."),
         "idle_ns": Column(
             _NS,
@@ -209,7 +209,7 @@ TABLES: Mapping[str, Mapping[str, Column]] = {
 
 
 @cache
-def arrow_schema(table: str) -> pa.Schema:
+def build_arrow_schema(table: str) -> pa.Schema:
     """Return the Arrow schema of one of ``TABLES``, with its version and the meanings as metadata."""
     fields = [
         pa.field(name, column.type, metadata={"meaning": column.meaning})

@@ -15,16 +15,16 @@ from tracekit.analysis.result import Analysis
 from tracekit.detect import open_source
 from tracekit.errors import InputError, TracekitError, UsageError
 from tracekit.fleet import stores
-from tracekit.fleet.contents import content_of, fingerprint
-from tracekit.fleet.inputs import Recording
+from tracekit.fleet.contents import compute_fingerprint, digest_content
+from tracekit.fleet.inputs import RecordingInput
 from tracekit.fleet.rows import (
     Origin,
     Tables,
-    analysis_tables,
-    failure_tables,
-    joined,
-    packed,
-    unpacked,
+    build_analysis_tables,
+    build_failure_tables,
+    join_tables,
+    pack_tables,
+    unpack_tables,
 )
 from tracekit.fleet.schema import ANALYZED, FAILED
 from tracekit.load import trace_of
@@ -32,12 +32,12 @@ from tracekit.model.schemas import READ_TABLES
 from tracekit.model.trace import Trace
 from tracekit.parsers.limits import DEFAULT_LIMITS
 from tracekit.parsers.source import Source
-from tracekit.record.journal import recorded_compute_units
+from tracekit.record.journal import read_recorded_compute_units
 from tracekit.text import printable
 
 
 @dataclass(frozen=True)
-class Choice:
+class AnalysisChoice:
     """The options of all analyses of a run: those of ``tracekit analyze`` that fit many recordings."""
 
     process: str | None = None
@@ -47,69 +47,71 @@ class Choice:
     symbols: tuple[str, ...] = ()
     limits_factor: int = 1
 
-    def text(self) -> str:
+    def to_text(self) -> str:
         """Return the options that are chosen as JSON, "" for none."""
-        chosen = {name: value for name, value in asdict(self).items() if value != getattr(Choice(), name)}
-        return json.dumps(chosen, sort_keys=True) if chosen else ""
+        chosen_options = {
+            name: value for name, value in asdict(self).items() if value != getattr(AnalysisChoice(), name)
+        }
+        return json.dumps(chosen_options, sort_keys=True) if chosen_options else ""
 
 
 @dataclass(frozen=True)
-class Task:
+class FleetTask:
     """A recording to analyze. ``content`` is its SHA-256, "" where the worker finds it, of an object."""
 
-    recording: Recording
+    recording: RecordingInput
     content: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
-    choice: Choice = Choice()
+    choice: AnalysisChoice = AnalysisChoice()
 
-    def origin(self, content: str = "") -> Origin:
+    def make_origin(self, content: str = "") -> Origin:
         """Return what the rows have of the recording besides its analysis."""
-        return Origin(self.recording.address, content or self.content, self.labels, self.choice.text())
+        return Origin(self.recording.address, content or self.content, self.labels, self.choice.to_text())
 
 
 @dataclass(frozen=True)
 class Outcome:
     """The result of a task: the rows, and for a recording that was not analyzed the reason."""
 
-    task: Task
+    task: FleetTask
     content: str
     state: str
     tables: Tables
     reason: str = ""
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "tables": packed(self.tables)}
+        return {**self.__dict__, "tables": pack_tables(self.tables)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, tables=unpacked(state["tables"]))
+        self.__dict__.update(state, tables=unpack_tables(state["tables"]))
 
 
-def run_task(task: Task) -> Outcome:
+def run_task(task: FleetTask) -> Outcome:
     """Analyze every run of a recording. No error of a recording leaves this function."""
     content = task.content
     path = Path(task.recording.address)
     try:
         task.recording.require_readable()
         with ExitStack() as stack:
-            before = fingerprint(task.recording)
-            path, members = _local(task, stack)
-            content = content or content_of(path, members)
-            tables = _tables(task, content, path, members)
-            _require_unchanged(task.recording, before)
+            fingerprint_before = compute_fingerprint(task.recording)
+            path, members = _fetch_recording(task, stack)
+            content = content or digest_content(path, members)
+            tables = _build_tables(task, content, path, members)
+            _require_unchanged(task.recording, fingerprint_before)
     except TracekitError as error:
         # The path of a copy that is gone helps nobody: the object has the address.
         reason = str(error).replace(printable(str(path)), printable(task.recording.address))
-        return failed(task, reason, content)
+        return make_failure(task, reason, content)
     except MemoryError:
-        return failed(task, "It needs more memory than a worker may use: raise --memory.", content)
+        return make_failure(task, "It needs more memory than a worker may use: raise --memory.", content)
     except Exception as error:  # noqa: BLE001 - a defect of tracekit, which shall not end the batch
         reason = f"tracekit failed: {type(error).__name__}: {printable(str(error))}. Please report this."
-        return failed(task, reason, content)
+        return make_failure(task, reason, content)
     return Outcome(task, content, ANALYZED, tables)
 
 
-def _require_unchanged(recording: Recording, before: str) -> None:
-    if fingerprint(recording) != before:
+def _require_unchanged(recording: RecordingInput, fingerprint_before: str) -> None:
+    if compute_fingerprint(recording) != fingerprint_before:
         raise InputError(
             printable(recording.address),
             "changed while it was read: it may be half uploaded.",
@@ -117,50 +119,50 @@ def _require_unchanged(recording: Recording, before: str) -> None:
         )
 
 
-def failed(task: Task, reason: str, content: str = "", state: str = FAILED) -> Outcome:
+def make_failure(task: FleetTask, reason: str, content: str = "", state: str = FAILED) -> Outcome:
     """Return the outcome of a recording that was not analyzed."""
     known = content or task.content
-    return Outcome(task, known, state, failure_tables(task.origin(known), state, reason), reason)
+    return Outcome(task, known, state, build_failure_tables(task.make_origin(known), state, reason), reason)
 
 
-def _local(task: Task, stack: ExitStack) -> tuple[Path, tuple[str, ...]]:
+def _fetch_recording(task: FleetTask, stack: ExitStack) -> tuple[Path, tuple[str, ...]]:
     """Return the recording on this machine's disk: its path, and those of its files that count."""
     recording = task.recording
     if not recording.is_remote:
         return Path(recording.address), recording.members
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tracekit-fleet-")))
-    most_bytes = stores.MOST_BYTES * task.choice.limits_factor
+    most_bytes = stores.MAX_BYTES * task.choice.limits_factor
     copy = stores.copy_to(folder, recording.address, recording.members, most_bytes)
     is_bundle = copy.name.endswith(".trace")
     members = () if is_bundle else tuple(str(path) for path in sorted(copy.glob("*")))
     return copy, members if copy.is_dir() else ()
 
 
-def _tables(task: Task, content: str, path: Path, members: tuple[str, ...]) -> Tables:
+def _build_tables(task: FleetTask, content: str, path: Path, members: tuple[str, ...]) -> Tables:
     """Return the rows of every run; a run that cannot be analyzed is a failure of its own beside others."""
-    choice, origin = task.choice, task.origin(content)
+    choice, origin = task.choice, task.make_origin(content)
     source = open_source(
         list(members) or str(path),
         schemas=READ_TABLES,
         limits=DEFAULT_LIMITS.times(choice.limits_factor),
         symbols=choice.symbols,
     )
-    compute_units = choice.compute_units or recorded_compute_units(path)
-    runs = _runs(source)
+    compute_units = choice.compute_units or read_recorded_compute_units(path)
+    runs = _list_runs(source)
     parts: list[Tables] = []
     for run in runs:
         try:
-            analysis = _analysis(trace_of(source, run), choice, compute_units)
+            analysis = _analyze_trace(trace_of(source, run), choice, compute_units)
         except (InputError, UsageError) as error:
             if len(runs) == 1:
                 raise
-            parts.append(failure_tables(origin, FAILED, str(error), run))
+            parts.append(build_failure_tables(origin, FAILED, str(error), run))
         else:
-            parts.append(analysis_tables(analysis, origin))
-    return joined(parts)
+            parts.append(build_analysis_tables(analysis, origin))
+    return join_tables(parts)
 
 
-def _analysis(trace: Trace, choice: Choice, compute_units: str) -> Analysis:
+def _analyze_trace(trace: Trace, choice: AnalysisChoice, compute_units: str) -> Analysis:
     return analyze(
         trace,
         signposts=choice.signposts,
@@ -170,7 +172,7 @@ def _analysis(trace: Trace, choice: Choice, compute_units: str) -> Analysis:
     )
 
 
-def _runs(source: Source) -> list[int | None]:
+def _list_runs(source: Source) -> list[int | None]:
     """Return the runs that hold rows; the first one where none is known to, so that its error is stated."""
     runs = [run.info.run for run in source.toc() if any(table.row_count for table in run.tables)]
     return [*runs] or [None]

@@ -20,7 +20,7 @@ from pathlib import Path
 if sys.platform != "win32":  # where nothing is recorded
     import fcntl
 
-_MOST_STEM = 100
+_MAX_STEM_CHARACTERS = 100
 _HIDDEN = re.compile(r"\.tracekit-(?P<word>[a-z]+)\.(?:(?P<stem>.+)\.)?[a-z0-9_]{8}")
 
 
@@ -34,10 +34,10 @@ class AbandonedFile:
     size_bytes: int
 
 
-def hidden_file(word: str, final: Path) -> tuple[int, Path]:
+def create_hidden_file(word: str, final: Path) -> tuple[int, Path]:
     """Make the file for a tool beside the recording ``final``; return its locking descriptor and path."""
     # In the recording's folder, because only there is the renaming atomic and the space checked.
-    prefix = f".tracekit-{word}.{final.stem[:_MOST_STEM]}."
+    prefix = f".tracekit-{word}.{final.stem[:_MAX_STEM_CHARACTERS]}."
     descriptor, path = tempfile.mkstemp(dir=final.absolute().parent, prefix=prefix)
     if sys.platform != "win32":
         with suppress(OSError):  # a file system without locks: the file may be named while it is written
@@ -45,24 +45,24 @@ def hidden_file(word: str, final: Path) -> tuple[int, Path]:
     return descriptor, Path(path)
 
 
-def abandoned_files(folder: Path, final: Path | None = None) -> list[AbandonedFile]:
+def find_abandoned_files(folder: Path, final: Path | None = None) -> list[AbandonedFile]:
     """Return the files that were left in a folder, or only those of the recording ``final``."""
     try:
         names = sorted(entry.name for entry in os.scandir(folder) if entry.name.startswith(".tracekit-"))
     except OSError:
         return []
-    files = list(_files(folder, names))
-    return [file for file in files if final is None or file.stem == final.stem[:_MOST_STEM]]
+    files = list(_iter_abandoned_files(folder, names))
+    return [file for file in files if final is None or file.stem == final.stem[:_MAX_STEM_CHARACTERS]]
 
 
-def _files(folder: Path, names: list[str]) -> Iterator[AbandonedFile]:
+def _iter_abandoned_files(folder: Path, names: list[str]) -> Iterator[AbandonedFile]:
     for name in names:
         match = _HIDDEN.fullmatch(name)
-        if match and (size_bytes := _free_size(folder / name)) is not None:
+        if match and (size_bytes := _measure_unlocked_file(folder / name)) is not None:
             yield AbandonedFile(folder / name, match["word"], match["stem"] or "", size_bytes)
 
 
-def _free_size(path: Path) -> int | None:
+def _measure_unlocked_file(path: Path) -> int | None:
     """Return the size of a file of this user that no process has locked; None for any other."""
     if sys.platform == "win32":
         return None

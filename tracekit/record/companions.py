@@ -20,19 +20,19 @@ from pathlib import Path
 from typing import IO, Self
 
 from tracekit.errors import UsageError
-from tracekit.record.abandoned import abandoned_files, hidden_file
+from tracekit.record.abandoned import create_hidden_file, find_abandoned_files
 from tracekit.record.recorder import RecordingListener, StopReason
 from tracekit.text import format_shell_command, format_size
 from tracekit.xctrace.tool import run_command
 
 _SAMPLE_MS = 200
 """A choice: shorter samples cost more CPU, and powermetrics stretches them (107.9 ms for 100)."""
-_MOST_BYTES = 2 << 30
+_MAX_OUTPUT_BYTES = 2 << 30
 _END_SECONDS = 3.0
 _SUDO_SECONDS = 30
 _SLACK_SECONDS = 900
 """xctrace may take minutes to begin; a tool that outlives this has lost its recording."""
-_LAST_WORDS = 300
+_MAX_ERROR_CHARACTERS = 300
 _PREDICATE = (
     " OR ".join(
         f'subsystem == "com.apple.{name}"'
@@ -62,13 +62,13 @@ class Companion:
     needs_root: bool
 
 
-def _power_command(seconds: float) -> list[str]:
+def _build_power_command(seconds: float) -> list[str]:
     count = int((seconds + _SLACK_SECONDS) * 1000 / _SAMPLE_MS)
     samplers = "cpu_power,gpu_power,ane_power,thermal"
     return ["powermetrics", "--samplers", samplers, "-i", str(_SAMPLE_MS), "-n", str(count), "-b", "1"]
 
 
-def _log_command(seconds: float) -> list[str]:
+def _build_log_command(seconds: float) -> list[str]:
     minutes = int((seconds + _SLACK_SECONDS) // 60) + 1
     level = ["--level", "debug"]
     return [
@@ -87,8 +87,8 @@ def _log_command(seconds: float) -> list[str]:
 COMPANIONS = {
     companion.word: companion
     for companion in (
-        Companion("power", _power_command, "power.txt", needs_root=True),
-        Companion("log", _log_command, "log.ndjson", needs_root=False),
+        Companion("power", _build_power_command, "power.txt", needs_root=True),
+        Companion("log", _build_log_command, "log.ndjson", needs_root=False),
     )
 }
 
@@ -102,7 +102,7 @@ def parse_companions(text: str) -> tuple[str, ...]:
     return words
 
 
-def companion_commands(words: Sequence[str], seconds: float, *, is_root: bool) -> list[list[str]]:
+def build_companion_commands(words: Sequence[str], seconds: float, *, is_root: bool) -> list[list[str]]:
     """Return the command line of each tool for a recording of that length."""
     commands = []
     for word in words:
@@ -112,26 +112,26 @@ def companion_commands(words: Sequence[str], seconds: float, *, is_root: bool) -
     return commands
 
 
-def companion_path(bundle: Path, word: str) -> Path:
+def build_companion_path(bundle: Path, word: str) -> Path:
     """Return the path of a tool's file: ``X.power.txt`` beside ``X.trace``."""
     return bundle.with_name(f"{bundle.stem}.{COMPANIONS[word].suffix}")
 
 
-def abandoned_notes(folder: Path, final: Path | None = None) -> list[tuple[str, ...]]:
+def describe_abandoned_files(folder: Path, final: Path | None = None) -> list[tuple[str, ...]]:
     """Return the lines about each file that a killed tracekit left in a folder, or of one recording alone.
 
     Nothing is removed: what was recorded until then is the user's.
     """
     return [
-        _abandoned_note(file.path, COMPANIONS[file.word], file.stem, file.size_bytes)
-        for file in abandoned_files(folder, final)
+        _describe_abandoned_file(file.path, COMPANIONS[file.word], file.stem, file.size_bytes)
+        for file in find_abandoned_files(folder, final)
         if file.word in COMPANIONS
     ]
 
 
-def _abandoned_note(path: Path, companion: Companion, stem: str, size_bytes: int) -> tuple[str, ...]:
-    beside = f"beside {stem}.trace, until tracekit was killed" if stem else "for a tracekit that was killed"
-    text = f"note: {path} is what {companion.command(1)[0]} wrote {beside}"
+def _describe_abandoned_file(path: Path, companion: Companion, stem: str, size_bytes: int) -> tuple[str, ...]:
+    purpose = f"beside {stem}.trace, until tracekit was killed" if stem else "for a tracekit that was killed"
+    text = f"note: {path} is what {companion.command(1)[0]} wrote {purpose}"
     if not size_bytes:
         return (f"{text}: nothing. Delete it.",)
     target = path.with_name(f"{stem or 'recording'}.{companion.suffix}")
@@ -158,7 +158,7 @@ def check_companions(words: Sequence[str], finals: Sequence[Path], *, replace: b
                 f"--with {word}: {tool} needs root, and tracekit asks for no password. Run sudo -v first,"
                 f" which lets sudo start it for some minutes, or leave out --with {word}."
             )
-        for path in (companion_path(final, word) for final in finals):
+        for path in (build_companion_path(final, word) for final in finals):
             if os.path.lexists(path) and not (replace and path.is_file()):
                 raise UsageError(f"{path} exists and will not be overwritten without --force.")
 
@@ -170,13 +170,13 @@ def _may_sudo(tool: str) -> bool:
     return run_command(["sudo", "-n", "-l", tool], _SUDO_SECONDS).ok
 
 
-class _Running:
+class _RunningTool:
     """One tool at work: its process, and the thread that copies its output to a file."""
 
     def __init__(self, word: str, command: Sequence[str], final: Path) -> None:
         self.word = word
         self.problem = ""
-        descriptor, self.path = hidden_file(word, final)
+        descriptor, self.path = create_hidden_file(word, final)
         self._file = os.fdopen(descriptor, "wb")
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by ``end``
         try:
@@ -198,16 +198,16 @@ class _Running:
         assert self._process.stdout is not None  # a pipe
         self._pipe: IO[bytes] = self._process.stdout
         self._is_ending = threading.Event()
-        self._copier = threading.Thread(target=self._copy, name=f"tracekit-{word}", daemon=True)
+        self._copier = threading.Thread(target=self._copy_output, name=f"tracekit-{word}", daemon=True)
         self._copier.start()
 
-    def _copy(self) -> None:
+    def _copy_output(self) -> None:
         size_bytes = 0
         try:
             while not self._is_ending.is_set() and (block := os.read(self._pipe.fileno(), 1 << 16)):
                 size_bytes += len(block)
-                if size_bytes > _MOST_BYTES:
-                    self.problem = f"it was cut off at {_MOST_BYTES >> 30} GB"
+                if size_bytes > _MAX_OUTPUT_BYTES:
+                    self.problem = f"it was cut off at {_MAX_OUTPUT_BYTES >> 30} GB"
                     return
                 self._file.write(block)
         except (OSError, ValueError) as error:  # ValueError: closed, because the tool did not end in time
@@ -221,7 +221,7 @@ class _Running:
         """End the tool; what it has written is in its file. May be called again."""
         if self._file.closed:
             return
-        early = self._process.poll()
+        exit_code = self._process.poll()
         self._is_ending.set()
         with suppress(OSError):  # a process of root takes no signal; its pipe ends it
             self._process.terminate()
@@ -233,9 +233,9 @@ class _Running:
         self._errors.seek(0)
         words = self._errors.read(4096).decode("utf-8", "replace").strip().splitlines()
         self._errors.close()
-        if early not in (None, 0) and not self.problem:
-            last = f": {words[-1][:_LAST_WORDS]}" if words else ""
-            self.problem = f"it ended by itself with code {early}{last}"
+        if exit_code not in (None, 0) and not self.problem:
+            final_output = f": {words[-1][:_MAX_ERROR_CHARACTERS]}" if words else ""
+            self.problem = f"it ended by itself with code {exit_code}{final_output}"
 
 
 class Companions:
@@ -243,13 +243,13 @@ class Companions:
 
     def __init__(self, words: Sequence[str], final: Path, seconds: float, *, is_root: bool) -> None:
         self._words, self._final = words, final
-        self._commands = companion_commands(words, seconds, is_root=is_root)
-        self._running: list[_Running] = []
+        self._commands = build_companion_commands(words, seconds, is_root=is_root)
+        self._running: list[_RunningTool] = []
 
     def __enter__(self) -> Self:
         try:
             for word, command in zip(self._words, self._commands, strict=True):
-                self._running.append(_Running(word, command, self._final))
+                self._running.append(_RunningTool(word, command, self._final))
         except BaseException:
             self.__exit__()
             raise
@@ -273,7 +273,7 @@ class Companions:
         self.end()
         paths, problems = [], []
         for tool in self._running:
-            path = companion_path(bundle, tool.word)
+            path = build_companion_path(bundle, tool.word)
             is_empty = tool.path.stat().st_size == 0
             if tool.problem or is_empty:
                 problems.append(f"--with {tool.word}: {tool.problem or 'it wrote nothing'}.")

@@ -24,25 +24,25 @@ class ExpectedEvidence:
     is_shown: bool = True
 
 
-def expected_evidence(
+def predict_evidence(
     plan: InstrumentPlan, version: Version | None, is_device: bool = False
 ) -> tuple[ExpectedEvidence, ...]:
     """Return what a recording with these instruments will show; ``is_device`` is no Mac and no simulator."""
-    names = plan.recorded()
+    names = plan.list_recorded_instruments()
     if names is None:
         text = f"not known: the template {plan.template} is not one that tracekit knows"
         return (ExpectedEvidence("evidence", text, is_shown=False),)
     found = (
-        _calls(names, version),
-        _neural_engine(names),
-        _gpu(names),
-        _host(names),
-        *_others(names, is_device),
+        _predict_calls(names, version),
+        _predict_neural_engine(names),
+        _predict_gpu(names),
+        _predict_host_samples(names),
+        *_predict_power(names, is_device),
     )
     return tuple(found)
 
 
-def _calls(names: frozenset[str], version: Version | None) -> ExpectedEvidence:
+def _predict_calls(names: frozenset[str], version: Version | None) -> ExpectedEvidence:
     parts = []
     if "Core ML" in names:
         empty = _EMPTY_CORE_ML.get(version.key[:2]) if version else None
@@ -54,24 +54,24 @@ def _calls(names: frozenset[str], version: Version | None) -> ExpectedEvidence:
     if "os_signpost" in names:
         parts.append("your app's own signposts")
     if parts:
-        return ExpectedEvidence("calls", f"exact, from {_joined(parts)}")
-    if _samples(names):
+        return ExpectedEvidence("calls", f"exact, from {_join_with_and(parts)}")
+    if _has_sampling(names):
         return ExpectedEvidence("calls", "inferred from stacks: calls without a sample between them are one")
     return ExpectedEvidence("calls", "none", is_shown=False)
 
 
-def _neural_engine(names: frozenset[str]) -> ExpectedEvidence:
+def _predict_neural_engine(names: frozenset[str]) -> ExpectedEvidence:
     log = "; requests with their process and status, if the system logs them" if "os_log" in names else ""
     if "Neural Engine" in names:
         text = f"busy time, of all processes without naming one{log}"
         return ExpectedEvidence("Neural Engine", text)
     if log:
         return ExpectedEvidence("Neural Engine", log.removeprefix("; "))
-    text = "calls to it on stacks, not how long it works" if _samples(names) else "nothing"
+    text = "calls to it on stacks, not how long it works" if _has_sampling(names) else "nothing"
     return ExpectedEvidence("Neural Engine", text, is_shown=False)
 
 
-def _gpu(names: frozenset[str]) -> ExpectedEvidence:
+def _predict_gpu(names: frozenset[str]) -> ExpectedEvidence:
     counters = (
         "; its Neural Accelerators (M5, A19), of the whole device" if "Metal GPU Counters" in names else ""
     )
@@ -79,18 +79,18 @@ def _gpu(names: frozenset[str]) -> ExpectedEvidence:
         return ExpectedEvidence("GPU", f"busy time, by process{counters}")
     if counters:
         return ExpectedEvidence("GPU", counters.removeprefix("; "))
-    text = "calls to it on stacks, not how long it works" if _samples(names) else "nothing"
+    text = "calls to it on stacks, not how long it works" if _has_sampling(names) else "nothing"
     return ExpectedEvidence("GPU", text, is_shown=False)
 
 
-def _host(names: frozenset[str]) -> ExpectedEvidence:
-    if not _samples(names):
+def _predict_host_samples(names: frozenset[str]) -> ExpectedEvidence:
+    if not _has_sampling(names):
         return ExpectedEvidence("CPU", "nothing", is_shown=False)
     counters = ", with hardware counters" if names & {"CPU Counters", "Counters"} else ""
     return ExpectedEvidence("CPU", f"samples with stacks{counters}")
 
 
-def _others(names: frozenset[str], is_device: bool) -> tuple[ExpectedEvidence, ...]:
+def _predict_power(names: frozenset[str], is_device: bool) -> tuple[ExpectedEvidence, ...]:
     if "Power Profiler" not in names:
         return ()
     if is_device:
@@ -98,9 +98,9 @@ def _others(names: frozenset[str], is_device: bool) -> tuple[ExpectedEvidence, .
     return (ExpectedEvidence("power", "nothing: Power Profiler records devices only", is_shown=False),)
 
 
-def _samples(names: frozenset[str]) -> bool:
+def _has_sampling(names: frozenset[str]) -> bool:
     return bool(names & {"Time Profiler", "CPU Profiler", "CPU Counters", "Counters"})
 
 
-def _joined(parts: list[str]) -> str:
+def _join_with_and(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -32,7 +32,7 @@ class SeriesPlace:
         return f"{self.side}-{self.number}"
 
 
-def interleaved(pairs: int) -> Iterator[SeriesPlace]:
+def iter_interleaved_places(pairs: int) -> Iterator[SeriesPlace]:
     """Yield the places of ``pairs`` recordings per side in the order base, new, new, base, base, new, …
 
     Which side goes first alternates: in the order base, new, base, new, … the new side would always come a
@@ -59,15 +59,15 @@ def check_sides(base: Target, new: Target) -> None:
         )
 
 
-def compare_command(base: Sequence[Path], new: Sequence[Path], *options: str) -> list[str]:
+def build_compare_command(base: Sequence[Path], new: Sequence[Path], *options: str) -> list[str]:
     """Return the words of the ``tracekit compare`` of these recordings; each side has at least one."""
-    first, *further = map(_as_argument, base)
-    words = ["tracekit", "compare", first, *map(_as_argument, new)]
-    for path in further:
+    first_path, *further_paths = map(_protect_leading_dash, base)
+    words = ["tracekit", "compare", first_path, *map(_protect_leading_dash, new)]
+    for path in further_paths:
         words += ["--base", path]
     return [*words, *options]
 
 
-def _as_argument(path: Path) -> str:
+def _protect_leading_dash(path: Path) -> str:
     text = str(path)
     return os.path.join(".", text) if text.startswith("-") else text  # noqa: PTH118 - pathlib drops the "."

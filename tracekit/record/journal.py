@@ -17,7 +17,7 @@ from typing import Any
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import COMPUTE_UNITS
 from tracekit.record.interleaving import SeriesPlace
-from tracekit.record.output_path import journal_path
+from tracekit.record.output_path import build_journal_path
 from tracekit.record.recorder import XCTRACE_LINES, XctraceRun
 from tracekit.record.session import FLAGS, RecordingAttempt
 from tracekit.xctrace.tool import Xctrace
@@ -41,9 +41,9 @@ def write_journal(
 
     The values of ``--env`` are left out, because they may be secrets; only the compute units stay.
     """
-    path = journal_path(recording.bundle)
+    path = build_journal_path(recording.bundle)
     # A further run in the same bundle extends its journal; a new recording of that name replaces it.
-    earlier = _runs_of(path) if recording.settings.append else []
+    earlier = _read_runs(path) if recording.settings.append else []
     content = {
         "schema": SCHEMA,
         "tracekit": tracekit_version,
@@ -53,50 +53,53 @@ def write_journal(
         "run_issues": list(recording.result.notes),
         "xctrace": {"path": tool.path, "version": version.number, "build": version.build},
         "system": {"os": platform.platform(), "machine": platform.machine()},
-        "plan": _plan(recording),
+        "plan": _describe_plan(recording),
         "target": {"kind": recording.settings.target.kind, "name": recording.settings.target.name},
         "device": recording.settings.device.udid if recording.settings.device else None,
         "with": list(recording.settings.companions),
         "interleaved": asdict(place) if place else None,
-        "runs": [*earlier, *(_run(run, recording.settings.target_output == "-") for run in recording.runs)],
+        "runs": [
+            *earlier,
+            *(_describe_run(run, recording.settings.target_output == "-") for run in recording.runs),
+        ],
     }
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     try:
-        _replace(path, text.encode("utf-8", "replace"))
+        _replace_file(path, text.encode("utf-8", "replace"))
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}.") from error
     return path
 
 
-def recorded_commands(bundle: Path) -> tuple[str, ...]:
+def read_recorded_commands(bundle: Path) -> tuple[str, ...]:
     """Return the commands that recorded a bundle, from its journal; none without a journal."""
-    commands = (run.get("shell") for run in _runs_of(journal_path(bundle)) if isinstance(run, dict))
+    commands = (run.get("shell") for run in _read_runs(build_journal_path(bundle)) if isinstance(run, dict))
     return tuple(text[:_MAX_COMMAND_LENGTH] for text in commands if isinstance(text, str))[:_MAX_COMMANDS]
 
 
-def recorded_compute_units(bundle: Path) -> str:
+def read_recorded_compute_units(bundle: Path) -> str:
     """Return the setting of the compute units that a bundle was recorded with, from its journal.
 
     It is "" where the journal has none, or its runs have different ones.
     """
-    settings = {_compute_units_of(run) for run in _runs_of(journal_path(bundle))}
+    settings = {_read_compute_units(run) for run in _read_runs(build_journal_path(bundle))}
     return settings.pop() if len(settings) == 1 else ""
 
 
-def compute_units_in(environment: Sequence[tuple[str, str]]) -> str:
+def find_compute_units(environment: Sequence[tuple[str, str]]) -> str:
     """Return the setting of the compute units that an environment passes to the app; "" for none."""
     setting = dict(environment).get(COMPUTE_UNITS_VARIABLE, "")
     return setting if setting in COMPUTE_UNITS else ""
 
 
-def _compute_units_of(run: object) -> str:
+def _read_compute_units(run: object) -> str:
     words = run.get("command") if isinstance(run, dict) else None
     texts = [word for word in words if isinstance(word, str)] if isinstance(words, list) else []
     pairs = [word.partition("=") for option, word in pairwise(texts) if option == "--env"]
-    return compute_units_in([(name, value) for name, _, value in pairs])
+    return find_compute_units([(name, value) for name, _, value in pairs])
 
 
-def _plan(recording: RecordingAttempt) -> dict[str, Any]:
+def _describe_plan(recording: RecordingAttempt) -> dict[str, Any]:
     plan = recording.settings.plan
     return {
         "template": plan.template,
@@ -106,7 +109,7 @@ def _plan(recording: RecordingAttempt) -> dict[str, Any]:
     }
 
 
-def _run(run: XctraceRun, shares_output: bool) -> dict[str, Any]:
+def _describe_run(run: XctraceRun, shares_output: bool) -> dict[str, Any]:
     """Return one run; where the target shares xctrace's output, with xctrace's own lines only."""
     command = hide_environment_values(run.command)
     return {
@@ -115,10 +118,10 @@ def _run(run: XctraceRun, shares_output: bool) -> dict[str, Any]:
         "exit_code": run.exit_code,
         "stopped_by": run.stop_reason or None,
         "killed": run.killed,
-        "started": _iso(run.started),
-        "recording_from": _iso(run.recording_from),
-        "saving_from": _iso(run.saving_from),
-        "ended": _iso(run.ended),
+        "started": _format_time(run.started),
+        "recording_from": _format_time(run.recording_from),
+        "saving_from": _format_time(run.saving_from),
+        "ended": _format_time(run.ended),
         "said": [line for line in run.output if not shares_output or line.startswith(XCTRACE_LINES)],
     }
 
@@ -136,13 +139,13 @@ def hide_environment_values(command: Sequence[str]) -> list[str]:
     return words
 
 
-def _iso(seconds: float | None) -> str | None:
+def _format_time(seconds: float | None) -> str | None:
     return (
         None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
     )
 
 
-def _runs_of(path: Path) -> list[Any]:
+def _read_runs(path: Path) -> list[Any]:
     try:
         runs = json.loads(path.read_text("utf-8"))["runs"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -150,7 +153,7 @@ def _runs_of(path: Path) -> list[Any]:
     return runs if isinstance(runs, list) else []
 
 
-def _replace(path: Path, data: bytes) -> None:
+def _replace_file(path: Path, data: bytes) -> None:
     # In the same folder, because only there is the renaming atomic: readers see the old journal or the new
     # one.
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tracekit.errors import XctraceError
-from tracekit.record.lock import is_free, lock_path, lock_paths, read_note, write_note
+from tracekit.record.lock import build_lock_path, is_free, list_lock_paths, read_note, write_note
 from tracekit.xctrace.tool import run_command
 
 _POLL_SECONDS = 0.1
@@ -45,7 +45,7 @@ class Leftover:
     @property
     def is_running(self) -> bool:
         """Return True if this very process still runs."""
-        started, command = _ps(self.pid)
+        started, command = _inspect_process(self.pid)
         # NaN, which a damaged note may hold, is near no time.
         is_near = started is not None and abs(started - self.started) <= _SAME_START_SECONDS
         return is_near and "xctrace" in command and " record " in command
@@ -71,24 +71,28 @@ class Leftover:
 
 
 @contextmanager
-def noted_recorder(device: str, bundle: Path) -> Iterator[Callable[[int], None]]:
+def note_recorder(device: str, bundle: Path) -> Iterator[Callable[[int], None]]:
     """Yield a function that notes the pid of an xctrace just started; it is removed with the block."""
-    path = _note_path(lock_path(device))
+    path = _build_note_path(build_lock_path(device))
     try:
         # Nothing slow comes before the note: without it, a killed tracekit leaves no trace of xctrace.
-        yield lambda pid: write_note(path, _note(pid, bundle))
+        yield lambda pid: write_note(path, _format_note(pid, bundle))
     finally:
         path.unlink(missing_ok=True)
 
 
-def leftover_of(device: str) -> Leftover | None:
+def find_leftover(device: str) -> Leftover | None:
     """Return the leftover that records a device. To be called with the device's lock held."""
-    return _read(lock_path(device))
+    return _read_leftover(build_lock_path(device))
 
 
-def leftovers() -> tuple[Leftover, ...]:
+def find_all_leftovers() -> tuple[Leftover, ...]:
     """Return the leftovers of every device; notes of a tracekit that still runs are none."""
-    found = (_read(path) for path in lock_paths() if _note_path(path).exists() and is_free(path))
+    found = (
+        _read_leftover(path)
+        for path in list_lock_paths()
+        if _build_note_path(path).exists() and is_free(path)
+    )
     return tuple(leftover for leftover in found if leftover)
 
 
@@ -103,7 +107,7 @@ def end_leftover(
     Raises ``XctraceError`` without consent, because a second recording beside it would fail, and where it
     does not end (``Leftover.end``).
     """
-    leftover = leftover_of(device)
+    leftover = find_leftover(device)
     if leftover is None:
         return
     if not consents(leftover):
@@ -115,25 +119,25 @@ def end_leftover(
     leftover.end(seconds, is_cancelled)
 
 
-def _note_path(lock: Path) -> Path:
+def _build_note_path(lock: Path) -> Path:
     return lock.with_suffix(".xctrace")
 
 
-def _note(pid: int, bundle: Path) -> str:
+def _format_note(pid: int, bundle: Path) -> str:
     return json.dumps({"pid": pid, "started": round(time.time(), 3), "bundle": str(bundle.absolute())})
 
 
-def _read(lock: Path) -> Leftover | None:
+def _read_leftover(lock: Path) -> Leftover | None:
     """Return the noted process if it still runs; a note that makes no sense is of none."""
     try:
-        note = json.loads(read_note(_note_path(lock)))
+        note = json.loads(read_note(_build_note_path(lock)))
         leftover = Leftover(int(note["pid"]), float(note["started"]), str(note["bundle"]))
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
     return leftover if leftover.pid > 1 and leftover.is_running else None
 
 
-def _ps(pid: int) -> tuple[float | None, str]:
+def _inspect_process(pid: int) -> tuple[float | None, str]:
     """Return when a process started, in seconds since 1970, and its command line; None if it does not run."""
     output = run_command([*_PS, "-o", "lstart=", "-o", "command=", "-p", str(pid)]).output.strip()
     words = output.split(maxsplit=5)  # "Sun Nov 22 08:00:00 2026 /Xcode/usr/bin/xctrace record …"

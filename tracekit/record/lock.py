@@ -17,7 +17,7 @@ _NOTE_BYTES = 4096
 
 
 @contextmanager
-def recorder_lock(device: str, output: Path) -> Iterator[None]:
+def hold_recorder_lock(device: str, output: Path) -> Iterator[None]:
     """Hold the right to record a device ("" is this Mac) while the block runs.
 
     Raises ``XctraceError`` when another tracekit of this user holds it. Other programs take no part in this
@@ -27,7 +27,7 @@ def recorder_lock(device: str, output: Path) -> Iterator[None]:
     The empty lock file stays: removing it would let a third process lock a new file of that name while a
     second one still waits for the old.
     """
-    path = lock_path(device)
+    path = build_lock_path(device)
     note = path.with_suffix(".holder")
     lock = FileLock(path, mode=0o600)
     try:
@@ -47,16 +47,16 @@ def recorder_lock(device: str, output: Path) -> Iterator[None]:
         lock.release()
 
 
-def lock_path(device: str) -> Path:
+def build_lock_path(device: str) -> Path:
     """Return the path of a device's lock; "" is this Mac."""
     # Hashed, because a device's name or identifier may hold characters that a file name cannot.
     name = hashlib.sha256(device.encode()).hexdigest()[:12] if device else "mac"
-    return Path(tempfile.gettempdir()) / f"tracekit-{_user()}-{name}.lock"
+    return Path(tempfile.gettempdir()) / f"tracekit-{_get_user_id()}-{name}.lock"
 
 
-def lock_paths() -> list[Path]:
+def list_lock_paths() -> list[Path]:
     """Return the locks of every device that this user has recorded."""
-    return sorted(Path(tempfile.gettempdir()).glob(f"tracekit-{_user()}-*.lock"))
+    return sorted(Path(tempfile.gettempdir()).glob(f"tracekit-{_get_user_id()}-*.lock"))
 
 
 def is_free(path: Path) -> bool:
@@ -70,7 +70,7 @@ def is_free(path: Path) -> bool:
     return True
 
 
-def _user() -> int:
+def _get_user_id() -> int:
     return os.getuid() if hasattr(os, "getuid") else 0
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracekit.errors import XctraceError
-from tracekit.record.output_path import journal_path
+from tracekit.record.output_path import build_journal_path
 from tracekit.record.recorder import XCTRACE_LINES, XctraceRun
-from tracekit.record.result import ResultState, recovery_command
+from tracekit.record.result import ResultState, build_recovery_command
 from tracekit.record.session import RecordingAttempt
 from tracekit.text import format_size, printable
 from tracekit.xctrace.tool import Xctrace
@@ -17,7 +17,7 @@ _LAST_LINES = 3
 _MAX_LINE_LENGTH = 300
 
 
-def saved_message(recording: RecordingAttempt) -> str:
+def format_saved_message(recording: RecordingAttempt) -> str:
     """Return the lines about a recording that can be analysed, with xctrace's notes."""
     run = recording.runs[-1]
     seconds = run.ended - (run.saving_from or run.ended)
@@ -26,7 +26,9 @@ def saved_message(recording: RecordingAttempt) -> str:
     notes = recording.result.notes
     lines += [f"xctrace reports: {note}" for note in notes[:_MAX_NOTES]]
     if len(notes) > _MAX_NOTES:
-        lines.append(f"xctrace reports {len(notes) - _MAX_NOTES} more: see {journal_path(recording.bundle)}")
+        lines.append(
+            f"xctrace reports {len(notes) - _MAX_NOTES} more: see {build_journal_path(recording.bundle)}"
+        )
     if run.stop_reason == "disk":
         lines.append("It is shorter than requested: the disk was nearly full.")
     if recording.result.state == "empty":
@@ -35,14 +37,14 @@ def saved_message(recording: RecordingAttempt) -> str:
     return "\n".join(map(printable, lines))
 
 
-def recording_error(recording: RecordingAttempt, tool: Xctrace) -> XctraceError:
+def build_recording_error(recording: RecordingAttempt, tool: Xctrace) -> XctraceError:
     """Return the error for a recording that cannot be used."""
     run, result = recording.runs[-1], recording.result
-    cause = _stop_cause(run)
+    cause = _explain_stop(run)
     state = _describe_state(recording, result.state)
     failure = str(result.failure) if result.failure else _describe_output(run.output, run.exit_code)
     parts = [f"{state}: {cause}." if cause else f"{state}.", failure, result.detail]
-    command = recovery_command(recording.bundle, tool) if result.state == "unfinished" else ""
+    command = build_recovery_command(recording.bundle, tool) if result.state == "unfinished" else ""
     if result.state == "unfinished":
         parts.append("This command may recover the raw data (untested):" if command else "Record again.")
     return XctraceError(" ".join(part for part in parts if part), *([command] if command else []))
@@ -56,7 +58,7 @@ def _describe_state(recording: RecordingAttempt, state: ResultState) -> str:
     return f"{recording.bundle} {description}"
 
 
-def _stop_cause(run: XctraceRun) -> str:
+def _explain_stop(run: XctraceRun) -> str:
     """Return the reason why the run was ended, "" where xctrace ended it by itself."""
     began = run.recording_from is not None
     return {

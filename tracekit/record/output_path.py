@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.errors import UsageError
-from tracekit.record.recorder import free_bytes
+from tracekit.record.recorder import measure_free_bytes
 from tracekit.xctrace.tool import run_command
 
 _COPY_SECONDS = 3600
@@ -36,24 +36,24 @@ class OutputPath:
         #                      x.trace (new)      after the removal
         if self.working == self.final:
             return self.final
-        old = unused_path(self.final, "old")
+        old = find_unused_path(self.final, "old")
         with suppress(FileNotFoundError):  # the user removed it meanwhile
             self.final.rename(old)
         self.working.rename(self.final)
         shutil.rmtree(old, ignore_errors=True)
         return self.final
 
-    def rollback(self) -> Path:
+    def restore(self) -> Path:
         """Leave ``final`` as it was, and the failed recording in ``working``; return that path.
 
         A copy to which no run was added is removed: the original holds all of it.
         """
-        if self.is_copy and _run_folders(self.working) <= _run_folders(self.final):
+        if self.is_copy and _list_run_folders(self.working) <= _list_run_folders(self.final):
             shutil.rmtree(self.working, ignore_errors=True)
         return self.working
 
 
-def journal_path(bundle: Path) -> Path:
+def build_journal_path(bundle: Path) -> Path:
     """Return the path of a recording's journal: ``X.recording.json`` beside ``X.trace``."""
     return bundle.with_name(f"{bundle.stem}.recording.json")
 
@@ -70,7 +70,7 @@ def check_output_path(final: Path, *, replace: bool, append: bool) -> None:
             raise UsageError(
                 f"{final} is not a recording and will not be overwritten. Choose another output."
             )
-    journal = journal_path(final)
+    journal = build_journal_path(final)
     if os.path.lexists(journal) and not (append or (replace and journal.is_file())):
         advice = "" if replace else " without --force"
         raise UsageError(
@@ -90,24 +90,24 @@ def choose_output_path(final: Path, *, append: bool) -> OutputPath:
     """
     if append:
         final = final.resolve()  # a link stays a link; the recording behind it gets the run
-        return OutputPath(final, unused_path(final, "appending"), is_copy=True)
-    return OutputPath(final, unused_path(final, "new") if final.exists() else final)
+        return OutputPath(final, find_unused_path(final, "appending"), is_copy=True)
+    return OutputPath(final, find_unused_path(final, "new") if final.exists() else final)
 
 
 def reserve_output_path(final: Path, *, append: bool) -> OutputPath:
     """Return the paths to write to, with the copy made; raise ``UsageError`` if it has no space."""
     output = choose_output_path(final, append=append)
     if output.is_copy:
-        _copy(output.final, output.working)
+        _copy_bundle(output.final, output.working)
     return output
 
 
-def copy_command(output: OutputPath) -> list[str]:
+def build_copy_command(output: OutputPath) -> list[str]:
     """Return the words that make the copy on a Mac: a clone on APFS, at once and without space (man cp)."""
     return ["cp", "-cRp", str(output.final), str(output.working)]
 
 
-def unused_path(final: Path, word: str) -> Path:
+def find_unused_path(final: Path, word: str) -> Path:
     """Return ``X.word.trace`` beside ``X.trace``, numbered if that exists."""
     for number in range(1, 1000):
         path = final.with_name(f"{final.stem}.{word}{'' if number == 1 else number}.trace")
@@ -127,19 +127,19 @@ def _is_recording(path: Path) -> bool:
     )
 
 
-def _run_folders(bundle: Path) -> set[str]:
+def _list_run_folders(bundle: Path) -> set[str]:
     return {path.name for path in bundle.glob("*.run")}
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy_bundle(source: Path, target: Path) -> None:
     if sys.platform == "darwin":
-        if run_command(copy_command(OutputPath(source, target)), _COPY_SECONDS).ok:
+        if run_command(build_copy_command(OutputPath(source, target)), _COPY_SECONDS).ok:
             return
         shutil.rmtree(target, ignore_errors=True)
     # Elsewhere the copy takes as much space as the recording: better refused now than found out in the
     # middle.
     size = sum(path.lstat().st_size for path in source.rglob("*"))
-    if size > free_bytes(source.absolute().parent):
+    if size > measure_free_bytes(source.absolute().parent):
         raise UsageError(f"--append-run works on a copy, and there is no space for a copy of {source}.")
     try:
         shutil.copytree(source, target, symlinks=True)

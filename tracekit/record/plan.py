@@ -115,20 +115,20 @@ class InstrumentPlan:
     reasons: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
-    def for_simulator(self, hang: str) -> InstrumentPlan:
+    def add_simulator_notes(self, hang: str) -> InstrumentPlan:
         """Return the plan with notes on what a simulator's recording cannot show."""
         notes = [*self.notes, _SIMULATOR]
         if self.template and hang:
             notes.append(f"{hang}: --instrument is safer than --template here.")
         return replace(self, notes=tuple(notes))
 
-    def recorded(self) -> frozenset[str] | None:
+    def list_recorded_instruments(self) -> frozenset[str] | None:
         """Return all instruments, those of the template too; None where the template's are not known."""
         if self.template and self.template not in _TEMPLATE_INSTRUMENTS:
             return None
         return frozenset([*_TEMPLATE_INSTRUMENTS.get(self.template or "", ()), *self.instruments])
 
-    def options(self) -> list[str]:
+    def build_options(self) -> list[str]:
         """Return the words of xctrace's command line."""
         words = ["--template", self.template] if self.template else []
         return words + [word for name in self.instruments for word in ("--instrument", name)]
@@ -153,16 +153,18 @@ def make_plan(
     if template is not None:
         _require_template(template, catalog)
     for name in instruments:
-        _require(name, catalog.instruments, "instrument")
+        _require_name(name, catalog.instruments, "instrument")
     if template is not None or (instruments and not preset):
         bundled = _TEMPLATE_INSTRUMENTS.get(template or "", ())
-        beside = tuple(name for name in _unique(instruments) if name not in bundled)
-        names = (template, *beside)
-        return InstrumentPlan(template, beside, tuple((name, _REQUESTED) for name in names if name))
+        added_instruments = tuple(name for name in _drop_duplicates(instruments) if name not in bundled)
+        names = (template, *added_instruments)
+        return InstrumentPlan(
+            template, added_instruments, tuple((name, _REQUESTED) for name in names if name)
+        )
     return _add_instruments(_plan_preset(preset or "counters", catalog, no_template), instruments)
 
 
-def template_hang(version: Version) -> str:
+def explain_template_hang(version: Version) -> str:
     """Return why a simulator should not be recorded with a template, "" if no reason is known.
 
     From Xcode 26.4 on such recordings hung when they were saved (software-mansion/argent#330, #350); whether
@@ -184,8 +186,8 @@ def _plan_preset(preset: Preset, catalog: InstrumentCatalog, no_template: str) -
         # Xcode 27: an app may use either runtime, or both.
         requested = tuple(
             name
-            for listed in requested
-            for name in ((listed, _CORE_AI) if listed == "Core ML" else (listed,))
+            for instrument in requested
+            for name in ((instrument, _CORE_AI) if instrument == "Core ML" else (instrument,))
         )
     if preset == "counters" and template not in _COUNTERS:
         # Without its template, the instrument alone records counters.
@@ -193,7 +195,7 @@ def _plan_preset(preset: Preset, catalog: InstrumentCatalog, no_template: str) -
         if counters:
             requested = (counters, *requested)
         else:
-            notes.append(_no_counters(has_template=available in _COUNTERS))
+            notes.append(_note_missing_counters(has_template=available in _COUNTERS))
     if available and no_template:
         notes.append(f"The template {available} is not used, only its instruments: {no_template}.")
     elif available is None and preset != "minimal":
@@ -210,29 +212,29 @@ def _plan_preset(preset: Preset, catalog: InstrumentCatalog, no_template: str) -
             "This Xcode has none of the instruments that tracekit records with. Run tracekit doctor to see"
             " what it has. --template and --instrument choose others."
         )
-    reasons = [(template, _template_reason(template))] if template else []
+    reasons = [(template, _explain_template(template))] if template else []
     reasons += [(name, _PURPOSES[name]) for name in instruments]
     return InstrumentPlan(template, instruments, tuple(reasons), tuple(notes))
 
 
-def _no_counters(has_template: bool) -> str:
+def _note_missing_counters(has_template: bool) -> str:
     lacking = "Counters instrument beside its template" if has_template else "Counters template or instrument"
     return f"This Xcode has no {lacking}. Not recorded: CPU counters."
 
 
-def _template_reason(template: str) -> str:
+def _explain_template(template: str) -> str:
     names = [name for name in _TEMPLATE_INSTRUMENTS[template] if name in _PURPOSES]
     return f"holds {', '.join(names)}: {_PURPOSES[template]}"
 
 
 def _add_instruments(plan: InstrumentPlan, instruments: Sequence[str]) -> InstrumentPlan:
     bundled = _TEMPLATE_INSTRUMENTS.get(plan.template or "", ())
-    added = [name for name in _unique(instruments) if name not in {*plan.instruments, *bundled}]
+    added = [name for name in _drop_duplicates(instruments) if name not in {*plan.instruments, *bundled}]
     reasons = (*plan.reasons, *((name, _REQUESTED) for name in added))
     return InstrumentPlan(plan.template, (*plan.instruments, *added), reasons, plan.notes)
 
 
-def _unique(names: Sequence[str]) -> tuple[str, ...]:
+def _drop_duplicates(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
@@ -242,10 +244,10 @@ def _require_template(name: str, catalog: InstrumentCatalog) -> None:
         if not os.path.exists(name):  # noqa: PTH110 - pathlib raises for a name that is too long
             raise UsageError(f"--template {name}: there is no such file.")
         return
-    _require(name, catalog.templates, "template")
+    _require_name(name, catalog.templates, "template")
 
 
-def _require(name: str, available: Sequence[str], kind: str) -> None:
+def _require_name(name: str, available: Sequence[str], kind: str) -> None:
     if name in available or not available:  # an empty list: xctrace did not list them, and may have the name
         return
     close = difflib.get_close_matches(name, available, n=3, cutoff=0.5)

@@ -42,11 +42,11 @@ StopReason: TypeAlias = Literal["", "asked", "disk", "overdue", "silent", "insis
 The values are written to the journal (``stopped_by``). "insisted" is a repeated request that killed xctrace.
 """
 
-_BEGUN = ("Starting recording", "Ctrl-C to stop the recording")
+_STARTED_MARKS = ("Starting recording", "Ctrl-C to stop the recording")
 _TIME_LIMIT = "Reached specified time limit"
 _TARGET_EXITED = "Target app exited"
-_ENDING = (_TIME_LIMIT, "Stopping recording", _TARGET_EXITED, "Recording completed", "Recording failed")
-XCTRACE_LINES = (*_BEGUN, *_ENDING, "Output file saved as", "Run issues were detected", "* [")
+_ENDING_MARKS = (_TIME_LIMIT, "Stopping recording", _TARGET_EXITED, "Recording completed", "Recording failed")
+XCTRACE_LINES = (*_STARTED_MARKS, *_ENDING_MARKS, "Output file saved as", "Run issues were detected", "* [")
 """Beginnings of the lines that xctrace itself writes while it records."""
 _POLL_SECONDS = 0.05
 _PROGRESS_SECONDS = 0.5
@@ -71,7 +71,9 @@ class RecordLimits:
     min_free_bytes: int = 10**9
 
     @classmethod
-    def within(cls, time_limit_seconds: float, patience_seconds: float, min_free_bytes: int) -> RecordLimits:
+    def build_within(
+        cls, time_limit_seconds: float, patience_seconds: float, min_free_bytes: int
+    ) -> RecordLimits:
         """Return the usual limits, none longer than ``patience_seconds``."""
         usual = cls(time_limit_seconds)
         return cls(
@@ -118,7 +120,7 @@ class XctraceRun:
     ended: float
 
 
-def free_bytes(folder: Path) -> int:
+def measure_free_bytes(folder: Path) -> int:
     """Return the free space of the disk that holds a folder."""
     return shutil.disk_usage(folder).free
 
@@ -136,7 +138,7 @@ class Recorder:
         *,
         stdin: IO[bytes] | None = None,
         forward_output: Callable[[bytes], None] | None = None,
-        free_space: Callable[[Path], int] = free_bytes,
+        free_space: Callable[[Path], int] = measure_free_bytes,
         on_start: Callable[[int], None] | None = None,
     ) -> None:
         """Prepare a run of ``command``, which writes ``bundle``.
@@ -174,17 +176,17 @@ class Recorder:
 
     def record(self) -> XctraceRun:
         """Run to the end; xctrace never outlives this call. Raises ``XctraceError`` if it cannot start."""
-        child = self._start()
+        child = self._start_process()
         killed = False
         try:
             if self._on_start:
                 self._on_start(child.pid)
             while child.poll() is None:
                 self._process_output(_POLL_SECONDS)
-                killed = self._poll(child) or killed
+                killed = self._poll_process(child) or killed
         finally:
             if child.poll() is None:
-                self._end(child)
+                self._end_process(child)
         self._process_remaining_output()
         return XctraceRun(
             self._command,
@@ -198,7 +200,7 @@ class Recorder:
             time.time(),
         )
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start_process(self) -> subprocess.Popen[bytes]:
         try:
             child = subprocess.Popen(  # noqa: S603 - a list of words; no shell reads them
                 self._command,
@@ -210,12 +212,12 @@ class Recorder:
         except (OSError, ValueError) as error:
             raise XctraceError(f"{self._command[0]} could not be started: {error}.") from error
         assert child.stdout is not None
-        threading.Thread(target=self._read, args=(child.stdout,), daemon=True).start()
+        threading.Thread(target=self._read_lines, args=(child.stdout,), daemon=True).start()
         return child
 
     # Output of xctrace -------------------------------------------------------------------------------------
 
-    def _read(self, pipe: IO[bytes]) -> None:
+    def _read_lines(self, pipe: IO[bytes]) -> None:
         with pipe:
             while line := pipe.readline(_LINE_BYTES):
                 self._lines.put(line)
@@ -247,8 +249,8 @@ class Recorder:
         self._last_sign_of_life = time.monotonic()
         # xctrace documents none of these lines: they are taken from its output. An unknown line is no event,
         # and the limits on time end the run all the same.
-        begins = text.startswith(_BEGUN)
-        ends = text.startswith(_ENDING) and self._is_credible_end(text)
+        begins = text.startswith(_STARTED_MARKS)
+        ends = text.startswith(_ENDING_MARKS) and self._is_credible_end(text)
         if self._forward_output and not text.startswith(XCTRACE_LINES):
             self._forward_output(line)
         if text:
@@ -285,7 +287,7 @@ class Recorder:
     #                          a second request within 15 s, or silence: SIGTERM, SIGKILL ◄┘
     # A second SIGINT may cut the saving short, and a bundle that lacks its template cannot be exported. So
     # saving is ended by other signals only, and only on demand or after a long silence.
-    def _poll(self, child: subprocess.Popen[bytes]) -> bool:
+    def _poll_process(self, child: subprocess.Popen[bytes]) -> bool:
         """End the recording when it is time; return True if xctrace had to be killed."""
         now = time.monotonic()
         if now - self._last_progress >= _PROGRESS_SECONDS:
@@ -293,7 +295,7 @@ class Recorder:
             self._sample_progress(now)
         requested = self._requests.count > self._requests_handled
         if self._saving_from is None:
-            reason = self._reason_to_stop(now, requested)
+            reason = self._find_stop_reason(now, requested)
             if reason:
                 # All requests so far are one interrupt, however many Ctrl-C they were.
                 self._requests_handled = self._requests.count
@@ -303,15 +305,15 @@ class Recorder:
         if requested:
             self._requests_handled = self._requests.count
             if now < self._force_deadline:
-                return self._kill(child, "insisted")
+                return self._kill_process(child, "insisted")
             self._force_deadline = now + _FORCE_SECONDS
             self._listener.on_stop_while_saving(_FORCE_SECONDS)
         silent = now - self._last_sign_of_life > self._limits.silence_seconds
-        if silent and not self._used_cpu(child, now):
-            return self._kill(child, "silent")
+        if silent and not self._has_used_cpu(child, now):
+            return self._kill_process(child, "silent")
         return False
 
-    def _used_cpu(self, child: subprocess.Popen[bytes], now: float) -> bool:
+    def _has_used_cpu(self, child: subprocess.Popen[bytes], now: float) -> bool:
         """Return True if xctrace used the CPU since the last call: it may save to files not watched here."""
         # ``ps`` and not the size of files: saving may write where this process cannot look, but not without
         # using the CPU.
@@ -323,7 +325,7 @@ class Recorder:
         return True
 
     def _sample_progress(self, now: float) -> None:
-        size = _size_bytes(self._bundle)
+        size = _measure_size_bytes(self._bundle)
         if size != self._size_bytes:
             self._size_bytes, self._last_sign_of_life = size, now
         overdue = now - self._started > _NO_OUTPUT_SECONDS
@@ -334,7 +336,7 @@ class Recorder:
         if since is not None:
             self._listener.on_progress(self._saving_from is not None, now - since, size)
 
-    def _reason_to_stop(self, now: float, requested: bool) -> StopReason:
+    def _find_stop_reason(self, now: float, requested: bool) -> StopReason:
         if requested:
             return "asked"
         limits = self._limits
@@ -359,7 +361,7 @@ class Recorder:
             self._interrupted = True
             child.send_signal(signal.SIGINT)
 
-    def _kill(self, child: subprocess.Popen[bytes], reason: StopReason) -> bool:
+    def _kill_process(self, child: subprocess.Popen[bytes], reason: StopReason) -> bool:
         self._stop_reason = reason
         child.terminate()
         try:
@@ -370,17 +372,17 @@ class Recorder:
             child.wait()
         return True
 
-    def _end(self, child: subprocess.Popen[bytes]) -> None:
+    def _end_process(self, child: subprocess.Popen[bytes]) -> None:
         """Leave no process behind when this one fails; xctrace gets a limited time to save."""
         if self._saving_from is None:
             self._interrupt(child)
         try:
             child.wait(self._limits.overdue_seconds)
         except subprocess.TimeoutExpired:
-            self._kill(child, "silent")
+            self._kill_process(child, "silent")
 
 
-def _size_bytes(bundle: Path) -> int:
+def _measure_size_bytes(bundle: Path) -> int:
     total = 0
     for folder, _, names in os.walk(bundle):
         for name in names:

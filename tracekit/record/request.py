@@ -13,10 +13,10 @@ from typing import TypeAlias
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import COMPUTE_UNITS
 from tracekit.record.companions import check_companions, is_root
-from tracekit.record.interleaving import DEFAULT_PAIRS, SeriesPlace, check_sides, interleaved
+from tracekit.record.interleaving import DEFAULT_PAIRS, SeriesPlace, check_sides, iter_interleaved_places
 from tracekit.record.journal import COMPUTE_UNITS_VARIABLE
 from tracekit.record.output_path import check_output_path
-from tracekit.record.plan import InstrumentCatalog, InstrumentPlan, Preset, make_plan, template_hang
+from tracekit.record.plan import InstrumentCatalog, InstrumentPlan, Preset, explain_template_hang, make_plan
 from tracekit.record.recorder import RecordLimits
 from tracekit.record.session import RecordSettings
 from tracekit.record.target import ALL_PROCESSES, Target, find_target
@@ -31,7 +31,7 @@ _UNTIL_STOPPED_SECONDS = 600.0
 _UNSAFE_IN_FILE_NAMES = re.compile(r"[^\w.-]+")
 _MAX_NAME_BYTES = 100
 
-_Rules: TypeAlias = Sequence[tuple[bool, str]]
+_RequestRules: TypeAlias = Sequence[tuple[bool, str]]
 """Pairs of a condition and the message of the error that it is."""
 
 
@@ -99,15 +99,15 @@ def plan_recordings(
     """
     _check_request(request, version)
     devices = _find_devices(tool, request.devices)
-    settings, *further = [_settings(request, tool, version, host, device) for device in devices]
-    if further:
-        planned = _in_turn(request, [settings, *further])
+    settings, *further_settings = [_make_settings(request, tool, version, host, device) for device in devices]
+    if further_settings:
+        planned = _plan_rounds(request, [settings, *further_settings])
     elif request.interleave is None:
-        planned = _split(request, settings)
+        planned = _split_recordings(request, settings)
     else:
         other = _find_other(request, host, settings.device, request.interleave)
         check_sides(settings.target, other)
-        planned = _interleave(request, settings, other)
+        planned = _interleave_recordings(request, settings, other)
     for recording in planned:
         check_output_path(recording.final, replace=request.force, append=request.append)
     for device in devices:
@@ -118,14 +118,14 @@ def plan_recordings(
     return planned
 
 
-def _settings(
+def _make_settings(
     request: RecordRequest, tool: Xctrace, version: Version, host: Host, device: Device | None
 ) -> RecordSettings:
     """Return the settings of the recordings of one device."""
     target = _find_target(request, host, device, request.app, request.arguments)
     plan = _make_plan(request, tool, version, device)
     default_seconds = _UNTIL_STOPPED_SECONDS if request.until_stopped else _DEFAULT_SECONDS
-    limits = RecordLimits.within(
+    limits = RecordLimits.build_within(
         request.time_limit_seconds or default_seconds, request.save_timeout_seconds, request.min_free_bytes
     )
     return RecordSettings(
@@ -167,32 +167,32 @@ def parse_environment(variables: Sequence[str]) -> tuple[tuple[str, str], ...]:
 def _check_request(request: RecordRequest, version: Version) -> None:
     """Raise ``UsageError`` for the first rule that the request breaks."""
     for is_broken, message in (
-        *_target_rules(request),
-        *_program_rules(request),
-        *_series_rules(request),
-        *_duration_rules(request, version),
+        *_build_target_rules(request),
+        *_build_program_rules(request),
+        *_build_series_rules(request),
+        *_build_duration_rules(request, version),
     ):
         if is_broken:
             raise UsageError(message)
 
 
-def _target_rules(request: RecordRequest) -> _Rules:
-    named = request.app is not None or request.launch or bool(request.arguments)
+def _build_target_rules(request: RecordRequest) -> _RequestRules:
+    has_target = request.app is not None or request.launch or bool(request.arguments)
     stray_argument = request.arguments[0] if request.arguments else ""
     return (
-        (request.all_processes and named, "Give --all-processes or one target, not both."),
+        (request.all_processes and has_target, "Give --all-processes or one target, not both."),
         (
             bool(request.arguments) and request.app is None and not request.launch,
             f"'{stray_argument}': name the target with --app, or start a program with --launch --.",
         ),
         (
-            not (request.all_processes or named),
+            not (request.all_processes or has_target),
             "No target: name it with --app, start it with --launch --, or give --all-processes.",
         ),
     )
 
 
-def _program_rules(request: RecordRequest) -> _Rules:
+def _build_program_rules(request: RecordRequest) -> _RequestRules:
     """Return the rules about a program to start, and its files."""
     needs_program = bool(request.environment or request.target_input or request.target_output)
     reads_stdin = request.target_input == "-"
@@ -220,7 +220,7 @@ def _program_rules(request: RecordRequest) -> _Rules:
     )
 
 
-def _series_rules(request: RecordRequest) -> _Rules:
+def _build_series_rules(request: RecordRequest) -> _RequestRules:
     """Return the rules about several recordings."""
     several = (
         request.repetitions > 1
@@ -254,7 +254,7 @@ def _series_rules(request: RecordRequest) -> _Rules:
     )
 
 
-def _duration_rules(request: RecordRequest, version: Version) -> _Rules:
+def _build_duration_rules(request: RecordRequest, version: Version) -> _RequestRules:
     limit = request.time_limit_seconds or _DEFAULT_SECONDS
     return (
         (
@@ -270,8 +270,8 @@ def _duration_rules(request: RecordRequest, version: Version) -> _Rules:
 
 def _find_devices(tool: Xctrace, names: Sequence[str]) -> list[Device | None]:
     """Return the devices with these names or identifiers; None is this Mac, which is the one of no name."""
-    listed = list_devices(tool) if names else ()
-    found = [find_device(name, listed) for name in names]
+    known_devices = list_devices(tool) if names else ()
+    found = [find_device(name, known_devices) for name in names]
     if len({device.udid for device in found}) < len(found):
         raise UsageError("--device names a device twice.")
     return [None if device.kind == "mac" else device for device in found] or [None]
@@ -302,18 +302,18 @@ def _make_plan(
     if request.append:
         return InstrumentPlan(None, (), notes=("The run is recorded with the template of the earlier ones.",))
     is_simulator = device is not None and device.kind == "simulator"
-    hang = template_hang(version) if is_simulator else ""
+    hang = explain_template_hang(version) if is_simulator else ""
     catalog = InstrumentCatalog(list_templates(tool), list_instruments(tool))
     plan = make_plan(catalog, request.preset, request.template, request.instruments, no_template=hang)
-    return plan.for_simulator(hang) if is_simulator else plan
+    return plan.add_simulator_notes(hang) if is_simulator else plan
 
 
-def _split(request: RecordRequest, settings: RecordSettings) -> tuple[PlannedRecording, ...]:
+def _split_recordings(request: RecordRequest, settings: RecordSettings) -> tuple[PlannedRecording, ...]:
     """Return one recording per setting of the compute units, or ``count`` equal ones."""
-    final = _final_path(request, settings.target.name)
+    final = _choose_final_path(request, settings.target.name)
     if request.compute_units:
         return tuple(
-            PlannedRecording(_with_suffix(final, units), _with_compute_units(settings, units), units, units)
+            PlannedRecording(_with_suffix(final, units), _set_compute_units(settings, units), units, units)
             for units in request.compute_units
         )
     if request.repetitions == 1 or request.append:
@@ -324,11 +324,13 @@ def _split(request: RecordRequest, settings: RecordSettings) -> tuple[PlannedRec
     )
 
 
-def _in_turn(request: RecordRequest, of_devices: Sequence[RecordSettings]) -> tuple[PlannedRecording, ...]:
+def _plan_rounds(
+    request: RecordRequest, of_devices: Sequence[RecordSettings]
+) -> tuple[PlannedRecording, ...]:
     """Return ``count`` rounds of recordings, one per device each."""
-    final = _final_path(request, of_devices[0].target.name)
+    final = _choose_final_path(request, of_devices[0].target.name)
     names = [
-        _safe_in_file_name(settings.device.name if settings.device else "this-mac") or "device"
+        _make_safe_file_name(settings.device.name if settings.device else "this-mac") or "device"
         for settings in of_devices
     ]
     words = [f"{name}-{place}" if names.count(name) > 1 else name for place, name in enumerate(names, 1)]
@@ -340,20 +342,20 @@ def _in_turn(request: RecordRequest, of_devices: Sequence[RecordSettings]) -> tu
     )
 
 
-def _interleave(
+def _interleave_recordings(
     request: RecordRequest, settings: RecordSettings, other: Target
 ) -> tuple[PlannedRecording, ...]:
     """Return the recordings of the two targets in turn."""
     by_side = {"base": settings, "new": replace(settings, target=other)}
     names = dict.fromkeys((settings.target.name, other.name))
-    final = _final_path(request, "-".join(names))
+    final = _choose_final_path(request, "-".join(names))
     return tuple(
         PlannedRecording(_with_suffix(final, place.name), by_side[place.side], suffix=place.name, place=place)
-        for place in interleaved(request.repetitions)
+        for place in iter_interleaved_places(request.repetitions)
     )
 
 
-def _with_compute_units(settings: RecordSettings, units: str) -> RecordSettings:
+def _set_compute_units(settings: RecordSettings, units: str) -> RecordSettings:
     return replace(settings, environment=(*settings.environment, (COMPUTE_UNITS_VARIABLE, units)))
 
 
@@ -361,7 +363,7 @@ def _with_suffix(path: Path, word: str) -> Path:
     return path.with_name(f"{path.stem}-{word}.trace")
 
 
-def _final_path(request: RecordRequest, target_name: str) -> Path:
+def _choose_final_path(request: RecordRequest, target_name: str) -> Path:
     if request.append and not request.output:
         raise UsageError("--append-run: name the recording to add to with -o.")
     if request.output == "":
@@ -373,10 +375,10 @@ def _final_path(request: RecordRequest, target_name: str) -> Path:
         raise UsageError(f"-o {path}: give a name that ends in .trace, or a folder.")
     if request.append:
         raise UsageError(f"--append-run: {path} is a folder; name the .trace in it.")
-    stem = _safe_in_file_name(target_name) or "recording"
+    stem = _make_safe_file_name(target_name) or "recording"
     return path / f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}.trace"
 
 
-def _safe_in_file_name(name: str) -> str:
+def _make_safe_file_name(name: str) -> str:
     safe = _UNSAFE_IN_FILE_NAMES.sub("-", name).encode("utf-8", "replace")[:_MAX_NAME_BYTES]
     return safe.decode("utf-8", "ignore").strip("-.")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tracekit.errors import InputError, XctraceError
 from tracekit.model.schemas import SAMPLE_TABLES
-from tracekit.record.failures import Failure, known_failure, run_issues, saved_path
-from tracekit.record.output_path import unused_path
+from tracekit.record.failures import Failure, find_known_failure, find_saved_path, list_run_issues
+from tracekit.record.output_path import find_unused_path
 from tracekit.record.recorder import XctraceRun
 from tracekit.text import format_shell_command
 from tracekit.xctrace.tool import Xctrace
@@ -43,10 +43,10 @@ class RecordingResult:
         return self.state == "good" or (self.state == "empty" and self.failure is None)
 
 
-def run_numbers(bundle: Path, tool: Xctrace) -> frozenset[int]:
+def read_run_numbers(bundle: Path, tool: Xctrace) -> frozenset[int]:
     """Return the numbers of the runs in a bundle; none if it cannot be read."""
     try:
-        return frozenset(run.info.run for run in _toc(bundle, tool))
+        return frozenset(run.info.run for run in _read_toc(bundle, tool))
     except (InputError, XctraceError):
         return frozenset()
 
@@ -58,32 +58,32 @@ def judge_result(
 
     ``earlier_runs`` are the runs that the bundle held before.
     """
-    state, detail = _state(bundle, tool, earlier_runs)
-    not_reported_as_saved = bool(run.output) and saved_path(run.output) is None
+    state, detail = _judge_state(bundle, tool, earlier_runs)
+    not_reported_as_saved = bool(run.output) and find_saved_path(run.output) is None
     if earlier_runs and state in {"good", "empty"} and not_reported_as_saved:
         state = "unfinished"  # its template may be that of the earlier runs, and the new run half-written
-    failure = known_failure(run.output) if state != "good" else None
-    return RecordingResult(state, failure, run_issues(run.output), detail)
+    failure = find_known_failure(run.output) if state != "good" else None
+    return RecordingResult(state, failure, list_run_issues(run.output), detail)
 
 
-def _state(bundle: Path, tool: Xctrace, earlier_runs: frozenset[int]) -> tuple[ResultState, str]:
+def _judge_state(bundle: Path, tool: Xctrace, earlier_runs: frozenset[int]) -> tuple[ResultState, str]:
     if not bundle.is_dir():
         return "missing", ""
     if not (bundle / _TEMPLATE).exists():
         return "unfinished", ""
     try:
-        runs = [run for run in _toc(bundle, tool) if run.info.run not in earlier_runs]
+        runs = [run for run in _read_toc(bundle, tool) if run.info.run not in earlier_runs]
     except (InputError, XctraceError) as error:
         return ("unfinished" if "Missing Template" in str(error) else "unreadable"), str(error)
     if not runs:
-        begun = len(list(bundle.glob("*.run"))) > len(earlier_runs)
-        return ("unfinished" if begun else "missing"), ""
+        has_unlisted_run = len(list(bundle.glob("*.run"))) > len(earlier_runs)
+        return ("unfinished" if has_unlisted_run else "missing"), ""
     # An unknown count (None) is not an empty table.
     sample_counts = [table.row_count for table in runs[-1].tables if table.schema in SAMPLE_TABLES]
     return ("empty" if sample_counts and all(count == 0 for count in sample_counts) else "good"), ""
 
 
-def _toc(bundle: Path, tool: Xctrace) -> tuple[RunInfo, ...]:
+def _read_toc(bundle: Path, tool: Xctrace) -> tuple[RunInfo, ...]:
     """Return the table of contents, read natively or, where that fails, exported by xctrace."""
     # The readers need pandas, whose import would delay the start of every recording.
     from tracekit.parsers.bundle.bundle_source import BundleSource
@@ -97,12 +97,12 @@ def _toc(bundle: Path, tool: Xctrace) -> tuple[RunInfo, ...]:
         return XctraceSource(tool, str(bundle), bundle.name).toc()
 
 
-def recovery_command(bundle: Path, tool: Xctrace) -> str:
+def build_recovery_command(bundle: Path, tool: Xctrace) -> str:
     """Return the command that imports the raw data of an unfinished bundle; "" if it holds none."""
     raw_files = sorted(path for path in bundle.glob("*.run/Attachments/*.atrc") if path.is_file())
     if not raw_files:
         return ""
-    output = unused_path(bundle, "recovered")
+    output = find_unused_path(bundle, "recovered")
     command = [tool.path, "import", "--input", str(raw_files[0])]
     command += ["--template", "Time Profiler", "--output", str(output)]
     return format_shell_command(command)

@@ -13,7 +13,7 @@ from tracekit.record.leftover import Leftover
 from tracekit.record.recorder import RecordingListener
 from tracekit.record.request import PlannedRecording
 from tracekit.record.session import RecordingAttempt, record
-from tracekit.record.signals import StopRequests, signals_request_stop
+from tracekit.record.signals import StopRequests, turn_signals_into_requests
 from tracekit.xctrace.mac_host import Host
 from tracekit.xctrace.tool import Xctrace
 from tracekit.xctrace.version import Version
@@ -68,7 +68,7 @@ class RecordingSeries:
         forward_output: Callable[[bytes], None] | None = None,
     ) -> RecordingAttempt:
         """Record and write the journal; raise what ``session.record`` raises."""
-        with signals_request_stop(self._requests):
+        with turn_signals_into_requests(self._requests):
             attempt = record(
                 self._tool,
                 planned.settings,

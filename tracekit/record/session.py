@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import IO
 
 from tracekit.errors import XctraceError
-from tracekit.record.leftover import Leftover, end_leftover, noted_recorder
-from tracekit.record.lock import recorder_lock
+from tracekit.record.leftover import Leftover, end_leftover, note_recorder
+from tracekit.record.lock import hold_recorder_lock
 from tracekit.record.output_path import check_output_path, reserve_output_path
 from tracekit.record.plan import InstrumentPlan
-from tracekit.record.recorder import Recorder, RecordingListener, RecordLimits, XctraceRun, free_bytes
-from tracekit.record.result import RecordingResult, judge_result, run_numbers
+from tracekit.record.recorder import Recorder, RecordingListener, RecordLimits, XctraceRun, measure_free_bytes
+from tracekit.record.result import RecordingResult, judge_result, read_run_numbers
 from tracekit.record.signals import StopRequests
 from tracekit.record.target import Target
 from tracekit.xctrace.mac_host import Host
@@ -64,10 +64,10 @@ class RecordingAttempt:
     journal_problem: str = ""
 
 
-def xctrace_command(tool: Xctrace, output: Path, settings: RecordSettings) -> list[str]:
+def build_xctrace_command(tool: Xctrace, output: Path, settings: RecordSettings) -> list[str]:
     """Return the words of the command line; the target comes last."""
     words = [tool.path, "record", "--output", str(output), "--no-prompt"]
-    words += ["--append-run"] if settings.append else settings.plan.options()
+    words += ["--append-run"] if settings.append else settings.plan.build_options()
     words += ["--run-name", settings.run_name] if settings.run_name else []
     words += ["--device", settings.device.udid] if settings.device else []
     words += ["--time-limit", format_time(settings.limits.time_limit_seconds)]
@@ -76,7 +76,7 @@ def xctrace_command(tool: Xctrace, output: Path, settings: RecordSettings) -> li
         words += ["--env", f"{name}={value}"]
     words += ["--target-stdin", settings.target_input] if settings.target_input else []
     words += ["--target-stdout", settings.target_output] if settings.target_output else []
-    return words + settings.target.options()
+    return words + settings.target.build_options()
 
 
 def format_time(seconds: float) -> str:
@@ -97,7 +97,7 @@ def record(
     stdin: IO[bytes] | None = None,
     forward_output: Callable[[bytes], None] | None = None,
     may_end: Callable[[Leftover], bool] = lambda _leftover: False,
-    free_space: Callable[[Path], int] = free_bytes,
+    free_space: Callable[[Path], int] = measure_free_bytes,
 ) -> RecordingAttempt:
     """Record into ``final`` and judge the result.
 
@@ -108,18 +108,18 @@ def record(
     check_output_path(final, replace=force, append=settings.append)
     _check_space(final, settings.limits, free_space)
     device = settings.device.udid if settings.device else ""
-    with recorder_lock(device, final):
+    with hold_recorder_lock(device, final):
         end_leftover(device, may_end, settings.limits.silence_seconds, lambda: requests.count > 0)
         output = reserve_output_path(final, append=settings.append)
-        earlier_runs = run_numbers(output.working, tool) if settings.append else frozenset()
-        earlier_processes = _launched_processes(host, settings.target)
+        earlier_runs = read_run_numbers(output.working, tool) if settings.append else frozenset()
+        earlier_processes = _find_launched_processes(host, settings.target)
         runs: list[XctraceRun] = []
         good = False
         try:
             while True:
-                with noted_recorder(device, output.working) as note:
+                with note_recorder(device, output.working) as note:
                     recorder = Recorder(
-                        xctrace_command(tool, output.working, settings),
+                        build_xctrace_command(tool, output.working, settings),
                         output.working,
                         settings.limits,
                         requests,
@@ -139,8 +139,8 @@ def record(
         finally:
             # Also when the listener fails: then no run was added, and xctrace was ended by the recorder.
             if not runs or runs[-1].killed:
-                _terminate(_launched_processes(host, settings.target) - earlier_processes)
-            bundle = output.commit() if good else output.rollback()
+                _terminate_processes(_find_launched_processes(host, settings.target) - earlier_processes)
+            bundle = output.commit() if good else output.restore()
         return RecordingAttempt(bundle, final, result, tuple(runs), settings)
 
 
@@ -163,7 +163,7 @@ def _check_space(final: Path, limits: RecordLimits, free_space: Callable[[Path],
         )
 
 
-def _launched_processes(host: Host | None, target: Target) -> set[int]:
+def _find_launched_processes(host: Host | None, target: Target) -> set[int]:
     """Return the pids of the program to launch, which may have run before."""
     if host is None or target.kind != "launch":
         return set()
@@ -175,7 +175,7 @@ def _launched_processes(host: Host | None, target: Target) -> set[int]:
     }
 
 
-def _terminate(pids: set[int]) -> None:
+def _terminate_processes(pids: set[int]) -> None:
     """Terminate the processes that a killed xctrace launched and can no longer end."""
     for pid in pids:
         with suppress(OSError):

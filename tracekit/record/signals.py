@@ -36,7 +36,7 @@ class StopRequests:
 
 
 @contextmanager
-def signals_request_stop(requests: StopRequests) -> Iterator[None]:
+def turn_signals_into_requests(requests: StopRequests) -> Iterator[None]:
     """Turn an interrupt, a kill or a closed terminal into a request while the block runs.
 
     None of them ends the process. Python handles signals in the main thread only; in another thread this

@@ -32,7 +32,7 @@ class Target:
     arguments: tuple[str, ...] = ()
     reason: str = ""
 
-    def options(self) -> list[str]:
+    def build_options(self) -> list[str]:
         """Return the words of xctrace's command line; they come last, as ``--launch`` must."""
         if self.kind == "attach":
             return ["--attach", self.locator]
@@ -59,53 +59,53 @@ def find_target(
     has that name, or if several processes or apps have it: they are listed.
     """
     if app is None:
-        return _program(arguments, device)
+        return _make_program_target(arguments, device)
     if not app or "\0" in app:
         raise UsageError("--app: name a process, an app, a bundle identifier, a path or a pid.")
     if device is not None and device.kind == "device":
-        return _on_device(app, device, launch, tuple(arguments))
+        return _make_device_target(app, device, launch, tuple(arguments))
     if app.isdecimal() and app.isascii():
         if launch or arguments:
             action = "launched" if launch else "given arguments"
             raise UsageError(f"--app {app} is a pid: a running process cannot be {action}.")
-        return _by_pid(int(app), host, device)
+        return _find_by_pid(int(app), host, device)
     if "/" in app or (app.endswith(".app") and os.path.lexists(app)):
-        return _by_path(app, host, device, launch, tuple(arguments))
-    return _by_name(app, host, device, launch, tuple(arguments))
+        return _find_by_path(app, host, device, launch, tuple(arguments))
+    return _find_by_name(app, host, device, launch, tuple(arguments))
 
 
 # By name ---------------------------------------------------------------------------------------------------
 
 
-def _by_name(
+def _find_by_name(
     name: str, host: Host, device: Device | None, launch: bool, arguments: tuple[str, ...]
 ) -> Target:
     processes = host.processes()
-    matches = _processes_named(name, processes)
-    running = [process for process in matches if _runs_on(process, device)]
+    matches = _find_processes(name, processes)
+    running = [process for process in matches if _is_on_device(process, device)]
     if not launch:
         if running:
-            return _attach(name, running, arguments)
+            return _make_attach_target(name, running, arguments)
         if matches and device is None:
-            raise UsageError(_runs_in_simulator(name, matches))
-    apps = _apps_to_start(name, running, host, device)
+            raise UsageError(_explain_simulator_process(name, matches))
+    apps = _find_apps_to_start(name, running, host, device)
     if len(apps) > 1:
         raise UsageError(
             f"Several apps are called '{name}'. Name one by its path:",
             *(app.path for app in apps[:_MAX_LISTED]),
         )
     if apps:
-        return _launch(apps[0], arguments, "--launch" if launch else _NOT_RUNNING)
-    raise UsageError(_not_found(name, processes, device))
+        return _make_launch_target(apps[0], arguments, "--launch" if launch else _NOT_RUNNING)
+    raise UsageError(_explain_not_found(name, processes, device))
 
 
-def _processes_named(name: str, processes: Sequence[Process]) -> list[Process]:
+def _find_processes(name: str, processes: Sequence[Process]) -> list[Process]:
     """Return the processes of exactly that name, else those that differ from it in case only."""
     exact = [process for process in processes if process.matches_name(name)]
     return exact or [process for process in processes if _matches_ignoring_case(process, name)]
 
 
-def _apps_to_start(
+def _find_apps_to_start(
     name: str, running: Sequence[Process], host: Host, device: Device | None
 ) -> tuple[App, ...]:
     """Return the apps of that name: of running processes, and installed on this Mac.
@@ -119,11 +119,13 @@ def _apps_to_start(
     return tuple({app.path: app for app in apps}.values())
 
 
-def _attach(name: str, running: Sequence[Process], arguments: tuple[str, ...]) -> Target:
+def _make_attach_target(name: str, running: Sequence[Process], arguments: tuple[str, ...]) -> Target:
     if len(running) > 1:
-        listed = [f"{process.pid}  {process.path}" for process in running[:_MAX_LISTED]]
+        process_lines = [f"{process.pid}  {process.path}" for process in running[:_MAX_LISTED]]
         more = [f"and {len(running) - _MAX_LISTED} more"] if len(running) > _MAX_LISTED else []
-        raise UsageError(f"Several processes are called '{name}'. Name one by its pid:", *listed, *more)
+        raise UsageError(
+            f"Several processes are called '{name}'. Name one by its pid:", *process_lines, *more
+        )
     process = running[0]
     if arguments:
         raise UsageError(
@@ -140,17 +142,22 @@ def _matches_ignoring_case(process: Process, name: str) -> bool:
     return name.casefold() in (candidate.casefold() for candidate in names if candidate)
 
 
-def _runs_on(process: Process, device: Device | None) -> bool:
+def _is_on_device(process: Process, device: Device | None) -> bool:
     return process.simulator.upper() == (device.udid.upper() if device else "")
 
 
-def _runs_in_simulator(name: str, matches: Sequence[Process]) -> str:
+def _explain_simulator_process(name: str, matches: Sequence[Process]) -> str:
     simulators = " or ".join(dict.fromkeys(f"--device {process.simulator}" for process in matches))
     return f"'{name}' runs in a simulator, not on this Mac. Name the simulator: {simulators}."
 
 
-def _not_found(name: str, processes: Sequence[Process], device: Device | None) -> str:
-    running = {shown for process in processes if _runs_on(process, device) for shown in _shown_names(process)}
+def _explain_not_found(name: str, processes: Sequence[Process], device: Device | None) -> str:
+    running = {
+        display_name
+        for process in processes
+        if _is_on_device(process, device)
+        for display_name in _list_display_names(process)
+    }
     close = difflib.get_close_matches(name, sorted(running), n=4, cutoff=0.6)
     similar = f" Running with a similar name: {', '.join(close)}." if close else ""
     if device:
@@ -164,7 +171,7 @@ def _not_found(name: str, processes: Sequence[Process], device: Device | None) -
     )
 
 
-def _shown_names(process: Process) -> list[str]:
+def _list_display_names(process: Process) -> list[str]:
     names = [process.name]
     if process.app and process.app.display_name:
         names.append(process.app.display_name)
@@ -174,21 +181,21 @@ def _shown_names(process: Process) -> list[str]:
 # By pid, by path -------------------------------------------------------------------------------------------
 
 
-def _by_pid(pid: int, host: Host, device: Device | None) -> Target:
+def _find_by_pid(pid: int, host: Host, device: Device | None) -> Target:
     processes = host.processes()
     if not processes:  # ps gave no list: xctrace will report a pid that does not exist
         return Target("attach", f"pid-{pid}", str(pid), reason=f"pid {pid}")
     process = next((process for process in processes if process.pid == pid), None)
     if process is None:
         raise UsageError(f"There is no process {pid}: it has ended. --app NAME finds it by name.")
-    if not _runs_on(process, device):
+    if not _is_on_device(process, device):
         if device is None:
-            raise UsageError(_runs_in_simulator(str(pid), [process]))
+            raise UsageError(_explain_simulator_process(str(pid), [process]))
         raise UsageError(f"The process {pid} ({process.name}) does not run on {device.name}.")
     return Target("attach", process.name, str(pid), reason=f"running, pid {pid}")
 
 
-def _by_path(
+def _find_by_path(
     path: str, host: Host, device: Device | None, launch: bool, arguments: tuple[str, ...]
 ) -> Target:
     # os.path, because pathlib raises for a name that is too long and for ~user of a user that does not exist.
@@ -203,7 +210,7 @@ def _by_path(
                 f"--app {path}: this folder is not an app (it has no Info.plist with an executable)."
             )
         program = find_main_executable(app).resolve()
-        fresh_start = _launch(app, arguments, "--launch" if launch else _NOT_RUNNING)
+        fresh_start = _make_launch_target(app, arguments, "--launch" if launch else _NOT_RUNNING)
     else:
         if not os.access(file, os.X_OK):
             raise UsageError(f"--app {path}: this file is not an executable program.")
@@ -213,27 +220,29 @@ def _by_path(
         return fresh_start
     processes = host.processes()
     running = [
-        process for process in processes if _runs_on(process, device) and _is_same_file(process.path, program)
+        process
+        for process in processes
+        if _is_on_device(process, device) and _is_same_file(process.path, program)
     ]
-    return _attach(program.name, running, arguments) if running else fresh_start
+    return _make_attach_target(program.name, running, arguments) if running else fresh_start
 
 
 def _is_same_file(path: str, program: Path) -> bool:
     return path == str(program) or os.path.realpath(path) == str(program)
 
 
-def _launch(app: App, arguments: tuple[str, ...], reason: str) -> Target:
+def _make_launch_target(app: App, arguments: tuple[str, ...], reason: str) -> Target:
     name = app.display_name or Path(app.path).stem
     return Target("launch", name, app.path, arguments, f"an app; {reason}")
 
 
-def _program(arguments: Sequence[str], device: Device | None) -> Target:
+def _make_program_target(arguments: Sequence[str], device: Device | None) -> Target:
     if not arguments:
         raise UsageError("No target: name --app, a program after --launch --, or --all-processes.")
     word, *remaining = arguments
     if device is not None and device.kind == "device":
         name = word.rpartition("/")[2]
-        return Target("launch", name, _not_an_option(word), tuple(remaining), f"started on {device.name}")
+        return Target("launch", name, _require_no_option(word), tuple(remaining), f"started on {device.name}")
     if word.endswith(".app") and Path(word).is_dir():
         path = Path(word).resolve()
         app = read_app(path)
@@ -248,21 +257,21 @@ def _program(arguments: Sequence[str], device: Device | None) -> Target:
 # On a device -----------------------------------------------------------------------------------------------
 
 
-def _on_device(app: str, device: Device, launch: bool, arguments: tuple[str, ...]) -> Target:
+def _make_device_target(app: str, device: Device, launch: bool, arguments: tuple[str, ...]) -> Target:
     """Return the target on a device, whose processes are not listed on this Mac.
 
     xctrace looks the name up (not tried on a device).
     """
-    locator = _not_an_option(app)
-    last = app.rstrip("/").rpartition("/")[2]
-    is_path = "/" in app or last.endswith(".app")
-    name = last.removesuffix(".app") if is_path else last.rpartition(".")[2] or app
+    locator = _require_no_option(app)
+    last_component = app.rstrip("/").rpartition("/")[2]
+    is_path = "/" in app or last_component.endswith(".app")
+    name = last_component.removesuffix(".app") if is_path else last_component.rpartition(".")[2] or app
     if launch or arguments:
         return Target("launch", name, locator, arguments, f"started on {device.name}")
     return Target("attach", name, locator, reason=f"looked up on {device.name}")
 
 
-def _not_an_option(word: str) -> str:
+def _require_no_option(word: str) -> str:
     if word.startswith("-"):
         raise UsageError(f"'{word}': xctrace would take this name for an option. Give the pid.")
     return word

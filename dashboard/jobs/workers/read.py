@@ -26,7 +26,7 @@ from dashboard.library.reading_results import write_results
 from dashboard.library.run_inventory import inventory, write_inventory
 from dashboard.library.store import TEMPORARY, UPLOADED_FILE, Store, split
 from dashboard.library.variants import with_files
-from tracekit.cli.analysing import analyse_trace, given_windows, recorded_compute_units
+from tracekit.cli.analysing import analyse_trace, find_recorded_units, parse_given_windows
 from tracekit.cli.analysis_options import AnalysisOptions, Values
 
 if TYPE_CHECKING:
@@ -110,8 +110,8 @@ class _Reader:
         draft = work / "results"
         draft.mkdir(mode=0o700)
         self._channel.stage("analysing")
-        units = recorded_compute_units((str(path),))
-        analysis = analyse_trace(opened.trace, options, units, given_windows(options))
+        units = find_recorded_units((str(path),))
+        analysis = analyse_trace(opened.trace, options, units, parse_given_windows(options))
         self._channel.stage("writing")
         write_inventory(draft, inventory(opened.runs, opened.trace))
         write_results(draft, analysis)
@@ -136,7 +136,7 @@ def analysed(path: Path, name: str, uploaded: bool, channel: Channel, side: str 
     """Open and analyse a recording; ``side`` is appended to the stages where there are several recordings."""
     opened = read(path, name, uploaded, channel, AnalysisOptions(), side)
     channel.stage(f"analysing{side}")
-    return analyse_trace(opened.trace, AnalysisOptions(), recorded_compute_units((str(path),)), [])
+    return analyse_trace(opened.trace, AnalysisOptions(), find_recorded_units((str(path),)), [])
 
 
 def read(

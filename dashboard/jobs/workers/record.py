@@ -26,7 +26,7 @@ from dashboard.library.store import acquired_lock
 from dashboard.recording.request import RecordingRequest, on_the_page, target_text
 from dashboard.recording.state import DISCARD, LOCK, Made, State, write_state
 from tracekit.errors import TracekitError
-from tracekit.record.signals import StopRequests, signals_request_stop
+from tracekit.record.signals import StopRequests, turn_signals_into_requests
 
 if TYPE_CHECKING:
     from tracekit.record.recorder import StopReason
@@ -54,7 +54,7 @@ class AttemptWorker:
     def run(self) -> None:
         """Record, with the result in the state; raises nothing."""
         try:
-            with signals_request_stop(self.requests):
+            with turn_signals_into_requests(self.requests):
                 self._record_all()
         except (TracekitError, OSError) as error:
             self._fail(error)
@@ -110,7 +110,7 @@ class AttemptWorker:
 
     def _record(self, job: PlannedRecording, tool: Xctrace, version: Version) -> None:
         """Make one recording; a failure does not prevent the next one."""
-        from tracekit.record.messages import recording_error
+        from tracekit.record.messages import build_recording_error
         from tracekit.record.series import with_journal
         from tracekit.record.session import record
         from tracekit.xctrace.mac_host import Mac
@@ -121,7 +121,7 @@ class AttemptWorker:
             made = Made(recording.bundle.name, job.compute_units, _note(recording))
             self._update(made=(*self._state.made, made))
             return
-        self._explain(recording_error(recording, tool))
+        self._explain(build_recording_error(recording, tool))
         if recording.bundle.exists():
             self._update(left=recording.bundle.name)
 
@@ -174,9 +174,9 @@ class AttemptWorker:
 
 
 def _note(recording: RecordingAttempt) -> str:
-    from tracekit.record.messages import saved_message
+    from tracekit.record.messages import format_saved_message
 
-    return " ".join(on_the_page(saved_message(recording)).split("\n")[1:])
+    return " ".join(on_the_page(format_saved_message(recording)).split("\n")[1:])
 
 
 def _request_stops(lines: IO[bytes], requests: StopRequests) -> None:

@@ -8,7 +8,7 @@ import pytest
 from library_support import BUNDLE, ONE_READER, opened, settled, wait_for
 
 from dashboard.history import HistoryStore
-from tracekit.fleet.contents import content_of
+from tracekit.fleet.contents import digest_content
 from tracekit.fleet.library import open_results
 from tracekit.fleet.library_rows import ROWS, read_rows
 
@@ -32,9 +32,9 @@ def test_reading_a_recording_leaves_its_rows_and_a_further_analysis_none(tmp_pat
         assert [path.parent for path in folder.rglob(ROWS)] == [folder / "results"]
         rows = read_rows(folder / "results")
         assert {name: rows[name].num_rows for name in TABLES} == TABLES
-        assert rows["recordings"]["content"].to_pylist() == [content_of(BUNDLE)]
+        assert rows["recordings"]["content"].to_pylist() == [digest_content(BUNDLE)]
         assert rows["engines"].select(["engine", "calls", "served"]).to_pylist()[1]["served"] == 12
-        found = open_results(tmp_path).table("recordings").to_table(columns=["name", "path", "build"])
+        found = open_results(tmp_path).open_table("recordings").to_table(columns=["name", "path", "build"])
         assert found.to_pylist() == [{"name": BUNDLE.name, "path": str(BUNDLE), "build": "1"}]
         library.delete(recording.id)
         assert store.view("")["summary"] == "0 recordings."

@@ -6,26 +6,28 @@ import sys
 from typing import TYPE_CHECKING
 
 from tracekit.cli.output import open_output, write_output, write_pieces
-from tracekit.cli.terminal import text_width
+from tracekit.cli.terminal import measure_text_width
 from tracekit.errors import UsageError
 
 if TYPE_CHECKING:
-    from tracekit.fleet.answer import Answer
+    from tracekit.fleet.answer import DatasetAnswer
 
 FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".html": "html", ".txt": "text"}
 
 
-def check_binary(chosen: str, output: str) -> None:
+def check_binary(output_format: str, output: str) -> None:
     """Raise ``UsageError`` where a binary format would go to a terminal."""
-    if chosen == "parquet" and output == "-" and sys.stdout is not None and sys.stdout.isatty():
+    if output_format == "parquet" and output == "-" and sys.stdout is not None and sys.stdout.isatty():
         raise UsageError("Parquet is a binary format: write it to a file with -o FILE.parquet.")
 
 
-def write_answer(answer: Answer, chosen: str, output: str, force: bool, raw: bool = False) -> None:
+def write_answer(
+    answer: DatasetAnswer, output_format: str, output: str, force: bool, raw: bool = False
+) -> None:
     """Write a result in a format of ``FORMATS``."""
     from tracekit.report.fleet import files, html, text
 
-    match chosen:
+    match output_format:
         case "csv":
             write_pieces([files.to_csv(answer, raw)], output, force)
         case "json":
@@ -36,10 +38,10 @@ def write_answer(answer: Answer, chosen: str, output: str, force: bool, raw: boo
             with open_output(output) as file:
                 files.write_parquet(answer, file)
         case _:
-            write_output(text.to_text(answer, text_width(output)), output, force)
+            write_output(text.to_text(answer, measure_text_width(output)), output, force)
 
 
-def values_of(settings: tuple[str, ...]) -> dict[str, str]:
+def parse_settings(settings: tuple[str, ...]) -> dict[str, str]:
     """Return the values of ``--set NAME=VALUE``. Raises ``UsageError`` for a text without ``=``."""
     values = {}
     for setting in settings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tracekit.cli.intervals import confidence_option, open_option
-from tracekit.cli.output import HELP, check_output, guess_format, output_options, write_output
+from tracekit.cli.output import HELP, add_output_options, check_output, guess_format, write_output
 from tracekit.cli.standard_error import write_message
 from tracekit.text import plural
 
@@ -36,7 +36,7 @@ _DEFAULT = "no regressions"
 )
 @confidence_option
 @open_option("requirement")
-@output_options
+@add_output_options
 def check_command(
     results: str,
     require: tuple[str, ...],
@@ -63,7 +63,7 @@ def check_command(
       tracekit fleet check results/ --accept
     """
     check_output(output, force)
-    chosen = guess_format(format_, output, _FORMATS)
+    output_format = guess_format(format_, output, _FORMATS)
 
     from tracekit.checks.results import choose_exit_code
     from tracekit.fleet.history.gate import accept_changes, check_fleet, parse_gate
@@ -73,8 +73,8 @@ def check_command(
     requirements = [parse_gate(text) for text in require or (_DEFAULT,)]
     dataset = open_results(results)
     gate = check_fleet(dataset, requirements, build, confidence)
-    text = to_json(gate, results) if chosen == "json" else to_text(gate, results)
-    write_output(text, output, force, is_document=chosen != "text")
+    text = to_json(gate, results) if output_format == "json" else to_text(gate, results)
+    write_output(text, output, force, is_document=output_format != "text")
     if accept:
         found = [entry for result in gate.of_changes for entry in result.found]
         accept_changes(dataset, found, gate.history)

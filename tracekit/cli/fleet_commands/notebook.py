@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from tracekit.cli.fleet_commands.answers import values_of
-from tracekit.cli.output import HELP, check_output, output_options, write_output
+from tracekit.cli.fleet_commands.answers import parse_settings
+from tracekit.cli.output import HELP, add_output_options, check_output, write_output
 
 
 @click.command("notebook", context_settings=HELP, short_help="Write a notebook that asks a question.")
@@ -18,7 +18,7 @@ from tracekit.cli.output import HELP, check_output, output_options, write_output
     metavar="NAME=VALUE",
     help="A parameter of the question, such as model=Encoder. Repeatable.",
 )
-@output_options
+@add_output_options
 def notebook_command(
     question: str, results: str, settings: tuple[str, ...], output: str, force: bool
 ) -> None:
@@ -33,13 +33,13 @@ def notebook_command(
       tracekit fleet notebook latency results/ --set model=Encoder -o latency.ipynb
     """
     check_output(output, force)
-    values = values_of(settings)
+    values = parse_settings(settings)
 
     from tracekit.fleet.library import open_results
-    from tracekit.fleet.questions.registry import ask, question_named
+    from tracekit.fleet.questions.registry import ask, find_question
     from tracekit.report.fleet.notebook import to_notebook
 
     dataset = open_results(results)
     ask(dataset, question, values)  # so that a notebook that cannot run is not written
-    document = to_notebook(question_named(question), dataset.path, values)
+    document = to_notebook(find_question(question), dataset.path, values)
     write_output(document, output, force, is_document=True)

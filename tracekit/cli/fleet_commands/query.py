@@ -5,7 +5,14 @@ from __future__ import annotations
 import click
 
 from tracekit.cli.fleet_commands.answers import FORMATS, check_binary, write_answer
-from tracekit.cli.output import HELP, check_output, check_raw, guess_format, output_options, raw_option
+from tracekit.cli.output import (
+    HELP,
+    add_output_options,
+    add_raw_option,
+    check_output,
+    check_raw,
+    guess_format,
+)
 
 _FORMATS = {extension: name for extension, name in FORMATS.items() if name != "html"}
 
@@ -19,7 +26,7 @@ _FORMATS = {extension: name for extension, name in FORMATS.items() if name != "h
     type=click.Choice(["text", "csv", "json", "parquet"]),
     help="Default: by the extension of the output file, else text.",
 )
-@raw_option
+@add_raw_option
 @click.option(
     "--timeout",
     "timeout_seconds",
@@ -29,7 +36,7 @@ _FORMATS = {extension: name for extension, name in FORMATS.items() if name != "h
     metavar="SECONDS",
     help="End the query after so many seconds.",
 )
-@output_options
+@add_output_options
 def query_command(
     sql: str,
     results: str,
@@ -52,14 +59,14 @@ def query_command(
       tracekit fleet query "SELECT * FROM models WHERE labels['branch'] = 'main'" results/ -o main.csv
     """
     check_output(output, force)
-    chosen = guess_format(format_, output, _FORMATS)
+    output_format = guess_format(format_, output, _FORMATS)
     if raw:
-        check_raw(chosen, output)
-    check_binary(chosen, output)
+        check_raw(output_format, output)
+    check_binary(output_format, output)
 
-    from tracekit.fleet.answer import answer_of_query
+    from tracekit.fleet.answer import describe_query_result
     from tracekit.fleet.library import open_results
     from tracekit.fleet.query import QueryLimits, run_query
 
     rows = run_query(open_results(results), sql, QueryLimits(seconds=timeout_seconds))
-    write_answer(answer_of_query(sql, rows), chosen, output, force, raw)
+    write_answer(describe_query_result(sql, rows), output_format, output, force, raw)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import click
 
-from tracekit.cli.fleet_commands.answers import FORMATS, check_binary, values_of, write_answer
+from tracekit.cli.fleet_commands.answers import FORMATS, check_binary, parse_settings, write_answer
 from tracekit.cli.output import (
     HELP,
+    add_output_options,
+    add_raw_option,
     check_output,
     check_raw,
     guess_format,
-    output_options,
-    raw_option,
     write_output,
 )
-from tracekit.cli.terminal import text_width
+from tracekit.cli.terminal import measure_text_width
 from tracekit.errors import UsageError
 
 
@@ -34,8 +34,8 @@ from tracekit.errors import UsageError
     type=click.Choice(["text", "csv", "json", "parquet", "html"]),
     help="Default: by the extension of the output file, else text.",
 )
-@raw_option
-@output_options
+@add_raw_option
+@add_output_options
 def questions_command(
     results: str,
     name: str | None,
@@ -57,11 +57,11 @@ def questions_command(
       tracekit fleet questions results/ left-engine -o left.html
     """
     check_output(output, force)
-    values = values_of(settings)
-    chosen = guess_format(format_, output, FORMATS)
+    values = parse_settings(settings)
+    output_format = guess_format(format_, output, FORMATS)
     if raw:
-        check_raw(chosen, output)
-    check_binary(chosen, output)
+        check_raw(output_format, output)
+    check_binary(output_format, output)
 
     from tracekit.fleet.library import open_results
 
@@ -69,16 +69,16 @@ def questions_command(
     if name is not None:
         from tracekit.fleet.questions.registry import ask
 
-        write_answer(ask(dataset, name, values), chosen, output, force, raw)
+        write_answer(ask(dataset, name, values), output_format, output, force, raw)
         return
-    if values or chosen not in ("text", "json"):
+    if values or output_format not in ("text", "json"):
         raise UsageError("The list of questions is text or JSON, and has no parameters. Name a question.")
 
-    from tracekit.fleet.questions.registry import offers
+    from tracekit.fleet.questions.registry import list_offers
     from tracekit.report.fleet.offers import offers_json, offers_text
 
-    listed = offers(dataset)
-    if chosen == "json":
-        write_output(offers_json(listed), output, force, is_document=True)
+    question_offers = list_offers(dataset)
+    if output_format == "json":
+        write_output(offers_json(question_offers), output, force, is_document=True)
     else:
-        write_output(offers_text(listed, text_width(output)), output, force)
+        write_output(offers_text(question_offers, measure_text_width(output)), output, force)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tracekit.cli.output import HELP, Progress, limits_option, symbols_option, write_output
+from tracekit.cli.output import HELP, Progress, add_limits_option, add_symbols_option, write_output
 from tracekit.cli.standard_error import write_message
 from tracekit.errors import InputError, UsageError
 from tracekit.model.vocabulary import COMPUTE_UNITS
@@ -17,12 +17,12 @@ from tracekit.text import plural, printable
 
 if TYPE_CHECKING:
     from tracekit.fleet.labels import LabelSources
-    from tracekit.fleet.run import Pool, Summary
-    from tracekit.fleet.task import Choice, Task
+    from tracekit.fleet.run import Pool, RunSummary
+    from tracekit.fleet.task import AnalysisChoice, FleetTask
     from tracekit.parsers.limits import Limits
 
-_MOST_NAMED = 20
-_LEAST_MEMORY_BYTES = 1 << 30
+_MAX_LISTED_RECORDINGS = 20
+_MIN_MEMORY_BYTES = 1 << 30
 _BYTES_PER_GB = 1e9
 
 
@@ -87,8 +87,8 @@ _BYTES_PER_GB = 1e9
     type=click.Choice(COMPUTE_UNITS, case_sensitive=False),
     help="The compute units that the app requests from Core ML (default: those of each recording's journal).",
 )
-@symbols_option
-@limits_option
+@add_symbols_option
+@add_limits_option
 def run_command(
     inputs: tuple[str, ...],
     output: str,
@@ -115,14 +115,14 @@ def run_command(
       tracekit fleet run traces/ -o results/ --scheduler tcp://127.0.0.1:8786
     """
     from tracekit.fleet.dataset import create_dataset
-    from tracekit.fleet.run import Summary, run_fleet
+    from tracekit.fleet.run import RunSummary, run_fleet
 
     if not scheduler and options["resources"]:
         raise UsageError("--resource is for a cluster: name its --scheduler.")
-    tasks, notes = _tasks(inputs, _label_sources(options), _choice(limits, options))
-    pool = _cluster(scheduler, options["resources"]) if scheduler else _local(options)
+    tasks, notes = _plan_tasks(inputs, _label_sources(options), _make_choice(limits, options))
+    pool = _make_cluster_pool(scheduler, options["resources"]) if scheduler else _make_local_pool(options)
     dataset = create_dataset(output)
-    summary = Summary(notes=notes)
+    summary = RunSummary(notes=notes)
     try:
         with _Stages() as stages:
             run_fleet(dataset, tasks, pool, stages, retry_failed=retry_failed, summary=summary)
@@ -133,7 +133,7 @@ def run_command(
                 " the others follow."
             )
         raise
-    write_output("\n".join([*_lines(summary, output), ""]), "-", force=False)
+    write_output("\n".join([*_format_summary(summary, output), ""]), "-", force=False)
     if summary.is_empty:
         raise InputError(
             printable(output), "none of the recordings could be analyzed.", "See their reasons above."
@@ -159,15 +159,19 @@ class _Stages(ExitStack):
 def _label_sources(options: dict[str, Any]) -> LabelSources:
     from tracekit.fleet.labels import LabelSources, NamePattern, parse_labels
 
-    pattern = NamePattern.of(options["labels_from_name"]) if options["labels_from_name"] is not None else None
+    pattern = (
+        NamePattern.from_text(options["labels_from_name"])
+        if options["labels_from_name"] is not None
+        else None
+    )
     return LabelSources(pattern, options["table"] or "", parse_labels(options["given"]))
 
 
-def _choice(limits: Limits, options: dict[str, Any]) -> Choice:
-    from tracekit.fleet.task import Choice
+def _make_choice(limits: Limits, options: dict[str, Any]) -> AnalysisChoice:
+    from tracekit.fleet.task import AnalysisChoice
     from tracekit.parsers.limits import DEFAULT_LIMITS
 
-    return Choice(
+    return AnalysisChoice(
         options["process"],
         options["signposts"],
         os.path.abspath(options["markers"]) if options["markers"] else None,  # noqa: PTH100 - links stay
@@ -177,39 +181,41 @@ def _choice(limits: Limits, options: dict[str, Any]) -> Choice:
     )
 
 
-def _tasks(inputs: tuple[str, ...], sources: LabelSources, choice: Choice) -> tuple[list[Task], list[str]]:
+def _plan_tasks(
+    inputs: tuple[str, ...], sources: LabelSources, choice: AnalysisChoice
+) -> tuple[list[FleetTask], list[str]]:
     from tracekit.fleet.inputs import find_recordings
-    from tracekit.fleet.labels import labels_of
-    from tracekit.fleet.task import Task
+    from tracekit.fleet.labels import collect_labels
+    from tracekit.fleet.task import FleetTask
 
     recordings = find_recordings(inputs)
-    labelled = labels_of(recordings, sources)
-    pairs = zip(recordings, labelled.labels, strict=True)
-    return [Task(recording, "", labels, choice) for recording, labels in pairs], list(labelled.notes)
+    labelled = collect_labels(recordings, sources)
+    pairs = zip(recordings, labelled.match_labels, strict=True)
+    return [FleetTask(recording, "", labels, choice) for recording, labels in pairs], list(labelled.notes)
 
 
-def _local(options: dict[str, Any]) -> Pool:
+def _make_local_pool(options: dict[str, Any]) -> Pool:
     from tracekit.fleet.local import LocalLimits, LocalPool
 
-    workers = options["workers"] or _cores()
-    memory_bytes = round((options["memory"] or 0) * _BYTES_PER_GB) or _memory_part(workers)
+    workers = options["workers"] or _count_cores()
+    memory_bytes = round((options["memory"] or 0) * _BYTES_PER_GB) or _divide_memory(workers)
     return LocalPool(LocalLimits(workers, memory_bytes, options["timeout"]))
 
 
-def _cores() -> int:
+def _count_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _memory_part(workers: int) -> int:
+def _divide_memory(workers: int) -> int:
     """Return the memory of each worker in bytes; 0, which is no limit, where the machine's is not known."""
     try:
         total_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return 0
-    return max(_LEAST_MEMORY_BYTES, total_bytes * 3 // 4 // workers)
+    return max(_MIN_MEMORY_BYTES, total_bytes * 3 // 4 // workers)
 
 
-def _cluster(scheduler: str, resources: tuple[str, ...]) -> Pool:
+def _make_cluster_pool(scheduler: str, resources: tuple[str, ...]) -> Pool:
     from tracekit.fleet.cluster import DaskPool
 
     amounts: dict[str, float] = {}
@@ -222,7 +228,7 @@ def _cluster(scheduler: str, resources: tuple[str, ...]) -> Pool:
     return DaskPool(scheduler, amounts)
 
 
-def _lines(summary: Summary, output: str) -> Iterator[str]:
+def _format_summary(summary: RunSummary, output: str) -> Iterator[str]:
     """Yield the lines that state what a run did."""
     counts = [
         plural(summary.analyzed, "recording") + " analyzed",
@@ -239,23 +245,25 @@ def _lines(summary: Summary, output: str) -> Iterator[str]:
         ("Set aside", summary.killed),
         ("Failed in an earlier run, and not tried again without --retry-failed", summary.failed_before),
     ):
-        yield from _named(title, [(address, _without_name(reason, address)) for address, reason in failures])
-    copies = [(address, f"the same as {counted}") for address, counted in summary.duplicates]
-    yield from _named("The same recording under several names, counted once", copies)
+        yield from _list_failures(
+            title, [(address, _strip_address(reason, address)) for address, reason in failures]
+        )
+    copies = [(address, f"the same as {counted_address}") for address, counted_address in summary.duplicates]
+    yield from _list_failures("The same recording under several names, counted once", copies)
     yield from summary.notes
 
 
-def _named(title: str, pairs: list[tuple[str, str]]) -> Iterator[str]:
+def _list_failures(title: str, pairs: list[tuple[str, str]]) -> Iterator[str]:
     if not pairs:
         return
     yield f"{title}:"
-    for address, text in pairs[:_MOST_NAMED]:
+    for address, text in pairs[:_MAX_LISTED_RECORDINGS]:
         yield f"  {printable(address)}: {printable(text)}"
-    if len(pairs) > _MOST_NAMED:
-        yield f"  and {len(pairs) - _MOST_NAMED:,} more"
+    if len(pairs) > _MAX_LISTED_RECORDINGS:
+        yield f"  and {len(pairs) - _MAX_LISTED_RECORDINGS:,} more"
 
 
-def _without_name(reason: str, address: str) -> str:
+def _strip_address(reason: str, address: str) -> str:
     """Return a reason without the address, its name or its folder's name, because the line begins so."""
     path = printable(address)
     for beginning in (f"{path}: ", f"{path}/", *(f"{name}: " for name in path.split("/")[-2:])):

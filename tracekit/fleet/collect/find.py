@@ -9,9 +9,9 @@ from pathlib import Path
 
 from tracekit.errors import InputError, UsageError
 from tracekit.fleet import stores
-from tracekit.fleet.collect.metrickit import Report, read_report
+from tracekit.fleet.collect.metrickit import MetricKitReport, read_report
 from tracekit.fleet.collect.xcresult import ENDING
-from tracekit.fleet.inputs import Recording, find_recordings
+from tracekit.fleet.inputs import RecordingInput, find_recordings
 from tracekit.text import printable
 
 _BUNDLES = (ENDING, ".trace")
@@ -19,28 +19,28 @@ _BUNDLES = (ENDING, ".trace")
 
 
 @dataclass(frozen=True)
-class Found:
+class CollectInputs:
     """The recordings, ``.xcresult`` bundles and reports in the inputs, and the problems of other files."""
 
-    recordings: tuple[Recording, ...]
+    recordings: tuple[RecordingInput, ...]
     bundles: tuple[Path, ...]
-    reports: tuple[Report, ...]
+    reports: tuple[MetricKitReport, ...]
     problems: tuple[str, ...]
 
 
-def find(inputs: Sequence[str]) -> Found:
+def find_collect_inputs(inputs: Sequence[str]) -> CollectInputs:
     """Return what the inputs hold. Raises ``UsageError`` for an input that holds nothing of it."""
-    recordings: list[Recording] = []
+    recordings: list[RecordingInput] = []
     bundles: list[Path] = []
-    reports: list[Report] = []
+    reports: list[MetricKitReport] = []
     problems: list[str] = []
     for name in inputs:
         if stores.is_address(name):
             raise UsageError(
                 f"{printable(name)} is an address: collect takes files and folders of this machine."
             )
-        before = len(bundles) + len(reports) + len(problems)
-        for path in _special(Path(name)):
+        count_before = len(bundles) + len(reports) + len(problems)
+        for path in _iter_special_paths(Path(name)):
             if path.suffix == ENDING:
                 bundles.append(path)
                 continue
@@ -50,12 +50,12 @@ def find(inputs: Sequence[str]) -> Found:
                 problems.append(str(error))
             else:
                 reports += [report] if report is not None else []
-        is_special = len(bundles) + len(reports) + len(problems) > before
-        recordings += _recordings(name, is_special)
-    return Found(tuple(recordings), tuple(bundles), tuple(reports), tuple(problems))
+        is_special = len(bundles) + len(reports) + len(problems) > count_before
+        recordings += _find_input_recordings(name, is_special)
+    return CollectInputs(tuple(recordings), tuple(bundles), tuple(reports), tuple(problems))
 
 
-def _special(path: Path) -> Iterator[Path]:
+def _iter_special_paths(path: Path) -> Iterator[Path]:
     """Yield the ``.xcresult`` bundles and the JSON files of a path; those in bundles are not searched."""
     if path.suffix in (ENDING, ".json"):
         yield path
@@ -66,7 +66,7 @@ def _special(path: Path) -> Iterator[Path]:
         yield from (Path(place, name) for name in sorted(files) if name.endswith(".json"))
 
 
-def _recordings(name: str, is_special: bool) -> list[Recording]:
+def _find_input_recordings(name: str, is_special: bool) -> list[RecordingInput]:
     """Return the recordings of an input; it may have none where it holds something else."""
     if is_special and Path(name).suffix in (ENDING, ".json"):
         return []

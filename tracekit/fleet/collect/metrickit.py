@@ -23,11 +23,11 @@ import pyarrow as pa
 from tracekit import __version__
 from tracekit.analysis.chips import identify_chip
 from tracekit.errors import InputError
-from tracekit.fleet.rows import Tables, recording_id
-from tracekit.fleet.schema import ANALYZED, METRICKIT, arrow_schema
+from tracekit.fleet.rows import Tables, make_recording_id
+from tracekit.fleet.schema import ANALYZED, METRICKIT, build_arrow_schema
 from tracekit.text import printable
 
-_MOST_BYTES = 50_000_000
+_MAX_BYTES = 50_000_000
 _LENGTH = re.compile(r"([0-9][0-9,]*(?:\.[0-9]+)?)\s*(ns|µs|us|ms|s|sec)", re.ASCII)
 _UNITS_NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9, "sec": 1e9}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -35,7 +35,7 @@ _MARKS = ("signpostMetrics", "metaData")
 
 
 @dataclass(frozen=True)
-class Report:
+class MetricKitReport:
     """A report: its file, the digest of its content, and the parsed document."""
 
     path: Path
@@ -43,10 +43,10 @@ class Report:
     document: Mapping[str, Any]
 
 
-def read_report(path: Path) -> Report | None:
+def read_report(path: Path) -> MetricKitReport | None:
     """Return the report in a JSON file; None for other JSON. Raises ``InputError`` for a damaged file."""
     try:
-        if not path.is_file() or path.stat().st_size > _MOST_BYTES:  # a pipe would be waited for
+        if not path.is_file() or path.stat().st_size > _MAX_BYTES:  # a pipe would be waited for
             return None
         data = path.read_bytes()
         document = json.loads(data)
@@ -56,27 +56,27 @@ def read_report(path: Path) -> Report | None:
         raise InputError(str(path), "it is no JSON.") from error
     if not isinstance(document, dict) or not all(mark in document for mark in _MARKS):
         return None
-    return Report(path, hashlib.sha256(data).hexdigest(), document)
+    return MetricKitReport(path, hashlib.sha256(data).hexdigest(), document)
 
 
-def report_tables(report: Report) -> Tables:
+def build_report_tables(report: MetricKitReport) -> Tables:
     """Return a report as rows of ``field``, and its row of ``recordings``.
 
     Where a report is of several versions of the app, the build is not determined and is left empty. Raises
     ``InputError`` where the document is not as MetricKit writes it.
     """
     try:
-        place = _place(report)
-        rows = [{**place, **bucket} for bucket in _buckets(report.document)]
+        place = _read_place(report)
+        rows = [{**place, **bucket} for bucket in _iter_buckets(report.document)]
         return {
-            "recordings": _table("recordings", [_recording(report, place)]),
-            "field": _table("field", rows),
+            "recordings": _build_table("recordings", [_build_recording_row(report, place)]),
+            "field": _build_table("field", rows),
         }
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(str(report.path), f"it is not as MetricKit writes it: {error!r}.") from error
 
 
-def _recording(report: Report, place: Mapping[str, Any]) -> dict[str, Any]:
+def _build_recording_row(report: MetricKitReport, place: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **place,
         "run": 1,
@@ -91,15 +91,15 @@ def _recording(report: Report, place: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _place(report: Report) -> dict[str, Any]:
+def _read_place(report: MetricKitReport) -> dict[str, Any]:
     document = report.document
     meta: Mapping[str, Any] = document["metaData"]
     is_several = bool(document.get("includesMultipleApplicationVersions", False))
     build = "" if is_several else str(meta.get("appBuildVersion", ""))
     model = str(meta.get("deviceType", ""))
     return {
-        "recording": recording_id(report.content, str(report.path), 1),
-        "recorded": _moment(document.get("timeStampEnd")),
+        "recording": make_recording_id(report.content, str(report.path), 1),
+        "recorded": _parse_moment(document.get("timeStampEnd")),
         "device": "",
         "device_model": model,
         "chip": identify_chip(model),
@@ -111,7 +111,7 @@ def _place(report: Report) -> dict[str, Any]:
     }
 
 
-def _moment(value: object) -> datetime | None:
+def _parse_moment(value: object) -> datetime | None:
     """Return a time: seconds since 1970, or text with a time zone; None for anything else."""
     if isinstance(value, (int, float)):
         return _EPOCH + timedelta(seconds=value)  # unlike fromtimestamp, raises no OSError for large values
@@ -122,14 +122,14 @@ def _moment(value: object) -> datetime | None:
     return moment if moment.tzinfo else None
 
 
-def _buckets(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _iter_buckets(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the buckets of every signpost with a histogram, in their order."""
     for signpost in document["signpostMetrics"]:
         data = signpost.get("signpostIntervalData") or {}
         histogram = data.get("histogrammedSignpostDurations") or {}
         values = histogram.get("histogramValue") or {}
         for _, bucket in sorted(values.items(), key=lambda entry: int(entry[0])):
-            start_ns, end_ns = _length_ns(bucket["bucketStart"]), _length_ns(bucket["bucketEnd"])
+            start_ns, end_ns = _parse_length_ns(bucket["bucketStart"]), _parse_length_ns(bucket["bucketEnd"])
             count = bucket["bucketCount"]
             if not isinstance(count, int) or count < 0 or end_ns < start_ns:
                 raise ValueError(f"a bucket from {start_ns} to {end_ns} ns has {count!r} intervals")
@@ -142,20 +142,20 @@ def _buckets(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             }
 
 
-def _length_ns(text: str) -> int:
+def _parse_length_ns(text: str) -> int:
     match = _LENGTH.fullmatch(text.strip().replace("µ", "u"))
     if match is None:
         raise ValueError(f"'{printable(text[:40])}' is no length of time")
     return round(float(match[1].replace(",", "")) * _UNITS_NS[match[2]])
 
 
-def _table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
-    schema = arrow_schema(name)
-    columns = [_array([row.get(field.name) for row in rows], field.type) for field in schema]
+def _build_table(name: str, rows: list[dict[str, Any]]) -> pa.Table:
+    schema = build_arrow_schema(name)
+    columns = [_build_array([row.get(field.name) for row in rows], field.type) for field in schema]
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
+def _build_array(values: list[Any], kind: pa.DataType) -> pa.Array:
     if pa.types.is_dictionary(kind):
         return pa.array(values, pa.string()).dictionary_encode().cast(kind)
     return pa.array(values, kind)

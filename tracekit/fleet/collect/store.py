@@ -19,8 +19,8 @@ from pathlib import Path
 from tracekit import __version__
 from tracekit.detect import open_source
 from tracekit.errors import InputError, TracekitError, UsageError
-from tracekit.fleet.contents import content_of
-from tracekit.fleet.inputs import SIDECAR, Recording
+from tracekit.fleet.contents import digest_content
+from tracekit.fleet.inputs import SIDECAR, RecordingInput
 from tracekit.model.schemas import READ_TABLES
 from tracekit.parsers.in_memory import read_into_memory
 from tracekit.parsers.pack.pack_writer import write_pack
@@ -30,7 +30,7 @@ from tracekit.text import printable
 PACK = ".tracekit.zip"
 REDACTED = "-redacted"
 _DIGITS = 12
-_MOST_LETTERS = 80
+_MAX_SLUG_LETTERS = 80
 _ENDING = re.compile(r"(\.(trace|tracekit|xml|zip|tar|gz|tgz|bz2|xz|txt|log))+$", re.IGNORECASE)
 _FORBIDDEN = re.compile(r"[^\w.+-]+")
 
@@ -44,13 +44,13 @@ class Collected:
     ``reason`` states why it failed, or that its labels are not those of the pack.
     """
 
-    recording: Recording
+    recording: RecordingInput
     state: str
     pack: Path | None = None
     reason: str = ""
 
 
-def collect(recordings: Iterable[Recording], store: Path, redact: bool = False) -> Iterator[Collected]:
+def collect(recordings: Iterable[RecordingInput], store: Path, redact: bool = False) -> Iterator[Collected]:
     """Pack each recording into the store, unless its content is there; one that fails stops no other.
 
     Raises ``UsageError`` where the store cannot be written.
@@ -58,38 +58,38 @@ def collect(recordings: Iterable[Recording], store: Path, redact: bool = False) 
     try:
         store.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _unwritable(store, error) from error
+        raise _explain_unwritable(store, error) from error
     for recording in recordings:
         try:
-            yield _collected(recording, store, redact)
+            yield _collect_recording(recording, store, redact)
         except UsageError:
             raise
         except TracekitError as error:
             yield Collected(recording, FAILED, reason=str(error))
 
 
-def _collected(recording: Recording, store: Path, redact: bool) -> Collected:
+def _collect_recording(recording: RecordingInput, store: Path, redact: bool) -> Collected:
     path = Path(recording.address)
     if path.name.endswith(PACK) and path.parent.resolve() == store.resolve():
         return Collected(recording, PRESENT, path)
     recording.require_readable()
-    suffix = f"-{content_of(path, recording.members)[:_DIGITS]}{REDACTED if redact else ''}{PACK}"
+    suffix = f"-{digest_content(path, recording.members)[:_DIGITS]}{REDACTED if redact else ''}{PACK}"
     present = next((file for file in sorted(store.glob(f"*{suffix}")) if file.is_file()), None)
     if present is not None:
         return Collected(recording, PRESENT, present, _add_labels(recording, present))
-    data = _packed(recording, redact)
-    pack = store / f"{_slug(recording.name)}{suffix}"
+    data = _pack_recording(recording, redact)
+    pack = store / f"{_make_slug(recording.name)}{suffix}"
     labels = Path(recording.sidecar) if recording.sidecar else None
     try:
         if labels is not None:
             shutil.copyfile(labels, f"{pack}{SIDECAR}")
         _write(pack, data)
     except OSError as error:
-        raise _unwritable(store, error) from error
+        raise _explain_unwritable(store, error) from error
     return Collected(recording, ADDED, pack)
 
 
-def _packed(recording: Recording, redact: bool) -> bytes:
+def _pack_recording(recording: RecordingInput, redact: bool) -> bytes:
     paths = list(recording.members) or recording.address
     source, _ = hide_private_cells(read_into_memory(open_source(paths, schemas=READ_TABLES)))
     try:
@@ -99,7 +99,7 @@ def _packed(recording: Recording, redact: bool) -> bytes:
         raise InputError(printable(recording.address), f"cannot be redacted: {error}", advice) from error
 
 
-def _add_labels(recording: Recording, pack: Path) -> str:
+def _add_labels(recording: RecordingInput, pack: Path) -> str:
     """Give a pack without labels those of a copy, and return a sentence where it has other ones."""
     if not recording.sidecar:
         return ""
@@ -109,17 +109,17 @@ def _add_labels(recording: Recording, pack: Path) -> str:
             shutil.copyfile(recording.sidecar, labels)
         is_same = filecmp.cmp(recording.sidecar, labels, shallow=False)
     except OSError as error:
-        raise _unwritable(pack.parent, error) from error
+        raise _explain_unwritable(pack.parent, error) from error
     other = (
         f"{recording.address} is a copy of {pack} with other labels: the store keeps the labels that it has."
     )
     return "" if is_same else printable(other)
 
 
-def _slug(name: str) -> str:
+def _make_slug(name: str) -> str:
     """Return a name without endings, of letters, digits and ``._+-``."""
     plain = _FORBIDDEN.sub("-", _ENDING.sub("", name)).strip("-.")
-    return plain[:_MOST_LETTERS] or "recording"
+    return plain[:_MAX_SLUG_LETTERS] or "recording"
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -136,5 +136,5 @@ def _write(path: Path, data: bytes) -> None:
         raise
 
 
-def _unwritable(store: Path, error: OSError) -> UsageError:
+def _explain_unwritable(store: Path, error: OSError) -> UsageError:
     return UsageError(f"{printable(str(store))} cannot be written: {error.strerror or error}.")

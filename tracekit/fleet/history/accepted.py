@@ -33,19 +33,19 @@ def read_accepted(folder: Path) -> frozenset[Accepted]:
     path = folder / NAME
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise _damaged(path)
+            raise _explain_damage(path)
         document = json.loads(path.read_bytes())
         if document["schema"] != _SCHEMA:
-            raise _damaged(path)
+            raise _explain_damage(path)
         entries = [Accepted(**entry) for entry in document["accepted"]]
     except FileNotFoundError:
         return frozenset()
     except OSError as error:
         raise InputError(str(path), f"it cannot be read: {error.strerror or error}") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise _damaged(path) from error
+        raise _explain_damage(path) from error
     if not all(isinstance(value, str) for entry in entries for value in asdict(entry).values()):
-        raise _damaged(path)
+        raise _explain_damage(path)
     return frozenset(entries)
 
 
@@ -64,7 +64,7 @@ def write_accepted(folder: Path, accepted: Iterable[Accepted]) -> None:
         ) from error
 
 
-def _damaged(path: Path) -> InputError:
+def _explain_damage(path: Path) -> InputError:
     return InputError(
         str(path),
         "it is not a list of accepted changes of this version of tracekit."

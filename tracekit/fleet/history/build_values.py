@@ -47,17 +47,17 @@ def require_supported(requirement: Requirement) -> Condition:
     )
 
 
-def device_results(
+def evaluate_devices(
     dataset: Dataset, builds: Mapping[str, str], requirement: Requirement, confidence: float
 ) -> list[DeviceResult]:
     """Return the outcome on each device that has recordings of its app's build."""
     rule = require_supported(requirement)
-    calls = _calls(dataset, set(builds.values()))
+    calls = _read_calls(dataset, set(builds.values()))
     calls = calls[calls["app"].map(builds).eq(calls["build"]).to_numpy(bool)]
     of_device = {tuple(map(str, place)): rows for place, rows in calls.groupby(_PLACE, observed=True)}
     results = []
-    for place in _devices(dataset, set(builds), rule.scope):
-        value = _value(of_device.get(place, calls[:0]), requirement, rule, confidence)
+    for place in _find_devices(dataset, set(builds), rule.scope):
+        value = _evaluate_build(of_device.get(place, calls[:0]), requirement, rule, confidence)
         results.append(DeviceResult(*place, judge_condition(requirement, rule, value)))
     if not results:
         value = MetricValue(rule.metric.kind, missing=f"no device has calls of '{rule.scope}'")
@@ -65,29 +65,33 @@ def device_results(
     return results
 
 
-def _devices(dataset: Dataset, apps: set[str], scope: str) -> list[tuple[str, str, str]]:
+def _find_devices(dataset: Dataset, apps: set[str], scope: str) -> list[tuple[str, str, str]]:
     """Return the devices that have, or had at any build, calls of a model; "" is any model."""
-    frame = _texts(dataset.table("models").to_table(columns=[*_PLACE, "model", "label"]).to_pandas())
+    frame = _fill_missing_texts(
+        dataset.open_table("models").to_table(columns=[*_PLACE, "model", "label"]).to_pandas()
+    )
     frame = frame[frame["app"].isin(apps).to_numpy(bool)]
     if scope:
-        frame = frame[_in_scope(frame, scope)]
+        frame = frame[_is_in_scope(frame, scope)]
     places = frame[_PLACE].drop_duplicates().itertuples(index=False)
     return sorted((str(app), str(device), str(model)) for app, device, model in places)
 
 
-def _in_scope(frame: pd.DataFrame, scope: str) -> npt.NDArray[np.bool_]:
+def _is_in_scope(frame: pd.DataFrame, scope: str) -> npt.NDArray[np.bool_]:
     of_label = frame["model"].eq("") & frame["label"].eq(scope)
     return np.asarray(frame["model"].eq(scope) | of_label, bool)
 
 
-def _calls(dataset: Dataset, builds: set[str]) -> pd.DataFrame:
+def _read_calls(dataset: Dataset, builds: set[str]) -> pd.DataFrame:
     columns = [*_PLACE, "build", "recording", "model", "label", "length_ns", "first", "cut"]
     columns += ["ane_used", "gpu_used", "cpu_used", "basis"]
     condition = pds.field("build").isin(sorted(builds))
-    return _texts(dataset.table("calls").to_table(columns=columns, filter=condition).to_pandas())
+    return _fill_missing_texts(
+        dataset.open_table("calls").to_table(columns=columns, filter=condition).to_pandas()
+    )
 
 
-def _texts(frame: pd.DataFrame) -> pd.DataFrame:
+def _fill_missing_texts(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame whose categories are texts, empty where they are missing."""
     for name in frame.columns:
         if isinstance(frame[name].dtype, pd.CategoricalDtype):
@@ -95,19 +99,21 @@ def _texts(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def _value(calls: pd.DataFrame, requirement: Requirement, rule: Condition, confidence: float) -> MetricValue:
+def _evaluate_build(
+    calls: pd.DataFrame, requirement: Requirement, rule: Condition, confidence: float
+) -> MetricValue:
     """Return the number of all runs of a build on a device."""
     metric = rule.metric
     if rule.scope:
-        calls = calls[_in_scope(calls, rule.scope)]
+        calls = calls[_is_in_scope(calls, rule.scope)]
     if metric.part:
-        first = calls["first"].to_numpy(bool)
-        calls = calls[first if metric.part == "first" else ~first]
+        is_first = calls["first"].to_numpy(bool)
+        calls = calls[is_first if metric.part == "first" else ~is_first]
     if calls.empty:
         what = " ".join(filter(None, (metric.part, "call")))
         of_model = f" of '{rule.scope}'" if rule.scope else ""
         return MetricValue(metric.kind, missing=f"the build has no {what}{of_model} on this device")
-    values = list(_of_recordings(calls, metric, confidence))
+    values = list(_iter_recording_values(calls, metric, confidence))
     missing = next((value.missing for value in values if value.missing), "")
     if missing:
         return MetricValue(metric.kind, missing=missing, windows=len(calls))
@@ -124,17 +130,17 @@ def _value(calls: pd.DataFrame, requirement: Requirement, rule: Condition, confi
     )  # fmt: skip
 
 
-def _of_recordings(calls: pd.DataFrame, metric: Metric, confidence: float) -> Iterator[MetricValue]:
+def _iter_recording_values(calls: pd.DataFrame, metric: Metric, confidence: float) -> Iterator[MetricValue]:
     for _, run in calls.groupby("recording", sort=True):
         if metric.quantity == "calls":
             yield MetricValue("count", len(run), len(run), windows=len(run))
         elif metric.quantity == "length":
-            yield _length(run, metric, confidence)
+            yield _evaluate_length(run, metric, confidence)
         else:
-            yield _share(run, metric, confidence)
+            yield _evaluate_share(run, metric, confidence)
 
 
-def _length(run: pd.DataFrame, metric: Metric, confidence: float) -> MetricValue:
+def _evaluate_length(run: pd.DataFrame, metric: Metric, confidence: float) -> MetricValue:
     lengths = run["length_ns"].to_numpy(np.float64, na_value=np.nan)
     whole = lengths[~run["cut"].to_numpy(bool)]
     basis = " and ".join(sorted(set(run["basis"])))
@@ -156,21 +162,21 @@ def _length(run: pd.DataFrame, metric: Metric, confidence: float) -> MetricValue
     )  # fmt: skip
 
 
-def _share(run: pd.DataFrame, metric: Metric, confidence: float) -> MetricValue:
+def _evaluate_share(run: pd.DataFrame, metric: Metric, confidence: float) -> MetricValue:
     used = run[f"{metric.engine.lower()}_used"]
-    least = np.asarray(used.eq(YES), np.float64)
-    most = np.asarray(used.ne(NO), np.float64)
-    unknown = int(most.sum() - least.sum())
+    certain_use = np.asarray(used.eq(YES), np.float64)
+    possible_use = np.asarray(used.ne(NO), np.float64)
+    unknown = int(possible_use.sum() - certain_use.sum())
     if unknown == len(run):
         return MetricValue(
             "share", missing=f"a recording does not show if the {metric.engine} served its calls"
         )
     note = f"of {unknown} calls the engine is not determined" if unknown else ""
     ends = (
-        estimate_share_interval(least, confidence or 0.95),
-        estimate_share_interval(most, confidence or 0.95),
+        estimate_share_interval(certain_use, confidence or 0.95),
+        estimate_share_interval(possible_use, confidence or 0.95),
     )
     return MetricValue(
-        "share", float(least.mean()), float(most.mean()), "", len(run), note=note,
+        "share", float(certain_use.mean()), float(possible_use.mean()), "", len(run), note=note,
         interval=(ends[0][0], ends[1][1]) if confidence else None, confidence=confidence,
     )  # fmt: skip

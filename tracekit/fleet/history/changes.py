@@ -19,26 +19,26 @@ from tracekit.fleet.history.bands import Bands
 from tracekit.fleet.history.levels import (
     TWO_OF_TWO,
     Booleans,
-    Evidence,
+    ChangeEvidence,
     Floats,
     Integers,
     Levels,
-    row_medians,
+    compute_row_medians,
 )
 from tracekit.fleet.history.series import UNKNOWN_SHARE, USED, History
 
-SMALLEST_LENGTH, SMALLEST_SHARE = 0.02, 0.05
+MIN_LENGTH_CHANGE, MIN_SHARE_CHANGE = 0.02, 0.05
 """The smallest changes of interest: of lengths as a fraction, of shares of calls as points."""
 DISCOVERY_RATE = 0.05
 _PER_SCORE = 4.0
 """False alarms per alarm that the scores alone predict, of the calibration: levels are estimated."""
-_FEWEST_MODELS = 3
+_MIN_MODELS = 3
 """The fewest models on a device of which a shift is common."""
 _NORMAL = NormalDist()
 
 
 @dataclass(frozen=True)
-class Change:
+class SeriesChange:
     """A change of a series: builds are numbers in the order of its app's builds.
 
     ``last_before`` is the last build of the old level, ``first`` the first of the new one, ``found_at`` the
@@ -90,7 +90,7 @@ class DeviceShift:
 
 
 @dataclass(frozen=True)
-class State:
+class SeriesState:
     """The present level of a series, to judge the next build and to state its power.
 
     ``spread`` is NaN where there are too few builds for a level.
@@ -105,34 +105,34 @@ class State:
 class Changes:
     """The changes of a history, in the order of their builds, and the state of each series at the end."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[SeriesChange, ...]
     shifts: tuple[DeviceShift, ...]
-    states: tuple[State, ...]
+    iter_states: tuple[SeriesState, ...]
 
 
 def find_changes(
-    history: History, smallest_length: float = SMALLEST_LENGTH, smallest_share: float = SMALLEST_SHARE
+    history: History, smallest_length: float = MIN_LENGTH_CHANGE, smallest_share: float = MIN_SHARE_CHANGE
 ) -> Changes:
     """Return every change of a history, as each build would have shown it."""
-    changes: list[Change] = []
+    changes: list[SeriesChange] = []
     shifts: list[DeviceShift] = []
-    states: list[State] = [State((math.nan, math.nan), math.nan, 0)] * len(history.keys)
+    states: list[SeriesState] = [SeriesState((math.nan, math.nan), math.nan, 0)] * len(history.keys)
     for app in history.builds:
         search = _Search(history, app, smallest_length, smallest_share)
         search.run()
         changes += search.changes
         shifts += search.shifts
-        for series, state in search.states():
+        for series, state in search.iter_states():
             states[series] = state
     return Changes(tuple(changes), tuple(shifts), tuple(states))
 
 
-def is_alarm(evidence: Evidence, smallest: float) -> Booleans:
+def is_alarm(evidence: ChangeEvidence, smallest: float) -> Booleans:
     """Return whether the evidence of each series is enough by itself, and the change is of interest."""
     return np.asarray((evidence.score >= TWO_OF_TWO) & (np.abs(evidence.change) >= smallest), bool)
 
 
-def discoveries(scores: Floats, rate: float = DISCOVERY_RATE) -> float:
+def find_discovery_limit(scores: Floats, rate: float = DISCOVERY_RATE) -> float:
     """Return the least score that is a discovery among those of one build (Benjamini and Hochberg 1995)."""
     ordered = np.sort(scores[np.isfinite(scores)])[::-1]
     limit = math.inf
@@ -154,17 +154,17 @@ class _Search:
         of_app = [series for series, key in enumerate(keys) if key.app == app]
         self._lengths = [series for series in of_app if keys[series].is_length]
         self._shares = [series for series in of_app if not keys[series].is_length]
-        self._values, _ = self._matrices(self._lengths)
-        self._low, self._high = self._matrices(self._shares)
+        self._values, _ = self._build_matrices(self._lengths)
+        self._low, self._high = self._build_matrices(self._shares)
         self._adjusted = self._values.copy()
         self._devices = _Devices(history, self._lengths)
         self._levels, self._bands = Levels(len(self._lengths)), Bands(len(self._shares))
         self._shift_levels = Levels(len(self._devices.groups))
         self._shift_history: list[Floats] = []
-        self.changes: list[Change] = []
+        self.changes: list[SeriesChange] = []
         self.shifts: list[DeviceShift] = []
 
-    def _matrices(self, series: Sequence[int]) -> tuple[Floats, Floats]:
+    def _build_matrices(self, series: Sequence[int]) -> tuple[Floats, Floats]:
         """Return the low and the high ends as series × builds, NaN where a build has no value."""
         low = np.full((len(series), len(self.history.builds[self.app])), np.nan)
         high = low.copy()
@@ -180,10 +180,10 @@ class _Search:
     def run(self) -> None:
         """Judge every build in turn."""
         for build in range(len(self.history.builds[self.app])):
-            self._judge(build)
-        self.changes = [self._at_the_end(change) for change in self.changes]
+            self._judge_build(build)
+        self.changes = [self._update_level(change) for change in self.changes]
 
-    def _judge(self, build: int) -> None:
+    def _judge_build(self, build: int) -> None:
         self._levels.update()
         self._bands.update()
         shift, models = self._devices.shift(self._values[:, build] - self._levels.level)
@@ -193,30 +193,30 @@ class _Search:
         self._adjusted[:, build] = values
         low, high = self._low[:, build], self._high[:, build]
         lengths, shares = self._levels.weigh(values), self._bands.weigh(low, high)
-        limit = discoveries(np.concatenate([lengths.score, shares.score]))
+        limit = find_discovery_limit(np.concatenate([lengths.score, shares.score]))
         tested = int(np.isfinite(lengths.score).sum() + np.isfinite(shares.score).sum())
         is_length = is_alarm(lengths, self._smallest[0]) & (lengths.score >= limit)
         is_share = is_alarm(shares, self._smallest[1]) & (shares.score >= limit)
         for row in np.flatnonzero(is_length):
             group = int(self._devices.group[row])
             level, spread = float(self._levels.level[row]), float(self._levels.spread[row])
-            place = _Place(build, int(lengths.length[row]), tested, float(common[row]), int(models[group]))
+            place = _FoundAt(build, int(lengths.length[row]), tested, float(common[row]), int(models[group]))
             count, score = int(self._levels.count[row]), float(lengths.score[row])
             series = self._lengths[row]
-            self.changes.append(self._change(series, place, (level, level), spread, count, score))
-        unknown = self._unknown_now(np.flatnonzero(is_share))
+            self.changes.append(self._make_change(series, place, (level, level), spread, count, score))
+        unknown = self._find_unknown_changes(np.flatnonzero(is_share))
         for row in np.flatnonzero(is_share):
             level2, spread = self._bands.level[row], float(self._bands.spread[row].max())
             key = self.history.keys[self._shares[row]]
             withheld = key.metric.endswith(USED) and (key.device, key.device_model, key.model) in unknown
-            place = _Place(build, int(shares.length[row]), tested, 0.0, 0, withheld)
+            place = _FoundAt(build, int(shares.length[row]), tested, 0.0, 0, withheld)
             band, count = (float(level2[0]), float(level2[1])), int(self._bands.count[row])
             score = float(shares.score[row])
-            self.changes.append(self._change(self._shares[row], place, band, spread, count, score))
-        self._levels.accept(values, np.where(is_length, lengths.length, 0))
-        self._bands.accept(low, high, np.where(is_share, shares.length, 0))
+            self.changes.append(self._make_change(self._shares[row], place, band, spread, count, score))
+        self._levels.add_values(values, np.where(is_length, lengths.length, 0))
+        self._bands.add_values(low, high, np.where(is_share, shares.length, 0))
 
-    def _unknown_now(self, rows: Integers) -> set[tuple[str, str, str]]:
+    def _find_unknown_changes(self, rows: Integers) -> set[tuple[str, str, str]]:
         """Return the devices and models of which the share of unknown calls changed."""
         keys = [self.history.keys[self._shares[row]] for row in rows.tolist()]
         unknown = [key for key in keys if key.metric.endswith(UNKNOWN_SHARE)]
@@ -226,39 +226,43 @@ class _Search:
         levels = self._shift_levels
         levels.update()
         evidence = levels.weigh(shift)
-        hits = is_alarm(evidence, self._smallest[0]) & (evidence.score >= discoveries(evidence.score))
+        hits = is_alarm(evidence, self._smallest[0]) & (
+            evidence.score >= find_discovery_limit(evidence.score)
+        )
         self._shift_history.append(shift)
         for group in np.flatnonzero(hits).tolist():
             past = np.array([shifts[group] for shifts in self._shift_history])
             present = np.flatnonzero(np.isfinite(past))
-            first = int(present[max(0, len(present) - int(evidence.length[group]))])
+            first_build = int(present[max(0, len(present) - int(evidence.length[group]))])
             key = self.history.keys[self._lengths[self._devices.groups[group][0]]]
             size, count = float(evidence.change[group]), int(models[group])
             self.shifts.append(
-                DeviceShift(self.app, key.device, key.device_model, key.metric, first, build, size, count)
+                DeviceShift(
+                    self.app, key.device, key.device_model, key.metric, first_build, build, size, count
+                )
             )
-        levels.accept(shift, np.where(hits, evidence.length, 0))
+        levels.add_values(shift, np.where(hits, evidence.length, 0))
 
-    def _change(
+    def _make_change(
         self,
         series: int,
-        place: _Place,
-        before: tuple[float, float],
+        place: _FoundAt,
+        old_level: tuple[float, float],
         spread: float,
         count: int,
         score: float,
-    ) -> Change:
-        builds = self._builds_of(series)
+    ) -> SeriesChange:
+        builds = self._list_builds(series)
         position = int(np.searchsorted(builds, place.build))
-        first = max(position - place.length + 1, 1)
-        return Change(
+        first_position = max(position - place.length + 1, 1)
+        return SeriesChange(
             series,
-            int(builds[first - 1]),
-            int(builds[first]),
+            int(builds[first_position - 1]),
+            int(builds[first_position]),
             place.build,
-            position - first,
-            before,
-            before,
+            position - first_position,
+            old_level,
+            old_level,
             (math.nan, math.nan),
             spread,
             count,
@@ -269,23 +273,23 @@ class _Search:
             place.withheld,
         )
 
-    def _builds_of(self, series: int) -> Integers:
-        return self.history.of(series)["build"].to_numpy(np.int64)
+    def _list_builds(self, series: int) -> Integers:
+        return self.history.points_of(series)["build"].to_numpy(np.int64)
 
-    def _at_the_end(self, change: Change) -> Change:
+    def _update_level(self, change: SeriesChange) -> SeriesChange:
         """Return a change with the level of all builds until the next change of its series, or the last."""
         later = [other.first for other in self.changes if other.series == change.series]
-        end = min((first for first in later if first > change.first), default=None)
-        low, high = self._row(change.series)
+        end = min((first_build for first_build in later if first_build > change.first), default=None)
+        low, high = self._find_row(change.series)
         low, high = low[change.first : end], high[change.first : end]
         present = np.isfinite(low)
-        after = (float(np.median(low[present])), float(np.median(high[present])))
+        new_level = (float(np.median(low[present])), float(np.median(high[present])))
         if self.history.keys[change.series].is_length:
-            after = (float(np.mean(low[present])),) * 2
+            new_level = (float(np.mean(low[present])),) * 2
         is_length = self.history.keys[change.series].is_length
-        return _with_levels(change, after, int(present.sum()), self._smallest[0 if is_length else 1])
+        return _set_levels(change, new_level, int(present.sum()), self._smallest[0 if is_length else 1])
 
-    def _row(self, series: int) -> tuple[Floats, Floats]:
+    def _find_row(self, series: int) -> tuple[Floats, Floats]:
         if series in self._length_rows:
             values = self._adjusted[self._length_rows[series]]
             return values, values
@@ -300,23 +304,23 @@ class _Search:
     def _share_rows(self) -> dict[int, int]:
         return {series: row for row, series in enumerate(self._shares)}
 
-    def states(self) -> Iterator[tuple[int, State]]:
+    def iter_states(self) -> Iterator[tuple[int, SeriesState]]:
         """Yield the state of each series after the last build."""
         self._levels.update()
         self._bands.update()
         for row, series in enumerate(self._lengths):
             level, spread = float(self._levels.level[row]), float(self._levels.spread[row])
-            yield series, State((level, level), spread, int(self._levels.count[row]))
+            yield series, SeriesState((level, level), spread, int(self._levels.count[row]))
         for row, series in enumerate(self._shares):
             low, high = self._bands.level[row].tolist()
             yield (
                 series,
-                State((low, high), float(self._bands.spread[row].max()), int(self._bands.count[row])),
+                SeriesState((low, high), float(self._bands.spread[row].max()), int(self._bands.count[row])),
             )
 
 
 @dataclass(frozen=True)
-class _Place:
+class _FoundAt:
     """Where a change was found, and what was judged with it."""
 
     build: int
@@ -327,9 +331,11 @@ class _Place:
     withheld: bool = False
 
 
-def _with_levels(change: Change, after: tuple[float, float], count: int, smallest: float) -> Change:
+def _set_levels(
+    change: SeriesChange, new_level: tuple[float, float], count: int, smallest: float
+) -> SeriesChange:
     """Return a change with its later level, and the 95 % interval of its difference."""
-    change = replace(change, after=after)
+    change = replace(change, after=new_level)
     difference = change.difference
     error = change.spread * math.sqrt(1 / max(change.reference, 1) + 1 / max(count, 1))
     half = t_quantile(0.975, float(max(change.reference - 1, 1))) * error
@@ -366,8 +372,8 @@ class _Devices:
             return np.zeros(0), np.zeros(0, np.int64)
         values = np.append(distances, np.nan)[self._rows]
         count = np.isfinite(values).sum(axis=1)
-        enough = count >= _FEWEST_MODELS
+        enough = count >= _MIN_MODELS
         shift = np.full(len(self.groups), np.nan)
         if enough.any():
-            shift[enough] = row_medians(values[enough])
+            shift[enough] = compute_row_medians(values[enough])
         return shift, np.where(enough, count, 0)

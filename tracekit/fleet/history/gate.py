@@ -14,14 +14,14 @@ from tracekit.checks.tokenizer import Tokenizer
 from tracekit.errors import NotMeasurableError, UsageError
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.history.accepted import Accepted, read_accepted, write_accepted
-from tracekit.fleet.history.build_values import DeviceResult, device_results, require_supported
+from tracekit.fleet.history.build_values import DeviceResult, evaluate_devices, require_supported
 from tracekit.fleet.history.changes import Changes, find_changes
-from tracekit.fleet.history.open_changes import OpenChange, open_changes, place_of
+from tracekit.fleet.history.open_changes import OpenChange, find_open_changes, identify_change
 from tracekit.fleet.history.series import History, SeriesKey, read_history
 from tracekit.text import printable
 
 REGRESSIONS, CHANGES = "regressions", "changes"
-_MOST_NAMES = 10
+_MAX_LISTED_BUILDS = 10
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,11 @@ class Gate:
     def absent(self) -> list[SeriesKey]:
         """A series of each model and device that has no value of any metric at the build."""
         points = self.history.points
-        last = np.array([len(self.history.builds.get(key.app, ())) - 1 for key in self.history.keys])
+        last_build = np.array([len(self.history.builds.get(key.app, ())) - 1 for key in self.history.keys])
         series = points["series"].to_numpy(np.int64)
-        present = np.unique(series[points["build"].to_numpy(np.int64) == last[series]])
-        places = {_place(self.history.keys[number]) for number in present}
-        keys = {_place(key): key for key in self.history.keys if key.app in self.builds}
+        present = np.unique(series[points["build"].to_numpy(np.int64) == last_build[series]])
+        places = {_identify_place(self.history.keys[number]) for number in present}
+        keys = {_identify_place(key): key for key in self.history.keys if key.app in self.builds}
         return [key for place, key in sorted(keys.items()) if place not in places]
 
     @property
@@ -74,7 +74,7 @@ class Gate:
         ]
 
 
-def _place(key: SeriesKey) -> tuple[str, str, str, str]:
+def _identify_place(key: SeriesKey) -> tuple[str, str, str, str]:
     return key.app, key.device, key.device_model, key.model
 
 
@@ -101,7 +101,7 @@ def check_fleet(
     history = read_history(dataset)
     if build is not None:
         _require_build(history, build)
-        history = history.until(build)
+        history = history.cut_at(build)
     builds = {app: names[-1] for app, names in history.builds.items() if names}
     if not builds:
         raise NotMeasurableError(
@@ -112,28 +112,28 @@ def check_fleet(
     changes = find_changes(history)
     accepted = read_accepted(dataset.path)
     entries = [entry for entry in requirements if isinstance(entry, NoChanges)]
-    of_changes = [_changes_result(history, changes, accepted, entry) for entry in entries]
+    of_changes = [_judge_changes(history, changes, accepted, entry) for entry in entries]
     of_devices: list[DeviceResult] = []
     for requirement in requirements:
         if isinstance(requirement, Requirement):
-            of_devices += device_results(dataset, builds, requirement, confidence)
+            of_devices += evaluate_devices(dataset, builds, requirement, confidence)
     return Gate(builds, history, changes, tuple(of_changes), tuple(of_devices))
 
 
 def accept_changes(dataset: Dataset, found: Sequence[OpenChange], history: History) -> None:
     """Accept changes as the new level."""
-    places = {place_of(history, entry.change) for entry in found}
+    places = {identify_change(history, entry.change) for entry in found}
     write_accepted(dataset.path, read_accepted(dataset.path) | places)
 
 
 def _require_build(history: History, build: str) -> None:
     names = sorted({name for builds in history.builds.values() for name in builds})
     if build not in names:
-        listed = ", ".join(names[-_MOST_NAMES:])
-        raise UsageError(f"There is no build {build} in the dataset; it has {listed or 'none'}.")
+        build_list = ", ".join(names[-_MAX_LISTED_BUILDS:])
+        raise UsageError(f"There is no build {build} in the dataset; it has {build_list or 'none'}.")
 
 
-def _changes_result(
+def _judge_changes(
     history: History, changes: Changes, accepted: frozenset[Accepted], requirement: NoChanges
 ) -> ChangesResult:
     in_scope = [
@@ -144,9 +144,11 @@ def _changes_result(
     rows = set(in_scope)
     found = [
         entry
-        for entry in open_changes(history, changes, accepted)
+        for entry in find_open_changes(history, changes, accepted)
         if entry.change.series in rows and (entry.is_worse or requirement.kind == CHANGES)
     ]
-    lacking = sum(changes.states[series].spread != changes.states[series].spread for series in in_scope)
+    lacking = sum(
+        changes.iter_states[series].spread != changes.iter_states[series].spread for series in in_scope
+    )
     outcome: Outcome = "failed" if found else "not measurable" if lacking == len(in_scope) else "passed"
     return ChangesResult(requirement, outcome, tuple(found), len(in_scope), lacking)

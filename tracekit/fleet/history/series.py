@@ -17,7 +17,7 @@ import pandas as pd
 
 from tracekit.comparison.cautions import THERMAL
 from tracekit.fleet.dataset import Dataset
-from tracekit.fleet.history.builds import ordered_builds
+from tracekit.fleet.history.builds import order_builds
 from tracekit.fleet.schema import ANALYZED, ENGINES, METRICKIT
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -31,7 +31,7 @@ _HOT = THERMAL[2:]
 """Thermal states in which a device is slowed down: such a recording is about the device, not the build."""
 _IDENTITY = ["app", "device", "device_model", "model", "metric", "source", "basis"]
 _WINSORISED = 0.2
-_FEWEST_TO_WINSORISE = 3
+_MIN_RUNS_TO_WINSORISE = 3
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,13 @@ class History:
     orders: Mapping[str, str]
     left_out: LeftOut
 
-    def of(self, series: int) -> pd.DataFrame:
+    def points_of(self, series: int) -> pd.DataFrame:
         """Return the points of one series."""
         column = self.points["series"].to_numpy()
-        first, last = np.searchsorted(column, [series, series + 1])
-        return self.points.iloc[first:last]
+        start, end = np.searchsorted(column, [series, series + 1])
+        return self.points.iloc[start:end]
 
-    def until(self, build: str) -> History:
+    def cut_at(self, build: str) -> History:
         """Return the history of the apps that have a build, as it was when that was the newest one."""
         builds = {
             app: names[: names.index(build) + 1] for app, names in self.builds.items() if build in names
@@ -101,27 +101,29 @@ class History:
 
 def read_history(dataset: Dataset, metrics: Sequence[str] = METRICS) -> History:
     """Return the series of a dataset; ``metrics`` limits them."""
-    recordings = _frame(
+    recordings = _read_frame(
         dataset, "recordings", ["recording", "app", "build", "recorded", "state", "thermal", "kind"]
     )
     recordings = recordings[recordings["kind"].ne(METRICKIT).to_numpy(bool)]
     analyzed = recordings["state"].eq(ANALYZED).to_numpy(bool)
     hot = analyzed & recordings["thermal"].isin(_HOT).to_numpy(bool)
     has_build = recordings["build"].ne("").to_numpy(bool)
-    places, orders, builds, unplaced = _places(recordings[analyzed & has_build])
+    places, orders, builds, unplaced = _place_builds(recordings[analyzed & has_build])
     left_out = LeftOut(
         int((~analyzed).sum()), int((analyzed & ~has_build).sum()), int((hot & has_build).sum()), unplaced
     )
-    values = pd.concat([*_lengths(dataset, metrics), *_shares(dataset, metrics)], ignore_index=True)
+    values = pd.concat(
+        [*_build_length_values(dataset, metrics), *_build_share_values(dataset, metrics)], ignore_index=True
+    )
     used = set(recordings["recording"][analyzed & has_build & ~hot])
     values = values[values["recording"].isin(used).to_numpy(bool)]
-    numbers = _numbers(values, places)
+    numbers = _number_builds(values, places)
     values = values.assign(place=numbers)[numbers >= 0]
-    keys, points = _points(values)
+    keys, points = _build_points(values)
     return History(keys, points, builds, orders, left_out)
 
 
-def _numbers(values: pd.DataFrame, places: Mapping[tuple[str, str], int]) -> Integers:
+def _number_builds(values: pd.DataFrame, places: Mapping[tuple[str, str], int]) -> Integers:
     """Return the number of each row's build, -1 for one without a place."""
     app_codes, apps = pd.factorize(values["app"])
     build_codes, builds = pd.factorize(values["build"])
@@ -131,27 +133,27 @@ def _numbers(values: pd.DataFrame, places: Mapping[tuple[str, str], int]) -> Int
     return np.asarray(table[app_codes, build_codes], np.int64)
 
 
-def _frame(dataset: Dataset, table: str, columns: list[str]) -> pd.DataFrame:
+def _read_frame(dataset: Dataset, table: str, columns: list[str]) -> pd.DataFrame:
     """Return columns of a table; texts that are missing are empty."""
-    frame: pd.DataFrame = dataset.table(table).to_table(columns=columns).to_pandas()
+    frame: pd.DataFrame = dataset.open_table(table).to_table(columns=columns).to_pandas()
     for name in frame.columns:
         if isinstance(frame[name].dtype, pd.CategoricalDtype):
             frame[name] = frame[name].astype("str").where(frame[name].notna(), "")
     return frame
 
 
-def _places(
+def _place_builds(
     recordings: pd.DataFrame,
 ) -> tuple[dict[tuple[str, str], int], dict[str, str], dict[str, tuple[str, ...]], tuple[str, ...]]:
     """Return the number of each app's builds, the orders' names, the builds, and those without a place."""
-    first = recordings.groupby(["app", "build"], sort=True)["recorded"].min()
+    first_recorded = recordings.groupby(["app", "build"], sort=True)["recorded"].min()
     by_app: dict[str, dict[str, int | None]] = {}
-    for app, build, time in first.reset_index().itertuples(index=False):
+    for app, build, time in first_recorded.reset_index().itertuples(index=False):
         by_app.setdefault(str(app), {})[str(build)] = None if pd.isna(time) else int(time.value)
     places: dict[tuple[str, str], int] = {}
     orders, builds, unplaced = {}, {}, []
     for app, times in by_app.items():
-        ordered, orders[app], missing = ordered_builds(times)
+        ordered, orders[app], missing = order_builds(times)
         builds[app] = tuple(ordered)
         unplaced += missing
         places.update({(app, build): number for number, build in enumerate(ordered)})
@@ -161,16 +163,16 @@ def _places(
 _PLACE = ["recording", "app", "device", "device_model", "system", "build", "model", "label"]
 
 
-def _named(frame: pd.DataFrame) -> pd.DataFrame:
+def _name_models(frame: pd.DataFrame) -> pd.DataFrame:
     """Return rows whose ``model`` is the label where calls name no model."""
     frame["model"] = frame["model"].where(frame["model"].ne(""), frame["label"])
     return frame.drop(columns="label")
 
 
-def _lengths(dataset: Dataset, metrics: Sequence[str]) -> list[pd.DataFrame]:
+def _build_length_values(dataset: Dataset, metrics: Sequence[str]) -> list[pd.DataFrame]:
     names = [name for name in LENGTHS if name in metrics]
     columns = [f"{name}_ns" for name in names]
-    frame = _named(_frame(dataset, "models", [*_PLACE, "source", "basis", "calls", *columns]))
+    frame = _name_models(_read_frame(dataset, "models", [*_PLACE, "source", "basis", "calls", *columns]))
     parts = []
     for name, column in zip(names, columns, strict=True):
         lengths = frame[column].to_numpy(np.float64)
@@ -180,45 +182,47 @@ def _lengths(dataset: Dataset, metrics: Sequence[str]) -> list[pd.DataFrame]:
     return parts
 
 
-def _shares(dataset: Dataset, metrics: Sequence[str]) -> list[pd.DataFrame]:
+def _build_share_values(dataset: Dataset, metrics: Sequence[str]) -> list[pd.DataFrame]:
     counts = ["calls", "served", "unknown"]
-    frame = _named(_frame(dataset, "engines", [*_PLACE, "engine", "basis", *counts]))
+    frame = _name_models(_read_frame(dataset, "engines", [*_PLACE, "engine", "basis", *counts]))
     frame = frame[frame["calls"].to_numpy(np.int64) > 0].assign(source="")
-    calls, served, unknown = (frame[name].to_numpy(np.float64) for name in counts)
+    calls, served_counts, unknown = (frame[name].to_numpy(np.float64) for name in counts)
     prefix = frame["engine"] + " "
     plain = frame.drop(columns=["engine", *counts]).assign(weight=calls)
-    used = plain.assign(metric=prefix + USED, low=served / calls, high=(served + unknown) / calls)
+    used = plain.assign(
+        metric=prefix + USED, low=served_counts / calls, high=(served_counts + unknown) / calls
+    )
     missing = unknown / calls
     unknowns = plain.assign(metric=prefix + UNKNOWN_SHARE, low=missing, high=missing, basis="")
-    parts = [_with_undetermined(used, unknown == calls), unknowns]
+    parts = [_add_undetermined(used, unknown == calls), unknowns]
     return [part[part["metric"].isin(metrics).to_numpy(bool)] for part in parts]
 
 
-def _with_undetermined(used: pd.DataFrame, undetermined: npt.NDArray[np.bool_]) -> pd.DataFrame:
+def _add_undetermined(used: pd.DataFrame, undetermined: npt.NDArray[np.bool_]) -> pd.DataFrame:
     """Return the bands, with a recording that shows nothing in the series of every basis of its model.
 
     It has no basis itself. A model of which no recording shows anything has one series, without a basis.
     """
     identity = [name for name in _IDENTITY if name != "basis"]
     bases = used[~undetermined][[*identity, "basis"]].drop_duplicates()
-    joined = used[undetermined].drop(columns="basis").merge(bases, how="left", on=identity)
-    joined["basis"] = joined["basis"].fillna("")
-    return pd.concat([used[~undetermined], joined], ignore_index=True)
+    undetermined_values = used[undetermined].drop(columns="basis").merge(bases, how="left", on=identity)
+    undetermined_values["basis"] = undetermined_values["basis"].fillna("")
+    return pd.concat([used[~undetermined], undetermined_values], ignore_index=True)
 
 
-def _points(values: pd.DataFrame) -> tuple[tuple[SeriesKey, ...], pd.DataFrame]:
+def _build_points(values: pd.DataFrame) -> tuple[tuple[SeriesKey, ...], pd.DataFrame]:
     """Return the series and their points from the values of runs."""
     groups = values.groupby(_IDENTITY, sort=True, observed=True)
     values = values.assign(series=groups.ngroup().to_numpy(np.int64))
-    first = values.drop_duplicates("series").sort_values("series")
-    keys = tuple(SeriesKey(*row) for row in first[_IDENTITY].itertuples(index=False))
+    series_rows = values.drop_duplicates("series").sort_values("series")
+    keys = tuple(SeriesKey(*row) for row in series_rows[_IDENTITY].itertuples(index=False))
     runs = _run_values(values)
     series, build = (runs[name].to_numpy(np.int64) for name in ("series", "place"))
     begins = (np.diff(series, prepend=-1) != 0) | (np.diff(build, prepend=-1) != 0)
     group = np.cumsum(begins) - 1
     starts = np.flatnonzero(np.diff(group, prepend=-1))
-    low, spread = values_of_builds(runs["low"].to_numpy(np.float64), group)
-    high, _ = values_of_builds(runs["high"].to_numpy(np.float64), group)
+    low, spread = summarize_builds(runs["low"].to_numpy(np.float64), group)
+    high, _ = summarize_builds(runs["high"].to_numpy(np.float64), group)
     columns: dict[str, Any] = {
         "series": series[starts],
         "build": build[starts],
@@ -226,7 +230,7 @@ def _points(values: pd.DataFrame) -> tuple[tuple[SeriesKey, ...], pd.DataFrame]:
         "high": high,
         "runs": np.diff(np.append(starts, len(group))),
         "spread": spread,
-        "system": _systems(runs["system"], group),
+        "system": _join_systems(runs["system"], group),
     }
     return keys, pd.DataFrame(columns)
 
@@ -245,7 +249,7 @@ def _run_values(values: pd.DataFrame) -> pd.DataFrame:
     return runs
 
 
-def values_of_builds(values: Floats, group: Integers) -> tuple[Floats, Floats]:
+def summarize_builds(values: Floats, group: Integers) -> tuple[Floats, Floats]:
     """Return the winsorised mean and the standard deviation of each group; equal groups are neighbours.
 
     From three values on, the highest and the lowest fifth, at least one of each, count as the next one.
@@ -255,17 +259,17 @@ def values_of_builds(values: Floats, group: Integers) -> tuple[Floats, Floats]:
     ordered = values[np.lexsort((values, group))]
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     count = np.diff(np.append(starts, len(group)))
-    cut = np.where(count < _FEWEST_TO_WINSORISE, 0, np.maximum(1, (count * _WINSORISED).astype(np.int64)))
+    cut = np.where(count < _MIN_RUNS_TO_WINSORISE, 0, np.maximum(1, (count * _WINSORISED).astype(np.int64)))
     low, high = ordered[starts + cut], ordered[starts + count - 1 - cut]
-    clipped = np.clip(ordered, low[group], high[group])
-    mean = np.add.reduceat(clipped, starts) / count
+    winsorised = np.clip(ordered, low[group], high[group])
+    mean = np.add.reduceat(winsorised, starts) / count
     plain = np.add.reduceat(ordered, starts) / count
     squares = np.add.reduceat((ordered - plain[group]) ** 2, starts)
     spread = np.sqrt(squares / np.maximum(count - 1, 1))
     return mean, np.where(count > 1, spread, np.nan)
 
 
-def _systems(systems: pd.Series[str], group: Integers) -> list[str]:
+def _join_systems(systems: pd.Series[str], group: Integers) -> list[str]:
     """Return the systems of each group, separated by commas."""
     codes, distinct = pd.factorize(systems, sort=True)
     names = distinct.tolist()

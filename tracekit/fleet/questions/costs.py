@@ -11,10 +11,10 @@ from tracekit.fleet.questions.question import (
     PLACE,
     SYSTEM,
     WHERE,
-    declare,
+    declare_question,
 )
 
-SEGMENTS = declare(
+SEGMENTS = declare_question(
     "segments",
     "Segments per call: how often a call changes its engine",
     f"""
@@ -43,7 +43,7 @@ SEGMENTS = declare(
     {"segments": ("segment",)},
 )
 
-ENERGY = declare(
+ENERGY = declare_question(
     "energy",
     "Energy of a call, by chip",
     f"""

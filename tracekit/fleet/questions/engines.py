@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from tracekit.fleet.questions.question import BUILD, MODEL, OF, OF_MODEL, PLACE, SYSTEM, WHERE, declare
+from tracekit.fleet.questions.question import (
+    BUILD,
+    MODEL,
+    OF,
+    OF_MODEL,
+    PLACE,
+    SYSTEM,
+    WHERE,
+    declare_question,
+)
 
 _PER_RECORDING = f"""
     SELECT recording, {PLACE}, coalesce(system, '') AS system, coalesce(build, '') AS build,
@@ -10,7 +19,7 @@ _PER_RECORDING = f"""
         sum(served) + sum(not_served) AS measured
     FROM engines WHERE {OF_MODEL} GROUP BY ALL"""
 
-ENGINE_SHARE = declare(
+ENGINE_SHARE = declare_question(
     "engine-share",
     "Share of calls on an engine, of those that could be measured",
     f"""
@@ -45,7 +54,7 @@ ENGINE_SHARE = declare(
     {"engine": ("ANE", "The engine: ANE, GPU or CPU.")},
 )
 
-LEFT_ENGINE = declare(
+LEFT_ENGINE = declare_question(
     "left-engine",
     "First build where a model left an engine",
     f"""

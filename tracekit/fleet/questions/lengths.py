@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from tracekit.comparison.distributions import t_quantile
-from tracekit.fleet.questions.question import BUILD, MODEL, OF, OF_MODEL, PLACE, SYSTEM, WHERE, declare
+from tracekit.fleet.questions.question import (
+    BUILD,
+    MODEL,
+    OF,
+    OF_MODEL,
+    PLACE,
+    SYSTEM,
+    WHERE,
+    declare_question,
+)
 
 _MOST_DEGREES = 100
 _STUDENT = ", ".join(f"({df}, {t_quantile(0.975, df):.6f})" for df in range(1, _MOST_DEGREES + 1))
 """Student's t of 95 % intervals; with more recordings that of 101, which is a little too wide."""
 _SOURCE = {"source": ("What showed the calls: lengths of other sources cannot be compared.", "")}
 
-LATENCY = declare(
+LATENCY = declare_question(
     "latency",
     "Latency of calls, cold and warm, with intervals",
     f"""
@@ -56,7 +65,7 @@ LATENCY = declare(
     {"models": ("p50_ns",)},
 )
 
-SYSTEM_CHANGE = declare(
+SYSTEM_CHANGE = declare_question(
     "system-change",
     "What changed with a system version",
     f"""
@@ -136,7 +145,7 @@ _PART_ROWS = " UNION ALL ".join(
     for number, (part, column) in enumerate(_PARTS.items())
 )
 
-GROWN_PART = declare(
+GROWN_PART = declare_question(
     "grown-part",
     "The part of the call that grew between two builds",
     f"""
@@ -190,7 +199,7 @@ GROWN_PART = declare(
     ),
 )
 
-OUTLIERS = declare(
+OUTLIERS = declare_question(
     "outliers",
     "Recordings that are unlike the others of their kind",
     f"""
@@ -228,7 +237,7 @@ OUTLIERS = declare(
     {"spreads": (3.5, "The number of spreads beyond which a recording is listed.")},
 )
 
-LOADS = declare(
+LOADS = declare_question(
     "loads",
     "Loads and first calls after an update of system or app",
     f"""

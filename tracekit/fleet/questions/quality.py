@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracekit.fleet.questions.question import BUILD, IN_PLACE, PLACE, SYSTEM, WHERE, declare
+from tracekit.fleet.questions.question import BUILD, IN_PLACE, PLACE, SYSTEM, WHERE, declare_question
 from tracekit.fleet.schema import METRICKIT
 
 _OUTCOMES = f"""
@@ -21,7 +21,7 @@ _OUTCOMES = f"""
         WHERE coalesce(kind, '') <> '{METRICKIT}' AND {IN_PLACE})"""
 _USELESS = "outcome NOT IN ('partly', 'all')"
 
-UNDETERMINED = declare(
+UNDETERMINED = declare_question(
     "undetermined",
     "Recordings that could not show which engine served their calls",
     f"""{_OUTCOMES}
@@ -48,7 +48,7 @@ UNDETERMINED = declare(
     {"recordings": ("state",)},
 )
 
-USELESS_ISSUES = declare(
+USELESS_ISSUES = declare_question(
     "useless-issues",
     "Issues of recordings that show no engine",
     f"""{_OUTCOMES},

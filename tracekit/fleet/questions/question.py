@@ -45,7 +45,7 @@ class Question:
     notes: tuple[str, ...] = ()
 
 
-def declare(
+def declare_question(
     name: str,
     title: str,
     sql: str,
@@ -56,8 +56,8 @@ def declare(
 ) -> Question:
     """Return a question with the parameters of every question that its SQL uses; columns: (meaning, unit)."""
     common = {key: value for key, value in (_COMMON | _MODEL_PARAMETER).items() if f"${key}" in sql}
-    listed = tuple(AnswerColumn(column, meaning, unit) for column, (meaning, unit) in columns.items())
-    return Question(name, title, sql, listed, needs, {**(parameters or {}), **common}, notes)
+    answer_columns = tuple(AnswerColumn(column, meaning, unit) for column, (meaning, unit) in columns.items())
+    return Question(name, title, sql, answer_columns, needs, {**(parameters or {}), **common}, notes)
 
 
 WHERE = {

@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 
 from tracekit.errors import NotMeasurableError, UsageError
-from tracekit.fleet.answer import Answer
+from tracekit.fleet.answer import DatasetAnswer
 from tracekit.fleet.dataset import Dataset
-from tracekit.fleet.history.builds import ordered_builds
-from tracekit.fleet.query import Parameter, connected, select
+from tracekit.fleet.history.builds import order_builds
+from tracekit.fleet.query import Parameter, connect_tables, select
 from tracekit.fleet.questions import costs, engines, lengths, quality
 from tracekit.fleet.questions.question import Question
 from tracekit.fleet.schema import ENGINES, METRICKIT, TABLES
@@ -40,7 +40,7 @@ class Offer:
     missing: tuple[str, ...]
 
 
-def question_named(name: str) -> Question:
+def find_question(name: str) -> Question:
     """Return a question. Raises ``UsageError`` for a name of none."""
     if name not in QUESTIONS:
         close = get_close_matches(name, QUESTIONS, 1)
@@ -49,46 +49,46 @@ def question_named(name: str) -> Question:
     return QUESTIONS[name]
 
 
-def offers(dataset: Dataset) -> list[Offer]:
+def list_offers(dataset: Dataset) -> list[Offer]:
     """Return all questions with what the dataset lacks for them."""
-    with connected(dataset) as connection:
-        needed = {need for question in QUESTIONS.values() for need in _needs(question)}
-        empty = _empty(connection, needed)
+    with connect_tables(dataset) as connection:
+        needed = {need for question in QUESTIONS.values() for need in _list_needs(question)}
+        empty = _find_empty_columns(connection, needed)
     return [
-        Offer(question, tuple(need for need in _needs(question) if need in empty))
+        Offer(question, tuple(need for need in _list_needs(question) if need in empty))
         for question in QUESTIONS.values()
     ]
 
 
-def ask(dataset: Dataset, name: str, values: Mapping[str, str]) -> Answer:
+def ask(dataset: Dataset, name: str, values: Mapping[str, str]) -> DatasetAnswer:
     """Return the result of a question with these parameters, the others at their defaults.
 
     Raises ``UsageError`` for parameters that it lacks, and ``NotMeasurableError`` where the dataset has none
     of what the question needs.
     """
-    question = question_named(name)
-    parameters = _parameters(question, values)
-    with connected(dataset) as connection:
-        if missing := _empty(connection, set(_needs(question))):
-            listed = [f"{need}: {_meaning(need)}" for need in sorted(missing)]
+    question = find_question(name)
+    parameters = _parse_parameters(question, values)
+    with connect_tables(dataset) as connection:
+        if missing := _find_empty_columns(connection, set(_list_needs(question))):
+            missing_columns = [f"{need}: {_describe_column(need)}" for need in sorted(missing)]
             raise NotMeasurableError(
-                f"{dataset.path} cannot answer {name}: no recording has a value of", *listed
+                f"{dataset.path} cannot answer {name}: no recording has a value of", *missing_columns
             )
         _register_build_places(connection)
         rows = select(connection, question.sql, parameters)
-    return Answer(question.title, question.columns, rows, question.notes, parameters)
+    return DatasetAnswer(question.title, question.columns, rows, question.notes, parameters)
 
 
-def _needs(question: Question) -> list[str]:
+def _list_needs(question: Question) -> list[str]:
     return [f"{table}.{column}" for table, columns in question.needs.items() for column in columns]
 
 
-def _meaning(need: str) -> str:
+def _describe_column(need: str) -> str:
     table, _, column = need.partition(".")
     return TABLES[table][column].meaning
 
 
-def _empty(connection: Any, needs: set[str]) -> set[str]:
+def _find_empty_columns(connection: Any, needs: set[str]) -> set[str]:
     """Return the columns that hold no value; an empty text is none."""
     found: set[str] = set()
     for table in {need.partition(".")[0] for need in needs}:
@@ -108,24 +108,24 @@ def _register_build_places(connection: Any) -> None:
     places = [
         {"app": app, "build": build, "place": place}
         for app, first_recorded in by_app.items()
-        for place, build in enumerate(ordered_builds(first_recorded)[0])
+        for place, build in enumerate(order_builds(first_recorded)[0])
     ]
     connection.register("build_places", pa.Table.from_pylist(places, _BUILD_PLACES))
 
 
-def _parameters(question: Question, values: Mapping[str, str]) -> dict[str, Parameter]:
+def _parse_parameters(question: Question, values: Mapping[str, str]) -> dict[str, Parameter]:
     unknown = sorted(values.keys() - question.parameters.keys())
     if unknown:
         raise UsageError(
             f"{question.name} has no parameter '{unknown[0]}'; it has {', '.join(question.parameters)}."
         )
     return {
-        name: _value(name, default, values[name]) if name in values else default
+        name: _parse_value(name, default, values[name]) if name in values else default
         for name, (default, _) in question.parameters.items()
     }
 
 
-def _value(name: str, default: Parameter, text: str) -> Parameter:
+def _parse_value(name: str, default: Parameter, text: str) -> Parameter:
     if name == "engine" and text not in ENGINES:
         raise UsageError(f"engine is {', '.join(ENGINES)}, not '{printable(text)}'.")
     if isinstance(default, str):
@@ -139,7 +139,7 @@ def _value(name: str, default: Parameter, text: str) -> Parameter:
     return number
 
 
-def listed_parameters(question: Question) -> Iterator[tuple[str, str, str]]:
+def iter_parameters(question: Question) -> Iterator[tuple[str, str, str]]:
     """Yield the name, the default and the meaning of each parameter."""
     for name, (default, meaning) in question.parameters.items():
         yield name, str(default), meaning

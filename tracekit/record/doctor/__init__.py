@@ -33,8 +33,8 @@ def examine(
     is_mac = system == "darwin"
     checks = (
         Check("tracekit", "ok", f"{version}, Python {platform.python_version()}"),
-        Check("readers", "ok", "; ".join(readers())),
-        _system(is_mac),
+        Check("readers", "ok", "; ".join(list_readers())),
+        _describe_system(is_mac),
     )
     xctrace_names = XCTRACE_CHECKS if device is None else (*XCTRACE_CHECKS, "device")
     if not is_mac and xctrace is None:
@@ -54,7 +54,7 @@ def examine(
     )
 
 
-def readers() -> tuple[str, ...]:
+def list_readers() -> tuple[str, ...]:
     """Return the reader of each kind of recording on this machine."""
     from lxml import etree
 
@@ -69,7 +69,7 @@ def readers() -> tuple[str, ...]:
     )
 
 
-def _system(is_mac: bool) -> Check:
+def _describe_system(is_mac: bool) -> Check:
     if is_mac:
         return Check("system", "ok", f"macOS {platform.mac_ver()[0] or 'of unknown version'}")
     return Check("system", "ok", platform.system())

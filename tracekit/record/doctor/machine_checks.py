@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from tracekit.record.doctor.outcome import Check
-from tracekit.record.leftover import leftovers
+from tracekit.record.leftover import find_all_leftovers
 from tracekit.xctrace.tool import run_command
 
 MACHINE_CHECKS = (
@@ -28,7 +28,7 @@ _FULL_BYTES = 10**9
 _SYSTEM_LIBRARY = "/usr/lib/libSystem.B.dylib"
 
 
-def _free_bytes(folder: str) -> int:
+def _measure_free_bytes(folder: str) -> int:
     return shutil.disk_usage(folder).free
 
 
@@ -48,44 +48,44 @@ def _is_sandboxed() -> bool | None:
 class MachineProbe:
     """Properties of the machine that need no command; tests replace them."""
 
-    free_bytes: Callable[[str], int] = _free_bytes
+    free_bytes: Callable[[str], int] = _measure_free_bytes
     is_sandboxed: Callable[[], bool | None] = _is_sandboxed
 
 
 def check_machine(machine: MachineProbe) -> tuple[Check, ...]:
     """Check everything on this Mac that is known to prevent a recording."""
     return (
-        _other_recorders(),
-        _sandbox(machine),
-        _debugging(),
-        _output_folder(),
-        _space(machine, "space here", Path.cwd),
-        _space(machine, "space in TMPDIR", tempfile.gettempdir),
+        _check_other_recorders(),
+        _check_sandbox(machine),
+        _check_debugging(),
+        _check_output_folder(),
+        _check_space(machine, "space here", Path.cwd),
+        _check_space(machine, "space in TMPDIR", tempfile.gettempdir),
     )
 
 
-def _other_recorders() -> Check:
+def _check_other_recorders() -> Check:
     result = run_command(["ps", "-axww", "-o", "pid=,comm="])
     if not result.ok:
         return Check("other recorders", "skipped", result.last_lines)
     rows = [line.strip().partition(" ") for line in result.output.splitlines()]
     names = [(PurePosixPath(path.strip()).name, pid) for pid, _, path in rows]
-    left = {str(leftover.pid) for leftover in leftovers()}
+    leftover_pids = {str(leftover.pid) for leftover in find_all_leftovers()}
     running = [
-        f"{name} (pid {pid}{', left by a tracekit that was killed' if pid in left else ''})"
+        f"{name} (pid {pid}{', left by a tracekit that was killed' if pid in leftover_pids else ''})"
         for name, pid in names
-        if name in _RECORDERS or pid in left
+        if name in _RECORDERS or pid in leftover_pids
     ]
     if not running:
         return Check("other recorders", "ok", "none")
     advice = "Only one at a time can record this Mac: end the other recording, or wait for it."
-    if left:
+    if leftover_pids:
         advice = "The next tracekit record offers to end it, and lets it save; or do so now:"
-        advice = "\n".join([advice, *(f"kill -INT {pid}" for pid in sorted(left))])
+        advice = "\n".join([advice, *(f"kill -INT {pid}" for pid in sorted(leftover_pids))])
     return Check("other recorders", "warning", ", ".join(running), advice)
 
 
-def _sandbox(machine: MachineProbe) -> Check:
+def _check_sandbox(machine: MachineProbe) -> Check:
     sandboxed = machine.is_sandboxed()
     if sandboxed is None:
         return Check("sandbox", "skipped", "unknown: macOS gives no answer")
@@ -97,7 +97,7 @@ def _sandbox(machine: MachineProbe) -> Check:
     )
 
 
-def _debugging() -> Check:
+def _check_debugging() -> Check:
     result = run_command(["DevToolsSecurity", "-status"])
     status = result.output + result.error
     # "Developer mode is currently enabled." or "… disabled.", as public scripts look for it.
@@ -109,14 +109,14 @@ def _debugging() -> Check:
     return Check("debugging", "skipped", "unknown: DevToolsSecurity gives no answer")
 
 
-def _output_folder() -> Check:
+def _check_output_folder() -> Check:
     if os.access(".", os.W_OK):
         return Check("output folder", "ok", "the current folder can be written to")
     advice = "Change to another folder, or name the output with its folder."
     return Check("output folder", "warning", "the current folder cannot be written to", advice)
 
 
-def _space(machine: MachineProbe, name: str, folder: Callable[[], str | Path]) -> Check:
+def _check_space(machine: MachineProbe, name: str, folder: Callable[[], str | Path]) -> Check:
     try:
         free = machine.free_bytes(str(folder()))
     except OSError as error:

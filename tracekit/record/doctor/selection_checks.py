@@ -20,8 +20,8 @@ def check_selection() -> tuple[Check, ...]:
     # xcode-select obeys DEVELOPER_DIR, too (man xcode-select): without it, it prints what other shells get.
     result = run_command(["/usr/bin/env", "-u", "DEVELOPER_DIR", "xcode-select", "-p"])
     return (
-        _selected(result),
-        _override(override, result.output.strip() if result.ok else ""),
+        _check_xcode_select(result),
+        _check_developer_dir(override, result.output.strip() if result.ok else ""),
     )
 
 
@@ -30,7 +30,7 @@ def is_any_selected(checks: tuple[Check, ...]) -> bool:
     return bool(os.environ.get("DEVELOPER_DIR")) or not checks[0].finding.startswith(_NONE)
 
 
-def _selected(result: CommandResult) -> Check:
+def _check_xcode_select(result: CommandResult) -> Check:
     name = SELECTION_CHECKS[0]
     folder = result.output.strip()
     if result.code is None:
@@ -42,22 +42,22 @@ def _selected(result: CommandResult) -> Check:
     return Check(name, "ok", folder)
 
 
-def _override(value: str, selected: str) -> Check:
+def _check_developer_dir(value: str, selected: str) -> Check:
     name = SELECTION_CHECKS[1]
     if not value:
         return Check(name, "ok", "not set")
-    folder = _developer_folder(value)
+    folder = _find_developer_folder(value)
     if not folder.is_dir():
         return Check(name, "problem", f"does not exist: {value}", _CHOOSE)
     if not (folder / "usr/bin/xctrace").exists():
         return Check(name, "problem", f"has no xctrace: {value}", _CHOOSE)
-    if selected and folder.resolve() != _developer_folder(selected).resolve():
+    if selected and folder.resolve() != _find_developer_folder(selected).resolve():
         advice = "If that is not intended:\nunset DEVELOPER_DIR"
         return Check(name, "warning", f"{value} overrides the Xcode of xcode-select", advice)
     return Check(name, "ok", value)
 
 
-def _developer_folder(path: str) -> Path:
+def _find_developer_folder(path: str) -> Path:
     """Return the developer folder of a path, which may be an Xcode.app (man xcode-select)."""
-    inside = Path(path) / _CONTENTS
-    return inside if inside.is_dir() else Path(path)
+    bundle_folder = Path(path) / _CONTENTS
+    return bundle_folder if bundle_folder.is_dir() else Path(path)

@@ -10,7 +10,7 @@ from functools import cache
 
 from tracekit.errors import XctraceError
 from tracekit.record.doctor.outcome import SELECT_XCODE, Check, CheckState, skip
-from tracekit.record.expected_evidence import expected_evidence
+from tracekit.record.expected_evidence import predict_evidence
 from tracekit.record.plan import PRESETS, InstrumentCatalog, make_plan
 from tracekit.xctrace.tool import LICENCE, CommandResult, Xctrace, require_xctrace, run_command
 from tracekit.xctrace.version import Version, parse_version
@@ -21,7 +21,7 @@ _LISTS = XCTRACE_CHECKS[3:]
 _NEEDED_COMMANDS = ("record", "import", "export", "list")
 _NEW_COMMANDS = ("toc", "show", "triage")
 """Commands of Xcode 27 (skills.sh/tartinerlabs). Their output was not available, so they are not used."""
-_OLDEST_MAJOR = 14
+_MIN_MAJOR_VERSION = 14
 _MAX_SHOWN = 3
 _COUNTERS = ("CPU Counters", "Counters")  # the newer name, and that of older Xcodes
 _NO_XCTRACE = "xctrace does not work"
@@ -56,8 +56,8 @@ _INSTRUMENTS: dict[tuple[str, ...], str] = {
 class _KnownIssue:
     """A problem of the builds from the first family to the last."""
 
-    first: tuple[int, str]
-    last: tuple[int, str]
+    first_family: tuple[int, str]
+    last_family: tuple[int, str]
     finding: str
     advice: str
 
@@ -107,10 +107,10 @@ def check_xctrace(path: str | None, device: str | None, selected: bool = True) -
     shim = run_command(["xcrun", "xctrace", "version"]) if selected and not path else None
     version = parse_version(version_result.output) if version_result.ok else None
     checks = (
-        _licence(shim, version_result),
-        _tool(tool, version_result, shim),
+        _check_licence(shim, version_result),
+        _check_tool(tool, version_result, shim),
         *(
-            (_version(version), *_known_issues(version))
+            (_check_version(version), *_find_known_issues(version))
             if version
             else skip(XCTRACE_CHECKS[2:3], _NO_XCTRACE)
         ),
@@ -118,11 +118,11 @@ def check_xctrace(path: str | None, device: str | None, selected: bool = True) -
     if tool is None or version is None:
         names = _LISTS if device is None else (*_LISTS, "device")
         return (*checks, *skip(names, _NO_XCTRACE))
-    return (*checks, *_lists(tool, version, device))
+    return (*checks, *_check_lists(tool, version, device))
 
 
-def _licence(shim: CommandResult | None, version_result: CommandResult) -> Check:
-    if any(_lacks_licence(result) for result in (shim, version_result)):
+def _check_licence(shim: CommandResult | None, version_result: CommandResult) -> Check:
+    if any(_is_licence_missing(result) for result in (shim, version_result)):
         advice = "Read and accept it:\nsudo xcodebuild -license"
         return Check("licence", "problem", "the licence of Xcode was not accepted", advice)
     if shim and shim.ok:
@@ -130,12 +130,12 @@ def _licence(shim: CommandResult | None, version_result: CommandResult) -> Check
     return Check("licence", "skipped", "xcrun does not run xctrace" if shim else "xcrun was not run")
 
 
-def _lacks_licence(result: CommandResult | None) -> bool:
+def _is_licence_missing(result: CommandResult | None) -> bool:
     return result is not None and LICENCE in result.error + result.output
 
 
-def _tool(tool: Xctrace | None, version_result: CommandResult, shim: CommandResult | None) -> Check:
-    if any(_lacks_licence(result) for result in (shim, version_result)):
+def _check_tool(tool: Xctrace | None, version_result: CommandResult, shim: CommandResult | None) -> Check:
+    if any(_is_licence_missing(result) for result in (shim, version_result)):
         return Check("xctrace", "skipped", "the licence must be accepted first")
     if tool is None:
         reason = shim.last_lines if shim else version_result.last_lines
@@ -148,57 +148,59 @@ def _tool(tool: Xctrace | None, version_result: CommandResult, shim: CommandResu
     return Check("xctrace", "ok", tool.path)
 
 
-def _version(version: Version) -> Check:
+def _check_version(version: Version) -> Check:
     finding = f"{version}, of {version.xcode}"
-    if version.key[0] < _OLDEST_MAJOR:
-        advice = f"It may work; the versions known to tracekit begin with Xcode {_OLDEST_MAJOR}."
+    if version.key[0] < _MIN_MAJOR_VERSION:
+        advice = f"It may work; the versions known to tracekit begin with Xcode {_MIN_MAJOR_VERSION}."
         return Check(
             "xctrace version", "warning", f"{finding}: older than the versions known to tracekit", advice
         )
     return Check("xctrace version", "ok", finding)
 
 
-def _known_issues(version: Version) -> tuple[Check, ...]:
+def _find_known_issues(version: Version) -> tuple[Check, ...]:
     family = version.key[:2]
     return tuple(
         Check("known issue", "warning", issue.finding, issue.advice)
         for issue in _KNOWN_ISSUES
-        if issue.first <= family <= issue.last
+        if issue.first_family <= family <= issue.last_family
     )
 
 
-def _lists(tool: Xctrace, version: Version, device: str | None) -> tuple[Check, ...]:
+def _check_lists(tool: Xctrace, version: Version, device: str | None) -> tuple[Check, ...]:
     templates, instruments = cache(list_templates), cache(list_instruments)  # each may take seconds
     checks = (
-        _commands(tool),
-        _names(_LISTS[1], templates, tool, _TEMPLATES, _DISPENSABLE),
-        _names(_LISTS[2], instruments, tool, _INSTRUMENTS, _RARE),
-        *_presets(lambda: InstrumentCatalog(templates(tool), instruments(tool)), version),
+        _check_commands(tool),
+        _check_names(_LISTS[1], templates, tool, _TEMPLATES, _DISPENSABLE),
+        _check_names(_LISTS[2], instruments, tool, _INSTRUMENTS, _RARE),
+        *_iter_preset_checks(lambda: InstrumentCatalog(templates(tool), instruments(tool)), version),
     )
     try:
         devices = list_devices(tool)
     except XctraceError as error:
         failed = Check("devices", "warning", f"xctrace does not list them: {error}")
         return (*checks, failed, *skip(("device",) if device else (), "xctrace does not list devices"))
-    return (*checks, _devices(devices), *((_device(device, devices),) if device else ()))
+    return (*checks, _check_devices(devices), *((_check_device(device, devices),) if device else ()))
 
 
-def _commands(tool: Xctrace) -> Check:
+def _check_commands(tool: Xctrace) -> Check:
     """Check the commands that ``xctrace help`` lists."""
     result = run_command([tool.path, "help"])
-    listed = re.findall(r"^[ \t]+([a-z][a-z-]*)\b", result.output.partition("commands:")[2], re.MULTILINE)
-    if not result.ok or not listed:
+    listed_commands = re.findall(
+        r"^[ \t]+([a-z][a-z-]*)\b", result.output.partition("commands:")[2], re.MULTILINE
+    )
+    if not result.ok or not listed_commands:
         return Check("commands", "warning", "xctrace help does not list them")
-    missing = [name for name in _NEEDED_COMMANDS if name not in listed]
-    new = [name for name in _NEW_COMMANDS if name in listed]
-    finding = ", ".join(dict.fromkeys(name for name in listed if name not in (*new, "xctrace")))
+    missing = [name for name in _NEEDED_COMMANDS if name not in listed_commands]
+    new = [name for name in _NEW_COMMANDS if name in listed_commands]
+    finding = ", ".join(dict.fromkeys(name for name in listed_commands if name not in (*new, "xctrace")))
     if new:
         finding += f"; new, and not needed by tracekit: {', '.join(new)}"
     advice = f"No {' or '.join(missing)}: this xctrace cannot record or export." if missing else ""
     return Check("commands", "warning" if missing else "ok", finding, advice)
 
 
-def _presets(list_all: Callable[[], InstrumentCatalog], version: Version) -> Iterator[Check]:
+def _iter_preset_checks(list_all: Callable[[], InstrumentCatalog], version: Version) -> Iterator[Check]:
     """Yield what a recording with each preset will show, on this Mac."""
     try:
         catalog = list_all()
@@ -211,14 +213,14 @@ def _presets(list_all: Callable[[], InstrumentCatalog], version: Version) -> Ite
         except XctraceError as error:
             yield Check(name, "warning", str(error))
             continue
-        evidence = expected_evidence(plan, version)
-        shown = [f"{row.subject}: {row.text}" for row in evidence if row.is_shown]
+        evidence = predict_evidence(plan, version)
+        evidence_texts = [f"{row.subject}: {row.text}" for row in evidence if row.is_shown]
         unseen = [f"{row.subject} ({row.text})" for row in evidence if not row.is_shown]
         notes = [f"Not measured: {', '.join(unseen)}."] if unseen else []
-        yield Check(name, "ok", "; ".join(shown), " ".join([*notes, *plan.notes]))
+        yield Check(name, "ok", "; ".join(evidence_texts), " ".join([*notes, *plan.notes]))
 
 
-def _names(
+def _check_names(
     check_name: str,
     list_names: Callable[[Xctrace], Sequence[str]],
     tool: Xctrace,
@@ -241,35 +243,35 @@ def _names(
     )
 
 
-def _devices(devices: Sequence[Device]) -> Check:
+def _check_devices(devices: Sequence[Device]) -> Check:
     offline = [device for device in devices if not device.online]
     online = [device for device in devices if device.online]
     parts = [
-        _shown("this Mac", (device for device in online if device.kind == "mac")),
-        _shown("online", (device for device in online if device.kind == "device")),
-        _shown("offline", offline),
-        _shown("simulated", (device for device in online if device.kind == "simulator")),
+        _format_devices("this Mac", (device for device in online if device.kind == "mac")),
+        _format_devices("online", (device for device in online if device.kind == "device")),
+        _format_devices("offline", offline),
+        _format_devices("simulated", (device for device in online if device.kind == "simulator")),
     ]
     finding = "; ".join(part for part in parts if part) or "none"
     if not offline:
         return Check("devices", "ok" if devices else "warning", finding)
-    return Check("devices", "warning", finding, _wake(offline[:_MAX_SHOWN]))
+    return Check("devices", "warning", finding, _format_wake_advice(offline[:_MAX_SHOWN]))
 
 
-def _shown(group: str, devices: Iterable[Device]) -> str:
+def _format_devices(group: str, devices: Iterable[Device]) -> str:
     names = [f"{device.name} ({device.os})" if device.os else device.name for device in devices]
     more = f" and {len(names) - _MAX_SHOWN} more" if len(names) > _MAX_SHOWN else ""
     count = "" if group == "this Mac" else f"{len(names)} "
     return f"{count}{group}: {', '.join(names[:_MAX_SHOWN])}{more}" if names else ""
 
 
-def _wake(devices: Sequence[Device]) -> str:
+def _format_wake_advice(devices: Sequence[Device]) -> str:
     commands = [f"xcrun devicectl device info details --device {device.udid}" for device in devices]
     sentence = "To use an offline device: unlock it, connect it by cable, trust this Mac. This can wake it:"
     return "\n".join([sentence, *commands])
 
 
-def _device(name: str, devices: Sequence[Device]) -> Check:
+def _check_device(name: str, devices: Sequence[Device]) -> Check:
     matches = [device for device in devices if name.lower() == device.udid.lower()]
     matches = matches or [device for device in devices if name == device.name]
     if not matches:
@@ -282,5 +284,5 @@ def _device(name: str, devices: Sequence[Device]) -> Check:
         advice = f"Name one by its identifier: {', '.join(device.udid for device in matches)}."
         return Check("device", "problem", f"{len(matches)} devices are called '{name}'", advice)
     if not matches[0].online:
-        return Check("device", "problem", f"{matches[0]} is offline", _wake(matches))
+        return Check("device", "problem", f"{matches[0]} is offline", _format_wake_advice(matches))
     return Check("device", "ok", f"{matches[0]}, online")

@@ -9,19 +9,19 @@ from typing import Any
 
 import pyarrow as pa
 
-from tracekit.fleet.answer import Answer, AnswerColumn
+from tracekit.fleet.answer import AnswerColumn, DatasetAnswer
 from tracekit.text import format_percent
 
 _LOSSLESS = 2**53
 
 
-def is_number(column: AnswerColumn, answer: Answer) -> bool:
+def is_number(column: AnswerColumn, answer: DatasetAnswer) -> bool:
     """Return True for a column that is aligned to the right."""
     kind = answer.rows.column(answer.columns.index(column)).type
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def plain_columns(answer: Answer) -> list[list[Any]]:
+def plain_columns(answer: DatasetAnswer) -> list[list[Any]]:
     """Return the values of each column as JSON has them; what is missing or not finite is None."""
     return [[_convert_value(value) for value in column.to_pylist()] for column in answer.rows.columns]
 
@@ -68,7 +68,7 @@ def cell_text(value: Any, unit: str = "") -> str:
     return str(value)
 
 
-def texts(answer: Answer) -> list[list[str]]:
+def texts(answer: DatasetAnswer) -> list[list[str]]:
     """Return the columns as texts for people; hidden characters are not yet escaped."""
     return [
         [cell_text(value, column.unit) for value in values]

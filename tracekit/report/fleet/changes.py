@@ -7,8 +7,8 @@ import shlex
 
 import numpy as np
 
-from tracekit.fleet.history.changes import Change, Changes, DeviceShift
-from tracekit.fleet.history.power import STEP, WITHIN, Power, power_of
+from tracekit.fleet.history.changes import Changes, DeviceShift, SeriesChange
+from tracekit.fleet.history.power import MAX_BUILDS_TO_FIND, STEP, SeriesPower, estimate_power
 from tracekit.fleet.history.series import UNKNOWN_SHARE, History, SeriesKey
 from tracekit.text import format_ms_or_us, plural, printable
 
@@ -27,7 +27,7 @@ def device_name(device: str, device_model: str) -> str:
     )
 
 
-def change_text(history: History, change: Change) -> str:
+def change_text(history: History, change: SeriesChange) -> str:
     """Return what changed, from which build on, and the build at which it was found."""
     key = history.keys[change.series]
     first = printable(history.build_name(change.series, change.first))
@@ -44,14 +44,14 @@ def _describe_later_builds(builds: int) -> str:
     return "the next one" if builds == 1 else f"{builds} builds later"
 
 
-def _describe_amount(key: SeriesKey, change: Change) -> str:
+def _describe_amount(key: SeriesKey, change: SeriesChange) -> str:
     if key.is_length:
         return f"{key.metric} {100 * math.expm1(change.difference):+.1f} %"
     is_band = any(low != high for low, high in (change.before, change.after))
     return f"{printable(key.metric)} {'at least ' if is_band else ''}{100 * change.difference:+.0f} points"
 
 
-def _describe_levels(key: SeriesKey, change: Change) -> str:
+def _describe_levels(key: SeriesKey, change: SeriesChange) -> str:
     if key.is_length:
         before, after = (format_ms_or_us(math.exp(level[0])) for level in (change.before, change.after))
         low, high = (100 * math.expm1(end) for end in change.interval)
@@ -64,7 +64,7 @@ def _format_band(ends: tuple[float, float]) -> str:
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 
-def evidence_text(history: History, change: Change) -> str:
+def evidence_text(history: History, change: SeriesChange) -> str:
     """Return what the level rests on, the common shift, and the number of series judged together."""
     key = history.keys[change.series]
     unit = "%" if key.is_length else "points"
@@ -83,12 +83,12 @@ def evidence_text(history: History, change: Change) -> str:
     return " ".join(parts)
 
 
-def settling_command(history: History, change: Change) -> str:
+def settling_command(history: History, change: SeriesChange) -> str:
     """Return the command that records the builds before and after a change in turn, and compares them."""
     key = history.keys[change.series]
     app = key.app or "MyApp"
     old, new = (history.build_name(change.series, build) for build in (change.last_before, change.first))
-    systems = history.of(change.series)["system"].tolist()
+    systems = history.points_of(change.series)["system"].tolist()
     device = (
         "" if not key.device or systems[-1].startswith("macOS") else f" --device {_quote_name(key.device)}"
     )
@@ -96,7 +96,7 @@ def settling_command(history: History, change: Change) -> str:
     return f"tracekit record --app {base} --interleave {changed}{device}"
 
 
-def accepting_command(history: History, change: Change, results: str) -> str:
+def accepting_command(history: History, change: SeriesChange, results: str) -> str:
     """Return the command that accepts the open changes of a change's model as the new level."""
     model = history.keys[change.series].model
     name = f'"{model}"' if model and '"' not in model else ""
@@ -118,20 +118,20 @@ def shift_text(history: History, shift: DeviceShift) -> str:
     )
 
 
-def power_of_series(history: History, changes: Changes, series: int) -> Power | None:
+def power_of_series(history: History, changes: Changes, series: int) -> SeriesPower | None:
     """Return the power of a series of lengths; None where it has too few builds, and for shares."""
-    state = changes.states[series]
+    state = changes.iter_states[series]
     if not history.keys[series].is_length or not math.isfinite(state.spread):
         return None
-    points = history.of(series).tail(max(state.count, 1))
+    points = history.points_of(series).tail(max(state.count, 1))
     runs = float(points["runs"].mean())
     spreads = points["spread"].to_numpy(np.float64)
     spreads = spreads[np.isfinite(spreads)]
     run_spread = float(np.median(spreads)) if len(spreads) else math.nan
-    return power_of(state.spread, run_spread, runs, state.count)
+    return estimate_power(state.spread, run_spread, runs, state.count)
 
 
-def power_text(power: Power | None) -> str:
+def power_text(power: SeriesPower | None) -> str:
     """Return which change a series shows, after how many builds, and how many runs would help."""
     if power is None:
         return "has too few builds for a level: no change of it can be found yet"
@@ -142,5 +142,5 @@ def power_text(power: Power | None) -> str:
         text = f"shows {step} after {plural(power.builds, 'build')}"
     if power.more_runs:
         more = f"{power.more_runs} more run{'s' if power.more_runs > 1 else ''}"
-        text += f"; {more} a build would make it {WITHIN}"
+        text += f"; {more} a build would make it {MAX_BUILDS_TO_FIND}"
     return text

@@ -8,12 +8,12 @@ import json
 from collections.abc import Callable
 from typing import IO, Any
 
-from tracekit.fleet.answer import Answer
+from tracekit.fleet.answer import DatasetAnswer
 from tracekit.report.fleet.cells import plain_columns
 from tracekit.text import escape_json, escape_spreadsheet_cell
 
 
-def to_csv(answer: Answer, raw: bool = False) -> str:
+def to_csv(answer: DatasetAnswer, raw: bool = False) -> str:
     """Return CSV with a header; null is an empty field.
 
     Text is safe for terminals and spreadsheets (``escape_spreadsheet_cell``); with ``raw`` it is exact.
@@ -35,7 +35,7 @@ def _format_field(value: Any, rewrite: Callable[[str], str]) -> str:
     return rewrite(str(value)) if isinstance(value, str) else str(value)
 
 
-def to_json(answer: Answer) -> str:
+def to_json(answer: DatasetAnswer) -> str:
     """Return a JSON object: its title, parameters, columns and rows (an object per row)."""
     names = [column.name for column in answer.columns]
     document = {
@@ -50,7 +50,7 @@ def to_json(answer: Answer) -> str:
     return escape_json(json.dumps(document, ensure_ascii=False, indent=1)) + "\n"
 
 
-def write_parquet(answer: Answer, out: IO[bytes]) -> None:
+def write_parquet(answer: DatasetAnswer, out: IO[bytes]) -> None:
     """Write a Parquet file; units and meanings are metadata of the columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq

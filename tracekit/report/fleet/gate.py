@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from tracekit.fleet.history.changes import Change
+from tracekit.fleet.history.changes import SeriesChange
 from tracekit.fleet.history.gate import ChangesResult, Gate
 from tracekit.fleet.history.series import History
 from tracekit.report.checks.wording import reason
@@ -164,7 +164,7 @@ def to_json(gate: Gate, name: str) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _describe_change(history: History, change: Change) -> dict[str, Any]:
+def _describe_change(history: History, change: SeriesChange) -> dict[str, Any]:
     key = history.keys[change.series]
     unit = "log ns" if key.is_length else "share"
     return {

@@ -14,9 +14,9 @@ import pyarrow as pa
 from tracekit.comparison.distributions import t_quantile
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.history.accepted import Accepted, read_accepted
-from tracekit.fleet.history.changes import Change, Changes, find_changes
-from tracekit.fleet.history.open_changes import place_of
-from tracekit.fleet.history.segments import partition
+from tracekit.fleet.history.changes import Changes, SeriesChange, find_changes
+from tracekit.fleet.history.open_changes import identify_change
+from tracekit.fleet.history.segments import split_into_segments
 from tracekit.fleet.history.series import METRICS, UNKNOWN_SHARE, USED, History, SeriesKey, read_history
 from tracekit.fleet.schema import ENGINES
 from tracekit.report.fleet.changes import (
@@ -60,7 +60,9 @@ class HistoryData:
 def read_history_data(dataset: Dataset) -> HistoryData:
     """Return what the page of a dataset needs; a million calls take less than a second."""
     history = read_history(dataset, _SHOWN_METRICS)
-    recordings = dataset.table("recordings").to_table(columns=["app", "build", "recorded", "device", "chip"])
+    recordings = dataset.open_table("recordings").to_table(
+        columns=["app", "build", "recorded", "device", "chip"]
+    )
     days, chips = _list_days(recordings), _list_chips(recordings)
     accepted = read_accepted(dataset.path)
     return HistoryData(
@@ -160,7 +162,7 @@ def _list_lengths(history: History, series: Sequence[int]) -> dict[str, list[Any
     """Return the points of a series of lengths: builds, ms, the 95 % interval over runs, runs, systems."""
     if not series:
         return {}
-    points = history.of(series[0])
+    points = history.points_of(series[0])
     means, spreads = points["low"].to_numpy(np.float64), points["spread"].to_numpy(np.float64)
     runs = points["runs"].to_numpy(np.int64)
     half = _compute_t_values(runs) * spreads / np.sqrt(runs)
@@ -178,8 +180,8 @@ def _list_levels(history: History, series: Sequence[int], changed: frozenset[int
     """Return the level in ms at each point of a series that changed, fitted to all of them; else nothing."""
     if not changed.intersection(series[:1]):
         return []
-    values = history.of(series[0])["low"].to_numpy(np.float64)
-    parts = partition(values)
+    values = history.points_of(series[0])["low"].to_numpy(np.float64)
+    parts = split_into_segments(values)
     levels = np.repeat([part.level for part in parts], [part.last - part.first for part in parts])
     return _round_values(np.exp(levels) / _MS)
 
@@ -197,7 +199,7 @@ def _round_values(values: np.ndarray[Any, np.dtype[np.float64]]) -> list[float |
 def _list_shares(history: History, series: Sequence[int]) -> dict[str, list[Any]]:
     """Return the band of an engine at each build: the certain and the possible share of calls."""
     ordered = sorted(series, key=lambda number: _BASES.index(_describe_basis(history, number)))
-    points = pd.concat([history.of(number) for number in ordered]) if ordered else None
+    points = pd.concat([history.points_of(number) for number in ordered]) if ordered else None
     if points is None:
         return {}
     points = points.drop_duplicates("build").sort_values("build")
@@ -237,7 +239,7 @@ def _iter_rows(key: SeriesKey, numbers: Mapping[Row, int]) -> Iterator[Row]:
     yield from (row for row in numbers if row[:3] == place)
 
 
-def _describe_change(data: HistoryData, number: int, change: Change, row: int) -> dict[str, Any]:
+def _describe_change(data: HistoryData, number: int, change: SeriesChange, row: int) -> dict[str, Any]:
     key = data.history.keys[change.series]
     return {
         "id": number,
@@ -247,7 +249,7 @@ def _describe_change(data: HistoryData, number: int, change: Change, row: int) -
         "lastBefore": change.last_before,
         "first": change.first,
         "sign": 1 if change.difference > 0 else -1,
-        "accepted": place_of(data.history, change) in data.accepted,
+        "accepted": identify_change(data.history, change) in data.accepted,
         "label": printable(_label(key, change)),
         "sentence": change_text(data.history, change),
         "certainty": evidence_text(data.history, change),
@@ -256,7 +258,7 @@ def _describe_change(data: HistoryData, number: int, change: Change, row: int) -
     }
 
 
-def _label(key: SeriesKey, change: Change) -> str:
+def _label(key: SeriesKey, change: SeriesChange) -> str:
     """Return a change in a few words: ``p50 +7.5 %``, ``CPU 0 % → 58 %``."""
     if key.is_length:
         return f"{key.metric} {100 * math.expm1(change.difference):+.1f} %"

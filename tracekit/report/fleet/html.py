@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracekit.fleet.answer import Answer
+from tracekit.fleet.answer import DatasetAnswer
 from tracekit.report.fleet.cells import is_number, texts
 from tracekit.report.html.elements import table, tag
 from tracekit.report.html.page import document
@@ -11,7 +11,7 @@ from tracekit.text import plural
 _MOST_ROWS = 5000
 
 
-def to_html(answer: Answer) -> str:
+def to_html(answer: DatasetAnswer) -> str:
     """Return one document that loads nothing: the rows, and what the columns mean."""
     columns = [column[:_MOST_ROWS] for column in texts(answer)]
     right = [is_number(column, answer) for column in answer.columns]
@@ -34,6 +34,6 @@ def to_html(answer: Answer) -> str:
     return document(answer.title, body, {})
 
 
-def _list_meanings(answer: Answer) -> object:
+def _list_meanings(answer: DatasetAnswer) -> object:
     rows = [[column.name, column.meaning] for column in answer.columns if column.meaning]
     return tag("section", tag("h2", "Columns"), table(["column", "meaning"], rows, [False, False], "Columns"))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from tracekit.fleet.questions.question import Question
-from tracekit.fleet.questions.registry import Offer, listed_parameters
+from tracekit.fleet.questions.registry import Offer, iter_parameters
 from tracekit.fleet.schema import TABLES
 from tracekit.text import escape_json, plural, printable, wrap
 
@@ -27,7 +27,7 @@ def offers_text(offers: Sequence[Offer], width: int) -> str:
 
 def _describe_question(question: Question, width: int) -> list[str]:
     lines = [f"{question.name}  {question.title}"]
-    parameters = list(listed_parameters(question))
+    parameters = list(iter_parameters(question))
     for name, default, text in parameters:
         if default:
             lines.append(wrap(f"{name}={printable(default)}: {text}", "    ", width))
@@ -54,7 +54,7 @@ def offers_json(offers: Sequence[Offer]) -> str:
                 "missing": list(offer.missing),
                 "parameters": [
                     {"name": name, "default": default, "meaning": text}
-                    for name, default, text in listed_parameters(offer.question)
+                    for name, default, text in iter_parameters(offer.question)
                 ],
             }
             for offer in offers

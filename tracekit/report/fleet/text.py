@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tracekit.fleet.answer import Answer
+from tracekit.fleet.answer import DatasetAnswer
 from tracekit.report.fleet.cells import is_number, texts
 from tracekit.text import align, clip, plural, printable, wrap
 
@@ -16,7 +16,7 @@ _MOST_ROWS = 1000
 _GAP = 2
 
 
-def to_text(answer: Answer, width: int) -> str:
+def to_text(answer: DatasetAnswer, width: int) -> str:
     """Return text: at most a thousand rows, text cut where the table would be too wide."""
     columns = [[clip(printable(cell), _WIDEST) for cell in column[:_MOST_ROWS]] for column in texts(answer)]
     header = [printable(column.name) for column in answer.columns]
@@ -30,7 +30,7 @@ def to_text(answer: Answer, width: int) -> str:
     return "\n".join([*lines, *_notes(answer, width)]) + "\n"
 
 
-def _notes(answer: Answer, width: int) -> list[str]:
+def _notes(answer: DatasetAnswer, width: int) -> list[str]:
     return ["", *(wrap(note, "", width) for note in answer.notes)] if answer.notes else []
 
 
