@@ -62,12 +62,12 @@ def main() -> None:
 
 def fill(folder: Path, count: int) -> None:
     """Make a library of literal recordings; number 0 is the newest."""
-    from dashboard.library.catalog import Catalog, new_recording
+    from dashboard.library.catalog import Catalog, make_recording
     from dashboard.library.store import Store
 
-    store, lock = Store.locked(folder)
+    store, lock = Store.open_locked(folder)
     catalog = Catalog(store)
-    newest = new_recording("", "", "upload", 12_345_678)
+    newest = make_recording("", "", "upload", 12_345_678)
     for number in range(count):
         catalog.add(
             replace(

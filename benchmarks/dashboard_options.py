@@ -31,7 +31,7 @@ from large_export import write_export  # noqa: E402
 
 from dashboard.library.library import Library  # noqa: E402
 from dashboard.library.run_inventory import INVENTORY, read_inventory  # noqa: E402
-from dashboard.settings import Limits  # noqa: E402
+from dashboard.settings import ServerLimits  # noqa: E402
 from tracekit.cli import main as tracekit  # noqa: E402
 
 TARGET_SECONDS = 2.0
@@ -61,14 +61,14 @@ def measure(folder: Path, samples: int, stacks: int) -> dict[str, Any]:
         rows = write_export(out, samples * _BYTES_PER_SAMPLE, stacks / samples)
     packed = CliRunner().invoke(tracekit, ["pack", str(folder / "large.xml"), "-o", str(pack)])
     assert packed.exit_code == 0, packed.output
-    library = Library(folder / "library", Limits(free_disk_bytes=0))
+    library = Library(folder / "library", ServerLimits(free_disk_bytes=0))
     try:
         begun = time.perf_counter()
         recording = library.add_file(pack).id
-        while library.recording(recording).state in _UNFINISHED:
+        while library.find_recording(recording).state in _UNFINISHED:
             time.sleep(0.01)
         first = time.perf_counter() - begun
-        threads = read_inventory(library.result_path(recording, INVENTORY))["threads"]
+        threads = read_inventory(library.find_result(recording, INVENTORY))["threads"]
         wanted = [{"windows": "run"}, {"thread": str(threads[0][0])}, {"window": ["1s-2s"]}]
         times = [_analyzed_again(library, recording, options) for options in wanted]
         library.spare.end(recording)
@@ -119,7 +119,7 @@ def _analyzed_again(library: Library, recording: str, options: dict[str, Any]) -
         "state": state.state,
         "ready": round(time.perf_counter() - begun, 2),
         "stages": {name: round(seconds, 2) for name, seconds in stages.items()},
-        "page": library.view_path(variant.analysis).stat().st_size,
+        "page": library.find_view(variant.analysis).stat().st_size,
     }
 
 

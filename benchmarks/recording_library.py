@@ -12,9 +12,9 @@ from report_size import synthetic
 
 sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 
-from dashboard.library.catalog import Catalog, new_recording  # noqa: E402
+from dashboard.library.catalog import Catalog, make_recording  # noqa: E402
 from dashboard.library.reading_results import RESULTS_VERSION, write_results  # noqa: E402
-from dashboard.library.store import Store, new_id  # noqa: E402
+from dashboard.library.store import Store, make_id  # noqa: E402
 from tracekit import Trace, __version__  # noqa: E402
 from tracekit.analysis import analyze  # noqa: E402
 
@@ -41,8 +41,8 @@ def _fill(library: Path, trace: Trace) -> None:
     samples = len(trace.samples)
     analysis = analyze(trace, windows="coreml")
     analysed = time.perf_counter()
-    store, lock = Store.locked(library)
-    recording = new_recording(new_id(), f"{samples:,} samples", "upload", 0)
+    store, lock = Store.open_locked(library)
+    recording = make_recording(make_id(), f"{samples:,} samples", "upload", 0)
     results = store.results(recording.id)
     results.mkdir(parents=True)
     write_results(results, analysis)

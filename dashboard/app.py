@@ -23,7 +23,7 @@ from dashboard.errors import Busy, NotFound
 from dashboard.history import HistoryStore
 from dashboard.library.library import Library
 from dashboard.pages import compare, history, trend
-from dashboard.pages.frame import frame, not_found, problem
+from dashboard.pages.frame import build_frame, build_not_found, build_problem
 from dashboard.routes import analyses, bundle, downloads, notes, tables, uploads, views
 from dashboard.routes import compare as compare_routes
 from dashboard.routes import history as history_routes
@@ -40,14 +40,14 @@ _INDEX = f"""<!doctype html>
 <title>{{%title%}}</title>
 <link rel="icon" href="/assets/favicon.svg" type="image/svg+xml">
 {{%css%}}
-{bundle.sheet()}
+{bundle.build_style_element()}
 </head>
 <body>
 {{%app_entry%}}
 {{%config%}}
 {{%scripts%}}
 {{%renderer%}}
-{bundle.script()}
+{bundle.build_script_element()}
 </body>
 </html>"""
 
@@ -68,8 +68,8 @@ def create_app(settings: Settings, library: Library) -> dash.Dash:
         on_error=_show_problem,
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
     )
-    app.layout = frame()
-    _route(app, settings, library)
+    app.layout = build_frame()
+    _add_page_route(app, settings, library)
     library_callbacks.register(app, library)
     trace_callbacks.register(app, library)
     compare_callbacks.register(app, library)
@@ -90,25 +90,25 @@ def create_app(settings: Settings, library: Library) -> dash.Dash:
     return app
 
 
-def _route(app: dash.Dash, settings: Settings, library: Library) -> None:
+def _add_page_route(app: dash.Dash, settings: Settings, library: Library) -> None:
     @app.callback(Output("page", "children"), Input("address", "pathname"), State("address", "search"))
     def show(path: str | None, query: str | None) -> Any:
-        match _parts(path or "/"):
+        match _split_path(path or "/"):
             case []:
-                return library_callbacks.page(query or "")
+                return library_callbacks.build_page(query or "")
             case ["recordings", recording]:
-                return trace_callbacks.page(library, recording, query or "")
+                return trace_callbacks.build_page(library, recording, query or "")
             case ["compare"]:
-                return compare.how_page()
+                return compare.build_how_page()
             case ["compare", base, new]:
-                return compare_callbacks.page(library, base, new)
+                return compare_callbacks.build_page(library, base, new)
             case ["trend", *analyses] if analyses:
-                return trend_callbacks.page(library, analyses)
+                return trend_callbacks.build_page(library, analyses)
             case ["record"]:
-                return record_callbacks.page(settings)
+                return record_callbacks.build_page(settings)
             case ["history"]:
-                return history.page(of_library=settings.fleet is None)
-        return not_found("There is nothing at this address.")
+                return history.build_page(of_library=settings.fleet is None)
+        return build_not_found("There is nothing at this address.")
 
     server: Flask = app.server
     server.url_map.merge_slashes = False  # which would redirect //x, the address of another site
@@ -120,8 +120,8 @@ def _route(app: dash.Dash, settings: Settings, library: Library) -> None:
             try:
                 response.status_code = 200 if _has_page(library) else 404
             except TracekitError as error:  # too late for the error handlers
-                return error_responses.error_response(
-                    error_responses.status_of(error), error_responses.sentence_of(error)
+                return error_responses.build_error_response(
+                    error_responses.find_status(error), error_responses.format_sentence(error)
                 )
         return response
 
@@ -132,7 +132,7 @@ def _mark_version(app: dash.Dash, settings: Settings) -> None:
     The requests of such a page may not fit the callbacks.
     """
     callbacks = [(name, spec["inputs"], spec["state"]) for name, spec in sorted(app.callback_map.items())]
-    content = repr((tracekit.__version__, dash.__version__, bundle.version(), callbacks))
+    content = repr((tracekit.__version__, dash.__version__, bundle.compute_version(), callbacks))
     version = hashlib.sha256(content.encode()).hexdigest()[:16]
     app.index_string = _INDEX.replace("VERSION", version)
 
@@ -147,7 +147,7 @@ def _mark_version(app: dash.Dash, settings: Settings) -> None:
 
 def _has_page(library: Library) -> bool:
     """Return True if the request's address leads to a page."""
-    match _parts(request.path):
+    match _split_path(request.path):
         case [] | ["compare"] | ["record"] | ["history"]:
             return True
         case ["recordings", recording]:
@@ -155,19 +155,19 @@ def _has_page(library: Library) -> bool:
         case ["compare", base, new]:
             return _has_recording(library, base) and _has_recording(library, new)
         case ["trend", *analyses] if analyses:
-            return all(_has_recording(library, analysis) for analysis in analyses[: trend.MOST])
+            return all(_has_recording(library, analysis) for analysis in analyses[: trend.MAX_COLUMNS])
     return False
 
 
 def _has_recording(library: Library, recording: str) -> bool:
     try:
-        library.recording(recording)
+        library.find_recording(recording)
     except NotFound:
         return False
     return True
 
 
-def _parts(path: str) -> list[str]:
+def _split_path(path: str) -> list[str]:
     return [part for part in path.split("/") if part]
 
 
@@ -178,8 +178,8 @@ def _show_problem(error: Exception) -> None:
     if isinstance(error, OSError):
         _log.warning("a callback failed: %s", error)
     if isinstance(error, (TracekitError, OSError)):
-        sentence = error_responses.sentence_of(error)
+        sentence = error_responses.format_sentence(error)
     else:
         _log.error("a callback failed", exc_info=error)
         sentence = error_responses.UNEXPECTED
-    dash.set_props("problem", {"children": problem(sentence)})
+    dash.set_props("problem", {"children": build_problem(sentence)})

@@ -91,25 +91,25 @@ def dashboard_command(
       tracekit dashboard --fleet results/
       tracekit dashboard
     """
-    paths = [_existing(name) for name in inputs]
+    paths = [_resolve_existing(name) for name in inputs]
     options.check()
     if options.values() and not inputs:
         raise UsageError(
             "The options of an analysis need its recording: tracekit dashboard MyApp.trace --run 2."
         )
-    fleet = _dataset(fleet_folder) if fleet_folder else None
+    fleet = _resolve_dataset(fleet_folder) if fleet_folder else None
     from dashboard.library.library import Library
-    from dashboard.recording.state import being_saved
-    from dashboard.server import address, listening, other_addresses, serve
-    from dashboard.settings import Settings, default_folder
+    from dashboard.recording.state import list_being_saved
+    from dashboard.server import build_address, list_other_addresses, open_listener, serve
+    from dashboard.settings import Settings, find_default_folder
 
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(PrintableFormatter("%(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(handlers=[handler])
-    folder = Path(library_folder).expanduser().resolve() if library_folder else default_folder()
+    folder = Path(library_folder).expanduser().resolve() if library_folder else find_default_folder()
     library = Library(folder)
     try:
-        files = _files(options)
+        files = _read_option_files(options)
         values = {name: value for name, value in options.values().items() if name not in files}
         added = [library.add_file(path) for path in paths]
         variants = [library.analyses.request(recording.id, values, files) for recording in added]
@@ -121,20 +121,20 @@ def dashboard_command(
             remote_recording=allow_recording,
             fleet=fleet,
         )
-        listener, settings = listening(requested)
+        listener, settings = open_listener(requested)
         variant = f"?variant={variants[0].id}" if variants and variants[0] else ""
         start = f"/recordings/{added[0].id}{variant}" if len(added) == 1 else "/"
         start = "/history" if fleet and not added else start
-        start_address = address(settings, start)
+        start_address = build_address(settings, start)
 
         def ready() -> None:
             write_message(f"The dashboard is at {start_address}")
-            for other_address in other_addresses(settings, start):
+            for other_address in list_other_addresses(settings, start):
                 write_message(f"                 and at {other_address}")
             for name in settings.allowed_hosts:
                 write_message(f"By {name}, open {start}?token={settings.token} there once.")
             write_message(f"Its library is {folder}. Ctrl-C ends it.")
-            for notice in library.notices:
+            for notice in library.build_notices:
                 write_message(f"note: {notice}")
             if not no_browser:
                 webbrowser.open(start_address)
@@ -144,13 +144,13 @@ def dashboard_command(
         pass
     finally:
         library.close()
-    for target in being_saved(library.recorded):
+    for target in list_being_saved(library.recorded):
         message = f"The recording of {target} is being saved. The next start of the dashboard adds it."
         write_message(message)
     write_message("The dashboard has ended.")
 
 
-def _dataset(name: str) -> Path:
+def _resolve_dataset(name: str) -> Path:
     """Return the folder of a dataset or a library. Raises ``UsageError`` or ``InputError`` for any other."""
     from tracekit.fleet.library import open_results
 
@@ -159,14 +159,14 @@ def _dataset(name: str) -> Path:
     return folder
 
 
-def _existing(name: str) -> Path:
+def _resolve_existing(name: str) -> Path:
     path = Path(name)
     if not path.exists():
         raise UsageError(f"{name} does not exist.")
     return path.resolve()
 
 
-def _files(options: AnalysisOptions) -> dict[str, GivenFile]:
+def _read_option_files(options: AnalysisOptions) -> dict[str, GivenFile]:
     """Return the files of the options; the library keeps copies of them."""
     from dashboard.library.analyses import GivenFile
 
@@ -178,15 +178,15 @@ def _files(options: AnalysisOptions) -> dict[str, GivenFile]:
             except OSError as error:
                 raise UsageError(f"{path} cannot be read: {error.strerror or error}.") from error
     if options.symbols:
-        from dashboard.library.packed_files import zip_of
+        from dashboard.library.packed_files import zip_symbols
 
-        listed = ", ".join(Path(path).name for path in options.symbols)
-        files["symbols"] = GivenFile(listed, zip_of(options.symbols))
+        file_names = ", ".join(Path(path).name for path in options.symbols)
+        files["symbols"] = GivenFile(file_names, zip_symbols(options.symbols))
     if options.overlays:
-        from dashboard.library.packed_files import zip_of_texts
+        from dashboard.library.packed_files import zip_texts
 
-        listed = ", ".join(Path(path).name for path in options.overlays)
-        files["with"] = GivenFile(listed, zip_of_texts(options.overlays))
+        file_names = ", ".join(Path(path).name for path in options.overlays)
+        files["with"] = GivenFile(file_names, zip_texts(options.overlays))
     return files
 
 

@@ -20,16 +20,16 @@ from waitress.server import TcpWSGIServer
 
 HEADER_SECONDS = 10.0
 BODY_SECONDS = 20.0
-"""The time for a body, beside one second per ``BODY_BYTES_PER_SECOND`` that arrived."""
+"""The time for a body, plus one second per ``BODY_BYTES_PER_SECOND`` received."""
 BODY_BYTES_PER_SECOND = 4096
 STALL_SECONDS = 30.0
 """The time after which a client that reads nothing of its response loses its connection."""
 IDLE_SECONDS = 60.0
 """The time in which a visitor with access keeps a connection without a request."""
 _ROUND_SECONDS = 1.0
-_ACCEPTED_AT_ONCE = 32
-"""So many may exceed the limit until the next round; a connection closed in between could free a file number
-that an event of this round still means."""
+_MAX_EXCESS_CONNECTIONS = 32
+"""Connections that may exceed the limit until the next round: closing one within a round could free a file
+number to which an event of the same round still refers."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
         headers = {name.replace("_", "-").title(): value for name, value in self.headers.items()}
         self.has_access = self._checks.has_access(headers.get("Cookie", ""))
         if (self.chunked or self.content_length) and not self._checks.may_send_body(headers):
-            self._cut()
+            self._cut_request()
 
-    def _cut(self) -> None:
+    def _cut_request(self) -> None:
         """End the request with its headers, and the connection with the response."""
         self._is_cut = True
         self.body_rcv, self.chunked, self.content_length, self.expect_continue = None, False, 0, False
@@ -103,9 +103,9 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
     def received(self, data: bytes) -> bool:
         """Take bytes; the first ones of a request begin its deadline."""
-        before = self.request
+        earlier_request = self.request
         is_taken = bool(super().received(data))
-        if self.request is not None and self.request is not before:
+        if self.request is not None and self.request is not earlier_request:
             self.since = time.monotonic()
         return is_taken
 
@@ -129,9 +129,9 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self._seen_bytes, self._moved = self._sent_bytes, now
         if self.total_outbufs_len:
             return now - self._moved > STALL_SECONDS
-        return not self.requests and now - self.since > self._allowed_seconds()
+        return not self.requests and now - self.since > self._find_allowed_seconds()
 
-    def _allowed_seconds(self) -> float:
+    def _find_allowed_seconds(self) -> float:
         if self.request is None:
             return IDLE_SECONDS if self.has_access else HEADER_SECONDS
         if not self.request.headers_finished:
@@ -165,11 +165,13 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
 
     def readable(self) -> bool:
         """Return True while more connections can be accepted."""
-        return bool(self.accepting) and len(self.active_channels) < self._connections + _ACCEPTED_AT_ONCE
+        return (
+            bool(self.accepting) and len(self.active_channels) < self._connections + _MAX_EXCESS_CONNECTIONS
+        )
 
     def handle_accept(self) -> None:
         """Accept the connections that wait, so that a visitor does not queue behind a crowd."""
-        for _ in range(_ACCEPTED_AT_ONCE):
+        for _ in range(_MAX_EXCESS_CONNECTIONS):
             count = len(self.active_channels)
             super().handle_accept()
             if len(self.active_channels) == count:
@@ -178,22 +180,30 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
     def _close_connections(self, now: float) -> None:
         if now >= self._next_round:
             self._next_round = now + _ROUND_SECONDS
-            for connection in [each for each in self.active_channels.values() if each.is_late(now)]:
+            for connection in [
+                connection_in_use
+                for connection_in_use in self.active_channels.values()
+                if connection_in_use.is_late(now)
+            ]:
                 connection.handle_close()
         excess = len(self.active_channels) - self._connections
         if excess > 0:
-            for connection in by_entitlement(list(self.active_channels.values()))[:excess]:
+            for connection in sort_by_entitlement(list(self.active_channels.values()))[:excess]:
                 connection.handle_close()
 
 
-def by_entitlement(connections: list[Connection]) -> list[Connection]:
+def sort_by_entitlement(connections: list[Connection]) -> list[Connection]:
     """Return the waiting connections, the one that makes room for another first.
 
     Visitors without access come first, of these the address with the most connections, of these the one that
     has waited longest: whoever sends a request at once is served, even behind the same proxy as the others.
     """
-    count_by_address = Counter(each.addr[0] for each in connections)
+    count_by_address = Counter(connection.addr[0] for connection in connections)
     return sorted(
-        (each for each in connections if each.is_waiting),
-        key=lambda each: (each.has_access, -count_by_address[each.addr[0]], each.since),
+        (connection for connection in connections if connection.is_waiting),
+        key=lambda connection: (
+            connection.has_access,
+            -count_by_address[connection.addr[0]],
+            connection.since,
+        ),
     )

@@ -46,21 +46,21 @@ _SENTENCES = {
 }
 
 
-def error_response(status: int, sentence: str) -> Response:
+def build_error_response(status: int, sentence: str) -> Response:
     """Return an error in the form that a script, or a person, reads."""
     if request.path.startswith(("/api/", "/_dash-")):
         response = Response(status=status, mimetype="application/json")
         response.set_data(json.dumps({"error": sentence}))
         return response
-    return Response(_page(sentence, _has_access(status)), status=status, mimetype="text/html")
+    return Response(_build_page(sentence, _has_access(status)), status=status, mimetype="text/html")
 
 
-def status_of(error: TracekitError) -> int:
+def find_status(error: TracekitError) -> int:
     """Return the HTTP status of a tracekit error."""
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
 
 
-def sentence_of(error: TracekitError | OSError) -> str:
+def format_sentence(error: TracekitError | OSError) -> str:
     """Return the text for people: the message and the lines below it, or the reason that the system gave."""
     if isinstance(error, OSError):  # for example a library whose folder was removed, or a disk that failed
         reason = printable(error.strerror or type(error).__name__)
@@ -77,7 +77,7 @@ def register(server: Flask) -> None:
 
     @server.errorhandler(TracekitError)
     def tracekit_error(error: TracekitError) -> Response:
-        response = error_response(status_of(error), sentence_of(error))
+        response = build_error_response(find_status(error), format_sentence(error))
         if isinstance(error, Busy):
             response.headers["Retry-After"] = str(error.retry_seconds)
         return response
@@ -85,16 +85,16 @@ def register(server: Flask) -> None:
     @server.errorhandler(OSError)
     def system_error(error: OSError) -> Response:
         _log.warning("%s %s failed: %s", request.method, printable(request.path), printable(str(error)))
-        return error_response(500, sentence_of(error))
+        return build_error_response(500, format_sentence(error))
 
     @server.errorhandler(HTTPException)
     def http_error(error: HTTPException) -> Response:
         status = error.code or 500
-        return error_response(status, _SENTENCES.get(status, f"{error.name}."))
+        return build_error_response(status, _SENTENCES.get(status, f"{error.name}."))
 
     @server.errorhandler(RecursionError)
     def too_deep(_error: RecursionError) -> Response:
-        return error_response(400, _SENTENCES[400])  # nothing is nested so deeply but JSON of a request
+        return build_error_response(400, _SENTENCES[400])  # nothing is nested so deeply but JSON of a request
 
     @server.errorhandler(Exception)
     def unexpected_error(error: Exception) -> Response:
@@ -102,9 +102,9 @@ def register(server: Flask) -> None:
             # Dash checks nothing. Our callbacks report their own exceptions.
             what = printable(f"{type(error).__name__}: {error}")[:_MAX_LOGGED]
             _log.warning("%s %s was not understood (%s)", request.method, printable(request.path), what)
-            return error_response(status, _SENTENCES[status])
+            return build_error_response(status, _SENTENCES[status])
         _log.error("%s %s failed", request.method, request.path, exc_info=error)
-        return error_response(500, UNEXPECTED)
+        return build_error_response(500, UNEXPECTED)
 
 
 def _has_access(status: int) -> bool:
@@ -112,19 +112,21 @@ def _has_access(status: int) -> bool:
     return status not in (401, 403)
 
 
-def _page(sentence: str, has_access: bool) -> str:
+def _build_page(sentence: str, has_access: bool) -> str:
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("title", "Not possible – tracekit" if has_access else "tracekit"),
-        join([_ICON, bundle.sheet()]) if has_access else tag("style", _STYLE),
+        join([_ICON, bundle.build_style_element()]) if has_access else tag("style", _STYLE),
     )
-    body = _in_the_site(sentence) if has_access else tag("main", tag("h1", "tracekit"), tag("p", sentence))
+    body = (
+        _build_site_body(sentence) if has_access else tag("main", tag("h1", "tracekit"), tag("p", sentence))
+    )
     return join([Html("<!doctype html>"), tag("html", head, tag("body", body), lang="en")])
 
 
-def _in_the_site(sentence: str) -> Html:
+def _build_site_body(sentence: str) -> Html:
     """Return a page of the site with a link back to the page of the request."""
     place, is_download, _name = request.path.rpartition("/download/")
     name = _BACK.get(place.split("/")[1]) if is_download else None

@@ -17,7 +17,7 @@ from tracekit.report.fleet.cells import plain_columns
 from tracekit.report.fleet.history_view import HistoryData, history_view, read_history_data
 from tracekit.text import printable
 
-_MOST_RECORDINGS = 50
+_MAX_RECORDINGS = 50
 _COLUMNS = ["recording", "name", "path", "build", "recorded"]
 
 
@@ -32,26 +32,28 @@ class HistoryStore:
         self._state: tuple[tuple[DatasetPart, ...], frozenset[Accepted]] | None = None
         self._data: HistoryData | None = None
 
-    def view(self, app: str) -> dict[str, Any]:
+    def build_view(self, app: str) -> dict[str, Any]:
         """Return the view of an app."""
-        return history_view(self._read(), app)
+        return history_view(self._read_data(), app)
 
-    def parts(self, app: str, device: str, model: str, before: str, after: str) -> list[dict[str, Any]]:
+    def compare_parts(
+        self, app: str, device: str, model: str, old_build: str, new_build: str
+    ) -> list[dict[str, Any]]:
         """Return the parts of a call in two builds; none where no call has them in both."""
-        values = {"app": app, "device": device, "model": model, "before": before, "after": after}
+        values = {"app": app, "device": device, "model": model, "before": old_build, "after": new_build}
         try:
-            answer = ask(self._dataset(), "grown-part", values)
+            answer = ask(self._open_dataset(), "grown-part", values)
         except NotMeasurableError:
             return []
         names = [column.name for column in answer.columns]
         return [dict(zip(names, row, strict=True)) for row in zip(*plain_columns(answer), strict=True)]
 
-    def recordings(self, app: str, device: str, model: str, builds: list[str]) -> list[dict[str, Any]]:
+    def list_recordings(self, app: str, device: str, model: str, builds: list[str]) -> list[dict[str, Any]]:
         """Return the recordings of builds on a device with calls of a model, the first fifty of each."""
         import pyarrow.dataset as pds
 
         of_device = (pds.field("app") == app) & (pds.field("device") == device)
-        dataset = self._dataset()
+        dataset = self._open_dataset()
         of_model = (pds.field("model") == model) | (pds.field("label") == model)
         of_builds = pds.field("build").isin(builds)
         with_model = dataset.open_table("models").to_table(
@@ -63,11 +65,11 @@ class HistoryStore:
             {name: printable(str(row[name] or "")) for name in _COLUMNS}
             for build in builds
             for row in table.head(
-                _MOST_RECORDINGS, columns=_COLUMNS, filter=is_shown & (pds.field("build") == build)
+                _MAX_RECORDINGS, columns=_COLUMNS, filter=is_shown & (pds.field("build") == build)
             ).to_pylist()
         ]
 
-    def _dataset(self) -> Dataset:
+    def _open_dataset(self) -> Dataset:
         if self._folder is not None:
             with self._updating:
                 return open_results(self._folder)
@@ -79,8 +81,8 @@ class HistoryStore:
             self._revision = revision
             return dataset
 
-    def _read(self) -> HistoryData:
-        dataset = self._dataset()
+    def _read_data(self) -> HistoryData:
+        dataset = self._open_dataset()
         with self._lock:  # so that two visitors do not compute the same
             state = (dataset.read_parts(), read_accepted(dataset.path))
             if self._data is None or state != self._state:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
-from dashboard.auth import body_check, check_names, has_access, is_every_address, is_loopback, is_private
+from dashboard.auth import check_names, has_access, is_every_address, is_loopback, is_private, make_body_check
 from dashboard.library.library import Library
 from dashboard.settings import Settings
 from tracekit.errors import UsageError
@@ -26,7 +26,7 @@ _CONNECTIONS = 200
 _OPEN_FILES = 1024
 
 
-def listening(settings: Settings) -> tuple[socket.socket, Settings]:
+def open_listener(settings: Settings) -> tuple[socket.socket, Settings]:
     """Return a socket that listens, and the settings with its port.
 
     Port 0 in the settings picks the first free one from ``FIRST_PORT`` on. A dashboard that other machines
@@ -34,27 +34,31 @@ def listening(settings: Settings) -> tuple[socket.socket, Settings]:
     cannot be used, and for an allowed host that is no name.
     """
     check_names(settings.allowed_hosts)
-    listener = _bind(settings)
+    listener = _bind_listener(settings)
     port = int(listener.getsockname()[1])
     token = settings.token or ("" if is_private(settings) else secrets.token_urlsafe(24))
     return listener, replace(settings, port=port, token=token)
 
 
-def address(settings: Settings, path: str = "/") -> str:
+def build_address(settings: Settings, path: str = "/") -> str:
     """Return the dashboard's address for a browser, with the token."""
     host = socket.gethostname() if is_every_address(settings.host) else settings.host
-    return _address(settings, host, path)
+    return _format_address(settings, host, path)
 
 
-def other_addresses(settings: Settings, path: str = "/") -> list[str]:
+def list_other_addresses(settings: Settings, path: str = "/") -> list[str]:
     """Return the addresses with this machine's IP addresses, for machines that cannot look up its name."""
     if not is_every_address(settings.host):
         return []
     is_ipv6 = ":" in settings.host  # an IPv6 socket accepts no IPv4, and vice versa
-    return [_address(settings, number, path) for number in ip_addresses() if (":" in number) == is_ipv6]
+    return [
+        _format_address(settings, number, path)
+        for number in list_ip_addresses()
+        if (":" in number) == is_ipv6
+    ]
 
 
-def ip_addresses() -> list[str]:
+def list_ip_addresses() -> list[str]:
     """Return the IP addresses of this machine except loopback, without sending anything."""
     addresses: list[str] = []
     for family, target in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
@@ -66,7 +70,7 @@ def ip_addresses() -> list[str]:
     return [number for number in dict.fromkeys(addresses) if not is_loopback(number) and "%" not in number]
 
 
-def _address(settings: Settings, host: str, path: str) -> str:
+def _format_address(settings: Settings, host: str, path: str) -> str:
     host = f"[{host.strip('[]')}]" if ":" in host else host
     token = f"{'&' if '?' in path else '?'}token={settings.token}" if settings.token else ""
     return f"http://{host}:{settings.port}{path}{token}"
@@ -85,7 +89,7 @@ def serve(listener: socket.socket, settings: Settings, library: Library, ready: 
     dispatcher.set_thread_count(_THREADS)
     server = Server(
         app.server,
-        checks=Checks(lambda cookies: has_access(cookies, settings), body_check(settings)),
+        checks=Checks(lambda cookies: has_access(cookies, settings), make_body_check(settings)),
         connections=_CONNECTIONS,
         _sock=listener,
         sockinfo=(listener.family, listener.type, listener.proto, listener.getsockname()),
@@ -95,7 +99,7 @@ def serve(listener: socket.socket, settings: Settings, library: Library, ready: 
             max_request_header_size=_HEADER_BYTES,
             max_request_body_size=settings.limits.slice_bytes + _HEADROOM_BYTES,
             recv_bytes=_RECEIVED_BYTES,
-            inbuf_overflow=_memory_per_body(settings),
+            inbuf_overflow=_choose_body_memory(settings),
             ident=None,
             expose_tracebacks=False,
             log_socket_errors=False,  # a client that disconnects is nothing to log
@@ -140,7 +144,7 @@ def _end_by_signal(stop: Callable[[], None]) -> None:
         signal.signal(number, end)
 
 
-def _memory_per_body(settings: Settings) -> int:
+def _choose_body_memory(settings: Settings) -> int:
     """Return how much of a request's body stays in memory; a larger body goes through a temporary file.
 
     waitress receives the whole body before the application runs, and many visitors may send one at once. On
@@ -149,11 +153,11 @@ def _memory_per_body(settings: Settings) -> int:
     return settings.limits.slice_bytes if is_private(settings) else 1 << 19
 
 
-def _bind(settings: Settings) -> socket.socket:
+def _bind_listener(settings: Settings) -> socket.socket:
     ports = [settings.port] if settings.port else [*range(FIRST_PORT, FIRST_PORT + _PORTS_TRIED), 0]
     for port in ports:
         try:
-            return _listen(settings.host.strip("[]"), port)
+            return _open_socket(settings.host.strip("[]"), port)
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 problem = f"The dashboard cannot listen on {settings.host}:{port}: {error.strerror or error}."
@@ -161,6 +165,6 @@ def _bind(settings: Settings) -> socket.socket:
     raise UsageError(f"Port {settings.port} is taken. Choose another one with --port, or leave it out.")
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _open_socket(host: str, port: int) -> socket.socket:
     family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
     return socket.create_server((host, port), family=family)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Limits:
+class ServerLimits:
     """Bounds on what a visitor can make the server do."""
 
     upload_bytes: int = 64 << 30
@@ -68,10 +68,10 @@ class Settings:
     """True allows recording even if other machines can reach the dashboard."""
     fleet: Path | None = None
     """A dataset of many recordings (``tracekit fleet run``), whose history is shown."""
-    limits: Limits = field(default_factory=Limits)
+    limits: ServerLimits = field(default_factory=ServerLimits)
 
 
-def default_folder() -> Path:
+def find_default_folder() -> Path:
     """Return the default library: a folder in the place where this system keeps a user's data."""
     if sys.platform == "darwin":
         base = Path.home() / "Library" / "Application Support"

@@ -9,13 +9,13 @@ from dash import ALL, Input, Output, State, ctx
 
 from dashboard.callbacks import polls
 from dashboard.callbacks.trace import clear_problem, was_pressed
-from dashboard.error_responses import sentence_of
+from dashboard.error_responses import format_sentence
 from dashboard.errors import Conflict, NotFound
 from dashboard.jobs.queue import JobStatus, QueueFull
 from dashboard.library.library import Library
 from dashboard.pages import compare
 from dashboard.pages.components import Node
-from dashboard.pages.frame import not_found
+from dashboard.pages.frame import build_not_found
 
 
 def register(app: dash.Dash, library: Library) -> None:
@@ -27,13 +27,13 @@ def register(app: dash.Dash, library: Library) -> None:
         Input("compare-poll", "n_intervals"),
         State("address", "pathname"),
         prevent_initial_call=True,
-        running=polls.running("compare"),
+        running=polls.disable_while_running("compare"),
     )
     def follow(_ticks: int | None, path: str) -> Node:
         match path.strip("/").split("/"):
             case ["compare", base, new]:
-                return page(library, base, new)
-        return not_found("There is no comparison at this address.")
+                return build_page(library, base, new)
+        return build_not_found("There is no comparison at this address.")
 
     @app.callback(
         Output("page", "children", allow_duplicate=True),
@@ -45,27 +45,27 @@ def register(app: dash.Dash, library: Library) -> None:
             return dash.no_update
         clear_problem()
         button = ctx.triggered_id
-        actions = {"cancel": library.comparisons.cancel, "again": library.comparisons.again}
+        actions = {"cancel": library.comparisons.cancel, "again": library.comparisons.retry}
         if action := actions.get(button["act"]):
             action(button["base"], button["new"])
-        return page(library, button["base"], button["new"])
+        return build_page(library, button["base"], button["new"])
 
 
-def page(library: Library, base_id: str, new_id: str) -> Node:
+def build_page(library: Library, base_id: str, new_id: str) -> Node:
     """Return the page of a comparison in its present state, and begin the comparison if necessary."""
     try:
-        base, new = library.opened(base_id), library.opened(new_id)
+        base, new = library.open_recording(base_id), library.open_recording(new_id)
     except NotFound:
-        return not_found("One of these recordings is not in the library, or was removed.")
+        return build_not_found("One of these recordings is not in the library, or was removed.")
     if base_id == new_id:
-        return compare.same_page(base)
+        return compare.build_same_page(base)
     if not (compare.is_fit(base) and compare.is_fit(new)):
-        return compare.unfit_page(base, new)
+        return compare.build_unfit_page(base, new)
     try:
-        status = library.comparisons.ask(base_id, new_id)
+        status = library.comparisons.find_or_begin(base_id, new_id)
     except (Conflict, NotFound, QueueFull) as error:
-        status = JobStatus("failed", message=sentence_of(error))
+        status = JobStatus("failed", message=format_sentence(error))
     if status.state == "done":
-        return compare.ready_page(base, new)
-    show = compare.busy_page if status.state in ("waiting", "running") else compare.ended_page
+        return compare.build_ready_page(base, new)
+    show = compare.build_busy_page if status.state in ("waiting", "running") else compare.build_ended_page
     return show(base, new, status)

@@ -11,9 +11,9 @@ import dash
 from dash import ALL, Input, Output, State, ctx
 
 from dashboard.callbacks import polls
-from dashboard.callbacks.library_list import ListRequest, changes
+from dashboard.callbacks.library_list import ListRequest, find_changes
 from dashboard.callbacks.trace import clear_problem, perform, was_pressed
-from dashboard.error_responses import sentence_of
+from dashboard.error_responses import format_sentence
 from dashboard.errors import Busy, NotFound
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
@@ -21,8 +21,8 @@ from dashboard.pages import editor
 from dashboard.pages import library as pages
 from dashboard.pages.compare import is_fit
 from dashboard.pages.components import Node
-from dashboard.pages.frame import problem
-from dashboard.pages.tray import tray
+from dashboard.pages.frame import build_problem
+from dashboard.pages.tray import build_tray
 from tracekit.errors import TracekitError
 
 _NO_UPDATE = dash.no_update
@@ -60,24 +60,24 @@ _NOTE = """(q, tag, pressed, chosen, page, order) => {
 }"""
 
 
-def page(query: str = "") -> Node:
+def build_page(query: str = "") -> Node:
     """Return the library page in the state of its address; the callbacks below send its rows."""
-    return pages.library_page(pages.parse_query(query))
+    return pages.build_library_page(pages.parse_query(query))
 
 
 def register(app: dash.Dash, library: Library) -> None:
     """Fill the table and keep it up to date; handle the buttons."""
     polls.retry_lost_requests(app, "library")
-    _list(app, library)
-    _filter(app)
-    _act(app, library)
-    _choose(app, library)
-    _edit(app, library)
+    _add_list_callbacks(app, library)
+    _add_filter_callbacks(app)
+    _add_action_callbacks(app, library)
+    _add_choice_callbacks(app, library)
+    _add_edit_callbacks(app, library)
     _show_disk_use(app, library)
     _show_what_was_found(app, library)
 
 
-def _list(app: dash.Dash, library: Library) -> None:
+def _add_list_callbacks(app: dash.Dash, library: Library) -> None:
     @app.callback(
         Output("library-table", "data"),
         Output("library-tags", "children"),
@@ -91,7 +91,7 @@ def _list(app: dash.Dash, library: Library) -> None:
         Input("library-answered", "data"),
         Input("library-edit", "children"),
         State("library-shown", "data"),
-        running=polls.running("library"),
+        running=polls.disable_while_running("library"),
     )
     def fill(
         _tick: Any,
@@ -102,22 +102,22 @@ def _list(app: dash.Dash, library: Library) -> None:
         order: str,
         _answered: Any,
         _edit: Any,
-        before: dict[str, str] | None,
+        known_rows: dict[str, str] | None,
     ) -> Any:
         if ctx.triggered_id == "library-search":
             clear_problem()  # of the search before
         request = ListRequest(search or "", tag, pressed == "true", page or 1, order)
-        return changes(library, request, before or {})
+        return find_changes(library, request, known_rows or {})
 
-    _in_browser(app, _PUBLISH_TABLE, Output("library-drawn", "data"), "library-table", "library-chosen")
+    _run_in_browser(app, _PUBLISH_TABLE, Output("library-drawn", "data"), "library-table", "library-chosen")
 
 
-def _in_browser(app: dash.Dash, code: str, output: Output, *stores: str) -> None:
+def _run_in_browser(app: dash.Dash, code: str, output: Output, *stores: str) -> None:
     inputs = [Input(store, "data") for store in stores]
     app.clientside_callback(code, output, *inputs, prevent_initial_call=True)  # type: ignore[no-untyped-call]
 
 
-def _filter(app: dash.Dash) -> None:
+def _add_filter_callbacks(app: dash.Dash) -> None:
     app.clientside_callback(  # type: ignore[no-untyped-call]
         _TAG,
         Output("library-tag", "data"),
@@ -158,7 +158,7 @@ def _filter(app: dash.Dash) -> None:
     )
 
 
-def _act(app: dash.Dash, library: Library) -> None:
+def _add_action_callbacks(app: dash.Dash, library: Library) -> None:
     @app.callback(
         Output("library-notice", "children"),
         Output("library-edited", "data"),
@@ -177,13 +177,13 @@ def _act(app: dash.Dash, library: Library) -> None:
         except Busy:
             raise
         except TracekitError as error:
-            dash.set_props("problem", {"children": problem(sentence_of(error))})
+            dash.set_props("problem", {"children": build_problem(format_sentence(error))})
             return None, _NO_UPDATE, button
         if action == "edit":
             return None, recording, button
         return notice, "" if edited == recording and action == "delete" else _NO_UPDATE, button
 
-    _in_browser(
+    _run_in_browser(
         app, _PUBLISH_ANSWERED, Output("library-drawn", "data", allow_duplicate=True), "library-answered"
     )
 
@@ -191,35 +191,35 @@ def _act(app: dash.Dash, library: Library) -> None:
 def _perform(library: Library, action: str, recording_id: str) -> Node:
     """Perform the action of a button, and return the notice of it."""
     if action == "drop-all":
-        return pages.dropped_notice(*library.drop_all_results())
+        return pages.build_dropped_notice(*library.drop_all_results())
     if action == "hide-found":
-        library.notices.clear()
+        library.build_notices.clear()
         return None
     if action == "sample":
         library.add_file(SAMPLE)
         return None
-    recording = library.recording(recording_id)
+    recording = library.find_recording(recording_id)
     if action == "drop":
-        return pages.dropped_notice(library.drop_results(recording_id))
+        return pages.build_dropped_notice(library.drop_results(recording_id))
     perform(library, action, recording_id)
     if action == "delete":
-        return pages.deleted_notice(recording)
-    return pages.purged_notice(recording) if action == "purge" else None
+        return pages.build_deleted_notice(recording)
+    return pages.build_purged_notice(recording) if action == "purge" else None
 
 
 def _show_disk_use(app: dash.Dash, library: Library) -> None:
     @app.callback(Output("library-disk", "children"), Input("library-shown", "data"))
     def show(_shown: dict[str, str] | None) -> Node:
-        return pages.disk_use(library.disk_use())
+        return pages.describe_disk_use(library.measure_disk_use())
 
 
 def _show_what_was_found(app: dash.Dash, library: Library) -> None:
     @app.callback(Output("library-found", "children"), Input("library-answered", "data"))
     def show(_answered: Any) -> Node:
-        return pages.found_notices(library.notices)
+        return pages.build_found_notices(library.build_notices)
 
 
-def _choose(app: dash.Dash, library: Library) -> None:
+def _add_choice_callbacks(app: dash.Dash, library: Library) -> None:
     app.clientside_callback(  # type: ignore[no-untyped-call]
         _TICK,
         Output("library-chosen", "data"),
@@ -234,7 +234,7 @@ def _choose(app: dash.Dash, library: Library) -> None:
         Input("library-shown", "data"),
     )
     def offer(chosen: list[str], _shown: dict[str, str] | None) -> Node:
-        return tray(ready(library, chosen))
+        return build_tray(find_ready_recordings(library, chosen))
 
     @app.callback(
         Output("library-chosen", "data", allow_duplicate=True),
@@ -245,21 +245,21 @@ def _choose(app: dash.Dash, library: Library) -> None:
         return [] if was_pressed() else _NO_UPDATE
 
 
-def ready(library: Library, chosen: Sequence[str]) -> list[Recording]:
+def find_ready_recordings(library: Library, recording_ids: Sequence[str]) -> list[Recording]:
     """Return the chosen recordings that exist and are ready."""
     recordings = []
-    for recording_id in chosen:
+    for recording_id in recording_ids:
         with suppress(NotFound):
-            recordings.append(library.recording(recording_id))
+            recordings.append(library.find_recording(recording_id))
     return [recording for recording in recordings if is_fit(recording)]
 
 
-def _edit(app: dash.Dash, library: Library) -> None:
+def _add_edit_callbacks(app: dash.Dash, library: Library) -> None:
     @app.callback(
         Output("library-edit", "children"), Input("library-edited", "data"), prevent_initial_call=True
     )
     def open_editor(recording: str) -> Node:
-        return editor.editor(library.recording(recording)) if recording else None
+        return editor.build_editor(library.find_recording(recording)) if recording else None
 
     @app.callback(
         Output("library-edited", "data", allow_duplicate=True),
@@ -290,9 +290,11 @@ def _edit(app: dash.Dash, library: Library) -> None:
         clear_problem()
         if ctx.triggered_id != "edit-close":
             new_tags = editor.split_tags(tags or "")
-            if problem_text := editor.problem_of(library.recording(recording), name or "", new_tags):
+            if problem_text := editor.find_problem(library.find_recording(recording), name or "", new_tags):
                 return _NO_UPDATE, _NO_UPDATE, problem_text
             library.edit(recording, name=name, tags=new_tags, note=note or "")
         return "", recording, _NO_UPDATE
 
-    _in_browser(app, _PUBLISH_CLOSED, Output("library-drawn", "data", allow_duplicate=True), "library-closed")
+    _run_in_browser(
+        app, _PUBLISH_CLOSED, Output("library-drawn", "data", allow_duplicate=True), "library-closed"
+    )

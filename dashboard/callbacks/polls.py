@@ -5,17 +5,17 @@ from __future__ import annotations
 import dash
 from dash import Input, Output
 
-from dashboard.pages.components import lost_id, poll_id
+from dashboard.pages.components import get_lost_id, get_poll_id
 
 
-def running(page: str) -> list[tuple[Output, bool, bool]]:
-    """Return the ``running`` argument of a callback of ``parts.poll(page, …)``: one request at a time.
+def disable_while_running(page: str) -> list[tuple[Output, bool, bool]]:
+    """Return the ``running`` argument of a polling callback: one request at a time.
 
     Dash drops a response if the same request is sent again meanwhile, with a slow server at every tick.
     """
     return [
-        (Output(poll_id(page), "disabled"), True, False),
-        (Output(lost_id(page), "disabled"), False, True),
+        (Output(get_poll_id(page), "disabled"), True, False),
+        (Output(get_lost_id(page), "disabled"), False, True),
     ]
 
 
@@ -23,8 +23,8 @@ def retry_lost_requests(app: dash.Dash, page: str) -> None:
     """Poll again if a response is long overdue: Dash undoes ``running`` only after a response."""
     app.clientside_callback(  # type: ignore[no-untyped-call]
         "() => [false, true]",
-        Output(poll_id(page), "disabled"),
-        Output(lost_id(page), "disabled"),
-        Input(lost_id(page), "n_intervals"),
+        Output(get_poll_id(page), "disabled"),
+        Output(get_lost_id(page), "disabled"),
+        Input(get_lost_id(page), "n_intervals"),
         prevent_initial_call=True,
     )

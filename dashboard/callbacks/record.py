@@ -18,13 +18,13 @@ from dashboard.pages import record as pages
 from dashboard.pages import record_form
 from dashboard.pages.components import Node
 from dashboard.recording.attempts import Attempt, Attempts
-from dashboard.recording.inventory import HostProbe, processes
-from dashboard.recording.request import LONGEST_SECONDS, SHORTEST_SECONDS, RecordingRequest
+from dashboard.recording.inventory import HostProbe, list_processes
+from dashboard.recording.request import MAX_SECONDS, MIN_SECONDS, RecordingRequest
 from dashboard.settings import Settings
 from tracekit.errors import UsageError
 
 TIME_LIMIT = (
-    f"Give the time limit as a number of seconds from {SHORTEST_SECONDS:g} to {LONGEST_SECONDS:,.0f}, such as"
+    f"Give the time limit as a number of seconds from {MIN_SECONDS:g} to {MAX_SECONDS:,.0f}, such as"
     " 10 or 2.5."
 )
 
@@ -34,9 +34,9 @@ def may_record(settings: Settings) -> bool:
     return settings.remote_recording or is_private(settings)
 
 
-def page(settings: Settings) -> Node:
+def build_page(settings: Settings) -> Node:
     """Return the record page; callbacks fill it."""
-    return pages.record_page() if may_record(settings) else pages.not_allowed()
+    return pages.build_record_page() if may_record(settings) else pages.build_not_allowed()
 
 
 def register(app: dash.Dash, settings: Settings, library: Library) -> None:
@@ -49,9 +49,9 @@ def register(app: dash.Dash, settings: Settings, library: Library) -> None:
     if not may_record(settings):
         return
     _fill_form(app, probe)
-    _follow(app, attempts)
-    _start(app, attempts)
-    _act(app, attempts, probe)
+    _add_follow_callback(app, attempts)
+    _add_start_callback(app, attempts)
+    _add_action_callbacks(app, attempts, probe)
 
 
 def _fill_form(app: dash.Dash, probe: HostProbe) -> None:
@@ -62,12 +62,12 @@ def _fill_form(app: dash.Dash, probe: HostProbe) -> None:
         State("record-shown", "data"),
     )
     def fill(_tick: Any, shown: bool) -> Any:
-        inventory = None if shown else probe.inventory()  # a shown form keeps what the user has chosen
+        inventory = None if shown else probe.find_inventory()  # a shown form keeps what the user has chosen
         if inventory is None:
             return dash.no_update, dash.no_update
         if inventory.problem:
-            return pages.unavailable(inventory, time.strftime("%H:%M:%S")), True
-        return record_form.form(inventory, processes()), True
+            return pages.build_unavailable(inventory, time.strftime("%H:%M:%S")), True
+        return record_form.build_form(inventory, list_processes()), True
 
     @app.callback(
         Output("record-processes", "children"),
@@ -84,9 +84,9 @@ def _fill_form(app: dash.Dash, probe: HostProbe) -> None:
         if not was_pressed():  # the form appeared; the user may have chosen since
             return (dash.no_update,) * 5
         place, _, udid = device.partition(":")
-        select = record_form.process_select(processes(), udid if place == "simulator" else "")
+        select = record_form.build_process_select(list_processes(), udid if place == "simulator" else "")
         # Another key makes React build another select, without a choice.
-        select.key = _digest(time.monotonic())
+        select.key = _digest_value(time.monotonic())
         by_name = place == "device"
         return select, "", kind != "running" or by_name, kind != "running" or not by_name, kind != "launch"
 
@@ -110,7 +110,7 @@ def _fill_form(app: dash.Dash, probe: HostProbe) -> None:
         return str((clicks or 0) % 2 == 1).lower()
 
 
-def _follow(app: dash.Dash, attempts: Attempts) -> None:
+def _add_follow_callback(app: dash.Dash, attempts: Attempts) -> None:
     @app.callback(
         Output("record-attempt", "children"),
         Output("record-failed", "children"),
@@ -125,31 +125,31 @@ def _follow(app: dash.Dash, attempts: Attempts) -> None:
         prevent_initial_call="initial_duplicate",
     )
     def follow(_tick: Any, drawn: str, watched: str) -> Any:
-        listed = attempts.all()
-        under_way = next((attempt for attempt in listed if pages.is_live(attempt.state)), None)
+        all_attempts = attempts.list_attempts()
+        under_way = next((attempt for attempt in all_attempts if pages.is_live(attempt.state)), None)
         # The attempt that this page followed has left the list: its recordings are in the library, and the
         # page goes there.
-        is_over = watched and watched not in {attempt.id for attempt in listed}
-        opened = attempts.opened(watched) if is_over else None
+        is_over = watched and watched not in {attempt.id for attempt in all_attempts}
+        opened = attempts.find_opened(watched) if is_over else None
         place = (
             f"/recordings/{opened[0]}" if opened and len(opened) == 1 else "/" if opened else dash.no_update
         )
         # The digest of what is drawn is sent along: only what differs is sent and drawn again, so that a
         # button under the pointer is not replaced at every tick.
-        steady = [_steady(attempt) for attempt in listed]
-        digest = _digest(steady)
+        steady = [_drop_changing_values(attempt) for attempt in all_attempts]
+        digest = _digest_value(steady)
         return (
-            dash.no_update if digest == drawn else pages.under_way(steady),
-            dash.no_update if digest == drawn else pages.failed(steady),
+            dash.no_update if digest == drawn else pages.build_live_attempts(steady),
+            dash.no_update if digest == drawn else pages.build_failed_attempts(steady),
             dash.no_update if digest == drawn else digest,
-            pages.live(under_way, time.time()),
+            pages.build_elapsed(under_way, time.time()),
             under_way is not None,
             under_way.id if under_way else "" if opened is not None else dash.no_update,
             place,
         )
 
 
-def _start(app: dash.Dash, attempts: Attempts) -> None:
+def _add_start_callback(app: dash.Dash, attempts: Attempts) -> None:
     @app.callback(
         Output("record-drawn", "data", allow_duplicate=True),
         Output("record-watched", "data", allow_duplicate=True),
@@ -183,23 +183,23 @@ def _start(app: dash.Dash, attempts: Attempts) -> None:
         chosen = [
             unit["unit"] for unit, is_pressed in zip(units, pressed, strict=False) if is_pressed == "true"
         ]
-        request = request_of(device, kind, process, name, app_name, instruments, seconds, chosen)
+        request = build_request(device, kind, process, name, app_name, instruments, seconds, chosen)
         return "begun", attempts.start(request)
 
 
-def request_of(
+def build_request(
     device: Any, kind: Any, process: Any, name: Any, app: Any, instruments: Any, seconds: Any, units: Any
 ) -> RecordingRequest:
     """Return the request of the form's fields; raise ``UsageError`` if they are incomplete."""
-    place, _, udid = _text(device).partition(":")
-    source, _, chosen = _text(instruments).partition(":")
+    place, _, udid = _to_text(device).partition(":")
+    source, _, instrument_choice = _to_text(instruments).partition(":")
     target, pid = "", 0
     if kind == "launch":
-        target = _text(app)
+        target = _to_text(app)
     elif kind == "running" and place == "device":
-        target = _text(name)
+        target = _to_text(name)
     elif kind == "running":
-        number, _, target = _text(process).partition(" ")
+        number, _, target = _to_text(process).partition(" ")
         pid = int(number) if number.isascii() and number.isdecimal() and len(number) < 12 else 0
         if not pid:
             raise UsageError("Choose the process to record.")
@@ -210,14 +210,14 @@ def request_of(
         target.strip(),
         pid,
         udid,
-        chosen if source == "preset" else "",
-        chosen if source == "template" else "",
+        instrument_choice if source == "preset" else "",
+        instrument_choice if source == "template" else "",
         seconds,
-        tuple(map(_text, units)) if kind == "launch" and isinstance(units, list) else (),
+        tuple(map(_to_text, units)) if kind == "launch" and isinstance(units, list) else (),
     )
 
 
-def _act(app: dash.Dash, attempts: Attempts, probe: HostProbe) -> None:
+def _add_action_callbacks(app: dash.Dash, attempts: Attempts, probe: HostProbe) -> None:
     @app.callback(
         Output("address", "pathname", allow_duplicate=True),
         Output("record-drawn", "data", allow_duplicate=True),
@@ -233,8 +233,8 @@ def _act(app: dash.Dash, attempts: Attempts, probe: HostProbe) -> None:
         clear_problem()
         button = ctx.triggered_id
         if button["record"] == "look":
-            probe.inventory(refresh=True)
-            return dash.no_update, dash.no_update, False, pages.looking()
+            probe.find_inventory(refresh=True)
+            return dash.no_update, dash.no_update, False, pages.build_looking()
         try:
             opened = _perform(attempts, button["record"], button["attempt"])
         except NotFound:  # it has ended meanwhile, and the page shows so
@@ -246,21 +246,21 @@ def _perform(attempts: Attempts, action: str, attempt_id: str) -> str:
     """Perform the action of an attempt's button; return the id of the recording to open, or ""."""
     if action == "open":
         return attempts.open_partial(attempt_id).id
-    actions = {"stop": attempts.stop, "discard": attempts.discard, "dismiss": attempts.dismiss}
+    actions = {"stop": attempts.stop, "discard": attempts.discard, "dismiss": attempts.close_attempt}
     if action in actions:
         actions[action](attempt_id)
     return ""
 
 
-def _steady(attempt: Attempt) -> Attempt:
+def _drop_changing_values(attempt: Attempt) -> Attempt:
     """Return an attempt without clock and size, which change all the time and are drawn separately."""
     may_kill = attempt.state.insist_until > time.time()
     return Attempt(attempt.id, replace(attempt.state, size_bytes=0, began=0.0, insist_until=float(may_kill)))
 
 
-def _text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _digest(value: Any) -> str:
+def _digest_value(value: Any) -> str:
     return hashlib.sha256(repr(value).encode("utf-8", "replace")).hexdigest()

@@ -9,13 +9,13 @@ import dash
 from dash import ALL, Input, Output, State, ctx
 
 from dashboard.callbacks import polls
-from dashboard.callbacks.chosen_analysis import Chosen, chosen_analysis, shown_analysis
+from dashboard.callbacks.chosen_analysis import AnalysisChoice, choose_analysis, find_shown_analysis
 from dashboard.errors import NotFound
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
 from dashboard.pages import trace
 from dashboard.pages.components import Node, is_busy
-from dashboard.pages.frame import not_found
+from dashboard.pages.frame import build_not_found
 
 
 def register(app: dash.Dash, library: Library) -> None:
@@ -29,16 +29,18 @@ def register(app: dash.Dash, library: Library) -> None:
         State("address", "pathname"),
         State("address", "search"),
         prevent_initial_call=True,
-        running=polls.running("trace"),
+        running=polls.disable_while_running("trace"),
     )
     def follow(_ticks: int | None, path: str, query: str | None) -> Any:
         recording_id = path.rpartition("/")[2]
         with suppress(NotFound):
-            recording = library.recording(recording_id)
+            recording = library.find_recording(recording_id)
             is_shown = _is_ready(library, recording_id, query or "")
             if recording.deleted is None and is_busy(recording) and not is_shown:
-                return dash.no_update, trace.progress(recording)  # the page stays, with its pressed buttons
-        return page(library, recording_id, query or ""), dash.no_update
+                return dash.no_update, trace.build_progress(
+                    recording
+                )  # the page stays, with its pressed buttons
+        return build_page(library, recording_id, query or ""), dash.no_update
 
     @app.callback(
         Output("page", "children", allow_duplicate=True),
@@ -51,16 +53,16 @@ def register(app: dash.Dash, library: Library) -> None:
         clear_problem()
         button = ctx.triggered_id
         perform(library, button["act"], button["recording"])
-        return page(library, button["recording"])
+        return build_page(library, button["recording"])
 
 
 def _is_ready(library: Library, recording_id: str, query: str) -> bool:
-    """Return True if the address names a variant that stands, whatever becomes of the first analysis."""
-    analysis = shown_analysis(library, recording_id, query)
+    """Return True if the address names a ready variant, whatever the state of the default analysis."""
+    analysis = find_shown_analysis(library, recording_id, query)
     if analysis == recording_id:
         return False
     with suppress(NotFound):
-        return library.recording(analysis).state == "ready"
+        return library.find_recording(analysis).state == "ready"
     return False
 
 
@@ -88,26 +90,26 @@ def perform(library: Library, action: str, recording: str) -> None:
         actions[action](recording)
 
 
-def page(library: Library, recording_id: str, query: str = "") -> Node:
+def build_page(library: Library, recording_id: str, query: str = "") -> Node:
     """Return the page of a recording in its present state, with the analysis that the query names."""
     try:
-        return _page(library.opened(recording_id), library, query)
+        return _build_recording_page(library.open_recording(recording_id), library, query)
     except NotFound:
-        return not_found("This recording is not in the library, or was removed.")
+        return build_not_found("This recording is not in the library, or was removed.")
 
 
-def _page(recording: Recording, library: Library, query: str) -> Node:
+def _build_recording_page(recording: Recording, library: Library, query: str) -> Node:
     if recording.deleted is not None:
-        return trace.deleted_page(recording)
+        return trace.build_deleted_page(recording)
     if not query and not recording.default_variant:
-        chosen = Chosen(recording.id)
+        choice = AnalysisChoice(recording.id)
     else:
-        chosen = chosen_analysis(library, recording.id, query)
-    if is_busy(recording) and chosen.analysis == recording.id:
-        return trace.busy_page(recording)
-    if chosen.analysis != recording.id:
-        recording = library.recording(chosen.analysis)
+        choice = choose_analysis(library, recording.id, query)
+    if is_busy(recording) and choice.analysis == recording.id:
+        return trace.build_busy_page(recording)
+    if choice.analysis != recording.id:
+        recording = library.find_recording(choice.analysis)
     if recording.state != "ready":
-        return trace.failed_page(recording, chosen.awaited, chosen.problem)
-    processes = library.downloads.processes(chosen.analysis)
-    return trace.ready_page(recording, processes, chosen.awaited, chosen.problem)
+        return trace.build_failed_page(recording, choice.awaited, choice.problem)
+    processes = library.downloads.list_processes(choice.analysis)
+    return trace.build_ready_page(recording, processes, choice.awaited, choice.problem)

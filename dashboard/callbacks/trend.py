@@ -8,32 +8,32 @@ from dashboard.errors import NotFound
 from dashboard.library.library import Library
 from dashboard.library.measures import read_measures
 from dashboard.library.store import split
-from dashboard.library.variants import described
+from dashboard.library.variants import describe_options
 from dashboard.pages import trend
-from dashboard.pages.compare import in_order
+from dashboard.pages.compare import sort_by_time
 from dashboard.pages.components import Node
-from dashboard.pages.frame import not_found
+from dashboard.pages.frame import build_not_found
 
 
-def page(library: Library, analyses: Sequence[str]) -> Node:
+def build_page(library: Library, analyses: Sequence[str]) -> Node:
     """Return the page of these analyses, recordings or variants, in order of time."""
     distinct = list(dict.fromkeys(analyses))
-    if len(distinct) > trend.MOST:
-        return trend.too_many_page(len(distinct))
+    if len(distinct) > trend.MAX_COLUMNS:
+        return trend.build_too_many_page(len(distinct))
     try:
-        columns = {analysis: _column(library, analysis) for analysis in distinct}
+        columns = {analysis: _build_column(library, analysis) for analysis in distinct}
     except NotFound:
-        return not_found("One of these recordings is not in the library, or was removed.")
-    ordered = in_order([column.recording for column in columns.values()])
-    return trend.page([columns[recording.id] for recording in ordered])
+        return build_not_found("One of these recordings is not in the library, or was removed.")
+    ordered = sort_by_time([column.recording for column in columns.values()])
+    return trend.build_page([columns[recording.id] for recording in ordered])
 
 
-def _column(library: Library, analysis: str) -> trend.Column:
-    recording = library.recording(analysis)
+def _build_column(library: Library, analysis: str) -> trend.TrendColumn:
+    recording = library.find_recording(analysis)
     recording_id, variant = split(analysis)
-    options = described(library.analyses.find(recording_id, variant).options) if variant else []
+    options = describe_options(library.analyses.find(recording_id, variant).options) if variant else []
     try:
-        measures = read_measures(library.results(analysis))
+        measures = read_measures(library.find_results(analysis))
     except NotFound:
         measures = None
-    return trend.Column(recording, ", ".join(f"{name} {value}" for name, value in options), measures)
+    return trend.TrendColumn(recording, ", ".join(f"{name} {value}" for name, value in options), measures)

@@ -22,10 +22,10 @@ def check_values(app: dash.Dash) -> None:
     """Make every callback refuse requests that do not fit it; the last one must have been registered."""
     for callback in app.callback_map.values():
         if "callback" in callback:  # the browser's own callbacks have none
-            callback["callback"] = _checked(callback)
+            callback["callback"] = _check_callback(callback)
 
 
-def _checked(callback: dict[str, Any]) -> Callable[..., Any]:
+def _check_callback(callback: dict[str, Any]) -> Callable[..., Any]:
     run = callback["callback"]
     function = run.__wrapped__
     hints = get_type_hints(function)
@@ -52,7 +52,7 @@ def _checked(callback: dict[str, Any]) -> Callable[..., Any]:
 def _is_component(declared: dict[str, str], given: Any) -> bool:
     """Return True for a component's property as a callback declares it, or, for a pattern, all that fit."""
     if isinstance(given, list):
-        return "ALL" in declared["id"] and all(_is_component(declared, each) for each in given)
+        return "ALL" in declared["id"] and all(_is_component(declared, component) for component in given)
     if not isinstance(given, dict) or given.get("property") != declared["property"]:
         return False
     if not declared["id"].startswith("{"):

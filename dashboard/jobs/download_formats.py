@@ -30,17 +30,17 @@ class DownloadFormat:
         """Return True if the required module is installed."""
         return not self.needs or _is_installed(self.needs)
 
-    def file_name(self, stem: str, redact: bool, process: str = "") -> str:
+    def build_file_name(self, stem: str, redact: bool, process: str = "") -> str:
         """Return the name of the file; ``process`` is the pid to keep, if one was chosen."""
         suffix = f"-{process}" if process else ""
         return f"{stem}{f'.redacted{suffix}' if redact else ''}{self.ending}"
 
 
-def _report(name: str) -> tuple[str, ...]:
+def _build_report_command(name: str) -> tuple[str, ...]:
     return ("report", "--format", name)
 
 
-def _table(name: str) -> tuple[str, ...]:
+def _build_table_command(name: str) -> tuple[str, ...]:
     return ("export", "--to", "csv", "--table", name)
 
 
@@ -53,7 +53,7 @@ FORMATS = {
             "one file to attach to a ticket, with the timeline and the flame graph",
             ".html",
             "text/html",
-            _report("html"),
+            _build_report_command("html"),
             can_redact=True,
             has_notes=True,
         ),
@@ -63,7 +63,7 @@ FORMATS = {
             "for the text of a ticket",
             ".md",
             "text/markdown",
-            _report("markdown"),
+            _build_report_command("markdown"),
             can_redact=True,
             has_notes=True,
         ),
@@ -73,7 +73,7 @@ FORMATS = {
             "a picture for a chat or a slide",
             ".png",
             "image/png",
-            _report("png"),
+            _build_report_command("png"),
             can_redact=True,
             has_notes=True,
             needs="PIL",
@@ -84,7 +84,7 @@ FORMATS = {
             "the same as a drawing, sharp at any size",
             ".svg",
             "image/svg+xml",
-            _report("svg"),
+            _build_report_command("svg"),
             can_redact=True,
             has_notes=True,
         ),
@@ -94,7 +94,7 @@ FORMATS = {
             "one row per call, for a spreadsheet",
             ".windows.csv",
             "text/csv",
-            _table("windows"),
+            _build_table_command("windows"),
         ),
         DownloadFormat(
             "samples",
@@ -102,7 +102,7 @@ FORMATS = {
             "one row per sample, with its engine and call",
             ".samples.csv",
             "text/csv",
-            _table("samples"),
+            _build_table_command("samples"),
         ),
         DownloadFormat(
             "speedscope",
@@ -136,19 +136,19 @@ FORMATS = {
             "the whole analysis, for programs",
             ".analysis.json",
             "application/json",
-            _report("json"),
+            _build_report_command("json"),
             can_redact=True,
         ),
     )
 }
 
 
-def available() -> list[DownloadFormat]:
+def list_available() -> list[DownloadFormat]:
     """Return the formats whose dependencies are installed."""
     return [file_format for file_format in FORMATS.values() if file_format.is_available]
 
 
-def chosen(name: str, redact: bool) -> DownloadFormat:
+def choose_format(name: str, redact: bool) -> DownloadFormat:
     """Return a format by its name.
 
     Raises ``NotFound`` for an unknown format, ``UsageError`` if it cannot be made or redacted here.

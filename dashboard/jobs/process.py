@@ -23,7 +23,7 @@ from typing import Any
 from dashboard.errors import NoSpace
 from dashboard.jobs.worker_process import MEMORY_VARIABLE
 from dashboard.library.store import TEMPORARY, WORK
-from dashboard.settings import Limits
+from dashboard.settings import ServerLimits
 
 _LOG = logging.getLogger(__name__)
 _ROOT = Path(__file__).resolve().parents[2]
@@ -43,13 +43,13 @@ class ProcessResult:
     seconds: float | None = None
     log: Path | None = None
 
-    def problem(self, subject: str) -> str:
+    def describe_problem(self, subject: str) -> str:
         """Return why the process failed, as a sentence about ``subject``; "" if it succeeded."""
         if self.timed_out and self.seconds is not None:
             return f"{subject} took longer than {self.seconds / 60:.0f} minutes and was stopped."
         if not self.code or self.failure:
             return self.failure
-        _LOG.error("%s: exit code %d:\n%s", subject, self.code, self.log_tail())
+        _LOG.error("%s: exit code %d:\n%s", subject, self.code, self.read_log_tail())
         if self.code < 0:
             return (
                 f"{subject} was killed (signal {-self.code}), perhaps because memory ran out."
@@ -57,7 +57,7 @@ class ProcessResult:
             )
         return f"{subject} failed because of an error in tracekit. The dashboard's terminal has the details."
 
-    def log_tail(self, size_bytes: int = 8_000) -> str:
+    def read_log_tail(self, size_bytes: int = 8_000) -> str:
         """Return the end of the worker's log."""
         with suppress(OSError):
             if self.log is not None:
@@ -104,8 +104,8 @@ class WorkerProcess:
             environment["TMPDIR"] = str(temporary)
         self._saves, self._seconds, self._log = saves, seconds, log
         self._ended = self._timed_out = False
-        # ``_ended`` and signals share a lock: once ``_wait`` has returned, the pid may belong to another
-        # process, which must get no signal.
+        # ``_ended`` and signals share a lock: once ``_wait_for_end`` has returned, the pid may belong to
+        # another process, which must not be signalled.
         self._lock = threading.Lock()
         self._killer: threading.Timer | None = None
         # The log is a file and not a pipe: a worker that writes without end, with no one to read, would
@@ -149,13 +149,13 @@ class WorkerProcess:
 
         The process ends after the given seconds at the latest.
         """
-        clock = threading.Timer(self._seconds or 0, self._expire)
+        clock = threading.Timer(self._seconds or 0, self._expire_process)
         clock.daemon = True
         if self._seconds is not None:
             clock.start()
         failure, is_done = "", False
         try:
-            for message in self._messages():
+            for message in self._iter_messages():
                 if message.get("done"):
                     self._unfinished -= 1
                     is_done = self._unfinished == 0
@@ -167,16 +167,16 @@ class WorkerProcess:
             self.stop()
             raise
         finally:
-            code = 0 if is_done else self._wait()
+            code = 0 if is_done else self._wait_for_end()
             clock.cancel()
         return ProcessResult(code, failure, self._timed_out and not is_done, self._seconds, self._log)
 
     def end(self) -> None:
         """Stop the process and wait for its end."""
         self.stop()
-        self._wait()
+        self._wait_for_end()
 
-    def _messages(self) -> Iterator[dict[str, Any]]:
+    def _iter_messages(self) -> Iterator[dict[str, Any]]:
         """Yield the JSON objects that the worker prints, one per line, until it closes its output."""
         if self._process.stdout is None:
             return
@@ -188,7 +188,7 @@ class WorkerProcess:
                 if isinstance(message, dict):
                     yield message
 
-    def _wait(self) -> int:
+    def _wait_for_end(self) -> int:
         """Wait for the end, end what the worker started, and return the exit code, negative for a signal."""
         code = self._process.wait()
         with self._lock:
@@ -203,7 +203,7 @@ class WorkerProcess:
                     pipe.close()
         return code
 
-    def _expire(self) -> None:
+    def _expire_process(self) -> None:
         self._timed_out = True
         self.stop()
 
@@ -219,7 +219,7 @@ class WorkerProcess:
                 return
             # SIGTERM first, so that the worker can end what it started; the group is killed if it does not in
             # time.
-            self._killer = threading.Timer(_GRACE_SECONDS, self._kill)
+            self._killer = threading.Timer(_GRACE_SECONDS, self._kill_process)
             self._killer.daemon = True
             self._killer.start()
         self.send(signal.SIGTERM)
@@ -230,7 +230,7 @@ class WorkerProcess:
             if not self._ended:
                 self._process.send_signal(number)
 
-    def _kill(self) -> None:
+    def _kill_process(self) -> None:
         with self._lock:
             if not self._ended:
                 self._kill_group()
@@ -243,8 +243,13 @@ class WorkerProcess:
                 self._process.kill()
 
 
-def task_process(
-    module: str, arguments: Sequence[str], task: dict[str, Any], work: Path, seconds: float, limits: Limits
+def start_task_process(
+    module: str,
+    arguments: Sequence[str],
+    task: dict[str, Any],
+    work: Path,
+    seconds: float,
+    limits: ServerLimits,
 ) -> WorkerProcess:
     """Start a worker that reports, on a task whose files are in the folder ``work``."""
     return WorkerProcess(
@@ -255,11 +260,11 @@ def task_process(
         temporary=work / TEMPORARY,
         reports=True,
         seconds=seconds,
-        memory_bytes=worker_memory_bytes(limits),
+        memory_bytes=find_worker_memory_bytes(limits),
     )
 
 
-def worker_memory_bytes(limits: Limits) -> int:
+def find_worker_memory_bytes(limits: ServerLimits) -> int:
     """Return the memory that a worker may use: the configured limit, or three quarters of the machine's."""
     try:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -269,10 +274,10 @@ def worker_memory_bytes(limits: Limits) -> int:
 
 
 @contextmanager
-def work_folder(parent: Path, free_disk_bytes: int = 0) -> Iterator[Path]:
-    """Return a folder for the files of a job, which are gone after it: what is kept was moved elsewhere.
+def make_work_folder(parent: Path, free_disk_bytes: int = 0) -> Iterator[Path]:
+    """Make a temporary working folder, removed on exit; results must be moved out first.
 
-    Raises ``NoSpace`` unless so many bytes of the disk are free.
+    Raises ``NoSpace`` unless ``free_disk_bytes`` are free.
     """
     if shutil.disk_usage(parent).free < free_disk_bytes:
         raise NoSpace("The disk has too little room left to make this. Make room and try again.")

@@ -21,9 +21,9 @@ from tracekit.errors import TracekitError
 
 _LOG = logging.getLogger(__name__)
 _RETRY_SECONDS = 5.0
-_AT_ONCE = 4
+_MAX_RUNNING_JOBS = 4
 Key: TypeAlias = tuple[str, ...]
-"""The ids of what the work is for, and what tells its jobs apart: (recording, variant), (base, new), …"""
+"""The ids of the subject of a job, which identify it: (recording, variant), (base, new), …"""
 State: TypeAlias = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 
@@ -46,10 +46,10 @@ class Kind:
     """The number of its jobs that run at once."""
     priority: int
     """Of two kinds with waiting jobs, the lower number is first."""
-    most: int = 1_000
+    max_unfinished: int = 1_000
     """The number of unfinished jobs; further ones are refused."""
     is_live: bool = False
-    """True for work on what happens now: it waits for no other kind, and goes on when the queue is closed."""
+    """True for live work: it never waits for other kinds, and continues when the queue is closed."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class JobStatus:
 #                 └─ cancel ─► cancelled               JobCancelled: ``work`` is never called
 # A running job that is cancelled ends as its process does; ``work`` decides what that means.
 class Job:
-    """Work under a key; ``done`` completes when nothing of it runs any more."""
+    """Work identified by a key; ``done`` completes when all of it has ended."""
 
     def __init__(self, kind: Kind, key: Key, work: Callable[[Job], None]) -> None:
         self.kind, self.key, self.work = kind, key, work
@@ -116,18 +116,18 @@ class Job:
             if self.process is not None:
                 self.process.stop()
 
-    def do(self) -> Exception | None:
+    def do_work(self) -> Exception | None:
         """Do the work; return the exception that ended it, None if it was done."""
         self._status = JobStatus("running", "starting")
         try:
             self.work(self)
         except Exception as problem:  # noqa: BLE001 - a sentence of the status, and the next job runs
-            self._status = JobStatus("failed", message=self._sentence(problem))
+            self._status = JobStatus("failed", message=self._explain_problem(problem))
             return problem
         self._status = JobStatus("done")
         return None
 
-    def _sentence(self, problem: Exception) -> str:
+    def _explain_problem(self, problem: Exception) -> str:
         if isinstance(problem, TracekitError):
             return " ".join([str(problem), *problem.lines])
         if isinstance(problem, OSError):
@@ -146,7 +146,7 @@ Claim: TypeAlias = Callable[[Collection[Key]], Key | None]
 class JobQueue:
     """Runs jobs, one per kind and key at a time; safe to use from several threads."""
 
-    def __init__(self, at_once: int = _AT_ONCE) -> None:
+    def __init__(self, at_once: int = _MAX_RUNNING_JOBS) -> None:
         self._at_once = at_once
         self._claims: dict[str, tuple[Kind, Claim, Work]] = {}
         self._to_claim: set[str] = set()
@@ -157,20 +157,20 @@ class JobQueue:
         self._waiting: list[Job] = []
         self._running: list[Job] = []
         self._look = threading.Event()
-        self._dispatcher = threading.Thread(target=self._dispatch, name="jobs", daemon=True)
+        self._dispatcher = threading.Thread(target=self._dispatch_jobs, name="jobs", daemon=True)
         self._started = self.closing = False
 
     def claim_from(self, kind: Kind, claim: Claim, work: Work) -> None:
         """Begin jobs of a kind whose keys ``claim`` returns; it gets the keys of those that run."""
         with self._lock:
             self._claims[kind.name] = (kind, claim, work)
-        self.wake(kind)
+        self.claim_again(kind)
 
-    def wake(self, kind: Kind) -> None:
+    def claim_again(self, kind: Kind) -> None:
         """Claim again: there may be work of that kind."""
         with self._lock:
             self._to_claim.add(kind.name)
-        self._start()
+        self._start_dispatcher()
 
     def submit(self, kind: Kind, key: Key, work: Work) -> Job:
         """Return the unfinished job of a key, or a new one; raise ``QueueFull`` if the kind has many."""
@@ -184,17 +184,17 @@ class JobQueue:
                 job.cancel()
                 job.done.set_exception(JobCancelled())
                 return job
-            if len(of_kind) >= kind.most:
+            if len(of_kind) >= kind.max_unfinished:
                 raise QueueFull(f"Other {kind.name} jobs are under way. Try again in a moment.")
             self._waiting.append(job)
-        self._start()
+        self._start_dispatcher()
         return job
 
     def find(self, kind: Kind, key: Key) -> Job | None:
         """Return the job of a key that runs or waits."""
-        return next((job for job in self.unfinished(kind) if job.key == key), None)
+        return next((job for job in self.list_unfinished(kind) if job.key == key), None)
 
-    def unfinished(self, kind: Kind) -> list[Job]:
+    def list_unfinished(self, kind: Kind) -> list[Job]:
         """Return the jobs of a kind that run or wait."""
         with self._lock:
             return [job for job in (*self._running, *self._waiting) if job.kind.name == kind.name]
@@ -232,19 +232,21 @@ class JobQueue:
         if self._dispatcher.is_alive():
             self._dispatcher.join()
 
-    def _start(self) -> None:
+    def _start_dispatcher(self) -> None:
         with self._lock:
             if not self._started and not self.closing:
                 self._started = True
                 self._dispatcher.start()
         self._look.set()
 
-    def _dispatch(self) -> None:
+    def _dispatch_jobs(self) -> None:
         while not self.closing:
             self._look.wait(_RETRY_SECONDS)
             self._look.clear()
             while (job := self._next()) is not None:
-                thread = threading.Thread(target=self._serve, args=(job,), name=job.kind.name, daemon=True)
+                thread = threading.Thread(
+                    target=self._serve_job, args=(job,), name=job.kind.name, daemon=True
+                )
                 try:
                     thread.start()
                 except RuntimeError as error:  # no more threads: it waits for a while
@@ -254,8 +256,8 @@ class JobQueue:
                         self._waiting.insert(0, job)
                     break
 
-    def _serve(self, job: Job) -> None:
-        problem = job.do()
+    def _serve_job(self, job: Job) -> None:
+        problem = job.do_work()
         with self._lock:
             self._running.remove(job)
             if job.kind.name in self._claims:
@@ -273,15 +275,15 @@ class JobQueue:
                 waiting = {job.kind.name: job.kind for job in self._waiting}
                 waiting |= {name: self._claims[name][0] for name in self._to_claim & self._claims.keys()}
             for kind in sorted(waiting.values(), key=lambda kind: kind.priority):
-                if (job := self._begun(kind)) is not None:
+                if (job := self._begin_next(kind)) is not None:
                     return job
         return None
 
-    def _begun(self, kind: Kind) -> Job | None:
+    def _begin_next(self, kind: Kind) -> Job | None:
         with self._lock:
             running = [job for job in self._running if job.kind.name == kind.name]
-            others = [job for job in self._running if not job.kind.is_live]
-            is_full = not kind.is_live and len(others) >= self._at_once
+            other_jobs = [job for job in self._running if not job.kind.is_live]
+            is_full = not kind.is_live and len(other_jobs) >= self._at_once
             if self.closing or is_full or len(running) >= kind.at_once:
                 return None
             keys = [job.key for job in running]
@@ -294,8 +296,8 @@ class JobQueue:
                     return job
             if kind.name not in self._to_claim:
                 return None
-            self._to_claim.remove(kind.name)  # before the claim: a ``wake`` during it counts
-        key = self._claimed(kind, keys)
+            self._to_claim.remove(kind.name)  # before the claim: a ``claim_again`` during it counts
+        key = self._claim_key(kind, keys)
         if key is None:
             return None
         job = Job(kind, key, self._claims[kind.name][2])
@@ -304,7 +306,7 @@ class JobQueue:
             self._running.append(job)
         return job
 
-    def _claimed(self, kind: Kind, running: Collection[Key]) -> Key | None:
+    def _claim_key(self, kind: Kind, running: Collection[Key]) -> Key | None:
         try:
             return self._claims[kind.name][1](running)
         except TracekitError as error:  # such as a full disk or a locked catalog

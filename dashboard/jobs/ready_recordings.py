@@ -18,25 +18,25 @@ class ReadyRecordings(Protocol):
     def notes(self) -> PinnedNotes:
         """The notes pinned to times of recordings."""
 
-    def recording(self, recording_id: str) -> Recording:
+    def find_recording(self, recording_id: str) -> Recording:
         """Return a recording, with a message if its file has changed since it was read."""
 
-    def results(self, recording_id: str) -> Path:
+    def find_results(self, recording_id: str) -> Path:
         """Return the folder of the results; raise ``NotFound`` if the recording is deleted or not ready."""
 
-    def arguments(self, analysis_id: str) -> list[str]:
+    def build_arguments(self, analysis_id: str) -> list[str]:
         """Return the arguments with which a command makes the analysis of that id."""
 
     def note_results(self, recording_id: str) -> None:
         """Enter the size of a recording's results, to which a download was added."""
 
 
-def unchanged(library: ReadyRecordings, recording_id: str, done_with: str) -> Recording:
+def require_unchanged(library: ReadyRecordings, recording_id: str, done_with: str) -> Recording:
     """Return a recording whose file is as it was read; raise ``Conflict`` if the file has changed.
 
     ``done_with`` is a participle, for the sentence: "compared".
     """
-    recording = library.recording(recording_id)
+    recording = library.find_recording(recording_id)
     if recording.origin == "file" and recording.message:
         raise Conflict(
             f"{recording.name} cannot be {done_with}: its file is gone, or has changed since it was read."
@@ -45,7 +45,7 @@ def unchanged(library: ReadyRecordings, recording_id: str, done_with: str) -> Re
     return recording
 
 
-def revision(library: ReadyRecordings, recording_id: str) -> str:
+def read_revision(library: ReadyRecordings, recording_id: str) -> str:
     """Return a text that changes when a recording is read again."""
-    status = (library.results(recording_id) / SUMMARY).stat()
+    status = (library.find_results(recording_id) / SUMMARY).stat()
     return f"{status.st_ino} {status.st_mtime_ns}"

@@ -11,8 +11,8 @@ from dashboard.jobs.process import WorkerProcess
 class SpareWorker:
     """The worker that analyzed a recording last, or opens one for a visitor who is about to choose options.
 
-    There is one at most: another one takes its place, and after ``seconds`` without work it ends. It is no
-    job: nothing waits for it, and a job that takes it limits and stops it like a worker of its own.
+    There is at most one: a new one replaces it, and after ``seconds`` without work it ends. It is not a job:
+    nothing waits for it, and a job that takes it limits and stops it like its own worker.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -26,7 +26,7 @@ class SpareWorker:
     def take(self, recording: str) -> WorkerProcess | None:
         """Return the worker that has this recording, which is the caller's from now on; None for none."""
         with self._lock:
-            process = self._removed() if self._recording == recording else None
+            process = self._remove_worker() if self._recording == recording else None
         if process is not None and not process.is_running():  # killed while it waited, or it could not open
             process.end()
             return None
@@ -39,9 +39,9 @@ class SpareWorker:
         superfluous: WorkerProcess | None = process
         with self._lock:
             if not (process.is_stopping() or self._is_closed):
-                superfluous = self._removed()
+                superfluous = self._remove_worker()
                 self._recording, self._process = recording, process
-                self._clock = threading.Timer(self._seconds, self._expire, [process])
+                self._clock = threading.Timer(self._seconds, self._expire_worker, [process])
                 self._clock.daemon = True
                 self._clock.start()
         if superfluous is not None:
@@ -67,19 +67,19 @@ class SpareWorker:
         """End the worker, and keep no other."""
         with self._lock:
             self._is_closed = True
-            process = self._removed()
+            process = self._remove_worker()
         if process is not None:
             process.end()
 
-    def _removed(self) -> WorkerProcess | None:
+    def _remove_worker(self) -> WorkerProcess | None:
         if self._clock is not None:
             self._clock.cancel()
         process, self._process, self._recording = self._process, None, ""
         return process
 
-    def _expire(self, process: WorkerProcess) -> None:
+    def _expire_worker(self, process: WorkerProcess) -> None:
         with self._lock:
             if self._process is not process:
                 return
-            self._removed()
+            self._remove_worker()
         process.end()

@@ -11,9 +11,9 @@ from dashboard.jobs.queue import JobQueue, Key, Kind
 from dashboard.jobs.reading import ReadingJobs
 from dashboard.jobs.spare_worker import SpareWorker
 from dashboard.library.catalog import UNFINISHED, Catalog, Recording
-from dashboard.library.reading_results import OF_VARIANT, facts_of
+from dashboard.library.reading_results import VARIANT_FACTS, read_facts
 from dashboard.library.store import Store
-from dashboard.settings import Limits
+from dashboard.settings import ServerLimits
 from tracekit.cli.analysis_options import Values
 
 
@@ -21,7 +21,7 @@ class VariantJobs(ReadingJobs):
     """Makes the variants that wait in the catalog. Their states are those of a recording, and "dropped"."""
 
     def __init__(
-        self, store: Store, catalog: Catalog, queue: JobQueue, spare: SpareWorker, limits: Limits
+        self, store: Store, catalog: Catalog, queue: JobQueue, spare: SpareWorker, limits: ServerLimits
     ) -> None:
         super().__init__(store, catalog, queue, spare, limits)
         self._variants = catalog.variants
@@ -30,13 +30,13 @@ class VariantJobs(ReadingJobs):
 
     def start(self) -> None:
         """Continue with the variants that a previous server was making, and make others from now on."""
-        for variant in self._variants.in_state("reading"):
+        for variant in self._variants.list_in_state("reading"):
             name = self._catalog.find(variant.recording).name
-            self._resume((variant.recording, variant.id), self._variants.starts(variant), name)
-        for variant in self._variants.in_state("ready"):
-            if facts_of(self._store.results(variant.analysis)) is None:  # of an earlier version
+            self._resume_analysis((variant.recording, variant.id), self._variants.count_starts(variant), name)
+        for variant in self._variants.list_in_state("ready"):
+            if read_facts(self._store.results(variant.analysis)) is None:  # of an earlier version
                 self._variants.change(variant.recording, variant.id, state="dropped")
-        self._queue.claim_from(self.kind, self._claim, self._read)
+        self._queue.claim_from(self.kind, self._claim_analysis, self._read_recording)
 
     def stop(self, recording: str, variant: str) -> None:
         """End the job of a variant, and wait until nothing of it runs."""
@@ -44,39 +44,39 @@ class VariantJobs(ReadingJobs):
 
     def prepare(self, recording: Recording, variant: str) -> None:
         """Open a recording as its variant does, for a request that may come; return at once."""
-        if any(job.key[0] == recording.id for job in self._queue.unfinished(self.kind)):
+        if any(job.key[0] == recording.id for job in self._queue.list_unfinished(self.kind)):
             return  # it has a worker already
         key = (recording.id, variant)
-        task = self._task(key, recording, self._options(key) if variant else {})
-        self._spare.prepare(recording.id, lambda: self._started(task))
+        task = self._build_task(key, recording, self._find_options(key) if variant else {})
+        self._spare.prepare(recording.id, lambda: self._start_worker(task))
 
-    def _waiting(self, key: Key) -> WorkerProcess | None:
+    def _take_waiting_worker(self, key: Key) -> WorkerProcess | None:
         return self._spare.take(key[0])
 
-    def _claim(self, running: Collection[Key]) -> Key | None:
+    def _claim_analysis(self, running: Collection[Key]) -> Key | None:
         return self._variants.claim(running)
 
-    def _change(self, key: Key, states: Collection[str] = (), **values: Any) -> bool:
+    def _change_row(self, key: Key, states: Collection[str] = (), **values: Any) -> bool:
         return self._variants.change(*key, states=states, **values)
 
-    def _options(self, key: Key) -> Values:
+    def _find_options(self, key: Key) -> Values:
         return self._variants.find(*key).options
 
     def _adopt_results(self, key: Key) -> bool:
         """Mark a variant as ready if its results are complete; enter a default's facts in the row, too."""
-        facts = facts_of(self._store.results(".".join(key)))
+        facts = read_facts(self._store.results(".".join(key)))
         if facts is None:
             return False
-        shown = {name: facts[name] for name in OF_VARIANT}
+        variant_facts = {name: facts[name] for name in VARIANT_FACTS}
         done = {"state": "ready", "stage": "", "progress": None, "message": "", "starts": 0}
-        if not self._change(key, UNFINISHED, **done, **shown):
+        if not self._change_row(key, UNFINISHED, **done, **variant_facts):
             return False
         try:
             recording = self._catalog.find(key[0])
         except NotFound:
             return True
         if recording.default_variant == key[1]:
-            self._catalog.change(key[0], **shown)
+            self._catalog.change(key[0], **variant_facts)
         if not recording.is_dropped:  # a size would claim results
-            self._catalog.change(key[0], states=("ready",), results_bytes=self._store.results_bytes(key[0]))
+            self._catalog.change(key[0], states=("ready",), results_bytes=self._store.measure_results(key[0]))
         return True

@@ -31,7 +31,7 @@ MEMORY_VARIABLE = "TRACEKIT_WORKER_MEMORY_BYTES"
 """The environment variable by which the server limits a worker's memory; 0 and nothing are no limit."""
 
 
-def run(main: Callable[[], int | None]) -> NoReturn:
+def run_worker(main: Callable[[], int | None]) -> NoReturn:
     """Run ``main``, then end at once: no thread and no library's clean-up keeps the process alive."""
     try:
         code = main() or 0
@@ -40,7 +40,7 @@ def run(main: Callable[[], int | None]) -> NoReturn:
     except BaseException:  # noqa: BLE001 - as the interpreter would, which _end bypasses
         traceback.print_exc()
         code = 1
-    _end(code)
+    _end_process(code)
 
 
 def end_with_server(on_line: Callable[[bytes], None] = lambda _line: None) -> None:
@@ -48,11 +48,11 @@ def end_with_server(on_line: Callable[[bytes], None] = lambda _line: None) -> No
 
     ``on_line`` gets what the server writes further, in a thread of its own.
     """
-    signal.signal(signal.SIGTERM, _interrupt)
-    threading.Thread(target=_watch, args=(on_line,), daemon=True).start()
+    signal.signal(signal.SIGTERM, _raise_exit)
+    threading.Thread(target=_watch_input, args=(on_line,), daemon=True).start()
 
 
-def tasks() -> Iterator[dict[str, Any]]:
+def iter_tasks() -> Iterator[dict[str, Any]]:
     """Yield the tasks that the server writes, one after the other; sets up the process as others do."""
     lines: SimpleQueue[bytes] = SimpleQueue()
     lines.put(sys.stdin.buffer.readline())
@@ -69,7 +69,7 @@ def use_temporary(folder: Path) -> None:
     tempfile.tempdir = None  # it is looked up again
 
 
-def peak_bytes() -> int:
+def measure_peak_bytes() -> int:
     """Return the most memory that this process ever had; a great number where the system does not count."""
     try:
         import resource
@@ -111,7 +111,7 @@ class Channel:
         os.dup2(2, 1)
         return channel
 
-    def stage(self, name: str) -> None:
+    def begin_stage(self, name: str) -> None:
         """Report the stage that begins."""
         self._stage, self._began = name, time.monotonic()
         self._reported = self._began
@@ -122,8 +122,8 @@ class Channel:
         now = time.monotonic()
         if total and now - self._reported >= _REPORT_SECONDS:
             self._reported = now
-            left = format_remaining(done, total, now - self._began)
-            stage = f"{self._stage} ({left})" if left else self._stage
+            time_left = format_remaining(done, total, now - self._began)
+            stage = f"{self._stage} ({time_left})" if time_left else self._stage
             self.send(stage=stage, progress=min(done / total, 1.0))
 
     def send(self, **message: Any) -> None:
@@ -133,11 +133,11 @@ class Channel:
             self._stream.flush()
 
 
-def _interrupt(_number: int, _frame: object) -> None:
+def _raise_exit(_number: int, _frame: object) -> None:
     raise SystemExit(128 + signal.SIGTERM)
 
 
-def _watch(on_line: Callable[[bytes], None]) -> None:
+def _watch_input(on_line: Callable[[bytes], None]) -> None:
     # The input ends when the server closes it or dies in whatever way: the kernel closes the pipes of a
     # killed process, too.
     while line := sys.stdin.buffer.readline():
@@ -145,10 +145,10 @@ def _watch(on_line: Callable[[bytes], None]) -> None:
     _SERVER_ENDED.set()
     os.kill(os.getpid(), signal.SIGTERM)  # so that xctrace, if it was started, is ended in good order
     time.sleep(_GRACE_SECONDS)
-    _end(1)
+    _end_process(1)
 
 
-def _end(code: int) -> NoReturn:
+def _end_process(code: int) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()

@@ -16,16 +16,16 @@ from dashboard.errors import Busy, Conflict, NotFound, TooLarge
 from dashboard.jobs.variants import VariantJobs
 from dashboard.library import packed_files
 from dashboard.library.catalog import UNFINISHED, Catalog
-from dashboard.library.names import shown_name
-from dashboard.library.reading_results import OF_VARIANT, facts_of
+from dashboard.library.names import make_display_name
+from dashboard.library.reading_results import VARIANT_FACTS, read_facts
 from dashboard.library.rebuild import describe_variant, make_folder_of_variant
 from dashboard.library.store import Store, split
-from dashboard.library.variants import FILES, PACKED, Variant, new_variant
+from dashboard.library.variants import FILES, PACKED, Variant, make_variant
 from tracekit.cli.analysis_options import AnalysisOptions, Values, hash_values
 from tracekit.errors import TracekitError, UsageError
 
-_MOST_VARIANTS = 50
-_MOST_FILE_BYTES = 2 << 20
+_MAX_VARIANTS = 50
+_MAX_FILE_BYTES = 2 << 20
 _AGAIN = ("failed", "cancelled", "dropped")
 _IDLE: dict[str, Any] = {"stage": "", "progress": None, "message": "", "starts": 0}
 
@@ -46,9 +46,9 @@ class Analyses:
         self._jobs = jobs
         self._lock = threading.Lock()
 
-    def of(self, recording: str) -> list[Variant]:
+    def list_variants(self, recording: str) -> list[Variant]:
         """Return the variants of a recording, the oldest first."""
-        return self._variants.of(recording)
+        return self._variants.list_of_recording(recording)
 
     def find(self, recording: str, variant: str) -> Variant:
         """Return a variant; raise ``NotFound``, also for one of another recording."""
@@ -71,23 +71,28 @@ class Analyses:
         found = self._catalog.find(recording)
         if found.deleted is not None:
             raise Conflict(f"{found.name} was deleted. Restore it first.")
-        files = {**self._stored_files(recording, values), **(files or {})}
+        files = {**self._read_stored_files(recording, values), **(files or {})}
         values = {name: value for name, value in values.items() if name not in FILES}
-        drafts = self._store.scratch()
+        drafts = self._store.make_scratch_folder()
         try:
-            options = _checked(values, files, drafts)
-            return self._requested(recording, options, drafts) if options else None
+            options = _check_options(values, files, drafts)
+            return self._find_or_add(recording, options, drafts) if options else None
         finally:
             shutil.rmtree(drafts, ignore_errors=True)
 
-    def _stored_files(self, recording: str, values: Mapping[str, Any]) -> dict[str, GivenFile]:
+    def _read_stored_files(self, recording: str, values: Mapping[str, Any]) -> dict[str, GivenFile]:
         """Return the files that the options name as the recording's other variants do."""
         files = {}
         for name in FILES.keys() & values.keys():
             if not values[name]:
                 continue
             owner = next(
-                (v for v in self._variants.of(recording) if v.options.get(name) == values[name]), None
+                (
+                    v
+                    for v in self._variants.list_of_recording(recording)
+                    if v.options.get(name) == values[name]
+                ),
+                None,
             )
             if owner is None:
                 raise UsageError(f"{name} is a file: choose it on the recording's page.")
@@ -95,24 +100,24 @@ class Analyses:
             files[name] = GivenFile(values[name]["name"], path.read_bytes())
         return files
 
-    def _requested(self, recording: str, options: Values, drafts: Path) -> Variant:
+    def _find_or_add(self, recording: str, options: Values, drafts: Path) -> Variant:
         variant = hash_values(options)
         with self._lock:
             try:
                 existing = self._variants.find(recording, variant)
             except NotFound:
-                if self._variants.count(recording) >= _MOST_VARIANTS:
+                if self._variants.count(recording) >= _MAX_VARIANTS:
                     raise UsageError(
-                        f"This recording has {_MOST_VARIANTS} analyses already. Remove some of them."
+                        f"This recording has {_MAX_VARIANTS} analyses already. Remove some of them."
                     ) from None
-                added = new_variant(recording, variant, options)
+                added = make_variant(recording, variant, options)
                 self._keep_files(self._store.variant(recording, variant), drafts)
                 describe_variant(self._store, added)
                 self._variants.add(added)
             else:
                 if existing.state in _AGAIN:
                     self._variants.change(recording, variant, states=_AGAIN, state="waiting", **_IDLE)
-        self._jobs.wake()
+        self._jobs.claim_again()
         return self._variants.find(recording, variant)
 
     def _keep_files(self, folder: Path, drafts: Path) -> None:
@@ -121,16 +126,16 @@ class Analyses:
         for draft in drafts.iterdir():
             shutil.copyfile(draft, folder / draft.name)
 
-    def opened(self, recording: str, variant: str) -> Variant:
-        """Return a variant for its page; one whose results were dropped begins to be made again."""
+    def open_variant(self, recording: str, variant: str) -> Variant:
+        """Return a variant for its page; if its results were dropped, make them again."""
         if self._variants.change(recording, variant, states=("dropped",), state="waiting", **_IDLE):
-            self._jobs.wake()
+            self._jobs.claim_again()
         return self._variants.find(recording, variant)
 
-    def again(self, recording: str, variant: str) -> Variant:
+    def retry(self, recording: str, variant: str) -> Variant:
         """Make a variant again that failed or was cancelled."""
         if self._variants.change(recording, variant, states=_AGAIN, state="waiting", **_IDLE):
-            self._jobs.wake()
+            self._jobs.claim_again()
         return self._variants.find(recording, variant)
 
     def cancel(self, recording: str, variant: str) -> None:
@@ -153,13 +158,13 @@ class Analyses:
         """Make a variant, or with "" the first analysis, the one of the page and of the library's row."""
         if variant and self._variants.find(recording, variant).state != "ready":
             raise Conflict("Only an analysis that is ready can be the default.")
-        facts = facts_of(self._store.results(f"{recording}.{variant}" if variant else recording))
-        shown = {name: facts[name] for name in OF_VARIANT} if facts else {}
-        self._catalog.change(recording, default_variant=variant, **shown)
+        facts = read_facts(self._store.results(f"{recording}.{variant}" if variant else recording))
+        variant_facts = {name: facts[name] for name in VARIANT_FACTS} if facts else {}
+        self._catalog.change(recording, default_variant=variant, **variant_facts)
 
     def drop(self, recording: str) -> None:
         """Remove the results of all variants of a recording; they are made again when they are opened."""
-        for variant in self._variants.of(recording):
+        for variant in self._variants.list_of_recording(recording):
             if variant.state in ("ready", *UNFINISHED):
                 self._variants.change(recording, variant.id, **{**_IDLE, "state": "dropped"})
                 self._jobs.stop(recording, variant.id)
@@ -170,19 +175,19 @@ class Analyses:
         if self._catalog.find(recording).is_dropped:  # a size would claim results
             return
         with suppress(Busy):  # counted with the next change
-            size_bytes = self._store.results_bytes(recording)
+            size_bytes = self._store.measure_results(recording)
             self._catalog.change(recording, states=("ready",), results_bytes=size_bytes)
 
 
-def _checked(values: Mapping[str, Any], files: Mapping[str, GivenFile], drafts: Path) -> Values:
+def _check_options(values: Mapping[str, Any], files: Mapping[str, GivenFile], drafts: Path) -> Values:
     """Return the options as they are stored; the files are written to ``drafts`` and checked."""
     paths = {}
     for name, file in files.items():
         if name not in FILES:
-            raise UsageError(f"No file belongs to '{shown_name(name)}'.")
-        most_bytes = packed_files.MOST_BYTES if name in PACKED else _MOST_FILE_BYTES
+            raise UsageError(f"No file belongs to '{make_display_name(name)}'.")
+        most_bytes = packed_files.MAX_BYTES if name in PACKED else _MAX_FILE_BYTES
         if len(file.content) > most_bytes:
-            raise TooLarge(f"{shown_name(file.name)} is larger than {most_bytes >> 20} MB.")
+            raise TooLarge(f"{make_display_name(file.name)} is larger than {most_bytes >> 20} MB.")
         path = drafts / FILES[name]
         path.write_bytes(file.content)
         paths[name] = str(path)
@@ -190,11 +195,11 @@ def _checked(values: Mapping[str, Any], files: Mapping[str, GivenFile], drafts: 
     try:
         _read_files(options)
     except TracekitError as error:
-        raise UsageError(_with_names(str(error), files, drafts)) from None
+        raise UsageError(_replace_paths(str(error), files, drafts)) from None
     stored = options.values()
     for name, file in files.items():
         digest = hashlib.sha256(file.content).hexdigest()
-        stored[name] = {"name": shown_name(file.name), "sha256": digest}
+        stored[name] = {"name": make_display_name(file.name), "sha256": digest}
     return stored
 
 
@@ -208,7 +213,7 @@ def _read_files(options: AnalysisOptions) -> None:
         load_rules(Path(options.markers))
 
 
-def _with_names(text: str, files: Mapping[str, GivenFile], drafts: Path) -> str:
+def _replace_paths(text: str, files: Mapping[str, GivenFile], drafts: Path) -> str:
     for name, file in files.items():
-        text = text.replace(str(drafts / FILES[name]), shown_name(file.name))
+        text = text.replace(str(drafts / FILES[name]), make_display_name(file.name))
     return text.replace(f"{drafts}{os.sep}", "")

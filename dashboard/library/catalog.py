@@ -18,8 +18,8 @@ from sqlalchemy import ColumnElement, Connection, Integer, delete, func, insert,
 from dashboard.errors import Conflict, LibraryFailed, NoSpace, NotFound
 from dashboard.library.analysis_state import AnalysisState
 from dashboard.library.catalog_file import AGAIN, open_catalog
-from dashboard.library.catalog_orders import NEWEST, order_by
-from dashboard.library.catalog_search import conditions
+from dashboard.library.catalog_orders import NEWEST, build_order
+from dashboard.library.catalog_search import build_conditions
 from dashboard.library.catalog_tables import RECORDINGS, TAGS
 from dashboard.library.descriptions import LASTING, Descriptions
 from dashboard.library.reading_results import FACTS
@@ -57,7 +57,7 @@ class Recording(AnalysisState):
     app: str = ""
     recorded: datetime | None = None
     digest: str = ""
-    """Alike for copies of one recording; "" where that cannot be told."""
+    """Equal for copies of one recording; "" if this cannot be determined."""
 
     @property
     def is_dropped(self) -> bool:
@@ -66,7 +66,7 @@ class Recording(AnalysisState):
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownRow:
     """The columns of a row that are compared with the folders."""
 
     name: str
@@ -77,7 +77,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogEntry:
     """A recording's description as a row: ``values`` of the columns, with the stamp of the file."""
 
     id: str
@@ -85,7 +85,7 @@ class Entry:
     tags: tuple[str, ...]
     stamp: str
 
-    def row(self) -> dict[str, Any]:
+    def to_row(self) -> dict[str, Any]:
         """Return the whole row: an insertion of many takes the same columns for each."""
         return {**_NO_FACTS, **self.values, "id": self.id, "stamp": self.stamp}
 
@@ -110,7 +110,7 @@ _NO_FACTS = {
     "results_bytes": None,
     **{name: 0 if isinstance(RECORDINGS.c[name].type, Integer) else "" for name in FACTS},
 }
-"""What a description of another version may lack."""
+"""Defaults for values that descriptions of other versions may lack."""
 
 
 class Catalog:
@@ -124,12 +124,12 @@ class Catalog:
         self._descriptions = Descriptions(store)
         self.file, self.set_aside = open_catalog(store.catalog, store.require_lock)
         """The second is the new path of a damaged catalog; None if there was none."""
-        self._reading, self._writing = self.file.reading, self.file.writing
+        self._reading, self._writing = self.file.begin_reading, self.file.begin_writing
         self.variants = VariantTable(self._reading, self._writing)
 
     @property
     def revision(self) -> str:
-        """Another text after every write: with the same one, whatever was read before is current."""
+        """A text that changes with every write; while it is unchanged, earlier reads are current."""
         return self.file.revision
 
     def close(self) -> None:
@@ -139,15 +139,15 @@ class Catalog:
     def add(self, recording: Recording, path: bytes = b"", fingerprint: str = "") -> None:
         """Add a recording that is new."""
         values = {name: getattr(recording, name) for name in _SAME}
-        values |= {"path": path, "fingerprint": fingerprint, "added_us": microseconds(recording.added)}
+        values |= {"path": path, "fingerprint": fingerprint, "added_us": to_microseconds(recording.added)}
         with self._writing() as connection:
             connection.execute(insert(RECORDINGS).values(values))
-            self._describe(connection, recording.id)
+            self._write_description(connection, recording.id)
 
-    def _describe(self, connection: Connection, recording_id: str) -> None:
+    def _write_description(self, connection: Connection, recording_id: str) -> None:
         """Write a row's lasting columns into the recording's folder, before the transaction is committed."""
         row = connection.execute(select(RECORDINGS).where(_ROW.id == recording_id)).mappings().one()
-        current = self._descriptions.stamp(recording_id)
+        current = self._descriptions.read_stamp(recording_id)
         if current and current != row["stamp"]:  # a catalog that was overwritten in its place is an older one
             raise LibraryFailed(f"The catalog does not fit the recording's folder. {AGAIN}")
         tags = connection.execute(
@@ -166,7 +166,7 @@ class Catalog:
 
     def find(self, recording_id: str) -> Recording:
         """Return a recording, even a deleted one; raise ``NotFound``."""
-        recordings = self._select(_ROW.id == recording_id)
+        recordings = self._select_recordings(_ROW.id == recording_id)
         if not recordings:
             raise NotFound("There is no such recording: it was removed, or the link is wrong.")
         return recordings[0]
@@ -176,18 +176,20 @@ class Catalog:
         words: str,
         tag: str,
         deleted: bool,
-        first: int = 0,
+        offset: int = 0,
         count: int | None = None,
         order: str = NEWEST,
     ) -> list[Recording]:
         """Return the recordings with all the words in their texts or tags, by ``order``.
 
-        ``count`` of them from number ``first`` on, or all from there. Raises ``UsageError`` for more words
+        ``count`` of them from number ``offset`` on, or all from there. Raises ``UsageError`` for more words
         than a search takes.
         """
-        return self._select(*conditions(words, tag, deleted), first=first, count=count, order=order)
+        return self._select_recordings(
+            *build_conditions(words, tag, deleted), offset=offset, count=count, order=order
+        )
 
-    def copies(self, digests: Collection[str]) -> dict[str, list[tuple[str, str]]]:
+    def find_copies(self, digests: Collection[str]) -> dict[str, list[tuple[str, str]]]:
         """Return id and name of the recordings of each digest, the one that was added first before others."""
         rows = (
             select(_ROW.digest, _ROW.id, _ROW.name)
@@ -203,31 +205,36 @@ class Catalog:
     def count(self, words: str, tag: str, deleted: bool) -> int:
         """Return the number of the recordings that ``search`` finds."""
         with self._reading() as connection:
-            counted = select(func.count()).select_from(RECORDINGS)
-            return int(connection.execute(counted.where(*conditions(words, tag, deleted))).scalar_one())
+            statement = select(func.count()).select_from(RECORDINGS)
+            return int(
+                connection.execute(statement.where(*build_conditions(words, tag, deleted))).scalar_one()
+            )
 
-    def of_file(self, path: bytes, fingerprint: str) -> Recording | None:
+    def find_by_file(self, path: bytes, fingerprint: str) -> Recording | None:
         """Return the newest recording of a file with that fingerprint."""
-        recordings = self._select(_ROW.path == path, _ROW.fingerprint == fingerprint, _ROW.origin == "file")
+        recordings = self._select_recordings(
+            _ROW.path == path, _ROW.read_fingerprint == fingerprint, _ROW.origin == "file"
+        )
         return recordings[0] if recordings else None
 
-    def fingerprint(self, recording_id: str) -> str:
+    def read_fingerprint(self, recording_id: str) -> str:
         """Return the fingerprint that ``add`` was given."""
         with self._reading() as connection:
             return str(
-                connection.execute(select(_ROW.fingerprint).where(_ROW.id == recording_id)).scalar() or ""
+                connection.execute(select(_ROW.read_fingerprint).where(_ROW.id == recording_id)).scalar()
+                or ""
             )
 
-    def in_state(self, state: str) -> list[Recording]:
+    def list_in_state(self, state: str) -> list[Recording]:
         """Return all recordings of that state, deleted or not."""
-        return self._select(_ROW.state == state)
+        return self._select_recordings(_ROW.state == state)
 
-    def deleted_before(self, moment: datetime) -> list[str]:
+    def list_deleted_before(self, moment: datetime) -> list[str]:
         """Return the ids of the recordings that were deleted before a moment."""
-        rows = self._select(_ROW.deleted_us < microseconds(moment))
+        rows = self._select_recordings(_ROW.deleted_us < to_microseconds(moment))
         return [recording.id for recording in rows]
 
-    def ids(self) -> set[str]:
+    def list_ids(self) -> set[str]:
         """Return all ids, deleted or not."""
         with self._reading() as connection:
             return set(connection.execute(select(_ROW.id)).scalars())
@@ -245,34 +252,34 @@ class Catalog:
         Return whether it was.
         """
         with self._writing() as connection:
-            chosen = update(RECORDINGS).where(_ROW.id == recording_id)
+            statement = update(RECORDINGS).where(_ROW.id == recording_id)
             if states:
-                chosen = chosen.where(_ROW.state.in_(states))
+                statement = statement.where(_ROW.state.in_(states))
             # Without a value, the write lock is taken all the same: the tags are replaced under it.
-            is_changed = connection.execute(chosen.values(values or {"id": recording_id})).rowcount > 0
+            is_changed = connection.execute(statement.values(values or {"id": recording_id})).rowcount > 0
             if is_changed and tags is not None:
                 _set_tags(connection, recording_id, tags)
             if is_changed and (tags is not None or not LASTING.keys().isdisjoint(values)):
-                self._describe(connection, recording_id)
+                self._write_description(connection, recording_id)
             return is_changed
 
     def set_deleted(self, recording_id: str, deleted: bool) -> None:
-        """Mark as deleted, or no longer so."""
-        self.change(recording_id, deleted_us=microseconds(now()) if deleted else None)
+        """Mark a recording as deleted, or as not deleted."""
+        self.change(recording_id, deleted_us=to_microseconds(get_utc_now()) if deleted else None)
 
-    def tags(self) -> list[tuple[str, int]]:
+    def count_tags(self) -> list[tuple[str, int]]:
         """Return the tags in use, each with how many recordings have it."""
         with self._reading() as connection:
-            counted = (
+            statement = (
                 select(TAGS.c.tag, func.count())
                 .join(RECORDINGS, _ROW.id == TAGS.c.recording)
                 .where(_ROW.deleted_us.is_(None))
                 .group_by(TAGS.c.tag)
                 .order_by(TAGS.c.tag)
             )
-            return [(tag, count) for tag, count in connection.execute(counted)]
+            return [(tag, count) for tag, count in connection.execute(statement)]
 
-    def disk_use(self, recorded: bytes) -> DiskUse:
+    def measure_disk_use(self, recorded: bytes) -> DiskUse:
         """Return the sizes of all recordings; paths of those made here begin with ``recorded``."""
         is_upload = _ROW.origin == "upload"
         is_recorded = (_ROW.origin == "file") & (func.substr(_ROW.path, 1, len(recorded)) == recorded)
@@ -290,35 +297,37 @@ class Catalog:
             .limit(1)
             .scalar_subquery()
         )
-        values = {"state": "reading", "stage": "opening", "progress": None, "starts": _ROW.starts + 1}
+        values = {"state": "reading", "stage": "opening", "progress": None, "starts": _ROW.count_starts + 1}
         with self._writing() as connection:
-            claimed = update(RECORDINGS).where(_ROW.id == oldest).values(values).returning(_ROW.id)
-            recording_id = connection.execute(claimed).scalar()
+            statement = update(RECORDINGS).where(_ROW.id == oldest).values(values).returning(_ROW.id)
+            recording_id = connection.execute(statement).scalar()
         return None if recording_id is None else str(recording_id)
 
-    def starts(self, recording_id: str) -> int:
+    def count_starts(self, recording_id: str) -> int:
         """Return how often a reading was begun since the last one that ended."""
         with self._reading() as connection:
-            return int(connection.execute(select(_ROW.starts).where(_ROW.id == recording_id)).scalar() or 0)
+            return int(
+                connection.execute(select(_ROW.count_starts).where(_ROW.id == recording_id)).scalar() or 0
+            )
 
     def remove(self, recording_id: str, remove_folder: Callable[[], None]) -> None:
         """Remove a deleted recording from the catalog, with the step that makes its folder disappear.
 
         Raises ``Conflict`` for one that is not deleted, or was restored meanwhile.
         """
-        chosen = delete(RECORDINGS).where(_ROW.id == recording_id, _ROW.deleted_us.is_not(None))
+        statement = delete(RECORDINGS).where(_ROW.id == recording_id, _ROW.deleted_us.is_not(None))
         with self._writing() as connection:
-            if not connection.execute(chosen).rowcount:
+            if not connection.execute(statement).rowcount:
                 raise Conflict("This recording is not deleted. Delete it first.")
             remove_folder()
 
-    def known(self) -> dict[str, Known]:
-        """Return what a comparison with the folders needs of each row, by the recordings' ids."""
+    def list_known(self) -> dict[str, KnownRow]:
+        """Return the columns of each row that are compared with its folder, by recording id."""
         columns = select(_ROW.id, _ROW.name, _ROW.origin, _ROW.stamp, _ROW.deleted_us)
         with self._reading() as connection:
-            return {row.id: Known(*row[1:]) for row in connection.execute(columns)}
+            return {row.id: KnownRow(*row[1:]) for row in connection.execute(columns)}
 
-    def enter(self, entries: Sequence[Entry]) -> None:
+    def enter_entries(self, entries: Sequence[CatalogEntry]) -> None:
         """Add rows for descriptions, and make the lasting columns of those that are there equal to them."""
         with self._writing() as connection:
             known = set(connection.execute(select(_ROW.id)).scalars())
@@ -330,47 +339,47 @@ class Catalog:
                     changed = update(RECORDINGS).where(_ROW.id == entry.id)
                     connection.execute(changed.values(**row, stamp=entry.stamp))
                     connection.execute(delete(TAGS).where(TAGS.c.recording == entry.id))
-            added = [entry.row() for entry in entries if entry.id not in known]
+            added = [entry.to_row() for entry in entries if entry.id not in known]
             tags = [{"recording": entry.id, "tag": tag} for entry in entries for tag in entry.tags]
             for table, rows in ((RECORDINGS, added), (TAGS, tags)):
                 if rows:
                     connection.execute(insert(table), rows)
 
-    def describe(self, recording_ids: Collection[str], **values: Any) -> None:
+    def write_descriptions(self, recording_ids: Collection[str], **values: Any) -> None:
         """Write the descriptions of recordings that lack them, after setting columns."""
         with self._writing() as connection:
             for recording_id in recording_ids:
                 if values:
                     connection.execute(update(RECORDINGS).where(_ROW.id == recording_id).values(values))
-                self._describe(connection, recording_id)
+                self._write_description(connection, recording_id)
 
-    def _select(
+    def _select_recordings(
         self,
         *conditions: ColumnElement[bool],
-        first: int = 0,
+        offset: int = 0,
         count: int | None = None,
         order: str = NEWEST,
     ) -> list[Recording]:
-        chosen = select(RECORDINGS).where(*conditions).order_by(*order_by(order))
+        statement = select(RECORDINGS).where(*conditions).order_by(*build_order(order))
         with self._reading() as connection:
-            rows = connection.execute(chosen.offset(first).limit(count)).mappings().all()
+            rows = connection.execute(statement.offset(offset).limit(count)).mappings().all()
             tags: dict[str, list[str]] = {}
             # All ids of many rows would be more parameters than SQLite takes.
             ids = select(_ROW.id).where(*conditions) if count is None else [row["id"] for row in rows]
             of_these = select(TAGS).where(TAGS.c.recording.in_(ids))
             for recording_id, tag in connection.execute(of_these.order_by(TAGS.c.tag)):
                 tags.setdefault(recording_id, []).append(tag)
-        return [_recording(dict(row), tuple(tags.get(row["id"], ()))) for row in rows]
+        return [_build_recording(dict(row), tuple(tags.get(row["id"], ()))) for row in rows]
 
 
-def now() -> datetime:
+def get_utc_now() -> datetime:
     """Return the time in UTC."""
     return datetime.now(UTC)
 
 
-def new_recording(recording_id: str, name: str, origin: str, size_bytes: int) -> Recording:
+def make_recording(recording_id: str, name: str, origin: str, size_bytes: int) -> Recording:
     """Return a recording that was added just now and waits to be read."""
-    return Recording(recording_id, name, origin, "", size_bytes, now(), state="waiting")
+    return Recording(recording_id, name, origin, "", size_bytes, get_utc_now(), state="waiting")
 
 
 def _set_tags(connection: Connection, recording_id: str, tags: Sequence[str]) -> None:
@@ -379,23 +388,23 @@ def _set_tags(connection: Connection, recording_id: str, tags: Sequence[str]) ->
         connection.execute(insert(TAGS), [{"recording": recording_id, "tag": tag} for tag in tags])
 
 
-def _recording(row: dict[str, Any], tags: tuple[str, ...]) -> Recording:
+def _build_recording(row: dict[str, Any], tags: tuple[str, ...]) -> Recording:
     values = {name: row[name] for name in _SAME}
     deleted = row["deleted_us"]
     return Recording(
         **values,
         path=os.fsdecode(row["path"]),
-        added=_moment(row["added_us"]),
-        recorded=_moment(row["recorded_us"]) if row["recorded_us"] else None,
+        added=_from_microseconds(row["added_us"]),
+        recorded=_from_microseconds(row["recorded_us"]) if row["recorded_us"] else None,
         tags=tags,
-        deleted=None if deleted is None else _moment(deleted),
+        deleted=None if deleted is None else _from_microseconds(deleted),
     )
 
 
-def microseconds(moment: datetime) -> int:
+def to_microseconds(moment: datetime) -> int:
     """Return a moment as the catalog has it: since 1970."""
     return round(moment.timestamp() * 1e6)
 
 
-def _moment(microseconds: int) -> datetime:
+def _from_microseconds(microseconds: int) -> datetime:
     return datetime.fromtimestamp(microseconds / 1e6, UTC)

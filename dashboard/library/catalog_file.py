@@ -22,7 +22,7 @@ from sqlalchemy.exc import DatabaseError
 from dashboard.errors import CatalogLocked, LibraryFailed, NoSpace
 from dashboard.library.analysis_state import STATES
 from dashboard.library.catalog_tables import RECORDINGS, VARIANTS, make_tables, prepare
-from dashboard.library.store import identity
+from dashboard.library.store import identify_file
 from tracekit.errors import InputError, TracekitError
 
 VERSION = 2
@@ -58,27 +58,27 @@ class CatalogFile:
         """Another text after every write: with the same one, whatever was read before is current."""
         try:
             with self.engine.begin() as connection:
-                self.version = self._checked_version(connection)
+                self.version = self._check_version(connection)
                 """The version of the tracekit that wrote the file last; 0 for a new file."""
                 _require_whole(connection)
                 make_tables(connection)
                 _require_readable(connection)
             with suppress(OSError):
                 path.chmod(0o600)
-            self._identity = identity(path)
+            self._identity = identify_file(path)
         except UnicodeDecodeError as error:  # Python's sqlite3 fails to decode what a damaged file names
             self.close()
             raise Damaged(str(error)) from error
         except DatabaseError as error:
             self.close()
-            if _primary_code(error) in _DAMAGE:
+            if _find_primary_code(error) in _DAMAGE:
                 raise Damaged(str(error.orig)) from error
-            raise _problem(error) from error
+            raise _explain_problem(error) from error
         except BaseException:
             self.close()
             raise
 
-    def _checked_version(self, connection: Connection) -> int:
+    def _check_version(self, connection: Connection) -> int:
         version = int(connection.execute(text("PRAGMA user_version")).scalar_one())
         if version > VERSION:
             raise InputError(
@@ -90,7 +90,7 @@ class CatalogFile:
 
     def note_version(self) -> None:
         """Enter this version, once the catalog and the folders agree."""
-        with self.writing() as connection:
+        with self.begin_writing() as connection:
             connection.execute(text(f"PRAGMA user_version = {VERSION}"))
 
     def close(self) -> None:
@@ -98,27 +98,27 @@ class CatalogFile:
         self.engine.dispose()
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def begin_reading(self) -> Iterator[Connection]:
         """Begin a transaction that reads."""
         self.require_in_place()
         try:
             with self.engine.connect() as connection:
                 yield connection
         except (DatabaseError, UnicodeDecodeError) as error:
-            raise _problem(error) from error
+            raise _explain_problem(error) from error
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def begin_writing(self) -> Iterator[Connection]:
         """Begin a transaction that is committed at its end, unless an exception leaves it."""
         if not self._writers.acquire(timeout=_TURN_SECONDS):
-            raise _locked()
+            raise _make_locked_error()
         try:
             self.require_in_place()
             with self.engine.begin() as connection:
                 yield connection
                 self.require_in_place()
         except (DatabaseError, UnicodeDecodeError) as error:
-            raise _problem(error) from error
+            raise _explain_problem(error) from error
         finally:
             # Behind the commit: who reads the new revision reads what was written, too.
             self.revision = secrets.token_hex(8)
@@ -127,7 +127,7 @@ class CatalogFile:
     def require_in_place(self) -> None:
         """Raise ``LibraryFailed`` if the path has no file, or another one than this."""
         self._require_lock()
-        if identity(self._path) != self._identity:
+        if identify_file(self._path) != self._identity:
             raise LibraryFailed(
                 "The catalog of recordings was removed or replaced while the dashboard ran, so nothing more"
                 f" is changed. {AGAIN}"
@@ -175,25 +175,25 @@ def _require_readable(connection: Connection) -> None:
                 raise Damaged("a state that does not exist")
 
 
-def _primary_code(error: DatabaseError) -> int:
+def _find_primary_code(error: DatabaseError) -> int:
     """Return SQLite's code of a failure: extended codes have the primary one in their low byte."""
     return int(getattr(error.orig, "sqlite_errorcode", 0)) & 0xFF
 
 
-def _problem(error: DatabaseError | UnicodeDecodeError) -> TracekitError:
-    """Return what a failure of SQLite means."""
+def _explain_problem(error: DatabaseError | UnicodeDecodeError) -> TracekitError:
+    """Return the error for a failure of SQLite."""
     if isinstance(error, UnicodeDecodeError):
         return LibraryFailed(f"The catalog of recordings is damaged. {AGAIN}")
-    code = _primary_code(error)
+    code = _find_primary_code(error)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return _locked()
+        return _make_locked_error()
     sentence = f"The catalog of recordings cannot be read or written: {error.orig}."
     if code == sqlite3.SQLITE_FULL:
         return NoSpace(f"{sentence} Make room.")
     return LibraryFailed(f"{sentence} Check the disk and the permissions of the library's folder.")
 
 
-def _locked() -> CatalogLocked:
+def _make_locked_error() -> CatalogLocked:
     return CatalogLocked(
         "Another program has locked the catalog of recordings (catalog.sqlite3 in the library's folder), so"
         " nothing was changed. Close that program, such as a database browser or a backup."

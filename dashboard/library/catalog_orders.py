@@ -23,15 +23,15 @@ BY_APP = "by-app:"
 """Before the name of an order: the recordings of an app follow each other."""
 
 
-def sorted_by(order: str) -> str:
+def parse_order(order: str) -> str:
     """Return the name of an order, with "-" for a descending one; the newest first for an unknown one."""
     name = order.removeprefix(BY_APP)
     return name if name.removeprefix("-") in _COLUMNS else NEWEST
 
 
-def order_by(order: str) -> list[ColumnElement[Any]]:
+def build_order(order: str) -> list[ColumnElement[Any]]:
     """Return what a query sorts by; recordings that are equal in it come with the newest first."""
-    name = sorted_by(order)
+    name = parse_order(order)
     column = _COLUMNS[name.removeprefix("-")]
     ordered: list[ColumnElement[Any]] = [column.desc() if name.startswith("-") else column.asc()]
     if order.startswith(BY_APP):

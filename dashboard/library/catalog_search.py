@@ -12,7 +12,7 @@ _MAX_WORDS = 30
 """Words of a search: each reads the texts of all recordings, at every poll of a page."""
 
 
-def conditions(words: str, tag: str, deleted: bool) -> list[ColumnElement[bool]]:
+def build_conditions(words: str, tag: str, deleted: bool) -> list[ColumnElement[bool]]:
     """Return the conditions of the recordings with all words in their texts or tags.
 
     Raises ``UsageError`` for more words than a search takes.
@@ -21,19 +21,19 @@ def conditions(words: str, tag: str, deleted: bool) -> list[ColumnElement[bool]]
         _ROW.deleted_us.is_not(None) if deleted else _ROW.deleted_us.is_(None)
     ]
     if tag:
-        conditions.append(_ROW.id.in_(select(TAGS.c.recording).where(TAGS.c.tag == _valid(tag))))
-    distinct = dict.fromkeys(_valid(words).split())
+        conditions.append(_ROW.id.in_(select(TAGS.c.recording).where(TAGS.c.tag == _make_valid(tag))))
+    distinct = dict.fromkeys(_make_valid(words).split())
     if len(distinct) > _MAX_WORDS:
         raise UsageError(f"A search takes {_MAX_WORDS} words, and this one has {len(distinct):,}. Use fewer.")
-    return conditions + [_mentions(word) for word in distinct]
+    return conditions + [_match_word(word) for word in distinct]
 
 
-def _valid(text: str) -> str:
+def _make_valid(text: str) -> str:
     """Return text that SQLite takes: a request can have half of a UTF-16 pair."""
     return text.encode("utf-8", "replace").decode()
 
 
-def _mentions(word: str) -> ColumnElement[bool]:
+def _match_word(word: str) -> ColumnElement[bool]:
     def has(text: ColumnElement[str]) -> ColumnElement[bool]:
         return func.instr(func.casefold(text), word.casefold()) > 0
 

@@ -21,7 +21,7 @@ from sqlalchemy.schema import CreateColumn
 _METADATA = MetaData()
 
 
-def _of_analysis() -> list[Column[Any]]:
+def _build_analysis_columns() -> list[Column[Any]]:
     """Return the columns of ``AnalysisState``, and the number of starts since the last one that ended."""
     return [
         Column("state", String, nullable=False, index=True),
@@ -48,7 +48,7 @@ RECORDINGS = Table(
     Column("fingerprint", String, nullable=False, default=""),
     Column("size_bytes", Integer, nullable=False),
     Column("added_us", Integer, nullable=False),
-    *_of_analysis(),
+    *_build_analysis_columns(),
     Column("device", String, nullable=False, default=""),
     Column("system", String, nullable=False, default=""),
     Column("note", String, nullable=False, default=""),
@@ -67,7 +67,7 @@ VARIANTS = Table(
     Column("id", String, primary_key=True),
     Column("options", String, nullable=False),  # the canonical JSON of Variant.options
     Column("added_us", Integer, nullable=False),
-    *_of_analysis(),
+    *_build_analysis_columns(),
 )
 TAGS = Table(
     "tags",

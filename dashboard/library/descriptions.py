@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from dashboard.library.names import note_text, one_line, shown_name, tag_list
+from dashboard.library.names import clean_note, clean_tags, make_display_name, make_one_line
 from dashboard.library.reading_results import FACTS
 from dashboard.library.slices import sync_folder
 from dashboard.library.store import Store, is_attempt_id
@@ -36,11 +36,11 @@ _MAX_TEXT = 20_000
 _ORIGINS = ("file", "upload")
 
 
-class Unreadable(Exception):  # noqa: N818 - caught where folders are read
+class UnreadableDescription(Exception):  # noqa: N818 - caught where folders are read
     """The file is damaged, or of another kind."""
 
 
-class Newer(Unreadable):
+class Newer(UnreadableDescription):
     """The file is of a newer tracekit."""
 
 
@@ -65,21 +65,21 @@ def write_document(folder: Path, kind: str, values: Mapping[str, Any]) -> None:
 
 
 def read_document(folder: Path, kind: str) -> dict[str, Any] | None:
-    """Return a folder's description as it stands there; None without one. Raises ``Unreadable``."""
+    """Return a folder's description, None without one. Raises ``UnreadableDescription``."""
     place = folder / ABOUT
     if not os.path.lexists(place):
         return None
     if not place.is_file():  # opening a pipe would wait for its other end
-        raise Unreadable
+        raise UnreadableDescription
     try:
         with place.open("rb") as file:
             document = json.loads(file.read(_MAX_BYTES))
     except (OSError, ValueError, RecursionError) as error:
-        raise Unreadable from error
+        raise UnreadableDescription from error
     if not isinstance(document, dict) or document.get("tracekit") != kind:
-        raise Unreadable
+        raise UnreadableDescription
     if not isinstance(document.get("version"), int):
-        raise Unreadable
+        raise UnreadableDescription
     if document["version"] > _VERSION:
         raise Newer
     return document
@@ -94,47 +94,47 @@ class Descriptions:
     def write(self, recording_id: str, row: Mapping[str, Any], tags: tuple[str, ...]) -> str:
         """Write the lasting columns of a row and its tags; return the stamp of the file."""
         values = {name: row[name] for name in LASTING if name != "path"}
-        path = self._relative(os.fsdecode(row["path"])) if row["origin"] == "file" else ""
-        folder = self._store.recording(recording_id)
+        path = self._make_relative(os.fsdecode(row["path"])) if row["origin"] == "file" else ""
+        folder = self._store.recording_folder(recording_id)
         write_document(folder, RECORDING, {**values, "path": path, "tags": tags})
-        return self.stamp(recording_id)
+        return self.read_stamp(recording_id)
 
     def read(self, recording_id: str) -> tuple[dict[str, Any], tuple[str, ...]] | None:
         """Return the lasting columns and the tags of a recording; None without a description.
 
-        Raises ``Unreadable``.
+        Raises ``UnreadableDescription``.
         """
-        document = read_document(self._store.recording(recording_id), RECORDING)
+        document = read_document(self._store.recording_folder(recording_id), RECORDING)
         if document is None:
             return None
         try:
             values = {name: check(document[name]) for name, check in LASTING.items() if name in document}
-            tags = tag_list([_text(tag) for tag in document.get("tags", ())])
-            values["path"] = os.fsencode(self._absolute(values["path"]))
+            tags = clean_tags([_require_text(tag) for tag in document.get("tags", ())])
+            values["path"] = os.fsencode(self._make_absolute(values["path"]))
         except (KeyError, ValueError, TypeError) as error:
-            raise Unreadable from error
+            raise UnreadableDescription from error
         if not {"name", "origin", "size_bytes", "added_us"} <= values.keys():
-            raise Unreadable
+            raise UnreadableDescription
         return values, tags
 
-    def stamp(self, recording_id: str) -> str:
+    def read_stamp(self, recording_id: str) -> str:
         """Return a text that differs for each file that was ever written here; "" without one.
 
         It has the folder of the library as well: a description names recordings inside by a relative path.
         """
         try:
-            status = (self._store.recording(recording_id) / ABOUT).stat()
+            status = (self._store.recording_folder(recording_id) / ABOUT).stat()
         except OSError:
             return ""
         times = f"{status.st_mtime_ns} {status.st_ctime_ns}"
         return f"{times} {status.st_ino} {status.st_size} {self._store.folder}"
 
-    def _relative(self, path: str) -> str:
+    def _make_relative(self, path: str) -> str:
         """Return a path below the library relative to it, so that a library can be moved."""
         root = f"{self._store.recorded.resolve()}{os.sep}"
         return f"{_INSIDE}{path.removeprefix(root)}" if path.startswith(root) else path
 
-    def _absolute(self, path: str) -> str:
+    def _make_absolute(self, path: str) -> str:
         """Return the path of a recording; raise ``ValueError`` for one that leads elsewhere than it shows."""
         if not path.startswith(_INSIDE):
             if path and (os.path.normpath(path) != path or not Path(path).is_absolute()):
@@ -150,71 +150,71 @@ _INSIDE = "recorded:"
 """The beginning of the path of a recording made on the page; no absolute path begins so."""
 
 
-def _text(value: object) -> str:
+def _require_text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError
     return value
 
 
-def _line(value: object) -> str:
-    return one_line(_text(value))[:_MAX_TEXT]
+def _check_line(value: object) -> str:
+    return make_one_line(_require_text(value))[:_MAX_TEXT]
 
 
-def _name(value: object) -> str:
-    return shown_name(_text(value))
+def _check_name(value: object) -> str:
+    return make_display_name(_require_text(value))
 
 
-def _note(value: object) -> str:
-    return note_text(_text(value))
+def _check_note(value: object) -> str:
+    return clean_note(_require_text(value))
 
 
-def _origin(value: object) -> str:
+def _check_origin(value: object) -> str:
     if value not in _ORIGINS:
         raise ValueError
     return str(value)
 
 
-def _integer(value: object) -> int:
+def _check_integer(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _MAX_INTEGER:
         raise ValueError
     return value
 
 
-def _path(value: object) -> str:
-    if "\0" in _text(value):
+def _check_path(value: object) -> str:
+    if "\0" in _require_text(value):
         raise ValueError
-    return _text(value)
+    return _require_text(value)
 
 
-def moment(value: object) -> int:
+def check_moment(value: object) -> int:
     """Return microseconds since 1970; raise ``ValueError`` for what is no moment."""
-    if not 0 <= _integer(value) <= _MAX_MOMENT_US:
+    if not 0 <= _check_integer(value) <= _MAX_MOMENT_US:
         raise ValueError
-    return _integer(value)
+    return _check_integer(value)
 
 
-def _deleted(value: object) -> int | None:
-    return None if value is None else moment(value)
+def _check_deleted(value: object) -> int | None:
+    return None if value is None else check_moment(value)
 
 
 _FACTS: dict[str, Callable[[object], Any]] = {
-    "duration_ns": _integer,
-    "samples": _integer,
-    "windows": _integer,
-    "p50_ns": _integer,
-    "recorded_us": moment,
+    "duration_ns": _check_integer,
+    "samples": _check_integer,
+    "windows": _check_integer,
+    "p50_ns": _check_integer,
+    "recorded_us": check_moment,
 }
 """The facts that are no lines of text."""
 LASTING: dict[str, Callable[[object], Any]] = {
-    "name": _name,
-    "origin": _origin,
-    "path": _path,
-    "fingerprint": _line,
-    "size_bytes": _integer,
-    "added_us": moment,
-    "note": _note,
-    "deleted_us": _deleted,
-    "default_variant": _line,
-    **{name: _FACTS.get(name, _line) for name in FACTS},
+    "name": _check_name,
+    "origin": _check_origin,
+    "path": _check_path,
+    "fingerprint": _check_line,
+    "size_bytes": _check_integer,
+    "added_us": check_moment,
+    "note": _check_note,
+    "deleted_us": _check_deleted,
+    "default_variant": _check_line,
+    **{name: _FACTS.get(name, _check_line) for name in FACTS},
 }
 """The columns of the catalog that outlive it, each with its check: all but the progress of an analysis."""

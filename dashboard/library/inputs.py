@@ -26,7 +26,7 @@ _READABLE_INPUTS = (
 _MAX_FILES = 200_000
 
 
-def kind_of(head: bytes) -> str:
+def detect_kind(head: bytes) -> str:
     """Return "zip", "gzip", "bzip2", "xz", "tar" or "xml" by the first ``HEAD_BYTES``; "" for others."""
     for magic, kind in _MAGIC:
         if head.startswith(magic):
@@ -49,7 +49,7 @@ def refuse_unknown(name: str, head: bytes, path: Path | None = None) -> None:
             "is empty. Some browsers send a .trace as an empty file, because it is a folder.",
             "Zip it (in the Finder: right-click, Compress) and upload the zip.",
         )
-    if not kind_of(head) and not (path is not None and _is_text(path)):
+    if not detect_kind(head) and not (path is not None and _is_text(path)):
         raise InputError(name, "is no recording, whatever its name says.", _READABLE_INPUTS)
 
 
@@ -61,21 +61,21 @@ def _is_text(path: Path) -> bool:
     return identify_text(TextPlace(str(path), path.name)) is not None
 
 
-def head_of(path: Path) -> bytes:
+def read_head(path: Path) -> bytes:
     """Return a file's first bytes."""
     with path.open("rb") as file:
         return file.read(HEAD_BYTES)
 
 
-def inputs_of(path: Path, name: str, is_uploaded: bool) -> list[Path]:
+def find_inputs(path: Path, name: str, is_uploaded: bool) -> list[Path]:
     """Return the files to open of a recording: ``path``, or what its folder of an upload holds."""
     if not is_uploaded:
         return [path]
     single = path / UPLOADED_FILE
-    return [single] if single.is_file() else openable(path, name)
+    return [single] if single.is_file() else find_openable(path, name)
 
 
-def openable(folder: Path, name: str) -> list[Path]:
+def find_openable(folder: Path, name: str) -> list[Path]:
     """Return the recording in an uploaded folder: a bundle, an archive, or the exports of one folder.
 
     File extensions are ignored. ``name`` is the folder's name in messages. Raises ``InputError`` unless
@@ -91,21 +91,21 @@ def openable(folder: Path, name: str) -> list[Path]:
             continue
         folders[:] = [name for name in folders if name != "__MACOSX" and not name.startswith(".")]
         for path in (current / file for file in files if not file.startswith(".")):
-            kind = kind_of(head_of(path))
+            kind = detect_kind(read_head(path))
             if kind and kind != "xml" and (kind != "gzip" or is_archive(path)):
                 whole.append(path)
             elif kind:
                 exports.append(path)
     places = sorted({path.parent for path in exports})
     if len(whole) + len(places) > 1:
-        listed = ", ".join(sorted(path.relative_to(folder).as_posix() for path in (*whole, *places))[:5])
-        raise InputError(name, f"holds more than one recording ({listed}).", "Add one at a time.")
+        found_names = ", ".join(sorted(path.relative_to(folder).as_posix() for path in (*whole, *places))[:5])
+        raise InputError(name, f"holds more than one recording ({found_names}).", "Add one at a time.")
     if not whole and not exports:
         raise InputError(name, "is a folder without a recording.", _READABLE_INPUTS)
     return whole or sorted(exports)
 
 
-def left_out(folder: Path, inputs: Collection[Path]) -> list[str]:
+def list_left_out(folder: Path, inputs: Collection[Path]) -> list[str]:
     """Return the files of an uploaded folder that are no part of its recording, ``inputs``, by name."""
     whole = set(inputs)
     names = []
@@ -121,41 +121,43 @@ def left_out(folder: Path, inputs: Collection[Path]) -> list[str]:
     return sorted(names)
 
 
-def size_of(path: Path) -> int:
+def measure_size(path: Path) -> int:
     """Return the bytes of a file, or of all files of a folder; links are not followed."""
     if not path.is_dir():
         return path.stat().st_size
-    return sum(size for size in _sizes(path))
+    return sum(size for size in _iter_sizes(path))
 
 
-def _sizes(folder: Path) -> Iterator[int]:
-    seen = 0
+def _iter_sizes(folder: Path) -> Iterator[int]:
+    file_count = 0
     for place, _folders, files in os.walk(folder):
         for file in files:
             with suppress(OSError):
                 yield (Path(place) / file).lstat().st_size
-            seen += 1
-        if seen > _MAX_FILES:
+            file_count += 1
+        if file_count > _MAX_FILES:
             raise InputError(
                 folder.name, f"holds more than {_MAX_FILES:,} files: this is no recording.", _READABLE_INPUTS
             )
 
 
-def fingerprint(path: Path) -> str:
+def compute_fingerprint(path: Path) -> str:
     """Return a text that changes when a file, or a bundle by another run, changes; "" without the file.
 
     Only the direct entries of a folder count: a new run adds or renews one of these.
     """
     try:
         status = path.stat()
-        states = [_state(path.name, status)]
+        states = [_describe_entry(path.name, status)]
         if stat.S_ISDIR(status.st_mode):
             with os.scandir(path) as entries:
-                states += sorted(_state(entry.name, entry.stat(follow_symlinks=False)) for entry in entries)
+                states += sorted(
+                    _describe_entry(entry.name, entry.stat(follow_symlinks=False)) for entry in entries
+                )
     except OSError:
         return ""
     return hashlib.sha256("\n".join(states).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _state(name: str, status: os.stat_result) -> str:
+def _describe_entry(name: str, status: os.stat_result) -> str:
     return f"{status.st_size} {status.st_mtime_ns} {status.st_ino} {name}"

@@ -27,22 +27,22 @@ from dashboard.library.catalog import (
     Catalog,
     DiskUse,
     Recording,
-    new_recording,
-    now,
+    get_utc_now,
+    make_recording,
 )
 from dashboard.library.catalog_orders import NEWEST
-from dashboard.library.inputs import fingerprint, head_of, refuse_unknown, size_of
-from dashboard.library.names import note_text, shown_name, tag_list
+from dashboard.library.inputs import compute_fingerprint, measure_size, read_head, refuse_unknown
+from dashboard.library.names import clean_note, clean_tags, make_display_name
 from dashboard.library.notes import PinnedNotes
-from dashboard.library.reading_results import OF_VARIANT, SECTIONS_FILE, SUMMARY, VIEW
+from dashboard.library.reading_results import SECTIONS_FILE, SUMMARY, VARIANT_FACTS, VIEW
 from dashboard.library.rebuild import rebuild
-from dashboard.library.store import Store, new_id, split
+from dashboard.library.store import Store, make_id, split
 from dashboard.library.uploads import Uploads
 from dashboard.library.variants import with_files
-from dashboard.settings import Limits
+from dashboard.settings import ServerLimits
 from tracekit.errors import InputError
 
-_LIMITS = Limits()
+_LIMITS = ServerLimits()
 
 
 class Library:
@@ -52,8 +52,8 @@ class Library:
     a newer tracekit, ``UsageError`` when it cannot be written.
     """
 
-    def __init__(self, folder: Path, limits: Limits = _LIMITS) -> None:
-        self._store, self._lock = Store.locked(folder)
+    def __init__(self, folder: Path, limits: ServerLimits = _LIMITS) -> None:
+        self._store, self._lock = Store.open_locked(folder)
         try:
             self._catalog = Catalog(self._store)
         except BaseException:
@@ -66,15 +66,15 @@ class Library:
         self.queue = JobQueue(limits.jobs)
         self.spare = SpareWorker(limits.spare_seconds)
         self._jobs = ReadingJobs(self._store, self._catalog, self.queue, self.spare, limits)
-        self.notes = PinnedNotes(self._folder_of_notes)
+        self.notes = PinnedNotes(self._find_notes_folder)
         self.downloads = Downloads(self, self.queue, limits)
         self.tables = TableJobs(self, self.queue, limits)
         self.comparisons = Comparisons(self, self._store, self.queue, limits)
         self._variant_jobs = VariantJobs(self._store, self._catalog, self.queue, self.spare, limits)
         self.analyses = Analyses(self._store, self._catalog, self._variant_jobs)
-        self.uploads = Uploads(self._store, self._catalog, limits, self._jobs.wake)
+        self.uploads = Uploads(self._store, self._catalog, limits, self._jobs.claim_again)
         try:
-            self.notices = rebuild(self._store, self._catalog).notices()
+            self.build_notices = rebuild(self._store, self._catalog).build_notices()
             """Sentences about what the start found, for page and terminal; they hold other people's text."""
             self._tidy(limits)
             self._jobs.start()
@@ -83,16 +83,18 @@ class Library:
             self.close()
             raise
 
-    def _tidy(self, limits: Limits) -> None:
+    def _tidy(self, limits: ServerLimits) -> None:
         """Clean up after an earlier server."""
         self.uploads.resume()
-        for recording_id in self._catalog.deleted_before(now() - timedelta(seconds=limits.deleted_seconds)):
-            self._remove(self._catalog.find(recording_id))
+        for recording_id in self._catalog.list_deleted_before(
+            get_utc_now() - timedelta(seconds=limits.deleted_seconds)
+        ):
+            self._remove_recording(self._catalog.find(recording_id))
         self._store.collect()
 
-    def _folder_of_notes(self, analysis_id: str) -> Path:
+    def _find_notes_folder(self, analysis_id: str) -> Path:
         self._store.require_lock()
-        return self._store.recording(split(analysis_id)[0])
+        return self._store.recording_folder(split(analysis_id)[0])
 
     def close(self) -> None:
         """Stop the workers, whose work the next start resumes, and release the lock."""
@@ -124,14 +126,16 @@ class Library:
 
         Raises ``InputError`` if the file does not exist or cannot be a recording.
         """
-        place = _resolved(path)
-        current_fingerprint = fingerprint(place)
+        place = _resolve_recording(path)
+        current_fingerprint = compute_fingerprint(place)
         with self._adding:
-            existing = self._catalog.of_file(os.fsencode(place), current_fingerprint)
+            existing = self._catalog.find_by_file(os.fsencode(place), current_fingerprint)
             if existing is None:
-                recording = new_recording(new_id(), shown_name(_text(place.name)), "file", size_of(place))
+                recording = make_recording(
+                    make_id(), make_display_name(_decode_name(place.name)), "file", measure_size(place)
+                )
                 self._catalog.add(recording, os.fsencode(place), current_fingerprint)
-                self._jobs.wake()
+                self._jobs.claim_again()
                 return self._catalog.find(recording.id)
         if existing.deleted:
             existing = self.restore(existing.id)
@@ -139,43 +143,43 @@ class Library:
 
     @property
     def revision(self) -> str:
-        """Another text after every change of what ``recordings`` and ``tags`` return."""
+        """A text that changes whenever the results of ``list_recordings`` and ``count_tags`` change."""
         return self._catalog.revision
 
-    def recordings(
+    def list_recordings(
         self,
         search: str = "",
         tag: str = "",
         deleted: bool = False,
-        first: int = 0,
+        offset: int = 0,
         count: int | None = None,
         order: str = NEWEST,
     ) -> list[Recording]:
         """Return the recordings with all words of ``search`` in their texts or tags, by ``order``.
 
-        ``count`` of them from number ``first`` on, or all from there.
+        ``count`` of them from number ``offset`` on, or all from there.
         """
-        return self._catalog.search(search, tag, deleted, first, count, order)
+        return self._catalog.search(search, tag, deleted, offset, count, order)
 
-    def originals(self, recordings: Sequence[Recording]) -> dict[str, str]:
+    def find_originals(self, recordings: Sequence[Recording]) -> dict[str, str]:
         """Return the name of the earlier one for each recording that is a copy, by its id."""
-        copies = self._catalog.copies([recording.digest for recording in recordings])
-        first = {digest: entries[0] for digest, entries in copies.items()}
+        copies = self._catalog.find_copies([recording.digest for recording in recordings])
+        first_copies = {digest: entries[0] for digest, entries in copies.items()}
         return {
-            recording.id: first[recording.digest][1]
+            recording.id: first_copies[recording.digest][1]
             for recording in recordings
-            if recording.digest in first and first[recording.digest][0] != recording.id
+            if recording.digest in first_copies and first_copies[recording.digest][0] != recording.id
         }
 
     def count(self, search: str = "", tag: str = "", deleted: bool = False) -> int:
-        """Return the number of the recordings that ``recordings`` finds."""
+        """Return the number of the recordings that ``list_recordings`` finds."""
         return self._catalog.count(search, tag, deleted)
 
-    def tags(self) -> list[tuple[str, int]]:
+    def count_tags(self) -> list[tuple[str, int]]:
         """Return the tags in use, each with how many recordings have it."""
-        return self._catalog.tags()
+        return self._catalog.count_tags()
 
-    def recording(self, analysis_id: str) -> Recording:
+    def find_recording(self, analysis_id: str) -> Recording:
         """Return a recording, even a deleted one, with a message if its file has changed since.
 
         The id of a variant's results returns its recording with that id, and the variant's facts and state.
@@ -184,7 +188,7 @@ class Library:
         recording = self._catalog.find(recording_id)
         if variant_id:
             variant = self.analyses.find(recording_id, variant_id)
-            facts = {name: getattr(variant, name) for name in OF_VARIANT}
+            facts = {name: getattr(variant, name) for name in VARIANT_FACTS}
             state: dict[str, Any] = {
                 "state": variant.state,
                 "message": variant.message,
@@ -192,14 +196,14 @@ class Library:
             }
             recording = replace(recording, id=analysis_id, **state, **facts)
         if recording.origin == "file" and recording.state == "ready":
-            return replace(recording, message=self._changes(recording))
+            return replace(recording, message=self._describe_changes(recording))
         return recording
 
-    def _changes(self, recording: Recording) -> str:
-        current_fingerprint = fingerprint(Path(recording.path))
+    def _describe_changes(self, recording: Recording) -> str:
+        current_fingerprint = compute_fingerprint(Path(recording.path))
         if not current_fingerprint:
             return "The file is no longer in its place. The page shows the last analysis."
-        if current_fingerprint != self._catalog.fingerprint(split(recording.id)[0]):
+        if current_fingerprint != self._catalog.read_fingerprint(split(recording.id)[0]):
             return (
                 "The file has changed since it was read. The page shows the earlier analysis; read it again."
             )
@@ -217,10 +221,10 @@ class Library:
         self._catalog.find(recording_id)
         values: dict[str, Any] = {}
         if name is not None and name.strip():
-            values["name"] = shown_name(name)
+            values["name"] = make_display_name(name)
         if note is not None:
-            values["note"] = note_text(note)
-        new_tags = None if tags is None else tag_list(tags)
+            values["note"] = clean_note(note)
+        new_tags = None if tags is None else clean_tags(tags)
         self._catalog.change(recording_id, tags=new_tags, **values)
         return self._catalog.find(recording_id)
 
@@ -229,14 +233,14 @@ class Library:
         self._catalog.find(recording_id)
         self._catalog.set_deleted(recording_id, True)
         self._end_reading(recording_id, "waiting")
-        self.comparisons.end(recording_id)
+        self.comparisons.end_comparisons(recording_id)
 
     def restore(self, recording_id: str) -> Recording:
         """Undo ``delete``; an interrupted reading begins again."""
         self._catalog.find(recording_id)
         self._catalog.set_deleted(recording_id, False)
-        self._jobs.wake()
-        self._variant_jobs.wake()
+        self._jobs.claim_again()
+        self._variant_jobs.claim_again()
         return self._catalog.find(recording_id)
 
     def purge(self, recording_id: str) -> None:
@@ -247,14 +251,14 @@ class Library:
         recording = self._catalog.find(recording_id)
         if recording.deleted is None:
             raise Conflict(f"{recording.name} is not deleted. Delete it first.")
-        self._remove(recording)
+        self._remove_recording(recording)
         self._end_work(recording_id)
         self.comparisons.forget(recording_id)
 
-    def _remove(self, recording: Recording) -> None:
+    def _remove_recording(self, recording: Recording) -> None:
         graves: list[Path] = []
-        folder = self._store.recording(recording.id)
-        self._catalog.remove(recording.id, lambda: graves.append(self._store.bury(folder)))
+        folder = self._store.recording_folder(recording.id)
+        self._catalog.remove(recording.id, lambda: graves.append(self._store.move_to_trash(folder)))
         if recording.origin == "file":
             self._store.discard_recorded(Path(recording.path))
         for grave in graves:
@@ -294,19 +298,21 @@ class Library:
     def _note_file(self, recording: Recording) -> None:
         """Enter the state of a local recording to be read again; raise ``InputError`` if it is gone."""
         if recording.origin == "file":
-            place = _resolved(Path(recording.path))
-            self._catalog.change(recording.id, fingerprint=fingerprint(place), size_bytes=size_of(place))
+            place = _resolve_recording(Path(recording.path))
+            self._catalog.change(
+                recording.id, fingerprint=compute_fingerprint(place), size_bytes=measure_size(place)
+            )
 
     def _read_again(self, recording: Recording) -> None:
-        again: dict[str, Any] = {"state": "waiting", "stage": "", "progress": None, "message": ""}
-        again |= {"starts": 0, "results_bytes": None}
+        waiting_state: dict[str, Any] = {"state": "waiting", "stage": "", "progress": None, "message": ""}
+        waiting_state |= {"starts": 0, "results_bytes": None}
         with self._dropping:
-            self._catalog.change(recording.id, states=FINISHED, **again)
-        self._jobs.wake()
+            self._catalog.change(recording.id, states=FINISHED, **waiting_state)
+        self._jobs.claim_again()
 
-    def opened(self, recording_id: str) -> Recording:
+    def open_recording(self, recording_id: str) -> Recording:
         """Return a recording for its page; results that were dropped begin to be made again."""
-        recording = self.recording(recording_id)
+        recording = self.find_recording(recording_id)
         if recording.deleted is None and recording.is_dropped:
             with suppress(InputError):  # reading it fails with the same reason, which the page shows
                 self._note_file(recording)
@@ -320,7 +326,7 @@ class Library:
         Returns the size of the results. Raises ``Conflict`` if they could not be made again as they are.
         """
         recording = self._catalog.find(recording_id)
-        if why := self._loss(recording):
+        if why := self._explain_loss(recording):
             raise Conflict(f"The analysis of {recording.name} stays: {why}")
         with self._dropping:
             # The catalog first: without results, it must not seem to be ready.
@@ -335,7 +341,7 @@ class Library:
     def drop_all_results(self) -> tuple[int, int]:
         """Drop all results that can be made again; return their size, and how many could not be dropped."""
         dropped_bytes = stayed = 0
-        for recording in self._catalog.in_state("ready"):
+        for recording in self._catalog.list_in_state("ready"):
             if recording.is_dropped:
                 continue
             try:
@@ -344,12 +350,12 @@ class Library:
                 stayed += 1
         return dropped_bytes, stayed
 
-    def _loss(self, recording: Recording) -> str:
+    def _explain_loss(self, recording: Recording) -> str:
         """Return the reason why results could not be made again as they are; "" if they can."""
         if recording.origin == "file":
-            if not (current := fingerprint(Path(recording.path))):
+            if not (current := compute_fingerprint(Path(recording.path))):
                 return "the file is no longer in its place, so that it could not be made again."
-            is_same = current == self._catalog.fingerprint(recording.id)
+            is_same = current == self._catalog.read_fingerprint(recording.id)
             return "" if is_same else "the file has changed since it was read."
         return "" if self._store.input(recording.id).is_dir() else "the upload is gone."
 
@@ -358,7 +364,7 @@ class Library:
         with self._dropping:
             self.analyses.note_size(split(recording_id)[0])
 
-    def arguments(self, analysis_id: str) -> list[str]:
+    def build_arguments(self, analysis_id: str) -> list[str]:
         """Return the arguments with which a command makes the analysis of that id."""
         recording_id, variant_id = split(analysis_id)
         if not variant_id:
@@ -366,23 +372,23 @@ class Library:
         options = self.analyses.find(recording_id, variant_id).options
         return with_files(options, self._store.variant(recording_id, variant_id)).to_arguments()
 
-    def disk_use(self) -> DiskUse:
+    def measure_disk_use(self) -> DiskUse:
         """Return the bytes that uploads, recordings made here, and results take."""
-        return self._catalog.disk_use(os.fsencode(self._store.recorded) + os.sep.encode())
+        return self._catalog.measure_disk_use(os.fsencode(self._store.recorded) + os.sep.encode())
 
-    def view_path(self, recording_id: str) -> Path:
-        """Return the ``tracekit-view/2`` block, compressed with gzip; see ``result_path``."""
-        return self.result_path(recording_id, VIEW)
+    def find_view(self, recording_id: str) -> Path:
+        """Return the ``tracekit-view/2`` block, compressed with gzip; see ``find_result``."""
+        return self.find_result(recording_id, VIEW)
 
-    def results(self, recording_id: str) -> Path:
-        """Return the folder of the results; see ``result_path``."""
-        return self.result_path(recording_id, SUMMARY).parent
+    def find_results(self, recording_id: str) -> Path:
+        """Return the folder of the results; see ``find_result``."""
+        return self.find_result(recording_id, SUMMARY).parent
 
-    def sections_path(self, recording_id: str) -> Path:
-        """Return a JSON object of the report's sections: name → HTML, compressed; see ``result_path``."""
-        return self.result_path(recording_id, SECTIONS_FILE)
+    def find_sections(self, recording_id: str) -> Path:
+        """Return a JSON object of the report's sections: name → HTML, compressed; see ``find_result``."""
+        return self.find_result(recording_id, SECTIONS_FILE)
 
-    def result_path(self, analysis_id: str, name: str) -> Path:
+    def find_result(self, analysis_id: str, name: str) -> Path:
         """Return a file of the results of a recording or a variant.
 
         Raises ``NotFound`` if the recording is deleted, or the analysis not ready.
@@ -391,7 +397,7 @@ class Library:
         if recording.deleted:
             raise NotFound(f"{recording.name} was deleted. The library page can restore it.")
         if recording.id != analysis_id:
-            recording = self.recording(analysis_id)
+            recording = self.find_recording(analysis_id)
         elif recording.is_dropped:
             raise NotFound(f"The analysis of {recording.name} was dropped. Its page makes it again.")
         if recording.state != "ready":
@@ -403,23 +409,23 @@ class Library:
         return path
 
 
-def _resolved(path: Path) -> Path:
+def _resolve_recording(path: Path) -> Path:
     """Return the resolved path of a recording; raise ``InputError`` for a file that cannot be one."""
-    shown = _text(path.name)
+    display_name = _decode_name(path.name)
     try:
         place = path.expanduser().resolve(strict=True)
         mode = place.stat().st_mode
         if stat.S_ISREG(mode):
-            refuse_unknown(shown, head_of(place), place)
+            refuse_unknown(display_name, read_head(place), place)
         elif not stat.S_ISDIR(mode):
-            raise InputError(shown, "is neither a file nor a folder.", "Name a .trace or an export.")
+            raise InputError(display_name, "is neither a file nor a folder.", "Name a .trace or an export.")
     except FileNotFoundError:
-        raise InputError(shown, "is not there.", "Check the path.") from None
+        raise InputError(display_name, "is not there.", "Check the path.") from None
     except (OSError, RuntimeError, ValueError) as error:  # a link to itself; a name with a NUL
         why = getattr(error, "strerror", None) or "its name leads nowhere"
-        raise InputError(shown, f"cannot be read: {why}.") from error
+        raise InputError(display_name, f"cannot be read: {why}.") from error
     return place
 
 
-def _text(name: str) -> str:
+def _decode_name(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "replace")

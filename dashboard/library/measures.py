@@ -17,7 +17,7 @@ Measures: TypeAlias = dict[str, dict[str, Number]]
 """By model, "" for all calls, and by measure."""
 
 
-def measures_document(analysis: Analysis) -> Iterable[bytes]:
+def build_measures_document(analysis: Analysis) -> Iterable[bytes]:
     """Return the numbers of all calls and of each model, as ``read_measures`` reads them."""
     from tracekit.comparison.measures import measured_calls
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from dashboard.errors import Conflict, NoSpace, NotFound
-from dashboard.library.names import one_line
+from dashboard.library.names import make_one_line
 from dashboard.library.slices import sync_folder
 from tracekit.errors import UsageError
 from tracekit.report.viewmodel.notes import MAX_NOTE_LETTERS, MAX_NOTES
@@ -39,7 +39,7 @@ class PinnedNotes:
         self._folder_of = folder_of
         self._lock = threading.Lock()
 
-    def of(self, recording_id: str) -> list[PinnedNote]:
+    def list_notes(self, recording_id: str) -> list[PinnedNote]:
         """Return a recording's notes in order of time."""
         place = self._folder_of(recording_id) / _FILE
         if not place.is_file():
@@ -54,30 +54,30 @@ class PinnedNotes:
         return sorted(notes, key=lambda note: (note.time_ns, note.id))
 
     def put(self, recording_id: str, note_id: str, time_ns: int, text: str) -> PinnedNote:
-        """Add a note, or change the one of that id; raise ``UsageError`` for what is no note."""
-        line = one_line(text)
+        """Add a note, or change the one of that id; raise ``UsageError`` for an invalid note."""
+        line = make_one_line(text)
         if not _ID.fullmatch(note_id):
             raise NotFound("There is no such note.")
         if not line or len(line) > MAX_NOTE_LETTERS:
             raise UsageError(f"A note has 1 to {MAX_NOTE_LETTERS} letters, and this one has {len(line):,}.")
         note = PinnedNote(note_id, time_ns, line)
         with self._lock:
-            notes = {each.id: each for each in self.of(recording_id)}
+            notes = {existing_note.id: existing_note for existing_note in self.list_notes(recording_id)}
             notes[note_id] = note
             if len(notes) > MAX_NOTES:
                 raise Conflict(f"A recording has at most {MAX_NOTES} notes. Delete one first.")
-            self._write(recording_id, notes.values())
+            self._write_notes(recording_id, notes.values())
         return note
 
     def remove(self, recording_id: str, note_id: str) -> None:
         """Remove a note; without it, do nothing."""
         with self._lock:
-            notes = self.of(recording_id)
+            notes = self.list_notes(recording_id)
             remaining = [note for note in notes if note.id != note_id]
             if len(remaining) < len(notes):
-                self._write(recording_id, remaining)
+                self._write_notes(recording_id, remaining)
 
-    def _write(self, recording_id: str, notes: Iterable[PinnedNote]) -> None:
+    def _write_notes(self, recording_id: str, notes: Iterable[PinnedNote]) -> None:
         folder = self._folder_of(recording_id)
         draft = folder / f"{_FILE}.draft"
         document = {"notes": [asdict(note) for note in notes]}

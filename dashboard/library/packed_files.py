@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from tracekit.errors import UsageError
 from tracekit.symbols.symbol_file_names import DSYM, MACHO_HEADS, MAP_SUFFIX, ZIP_HEAD
 
-MOST_BYTES = 256 << 20
+MAX_BYTES = 256 << 20
 """Of all files together; the page sends up to 11 MB, because a request has 16 MB."""
 _FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 
 
-def as_zip(name: str, content: bytes) -> bytes:
+def wrap_symbols(name: str, content: bytes) -> bytes:
     """Return a zip as it is, and any other file as the only member of one: it keeps the file's name.
 
     The same file gives the same bytes.
@@ -23,10 +23,10 @@ def as_zip(name: str, content: bytes) -> bytes:
         return content
     is_map = not content.startswith(MACHO_HEADS)
     member = name if not is_map or name.endswith(MAP_SUFFIX) else f"{name}{MAP_SUFFIX}"
-    return _packed([(member or "symbols", content)])
+    return _pack_members([(member or "symbols", content)])
 
 
-def zip_of(paths: Sequence[str]) -> bytes:
+def zip_symbols(paths: Sequence[str]) -> bytes:
     """Return a zip of the files of symbols in files and folders.
 
     Raises ``InputError`` for a path that does not exist, and ``UsageError`` for more than the library keeps.
@@ -40,19 +40,19 @@ def zip_of(paths: Sequence[str]) -> bytes:
         bundle = get_display_name(build.path)
         folder = f"{bundle}/" if bundle.endswith(DSYM) else ""
         names[build.path] = f"{folder}{build.path.name}{MAP_SUFFIX if isinstance(build, MappedBuild) else ''}"
-    if sum(path.stat().st_size for path in names) > MOST_BYTES:
+    if sum(path.stat().st_size for path in names) > MAX_BYTES:
         raise UsageError(
-            f"--symbols names more than {MOST_BYTES >> 20} MB: name only those of the recorded build."
+            f"--symbols names more than {MAX_BYTES >> 20} MB: name only those of the recorded build."
         )
-    return _packed([(f"{n}/{name}", path.read_bytes()) for n, (path, name) in enumerate(names.items())])
+    return _pack_members([(f"{n}/{name}", path.read_bytes()) for n, (path, name) in enumerate(names.items())])
 
 
-def text_as_zip(name: str, content: bytes) -> bytes:
+def wrap_text(name: str, content: bytes) -> bytes:
     """Return a zip as it is, and a text as the only member of one."""
-    return content if content.startswith(ZIP_HEAD) else _packed([(name or "text", content)])
+    return content if content.startswith(ZIP_HEAD) else _pack_members([(name or "text", content)])
 
 
-def zip_of_texts(paths: Sequence[str]) -> bytes:
+def zip_texts(paths: Sequence[str]) -> bytes:
     """Return a zip of the texts of ``--with``, each under its name.
 
     Raises ``InputError`` for a path that cannot be read or is no text that can be laid over a recording, and
@@ -63,16 +63,16 @@ def zip_of_texts(paths: Sequence[str]) -> bytes:
     members = []
     for number, place in enumerate(place for path in paths for place in iter_text_places(path)):
         with place.open() as file:
-            content = file.read(MOST_BYTES + 1)
+            content = file.read(MAX_BYTES + 1)
         members.append((f"{number}/{place.name}", content))
-        if sum(len(content) for _, content in members) > MOST_BYTES:
+        if sum(len(content) for _, content in members) > MAX_BYTES:
             raise UsageError(
-                f"--with names more than {MOST_BYTES >> 20} MB: cut the text to the recorded time."
+                f"--with names more than {MAX_BYTES >> 20} MB: cut the text to the recorded time."
             )
-    return _packed(members)
+    return _pack_members(members)
 
 
-def _packed(members: Sequence[tuple[str, bytes]]) -> bytes:
+def _pack_members(members: Sequence[tuple[str, bytes]]) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for name, content in members:

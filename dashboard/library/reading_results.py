@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dashboard.library.measures import MEASURES, measures_document
-from dashboard.library.names import one_line
+from dashboard.library.measures import MEASURES, build_measures_document
+from dashboard.library.names import make_one_line
 
 if TYPE_CHECKING:
     from tracekit.analysis.result import Analysis
@@ -37,15 +37,15 @@ _STATIC_PICTURE = "timeline"
 
 def write_results(folder: Path, analysis: Analysis) -> None:
     """Write all that the pages need of a recording."""
-    view, samples = _page_blocks(analysis)
-    _write(folder / VIEW, [view])
-    _write(folder / SAMPLES, [samples], _COMPRESSION_OF_SAMPLES)
+    view, samples = _build_page_blocks(analysis)
+    _write_file(folder / VIEW, [view])
+    _write_file(folder / SAMPLES, [samples], _COMPRESSION_OF_SAMPLES)
     del view, samples
     for name, content in _CONTENTS.items():
-        _write(folder / name, content(analysis))
+        _write_file(folder / name, content(analysis))
 
 
-def _write(path: Path, content: Iterable[bytes], level: int = _COMPRESSION) -> None:
+def _write_file(path: Path, content: Iterable[bytes], level: int = _COMPRESSION) -> None:
     with path.open("wb") as file:
         if path.suffix == ".gz":
             with gzip.GzipFile(filename="", mode="wb", compresslevel=level, fileobj=file, mtime=0) as packed:
@@ -56,13 +56,13 @@ def _write(path: Path, content: Iterable[bytes], level: int = _COMPRESSION) -> N
         os.fsync(file.fileno())
 
 
-OF_VARIANT = ("verdict", "duration_ns", "samples", "windows", "engines", "p50_ns")
+VARIANT_FACTS = ("verdict", "duration_ns", "samples", "windows", "engines", "p50_ns")
 """What the catalog has of the summary, and depends on the options of the analysis."""
-FACTS = (*OF_VARIANT, "device", "system", "app", "recorded_us", "digest")
+FACTS = (*VARIANT_FACTS, "device", "system", "app", "recorded_us", "digest")
 """What the catalog has of the summary."""
 
 
-def facts_of(folder: Path) -> dict[str, Any] | None:
+def read_facts(folder: Path) -> dict[str, Any] | None:
     """Return the facts of the results in a folder; None if there are none of the present version."""
     place = folder / SUMMARY
     try:
@@ -80,30 +80,30 @@ def _is_storable(value: object) -> bool:
     return isinstance(value, int) and abs(value) < _MAX_INTEGER
 
 
-def _page_blocks(analysis: Analysis) -> tuple[bytes, bytes]:
+def _build_page_blocks(analysis: Analysis) -> tuple[bytes, bytes]:
     from tracekit.report.viewmodel.view import served_blocks
 
     return served_blocks(analysis)
 
 
-def _sections(analysis: Analysis) -> Iterable[bytes]:
+def _build_sections(analysis: Analysis) -> Iterable[bytes]:
     from tracekit.report.html.sections import sections
     from tracekit.report.viewmodel.view import Extras
 
-    shown = sections(analysis, Extras(), left_out={_STATIC_PICTURE})
-    return [_utf8(json.dumps({name: str(markup) for name, markup in shown.items()}))]
+    report_sections = sections(analysis, Extras(), left_out={_STATIC_PICTURE})
+    return [_encode_utf8(json.dumps({name: str(markup) for name, markup in report_sections.items()}))]
 
 
-def _counters(analysis: Analysis) -> Iterable[bytes]:
+def _build_counters(analysis: Analysis) -> Iterable[bytes]:
     """Return the sums over all engines: a row of values per event, null for a window without the event."""
     events = analysis.events.astype({"event": "str"})
     sum_by_code = events.groupby(["event", "window_id"])["value"].sum().unstack()
     sum_by_code = sum_by_code.reindex(columns=analysis.window_rows["window_id"])[:_MAX_COUNTERS]
     values = [[None if math.isnan(value) else int(value) for value in row] for row in sum_by_code.to_numpy()]
-    return [_utf8(json.dumps({"names": sum_by_code.index.tolist(), "values": values}))]
+    return [_encode_utf8(json.dumps({"names": sum_by_code.index.tolist(), "values": values}))]
 
 
-def _processes(analysis: Analysis) -> Iterable[bytes]:
+def _list_processes(analysis: Analysis) -> Iterable[bytes]:
     """Return the processes of a recording of all processes, those with most samples first."""
     from tracekit.analysis.engines.codes import sum_by_code
 
@@ -126,10 +126,10 @@ def _processes(analysis: Analysis) -> Iterable[bytes]:
     if len(names) < (2 if len(trace.samples) else 1):
         return [b"[]"]
     order = sorted(names, key=lambda pid: (-samples[pid], names[pid].casefold(), pid))
-    return [_utf8(json.dumps([[pid, names[pid]] for pid in order]))]
+    return [_encode_utf8(json.dumps([[pid, names[pid]] for pid in order]))]
 
 
-def _summary(analysis: Analysis) -> Iterable[bytes]:
+def _build_summary(analysis: Analysis) -> Iterable[bytes]:
     from tracekit.report import wording
     from tracekit.report.viewmodel.view import duration_of
 
@@ -137,22 +137,22 @@ def _summary(analysis: Analysis) -> Iterable[bytes]:
     length_ns = info.duration_ns or duration_of(analysis)
     facts = {
         "results": RESULTS_VERSION,
-        "verdict": one_line(wording.headline(analysis.answer)),
-        "device": one_line(info.device or info.model),
-        "system": one_line(f"{info.platform} {info.os}".strip()),
-        "app": one_line(info.process),
-        "recorded_us": _recorded_us(info.start),
+        "verdict": make_one_line(wording.headline(analysis.answer)),
+        "device": make_one_line(info.device or info.model),
+        "system": make_one_line(f"{info.platform} {info.os}".strip()),
+        "app": make_one_line(info.process),
+        "recorded_us": _parse_recorded_us(info.start),
         "engines": json.dumps(analysis.summary.verdicts, sort_keys=True) if len(analysis.window_rows) else "",
         "p50_ns": analysis.summary.p50_ns or 0,
-        "digest": _digest(analysis),
+        "digest": _digest_recording(analysis),
         "duration_ns": length_ns if length_ns > 1 else 0,  # an axis of 1 ns is that of a run without times
         "samples": analysis.trace.count_samples(),
         "windows": len(analysis.window_rows),
     }
-    return [_utf8(json.dumps(facts))]
+    return [_encode_utf8(json.dumps(facts))]
 
 
-def _recorded_us(start: str) -> int:
+def _parse_recorded_us(start: str) -> int:
     """Return the start of a recording since 1970; 0 if it is not known."""
     try:
         moment = datetime.fromisoformat(start)
@@ -161,7 +161,7 @@ def _recorded_us(start: str) -> int:
     return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1e6)
 
 
-def _digest(analysis: Analysis) -> str:
+def _digest_recording(analysis: Analysis) -> str:
     """Return a text that copies of one recording share, whether they are a bundle, an upload or a pack.
 
     Where nothing but its length is known of a recording, it is "": others may be as long.
@@ -177,13 +177,13 @@ def _digest(analysis: Analysis) -> str:
 
 
 _CONTENTS: dict[str, Callable[[Analysis], Iterable[bytes]]] = {
-    SECTIONS_FILE: _sections,
-    COUNTERS: _counters,
-    PROCESSES: _processes,
-    MEASURES: measures_document,
-    SUMMARY: _summary,
+    SECTIONS_FILE: _build_sections,
+    COUNTERS: _build_counters,
+    PROCESSES: _list_processes,
+    MEASURES: build_measures_document,
+    SUMMARY: _build_summary,
 }
 
 
-def _utf8(text: str) -> bytes:
+def _encode_utf8(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")

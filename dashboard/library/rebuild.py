@@ -2,7 +2,7 @@
 
 The folders are the truth. A recording that the catalog lacks is entered, one whose description has changed is
 entered again, and one whose folder is gone gets its description back, as deleted: so it stays in the list of
-deleted recordings for their time. Nothing is removed here, and what is not tracekit's is only named.
+deleted recordings for their time. Nothing is removed here, and foreign files are only reported.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from pathlib import Path
 from typing import Any
 
 from dashboard.errors import NotFound
-from dashboard.library.catalog import Catalog, Entry, Known, microseconds, now
+from dashboard.library.catalog import Catalog, CatalogEntry, KnownRow, get_utc_now, to_microseconds
 from dashboard.library.descriptions import (
     ABOUT,
     ANALYSIS,
     Descriptions,
     Newer,
-    Unreadable,
-    moment,
+    UnreadableDescription,
+    check_moment,
     read_document,
     write_document,
 )
-from dashboard.library.inputs import size_of
-from dashboard.library.reading_results import OF_VARIANT, facts_of
+from dashboard.library.inputs import measure_size
+from dashboard.library.reading_results import VARIANT_FACTS, read_facts
 from dashboard.library.store import Store, is_variant_id
 from dashboard.library.variants import Variant
 from tracekit.cli.analysis_options import AnalysisOptions, hash_values
 from tracekit.errors import TracekitError
 from tracekit.text import plural, printable
 
-_NAMED = 5
+_MAX_NAMES_IN_NOTICE = 5
 """The number of entries that a notice names."""
 
 
@@ -57,7 +57,7 @@ class RebuildReport:
     foreign: list[str] = field(default_factory=list)
     """Entries that are not tracekit's, by their paths in the library."""
 
-    def notices(self) -> list[str]:
+    def build_notices(self) -> list[str]:
         """Return sentences for the page and the terminal."""
         count = f"{plural(len(self.recordings), 'recording')}"
         were = "was" if len(self.recordings) == 1 else "were"
@@ -79,31 +79,35 @@ class RebuildReport:
 
 
 def _list_names(names: list[str]) -> str:
-    listed = ", ".join(printable(name) for name in names[:_NAMED])
-    return f"{listed} and {len(names) - _NAMED:,} more" if len(names) > _NAMED else listed
+    name_list = ", ".join(printable(name) for name in names[:_MAX_NAMES_IN_NOTICE])
+    return (
+        f"{name_list} and {len(names) - _MAX_NAMES_IN_NOTICE:,} more"
+        if len(names) > _MAX_NAMES_IN_NOTICE
+        else name_list
+    )
 
 
 def rebuild(store: Store, catalog: Catalog) -> RebuildReport:
     """Make a catalog equal to the folders of its library, and return the report."""
     descriptions = Descriptions(store)
-    known = catalog.known()
-    ids = set(store.recording_ids())
-    report = RebuildReport(_describe_catalog(catalog, bool(ids)), foreign=list(store.foreign_entries()))
+    known = catalog.list_known()
+    ids = set(store.list_recording_ids())
+    report = RebuildReport(_describe_catalog(catalog, bool(ids)), foreign=list(store.iter_foreign_entries()))
     # An upload that was being finished has its name in its own folder, and is entered by ``Uploads.resume``.
     pending = set(store.upload_ids())
     entries, undescribed = [], []
     for recording_id in sorted(ids):
-        stamp = descriptions.stamp(recording_id)
+        stamp = descriptions.read_stamp(recording_id)
         if stamp and recording_id in known and stamp == known[recording_id].stamp:
             continue
         try:
             described = descriptions.read(recording_id)
-        except Unreadable as error:
+        except UnreadableDescription as error:
             if isinstance(error, Newer) or recording_id not in known:
                 report.unreadable.append(recording_id)
                 continue
             described = None
-            _set_damaged_aside(store.recording(recording_id))
+            _set_damaged_aside(store.recording_folder(recording_id))
             report.rewritten.append(known[recording_id].name)
         if described is not None:
             entries.append(_make_entry(store, recording_id, *described, stamp))
@@ -115,10 +119,10 @@ def rebuild(store: Store, catalog: Catalog) -> RebuildReport:
         elif recording_id not in pending:
             report.unreadable.append(recording_id)
     report.recordings = [str(entry.values["name"]) for entry in entries if entry.id not in known]
-    catalog.enter(entries)
-    catalog.describe(undescribed)
+    catalog.enter_entries(entries)
+    catalog.write_descriptions(undescribed)
     for recording_id in sorted(known.keys() - ids):
-        if os.path.lexists(store.recording(recording_id)):
+        if os.path.lexists(store.recording_folder(recording_id)):
             report.unreachable.append(known.pop(recording_id).name)
     report.lost = _describe_lost(store, catalog, {key: row for key, row in known.items() if key not in ids})
     _enter_variants(store, catalog)
@@ -137,13 +141,13 @@ def _describe_catalog(catalog: Catalog, has_recordings: bool) -> str:
 
 def _make_entry(
     store: Store, recording_id: str, values: dict[str, Any], tags: tuple[str, ...], stamp: str
-) -> Entry:
-    return Entry(recording_id, {**values, **_derive_state(store, recording_id, values)}, tags, stamp)
+) -> CatalogEntry:
+    return CatalogEntry(recording_id, {**values, **_derive_state(store, recording_id, values)}, tags, stamp)
 
 
 def _derive_state(store: Store, recording_id: str, values: dict[str, Any]) -> dict[str, Any]:
     """Return the columns that a new row has of the recording's results."""
-    facts = facts_of(store.results(recording_id))
+    facts = read_facts(store.results(recording_id))
     if facts is not None:  # those of a default among the further analyses stand in the description
         return {"state": "ready", **({} if values.get("default_variant") else facts)}
     if values.get("verdict"):  # it was read; its results were dropped, or left out of a backup
@@ -151,13 +155,13 @@ def _derive_state(store: Store, recording_id: str, values: dict[str, Any]) -> di
     return {"state": "waiting"}
 
 
-def _make_upload_entry(store: Store, recording_id: str) -> Entry:
+def _make_upload_entry(store: Store, recording_id: str) -> CatalogEntry:
     """Return a row for an upload of an earlier version, whose name stood in the catalog alone."""
     values = {
         "name": f"recording {recording_id[:8]}",
         "origin": "upload",
         "path": b"",
-        "size_bytes": size_of(store.input(recording_id)),
+        "size_bytes": measure_size(store.input(recording_id)),
         "added_us": round(store.input(recording_id).stat().st_mtime * 1e6),
     }
     return _make_entry(store, recording_id, values, (), "")
@@ -166,21 +170,21 @@ def _make_upload_entry(store: Store, recording_id: str) -> Entry:
 def _set_damaged_aside(folder: Path) -> None:
     """Rename a damaged description, which is written anew from the catalog."""
     place = folder / ABOUT
-    place.rename(folder / f"{ABOUT}.damaged-{microseconds(now())}")
+    place.rename(folder / f"{ABOUT}.damaged-{to_microseconds(get_utc_now())}")
 
 
-def _describe_lost(store: Store, catalog: Catalog, lost: dict[str, Known]) -> list[str]:
+def _describe_lost(store: Store, catalog: Catalog, lost: dict[str, KnownRow]) -> list[str]:
     """Describe recordings without a folder: uploads as deleted; return the names of those that were not.
 
     A local recording lies elsewhere, so nothing of it is gone but what the catalog has: as deleted, one that
     was made on the page would be removed after its time. An earlier version made folders when it read.
     """
-    gone = [key for key, row in lost.items() if row.origin == "upload" and row.deleted_us is None]
+    missing_uploads = [key for key, row in lost.items() if row.origin == "upload" and row.deleted_us is None]
     if store.is_earlier:
-        gone = []
-    catalog.describe(gone, deleted_us=microseconds(now()))
-    catalog.describe(lost.keys() - set(gone))
-    return [lost[recording_id].name for recording_id in gone]
+        missing_uploads = []
+    catalog.write_descriptions(missing_uploads, deleted_us=to_microseconds(get_utc_now()))
+    catalog.write_descriptions(lost.keys() - set(missing_uploads))
+    return [lost[recording_id].name for recording_id in missing_uploads]
 
 
 # Further analyses ------------------------------------------------------------------------------------------
@@ -202,8 +206,8 @@ def describe_variant(store: Store, variant: Variant) -> None:
 
 
 def _enter_variants(store: Store, catalog: Catalog) -> None:
-    known = {(variant.recording, variant.id): variant for variant in catalog.variants.all()}
-    for recording, folder in _iterate_variant_folders(store, catalog.known()):
+    known = {(variant.recording, variant.id): variant for variant in catalog.variants.list_all()}
+    for recording, folder in _iterate_variant_folders(store, catalog.list_known()):
         variant = known.pop((recording, folder.name), None)
         if variant is None:
             if (described := _read_variant(recording, folder)) is not None:
@@ -231,13 +235,13 @@ def _read_variant(recording: str, folder: Path) -> Variant | None:
         document = read_document(folder, ANALYSIS)
         if document is None:
             return None
-        options, added_us = dict(document["options"]), moment(document["added_us"])
+        options, added_us = dict(document["options"]), check_moment(document["added_us"])
         AnalysisOptions.from_values({name: value for name, value in options.items() if not _is_file(value)})
-    except (Unreadable, TracekitError, KeyError, TypeError, ValueError):
+    except (UnreadableDescription, TracekitError, KeyError, TypeError, ValueError):
         return None
     if hash_values(options) != folder.name:
         return None
-    facts = facts_of(folder / "results")
+    facts = read_facts(folder / "results")
     if facts is None:
         return Variant(recording, folder.name, options, added_us, state="dropped")
     return Variant(
@@ -246,7 +250,7 @@ def _read_variant(recording: str, folder: Path) -> Variant | None:
         options,
         added_us,
         state="ready",
-        **{name: facts[name] for name in OF_VARIANT},
+        **{name: facts[name] for name in VARIANT_FACTS},
     )
 
 

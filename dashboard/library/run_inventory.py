@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dashboard.library.names import one_line
+from dashboard.library.names import make_one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from tracekit.model.trace import RunInfo, Trace
 
 INVENTORY = "inventory.json"
-_MOST = 500
+_MAX_ENTRIES = 500
 """The entries of each list: those with most rows."""
 
 
-def inventory(runs: Sequence[RunInfo], trace: Trace) -> dict[str, Any]:
+def build_inventory(runs: Sequence[RunInfo], trace: Trace) -> dict[str, Any]:
     """Return the runs of a recording, and the processes, threads, tables and window sources of one."""
-    processes, threads = _threads(trace)
+    processes, threads = _list_threads(trace)
     return {
         "run": trace.info.run,
-        "runs": [_run(run) for run in runs[:_MOST]],
+        "runs": [_describe_run(run) for run in runs[:_MAX_ENTRIES]],
         "processes": processes,
         "threads": threads,
-        "samples": _sample_tables(trace),
+        "samples": _list_sample_tables(trace),
         "samples_source": trace.samples_source,
-        "sources": _sources(trace),
-        "signposts": _signposts(trace),
+        "sources": _count_sources(trace),
+        "signposts": _count_signposts(trace),
     }
 
 
@@ -52,19 +52,19 @@ def read_inventory(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def _run(run: RunInfo) -> dict[str, Any]:
+def _describe_run(run: RunInfo) -> dict[str, Any]:
     info = run.info
     return {
         "run": info.run,
-        "process": one_line(info.process or ", ".join(sorted(run.process_names)[:1])),
-        "template": one_line(info.template),
-        "start": one_line(info.start),
+        "process": make_one_line(info.process or ", ".join(sorted(run.process_names)[:1])),
+        "template": make_one_line(info.template),
+        "start": make_one_line(info.start),
         "duration_ns": info.duration_ns,
         "tables": sum(1 for table in run.tables if table.row_count),
     }
 
 
-def _threads(trace: Trace) -> tuple[list[Any], list[Any]]:
+def _list_threads(trace: Trace) -> tuple[list[Any], list[Any]]:
     """Return [pid, name, samples] and [tid, name, pid, samples] of each, those with most samples first."""
     from tracekit.analysis.engines.codes import sum_by_code
 
@@ -76,16 +76,16 @@ def _threads(trace: Trace) -> tuple[list[Any], list[Any]]:
     columns = [trace.threads[name].tolist() for name in ("tid", "name", "pid", "process")]
     for tid, name, pid, process, count in zip(*columns, counts.tolist(), strict=False):
         if pid >= 0:
-            names.setdefault(int(pid), one_line(str(process)))
+            names.setdefault(int(pid), make_one_line(str(process)))
             samples[int(pid)] += count
         if tid >= 0 and count:
-            threads.append([int(tid), one_line(str(name)), int(pid), count])
+            threads.append([int(tid), make_one_line(str(name)), int(pid), count])
     order = sorted(names, key=lambda pid: (-samples[pid], names[pid].casefold(), pid))
     threads.sort(key=lambda thread: (-thread[3], thread[0]))
-    return [[pid, names[pid], samples[pid]] for pid in order[:_MOST]], threads[:_MOST]
+    return [[pid, names[pid], samples[pid]] for pid in order[:_MAX_ENTRIES]], threads[:_MAX_ENTRIES]
 
 
-def _sample_tables(trace: Trace) -> list[list[Any]]:
+def _list_sample_tables(trace: Trace) -> list[list[Any]]:
     from tracekit.model.schemas import SAMPLE_TABLES
 
     rows: Counter[str] = Counter()
@@ -95,7 +95,7 @@ def _sample_tables(trace: Trace) -> list[list[Any]]:
     return [[schema, rows[schema]] for schema in SAMPLE_TABLES if schema in rows]
 
 
-def _sources(trace: Trace) -> dict[str, int]:
+def _count_sources(trace: Trace) -> dict[str, int]:
     """Return the rows from which windows can be made, by the names of ``--windows``."""
     from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML, MODEL_INFERENCE
 
@@ -109,12 +109,12 @@ def _sources(trace: Trace) -> dict[str, int]:
     }
 
 
-def _signposts(trace: Trace) -> list[list[Any]]:
+def _count_signposts(trace: Trace) -> list[list[Any]]:
     """Return [subsystem, category, name, intervals] of the signposts that can be windows."""
     from tracekit.analysis.windows.table_windows import select_signpost_intervals
 
     rows: pd.DataFrame = select_signpost_intervals(trace)
     names = ["subsystem", "category", "name"]
     counts = rows.groupby(names, observed=True, sort=False).size().sort_values(ascending=False, kind="stable")
-    keys: Iterable[Any] = counts.index[:_MOST].tolist()
+    keys: Iterable[Any] = counts.index[:_MAX_ENTRIES].tolist()
     return [[*map(str, key), count] for key, count in zip(keys, counts.tolist(), strict=False)]

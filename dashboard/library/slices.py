@@ -46,7 +46,7 @@ class Plan:
         """The size of all files."""
         return self.ends[-1] if self.ends else 0
 
-    def pieces(self, start: int, length: int) -> Iterator[tuple[str, int, int]]:
+    def iter_pieces(self, start: int, length: int) -> Iterator[tuple[str, int, int]]:
         """Yield (path, position in the file, size) for each file that a slice covers."""
         end = start + length
         number = bisect_right(self.ends, start)
@@ -90,7 +90,7 @@ def write_offset(folder: Path, offset: int) -> None:
         os.close(descriptor)
 
 
-def offset_age(folder: Path) -> float:
+def read_offset_time(folder: Path) -> float:
     """Return when the offset was last written, or without one the plan, in seconds since 1970."""
     with suppress(FileNotFoundError):
         return (folder / _OFFSET).stat().st_mtime
@@ -103,7 +103,7 @@ def write_pieces(folder: Path, pieces: Sequence[tuple[str, int, int]], stream: R
     Returns the number of bytes: fewer than announced if the stream ends early. A file is truncated at its
     position first. Many small files are synced together: each alone takes a millisecond or more.
     """
-    sync_together = file_system_sync() if len(pieces) > _MAX_SYNCED_ALONE else None
+    sync_together = find_file_system_sync() if len(pieces) > _MAX_SYNCED_ALONE else None
     written = 0
     for path, start, size in pieces:
         arrived = _write_piece(folder / path, start, stream, size, is_synced=sync_together is None)
@@ -117,11 +117,11 @@ def write_pieces(folder: Path, pieces: Sequence[tuple[str, int, int]], stream: R
 
 def _write_piece(path: Path, start: int, stream: Readable, size: int, is_synced: bool) -> int:
     written = 0
-    with os.fdopen(_open(path), "wb", buffering=0) as file:
+    with os.fdopen(_open_for_writing(path), "wb", buffering=0) as file:
         file.truncate(start)
         file.seek(start)
         try:
-            while written < size and (block := _next(stream, min(_BLOCK_BYTES, size - written))):
+            while written < size and (block := _read_next(stream, min(_BLOCK_BYTES, size - written))):
                 _write_all(file.fileno(), block)
                 written += len(block)
         finally:
@@ -130,7 +130,7 @@ def _write_piece(path: Path, start: int, stream: Readable, size: int, is_synced:
     return written
 
 
-def _open(path: Path) -> int:
+def _open_for_writing(path: Path) -> int:
     flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     try:
         return os.open(path, flags, 0o600)
@@ -140,7 +140,7 @@ def _open(path: Path) -> int:
 
 
 @cache
-def file_system_sync() -> Callable[[Path], None] | None:
+def find_file_system_sync() -> Callable[[Path], None] | None:
     """Return a function that makes all writes to a folder's file system durable; None where there is none.
 
     Linux has ``syncfs``, which Python does not offer. ``os.sync`` is not enough on macOS: it returns before
@@ -165,7 +165,7 @@ def file_system_sync() -> Callable[[Path], None] | None:
     return sync
 
 
-def _next(stream: Readable, size: int) -> bytes:
+def _read_next(stream: Readable, size: int) -> bytes:
     try:
         return stream.read(size)
     except ConnectionError:
@@ -188,7 +188,7 @@ def sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def digest_of(folder: Path, pieces: Iterable[tuple[str, int, int]]) -> BlockDigest:
+def digest_pieces(folder: Path, pieces: Iterable[tuple[str, int, int]]) -> BlockDigest:
     """Return the digest of bytes in files below ``folder``: (path, position, size), see ``Plan.pieces``."""
     digest = BlockDigest()
     for path, start, size in pieces:
@@ -200,13 +200,13 @@ def digest_of(folder: Path, pieces: Iterable[tuple[str, int, int]]) -> BlockDige
     return digest
 
 
-def blocks(path: Path) -> Iterator[bytes]:
+def iter_blocks(path: Path) -> Iterator[bytes]:
     """Yield a file's bytes in blocks; nothing if it does not exist."""
     if path.exists():
         with path.open("rb") as file:
-            yield from _blocks(file)
+            yield from _iter_file_blocks(file)
 
 
-def _blocks(file: BinaryIO) -> Iterator[bytes]:
+def _iter_file_blocks(file: BinaryIO) -> Iterator[bytes]:
     while block := file.read(_BLOCK_BYTES):
         yield block

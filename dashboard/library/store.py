@@ -67,9 +67,9 @@ _OF_SYSTEMS = frozenset(
         "Icon\r",
     ]
 )
-"""What systems put into folders."""
+"""Names of files that operating systems create in folders."""
 _GRAVE = re.compile(r"removed-[0-9a-f]{32}")
-"""What is being removed, in the trash."""
+"""Name of a folder in the trash that is being removed."""
 UPLOADED_FILE = "recording"
 """An uploaded file's name on the disk; the user's name for it stands in the catalog."""
 WORK = "work-"
@@ -78,7 +78,7 @@ TEMPORARY = "tmp"
 """A work folder's folder for the temporary files of libraries and tools."""
 
 
-def new_id() -> str:
+def make_id() -> str:
     """Return 32 random hex digits, which cannot be guessed."""
     return secrets.token_hex(16)
 
@@ -93,7 +93,7 @@ class Store:
         self._lock_identity: tuple[int, int] | None = None
 
     @classmethod
-    def locked(cls, folder: Path) -> tuple[Store, FileLock]:
+    def open_locked(cls, folder: Path) -> tuple[Store, FileLock]:
         """Make the folders and return the store with its lock.
 
         Raises ``UsageError`` for a folder that is somebody's own or cannot be written, ``Conflict`` when
@@ -103,11 +103,11 @@ class Store:
         try:
             store.is_earlier = not store._is_free() and not (store.folder / MARKER).exists()
             store.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = store._acquire_lock()
+            lock = store._acquire_library_lock()
             try:
                 for name in _PARTS:
                     (store.folder / name).mkdir(mode=0o700, exist_ok=True)
-                store._mark()
+                store._write_marker()
             except BaseException:
                 lock.release()
                 raise
@@ -134,10 +134,10 @@ class Store:
             return True
         # A library of an earlier version, or one whose making was interrupted, has no marker.
         of_library = {*_PARTS, "recorded", "fleet", "lock", "lock.pid", f"{MARKER}.draft"}
-        others = {name for name in names - of_library if not name.startswith(_CATALOGS)}
+        unexpected_names = {name for name in names - of_library if not name.startswith(_CATALOGS)}
         lock = self.folder / "lock"
         has_lock = not lock.exists() or (lock.is_file() and lock.stat().st_size == 0)
-        if names & {"lock", _CATALOG} and has_lock and not others:
+        if names & {"lock", _CATALOG} and has_lock and not unexpected_names:
             return False
         raise UsageError(
             f"{self.folder} is not empty and is not a tracekit library. Nothing in it was changed."
@@ -156,7 +156,7 @@ class Store:
                 f" {_FORMAT}). Update tracekit, or name another folder with --library."
             )
 
-    def _mark(self) -> None:
+    def _write_marker(self) -> None:
         marker = self.folder / MARKER
         content = json.dumps({"tracekit": "library", "version": _FORMAT})
         with suppress(FileNotFoundError, UnicodeDecodeError):
@@ -166,10 +166,10 @@ class Store:
         draft.write_text(content, "ascii")
         draft.replace(marker)
 
-    def _acquire_lock(self) -> FileLock:
+    def _acquire_library_lock(self) -> FileLock:
         pid_file = self.folder / "lock.pid"
         try:
-            lock = acquired_lock(self.folder / "lock")
+            lock = acquire_lock(self.folder / "lock")
         except Conflict:
             holder = ""
             with suppress(OSError, ValueError):
@@ -178,7 +178,7 @@ class Store:
                 f"Another dashboard{holder} uses the library {self.folder}. Use that one, end it, or name"
                 " another folder with --library."
             ) from None
-        self._lock_identity = identity(self.folder / "lock")
+        self._lock_identity = identify_file(self.folder / "lock")
         with suppress(OSError):  # the pid only serves the message above
             pid_file.touch(mode=0o600)
             pid_file.chmod(0o600)  # of an earlier version, which anybody could read
@@ -190,7 +190,7 @@ class Store:
 
         Another server may use the folder then.
         """
-        if self._lock_identity and identity(self.folder / "lock") != self._lock_identity:
+        if self._lock_identity and identify_file(self.folder / "lock") != self._lock_identity:
             raise LibraryFailed(
                 "The library's folder was moved or replaced while the dashboard ran, so nothing more is"
                 " changed. End the dashboard, put the folder in its place, and start the dashboard again."
@@ -226,13 +226,13 @@ class Store:
         """The catalog's file."""
         return self.folder / _CATALOG
 
-    def recording(self, recording_id: str) -> Path:
+    def recording_folder(self, recording_id: str) -> Path:
         """Return a recording's folder; raise ``NotFound`` for a malformed id."""
-        return self.recordings / checked(recording_id)
+        return self.recordings / check_id(recording_id)
 
     def input(self, recording_id: str) -> Path:
         """Return the folder of an upload."""
-        return self.recording(recording_id) / "input"
+        return self.recording_folder(recording_id) / "input"
 
     def variant(self, recording_id: str, variant: str) -> Path:
         """Return the folder of a variant; raise ``NotFound`` for a malformed id."""
@@ -242,15 +242,15 @@ class Store:
 
     def variants(self, recording_id: str) -> Path:
         """Return the folder of a recording's variants."""
-        return self.recording(recording_id) / "variants"
+        return self.recording_folder(recording_id) / "variants"
 
     def results(self, analysis: str) -> Path:
         """Return the folder of the results of a recording, or of one of its variants; see ``split``."""
         recording_id, variant = split(analysis)
-        folder = self.variant(recording_id, variant) if variant else self.recording(recording_id)
+        folder = self.variant(recording_id, variant) if variant else self.recording_folder(recording_id)
         return folder / "results"
 
-    def results_bytes(self, recording_id: str) -> int:
+    def measure_results(self, recording_id: str) -> int:
         """Return the size of the results of a recording and of its variants; 0 if there are none.
 
         A folder or file that another request removes meanwhile counts nothing: ``os.walk`` passes over it.
@@ -264,24 +264,24 @@ class Store:
         return size_bytes
 
     def comparison(self, base_id: str, new_id: str) -> Path:
-        """Return the folder of what was found in comparing two recordings."""
-        return self.comparisons / f"{checked(base_id)}-{checked(new_id)}"
+        """Return the folder with the results of comparing two recordings."""
+        return self.comparisons / f"{check_id(base_id)}-{check_id(new_id)}"
 
     def upload(self, upload_id: str) -> Path:
         """Return an upload's folder."""
-        return self.uploads / checked(upload_id)
+        return self.uploads / check_id(upload_id)
 
-    def free_bytes(self) -> int:
+    def measure_free_bytes(self) -> int:
         """Return the room on the disk."""
         return shutil.disk_usage(self.folder).free
 
     def discard(self, path: Path) -> None:
         """Remove a folder or file: it disappears at once and as a whole, its bytes a little later."""
-        _remove(self.bury(path))
+        _remove_path(self.move_to_trash(path))
 
-    def bury(self, path: Path) -> Path:
+    def move_to_trash(self, path: Path) -> Path:
         """Move a folder or file to the trash, and return its place there; ignore one that is gone."""
-        grave = self.trash / f"removed-{new_id()}"
+        grave = self.trash / f"removed-{make_id()}"
         with suppress(FileNotFoundError):
             path.rename(grave)
         return grave
@@ -301,20 +301,20 @@ class Store:
             if all(_is_of_attempt(entry.name) for entry in folder.iterdir()):
                 self.discard(folder)
 
-    def scratch(self) -> Path:
+    def make_scratch_folder(self) -> Path:
         """Return a new folder for temporary files, which the next start removes if they are left behind."""
-        folder = self.trash / f"removed-{new_id()}"
+        folder = self.trash / f"removed-{make_id()}"
         folder.mkdir(mode=0o700)
         return folder
 
     def collect(self) -> None:
         """Remove the leftovers of an earlier server: unfinished removals and writes, by their names."""
-        ids = set(self.recording_ids())
+        ids = set(self.list_recording_ids())
         for entry in self.trash.iterdir():
             if _GRAVE.fullmatch(entry.name):
-                _remove(entry)
+                _remove_path(entry)
         for recording_id in ids:
-            self._discard_works(self.recording(recording_id))
+            self._discard_works(self.recording_folder(recording_id))
         self._discard_works(self.comparisons)
         for entry in self.comparisons.iterdir():
             pair = _PAIR.fullmatch(entry.name)
@@ -329,7 +329,7 @@ class Store:
             if _WORK_FOLDER.fullmatch(entry.name):
                 self.discard(entry)
 
-    def foreign_entries(self) -> Iterator[str]:
+    def iter_foreign_entries(self) -> Iterator[str]:
         """Yield the paths of what is not tracekit's, in the folders where every name is its own."""
         known = {
             "recordings": (_ID,),
@@ -342,7 +342,7 @@ class Store:
                 if not _is_of_system(name) and not any(pattern.fullmatch(name) for pattern in patterns):
                     yield f"{part}/{name}"
 
-    def recording_ids(self) -> list[str]:
+    def list_recording_ids(self) -> list[str]:
         """Return the ids of the folders of recordings, or of links to such folders.
 
         Some file systems and tools change the case of names: such a folder is renamed.
@@ -371,8 +371,8 @@ def is_variant_id(name: str) -> bool:
     return _VARIANT.fullmatch(name) is not None
 
 
-def identity(path: Path) -> tuple[int, int] | None:
-    """Return what differs between a file and another one of the same path; None without a file."""
+def identify_file(path: Path) -> tuple[int, int] | None:
+    """Return a value that differs between a file and its replacement at a path; None without a file."""
     try:
         status = os.stat(path)  # noqa: PTH116 - a string is quicker, and this is done for each request
     except OSError:
@@ -394,7 +394,7 @@ def split(analysis: str) -> tuple[str, str]:
     return recording_id, variant
 
 
-def acquired_lock(path: Path) -> FileLock:
+def acquire_lock(path: Path) -> FileLock:
     """Return a lock on a file, held until ``release`` or the end of this process, however it ends.
 
     Raises ``Conflict`` if another process, or another lock of this process, holds it. The file is never
@@ -408,14 +408,14 @@ def acquired_lock(path: Path) -> FileLock:
     return lock
 
 
-def checked(recording_id: str) -> str:
+def check_id(recording_id: str) -> str:
     """Return a well-formed id; raise ``NotFound`` for any other text of a visitor."""
     if not _ID.fullmatch(recording_id):
         raise NotFound("There is no such recording.")
     return recording_id
 
 
-def _remove(path: Path) -> None:
+def _remove_path(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

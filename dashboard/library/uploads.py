@@ -28,12 +28,12 @@ from io import BytesIO
 from dashboard.errors import Conflict, NoSpace, NotFound, OtherContent, TooLarge
 from dashboard.library import slices
 from dashboard.library.block_digest import BlockDigest, Digested, Readable
-from dashboard.library.catalog import Catalog, Recording, new_recording
-from dashboard.library.inputs import TEXT_HEAD_BYTES, head_of, refuse_unknown
-from dashboard.library.names import check_paths, shown_name
+from dashboard.library.catalog import Catalog, Recording, make_recording
+from dashboard.library.inputs import TEXT_HEAD_BYTES, read_head, refuse_unknown
+from dashboard.library.names import check_paths, make_display_name
 from dashboard.library.slices import Plan
-from dashboard.library.store import UPLOADED_FILE, Store, new_id
-from dashboard.settings import Limits
+from dashboard.library.store import UPLOADED_FILE, Store, make_id
+from dashboard.settings import ServerLimits
 from tracekit.errors import InputError, UsageError
 from tracekit.text import format_size
 
@@ -42,7 +42,7 @@ _ACTIVE_SECONDS = 5 * 60
 
 
 @dataclass(frozen=True)
-class Unfinished:
+class UnfinishedUpload:
     """An upload that can continue."""
 
     id: str
@@ -56,7 +56,9 @@ class Unfinished:
 class Uploads:
     """Receives uploads and makes recordings of them; ``added`` is called for each new recording."""
 
-    def __init__(self, store: Store, catalog: Catalog, limits: Limits, added: Callable[[], None]) -> None:
+    def __init__(
+        self, store: Store, catalog: Catalog, limits: ServerLimits, added: Callable[[], None]
+    ) -> None:
         self._store, self._catalog, self._limits, self._added = store, catalog, limits, added
         self._plans: dict[str, Plan] = {}
         self._digests: dict[str, BlockDigest] = {}
@@ -73,21 +75,19 @@ class Uploads:
         cannot be a recording.
         """
         self._store.require_lock()
-        plan = self._checked_plan(shown_name(name), size_bytes, files)
+        plan = self._make_plan(make_display_name(name), size_bytes, files)
         self.remove_stale()
         with self._lock:
             self._require_room(plan.size_bytes)
-            upload_id = new_id()
+            upload_id = make_id()
             try:
                 slices.save_plan(self._store.upload(upload_id), plan)
             except OSError as error:
-                raise self._disk_problem(error) from error
+                raise self._explain_disk_problem(error) from error
             self._plans[upload_id] = plan
         return upload_id
 
-    def _checked_plan(
-        self, name: str, size_bytes: int | None, files: Sequence[tuple[str, int]] | None
-    ) -> Plan:
+    def _make_plan(self, name: str, size_bytes: int | None, files: Sequence[tuple[str, int]] | None) -> Plan:
         most_files, most_bytes = self._limits.upload_files, self._limits.upload_bytes
         if files is not None and len(files) > most_files:
             raise TooLarge(f"{name} has {len(files):,} files; the limit is {most_files:,}. Zip it first.")
@@ -111,51 +111,51 @@ class Uploads:
         return plan
 
     def _require_room(self, size_bytes: int) -> None:
-        unfinished = self.unfinished()
+        unfinished = self.list_unfinished()
         if len(unfinished) >= self._limits.unfinished_uploads:
             raise TooLarge(
                 "There are too many unfinished uploads. Discard some: the library page lists them."
             )
         active = [upload for upload in unfinished if upload.idle_seconds < _ACTIVE_SECONDS]
         promised = sum(upload.size_bytes - upload.offset for upload in active)
-        room = self._store.free_bytes() - promised - self._limits.free_disk_bytes
+        room = self._store.measure_free_bytes() - promised - self._limits.free_disk_bytes
         if size_bytes > room:
-            beside = " beside the other uploads" if promised else ""
+            upload_note = " beside the other uploads" if promised else ""
             raise NoSpace(
-                f"The library's disk has no room for {format_size(size_bytes)}{beside}: it can take"
+                f"The library's disk has no room for {format_size(size_bytes)}{upload_note}: it can take"
                 f" {format_size(max(room, 0))}. Free some, or start the dashboard with the file's path"
                 " instead: then nothing is copied."
             )
 
-    def unfinished(self) -> list[Unfinished]:
+    def list_unfinished(self) -> list[UnfinishedUpload]:
         """Return the uploads that can continue."""
         unfinished = []
         for upload_id in self._store.upload_ids():
             with suppress(NotFound):
-                plan = self._plan(upload_id)
-                offset, idle = self.offset(upload_id), self._idle_seconds(upload_id)
-                unfinished.append(Unfinished(upload_id, plan.name, plan.size_bytes, offset, idle))
+                plan = self._load_plan(upload_id)
+                offset, idle = self.find_offset(upload_id), self._measure_idle_seconds(upload_id)
+                unfinished.append(UnfinishedUpload(upload_id, plan.name, plan.size_bytes, offset, idle))
         return unfinished
 
-    def _idle_seconds(self, upload_id: str) -> float:
+    def _measure_idle_seconds(self, upload_id: str) -> float:
         try:
-            return max(0.0, time.time() - slices.offset_age(self._store.upload(upload_id)))
+            return max(0.0, time.time() - slices.read_offset_time(self._store.upload(upload_id)))
         except OSError:
-            raise _gone() from None
+            raise _make_gone_error() from None
 
-    def offset(self, upload_id: str) -> int:
+    def find_offset(self, upload_id: str) -> int:
         """Return the number of durable bytes, where the upload continues; all of a finished upload."""
         try:
             return slices.read_offset(self._store.upload(upload_id))
         except (OSError, ValueError):
-            return self._finished(upload_id).size_bytes
+            return self._find_finished(upload_id).size_bytes
 
-    def _finished(self, upload_id: str) -> Recording:
+    def _find_finished(self, upload_id: str) -> Recording:
         """Return the recording of a finished upload, finished by another tab or before a lost response."""
         try:
             return self._catalog.find(upload_id)
         except NotFound:
-            raise _gone() from None
+            raise _make_gone_error() from None
 
     def append(self, upload_id: str, offset: int, stream: Readable, length: int, digest: str = "") -> int:
         """Write the next ``length`` bytes, which must begin at ``offset``; return the new offset.
@@ -169,39 +169,39 @@ class Uploads:
         if length > self._limits.slice_bytes:
             raise TooLarge(f"A slice has at most {self._limits.slice_bytes:,} bytes.")
         try:
-            plan = self._plan(upload_id)
+            plan = self._load_plan(upload_id)
         except NotFound:
-            raise Conflict(f"The upload is finished, at {self.offset(upload_id)}.") from None
-        with self._alone(upload_id):
-            current = self.offset(upload_id)
+            raise Conflict(f"The upload is finished, at {self.find_offset(upload_id)}.") from None
+        with self._hold_upload(upload_id):
+            current = self.find_offset(upload_id)
             if offset != current:
                 raise Conflict(f"The upload stands at {current}, not at {offset}.")
             if not 0 <= length <= plan.size_bytes - current:
                 raise Conflict(f"{plan.name} was announced with {plan.size_bytes:,} bytes, and this is more.")
-            if self._store.free_bytes() < length + self._limits.free_disk_bytes:
-                raise self._disk_full()
+            if self._store.measure_free_bytes() < length + self._limits.free_disk_bytes:
+                raise self._make_disk_full_error()
             if digest and digest != self._digest_before(upload_id, plan, current).hexdigest():
                 raise OtherContent(
                     f"{plan.name} is not the file of which {format_size(current)} are here: it has changed"
                     " since, or is another one of that name. Choose it again to send it from its beginning."
                 )
-            reached = self._write(upload_id, plan, current, stream, length)
-            if current < min(TEXT_HEAD_BYTES, plan.size_bytes) <= reached:
+            new_offset = self._write_slice(upload_id, plan, current, stream, length)
+            if current < min(TEXT_HEAD_BYTES, plan.size_bytes) <= new_offset:
                 self._check_kind(upload_id, plan)
-        return reached
+        return new_offset
 
-    def _write(self, upload_id: str, plan: Plan, position: int, stream: Readable, length: int) -> int:
+    def _write_slice(self, upload_id: str, plan: Plan, position: int, stream: Readable, length: int) -> int:
         folder = self._store.upload(upload_id)
         # A copy, because a slice that fails leaves the offset where it was.
         digest = self._digests.get(upload_id, BlockDigest()).copy()
         is_digested = digest.size_bytes == position
         try:
-            pieces = list(plan.pieces(position, length))
+            pieces = list(plan.iter_pieces(position, length))
             source = Digested(stream, digest) if is_digested else stream
             position += slices.write_pieces(folder / "input", pieces, source)
             slices.write_offset(folder, position)
         except OSError as error:
-            raise self._disk_problem(error) from error
+            raise self._explain_disk_problem(error) from error
         if is_digested:
             self._digests[upload_id] = digest
         return position
@@ -212,9 +212,9 @@ class Uploads:
         if digest.size_bytes != position:
             try:
                 folder = self._store.upload(upload_id) / "input"
-                digest = slices.digest_of(folder, plan.pieces(0, position))
+                digest = slices.digest_pieces(folder, plan.iter_pieces(0, position))
             except OSError as error:
-                raise self._disk_problem(error) from error
+                raise self._explain_disk_problem(error) from error
             self._digests[upload_id] = digest
         return digest
 
@@ -223,9 +223,9 @@ class Uploads:
             return
         try:
             path = self._store.upload(upload_id) / "input" / UPLOADED_FILE
-            refuse_unknown(plan.name, head_of(path), path)
+            refuse_unknown(plan.name, read_head(path), path)
         except InputError:
-            self._forget(upload_id)
+            self._forget_upload(upload_id)
             raise
 
     def finish(self, upload_id: str, sha256: str = "", digest: str = "") -> Recording:
@@ -235,11 +235,11 @@ class Uploads:
         bytes are missing, or differ from one of these, which removes the upload.
         """
         try:
-            plan = self._plan(upload_id)
+            plan = self._load_plan(upload_id)
         except NotFound:
-            return self._finished(upload_id)
-        with self._alone(upload_id):
-            current = self.offset(upload_id)
+            return self._find_finished(upload_id)
+        with self._hold_upload(upload_id):
+            current = self.find_offset(upload_id)
             if current != plan.size_bytes:
                 raise Conflict(
                     f"{plan.name} is not complete: {current:,} of {plan.size_bytes:,} bytes are here."
@@ -252,14 +252,14 @@ class Uploads:
     def _require_same(self, upload_id: str, plan: Plan, sha256: str, digest: str) -> None:
         """Raise ``Conflict`` if the bytes differ from one of the digests, and remove the upload."""
         is_other = digest and digest != self._digest_before(upload_id, plan, plan.size_bytes).hexdigest()
-        if is_other or (sha256 and sha256.lower() != self._sha256(upload_id, plan)):
-            self._forget(upload_id)
+        if is_other or (sha256 and sha256.lower() != self._compute_sha256(upload_id, plan)):
+            self._forget_upload(upload_id)
             raise Conflict(f"{plan.name} did not arrive as it was sent (SHA-256). Upload it again.")
 
-    def _sha256(self, upload_id: str, plan: Plan) -> str:
+    def _compute_sha256(self, upload_id: str, plan: Plan) -> str:
         digest = hashlib.sha256()
         for path in plan.paths:
-            for block in slices.blocks(self._store.upload(upload_id) / "input" / path):
+            for block in slices.iter_blocks(self._store.upload(upload_id) / "input" / path):
                 digest.update(block)
         return digest.hexdigest()
 
@@ -275,13 +275,13 @@ class Uploads:
                 received.rename(target)
                 slices.sync_folder(target.parent)
         except OSError as error:
-            raise self._disk_problem(error) from error
+            raise self._explain_disk_problem(error) from error
         try:
             recording = self._catalog.find(upload_id)
         except NotFound:
-            recording = new_recording(upload_id, plan.name, "upload", plan.size_bytes)
+            recording = make_recording(upload_id, plan.name, "upload", plan.size_bytes)
             self._catalog.add(recording)
-        self._forget(upload_id)
+        self._forget_upload(upload_id)
         self._added()
         return recording
 
@@ -289,8 +289,8 @@ class Uploads:
         """Finish uploads that an earlier server was finishing; what is none stays as it is."""
         for upload_id in self._store.upload_ids():
             with suppress(NotFound):
-                plan = self._plan(upload_id)
-                self.offset(upload_id)
+                plan = self._load_plan(upload_id)
+                self.find_offset(upload_id)
                 if self._store.input(upload_id).exists():
                     self._move(upload_id, plan)
         self.remove_stale()
@@ -298,30 +298,30 @@ class Uploads:
     def cancel(self, upload_id: str) -> None:
         """Remove an upload, once a slice that is being written has ended."""
         self._store.require_lock()
-        self._plan(upload_id)
-        with self._alone(upload_id, wait=True):
-            self._forget(upload_id)
+        self._load_plan(upload_id)
+        with self._hold_upload(upload_id, wait=True):
+            self._forget_upload(upload_id)
 
     def remove_stale(self) -> None:
         """Remove uploads without progress for too long."""
         oldest = time.time() - self._limits.unfinished_seconds
         for upload_id in self._store.upload_ids():
             with suppress(OSError, Conflict):
-                if slices.offset_age(self._store.upload(upload_id)) < oldest:
-                    with self._alone(upload_id):
-                        self._forget(upload_id)
+                if slices.read_offset_time(self._store.upload(upload_id)) < oldest:
+                    with self._hold_upload(upload_id):
+                        self._forget_upload(upload_id)
 
-    def _plan(self, upload_id: str) -> Plan:
+    def _load_plan(self, upload_id: str) -> Plan:
         folder = self._store.upload(upload_id)
         try:
             if upload_id not in self._plans:
                 self._plans[upload_id] = slices.load_plan(folder)
             return self._plans[upload_id]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise _gone() from error
+            raise _make_gone_error() from error
 
     @contextmanager
-    def _alone(self, upload_id: str, wait: bool = False) -> Iterator[None]:
+    def _hold_upload(self, upload_id: str, wait: bool = False) -> Iterator[None]:
         with self._lock:
             busy = self._busy.setdefault(upload_id, threading.Lock())
         if not busy.acquire(blocking=wait):
@@ -331,26 +331,26 @@ class Uploads:
         finally:
             busy.release()
 
-    def _forget(self, upload_id: str) -> None:
+    def _forget_upload(self, upload_id: str) -> None:
         self._store.discard(self._store.upload(upload_id))
         self._plans.pop(upload_id, None)
         self._busy.pop(upload_id, None)
         self._digests.pop(upload_id, None)
 
-    def _disk_problem(self, error: OSError) -> NoSpace | UsageError | NotFound:
+    def _explain_disk_problem(self, error: OSError) -> NoSpace | UsageError | NotFound:
         if error.errno in slices.FULL:
-            return self._disk_full()
+            return self._make_disk_full_error()
         if isinstance(error, FileNotFoundError):
-            return _gone()
+            return _make_gone_error()
         return UsageError(f"The library cannot be written: {error.strerror or error}.")
 
-    def _disk_full(self) -> NoSpace:
-        free = format_size(self._store.free_bytes())
+    def _make_disk_full_error(self) -> NoSpace:
+        free = format_size(self._store.measure_free_bytes())
         return NoSpace(
             f"The library's disk is full: {free} are free, and some must remain. Make room; the upload"
             " continues where it stopped."
         )
 
 
-def _gone() -> NotFound:
+def _make_gone_error() -> NotFound:
     return NotFound("There is no such upload: it was finished, cancelled, or idle for too long.")

@@ -39,22 +39,22 @@ class VariantTable:
 
     def find(self, recording: str, variant: str) -> Variant:
         """Return a variant; raise ``NotFound``, also for one of another recording."""
-        variants = self._select(_ROW.recording == recording, _ROW.id == variant)
+        variants = self._select_variants(_ROW.recording == recording, _ROW.id == variant)
         if not variants:
             raise NotFound(NO_VARIANT)
         return variants[0]
 
-    def of(self, recording: str) -> list[Variant]:
+    def list_of_recording(self, recording: str) -> list[Variant]:
         """Return the variants of a recording, the oldest first."""
-        return self._select(_ROW.recording == recording)
+        return self._select_variants(_ROW.recording == recording)
 
-    def all(self) -> list[Variant]:
+    def list_all(self) -> list[Variant]:
         """Return the variants of all recordings."""
-        return self._select()
+        return self._select_variants()
 
-    def in_state(self, state: str) -> list[Variant]:
+    def list_in_state(self, state: str) -> list[Variant]:
         """Return all variants of that state."""
-        return self._select(_ROW.state == state)
+        return self._select_variants(_ROW.state == state)
 
     def change(
         self, recording: str, variant: str = "", *, states: Collection[str] = (), **values: Any
@@ -83,16 +83,23 @@ class VariantTable:
             keys = [(str(recording), str(variant)) for recording, variant in connection.execute(waiting)]
             key = next((key for key in keys if key not in busy), None)
             if key is not None:
-                begun = {"state": "reading", "stage": "opening", "progress": None, "starts": _ROW.starts + 1}
+                new_values = {
+                    "state": "reading",
+                    "stage": "opening",
+                    "progress": None,
+                    "starts": _ROW.count_starts + 1,
+                }
                 row = (_ROW.recording == key[0]) & (_ROW.id == key[1])
-                connection.execute(update(VARIANTS).where(row).values(begun))
+                connection.execute(update(VARIANTS).where(row).values(new_values))
         return key
 
-    def starts(self, variant: Variant) -> int:
+    def count_starts(self, variant: Variant) -> int:
         """Return how often the analysis was begun since the last time that it ended."""
-        chosen = select(_ROW.starts).where(_ROW.recording == variant.recording, _ROW.id == variant.id)
+        statement = select(_ROW.count_starts).where(
+            _ROW.recording == variant.recording, _ROW.id == variant.id
+        )
         with self._reading() as connection:
-            return int(connection.execute(chosen).scalar() or 0)
+            return int(connection.execute(statement).scalar() or 0)
 
     def remove(self, recording: str, variant: str) -> None:
         """Remove a variant; it is no longer its recording's default."""
@@ -102,12 +109,12 @@ class VariantTable:
     def count(self, recording: str) -> int:
         """Return the number of a recording's variants."""
         with self._reading() as connection:
-            counted = select(func.count()).select_from(VARIANTS).where(_ROW.recording == recording)
-            return int(connection.execute(counted).scalar_one())
+            statement = select(func.count()).select_from(VARIANTS).where(_ROW.recording == recording)
+            return int(connection.execute(statement).scalar_one())
 
-    def _select(self, *conditions: ColumnElement[bool]) -> list[Variant]:
-        chosen = select(VARIANTS).where(*conditions).order_by(_ROW.added_us, _ROW.id)
+    def _select_variants(self, *conditions: ColumnElement[bool]) -> list[Variant]:
+        statement = select(VARIANTS).where(*conditions).order_by(_ROW.added_us, _ROW.id)
         with self._reading() as connection:
-            rows = connection.execute(chosen).mappings().all()
+            rows = connection.execute(statement).mappings().all()
         variants = [Variant(**{name: row[name] for name in _COLUMNS}) for row in rows]
         return [replace(variant, options=json.loads(str(variant.options))) for variant in variants]

@@ -1,6 +1,6 @@
 """Variants: further analyses of a recording, each with options of its own.
 
-The analysis that is made first has no options and is no variant; "" stands for it where an id is expected.
+The default analysis has no options and is not a variant; its id is "".
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ class Variant(AnalysisState):
         return f"{self.recording}.{self.id}"
 
 
-def new_variant(recording: str, variant: str, options: Values) -> Variant:
+def make_variant(recording: str, variant: str, options: Values) -> Variant:
     """Return a variant that was requested just now and waits."""
     added_us = round(datetime.now(UTC).timestamp() * 1e6)
     return Variant(recording, variant, options, added_us, state="waiting")
 
 
-def described(options: Values) -> list[tuple[str, str]]:
+def describe_options(options: Values) -> list[tuple[str, str]]:
     """Return each option's name and its value as text; files by their names."""
-    shown = []
+    pairs = []
     for name, value in options.items():
         values = value if isinstance(value, list) else [value]
-        shown += [(name, str(each["name"] if isinstance(each, dict) else each)) for each in values]
-    return shown
+        pairs += [(name, str(item["name"] if isinstance(item, dict) else item)) for item in values]
+    return pairs
 
 
 def with_files(options: Values, folder: Path) -> AnalysisOptions:

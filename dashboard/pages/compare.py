@@ -9,7 +9,15 @@ from dash import html
 
 from dashboard.jobs.queue import JobStatus
 from dashboard.library.catalog import Recording
-from dashboard.pages.components import STATES, Node, aria, is_busy, minute_text, poll, progress_text
+from dashboard.pages.components import (
+    STATES,
+    Node,
+    build_aria_attributes,
+    build_poll_timers,
+    describe_progress,
+    format_minute,
+    is_busy,
+)
 from dashboard.pages.trace import POLL_MS
 from tracekit.text import printable
 
@@ -21,12 +29,12 @@ _DOWNLOADS = (
 )
 
 
-def address(base: str, new: str) -> str:
+def build_address(base: str, new: str) -> str:
     """Return the address of a comparison."""
     return f"/compare/{base}/{new}"
 
 
-def in_order(recordings: Sequence[Recording]) -> list[Recording]:
+def sort_by_time(recordings: Sequence[Recording]) -> list[Recording]:
     """Return recordings in the order of a comparison: the older one is BASE."""
     return sorted(
         recordings,
@@ -34,7 +42,7 @@ def in_order(recordings: Sequence[Recording]) -> list[Recording]:
     )
 
 
-def how_page() -> Node:
+def build_how_page() -> Node:
     """Return the page without recordings, which explains how to choose two."""
     how = "Tick two recordings in the library, in the column Compare, and press Compare below the list."
     limits = (
@@ -45,73 +53,78 @@ def how_page() -> Node:
         [
             html.Header(html.H1("Comparison")),
             html.Main(
-                html.Section([html.P(how), html.P(limits), html.P(_all())], **aria(label="How to compare"))
+                html.Section(
+                    [html.P(how), html.P(limits), html.P(_build_library_link())],
+                    **build_aria_attributes(label="How to compare"),
+                )
             ),
         ]
     )
 
 
-def ready_page(base: Recording, new: Recording) -> Node:
+def build_ready_page(base: Recording, new: Recording) -> Node:
     """Return the page of a comparison, whose sections compare.js fetches and draws."""
-    named: Any = {"data-base": base.id, "data-new": new.id, "data-title": _title(base, new)}
+    attributes: Any = {"data-base": base.id, "data-new": new.id, "data-title": _build_title(base, new)}
     return html.Div(
         [
-            html.Header([*_heading(base, new), _downloads(base, new)]),
+            html.Header([*_build_heading(base, new), _build_downloads(base, new)]),
             html.Main(html.Div(html.P("Loading …", className="note loading"), id="sections")),
-            html.Div(id="status", role="status", **aria(live="polite")),
+            html.Div(id="status", role="status", **build_aria_attributes(live="polite")),
         ],
         id="compare",
-        **named,
+        **attributes,
     )
 
 
-def busy_page(base: Recording, new: Recording, status: JobStatus) -> Node:
+def build_busy_page(base: Recording, new: Recording, status: JobStatus) -> Node:
     """Return the page of a comparison that waits or is being made; the browser polls it twice a second."""
     share = "" if status.progress is None else f", {100 * status.progress:.0f} %"
     is_waiting = status.state == "waiting"
     activity = "Waiting for other comparisons" if is_waiting else f"Comparing: {status.stage}{share}"
     value: Any = {} if status.progress is None else {"value": str(status.progress), "max": "1"}
     hint = "Both recordings are read again. You may close this page: the comparison is kept."
-    return _state_page(
+    return _build_state_page(
         base,
         new,
         html.P(html.Strong(activity)),
-        html.Progress(className="wide", **value, **aria(label="Progress of the comparison")),
+        html.Progress(className="wide", **value, **build_aria_attributes(label="Progress of the comparison")),
         html.P(hint, className="note"),
-        html.P(_act("Cancel", "cancel", base, new)),
-        *poll("compare", POLL_MS),
+        html.P(_build_action_button("Cancel", "cancel", base, new)),
+        *build_poll_timers("compare", POLL_MS),
     )
 
 
-def ended_page(base: Recording, new: Recording, status: JobStatus) -> Node:
+def build_ended_page(base: Recording, new: Recording, status: JobStatus) -> Node:
     """Return the page of a comparison that failed or was cancelled."""
     failed = status.state == "failed"
     sentence = printable(status.message) if failed else "Comparing these recordings was cancelled."
-    return _state_page(
+    return _build_state_page(
         base,
         new,
         html.P(sentence, className="problem" if failed else None, role="status"),
-        html.P([_act("Try again", "again", base, new), " ", _all()]),
+        html.P([_build_action_button("Try again", "again", base, new), " ", _build_library_link()]),
     )
 
 
-def unfit_page(base: Recording, new: Recording) -> Node:
+def build_unfit_page(base: Recording, new: Recording) -> Node:
     """Return the page for recordings that are not ready or deleted; it polls while one is being read."""
     sides = [pair for pair in zip(SIDES, (base, new), strict=True) if not is_fit(pair[1])]
     waits = any(is_busy(recording) and recording.deleted is None for _side, recording in sides)
-    return _state_page(
+    return _build_state_page(
         base,
         new,
-        html.Ul([html.Li(_why(side, recording)) for side, recording in sides], role="status"),
-        html.P(_all()),
-        *(poll("compare", POLL_MS) if waits else ()),
+        html.Ul([html.Li(_explain_unfit(side, recording)) for side, recording in sides], role="status"),
+        html.P(_build_library_link()),
+        *(build_poll_timers("compare", POLL_MS) if waits else ()),
     )
 
 
-def same_page(recording: Recording) -> Node:
+def build_same_page(recording: Recording) -> Node:
     """Return the page of a comparison of a recording with itself."""
     sentence = "Both sides are the same recording, so nothing can differ. Choose two on the library's page."
-    return _state_page(recording, recording, html.P(sentence, role="status"), html.P(_all()))
+    return _build_state_page(
+        recording, recording, html.P(sentence, role="status"), html.P(_build_library_link())
+    )
 
 
 def is_fit(recording: Recording) -> bool:
@@ -119,31 +132,33 @@ def is_fit(recording: Recording) -> bool:
     return recording.state == "ready" and recording.deleted is None
 
 
-def _why(side: str, recording: Recording) -> list[Node]:
-    link = _link(recording)
+def _explain_unfit(side: str, recording: Recording) -> list[Node]:
+    link = _build_link(recording)
     if recording.deleted is not None:
         return [f"{side}, ", link, ", was deleted. Its page can restore it."]
     if is_busy(recording):
-        wait = f" is not ready yet: {progress_text(recording)}. The comparison begins as soon as it is."
+        wait = f" is not ready yet: {describe_progress(recording)}. The comparison begins as soon as it is."
         return [f"{side}, ", link, wait]
     why = printable(recording.message) or f"{STATES[recording.state].capitalize()}."
     return [f"{side}, ", link, f", was not read. {why}"]
 
 
-def _heading(base: Recording, new: Recording) -> list[Node]:
+def _build_heading(base: Recording, new: Recording) -> list[Node]:
     sides = [
-        html.Div([html.Dt(side), html.Dd([_link(recording), *_facts(recording)])])
+        html.Div([html.Dt(side), html.Dd([_build_link(recording), *_build_facts(recording)])])
         for side, recording in zip(SIDES, (base, new), strict=True)
     ]
-    swap = html.A("Swap BASE and NEW", href=address(new.id, base.id), id="compare-swap", className="button")
+    swap = html.A(
+        "Swap BASE and NEW", href=build_address(new.id, base.id), id="compare-swap", className="button"
+    )
     return [html.H1("Comparison"), html.Dl(sides, className="sides"), swap if base.id != new.id else None]
 
 
-def _facts(recording: Recording) -> list[Node]:
+def _build_facts(recording: Recording) -> list[Node]:
     facts = [
         printable(recording.device),
         printable(recording.system),
-        f"added {minute_text(recording.added)}",
+        f"added {format_minute(recording.added)}",
     ]
     parts: list[Node] = [html.Span(" · ".join(fact for fact in facts if fact), className="note")]
     if recording.message and recording.state == "ready":
@@ -151,32 +166,32 @@ def _facts(recording: Recording) -> list[Node]:
     return parts
 
 
-def _link(recording: Recording) -> Node:
+def _build_link(recording: Recording) -> Node:
     return html.A(printable(recording.name), href=f"/recordings/{recording.id}")
 
 
-def _downloads(base: Recording, new: Recording) -> Node:
+def _build_downloads(base: Recording, new: Recording) -> Node:
     links = [
-        html.Li(html.A(title, href=f"{address(base.id, new.id)}/download/{name}"))
+        html.Li(html.A(title, href=f"{build_address(base.id, new.id)}/download/{name}"))
         for name, title in _DOWNLOADS
     ]
     return html.Details([html.Summary("Download"), html.Ul(links)], className="downloads")
 
 
-def _act(text: str, action: str, base: Recording, new: Recording) -> Node:
+def _build_action_button(text: str, action: str, base: Recording, new: Recording) -> Node:
     name = {"page": "compare", "act": action, "base": base.id, "new": new.id}
     return html.Button(text, id=name, type="button", n_clicks=0)
 
 
-def _all() -> Node:
+def _build_library_link() -> Node:
     return html.A("All recordings", href="/")
 
 
-def _state_page(base: Recording, new: Recording, *children: Node) -> Node:
-    main = html.Main(html.Section(list(children), **aria(label="State")))
-    named: Any = {"data-title": _title(base, new)}
-    return html.Div([html.Header(_heading(base, new)), main], **named)
+def _build_state_page(base: Recording, new: Recording, *children: Node) -> Node:
+    main = html.Main(html.Section(list(children), **build_aria_attributes(label="State")))
+    attributes: Any = {"data-title": _build_title(base, new)}
+    return html.Div([html.Header(_build_heading(base, new)), main], **attributes)
 
 
-def _title(base: Recording, new: Recording) -> str:
+def _build_title(base: Recording, new: Recording) -> str:
     return f"{printable(base.name)} and {printable(new.name)}"

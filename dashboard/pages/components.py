@@ -23,7 +23,7 @@ STATES = {
 """The states of a recording, as pages show them."""
 
 
-def aria(**names: str) -> Any:
+def build_aria_attributes(**names: str) -> Any:
     """Return attributes for assistive technology: ``**aria(label="…")``."""
     return {f"aria-{name}": value for name, value in names.items()}
 
@@ -32,52 +32,54 @@ LOST_MS = 8_000
 """The time after which a request without a response is sent again."""
 
 
-def poll(page: str, interval_ms: int) -> list[Node]:
+def build_poll_timers(page: str, interval_ms: int) -> list[Node]:
     """Return the timers that poll the server; ``callbacks.polls`` has the parts of their callback."""
     return [
-        dcc.Interval(id=poll_id(page), interval=interval_ms),
-        dcc.Interval(id=lost_id(page), interval=LOST_MS, disabled=True),
+        dcc.Interval(id=get_poll_id(page), interval=interval_ms),
+        dcc.Interval(id=get_lost_id(page), interval=LOST_MS, disabled=True),
     ]
 
 
-def poll_id(page: str) -> str:
+def get_poll_id(page: str) -> str:
     """Return the id of the polling timer."""
     return f"{page}-poll"
 
 
-def lost_id(page: str) -> str:
+def get_lost_id(page: str) -> str:
     """Return the id of the timer that runs while a response is awaited."""
     return f"{page}-lost"
 
 
-def act(text: str, action: str, recording: Recording, page: str) -> Node:
+def build_action_button(text: str, action: str, recording: Recording, page: str) -> Node:
     """Return a button for an action on a recording; its id carries the action to the page's callback."""
     return html.Button(
         text,
         id={"page": page, "act": action, "recording": recording.id},
         type="button",
         n_clicks=0,
-        **aria(label=f"{text}: {printable(recording.name)}"),
+        **build_aria_attributes(label=f"{text}: {printable(recording.name)}"),
     )
 
 
-def tags(recording: Recording) -> list[Node]:
+def build_tags(recording: Recording) -> list[Node]:
     """Return the tags of a recording."""
     return [html.Span(printable(tag), className="tag") for tag in recording.tags]
 
 
-def progress_bar(recording: Recording, width: str = "") -> Node:
+def build_progress_bar(recording: Recording, width: str = "") -> Node:
     """Return a progress bar of the reading; indeterminate if the progress is unknown."""
     value: Any = {} if recording.progress is None else {"value": str(recording.progress), "max": "1"}
-    return html.Progress(className=width, **value, **aria(label=f"Progress of {printable(recording.name)}"))
+    return html.Progress(
+        className=width, **value, **build_aria_attributes(label=f"Progress of {printable(recording.name)}")
+    )
 
 
-def minute_text(moment: datetime) -> str:
+def format_minute(moment: datetime) -> str:
     """Return a moment to the minute, in the time zone of this machine."""
     return moment.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def progress_text(recording: Recording) -> str:
+def describe_progress(recording: Recording) -> str:
     """Return the present stage of a recording with its progress."""
     share = "" if recording.progress is None else f", {100 * recording.progress:.0f} %"
     return f"{recording.stage or STATES[recording.state]}{share}"

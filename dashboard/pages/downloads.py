@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from dash import html
 
-from dashboard.jobs.download_formats import DownloadFormat, available
+from dashboard.jobs.download_formats import DownloadFormat, list_available
 from dashboard.library.catalog import Recording
-from dashboard.pages.components import Node, aria
+from dashboard.pages.components import Node, build_aria_attributes
 from tracekit.text import printable
 
 Process = tuple[int, str]
@@ -16,7 +16,7 @@ Process = tuple[int, str]
 _REDACTED = "Without other processes, home folders, users, volumes, the device's name and commands"
 
 
-def menu(recording: Recording, processes: Sequence[Process] = ()) -> Node:
+def build_menu(recording: Recording, processes: Sequence[Process] = ()) -> Node:
     """Return the menu; a link leads to a file, or to a page with the reason if the file cannot be made.
 
     With ``processes``, redacting offers a choice of the process to keep.
@@ -28,11 +28,11 @@ def menu(recording: Recording, processes: Sequence[Process] = ()) -> Node:
                 [
                     html.Ul(
                         [
-                            html.Li(_links(recording, file_format, not processes))
-                            for file_format in available()
+                            html.Li(_build_links(recording, file_format, not processes))
+                            for file_format in list_available()
                         ]
                     ),
-                    _redacting(recording, processes) if processes else None,
+                    _build_redaction_form(recording, processes) if processes else None,
                     html.P("A file of a large recording takes some seconds.", className="note"),
                 ],
                 className="downloads-body",
@@ -42,16 +42,16 @@ def menu(recording: Recording, processes: Sequence[Process] = ()) -> Node:
     )
 
 
-def _links(recording: Recording, file_format: DownloadFormat, with_redacted: bool) -> list[Node]:
-    address = _address(recording, file_format)
+def _build_links(recording: Recording, file_format: DownloadFormat, with_redacted: bool) -> list[Node]:
+    address = _build_address(recording, file_format)
     links: list[Node] = [html.A(file_format.title, href=address)]
     if file_format.can_redact and with_redacted:
-        label = aria(label=f"{file_format.title}, redacted")
+        label = build_aria_attributes(label=f"{file_format.title}, redacted")
         links += [" · ", html.A("redacted", href=f"{address}?redact=1", title=_REDACTED, **label)]
     return [*links, html.Span(f" – {file_format.purpose}", className="note")]
 
 
-def _redacting(recording: Recording, processes: Sequence[Process]) -> Node:
+def _build_redaction_form(recording: Recording, processes: Sequence[Process]) -> Node:
     """Return a form, which needs no script: each button sends the choice to its own address."""
     options = [html.Option(printable(f"{name} ({pid})"), value=str(pid)) for pid, name in processes]
     buttons = [
@@ -60,10 +60,10 @@ def _redacting(recording: Recording, processes: Sequence[Process]) -> Node:
             name="redact",
             value="1",
             type="submit",
-            formAction=_address(recording, file_format),
-            **aria(label=f"{file_format.title}, redacted"),
+            formAction=_build_address(recording, file_format),
+            **build_aria_attributes(label=f"{file_format.title}, redacted"),
         )
-        for file_format in available()
+        for file_format in list_available()
         if file_format.can_redact
     ]
     return html.Form(
@@ -80,5 +80,5 @@ def _redacting(recording: Recording, processes: Sequence[Process]) -> Node:
     )
 
 
-def _address(recording: Recording, file_format: DownloadFormat) -> str:
+def _build_address(recording: Recording, file_format: DownloadFormat) -> str:
     return f"/recordings/{recording.id}/download/{file_format.name}"

@@ -7,14 +7,14 @@ import json
 from dash import html
 
 from dashboard.library.catalog import Recording
-from dashboard.pages.components import Node, aria
+from dashboard.pages.components import Node, build_aria_attributes
 
 _VERDICTS = ("ANE", "GPU", "CPU", "MIXED", "RUNTIME")
 
 
-def engine_bar(recording: Recording) -> Node:
+def build_engine_bar(recording: Recording) -> Node:
     """Return the share of each engine in the calls, as a bar and in words; None without calls."""
-    calls = calls_by_verdict(recording)
+    calls = count_calls_by_verdict(recording)
     total = sum(calls.values())
     if not total:
         return None
@@ -23,11 +23,11 @@ def engine_bar(recording: Recording) -> Node:
         for name, count in calls.items()
     ]
     words = ", ".join(f"{name} {count:,}" for name, count in calls.items())
-    bar = html.Span(parts, className="share", **aria(hidden="true"))
+    bar = html.Span(parts, className="share", **build_aria_attributes(hidden="true"))
     return html.Div([bar, html.Span(words, className="note")], className="engine-bar")
 
 
-def calls_by_verdict(recording: Recording) -> dict[str, int]:
+def count_calls_by_verdict(recording: Recording) -> dict[str, int]:
     """Return how many calls each engine served, in the order of the engines; {} where nothing is known."""
     try:
         counts = json.loads(recording.engines or "{}")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dash import dcc, html
 
-from dashboard.pages.components import Node, aria
+from dashboard.pages.components import Node, build_aria_attributes
 
 
-def frame() -> Node:
+def build_frame() -> Node:
     """Return the permanent layout; callbacks fill ``page``."""
     return html.Div(
         [
@@ -21,7 +21,7 @@ def frame() -> Node:
                     html.A("History", href="/history", className="place"),
                 ],
                 className="site",
-                **aria(label="Pages"),
+                **build_aria_attributes(label="Pages"),
             ),
             html.Div(id="problem", role="alert"),
             html.Div(html.P("Loading …", className="note loading"), id="page"),
@@ -29,12 +29,12 @@ def frame() -> Node:
     )
 
 
-def problem(sentence: str) -> Node:
+def build_problem(sentence: str) -> Node:
     """Return an error, which is a sentence."""
     return html.P(sentence, className="problem card")
 
 
-def not_found(sentence: str) -> Node:
+def build_not_found(sentence: str) -> Node:
     """Return the page of an address without content."""
     return html.Main(
         [

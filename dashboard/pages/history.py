@@ -24,9 +24,9 @@ _OF_LIBRARY = (
 )
 
 
-def page(*, of_library: bool) -> Node:
+def build_page(*, of_library: bool) -> Node:
     """Return the page of the library or of a dataset."""
-    named: Any = {"data-history": ""}
+    attributes: Any = {"data-history": ""}
     notes = [_ABOUT, *([_OF_LIBRARY] if of_library else [])]
     return html.Div(
         [
@@ -34,5 +34,5 @@ def page(*, of_library: bool) -> Node:
             html.Main(html.P(_LOADING, className="note loading", role="status"), id="history-body"),
         ],
         id="history",
-        **named,
+        **attributes,
     )

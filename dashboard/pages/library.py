@@ -10,10 +10,17 @@ from urllib.parse import parse_qs
 from dash import dcc, html
 
 from dashboard.library.catalog import DiskUse, Recording
-from dashboard.library.catalog_orders import BY_APP, NEWEST, sorted_by
+from dashboard.library.catalog_orders import BY_APP, NEWEST, parse_order
 from dashboard.pages import compare, components
-from dashboard.pages.components import STATES, Node, aria, is_busy, minute_text, progress_text
-from dashboard.pages.engine_bar import engine_bar
+from dashboard.pages.components import (
+    STATES,
+    Node,
+    build_aria_attributes,
+    describe_progress,
+    format_minute,
+    is_busy,
+)
+from dashboard.pages.engine_bar import build_engine_bar
 from tracekit.text import format_duration, format_size, plural, printable
 
 POLL_MS = 1_000
@@ -44,7 +51,7 @@ class LibraryQuery:
     search: str = ""
     tag: str = ""
     deleted: bool = False
-    chosen: tuple[str, ...] = ()
+    chosen_ids: tuple[str, ...] = ()
     page: int = 1
     order: str = NEWEST
 
@@ -53,30 +60,35 @@ def parse_query(query: str) -> LibraryQuery:
     """Return the state in an address's query."""
     values = parse_qs(query.removeprefix("?"))
     names = ("q", "tag", "deleted", "chosen", "page", "sort")
-    search, tag, deleted, chosen, page, order = (values.get(name, [""])[0] for name in names)
+    search, tag, deleted, chosen_ids, page, order = (values.get(name, [""])[0] for name in names)
     is_number = page.isascii() and page.isdigit() and len(page) <= _LONGEST_PAGE_NUMBER
     return LibraryQuery(
         search,
         tag,
         bool(deleted),
-        tuple(number for number in chosen.split(".") if number),
+        tuple(number for number in chosen_ids.split(".") if number),
         max(1, int(page)) if is_number else 1,
-        (BY_APP if order.startswith(BY_APP) else "") + sorted_by(order),
+        (BY_APP if order.startswith(BY_APP) else "") + parse_order(order),
     )
 
 
 _DEFAULT = LibraryQuery()
 
 
-def library_page(query: LibraryQuery = _DEFAULT) -> Node:
+def build_library_page(query: LibraryQuery = _DEFAULT) -> Node:
     """Return the page without its rows, which callbacks send and library.js draws."""
     return html.Div(
         [
             html.Header(html.H1("Recordings")),
             html.Main(
-                [html.Div(id="library-found", role="status"), _adding(), _listing(query)], id="library"
+                [
+                    html.Div(id="library-found", role="status"),
+                    _build_upload_section(),
+                    _build_list_section(query),
+                ],
+                id="library",
             ),
-            *components.poll("library", POLL_MS),
+            *components.build_poll_timers("library", POLL_MS),
             dcc.Store(id="library-shown"),
             dcc.Store(id="library-table"),
             dcc.Store(id="library-drawn"),
@@ -85,7 +97,7 @@ def library_page(query: LibraryQuery = _DEFAULT) -> Node:
             dcc.Store(id="library-order", data=query.order),
             dcc.Store(id="library-edited", data=""),
             dcc.Store(id="library-closed"),
-            dcc.Store(id="library-chosen", data=list(query.chosen)),
+            dcc.Store(id="library-chosen", data=list(query.chosen_ids)),
             dcc.Store(id="library-ticked"),
             dcc.Store(id="library-asked"),
             dcc.Store(id="library-answered"),
@@ -93,7 +105,7 @@ def library_page(query: LibraryQuery = _DEFAULT) -> Node:
     )
 
 
-def _adding() -> Node:
+def _build_upload_section() -> Node:
     return html.Section(
         [
             html.H2("Add a recording", id="add-heading"),
@@ -106,11 +118,11 @@ def _adding() -> Node:
             ),
             html.Div(id="upload"),
         ],
-        **aria(labelledby="add-heading"),
+        **build_aria_attributes(labelledby="add-heading"),
     )
 
 
-def _listing(query: LibraryQuery) -> Node:
+def _build_list_section(query: LibraryQuery) -> Node:
     return html.Section(
         [
             html.H2("In the library", id="list-heading"),
@@ -129,19 +141,24 @@ def _listing(query: LibraryQuery) -> Node:
                         ],
                         className="search",
                     ),
-                    html.Div(id="library-tags", className="tags", role="group", **aria(label="Tags")),
+                    html.Div(
+                        id="library-tags",
+                        className="tags",
+                        role="group",
+                        **build_aria_attributes(label="Tags"),
+                    ),
                     html.Button(
                         "Show deleted",
                         id="library-deleted",
                         type="button",
                         n_clicks=0,
-                        **aria(pressed=str(query.deleted).lower()),
+                        **build_aria_attributes(pressed=str(query.deleted).lower()),
                     ),
                     html.Button(
                         "Group by app",
                         id="library-grouped",
                         type="button",
-                        **aria(pressed=str(query.order.startswith(BY_APP)).lower()),
+                        **build_aria_attributes(pressed=str(query.order.startswith(BY_APP)).lower()),
                     ),
                 ],
                 className="controls",
@@ -152,43 +169,50 @@ def _listing(query: LibraryQuery) -> Node:
             html.Div(id="library-compare", role="status"),
             html.Div(id="library-disk", className="controls note"),
         ],
-        **aria(labelledby="list-heading"),
+        **build_aria_attributes(labelledby="list-heading"),
     )
 
 
-def page_count(total: int) -> int:
+def count_pages(total: int) -> int:
     """Return the number of pages that the list of so many recordings has: at least one."""
     return max(1, -(-total // PAGE_ROWS))
 
 
-def table(page: int, total: int, order: str = NEWEST) -> list[Node]:
+def build_table(page: int, total: int, order: str = NEWEST) -> list[Node]:
     """Return the table of a page without its rows, which library.js adds, and the way to other pages."""
-    heads = [html.Th("Compare", scope="col"), *(_head(name, first, order) for name, first in _COLUMNS)]
+    heads = [
+        html.Th("Compare", scope="col"),
+        *(_build_heading(name, first_order, order) for name, first_order in _COLUMNS),
+    ]
     head = html.Thead(html.Tr([*heads, html.Th(html.Span("Actions", className="unseen"), scope="col")]))
     scroll = html.Div(
         html.Table([html.Caption("Recordings"), head, html.Tbody([])]),
         className="table-scroll recordings",
         tabIndex=0,
         role="region",
-        **aria(label="Recordings, table"),
+        **build_aria_attributes(label="Recordings, table"),
     )
-    return [scroll, _pages(page, total)] if total > PAGE_ROWS else [scroll]
+    return [scroll, _build_page_navigation(page, total)] if total > PAGE_ROWS else [scroll]
 
 
-def _head(name: str, first: str, order: str) -> Node:
+def _build_heading(name: str, first_order: str, order: str) -> Node:
     """Return a heading with a button that sorts, or turns the order that the table has."""
-    if not first:
+    if not first_order:
         return html.Th(name, scope="col")
-    shown = sorted_by(order)
-    is_sorted = shown.removeprefix("-") == first.removeprefix("-")
-    turned = shown.removeprefix("-") if shown.startswith("-") else f"-{shown}"
+    shown_order = parse_order(order)
+    is_sorted = shown_order.removeprefix("-") == first_order.removeprefix("-")
+    turned = shown_order.removeprefix("-") if shown_order.startswith("-") else f"-{shown_order}"
     grouped = BY_APP if order.startswith(BY_APP) else ""
-    way: Any = {"id": {"sort": grouped + (turned if is_sorted else first)}}
-    state = aria(sort="descending" if shown.startswith("-") else "ascending") if is_sorted else {}
+    way: Any = {"id": {"sort": grouped + (turned if is_sorted else first_order)}}
+    state = (
+        build_aria_attributes(sort="descending" if shown_order.startswith("-") else "ascending")
+        if is_sorted
+        else {}
+    )
     return html.Th(html.Button(name, type="button", **way), scope="col", **state)
 
 
-def app_row(app: str) -> Node:
+def build_app_row(app: str) -> Node:
     """Return the row above the recordings of an app."""
     name = printable(app) or "App not known"
     return html.Tr(
@@ -196,28 +220,28 @@ def app_row(app: str) -> Node:
     )
 
 
-def _pages(page: int, total: int) -> Node:
-    first, last = (page - 1) * PAGE_ROWS + 1, min(page * PAGE_ROWS, total)
+def _build_page_navigation(page: int, total: int) -> Node:
+    first_row, last_row = (page - 1) * PAGE_ROWS + 1, min(page * PAGE_ROWS, total)
     return html.Nav(
         [
-            _turn("Newest", 1, page > 1),
-            _turn("Newer", page - 1, page > 1),
-            html.Span(f"{first:,}–{last:,} of {total:,}", role="status"),
-            _turn("Older", page + 1, last < total),
-            _turn("Oldest", page_count(total), last < total),
+            _build_page_button("Newest", 1, page > 1),
+            _build_page_button("Newer", page - 1, page > 1),
+            html.Span(f"{first_row:,}–{last_row:,} of {total:,}", role="status"),
+            _build_page_button("Older", page + 1, last_row < total),
+            _build_page_button("Oldest", count_pages(total), last_row < total),
         ],
         className="pages",
-        **aria(label="Pages of the list"),
+        **build_aria_attributes(label="Pages of the list"),
     )
 
 
-def _turn(text: str, page: int, is_possible: bool) -> Node:
+def _build_page_button(text: str, page: int, is_possible: bool) -> Node:
     """Return a button that library.js follows; one that leads nowhere stays, and with it the focus."""
-    way: Any = {"id": {"turn": page}} if is_possible else aria(disabled="true")
+    way: Any = {"id": {"turn": page}} if is_possible else build_aria_attributes(disabled="true")
     return html.Button(text, key=text, type="button", **way)
 
 
-def nothing(filtered: bool, deleted: bool) -> Node:
+def explain_empty_list(filtered: bool, deleted: bool) -> Node:
     """Return the reason why no recording is listed."""
     if filtered:
         return html.P("No recording matches the search.", className="empty")
@@ -229,7 +253,7 @@ def nothing(filtered: bool, deleted: bool) -> Node:
     return html.Div([html.P(hint), html.P(sample)], className="empty")
 
 
-def row(recording: Recording, deleted: bool, is_recorded: bool, original: str = "") -> Node:
+def build_row(recording: Recording, deleted: bool, is_recorded: bool, original: str = "") -> Node:
     """Return a recording's row. Of one that was recorded on the page there is no other copy.
 
     ``original`` is the name of an earlier copy in the library.
@@ -241,61 +265,67 @@ def row(recording: Recording, deleted: bool, is_recorded: bool, original: str = 
     is_ready = recording.state == "ready"
     return html.Tr(
         [
-            html.Td(_tick(recording) if compare.is_fit(recording) else None, className="choose"),
+            html.Td(_build_checkbox(recording) if compare.is_fit(recording) else None, className="choose"),
             html.Th(
                 [
                     name if deleted else html.A(name, href=f"/recordings/{recording.id}"),
                     html.Div(
-                        f"{format_size(recording.size_bytes)}, {place}{_stored(recording)}", className="note"
+                        f"{format_size(recording.size_bytes)}, {place}{_describe_stored_size(recording)}",
+                        className="note",
                     ),
                     html.Div(f"The same recording as “{printable(original)}”", className="note copy-of")
                     if original
                     else None,
-                    html.Div(components.tags(recording), className="tags") if recording.tags else None,
+                    html.Div(components.build_tags(recording), className="tags") if recording.tags else None,
                     note,
                 ],
                 scope="row",
             ),
             html.Td(printable(recording.app), className="app-name"),
-            html.Td(_state(recording)),
+            html.Td(_build_state(recording)),
             html.Td(device),
-            _number(
+            _build_number_cell(
                 "Length", format_duration(recording.duration_ns) if is_ready and recording.duration_ns else ""
             ),
-            _number("Calls", f"{recording.windows:,}" if is_ready and recording.windows else ""),
-            _number("Recorded", minute_text(recording.recorded) if recording.recorded else ""),
-            _number("Added", minute_text(recording.added)),
-            html.Td(html.Div(_actions(recording, deleted, is_recorded), className="actions")),
+            _build_number_cell("Calls", f"{recording.windows:,}" if is_ready and recording.windows else ""),
+            _build_number_cell("Recorded", format_minute(recording.recorded) if recording.recorded else ""),
+            _build_number_cell("Added", format_minute(recording.added)),
+            html.Td(html.Div(_build_actions(recording, deleted, is_recorded), className="actions")),
         ],
         key=recording.id,
     )
 
 
-def _number(label: str, text: str) -> Node:
+def _build_number_cell(label: str, text: str) -> Node:
     """Return a cell with its own label, shown where the table is narrow and has no header."""
     attributes: Any = {"data-label": label}
     return html.Td(text, className="number", **attributes)
 
 
-def _tick(recording: Recording) -> Node:
+def _build_checkbox(recording: Recording) -> Node:
     """Return a checkbox, which library.js ticks; Dash's own is no checkbox to assistive technology."""
-    name = aria(label=f"Compare: {printable(recording.name)}")
+    name = build_aria_attributes(label=f"Compare: {printable(recording.name)}")
     return html.Button(id={"choose": recording.id}, type="button", role="checkbox", className="tick", **name)
 
 
-def _state(recording: Recording) -> Node:
+def _build_state(recording: Recording) -> Node:
     if recording.state == "ready":
         verdict = printable(recording.verdict)
-        return html.Div([engine_bar(recording), html.Span(verdict, className="clip-lines", title=verdict)])
+        return html.Div(
+            [build_engine_bar(recording), html.Span(verdict, className="clip-lines", title=verdict)]
+        )
     if is_busy(recording):
         return html.Div(
-            [components.progress_bar(recording), html.Div(progress_text(recording), className="note")]
+            [
+                components.build_progress_bar(recording),
+                html.Div(describe_progress(recording), className="note"),
+            ]
         )
     kind = "problem" if recording.state == "failed" else "note"
-    return _shortened(printable(recording.message) or STATES[recording.state], kind)
+    return _shorten_reason(printable(recording.message) or STATES[recording.state], kind)
 
 
-def _shortened(reason: str, kind: str) -> Node:
+def _shorten_reason(reason: str, kind: str) -> Node:
     """Return a reason; of a long one its beginning, and all of it on demand."""
     if len(reason) <= _LONGEST_REASON:
         return html.Span(reason, className=kind)
@@ -303,37 +333,39 @@ def _shortened(reason: str, kind: str) -> Node:
     return html.Details([html.Summary(beginning, className=kind), html.P(reason, className=kind)])
 
 
-def _actions(recording: Recording, deleted: bool, is_recorded: bool) -> list[Node]:
+def _build_actions(recording: Recording, deleted: bool, is_recorded: bool) -> list[Node]:
     if deleted:
-        for_good = _act("Delete for good", "purge", recording)
-        for_good.title = _loss(recording, is_recorded)
-        return [_act("Restore", "restore", recording), for_good]
+        for_good = _build_action_button("Delete for good", "purge", recording)
+        for_good.title = _explain_loss(recording, is_recorded)
+        return [_build_action_button("Restore", "restore", recording), for_good]
     if is_busy(recording):
-        return [_act("Cancel", "cancel", recording)]
-    again = [] if recording.state == "ready" else [_act("Try again", "retry", recording)]
-    drop = [] if recording.state != "ready" or recording.is_dropped else [_drop(recording)]
+        return [_build_action_button("Cancel", "cancel", recording)]
+    retry_buttons = (
+        [] if recording.state == "ready" else [_build_action_button("Try again", "retry", recording)]
+    )
+    drop = [] if recording.state != "ready" or recording.is_dropped else [_build_drop_button(recording)]
     return [
-        *again,
-        _act("Edit", "edit", recording),
+        *retry_buttons,
+        _build_action_button("Edit", "edit", recording),
         *drop,
-        _act("Delete", "delete", recording),
+        _build_action_button("Delete", "delete", recording),
     ]
 
 
-def _stored(recording: Recording) -> str:
+def _describe_stored_size(recording: Recording) -> str:
     """Return the size of a recording's analysis on the disk, with a separator before it."""
     if recording.is_dropped:
         return "; analysis dropped"
     return f"; analysis {format_size(recording.results_bytes)}" if recording.results_bytes else ""
 
 
-def _drop(recording: Recording) -> Node:
-    button = _act("Drop analysis", "drop", recording)
+def _build_drop_button(recording: Recording) -> Node:
+    button = _build_action_button("Drop analysis", "drop", recording)
     button.title = _AGAIN
     return button
 
 
-def disk_use(use: DiskUse) -> list[Node]:
+def describe_disk_use(use: DiskUse) -> list[Node]:
     """Return the line on what the library takes on the disk, with a button that makes room."""
     parts = (
         (use.uploads_bytes, "uploads"),
@@ -350,7 +382,7 @@ def disk_use(use: DiskUse) -> list[Node]:
     return [line, html.Button("Drop all analyses", id=identity, type="button", n_clicks=0, title=_AGAIN)]
 
 
-def found_notices(notices: Sequence[str]) -> Node:
+def build_found_notices(notices: Sequence[str]) -> Node:
     """Return what the start of the dashboard found in the library's folder; None for nothing."""
     if not notices:
         return None
@@ -359,13 +391,15 @@ def found_notices(notices: Sequence[str]) -> Node:
     return html.Div([*(html.P(printable(notice)) for notice in notices), hide], className="notice")
 
 
-def dropped_notice(size_bytes: int, stayed: int = 0) -> Node:
+def build_dropped_notice(size_bytes: int, stayed: int = 0) -> Node:
     """Return the notice of dropped analyses, of which ``stayed`` could not be dropped."""
-    rest = f" {stayed:,} stayed, because the recording is gone or has changed." if stayed else ""
-    return html.P(f"{format_size(size_bytes)} on the disk were freed. {_AGAIN}{rest}", className="notice")
+    remaining_text = f" {stayed:,} stayed, because the recording is gone or has changed." if stayed else ""
+    return html.P(
+        f"{format_size(size_bytes)} on the disk were freed. {_AGAIN}{remaining_text}", className="notice"
+    )
 
 
-def _loss(recording: Recording, is_recorded: bool) -> str:
+def _explain_loss(recording: Recording, is_recorded: bool) -> str:
     """Return the consequence of deleting a recording for good; library.js shows it for confirmation."""
     name = printable(recording.name)
     if is_recorded:
@@ -375,19 +409,19 @@ def _loss(recording: Recording, is_recorded: bool) -> str:
     return f"The analysis of “{name}” is removed. The file itself stays in its place."
 
 
-def _act(text: str, action: str, recording: Recording) -> Node:
-    return components.act(text, action, recording, "library")
+def _build_action_button(text: str, action: str, recording: Recording) -> Node:
+    return components.build_action_button(text, action, recording, "library")
 
 
-def shown_tags(tags: Sequence[tuple[str, int]], chosen: str) -> list[str]:
+def choose_shown_tags(tags: Sequence[tuple[str, int]], selected_tag: str) -> list[str]:
     """Return the tags that get a button: the most used ones, and the chosen one, so that it can be undone."""
     most_used = sorted(tags, key=lambda tag: -tag[1])[:_MAX_TAGS]
-    return sorted({tag for tag, _count in most_used} | ({chosen} if chosen else set()))
+    return sorted({tag for tag, _count in most_used} | ({selected_tag} if selected_tag else set()))
 
 
-def tag_buttons(tags: Sequence[str], chosen: str, others: int = 0) -> list[Node]:
-    """Return a button for each tag; the chosen one is pressed. ``others`` is the number of the other tags."""
-    hint = f"{plural(others, 'more tag')}, found by searching"
+def build_tag_buttons(tags: Sequence[str], selected_tag: str, hidden_count: int = 0) -> list[Node]:
+    """Return a button for each tag; the selected one is pressed. ``hidden_count`` tags have no button."""
+    hint = f"{plural(hidden_count, 'more tag')}, found by searching"
     buttons: list[Node] = [
         html.Button(
             printable(tag),
@@ -395,20 +429,20 @@ def tag_buttons(tags: Sequence[str], chosen: str, others: int = 0) -> list[Node]
             type="button",
             n_clicks=0,
             className="tag",
-            **aria(pressed=str(tag == chosen).lower()),
+            **build_aria_attributes(pressed=str(tag == selected_tag).lower()),
         )
         for tag in tags
     ]
-    return [*buttons, html.Span(hint, className="note")] if others else buttons
+    return [*buttons, html.Span(hint, className="note")] if hidden_count else buttons
 
 
-def deleted_notice(recording: Recording) -> Node:
+def build_deleted_notice(recording: Recording) -> Node:
     """Return the notice of a deletion, with a button that undoes it."""
-    undo = _act("Undo", "undo", recording)
+    undo = _build_action_button("Undo", "undo", recording)
     undo.autoFocus = True  # the button that was pressed goes with its row
     return html.P([f"Deleted “{printable(recording.name)}”. ", undo], className="notice", key=recording.id)
 
 
-def purged_notice(recording: Recording) -> Node:
+def build_purged_notice(recording: Recording) -> Node:
     """Return the notice of a deletion for good."""
     return html.P(f"Deleted “{printable(recording.name)}” for good.", className="notice")

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dash import dcc, html
 
 from dashboard.pages import record_form
-from dashboard.pages.components import Node, aria
+from dashboard.pages.components import Node, build_aria_attributes
 from dashboard.recording.attempts import Attempt
 from dashboard.recording.inventory import HostInventory
-from dashboard.recording.state import State
+from dashboard.recording.state import AttemptState
 from tracekit.record.doctor import Check
 from tracekit.text import format_duration, format_size, printable
 
@@ -19,7 +19,7 @@ _PREPARING = "Asking xctrace what it offers, and starting it."
 _STATES = {"ok": "ok", "warning": "note", "problem": "problem", "skipped": "not checked"}
 
 
-def record_page() -> Node:
+def build_record_page() -> Node:
     """Return the page without the parts that callbacks fill in."""
     return html.Div(
         [
@@ -29,7 +29,7 @@ def record_page() -> Node:
                     html.Div(id="record-attempt", role="status"),
                     html.Div(id="record-live"),
                     html.Div(id="record-failed", role="status"),
-                    html.Div(looking(), id="record-form"),
+                    html.Div(build_looking(), id="record-form"),
                 ],
                 id="record",
             ),
@@ -45,7 +45,7 @@ def record_page() -> Node:
     )
 
 
-def not_allowed() -> Node:
+def build_not_allowed() -> Node:
     """Return the page of a dashboard that others can reach: they must not start programs here."""
     return html.Div(
         [
@@ -59,55 +59,58 @@ def not_allowed() -> Node:
                             " command, or with a dashboard that only this machine can reach:"
                         ),
                         html.Pre("tracekit record --app MyApp\ntracekit dashboard", tabIndex=0),
-                        _other_way(),
+                        _build_other_way(),
                     ],
-                    **aria(label="Recording"),
+                    **build_aria_attributes(label="Recording"),
                 )
             ),
         ]
     )
 
 
-def looking() -> Node:
+def build_looking() -> Node:
     """Return the note that is shown while xctrace lists devices and templates."""
     return html.Section(
         html.P(
             "Asking xctrace for devices and templates. Devices may take a while to respond …",
             className="note",
         ),
-        **aria(label="Recording"),
+        **build_aria_attributes(label="Recording"),
     )
 
 
 # Without xctrace ------------------------------------------------------------------------------------------
 
 
-def unavailable(inventory: HostInventory, looked: str = "") -> Node:
+def build_unavailable(inventory: HostInventory, looked: str = "") -> Node:
     """Return why recording is not possible, and the alternative; ``looked`` is the time of the check."""
     head = html.Thead(html.Tr([html.Th(name, scope="col") for name in ("Looked at", "State", "Found")]))
     checks = [check for check in inventory.checks if check.state != "skipped"]
     if all(check.state != "problem" for check in checks):  # the doctor checks reading, which works
         checks = [Check("recording", "problem", inventory.problem), *checks]
-    table = html.Table([head, html.Tbody(list(map(_check, checks)))], **aria(labelledby="doctor-heading"))
+    table = html.Table(
+        [head, html.Tbody(list(map(_build_check_row, checks)))],
+        **build_aria_attributes(labelledby="doctor-heading"),
+    )
     return html.Section(
         [
             html.P(html.Strong(f"Nothing can be recorded here: {printable(inventory.problem)}")),
-            _other_way(),
+            _build_other_way(),
             html.H2("Checks by tracekit doctor", id="doctor-heading"),
             html.Div(table, className="table-scroll"),
             html.P(
                 [
-                    _button("Look again", {"record": "look", "attempt": ""}),
+                    _build_button("Look again", {"record": "look", "attempt": ""}),
                     html.Span(f"Last looked at {looked}." if looked else "", className="note", role="status"),
                 ],
                 className="actions",
             ),
         ],
-        **aria(label="Recording"),
+        **build_aria_attributes(label="Recording"),
     )
 
 
-def _other_way() -> Node:
+def _build_other_way() -> Node:
     return html.P(
         [
             "A recording that was made elsewhere, with ",
@@ -121,10 +124,10 @@ def _other_way() -> Node:
     )
 
 
-def _check(check: Check) -> Node:
+def _build_check_row(check: Check) -> Node:
     sentence, *commands = check.advice.split("\n")
     advice = [html.Div(printable(sentence), className="note")] if sentence else []
-    command_lines = _lines("\n".join(commands))
+    command_lines = _build_command_block("\n".join(commands))
     state = html.Span(_STATES[check.state], className="problem" if check.state == "problem" else None)
     return html.Tr(
         [
@@ -138,22 +141,22 @@ def _check(check: Check) -> Node:
 # Attempts -------------------------------------------------------------------------------------------------
 
 
-def under_way(attempts: Sequence[Attempt]) -> list[Node]:
+def build_live_attempts(attempts: Sequence[Attempt]) -> list[Node]:
     """Return the recording under way, without its clock and size."""
-    return [_live(attempt) for attempt in attempts if is_live(attempt.state)]
+    return [_build_live_attempt(attempt) for attempt in attempts if is_live(attempt.state)]
 
 
-def failed(attempts: Sequence[Attempt]) -> list[Node]:
+def build_failed_attempts(attempts: Sequence[Attempt]) -> list[Node]:
     """Return the failed recordings that have not been closed."""
-    return [_failed(attempt) for attempt in attempts if not is_live(attempt.state)]
+    return [_build_failed_attempt(attempt) for attempt in attempts if not is_live(attempt.state)]
 
 
-def is_live(state: State) -> bool:
+def is_live(state: AttemptState) -> bool:
     """Return True while a recording is under way."""
     return state.phase in ("preparing", "recording", "saving")
 
 
-def _live(attempt: Attempt) -> Node:
+def _build_live_attempt(attempt: Attempt) -> Node:
     state = attempt.state
     several = f" {state.number} of {state.count}: {state.compute_units}" if state.count > 1 else ""
     title = {
@@ -166,15 +169,15 @@ def _live(attempt: Attempt) -> Node:
             html.H2(printable(title)),
             html.P(_PREPARING, className="note") if state.phase == "preparing" else None,
             html.P(printable(state.note), className="note") if state.note else None,
-            html.P(_warning(state), className="notice") if state.insist_until else None,
-            html.P(_live_acts(attempt), className="actions"),
+            html.P(_build_warning(state), className="notice") if state.insist_until else None,
+            html.P(_build_live_buttons(attempt), className="actions"),
         ],
-        **aria(label="Recording under way"),
+        **build_aria_attributes(label="Recording under way"),
         className="under-way" if state.phase != "preparing" else None,
     )
 
 
-def _warning(state: State) -> str:
+def _build_warning(state: AttemptState) -> str:
     del state
     return (
         "xctrace is still saving; killing it now can lose the recording. Press the button once more within"
@@ -182,20 +185,20 @@ def _warning(state: State) -> str:
     )
 
 
-def _live_acts(attempt: Attempt) -> list[Node]:
+def _build_live_buttons(attempt: Attempt) -> list[Node]:
     phase = attempt.state.phase
     stop = {"preparing": "Cancel", "recording": "Stop and save", "saving": "Stop saving …"}[phase]
     if attempt.state.insist_until:
         stop = "Kill xctrace"
     return [
-        _button(stop, _act("stop", attempt), "main" if phase == "recording" else ""),
+        _build_button(stop, _build_action_id("stop", attempt), "main" if phase == "recording" else ""),
         html.Details(
             [
                 html.Summary("Discard …"),
                 html.Div(
                     [
                         html.Span("The recording is stopped and removed. ", className="note"),
-                        _button("Discard it", _act("discard", attempt)),
+                        _build_button("Discard it", _build_action_id("discard", attempt)),
                     ]
                 ),
             ],
@@ -206,7 +209,7 @@ def _live_acts(attempt: Attempt) -> list[Node]:
     ]
 
 
-def live(attempt: Attempt | None, now: float) -> Node:
+def build_elapsed(attempt: Attempt | None, now: float) -> Node:
     """Return the time that has passed, the part of the page that changes by itself."""
     if attempt is None or attempt.state.phase not in ("recording", "saving"):
         return None
@@ -214,36 +217,40 @@ def live(attempt: Attempt | None, now: float) -> Node:
     passed = max(0.0, now - state.began)
     size = f", {format_size(state.size_bytes)} so far" if state.size_bytes else ""
     if state.phase == "saving":
-        sentence = f"Saving for {_seconds(passed)}{size}. This can take as long as the recording did."
-        return html.Section([html.Progress(className="wide", **aria(label="Saving")), html.P(sentence)])
+        sentence = f"Saving for {_format_seconds(passed)}{size}. This can take as long as the recording did."
+        return html.Section(
+            [html.Progress(className="wide", **build_aria_attributes(label="Saving")), html.P(sentence)]
+        )
     share = min(1.0, passed / state.limit_seconds)
-    sentence = f"{_seconds(min(passed, state.limit_seconds))} of {state.limit_seconds:g} s{size}"
-    bar = html.Progress(value=f"{share:.3f}", max="1", className="wide", **aria(label="Time recorded"))
+    sentence = f"{_format_seconds(min(passed, state.limit_seconds))} of {state.limit_seconds:g} s{size}"
+    bar = html.Progress(
+        value=f"{share:.3f}", max="1", className="wide", **build_aria_attributes(label="Time recorded")
+    )
     hint = "You may close this page: the recording is saved and added to the library."
     return html.Section([bar, html.P(sentence), html.P(hint, className="note")])
 
 
-def _failed(attempt: Attempt) -> Node:
+def _build_failed_attempt(attempt: Attempt) -> Node:
     state = attempt.state
-    acts = [_button("Close", _act("dismiss", attempt))]
+    acts = [_build_button("Close", _build_action_id("dismiss", attempt))]
     if state.left:
         acts = [
-            _button("Open what there is", _act("open", attempt)),
+            _build_button("Open what there is", _build_action_id("open", attempt)),
             *acts,
-            _button("Delete what there is", _act("discard", attempt)),
+            _build_button("Delete what there is", _build_action_id("discard", attempt)),
         ]
     return html.Section(
         [
             html.H2(printable(f"Not recorded: {state.what}")),
             html.P(printable(state.message), className="problem"),
-            _lines(state.command),
+            _build_command_block(state.command),
             html.P(acts, className="actions"),
         ],
-        **aria(label="A recording that failed"),
+        **build_aria_attributes(label="A recording that failed"),
     )
 
 
-def _lines(text: str) -> Node:
+def _build_command_block(text: str) -> Node:
     """Return commands with a button that copies them; controls.js handles it."""
     if not text:
         return None
@@ -251,13 +258,13 @@ def _lines(text: str) -> Node:
     return html.Div([commands, html.Button("Copy", type="button", className="copy")], className="command")
 
 
-def _seconds(seconds: float) -> str:
+def _format_seconds(seconds: float) -> str:
     return format_duration(int(seconds) * 1_000_000_000) if seconds >= 60 else f"{seconds:.0f} s"
 
 
-def _act(action: str, attempt: Attempt) -> dict[str, str]:
+def _build_action_id(action: str, attempt: Attempt) -> dict[str, str]:
     return {"record": action, "attempt": attempt.id}
 
 
-def _button(text: str, name: dict[str, str], kind: str = "") -> Node:
+def _build_button(text: str, name: dict[str, str], kind: str = "") -> Node:
     return html.Button(text, id=name, type="button", n_clicks=0, className=kind or None)

@@ -7,9 +7,9 @@ from typing import Any
 
 from dash import dcc, html
 
-from dashboard.pages.components import Node, aria
+from dashboard.pages.components import Node, build_aria_attributes
 from dashboard.recording.inventory import HostInventory
-from dashboard.recording.request import LONGEST_SECONDS, SHORTEST_SECONDS
+from dashboard.recording.request import MAX_SECONDS, MIN_SECONDS
 from tracekit.model.vocabulary import COMPUTE_UNITS
 from tracekit.text import printable
 from tracekit.xctrace.mac_host import Process
@@ -29,37 +29,37 @@ _PRESETS = {
 }
 
 
-def form(inventory: HostInventory, processes: Sequence[Process]) -> Node:
+def build_form(inventory: HostInventory, processes: Sequence[Process]) -> Node:
     """Return the form with the choices of this Mac."""
     return html.Section(
         [
             html.H2("What to record", id="record-heading"),
-            _field("On", _select("record-device", device_options(inventory.devices))),
-            _field(
+            _build_field("On", _build_select("record-device", build_device_options(inventory.devices))),
+            _build_field(
                 "What",
                 html.Div(
-                    [_toggle(text, {"kind": kind}, kind == "running") for kind, text in _KINDS.items()],
+                    [_build_toggle(text, {"kind": kind}, kind == "running") for kind, text in _KINDS.items()],
                     className="actions",
                 ),
                 group=True,
             ),
-            *_targets(processes),
-            _field(
+            *_build_target_fields(processes),
+            _build_field(
                 "With",
-                _select("record-with", with_options(inventory.templates)),
+                _build_select("record-with", build_instrument_options(inventory.templates)),
                 "A preset selects the instruments of this Xcode that show Core ML at work.",
             ),
-            _field(
+            _build_field(
                 "Time limit, in seconds",
                 dcc.Input(
                     id="record-seconds",
                     type="number",
                     value=10,
-                    min=SHORTEST_SECONDS,
-                    max=LONGEST_SECONDS,
+                    min=MIN_SECONDS,
+                    max=MAX_SECONDS,
                     step="any",
                 ),
-                f"From {SHORTEST_SECONDS:g} to {LONGEST_SECONDS:,.0f}. It can be stopped earlier. Saving can"
+                f"From {MIN_SECONDS:g} to {MAX_SECONDS:,.0f}. It can be stopped earlier. Saving can"
                 " take as long as the recording did.",
             ),
             html.P(
@@ -68,22 +68,26 @@ def form(inventory: HostInventory, processes: Sequence[Process]) -> Node:
             html.P(f"xctrace {inventory.version}", className="note"),
             html.P(printable(inventory.note), className="problem") if inventory.note else None,
         ],
-        **aria(labelledby="record-heading"),
+        **build_aria_attributes(labelledby="record-heading"),
         className="record-form",
     )
 
 
-def _targets(processes: Sequence[Process]) -> list[Node]:
+def _build_target_fields(processes: Sequence[Process]) -> list[Node]:
     """Return the fields for each kind of target; callbacks show the chosen kind."""
-    units = html.Div([_toggle(unit, {"unit": unit}, False) for unit in COMPUTE_UNITS], className="actions")
+    units = html.Div(
+        [_build_toggle(unit, {"unit": unit}, False) for unit in COMPUTE_UNITS], className="actions"
+    )
     refresh = html.Button("Refresh", id="record-list", type="button", n_clicks=0)
-    process_list = html.Div(process_select(processes, ""), id="record-processes")
+    process_list = html.Div(build_process_select(processes, ""), id="record-processes")
     return [
         html.Div(
-            [_field("Process", process_list), html.P(refresh)], id="record-running", className="with-button"
+            [_build_field("Process", process_list), html.P(refresh)],
+            id="record-running",
+            className="with-button",
         ),
         html.Div(
-            _field(
+            _build_field(
                 "Name of its process",
                 dcc.Input(id="record-name", type="text", value=""),
                 "The processes of a device cannot be listed here; xctrace looks up the name.",
@@ -93,12 +97,12 @@ def _targets(processes: Sequence[Process]) -> list[Node]:
         ),
         html.Div(
             [
-                _field(
+                _build_field(
                     "App or program",
                     dcc.Input(id="record-app", type="text", value="", placeholder="/Applications/MyApp.app"),
                     "The path of a .app or a program, a bundle identifier, or an installed app's name.",
                 ),
-                _field(
+                _build_field(
                     "Compute units",
                     units,
                     "One recording for each chosen setting, tagged with it; the app must read the variable"
@@ -112,11 +116,11 @@ def _targets(processes: Sequence[Process]) -> list[Node]:
     ]
 
 
-def device_options(devices: Sequence[Device]) -> list[Node]:
+def build_device_options(devices: Sequence[Device]) -> list[Node]:
     """Return this Mac, devices and simulators; those that are offline cannot be chosen."""
     kinds = {"device": "", "simulator": "simulator ", "mac": ""}
     options = [
-        _option(
+        _build_option(
             f"{device.name} ({kinds[device.kind]}{device.os}{'' if device.online else ', offline'})",
             f"{device.kind}:{device.udid}",
             disabled=not device.online,
@@ -124,62 +128,66 @@ def device_options(devices: Sequence[Device]) -> list[Node]:
         for device in devices
         if device.kind != "mac"
     ]
-    return [_option("This Mac", THIS_MAC), *options]
+    return [_build_option("This Mac", THIS_MAC), *options]
 
 
-def process_select(processes: Sequence[Process], simulator: str) -> Node:
+def build_process_select(processes: Sequence[Process], simulator: str) -> Node:
     """Return the processes of this Mac or of one simulator; a value is ``PID NAME``."""
-    listed = [process for process in processes if process.simulator.upper() == simulator.upper()]
+    shown_processes = [process for process in processes if process.simulator.upper() == simulator.upper()]
     groups = [
-        _group(
+        _build_group(
             name,
             [
-                _option(_process(process), f"{process.pid} {process.name}")
-                for process in listed
+                _build_option(_describe_process(process), f"{process.pid} {process.name}")
+                for process in shown_processes
                 if bool(process.app) == apps
             ],
         )
         for name, apps in (("Apps", True), ("Other processes", False))
     ]
-    return _select("record-process", [_option("Choose …" if listed else "No processes", ""), *groups])
+    return _build_select(
+        "record-process", [_build_option("Choose …" if shown_processes else "No processes", ""), *groups]
+    )
 
 
-def _process(process: Process) -> str:
+def _describe_process(process: Process) -> str:
     app = process.app.display_name if process.app else ""
     also = f" – {app}" if app and app != process.name else ""
     return f"{process.name}{also} (pid {process.pid})"
 
 
-def with_options(templates: Sequence[str]) -> list[Node]:
+def build_instrument_options(templates: Sequence[str]) -> list[Node]:
     """Return the presets, then the templates of this Xcode."""
-    presets = [_option(text, f"preset:{name}") for name, text in _PRESETS.items()]
-    named = [_option(name, f"template:{name}") for name in templates]
-    return [_group("Presets", presets), _group("Templates", named)]
+    presets = [_build_option(text, f"preset:{name}") for name, text in _PRESETS.items()]
+    named = [_build_option(name, f"template:{name}") for name in templates]
+    return [_build_group("Presets", presets), _build_group("Templates", named)]
 
 
-def _select(store: str, options: Sequence[Node]) -> Node:
+def _build_select(store: str, options: Sequence[Node]) -> Node:
     """Return a native select, which controls.js connects to its store (axe reports Dash's dropdown)."""
     attributes: Any = {"data-store": store}
     return html.Select(options, **attributes)
 
 
-def _option(label: str, value: str, *, disabled: bool = False) -> Node:
+def _build_option(label: str, value: str, *, disabled: bool = False) -> Node:
     return html.Option(printable(label), value=value, disabled=disabled, key=value)
 
 
-def _group(label: str, options: Sequence[Node]) -> Node:
+def _build_group(label: str, options: Sequence[Node]) -> Node:
     return html.Optgroup(options, label=label) if options else None
 
 
-def _field(label: str, control: Node, hint: str = "", *, group: bool = False) -> Node:
+def _build_field(label: str, control: Node, hint: str = "", *, group: bool = False) -> Node:
     """Return a labelled control; several controls of one question make a group."""
     note = html.Span(hint, className="note") if hint else None
-    inside = [html.Span(label, className="name"), html.Div([control, note])]
+    contents = [html.Span(label, className="name"), html.Div([control, note])]
     if group:
-        return html.Div(inside, className="field", role="group", **aria(label=label))
-    return html.Label(inside, className="field")
+        return html.Div(contents, className="field", role="group", **build_aria_attributes(label=label))
+    return html.Label(contents, className="field")
 
 
-def _toggle(text: str, name: dict[str, str], pressed: bool) -> Node:
+def _build_toggle(text: str, name: dict[str, str], pressed: bool) -> Node:
     """Return a button that stays pressed (axe reports Dash's own groups of choices)."""
-    return html.Button(text, id=name, type="button", n_clicks=0, **aria(pressed=str(pressed).lower()))
+    return html.Button(
+        text, id=name, type="button", n_clicks=0, **build_aria_attributes(pressed=str(pressed).lower())
+    )

@@ -8,14 +8,23 @@ from typing import Any
 from dash import html
 
 from dashboard.library.catalog import Recording
-from dashboard.pages.components import Node, act, aria, minute_text, poll, progress_bar, progress_text, tags
-from dashboard.pages.downloads import Process, menu
+from dashboard.pages.components import (
+    Node,
+    build_action_button,
+    build_aria_attributes,
+    build_poll_timers,
+    build_progress_bar,
+    build_tags,
+    describe_progress,
+    format_minute,
+)
+from dashboard.pages.downloads import Process, build_menu
 from tracekit.text import format_duration, format_size, printable
 
 POLL_MS = 500
 
 
-def ready_page(
+def build_ready_page(
     recording: Recording, processes: Sequence[Process] = (), awaited: str = "", problem: str = ""
 ) -> Node:
     """Return the page of an analysed recording, whose sections trace.js fetches and draws.
@@ -26,12 +35,14 @@ def ready_page(
     attributes: Any = {"data-recording": recording.id, "data-awaited": awaited}
     return html.Div(
         [
-            html.Header([*_heading(recording), html.Div(id="options"), menu(recording, processes)]),
+            html.Header(
+                [*_build_heading(recording), html.Div(id="options"), build_menu(recording, processes)]
+            ),
             html.P(printable(problem), className="problem", role="alert") if problem else None,
-            html.Div(id="headline", role="region", **aria(label="Headline")),
+            html.Div(id="headline", role="region", **build_aria_attributes(label="Headline")),
             html.Div(id="toolbar"),
             html.Main(id="bench"),
-            html.Div(id="status", role="status", **aria(live="polite")),
+            html.Div(id="status", role="status", **build_aria_attributes(live="polite")),
         ],
         id="trace",
         className="workbench",
@@ -39,44 +50,46 @@ def ready_page(
     )
 
 
-def busy_page(recording: Recording) -> Node:
-    """Return the page of a recording that waits or is being read; the browser polls ``progress``."""
+def build_busy_page(recording: Recording) -> Node:
+    """Return the page of a recording that waits or is being read; the browser polls its progress."""
     hint = "You may close this page: the work goes on, and the recording stays in the library."
-    return _state_page(
+    return _build_state_page(
         recording,
-        html.Div(progress(recording), id="trace-progress"),
+        html.Div(build_progress(recording), id="trace-progress"),
         html.P(hint, className="note"),
-        html.P(act("Cancel", "cancel", recording, "trace")),
-        *poll("trace", POLL_MS),
+        html.P(build_action_button("Cancel", "cancel", recording, "trace")),
+        *build_poll_timers("trace", POLL_MS),
     )
 
 
-def progress(recording: Recording) -> list[Node]:
+def build_progress(recording: Recording) -> list[Node]:
     """Return the progress of the reading."""
     is_waiting = recording.state == "waiting"
-    activity = "Waiting for its turn" if is_waiting else f"Reading the recording: {progress_text(recording)}"
-    return [html.P(html.Strong(activity)), progress_bar(recording, "wide")]
+    activity = (
+        "Waiting for its turn" if is_waiting else f"Reading the recording: {describe_progress(recording)}"
+    )
+    return [html.P(html.Strong(activity)), build_progress_bar(recording, "wide")]
 
 
-def failed_page(recording: Recording, awaited: str = "", problem: str = "") -> Node:
+def build_failed_page(recording: Recording, awaited: str = "", problem: str = "") -> Node:
     """Return the page of a recording that could not be read, or whose reading was cancelled.
 
-    ``awaited`` and ``problem`` are those of ``ready_page``.
+    ``awaited`` and ``problem`` are those of ``build_ready_page``.
     """
     if recording.state == "cancelled":
         sentence = "Reading this recording was cancelled."
     else:
         sentence = printable(recording.message) or "This recording could not be read."
-    return _state_page(
+    return _build_state_page(
         recording,
         html.P(sentence, className="problem" if recording.state == "failed" else None, role="status"),
         html.P(printable(problem), className="problem", role="alert") if problem else None,
-        html.Div(id="awaited", **_awaited(recording.id, awaited)) if awaited else None,
+        html.Div(id="awaited", **_build_awaited_attributes(recording.id, awaited)) if awaited else None,
         html.P(
             [
-                act("Try again", "retry", recording, "trace"),
+                build_action_button("Try again", "retry", recording, "trace"),
                 " ",
-                _adding(recording),
+                _build_upload_link(recording),
                 " ",
                 html.A("All recordings", href="/"),
             ]
@@ -84,27 +97,33 @@ def failed_page(recording: Recording, awaited: str = "", problem: str = "") -> N
     )
 
 
-def _awaited(recording_id: str, variant: str) -> Any:
+def _build_awaited_attributes(recording_id: str, variant: str) -> Any:
     return {"data-recording": recording_id, "data-awaited": variant}
 
 
-def _adding(recording: Recording) -> Node:
+def _build_upload_link(recording: Recording) -> Node:
     """Return a link for adding further files to a recording that could not be read."""
     if recording.state != "failed":
         return None
     return html.A("Add other files", href="/#upload", className="button")
 
 
-def deleted_page(recording: Recording) -> Node:
+def build_deleted_page(recording: Recording) -> Node:
     """Return the page of a deleted recording that can still be restored."""
-    return _state_page(
+    return _build_state_page(
         recording,
         html.P("This recording was deleted. It can still be restored.", role="status"),
-        html.P([act("Restore", "restore", recording, "trace"), " ", html.A("All recordings", href="/")]),
+        html.P(
+            [
+                build_action_button("Restore", "restore", recording, "trace"),
+                " ",
+                html.A("All recordings", href="/"),
+            ]
+        ),
     )
 
 
-def facts(recording: Recording) -> str:
+def format_facts(recording: Recording) -> str:
     """Return device, system, length and counts in a line."""
     counts = [
         (recording.samples, "samples"),
@@ -119,26 +138,27 @@ def facts(recording: Recording) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _heading(recording: Recording) -> list[Node]:
+def _build_heading(recording: Recording) -> list[Node]:
     return [
         html.H1(printable(recording.name)),
         html.P(
-            [facts(recording), *(part for tag in tags(recording) for part in (" ", tag))], className="note"
+            [format_facts(recording), *(part for tag in build_tags(recording) for part in (" ", tag))],
+            className="note",
         ),
         html.P(printable(recording.note), className="note") if recording.note else None,
         html.P(printable(recording.message), className="note") if recording.message else None,
     ]
 
 
-def _state_page(recording: Recording, *children: Node) -> Node:
+def _build_state_page(recording: Recording, *children: Node) -> Node:
     return html.Div(
         [
-            html.Header([html.H1(printable(recording.name)), _size(recording)]),
-            html.Main(html.Section(list(children), **aria(label="State"))),
+            html.Header([html.H1(printable(recording.name)), _build_size_line(recording)]),
+            html.Main(html.Section(list(children), **build_aria_attributes(label="State"))),
         ]
     )
 
 
-def _size(recording: Recording) -> Node:
-    text = f"{format_size(recording.size_bytes)}, added {minute_text(recording.added)}"
+def _build_size_line(recording: Recording) -> Node:
+    text = f"{format_size(recording.size_bytes)}, added {format_minute(recording.added)}"
     return html.P(text, className="note")

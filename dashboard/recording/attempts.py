@@ -18,9 +18,18 @@ from dashboard.jobs.process import WorkerProcess
 from dashboard.jobs.queue import Job, Kind
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
-from dashboard.library.store import Store, acquired_lock, is_attempt_id
-from dashboard.recording.request import RecordingRequest, target_text
-from dashboard.recording.state import DISCARD, LIVE, LOCK, Made, State, forget_state, read_state, write_state
+from dashboard.library.store import Store, acquire_lock, is_attempt_id
+from dashboard.recording.request import RecordingRequest, describe_target
+from dashboard.recording.state import (
+    DISCARD,
+    LIVE,
+    LOCK,
+    AttemptState,
+    MadeRecording,
+    forget_state,
+    read_state,
+    write_state,
+)
 from tracekit.errors import TracekitError, UsageError
 
 _LOG = logging.getLogger(__name__)
@@ -37,7 +46,7 @@ class Attempt:
     """An attempt that is under way, or has failed and is still shown."""
 
     id: str
-    state: State
+    state: AttemptState
 
 
 class Attempts:
@@ -58,29 +67,31 @@ class Attempts:
     # because xctrace goes on saving.
     def resume(self) -> None:
         """Resume the attempts of an earlier server: add finished recordings, follow those being saved."""
-        for attempt in self.all():
+        for attempt in self.list_attempts():
             if attempt.state.phase in (*LIVE, "lost"):
                 self._submit(attempt.id)
-        for folder in self._folders():
+        for folder in self._list_folders():
             if read_state(folder) is None:
                 self._store.discard_attempt(folder)
 
-    def all(self) -> list[Attempt]:
+    def list_attempts(self) -> list[Attempt]:
         """Return the attempts that are under way or have failed, newest first."""
         with self._mutex:
-            for folder in self._folders():
+            for folder in self._list_folders():
                 self._settle(folder)
-            states = ((folder, self._state(folder)) for folder in self._folders())
+            states = ((folder, self._read_state(folder)) for folder in self._list_folders())
             return [Attempt(folder.name, state) for folder, state in states if state is not None]
 
-    def opened(self, attempt_id: str) -> tuple[str, ...] | None:
+    def find_opened(self, attempt_id: str) -> tuple[str, ...] | None:
         """Return the library ids of an attempt's recordings; None until they are in the library."""
         return self._opened.get(attempt_id)
 
     def start(self, request: RecordingRequest) -> str:
         """Begin an attempt and return its id; raise ``Conflict`` while another one is under way."""
         with self._mutex:
-            under_way = next((attempt for attempt in self.all() if attempt.state.phase in LIVE), None)
+            under_way = next(
+                (attempt for attempt in self.list_attempts() if attempt.state.phase in LIVE), None
+            )
             if under_way is not None:
                 raise Conflict(
                     f"{under_way.state.what} is being recorded already. Only one recording can be made at a"
@@ -89,7 +100,7 @@ class Attempts:
             attempt_id = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"
             folder = self._folder / attempt_id
             try:
-                process = self._begin(folder, request)
+                process = self._begin_attempt(folder, request)
             except OSError as error:
                 self._store.discard_attempt(folder)
                 kind = NoSpace if error.errno in (errno.ENOSPC, errno.EDQUOT) else UsageError
@@ -97,9 +108,9 @@ class Attempts:
             self._submit(attempt_id, process)
             return attempt_id
 
-    def _begin(self, folder: Path, request: RecordingRequest) -> WorkerProcess:
+    def _begin_attempt(self, folder: Path, request: RecordingRequest) -> WorkerProcess:
         folder.mkdir(mode=0o700, parents=True)
-        if not write_state(folder, State("preparing", target_text(request), request.seconds)):
+        if not write_state(folder, AttemptState("preparing", describe_target(request), request.seconds)):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         # With the usual folder for temporary files: recorders lock each other out there.
         return WorkerProcess(
@@ -123,24 +134,24 @@ class Attempts:
 
     def stop(self, attempt_id: str) -> None:
         """Stop and save; while it is being saved, the first call warns, and the second one kills xctrace."""
-        self._find(attempt_id)
-        self._send(attempt_id, "stop")
+        self._find_attempt(attempt_id)
+        self._send_line(attempt_id, "stop")
 
     def discard(self, attempt_id: str) -> None:
         """Stop an attempt, and remove its recordings."""
-        attempt = self._find(attempt_id)
+        attempt = self._find_attempt(attempt_id)
         folder = self._folder / attempt_id
         if attempt.state.phase not in LIVE:
             self._clear(folder)
             return
         (folder / DISCARD).touch()
         if attempt.state.phase != "saving":
-            self._send(attempt_id, "stop")
+            self._send_line(attempt_id, "stop")
 
-    def dismiss(self, attempt_id: str) -> None:
+    def close_attempt(self, attempt_id: str) -> None:
         """Close a failed attempt; a partial recording stays on the disk."""
         folder = self._folder / attempt_id
-        if self._find(attempt_id).state.phase in LIVE:
+        if self._find_attempt(attempt_id).state.phase in LIVE:
             return
         forget_state(folder)
         self._store.discard_attempt(folder)
@@ -154,52 +165,54 @@ class Attempts:
 
     def open_partial(self, attempt_id: str) -> Recording:
         """Add a partial recording to the library: some of it may be readable."""
-        attempt = self._find(attempt_id)
+        attempt = self._find_attempt(attempt_id)
         if not attempt.state.left:
             raise NotFound("This attempt left no recording.")
         recording = self._library.add_file(self._folder / attempt_id / attempt.state.left)
-        self.dismiss(attempt_id)
+        self.close_attempt(attempt_id)
         return recording
 
     # One attempt -------------------------------------------------------------------------------------------
 
-    def _folders(self) -> list[Path]:
+    def _list_folders(self) -> list[Path]:
         with suppress(OSError):
             folders = (folder for folder in self._folder.iterdir() if is_attempt_id(folder.name))
             return sorted(folders, reverse=True)
         return []
 
-    def _find(self, attempt_id: str) -> Attempt:
-        for attempt in self.all():
+    def _find_attempt(self, attempt_id: str) -> Attempt:
+        for attempt in self.list_attempts():
             if attempt.id == attempt_id:
                 return attempt
         raise NotFound("This recording is over.")
 
-    def _send(self, attempt_id: str, line: str) -> None:
-        process = self._process(attempt_id)
+    def _send_line(self, attempt_id: str, line: str) -> None:
+        process = self._find_process(attempt_id)
         if process is None:
             raise Conflict("The dashboard was restarted, so the recording was stopped. It is being saved.")
         process.write_line(line)
 
-    def _process(self, attempt_id: str) -> WorkerProcess | None:
+    def _find_process(self, attempt_id: str) -> WorkerProcess | None:
         job = self._library.queue.find(RECORDING, (attempt_id,))
         return None if job is None else job.process
 
-    def _state(self, folder: Path) -> State | None:
+    def _read_state(self, folder: Path) -> AttemptState | None:
         state = read_state(folder)
         if state is None or state.phase not in LIVE or self._is_alive(folder):
             return state
         state = read_state(folder) or state  # it may have ended between the two checks
         if state.phase not in LIVE:
             return state
-        left = next((bundle.name for bundle in folder.glob("*.trace")), "")
+        bundle_name = next((bundle.name for bundle in folder.glob("*.trace")), "")
         consequence = (
-            "xctrace may still be saving, and the recording will be found" if left else "nothing was saved"
+            "xctrace may still be saving, and the recording will be found"
+            if bundle_name
+            else "nothing was saved"
         )
-        return replace(state, phase="lost", message=f"{_LOST}: {consequence}.", left=left)
+        return replace(state, phase="lost", message=f"{_LOST}: {consequence}.", left=bundle_name)
 
     def _is_alive(self, folder: Path) -> bool:
-        process = self._process(folder.name)
+        process = self._find_process(folder.name)
         if process is not None:
             # A worker of an earlier server is no child of this one: that it holds its lock is the only proof
             # that it lives.
@@ -207,7 +220,7 @@ class Attempts:
         if not (folder / LOCK).exists():
             return False
         try:
-            acquired_lock(folder / LOCK).release()
+            acquire_lock(folder / LOCK).release()
         except Conflict:
             return True
         except OSError:
@@ -220,7 +233,7 @@ class Attempts:
         while not job.cancelled.is_set():
             with self._mutex:
                 self._settle(folder)
-                state = self._state(folder)
+                state = self._read_state(folder)
             if state is None or state.phase not in (*LIVE, "lost"):
                 return
             job.cancelled.wait(_POLL_SECONDS)
@@ -229,23 +242,23 @@ class Attempts:
 
     def _settle(self, folder: Path) -> None:
         """Add the recordings of an attempt that is over to the library; a failure is tried again."""
-        state = self._state(folder)
+        state = self._read_state(folder)
         if state is None or state.phase in LIVE:
             return
         if state.phase == "discarded":
             self._opened[folder.name] = ()
             self._clear(folder)
             return
-        made = state.made if state.phase != "lost" else (*state.made, *_saved(folder, state))
-        if not made and state.phase != "done":
+        recordings = state.made if state.phase != "lost" else (*state.made, *_iter_saved(folder, state))
+        if not recordings and state.phase != "done":
             return
         try:
             # Adding a file twice finds the recording that is there already, so a step that failed can be made
             # again.
-            added = tuple(self._add(folder, recording) for recording in made)
+            added = tuple(self._add_recording(folder, recording) for recording in recordings)
         except TracekitError as error:
             write_state(
-                folder, replace(state, phase="failed", message=str(error), made=(), left=made[0].name)
+                folder, replace(state, phase="failed", message=str(error), made=(), left=recordings[0].name)
             )
             return
         except Exception:  # noqa: BLE001 - such as a full disk, or a library that is being closed
@@ -257,17 +270,17 @@ class Attempts:
         else:
             forget_state(folder)
 
-    def _add(self, folder: Path, made: Made) -> str:
-        recording = self._library.add_file(folder / Path(made.name).name)
-        if made.compute_units or made.note:
-            tags = (made.compute_units,) if made.compute_units else None
-            self._library.edit(recording.id, tags=tags, note=made.note or None)
+    def _add_recording(self, folder: Path, recording_made: MadeRecording) -> str:
+        recording = self._library.add_file(folder / Path(recording_made.name).name)
+        if recording_made.compute_units or recording_made.note:
+            tags = (recording_made.compute_units,) if recording_made.compute_units else None
+            self._library.edit(recording.id, tags=tags, note=recording_made.note or None)
         return recording.id
 
 
-def _saved(folder: Path, state: State) -> Iterator[Made]:
+def _iter_saved(folder: Path, state: AttemptState) -> Iterator[MadeRecording]:
     """Yield recordings that were saved completely after their worker had been killed."""
     reported = {recording.name for recording in state.made}
     for path in sorted(folder.glob("*.trace")):
         if path.name not in reported and (path / _SAVED).exists():
-            yield Made(path.name, note="The process that recorded it was killed.")
+            yield MadeRecording(path.name, note="The process that recorded it was killed.")

@@ -64,16 +64,16 @@ class HostProbe:
         self._inventory: HostInventory | None = None
         self._taken_at = 0.0
 
-    def inventory(self, refresh: bool = False) -> HostInventory | None:
+    def find_inventory(self, refresh: bool = False) -> HostInventory | None:
         """Return the last inventory, None if there is none yet; return at once."""
         with self._mutex:
             if refresh or time.monotonic() - self._taken_at > _FRESH_SECONDS:
                 self._inventory = None  # devices come and go
             if self._inventory is None:  # pages poll until it is there: all of them join one job
-                self._queue.submit(_INVENTORY, ("host",), self._refresh)
+                self._queue.submit(_INVENTORY, ("host",), self._refresh_inventory)
             return self._inventory
 
-    def _refresh(self, _job: Job) -> None:
+    def _refresh_inventory(self, _job: Job) -> None:
         try:
             inventory = self._take()
         except Exception as error:  # noqa: BLE001 - the page says so and can ask again
@@ -82,7 +82,7 @@ class HostProbe:
             self._inventory, self._taken_at = inventory, time.monotonic()
 
 
-def processes() -> tuple[Process, ...]:
+def list_processes() -> tuple[Process, ...]:
     """Return the processes of this machine, apps first, each group by name."""
     running = Mac().processes()
     return tuple(

@@ -15,8 +15,8 @@ from tracekit.xctrace.mac_host import Process
 
 Kind: TypeAlias = Literal["running", "launch", "all"]
 KINDS: tuple[Kind, ...] = ("running", "launch", "all")
-SHORTEST_SECONDS, LONGEST_SECONDS = 0.1, 3600.0
-_LONGEST_TEXT = 1000
+MIN_SECONDS, MAX_SECONDS = 0.1, 3600.0
+_MAX_TEXT_CHARACTERS = 1000
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class RecordingRequest:
             _check_word(text)
         if not _is_number(self.pid) or not _is_number(self.seconds):
             raise UsageError("The time limit must be a number of seconds.")
-        if not SHORTEST_SECONDS <= self.seconds <= LONGEST_SECONDS:
-            limits = f"{SHORTEST_SECONDS:g} and {LONGEST_SECONDS:g}"
+        if not MIN_SECONDS <= self.seconds <= MAX_SECONDS:
+            limits = f"{MIN_SECONDS:g} and {MAX_SECONDS:g}"
             raise UsageError(f"The time limit must lie between {limits} seconds.")
         if self.kind != "all" and not self.target.strip():
             raise UsageError("Choose or name what to record.")
@@ -79,7 +79,7 @@ class RecordingRequest:
             raise UsageError(f"{self.target} (pid {self.pid}) has ended. Start it, and choose it again.")
 
 
-def target_text(request: RecordingRequest) -> str:
+def describe_target(request: RecordingRequest) -> str:
     """Return the target of a request in a few words."""
     if request.kind == "all":
         return "all processes"
@@ -87,7 +87,7 @@ def target_text(request: RecordingRequest) -> str:
 
 
 def _check_word(text: object) -> None:
-    if not isinstance(text, str) or len(text) > _LONGEST_TEXT or not text.isprintable():
+    if not isinstance(text, str) or len(text) > _MAX_TEXT_CHARACTERS or not text.isprintable():
         raise UsageError("A name is too long, or contains characters that no name has.")
     if text.startswith("-"):
         raise UsageError(f"'{text}': a name that begins with a dash would be taken for an option.")
@@ -97,7 +97,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-_ON_THE_PAGE = (
+_PAGE_WORDING = (
     ("record everything with --all-processes", "record all processes"),
     ("or everything with --all-processes", "or all processes"),
     ("name the device with --device", "choose the device"),
@@ -114,8 +114,8 @@ _ON_THE_PAGE = (
 )
 
 
-def on_the_page(sentence: str) -> str:
+def reword_for_page(sentence: str) -> str:
     """Return a sentence with the page's words instead of command-line options."""
-    for option, word in _ON_THE_PAGE:
+    for option, word in _PAGE_WORDING:
         sentence = sentence.replace(option, word)
     return sentence

@@ -14,11 +14,11 @@ LIVE: tuple[Phase, ...] = ("preparing", "recording", "saving")
 LOCK, DISCARD = "lock", "discard"
 """The lock is held while the worker of an attempt runs; the other file exists if the attempt is discarded."""
 _FILE, _NEW = "state.json", "state.json.new"
-_MOST_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeRecording:
     """A readable recording: its name in the attempt's folder, and a note for its reader."""
 
     name: str
@@ -27,7 +27,7 @@ class Made:
 
 
 @dataclass(frozen=True)
-class State:
+class AttemptState:
     """The state of an attempt; ``began`` and ``insist_until`` are seconds since the epoch, 0 for not yet.
 
     ``message`` is the reason of a failure, ``command`` may recover ``left``, the bundle of an unfinished
@@ -44,13 +44,13 @@ class State:
     size_bytes: int = 0
     note: str = ""
     insist_until: float = 0.0
-    made: tuple[Made, ...] = ()
+    made: tuple[MadeRecording, ...] = ()
     message: str = ""
     command: str = ""
     left: str = ""
 
 
-def write_state(folder: Path, state: State) -> bool:
+def write_state(folder: Path, state: AttemptState) -> bool:
     """Replace the state, and return False if the disk is full, which must not end a recording."""
     # Written beside and renamed, so that a reader sees a whole state, the old one or the new one.
     new = folder / _NEW
@@ -64,17 +64,19 @@ def write_state(folder: Path, state: State) -> bool:
     return True
 
 
-def read_state(folder: Path) -> State | None:
+def read_state(folder: Path) -> AttemptState | None:
     """Return the state; None for a folder without a state, whose recordings are in the library."""
     try:
         with (folder / _FILE).open("rb") as file:
-            values: dict[str, Any] = json.loads(file.read(_MOST_BYTES))
-        return State(**{**values, "made": tuple(Made(**made) for made in values["made"])})
+            values: dict[str, Any] = json.loads(file.read(_MAX_BYTES))
+        return AttemptState(
+            **{**values, "made": tuple(MadeRecording(**recording) for recording in values["made"])}
+        )
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
-def being_saved(recorded: Path) -> list[str]:
+def list_being_saved(recorded: Path) -> list[str]:
     """Return the targets that are still being recorded or saved below the folder of all attempts."""
     states = (read_state(folder) for folder in sorted(recorded.glob("*")))
     return [state.what for state in states if state is not None and state.phase in LIVE]

@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from flask import Flask, Response, abort, request
 
-from dashboard.routes.caching import cacheable
+from dashboard.routes.caching import make_cacheable
 from tracekit.report.html.bundle import joined
 from tracekit.report.html.elements import Html, tag
 
@@ -22,19 +22,19 @@ _PLACES = {"assets": "dashboard", "report-assets": "tracekit.report"}
 _TYPES = {"pages.js": "text/javascript", "pages.css": "text/css"}
 
 
-def script() -> Html:
+def build_script_element() -> Html:
     """Return the element that loads the script."""
-    return tag("script", type="module", src=_address("pages.js"))
+    return tag("script", type="module", src=_build_address("pages.js"))
 
 
-def sheet() -> Html:
+def build_style_element() -> Html:
     """Return the element that loads the style sheet."""
-    return tag("link", rel="stylesheet", href=_address("pages.css"))
+    return tag("link", rel="stylesheet", href=_build_address("pages.css"))
 
 
-def version() -> str:
+def compute_version() -> str:
     """Return a digest of both files."""
-    return _version("pages.js") + _version("pages.css")
+    return _compute_file_version("pages.js") + _compute_file_version("pages.css")
 
 
 def register(server: Flask) -> None:
@@ -45,27 +45,27 @@ def register(server: Flask) -> None:
         """Return a file that the browser keeps for good if its address has the current version."""
         if name not in _TYPES:
             abort(404)
-        response = Response(_text(name), mimetype=_TYPES[name])
-        if request.args.get("v") != _version(name):  # a page from before an update
-            return cacheable(response)
+        response = Response(_load_text(name), mimetype=_TYPES[name])
+        if request.args.get("v") != _compute_file_version(name):  # a page from before an update
+            return make_cacheable(response)
         response.headers["Cache-Control"] = "private, max-age=31536000, immutable"
         return response
 
 
-def _address(name: str) -> str:
-    return f"/bundle/{name}?v={_version(name)}"
+def _build_address(name: str) -> str:
+    return f"/bundle/{name}?v={_compute_file_version(name)}"
 
 
 @cache
-def _version(name: str) -> str:
-    return hashlib.sha256(_text(name).encode()).hexdigest()[:16]
+def _compute_file_version(name: str) -> str:
+    return hashlib.sha256(_load_text(name).encode()).hexdigest()[:16]
 
 
 @cache
-def _text(name: str) -> str:
-    return joined(_ENTRY, _asset) if name == "pages.js" else "\n".join(map(_asset, _SHEETS))
+def _load_text(name: str) -> str:
+    return joined(_ENTRY, _read_asset) if name == "pages.js" else "\n".join(map(_read_asset, _SHEETS))
 
 
-def _asset(path: str) -> str:
+def _read_asset(path: str) -> str:
     place, name = path[1:].split("/", 1)
     return files(_PLACES[place]).joinpath("assets", name).read_text("utf-8")

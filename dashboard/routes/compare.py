@@ -7,8 +7,8 @@ from flask import Flask, Response, send_file
 from dashboard.errors import NotFound
 from dashboard.jobs.workers import compare as worker
 from dashboard.library.library import Library
-from dashboard.routes.caching import cacheable
-from dashboard.routes.downloads import file_stem
+from dashboard.routes.caching import make_cacheable
+from dashboard.routes.downloads import make_file_stem
 
 _FILES = {
     "html": (worker.HTML, "text/html"),
@@ -24,23 +24,23 @@ def register(server: Flask, library: Library) -> None:
     @server.get("/api/compare/<base>/<new>/sections")
     def comparison_sections(base: str, new: str) -> Response:
         """Return the sections as markup, in the order of the page."""
-        path = library.comparisons.path(base, new, worker.SECTIONS)
-        return cacheable(send_file(path, "application/json", conditional=True))
+        path = library.comparisons.find_file(base, new, worker.SECTIONS)
+        return make_cacheable(send_file(path, "application/json", conditional=True))
 
     @server.get("/api/compare/<base>/<new>/difference")
     def comparison_difference(base: str, new: str) -> Response:
         """Return the block of the flame graph of both sides."""
-        block = library.comparisons.path(base, new, worker.DIFFERENCE).read_bytes()
-        return cacheable(Response(block, mimetype="application/octet-stream"))
+        block = library.comparisons.find_file(base, new, worker.DIFFERENCE).read_bytes()
+        return make_cacheable(Response(block, mimetype="application/octet-stream"))
 
     @server.get("/compare/<base>/<new>/download/<name>")
     def comparison_file(base: str, new: str, name: str) -> Response:
         if name not in _FILES:
             raise NotFound(f"There is no such download; there are {', '.join(_FILES)}.")
         file, media_type = _FILES[name]
-        path = library.comparisons.path(base, new, file)
-        names = (library.recording(recording_id).name for recording_id in (base, new))
-        file_name = f"{'-and-'.join(file_stem(name)[:_MAX_STEM_LENGTH] for name in names)}.{file}"
+        path = library.comparisons.find_file(base, new, file)
+        names = (library.find_recording(recording_id).name for recording_id in (base, new))
+        file_name = f"{'-and-'.join(make_file_stem(name)[:_MAX_STEM_LENGTH] for name in names)}.{file}"
         response = send_file(path, media_type, as_attachment=True, download_name=file_name)
         response.headers["Content-Security-Policy"] = (
             "sandbox; default-src 'none'"  # no access to the dashboard

@@ -6,8 +6,8 @@ import re
 
 from flask import Flask, Response, request, send_file
 
-from dashboard.error_responses import error_response, sentence_of
-from dashboard.jobs.download_formats import chosen
+from dashboard.error_responses import build_error_response, format_sentence
+from dashboard.jobs.download_formats import choose_format
 from dashboard.jobs.downloads import DownloadFailed
 from dashboard.library.library import Library
 from tracekit.errors import UsageError
@@ -25,18 +25,18 @@ def register(server: Flask, library: Library) -> None:
     @server.get("/recordings/<recording>/download/<name>")
     def download(recording: str, name: str) -> Response:
         redact = _is_yes("redact")
-        file_format = chosen(name, redact)
+        file_format = choose_format(name, redact)
         process = request.args.get("process", "") if redact else ""
-        stem = file_stem(library.recording(recording).name)
+        stem = make_file_stem(library.find_recording(recording).name)
         try:
-            path = library.downloads.path(recording, file_format, redact, process)
+            path = library.downloads.find_or_make(recording, file_format, redact, process)
         except DownloadFailed as error:
-            return error_response(422, sentence_of(error))
+            return build_error_response(422, format_sentence(error))
         response = send_file(
             path,
             file_format.media_type,
             as_attachment=True,
-            download_name=file_format.file_name(stem, redact, process),
+            download_name=file_format.build_file_name(stem, redact, process),
         )
         response.headers["Content-Security-Policy"] = (
             "sandbox; default-src 'none'"  # no access to the dashboard
@@ -54,6 +54,6 @@ def _is_yes(option: str) -> bool:
     return value == "1"
 
 
-def file_stem(name: str) -> str:
+def make_file_stem(name: str) -> str:
     """Return a file name for a recording, without folders and characters special to a system or shell."""
     return _UNFIT.sub("-", name).strip("-. ")[:_MAX_NAME_LENGTH] or "recording"

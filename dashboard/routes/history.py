@@ -8,7 +8,7 @@ from flask import Flask, Response, request
 
 from dashboard.history import HistoryStore
 from dashboard.library.library import Library
-from dashboard.routes.caching import cacheable
+from dashboard.routes.caching import make_cacheable
 from tracekit.errors import UsageError
 
 _LONGEST_NAME = 4_000
@@ -20,29 +20,29 @@ def register(server: Flask, store: HistoryStore, library: Library) -> None:
     @server.get("/api/history")
     def history() -> Response:
         """Return the view of an app."""
-        return _json(store.view(_text("app")))
+        return _respond_json(store.build_view(_read_name("app")))
 
     @server.get("/api/history/parts")
     def history_parts() -> Response:
         """Return the parts of a call in two builds."""
         names = ("app", "device", "model", "before", "after")
-        return _json({"parts": store.parts(*(_text(name) for name in names))})
+        return _respond_json({"parts": store.compare_parts(*(_read_name(name) for name in names))})
 
     @server.get("/api/history/recordings")
     def history_recordings() -> Response:
         """Return the recordings of two builds on a device; those of the library with their links."""
-        builds = [_text("before"), _text("after")]
-        rows = store.recordings(_text("app"), _text("device"), _text("model"), builds)
-        links = {library.place(each): f"/recordings/{each.id}" for each in library.recordings()}
-        return _json({"recordings": [{**row, "link": links.get(row["path"], "")} for row in rows]})
+        builds = [_read_name("before"), _read_name("after")]
+        rows = store.list_recordings(_read_name("app"), _read_name("device"), _read_name("model"), builds)
+        links = {library.place(each): f"/recordings/{each.id}" for each in library.list_recordings()}
+        return _respond_json({"recordings": [{**row, "link": links.get(row["path"], "")} for row in rows]})
 
 
-def _json(document: object) -> Response:
+def _respond_json(document: object) -> Response:
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return cacheable(Response(text, mimetype="application/json"))
+    return make_cacheable(Response(text, mimetype="application/json"))
 
 
-def _text(name: str) -> str:
+def _read_name(name: str) -> str:
     value = request.args.get(name, "")
     if len(value) > _LONGEST_NAME:
         raise UsageError(f"{name} is too long.")

@@ -23,7 +23,9 @@ def register(server: Flask, library: Library) -> None:
 
     @server.get("/api/recordings/<recording>/notes")
     def notes(recording: str) -> Response:
-        response = jsonify(notes=[asdict(note) for note in library.notes.of(library.recording(recording).id)])
+        response = jsonify(
+            notes=[asdict(note) for note in library.notes.list_notes(library.find_recording(recording).id)]
+        )
         response.headers["Cache-Control"] = "no-store"
         return response
 
@@ -35,9 +37,9 @@ def register(server: Flask, library: Library) -> None:
             raise UsageError("This address expects time_ns, a whole number, and text.")
         if not 0 <= time_ns < _LATEST_NS:
             raise UsageError("The time of a note is in nanoseconds since the start of the run.")
-        return jsonify(asdict(library.notes.put(library.recording(recording).id, note, time_ns, text)))
+        return jsonify(asdict(library.notes.put(library.find_recording(recording).id, note, time_ns, text)))
 
     @server.delete("/api/recordings/<recording>/notes/<note>")
     def remove_note(recording: str, note: str) -> Response:
-        library.notes.remove(library.recording(recording).id, note)
+        library.notes.remove(library.find_recording(recording).id, note)
         return Response(status=204)

@@ -11,7 +11,7 @@ from tracekit.errors import UsageError
 WHOLE = re.compile(r"[0-9]{1,18}")
 
 
-def whole(name: str, default: int | None = None) -> int:
+def parse_whole_number(name: str, default: int | None = None) -> int:
     """Return a whole number of the query; without a default, it must be there. Raises ``UsageError``."""
     text = request.args.get(name, "")
     if not text and default is not None:

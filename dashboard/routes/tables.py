@@ -16,17 +16,17 @@ from dashboard.jobs.queue import JobStatus
 from dashboard.jobs.tables import TablePlace
 from dashboard.library.library import Library
 from dashboard.library.run_inventory import INVENTORY, read_inventory
-from dashboard.routes.caching import cacheable, private
-from dashboard.routes.downloads import file_stem
-from dashboard.routes.parameters import WHOLE, whole
+from dashboard.routes.caching import make_cacheable, make_private
+from dashboard.routes.downloads import make_file_stem
+from dashboard.routes.parameters import WHOLE, parse_whole_number
 from dashboard.tables.cache import TableCache
-from dashboard.tables.lanes import MOST_PIXELS, LaneChoice, lane_document, members, next_row
+from dashboard.tables.lanes import MAX_PIXELS, LaneChoice, build_lane_document, list_members, next_row
 from dashboard.tables.pages import (
-    MOST_ROWS,
-    csv_pieces,
-    page_cells,
-    row_document,
-    table_document,
+    MAX_ROWS,
+    build_row_document,
+    build_table_document,
+    iter_csv_pieces,
+    list_page_cells,
     write_parquet,
 )
 from dashboard.tables.selection import RowQuery
@@ -59,15 +59,19 @@ class _OpenTables:
         self._library = library
         self.cache = TableCache()
 
-    def opened(self, recording: str, name: str) -> StoredTable | JobStatus:
+    def open_table(self, recording: str, name: str) -> StoredTable | JobStatus:
         """Return a table, or the status of its reading."""
-        kept = self._library.tables.kept(recording, _place(name), _is_again())
-        return kept if isinstance(kept, JobStatus) else self.cache.table(kept)
+        kept = self._library.tables.find_or_read(recording, _parse_place(name), _is_again())
+        return kept if isinstance(kept, JobStatus) else self.cache.find_table(kept)
 
     def respond(self, recording: str, name: str, answer: Callable[[StoredTable], Any]) -> Response:
         """Return what a function makes of a table as JSON; with 202, the status of its reading."""
-        table = self.opened(recording, name)
-        return _progress(table) if isinstance(table, JobStatus) else private(jsonify(answer(table)))
+        table = self.open_table(recording, name)
+        return (
+            _respond_with_progress(table)
+            if isinstance(table, JobStatus)
+            else make_private(jsonify(answer(table)))
+        )
 
 
 def register(server: Flask, library: Library) -> None:
@@ -82,27 +86,27 @@ def _register_pages(server: Flask, library: Library, tables: _OpenTables) -> Non
     @server.get(_ADDRESS)
     def list_tables(recording: str) -> Response:
         _check_parameters("")
-        kept = library.tables.kept(recording, TablePlace(0, 0), _is_again())
+        kept = library.tables.find_or_read(recording, TablePlace(0, 0), _is_again())
         if isinstance(kept, JobStatus):
-            return _progress(kept)
+            return _respond_with_progress(kept)
         document = json.loads(kept.read_bytes())
-        document["run"] = _shown_run(library, recording) or document["run"]
-        return cacheable(jsonify(document))
+        document["run"] = _find_shown_run(library, recording) or document["run"]
+        return make_cacheable(jsonify(document))
 
     @server.get(f"{_ADDRESS}/<table>")
     def table(recording: str, table: str) -> Response:
         _check_parameters("")
-        return tables.respond(recording, table, table_document)
+        return tables.respond(recording, table, build_table_document)
 
     @server.get(f"{_ADDRESS}/<table>/page")
     def page(recording: str, table: str) -> Response:
         _check_parameters("page")
 
         def answer(stored: StoredTable) -> dict[str, Any]:
-            first, count = whole("first", 0), whole("count", 100)
-            if count > MOST_ROWS:
-                raise UsageError(f"count is at most {MOST_ROWS}.")
-            selected = tables.cache.selected(stored, _query(stored))
+            first, count = parse_whole_number("first", 0), parse_whole_number("count", 100)
+            if count > MAX_ROWS:
+                raise UsageError(f"count is at most {MAX_ROWS}.")
+            selected = tables.cache.select_rows(stored, _parse_query(stored))
             rows = selected.rows[first : first + count]
             document: dict[str, Any] = {
                 "total": stored.rows,
@@ -110,10 +114,10 @@ def _register_pages(server: Flask, library: Library, tables: _OpenTables) -> Non
                 "selected": len(selected.rows),
                 "first": first,
                 "rows": rows.tolist(),
-                "cells": page_cells(stored, rows, _columns(stored)),
+                "cells": list_page_cells(stored, rows, _parse_columns(stored)),
             }
             if request.args.get("row"):
-                place = np.flatnonzero(selected.rows == _row(stored, whole("row")))
+                place = np.flatnonzero(selected.rows == _check_row(stored, parse_whole_number("row")))
                 document["place"] = int(place[0]) if len(place) else None
             return document
 
@@ -124,7 +128,9 @@ def _register_pages(server: Flask, library: Library, tables: _OpenTables) -> Non
         _check_parameters("row")
         if not WHOLE.fullmatch(row):
             raise NotFound("There is no such row in this table.")
-        return tables.respond(recording, table, lambda stored: row_document(stored, _row(stored, int(row))))
+        return tables.respond(
+            recording, table, lambda stored: build_row_document(stored, _check_row(stored, int(row)))
+        )
 
 
 def _register_lanes(server: Flask, library: Library, tables: _OpenTables) -> None:
@@ -133,38 +139,44 @@ def _register_lanes(server: Flask, library: Library, tables: _OpenTables) -> Non
         _check_parameters("members")
         if not WHOLE.fullmatch(column):
             raise NotFound("There is no such column in this table.")
-        return tables.respond(recording, table, lambda stored: members(stored, _column(stored, int(column))))
+        return tables.respond(
+            recording, table, lambda stored: list_members(stored, _check_column(stored, int(column)))
+        )
 
     @server.get(f"{_ADDRESS}/<table>/lane")
     def lane(recording: str, table: str) -> Response:
         _check_parameters("lane")
-        pixels = whole("pixels", 1_000)
-        if not 1 <= pixels <= MOST_PIXELS:
-            raise UsageError(f"pixels is from 1 to {MOST_PIXELS:,}.")
-        start, end = _time("from"), _time("to")
+        pixels = parse_whole_number("pixels", 1_000)
+        if not 1 <= pixels <= MAX_PIXELS:
+            raise UsageError(f"pixels is from 1 to {MAX_PIXELS:,}.")
+        start, end = _parse_time("from"), _parse_time("to")
         if start is None or end is None or start >= end:
             raise UsageError("from and to are nanoseconds, from before to.")
 
-        run = _shown_run(library, recording)
-        if run not in (None, _place(table).run):
-            raise UsageError(f"This table is of run {_place(table).run}, the timeline of run {run}.")
+        run = _find_shown_run(library, recording)
+        if run not in (None, _parse_place(table).run):
+            raise UsageError(f"This table is of run {_parse_place(table).run}, the timeline of run {run}.")
 
         def answer(stored: StoredTable) -> dict[str, Any]:
-            choice = _lane_choice(stored)
-            return lane_document(stored, choice, tables.cache.lane(stored, choice), start, end, pixels)
+            choice = _parse_lane_choice(stored)
+            return build_lane_document(
+                stored, choice, tables.cache.find_lane(stored, choice), start, end, pixels
+            )
 
         return tables.respond(recording, table, answer)
 
     @server.get(f"{_ADDRESS}/<table>/step")
     def step(recording: str, table: str) -> Response:
         _check_parameters("step")
-        time_ns, direction = _time("from"), request.args.get("direction")
+        time_ns, direction = _parse_time("from"), request.args.get("direction")
         if time_ns is None or direction not in ("-1", "1"):
             raise UsageError("from is in nanoseconds, and direction is 1 or -1.")
 
         def answer(stored: StoredTable) -> dict[str, Any]:
-            row = _row(stored, whole("row")) if request.args.get("row") else None
-            return next_row(tables.cache.lane(stored, _lane_choice(stored)), row, time_ns, int(direction))
+            row = _check_row(stored, parse_whole_number("row")) if request.args.get("row") else None
+            return next_row(
+                tables.cache.find_lane(stored, _parse_lane_choice(stored)), row, time_ns, int(direction)
+            )
 
         return tables.respond(recording, table, answer)
 
@@ -176,14 +188,15 @@ def _register_files(server: Flask, library: Library, tables: _OpenTables) -> Non
         stem, _, ending = name.rpartition(".")
         if ending not in ("csv", "parquet"):
             raise NotFound("There is no such download; there are .csv and .parquet.")
-        stored = tables.opened(recording, stem)
+        stored = tables.open_table(recording, stem)
         if isinstance(stored, JobStatus):
             raise NotFound("This table is being read. Try again when its page shows it.")
-        rows, columns = tables.cache.selected(stored, _query(stored)).rows, _columns(stored)
-        file_name = f"{file_stem(library.recording(recording).name)}.{file_stem(stored.schema)}.{ending}"
+        rows, columns = tables.cache.select_rows(stored, _parse_query(stored)).rows, _parse_columns(stored)
+        stem = make_file_stem(library.find_recording(recording).name)
+        file_name = f"{stem}.{make_file_stem(stored.schema)}.{ending}"
         if ending == "csv":
-            response = Response(csv_pieces(stored, rows, columns), mimetype="text/csv")
-            response.headers["Content-Disposition"] = f'attachment; filename="{_ascii(file_name)}"'
+            response = Response(iter_csv_pieces(stored, rows, columns), mimetype="text/csv")
+            response.headers["Content-Disposition"] = f'attachment; filename="{_make_ascii(file_name)}"'
         else:
             content = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the response
             write_parquet(stored, rows, columns, cast(IO[bytes], content))
@@ -196,22 +209,22 @@ def _register_files(server: Flask, library: Library, tables: _OpenTables) -> Non
             )
         response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
         response.headers["X-Content-Type-Options"] = "nosniff"
-        return private(response)
+        return make_private(response)
 
 
-def _shown_run(library: Library, analysis_id: str) -> int | None:
+def _find_shown_run(library: Library, analysis_id: str) -> int | None:
     """Return the run of an analysis, whose times the page's timeline has; None if it is not known."""
-    run = read_inventory(library.results(analysis_id) / INVENTORY).get("run")
+    run = read_inventory(library.find_results(analysis_id) / INVENTORY).get("run")
     return run if isinstance(run, int) else None
 
 
-def _progress(state: JobStatus) -> Response:
+def _respond_with_progress(state: JobStatus) -> Response:
     response = jsonify({"stage": state.stage, "progress": state.progress})
     response.status_code = 202
-    return private(response)
+    return make_private(response)
 
 
-def _ascii(name: str) -> str:
+def _make_ascii(name: str) -> str:
     return name.encode("ascii", "replace").decode().replace("?", "-").replace('"', "-")
 
 
@@ -229,67 +242,67 @@ def _is_again() -> bool:
     return request.args.get("again", "") == "1"
 
 
-def _place(name: str) -> TablePlace:
+def _parse_place(name: str) -> TablePlace:
     match = _TABLE.fullmatch(name)
     if match is None:
         raise NotFound("There is no such table in this recording.")
     return TablePlace(int(match[1]), int(match[2]))
 
 
-def _query(table: StoredTable) -> RowQuery:
+def _parse_query(table: StoredTable) -> RowQuery:
     text = request.args.get("text", "")
     conditions = request.args.getlist("where")
     if max(map(len, (text, *conditions))) > _MOST_LETTERS or len(conditions) > _MOST_CONDITIONS:
         raise UsageError(f"A filter has no more than {_MOST_LETTERS:,} characters.")
-    start, end = _time("from"), _time("to")
+    start, end = _parse_time("from"), _parse_time("to")
     if (start is None) != (end is None):
         raise UsageError("A range of time needs both from and to.")
-    where = tuple(_condition(table, condition) for condition in conditions)
-    return RowQuery(text, where, _sort(table), start, end)
+    where = tuple(_parse_condition(table, condition) for condition in conditions)
+    return RowQuery(text, where, _parse_sort(table), start, end)
 
 
-def _condition(table: StoredTable, text: str) -> tuple[int, str]:
+def _parse_condition(table: StoredTable, text: str) -> tuple[int, str]:
     match = _WHERE.fullmatch(text)
     if match is None:
         raise UsageError("where is a column's number, a colon and a condition.")
-    return _column(table, int(match[1])), match[2]
+    return _check_column(table, int(match[1])), match[2]
 
 
-def _sort(table: StoredTable) -> tuple[int, bool] | None:
+def _parse_sort(table: StoredTable) -> tuple[int, bool] | None:
     text = request.args.get("sort", "")
     if not text:
         return None
     match = _SORT.fullmatch(text)
     if match is None:
         raise UsageError("sort is a column's number, with - before it for the opposite order.")
-    return _column(table, int(match[2])), bool(match[1])
+    return _check_column(table, int(match[2])), bool(match[1])
 
 
-def _columns(table: StoredTable) -> list[int]:
+def _parse_columns(table: StoredTable) -> list[int]:
     text = request.args.get("columns", "")
     if not text:
         return list(range(len(table.columns)))
     if not _COLUMNS.fullmatch(text[: 6 * len(table.columns)]) or len(text) > 6 * len(table.columns):
         raise UsageError("columns are numbers with full stops between them.")
-    return [_column(table, int(number)) for number in text.split(".")]
+    return [_check_column(table, int(number)) for number in text.split(".")]
 
 
-def _column(table: StoredTable, column: int) -> int:
+def _check_column(table: StoredTable, column: int) -> int:
     if column >= len(table.columns):
         raise UsageError(f"This table has {len(table.columns)} columns; their numbers begin at 0.")
     return column
 
 
-def _row(table: StoredTable, row: int) -> int:
+def _check_row(table: StoredTable, row: int) -> int:
     if row >= table.rows:
         raise NotFound("There is no such row in this table.")
     return row
 
 
-def _lane_choice(table: StoredTable) -> LaneChoice:
-    value = _column(table, whole("value")) if request.args.get("value") else None
-    group = _column(table, whole("group")) if request.args.get("group") else None
-    member = whole("member") if request.args.get("member") else None
+def _parse_lane_choice(table: StoredTable) -> LaneChoice:
+    value = _check_column(table, parse_whole_number("value")) if request.args.get("value") else None
+    group = _check_column(table, parse_whole_number("group")) if request.args.get("group") else None
+    member = parse_whole_number("member") if request.args.get("member") else None
     if value is not None and table.is_text(value):
         raise UsageError("Only a column of numbers can be drawn as values.")
     if group is not None and not table.is_text(group):
@@ -297,7 +310,7 @@ def _lane_choice(table: StoredTable) -> LaneChoice:
     return LaneChoice(value, group, member)
 
 
-def _time(name: str) -> int | None:
+def _parse_time(name: str) -> int | None:
     text = request.args.get(name, "")
     if not text:
         return None

@@ -21,7 +21,7 @@ from typing import Any, cast
 
 from flask import Flask, Response, jsonify, request
 
-from dashboard.error_responses import error_response, sentence_of
+from dashboard.error_responses import build_error_response, format_sentence
 from dashboard.errors import Conflict, OtherContent
 from dashboard.library.library import Library
 from tracekit.errors import UsageError
@@ -39,44 +39,44 @@ def register(server: Flask, library: Library) -> None:
 
     @server.post("/api/uploads")
     def begin() -> tuple[Response, int]:
-        body = _json_object()
-        name = _text(body, "name")
+        body = _read_json_object()
+        name = _require_text(body, "name")
         if "files" in body:
-            upload = uploads.begin(name, files=_files(body["files"]))
+            upload = uploads.begin(name, files=_parse_files(body["files"]))
         else:
-            upload = uploads.begin(name, _count(body, "size_bytes"))
+            upload = uploads.begin(name, _require_count(body, "size_bytes"))
         return jsonify(id=upload, slice_bytes=SLICE_BYTES), 201
 
     @server.get("/api/uploads")
     def unfinished() -> Response:
-        response = jsonify(uploads=[asdict(upload) for upload in uploads.unfinished()])
+        response = jsonify(uploads=[asdict(upload) for upload in uploads.list_unfinished()])
         response.headers["Cache-Control"] = "no-store"
         return response
 
     @server.get("/api/uploads/<upload>")  # and with it HEAD
     def progress(upload: str) -> Response:
-        return _offset_response(uploads.offset(upload))
+        return _build_offset_response(uploads.find_offset(upload))
 
     @server.put("/api/uploads/<upload>")
     def put(upload: str) -> Response:
-        offset, length = _whole(request.headers.get(OFFSET)), request.content_length
+        offset, length = _parse_whole_number(request.headers.get(OFFSET)), request.content_length
         if offset is None or length is None:
             raise UsageError(f"A slice comes with the headers {OFFSET} and Content-Length.")
         try:
-            digest = _digest(request.headers.get(DIGEST, ""))
-            return _offset_response(uploads.append(upload, offset, request.stream, length, digest))
+            digest = _check_digest(request.headers.get(DIGEST, ""))
+            return _build_offset_response(uploads.append(upload, offset, request.stream, length, digest))
         except OtherContent:
             raise
         except Conflict as conflict:
-            refused = error_response(409, sentence_of(conflict))
-            refused.headers[OFFSET] = str(uploads.offset(upload))
+            refused = build_error_response(409, format_sentence(conflict))
+            refused.headers[OFFSET] = str(uploads.find_offset(upload))
             return refused
 
     @server.post("/api/uploads/<upload>/finish")
     def finish(upload: str) -> Response:
-        body = _json_object()
-        sha256 = _text(body, "sha256") if "sha256" in body else ""
-        digest = _digest(_text(body, "digest")) if "digest" in body else ""
+        body = _read_json_object()
+        sha256 = _require_text(body, "sha256") if "sha256" in body else ""
+        digest = _check_digest(_require_text(body, "digest")) if "digest" in body else ""
         recording = uploads.finish(upload, sha256, digest)
         return jsonify(recording=recording.id, address=f"/recordings/{recording.id}")
 
@@ -86,42 +86,42 @@ def register(server: Flask, library: Library) -> None:
         return Response(status=204)
 
 
-def _offset_response(offset: int) -> Response:
+def _build_offset_response(offset: int) -> Response:
     return Response(status=204, headers={OFFSET: str(offset), "Cache-Control": "no-store"})
 
 
-def _json_object() -> dict[str, Any]:
+def _read_json_object() -> dict[str, Any]:
     body = request.get_json(silent=True)
     if not isinstance(body, dict):
         raise UsageError("This address expects a JSON object.")
     return cast(dict[str, Any], body)
 
 
-def _text(body: dict[str, Any], key: str) -> str:
+def _require_text(body: dict[str, Any], key: str) -> str:
     value = body.get(key)
     if not isinstance(value, str):
         raise UsageError(f"{key} must be a text.")
     return value
 
 
-def _count(body: dict[str, Any], key: str) -> int:
+def _require_count(body: dict[str, Any], key: str) -> int:
     value = body.get(key)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _MOST_BYTES:
         raise UsageError(f"{key} must be a whole number, zero or more, below 2^63.")
     return value
 
 
-def _whole(text: str | None) -> int | None:
+def _parse_whole_number(text: str | None) -> int | None:
     return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 20 else None
 
 
-def _digest(text: str) -> str:
+def _check_digest(text: str) -> str:
     if text and not _HEX.fullmatch(text):
         raise UsageError("A digest has 64 hex digits.")
     return text.lower()
 
 
-def _files(value: Any) -> list[tuple[str, int]]:
+def _parse_files(value: Any) -> list[tuple[str, int]]:
     if not isinstance(value, list) or not all(isinstance(file, dict) for file in value):
         raise UsageError("files must be a list of objects with path and size_bytes.")
-    return [(_text(file, "path"), _count(file, "size_bytes")) for file in value]
+    return [(_require_text(file, "path"), _require_count(file, "size_bytes")) for file in value]

@@ -8,7 +8,7 @@ from flask import Flask, Response, send_file
 
 from dashboard.library.library import Library
 from dashboard.library.reading_results import COUNTERS, SAMPLES
-from dashboard.routes.caching import cacheable, private
+from dashboard.routes.caching import make_cacheable, make_private
 
 
 def register(server: Flask, library: Library) -> None:
@@ -16,30 +16,30 @@ def register(server: Flask, library: Library) -> None:
 
     @server.get("/api/recordings/<recording>/view")
     def view(recording: str) -> Response:
-        return _stored(library.view_path(recording), "application/octet-stream")
+        return _send_stored(library.find_view(recording), "application/octet-stream")
 
     @server.get("/api/recordings/<recording>/samples")
     def samples(recording: str) -> Response:
         """Return the samples as a compressed file, or a range of it; the page inflates it itself."""
-        path = library.result_path(recording, SAMPLES)
-        return private(send_file(path, "application/gzip", conditional=True))
+        path = library.find_result(recording, SAMPLES)
+        return make_private(send_file(path, "application/gzip", conditional=True))
 
     @server.get("/api/recordings/<recording>/sections")
     def report_sections(recording: str) -> Response:
         """Return the report's sections as markup, in the order of the page."""
-        return _stored(library.sections_path(recording), "application/json")
+        return _send_stored(library.find_sections(recording), "application/json")
 
     @server.get("/api/recordings/<recording>/counters")
     def counters(recording: str) -> Response:
-        return _stored(library.result_path(recording, COUNTERS), "application/json")
+        return _send_stored(library.find_result(recording, COUNTERS), "application/json")
 
     @server.get("/api/alive")
     def alive() -> Response:
         return Response(status=204, headers={"Cache-Control": "no-store"})
 
 
-def _stored(path: Path, media_type: str) -> Response:
+def _send_stored(path: Path, media_type: str) -> Response:
     """Return a file as the library stores it, compressed; the browser inflates it."""
     response = send_file(path, media_type, conditional=True)
     response.headers["Content-Encoding"] = "gzip"
-    return cacheable(response)
+    return make_cacheable(response)

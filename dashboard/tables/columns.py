@@ -46,11 +46,11 @@ class ShownColumn:
     is_value: bool
 
 
-def shown_column(column: Column, cells: pd.Series[Any]) -> ShownColumn:
+def describe_column(column: Column, cells: pd.Series[Any]) -> ShownColumn:
     """Return how a column with these cells is shown."""
-    shape, unit = _shape(column)
+    shape, unit = _choose_shape(column)
     if shape == "duration":
-        unit = _duration_unit(cells)
+        unit = _choose_duration_unit(cells)
     name, title = column.mnemonic, column.title or column.mnemonic
     is_value = column.kind in ("int", "float") and shape in ("duration", "size", "number")
     return ShownColumn(
@@ -64,7 +64,7 @@ def shown_column(column: Column, cells: pd.Series[Any]) -> ShownColumn:
     )
 
 
-def _shape(column: Column) -> tuple[str, str]:
+def _choose_shape(column: Column) -> tuple[str, str]:
     if column.kind not in ("int", "float"):
         return "text", ""
     kind = column.engineering_type
@@ -79,7 +79,7 @@ def _shape(column: Column) -> tuple[str, str]:
     return "number", "%" if kind in _PERCENT else _UNITS.get(kind, "")
 
 
-def _duration_unit(cells: pd.Series[Any]) -> str:
+def _choose_duration_unit(cells: pd.Series[Any]) -> str:
     """Return the unit in which a usual duration of the column has one to three digits before the point."""
     lengths = pd.to_numeric(cells, errors="coerce").to_numpy(np.float64, na_value=np.nan)
     lengths = np.abs(lengths[np.isfinite(lengths) & (lengths != 0) & (np.abs(lengths) < OPEN_NS)])
@@ -102,7 +102,7 @@ class RowSpans:
     notes: tuple[str, ...]
 
 
-def row_spans(table: Table) -> RowSpans:
+def find_row_spans(table: Table) -> RowSpans:
     """Return the rows' spans by the rules of the analysis (``read_times``), with every row in its place.
 
     An interval that was open at the end of the recording ends at ``OPEN_NS``.
@@ -114,7 +114,7 @@ def row_spans(table: Table) -> RowSpans:
     has_start = np.zeros(len(table), np.bool_)
     start[rows], end[rows], has_start[rows] = read.start_ns, read.end_ns, True
     is_timed = read.timed
-    if not is_timed and (name := _length_column(table)) and has_start.any():
+    if not is_timed and (name := _find_length_column(table)) and has_start.any():
         # A table without "duration" may have its rows' length under another name: of Core Animation's frames
         # it is "period", of Core Data's faults "fault-duration".
         length, measured = extract_numbers(table, name)
@@ -124,6 +124,6 @@ def row_spans(table: Table) -> RowSpans:
     return RowSpans(start, end, has_start, is_timed, notes)
 
 
-def _length_column(table: Table) -> str:
+def _find_length_column(table: Table) -> str:
     names = (c.mnemonic for c in table.columns if c.engineering_type == "duration")
     return next((name for name in names if name in _LENGTHS or name.endswith("-duration")), "")

@@ -12,13 +12,13 @@ from dashboard.tables.columns import OPEN_NS
 from dashboard.tables.stored import Ints, StoredTable
 from tracekit.errors import UsageError
 
-MOST_PIXELS = 4_000
-MOST_MEMBERS = 200
-_MOST_SINGLE = 2_000
-_MOST_LINES = 4
-_MOST_PACKED = 200_000
+MAX_PIXELS = 4_000
+MAX_MEMBERS = 200
+_MAX_SINGLE_MARKS = 2_000
+_MAX_LINES = 4
+_MAX_PACKED_ROWS = 200_000
 _STYLES = 4
-_LETTERS = 120
+_MAX_NAME_LETTERS = 120
 _LABELS = """state thread-state hang-type thermal-state period channel-name name signpost-name event label
 event-label syscall message interval-type transition description event-type mode category process thread"""
 _UNLABELLED = frozenset({"stack", "ints"})
@@ -61,16 +61,16 @@ class LaneRows:
         )
 
 
-def lane_rows(table: StoredTable, choice: LaneChoice) -> LaneRows:
+def find_lane_rows(table: StoredTable, choice: LaneChoice) -> LaneRows:
     """Return the rows of a lane in order of time; raises ``UsageError`` for a table without times."""
     if not table.has_time:
         raise UsageError("The rows of this table have no time: they cannot be drawn.")
     mask = table.start < np.iinfo(np.int64).max
     if choice.group is not None:
-        mask &= table.codes(choice.group) == (-1 if choice.member is None else choice.member)
+        mask &= table.read_codes(choice.group) == (-1 if choice.member is None else choice.member)
     values = None
     if choice.value is not None:
-        numbers, present = table.numbers(choice.value)
+        numbers, present = table.read_numbers(choice.value)
         mask &= present
         if numbers.dtype.kind == "f":
             mask &= np.isfinite(numbers)
@@ -84,17 +84,17 @@ def lane_rows(table: StoredTable, choice: LaneChoice) -> LaneRows:
     end = np.maximum(table.end[rows], start)
     reach = np.maximum.accumulate(end) if len(end) else end
     overlaps = choice.value is None and bool((start[1:] < reach[:-1]).any())
-    is_packed = overlaps and len(rows) <= _MOST_PACKED
-    line = _lines(start, end) if is_packed else np.zeros(len(rows), np.uint8)
+    is_packed = overlaps and len(rows) <= _MAX_PACKED_ROWS
+    line = _assign_lines(start, end) if is_packed else np.zeros(len(rows), np.uint8)
     return LaneRows(start, end, reach, rows, line, values, overlaps and not is_packed)
 
 
-def _lines(start: Ints, end: Ints) -> npt.NDArray[np.uint8]:
+def _assign_lines(start: Ints, end: Ints) -> npt.NDArray[np.uint8]:
     """Return a line for each row, so that rows of a line do not overlap; the last line takes the rest."""
-    free = [-(2**63)] * _MOST_LINES
+    free = [-(2**63)] * _MAX_LINES
     lines = bytearray(len(start))
     for position, (begin, finish) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
-        line = next((line for line in range(_MOST_LINES) if free[line] <= begin), _MOST_LINES - 1)
+        line = next((line for line in range(_MAX_LINES) if free[line] <= begin), _MAX_LINES - 1)
         free[line] = max(free[line], finish)
         lines[position] = line
     return np.frombuffer(bytes(lines), np.uint8)
@@ -117,57 +117,61 @@ def next_row(lane: LaneRows, row: int | None, time_ns: int, direction: int) -> d
     }
 
 
-def lane_document(
+def build_lane_document(
     table: StoredTable, choice: LaneChoice, lane: LaneRows, from_ns: int, to_ns: int, pixels: int
 ) -> dict[str, Any]:
     """Return what a picture of [from_ns, to_ns) shows: marks, or the values of each pixel, as plain data."""
     document: dict[str, Any] = {
-        "name": _name(table, choice),
+        "name": _build_lane_name(table, choice),
         "rows": len(lane.row),
         "lines": int(lane.line.max(initial=0)) + 1,
         "crowded": lane.is_crowded,
         "timed": table.is_timed,
     }
     if choice.value is not None:
-        return document | _values(table, choice.value, lane, from_ns, to_ns, pixels)
-    first = int(np.searchsorted(lane.reach, from_ns, "left"))
-    last = int(np.searchsorted(lane.start, to_ns, "left"))
-    chosen, counts = _merged(lane, first, last, from_ns, (to_ns - from_ns) / pixels)
-    label = label_column(table, choice)
-    codes = _label_codes(table, label)[lane.row[chosen]] if label is not None else np.full(len(chosen), -1)
+        return document | _build_values(table, choice.value, lane, from_ns, to_ns, pixels)
+    begin = int(np.searchsorted(lane.reach, from_ns, "left"))
+    stop = int(np.searchsorted(lane.start, to_ns, "left"))
+    positions, counts = _merge_rows(lane, begin, stop, from_ns, (to_ns - from_ns) / pixels)
+    label = find_label_column(table, choice)
+    codes = (
+        _find_label_codes(table, label)[lane.row[positions]]
+        if label is not None
+        else np.full(len(positions), -1)
+    )
     distinct, local = np.unique(codes, return_inverse=True)
     return document | {
-        "start": lane.start[chosen].tolist(),
-        "end": [None if end >= OPEN_NS else end for end in lane.end[chosen].tolist()],
-        "line": lane.line[chosen].tolist(),
+        "start": lane.start[positions].tolist(),
+        "end": [None if end >= OPEN_NS else end for end in lane.end[positions].tolist()],
+        "line": lane.line[positions].tolist(),
         "count": counts.tolist(),
-        "row": lane.row[chosen].tolist(),
+        "row": lane.row[positions].tolist(),
         "label": local.reshape(-1).tolist(),
-        "labels": [_label(table, label, code) for code in distinct.tolist()],
+        "labels": [_describe_label(table, label, code) for code in distinct.tolist()],
     }
 
 
-def _merged(lane: LaneRows, first: int, last: int, from_ns: int, pixel_ns: float) -> tuple[Ints, Ints]:
+def _merge_rows(lane: LaneRows, begin: int, end: int, from_ns: int, pixel_ns: float) -> tuple[Ints, Ints]:
     """Return the positions of the rows to draw, and the number of rows that each stands for.
 
     Rows that begin in one pixel of one line are one mark: that of the longest.
     """
-    positions = np.arange(first, last)
-    if len(positions) <= _MOST_SINGLE:
+    positions = np.arange(begin, end)
+    if len(positions) <= _MAX_SINGLE_MARKS:
         return positions, np.ones(len(positions), np.int64)
-    lines = lane.line[first:last]
+    lines = lane.line[begin:end]
     if not lines.any():
-        return _merged_line(lane, positions, from_ns, pixel_ns)
+        return _merge_line(lane, positions, from_ns, pixel_ns)
     merged = [
-        _merged_line(lane, positions[lines == line], from_ns, pixel_ns) for line in np.unique(lines).tolist()
+        _merge_line(lane, positions[lines == line], from_ns, pixel_ns) for line in np.unique(lines).tolist()
     ]
-    chosen = np.concatenate([kept for kept, _ in merged])
+    merged_positions = np.concatenate([kept for kept, _ in merged])
     counts = np.concatenate([count for _, count in merged])
-    by_start = np.argsort(lane.start[chosen], kind="stable")
-    return chosen[by_start], counts[by_start]
+    by_start = np.argsort(lane.start[merged_positions], kind="stable")
+    return merged_positions[by_start], counts[by_start]
 
 
-def _merged_line(lane: LaneRows, positions: Ints, from_ns: int, pixel_ns: float) -> tuple[Ints, Ints]:
+def _merge_line(lane: LaneRows, positions: Ints, from_ns: int, pixel_ns: float) -> tuple[Ints, Ints]:
     start = lane.start[positions]
     length = lane.end[positions] - start
     # Rows are in order of their start, so that those of a pixel follow each other. -1: before the picture.
@@ -178,58 +182,58 @@ def _merged_line(lane: LaneRows, positions: Ints, from_ns: int, pixel_ns: float)
     return positions[longest[np.searchsorted(longest, begin)]], counts
 
 
-def label_column(table: StoredTable, choice: LaneChoice) -> int | None:
+def find_label_column(table: StoredTable, choice: LaneChoice) -> int | None:
     """Return the column whose texts name the rows: by its name, else the first one of texts."""
     names = {
-        shown.name: column
-        for column, shown in enumerate(table.columns)
-        if table.is_text(column) and shown.kind not in _UNLABELLED and column != choice.group
+        column_info.name: column
+        for column, column_info in enumerate(table.columns)
+        if table.is_text(column) and column_info.kind not in _UNLABELLED and column != choice.group
     }
     known = next((names[name] for name in _LABELS.split() if name in names), None)
     return known if known is not None else next(iter(names.values()), None)
 
 
-def _label_codes(table: StoredTable, column: int) -> Ints:
-    return table.codes(column)
+def _find_label_codes(table: StoredTable, column: int) -> Ints:
+    return table.read_codes(column)
 
 
-def _label(table: StoredTable, column: int | None, code: int) -> list[Any]:
+def _describe_label(table: StoredTable, column: int | None, code: int) -> list[Any]:
     """Return the text of a code, and the style in which its rows are drawn."""
     if column is None or code < 0:
         return ["", 0]
-    text = table.array(column).dictionary[code].as_py()
-    return [text[:_LETTERS], int(code) % _STYLES]
+    text = table.read_array(column).dictionary[code].as_py()
+    return [text[:_MAX_NAME_LETTERS], int(code) % _STYLES]
 
 
-def _name(table: StoredTable, choice: LaneChoice) -> list[str]:
+def _build_lane_name(table: StoredTable, choice: LaneChoice) -> list[str]:
     """Return the names of a lane: schema, member, column of values."""
-    names = [table.schema[:_LETTERS]]
+    names = [table.schema[:_MAX_NAME_LETTERS]]
     if choice.group is not None:
-        group = table.array(choice.group).dictionary
+        group = table.read_array(choice.group).dictionary
         is_known = choice.member is not None and choice.member >= 0
-        names.append(group[choice.member].as_py()[:_LETTERS] if is_known else "none")
+        names.append(group[choice.member].as_py()[:_MAX_NAME_LETTERS] if is_known else "none")
     if choice.value is not None:
-        names.append(table.columns[choice.value].title[:_LETTERS])
+        names.append(table.columns[choice.value].title[:_MAX_NAME_LETTERS])
     return names
 
 
-def _values(
+def _build_values(
     table: StoredTable, column: int, lane: LaneRows, from_ns: int, to_ns: int, pixels: int
 ) -> dict[str, Any]:
     """Return the values of a range, or the lowest, highest and last value of each pixel."""
     assert lane.values is not None
-    shown = table.columns[column]
+    column_info = table.columns[column]
     # One value before the range holds at its begin.
-    first = max(0, int(np.searchsorted(lane.start, from_ns, "left")) - 1)
-    last = int(np.searchsorted(lane.start, to_ns, "left"))
-    time, value, row = lane.start[first:last], lane.values[first:last], lane.row[first:last]
+    start = max(0, int(np.searchsorted(lane.start, from_ns, "left")) - 1)
+    end = int(np.searchsorted(lane.start, to_ns, "left"))
+    time, value, row = lane.start[start:end], lane.values[start:end], lane.row[start:end]
     document: dict[str, Any] = {
         "low": float(lane.values.min()) if len(lane.values) else 0,
         "high": float(lane.values.max()) if len(lane.values) else 0,
-        "shape": shown.shape,
-        "unit": shown.unit,
+        "shape": column_info.shape,
+        "unit": column_info.unit,
     }
-    if len(time) > _MOST_SINGLE:
+    if len(time) > _MAX_SINGLE_MARKS:
         pixel = np.maximum(((time - from_ns) / ((to_ns - from_ns) / pixels)).astype(np.int64), -1)
         begin = np.flatnonzero(np.append(True, np.diff(pixel) > 0))
         final = np.append(begin[1:], len(pixel)) - 1
@@ -242,19 +246,23 @@ def _values(
     return document | {"time": time.tolist(), "value": value.tolist(), "row": row.tolist()}
 
 
-def members(table: StoredTable, group: int) -> dict[str, Any]:
+def list_members(table: StoredTable, group: int) -> dict[str, Any]:
     """Return the distinct texts of a column with their codes and numbers of rows, most frequent first."""
     if not table.is_text(group) or table.columns[group].kind == "stack":
         raise UsageError("Lanes are made per thread, per process or per text.")
-    codes = table.codes(group)[table.start < np.iinfo(np.int64).max]
+    codes = table.read_codes(group)[table.start < np.iinfo(np.int64).max]
     counts = np.bincount(codes + 1)
     order = np.argsort(-counts, kind="stable")
     order = order[counts[order] > 0]
-    dictionary = table.array(group).dictionary
+    dictionary = table.read_array(group).dictionary
     return {
         "members": [
-            [code - 1, dictionary[code - 1].as_py()[:_LETTERS] if code else "none", int(counts[code])]
-            for code in order[:MOST_MEMBERS].tolist()
+            [
+                code - 1,
+                dictionary[code - 1].as_py()[:_MAX_NAME_LETTERS] if code else "none",
+                int(counts[code]),
+            ]
+            for code in order[:MAX_MEMBERS].tolist()
         ],
         "count": len(order),
     }

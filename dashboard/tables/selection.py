@@ -39,46 +39,46 @@ class RowQuery:
     to_ns: int | None = None
 
 
-def matching_mask(table: StoredTable, query: RowQuery) -> Bools | None:
+def find_matching(table: StoredTable, query: RowQuery) -> Bools | None:
     """Return the rows that match text and conditions, None for all; raises ``UsageError``."""
-    masks = [_word_mask(table, word) for word in query.text.casefold().split()]
-    masks += [_condition_mask(table, column, text) for column, text in query.where if text.strip()]
+    masks = [_find_word(table, word) for word in query.text.casefold().split()]
+    masks += [_find_by_condition(table, column, text) for column, text in query.where if text.strip()]
     return np.logical_and.reduce(masks) if masks else None
 
 
-def time_mask(table: StoredTable, from_ns: int, to_ns: int) -> Bools:
-    """Return the rows that touch [from_ns, to_ns), of moments those in it."""
+def find_in_range(table: StoredTable, from_ns: int, to_ns: int) -> Bools:
+    """Return the rows that overlap [from_ns, to_ns); rows without a length count if they lie in it."""
     starts, ends = table.start, table.end
     # An interval that ends exactly where the range begins has no time in it.
     mask: Bools = (starts < to_ns) & ((ends > from_ns) | (starts >= from_ns))
     return mask
 
 
-def _word_mask(table: StoredTable, word: str) -> Bools:
+def _find_word(table: StoredTable, word: str) -> Bools:
     """Return the rows in which a word occurs: in a text, in a frame of a stack, or as a whole number."""
     mask = np.zeros(table.rows, np.bool_)
     number = int(word) if re.fullmatch(r"-?[0-9]{1,18}", word) else None
     if re.fullmatch(r"0x[0-9a-f]{1,15}", word):
         number = int(word, 16)
-    for column, shown in enumerate(table.columns):
-        if shown.kind == "stack":
-            mask |= table.code_mask(column, table.stacks_with(lambda text: word in text.casefold()))
+    for column, column_info in enumerate(table.columns):
+        if column_info.kind == "stack":
+            mask |= table.match_codes(column, table.match_stacks(lambda text: word in text.casefold()))
         elif table.is_text(column):
-            mask |= table.text_mask(column, lambda text: word in text.casefold())
+            mask |= table.match_texts(column, lambda text: word in text.casefold())
         elif number is not None:
-            values, present = table.numbers(column)
+            values, present = table.read_numbers(column)
             mask |= present & (values == number)
     return mask
 
 
-def _condition_mask(table: StoredTable, column: int, text: str) -> Bools:
+def _find_by_condition(table: StoredTable, column: int, text: str) -> Bools:
     text = text.strip()
-    shown = table.columns[column]
+    column_info = table.columns[column]
     if text.casefold() in _ABSENT:
-        present = table.codes(column) >= 0 if table.is_text(column) else table.numbers(column)[1]
+        present = table.read_codes(column) >= 0 if table.is_text(column) else table.read_numbers(column)[1]
         return ~present
     if not table.is_text(column):
-        return _number_mask(table, column, text)
+        return _find_by_number(table, column, text)
     negated = text.startswith("!")
     words = text[1:].strip() if negated else text
     exact = words.startswith("=")
@@ -87,30 +87,35 @@ def _condition_mask(table: StoredTable, column: int, text: str) -> Bools:
     def matches(cell: str) -> bool:
         return cell.casefold() == sought if exact else sought in cell.casefold()
 
-    if shown.kind == "stack" and not exact:
-        mask = table.code_mask(column, table.stacks_with(matches))
+    if column_info.kind == "stack" and not exact:
+        mask = table.match_codes(column, table.match_stacks(matches))
     else:
-        mask = table.text_mask(column, matches)
+        mask = table.match_texts(column, matches)
     return ~mask if negated else mask
 
 
-def _number_mask(table: StoredTable, column: int, text: str) -> Bools:
+def _find_by_number(table: StoredTable, column: int, text: str) -> Bools:
     shape, unit = table.columns[column].shape, table.columns[column].unit
-    values, present = table.numbers(column)
-    if between := _BETWEEN.fullmatch(text):
-        low_unit = between[2] or between[4]  # 1..5 ms
-        low, high = _amount(between[1], low_unit, shape, unit), _amount(between[3], between[4], shape, unit)
+    values, present = table.read_numbers(column)
+    if range_match := _BETWEEN.fullmatch(text):
+        low_unit = range_match[2] or range_match[4]  # 1..5 ms
+        low, high = (
+            _parse_amount(range_match[1], low_unit, shape, unit),
+            _parse_amount(range_match[3], range_match[4], shape, unit),
+        )
         return present & _compare(values, ">=", low) & _compare(values, "<=", high)
-    bound = _BOUND.fullmatch(text)
-    if bound is None:
+    bound_match = _BOUND.fullmatch(text)
+    if bound_match is None:
         raise UsageError(
             f"'{text[:60]}' is no condition for {table.columns[column].title[:60]}, a column of numbers:"
-            f" write {_example(shape)}, or none."
+            f" write {_give_example(shape)}, or none."
         )
-    return present & _compare(values, bound[1] or "=", _amount(bound[2], bound[3], shape, unit))
+    return present & _compare(
+        values, bound_match[1] or "=", _parse_amount(bound_match[2], bound_match[3], shape, unit)
+    )
 
 
-def _example(shape: str) -> str:
+def _give_example(shape: str) -> str:
     examples = {
         "time": ">= 1.5 s, 100..200 ms",
         "duration": "> 5 ms, 1..2 ms",
@@ -121,7 +126,7 @@ def _example(shape: str) -> str:
     return examples.get(shape, "> 5, 1..10, = 3")
 
 
-def _amount(digits: str, unit: str, shape: str, shown_unit: str) -> int | float:
+def _parse_amount(digits: str, unit: str, shape: str, shown_unit: str) -> int | float:
     plain = digits.lower()
     value: int | float
     if plain.startswith("0x"):

@@ -38,38 +38,40 @@ class StoredTable:
     folder: Path
     _ranks: dict[int, Ints] = field(default_factory=dict, repr=False)
 
-    def array(self, column: int) -> Array:
+    def read_array(self, column: int) -> Array:
         """Return a column: numbers, or a dictionary of texts."""
         return self.batch.column(column)
 
     def is_text(self, column: int) -> bool:
         """Return True for a column of texts, False for one of numbers."""
-        return hasattr(self.array(column), "dictionary")
+        return hasattr(self.read_array(column), "dictionary")
 
-    def texts(self, column: int) -> list[str]:
+    def list_texts(self, column: int) -> list[str]:
         """Return the distinct texts of a column, by their codes."""
-        texts: list[str] = self.array(column).dictionary.to_pylist()
+        texts: list[str] = self.read_array(column).dictionary.to_pylist()
         return texts
 
-    def codes(self, column: int) -> Ints:
+    def read_codes(self, column: int) -> Ints:
         """Return the code of each row's text, -1 for null."""
-        return _filled(self.array(column).indices, -1)
+        return _fill_nulls(self.read_array(column).indices, -1)
 
-    def text_mask(self, column: int, matches: Callable[[str], bool]) -> Bools:
+    def match_texts(self, column: int, matches: Callable[[str], bool]) -> Bools:
         """Return the rows whose text matches; each distinct text is looked at once."""
-        return self.code_mask(column, np.array([matches(text) for text in self.texts(column)], np.bool_))
+        return self.match_codes(
+            column, np.array([matches(text) for text in self.list_texts(column)], np.bool_)
+        )
 
-    def code_mask(self, column: int, marks: Bools) -> Bools:
+    def match_codes(self, column: int, marks: Bools) -> Bools:
         """Return the rows whose code is marked."""
         # The appended False is what the code -1 of a null finds.
-        mask: Bools = np.append(marks, False)[self.codes(column)]
+        mask: Bools = np.append(marks, False)[self.read_codes(column)]
         return mask
 
-    def numbers(self, column: int) -> tuple[npt.NDArray[Any], Bools]:
+    def read_numbers(self, column: int) -> tuple[npt.NDArray[Any], Bools]:
         """Return a column's numbers, and where there is one: neither null nor NaN."""
-        array = self.array(column)
+        array = self.read_array(column)
         present = array.is_valid().to_numpy(zero_copy_only=False)
-        values = _filled(array, 0)
+        values = _fill_nulls(array, 0)
         if values.dtype.kind == "f":
             present = present & ~np.isnan(values)
         return values, present
@@ -77,46 +79,46 @@ class StoredTable:
     @cached_property
     def start(self) -> Ints:
         """The start of each row in ns; the largest int64 for a row without a time."""
-        return _filled(self.batch.column(len(self.columns)), np.iinfo(np.int64).max)
+        return _fill_nulls(self.batch.column(len(self.columns)), np.iinfo(np.int64).max)
 
     @cached_property
     def end(self) -> Ints:
         """The end of each row in ns; 0 for a row without a time."""
-        return _filled(self.batch.column(len(self.columns) + 1), 0)
+        return _fill_nulls(self.batch.column(len(self.columns) + 1), 0)
 
     @cached_property
     def frames(self) -> Array:
         """The frames of all stacks: symbol, binary, address."""
-        return _opened(self.folder / FRAMES)
+        return _map_batch(self.folder / FRAMES)
 
     @cached_property
     def stacks(self) -> Array:
         """The numbers of the frames of each stack, leaf first."""
-        return _opened(self.folder / STACKS).column(0)
+        return _map_batch(self.folder / STACKS).column(0)
 
-    def stacks_with(self, matches: Callable[[str], bool]) -> Bools:
+    def match_stacks(self, matches: Callable[[str], bool]) -> Bools:
         """Return the stacks that have a frame whose symbol matches."""
         symbols = self.frames.column(0)
-        matched = np.array([matches(text) for text in symbols.dictionary.to_pylist()], np.bool_)
-        of_frame = np.append(matched, False)[_filled(symbols.indices, -1)]
+        is_matching = np.array([matches(text) for text in symbols.dictionary.to_pylist()], np.bool_)
+        of_frame = np.append(is_matching, False)[_fill_nulls(symbols.indices, -1)]
         hits = np.concatenate([[0], np.cumsum(of_frame[self.stacks.values.to_numpy()])])
         offsets = self.stacks.offsets.to_numpy()
         mask: Bools = hits[offsets[1:]] > hits[offsets[:-1]]
         return mask
 
-    def stack(self, number: int, most: int) -> list[list[str | None]]:
+    def read_stack(self, number: int, max_frames: int) -> list[list[str | None]]:
         """Return symbol, binary and address of a stack's first frames, leaf first."""
-        rows = self.stacks[number].values.slice(0, most)
+        rows = self.stacks[number].values.slice(0, max_frames)
         columns = [self.frames.column(place).take(rows).to_pylist() for place in range(3)]
         return [
             [symbol, binary or None, f"0x{address:x}" if address else None]
             for symbol, binary, address in zip(*columns, strict=True)
         ]
 
-    def ranks(self, column: int) -> Ints:
+    def rank_texts(self, column: int) -> Ints:
         """Return the place of each distinct text in alphabetical order, without regard to case."""
         if column not in self._ranks:
-            texts = self.texts(column)
+            texts = self.list_texts(column)
             order = sorted(range(len(texts)), key=lambda code: (texts[code].casefold(), texts[code]))
             ranks = np.empty(len(texts), np.int64)
             ranks[order] = np.arange(len(texts))
@@ -126,11 +128,11 @@ class StoredTable:
     def order(self, column: int, descending: bool) -> npt.NDArray[np.uint32]:
         """Return all rows in the order of a column; null and NaN come last, equal rows keep their order."""
         if self.is_text(column):
-            codes = self.codes(column)
+            codes = self.read_codes(column)
             present = codes >= 0
-            keys: npt.NDArray[Any] = np.append(self.ranks(column), 0)[codes]
+            keys: npt.NDArray[Any] = np.append(self.rank_texts(column), 0)[codes]
         else:
-            keys, present = self.numbers(column)
+            keys, present = self.read_numbers(column)
         rows = np.flatnonzero(present).astype(np.uint32)
         keys = keys[rows]
         if descending:
@@ -147,12 +149,12 @@ def open_table(folder: Path) -> StoredTable:
         about = json.loads((folder / ABOUT).read_bytes())
         if about["format"] != FORMAT:
             raise NotFound(_UNREADABLE)
-        batch = _opened(folder / ROWS)
+        batch = _map_batch(folder / ROWS)
         columns = tuple(ShownColumn(**column) for column in about["columns"])
         if batch.num_columns != len(columns) + 2 or batch.num_rows != about["rows"]:
             raise NotFound(_UNREADABLE)
         return StoredTable(
-            revision_of(folder),
+            read_revision(folder),
             about["schema"],
             about["rows"],
             columns,
@@ -166,7 +168,7 @@ def open_table(folder: Path) -> StoredTable:
         raise NotFound(_UNREADABLE) from error
 
 
-def revision_of(folder: Path) -> str:
+def read_revision(folder: Path) -> str:
     """Return a text that differs between two storings of a table."""
     try:
         status = (folder / ABOUT).stat()
@@ -175,7 +177,7 @@ def revision_of(folder: Path) -> str:
     return f"{status.st_ino:x}-{status.st_mtime_ns:x}"
 
 
-def _opened(path: Path) -> Array:
+def _map_batch(path: Path) -> Array:
     import pyarrow as pa
 
     # The file stays mapped as long as an array of it is in use.
@@ -183,12 +185,12 @@ def _opened(path: Path) -> Array:
     return reader.get_batch(0)
 
 
-def _filled(array: Array, missing: int) -> npt.NDArray[Any]:
+def _fill_nulls(array: Array, missing: int) -> npt.NDArray[Any]:
     filled = array.fill_null(missing) if array.null_count else array
     values: npt.NDArray[Any] = filled.to_numpy(zero_copy_only=False)
     return values
 
 
-def chosen_columns(table: StoredTable, columns: Sequence[int] | None) -> Sequence[int]:
+def choose_columns(table: StoredTable, columns: Sequence[int] | None) -> Sequence[int]:
     """Return the chosen columns, or all."""
     return range(len(table.columns)) if columns is None else columns

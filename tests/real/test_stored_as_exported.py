@@ -9,9 +9,9 @@ import pytest
 from real_bundles import BUNDLES, SIGNPOST
 
 from dashboard.tables.cache import TableCache
-from dashboard.tables.contents import contents_document, read_table
-from dashboard.tables.lanes import LaneChoice, lane_document
-from dashboard.tables.pages import page_cells
+from dashboard.tables.contents import build_contents_document, read_table
+from dashboard.tables.lanes import LaneChoice, build_lane_document
+from dashboard.tables.pages import list_page_cells
 from dashboard.tables.selection import RowQuery
 from dashboard.tables.storing import store_table
 from tracekit.detect import open_source
@@ -39,24 +39,24 @@ def exported_rows(path: Path) -> list[tuple[int, int, str, str]]:
 @pytest.mark.skipif(not EXPORT.exists(), reason="the shared recordings are not there")
 def test_signposts_of_a_bundle_are_stored_filtered_sorted_and_drawn_as_exported(tmp_path: Path) -> None:
     source = open_source(str(BUNDLES / SIGNPOST))
-    (run,) = contents_document(source, None)["runs"]
+    (run,) = build_contents_document(source, None)["runs"]
     number = next(table["number"] for table in run["tables"] if table["schema"] == "os-signpost-interval")
     store_table(tmp_path / "t", read_table(source, 1, number), 1 << 30)
     cache = TableCache()
-    table = cache.table(tmp_path / "t")
+    table = cache.find_table(tmp_path / "t")
     expected = exported_rows(EXPORT)  # the first rows of the table
     names = [column.name for column in table.columns]
     chosen = [names.index(name) for name in ("start", "duration", "name", "process")]
-    rows = cache.selected(table, RowQuery()).rows[: len(expected)]
-    assert [tuple(cells) for cells in page_cells(table, rows, chosen)] == expected
+    rows = cache.select_rows(table, RowQuery()).rows[: len(expected)]
+    assert [tuple(cells) for cells in list_page_cells(table, rows, chosen)] == expected
     last = expected[-1][0]
-    long = cache.selected(
+    long = cache.select_rows(
         table, RowQuery(where=((chosen[1], "> 5 ms"),), sort=(chosen[1], True), from_ns=0, to_ns=last + 1)
     )
     of_the_export = [row for row in long.rows.tolist() if row < len(expected)]
     lengths = {row: expected[row][1] for row in range(len(expected)) if expected[row][1] > 5_000_000}
     assert of_the_export == sorted(lengths, key=lambda row: (-lengths[row], row))
-    lane = lane_document(table, LaneChoice(), cache.lane(table, LaneChoice()), 0, last + 1, 4_000)
+    lane = build_lane_document(table, LaneChoice(), cache.find_lane(table, LaneChoice()), 0, last + 1, 4_000)
     drawn = {
         row: (start, end) for row, start, end in zip(lane["row"], lane["start"], lane["end"], strict=True)
     }

@@ -12,7 +12,8 @@ import pytest
 from tracekit.errors import UsageError
 from tracekit.record.failures import Failure
 from tracekit.record.interleaving import SeriesPlace
-from tracekit.record.journal import build_journal_path, hide_environment_values, write_journal
+from tracekit.record.journal import hide_environment_values, write_journal
+from tracekit.record.output_path import build_journal_path
 from tracekit.record.plan import InstrumentPlan
 from tracekit.record.recorder import RecordLimits, XctraceRun
 from tracekit.record.result import RecordingResult

@@ -18,8 +18,8 @@ from typing import Any
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from dashboard.library.library import Library
-from dashboard.server import address, listening
-from dashboard.settings import Limits, Settings
+from dashboard.server import build_address, open_listener
+from dashboard.settings import ServerLimits, Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_traces"
@@ -55,7 +55,7 @@ class Started:
 
 
 Running = Callable[..., Started]
-_READ_ALL = Limits()
+_READ_ALL = ServerLimits()
 
 
 class QuietHandler(WSGIRequestHandler):
@@ -72,12 +72,12 @@ class Served:
     """
 
     def __init__(
-        self, folder: Path, limits: Limits = _READ_ALL, pauses: Sequence[float] = (0,), **settings: Any
+        self, folder: Path, limits: ServerLimits = _READ_ALL, pauses: Sequence[float] = (0,), **settings: Any
     ) -> None:
         from dashboard.app import create_app
 
         self.folder, self.library = folder, Library(folder, limits)
-        self._listener, self._settings = listening(Settings(folder, limits=limits, **settings))
+        self._listener, self._settings = open_listener(Settings(folder, limits=limits, **settings))
         app = create_app(self._settings, self.library)
         app.server.before_request_funcs.setdefault(None, []).append(lambda: time.sleep(pauses[-1]))
         self._server = make_server(
@@ -98,9 +98,9 @@ class Served:
     @property
     def address(self) -> str:
         """The address that the command prints: of the recording, if there is one only."""
-        recordings = self.library.recordings()
+        recordings = self.library.list_recordings()
         path = f"/recordings/{recordings[0].id}" if len(recordings) == 1 else "/"
-        return address(self._settings, path)
+        return build_address(self._settings, path)
 
     def close(self) -> None:
         """End the dashboard; does nothing the second time."""

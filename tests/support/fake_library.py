@@ -15,8 +15,8 @@ from dashboard.jobs.downloads import Downloads
 from dashboard.jobs.queue import JobQueue
 from dashboard.library.catalog import DiskUse, Recording
 from dashboard.library.notes import PinnedNotes
-from dashboard.library.uploads import Unfinished
-from dashboard.settings import Limits
+from dashboard.library.uploads import UnfinishedUpload
+from dashboard.settings import ServerLimits
 
 READY = "a" * 32
 BUSY = "b" * 32
@@ -47,16 +47,16 @@ class FakeUploads:
     def __init__(self) -> None:
         self.begun: list[tuple[str, Any]] = []
         self.content = b""
-        self.left: list[Unfinished] = []
+        self.left: list[UnfinishedUpload] = []
 
-    def unfinished(self) -> list[Unfinished]:
+    def list_unfinished(self) -> list[UnfinishedUpload]:
         return self.left
 
     def begin(self, name: str, size_bytes: int = 0, *, files: Any = None) -> str:
         self.begun.append((name, size_bytes if files is None else files))
         return "f" * 32
 
-    def offset(self, upload: str) -> int:
+    def find_offset(self, upload: str) -> int:
         if upload != "f" * 32:
             raise NotFound("There is no such upload.")
         return len(self.content)
@@ -64,7 +64,7 @@ class FakeUploads:
     def append(self, upload: str, offset: int, stream: Any, length: int, digest: str = "") -> int:
         if digest and digest != "d" * 64:
             raise OtherContent("It is not the file.")
-        if offset != self.offset(upload):
+        if offset != self.find_offset(upload):
             raise Conflict("The upload stands elsewhere.")
         self.content += stream.read(length)
         return len(self.content)
@@ -83,7 +83,7 @@ class FakeLibrary:
         self.uploads = FakeUploads()
         self.queue = JobQueue()
         self.notes = PinnedNotes(lambda _recording_id: folder)
-        self.downloads = Downloads(self, self.queue, Limits())
+        self.downloads = Downloads(self, self.queue, ServerLimits())
         self.asked: list[tuple[str, str]] = []
         (folder / "view.bin.gz").write_bytes(gzip.compress(b"the view", mtime=0))
         (folder / "samples.bin.gz").write_bytes(SAMPLES)
@@ -97,18 +97,18 @@ class FakeLibrary:
     def revision(self) -> str:
         return repr(self.held)
 
-    def originals(self, recordings: list[Recording]) -> dict[str, str]:
+    def find_originals(self, recordings: list[Recording]) -> dict[str, str]:
         return {}
 
     def count(self, search: str = "", tag: str = "", deleted: bool = False) -> int:
-        return len(self.recordings(search, tag, deleted))
+        return len(self.list_recordings(search, tag, deleted))
 
-    def recordings(
+    def list_recordings(
         self,
         search: str = "",
         tag: str = "",
         deleted: bool = False,
-        first: int = 0,
+        offset: int = 0,
         count: int | None = None,
         order: str = "",
     ) -> list[Recording]:
@@ -118,10 +118,10 @@ class FakeLibrary:
             recording_
             for recording_ in recordings
             if search in recording_.name and (not tag or tag in recording_.tags)
-        ][first : None if count is None else first + count]
+        ][offset : None if count is None else offset + count]
 
-    def tags(self) -> list[tuple[str, int]]:
-        return sorted(Counter(tag for recording in self.recordings() for tag in recording.tags).items())
+    def count_tags(self) -> list[tuple[str, int]]:
+        return sorted(Counter(tag for recording in self.list_recordings() for tag in recording.tags).items())
 
     def place(self, recording: Recording) -> str:
         return recording.path
@@ -129,37 +129,37 @@ class FakeLibrary:
     def is_recorded(self, recording: Recording) -> bool:
         return False
 
-    def recording(self, recording_id: str) -> Recording:
+    def find_recording(self, recording_id: str) -> Recording:
         if recording_id not in self.held:
             raise NotFound("There is no such recording.")
         return self.held[recording_id]
 
-    def opened(self, recording_id: str) -> Recording:
-        return self.recording(recording_id)
+    def open_recording(self, recording_id: str) -> Recording:
+        return self.find_recording(recording_id)
 
-    def arguments(self, analysis_id: str) -> list[str]:
+    def build_arguments(self, analysis_id: str) -> list[str]:
         return []
 
     def note_results(self, recording_id: str) -> None:
         pass
 
-    def disk_use(self) -> DiskUse:
+    def measure_disk_use(self) -> DiskUse:
         return DiskUse(0, 0, 0)
 
-    def view_path(self, recording_id: str) -> Path:
+    def find_view(self, recording_id: str) -> Path:
         return self._file(recording_id, "view.bin.gz")
 
-    def result_path(self, recording_id: str, name: str) -> Path:
+    def find_result(self, recording_id: str, name: str) -> Path:
         return self._file(recording_id, name)
 
-    def results(self, recording_id: str) -> Path:
+    def find_results(self, recording_id: str) -> Path:
         return self._file(recording_id, "summary.json").parent
 
-    def sections_path(self, recording_id: str) -> Path:
+    def find_sections(self, recording_id: str) -> Path:
         return self._file(recording_id, "sections.json.gz")
 
     def _file(self, recording_id: str, name: str) -> Path:
-        recording = self.recording(recording_id)
+        recording = self.find_recording(recording_id)
         if recording.deleted:
             raise NotFound(f"{recording.name} was deleted.")
         if recording.state != "ready":
@@ -175,7 +175,7 @@ class FakeLibrary:
     def delete(self, recording_id: str) -> None:
         self.asked.append(("delete", recording_id))
         self.held[recording_id] = replace(
-            self.recording(recording_id), deleted=datetime(2026, 3, 5, tzinfo=UTC)
+            self.find_recording(recording_id), deleted=datetime(2026, 3, 5, tzinfo=UTC)
         )
 
     def restore(self, recording_id: str) -> Recording:

@@ -44,12 +44,12 @@ def use(folder: Path) -> None:
                 send(library, number, content, 8_000)
                 recording = settled(library, library.uploads.finish(number), 60)
                 write_line(f"{recording.state}: {recording.message}")
-            for upload in library.uploads.unfinished():
+            for upload in library.uploads.list_unfinished():
                 library.uploads.cancel(upload.id)
-            for remaining in library.recordings():
+            for remaining in library.list_recordings():
                 with printed_errors("purge"):
                     removed(library, remaining.id)
-            write_line(f"left: {tree(folder) if not library.recordings() else 'recordings'}")
+            write_line(f"left: {tree(folder) if not library.list_recordings() else 'recordings'}")
         finally:
             library.close()
 

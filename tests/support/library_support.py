@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from dashboard.library.catalog import Recording, microseconds
+from dashboard.library.catalog import Recording, to_microseconds
 from dashboard.library.catalog_tables import RECORDINGS
 from dashboard.library.library import Library
 from dashboard.library.reading_results import RESULTS_VERSION
-from dashboard.settings import Limits
+from dashboard.settings import ServerLimits
 
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLE = ROOT / "sample_traces" / "gpu-mpsgraph-macos15-bundle" / "recording.trace"
@@ -43,13 +43,13 @@ FACTS = {
 }
 SUMMARY = json.dumps({"results": RESULTS_VERSION, **FACTS})
 """A worker's statement about a recording."""
-QUIET = Limits(workers=0, free_disk_bytes=0)
+QUIET = ServerLimits(workers=0, free_disk_bytes=0)
 """Limits under which nothing is read."""
-ONE_READER = Limits(free_disk_bytes=0)
+ONE_READER = ServerLimits(free_disk_bytes=0)
 
 
 @contextmanager
-def opened(folder: Path, limits: Limits = QUIET) -> Iterator[Library]:
+def opened(folder: Path, limits: ServerLimits = QUIET) -> Iterator[Library]:
     library = Library(folder, limits)
     try:
         yield library
@@ -80,7 +80,7 @@ def upload_folder(library: Library, name: str, files: Sequence[tuple[str, bytes]
 
 def send(library: Library, number: str, content: bytes, slice_bytes: int = 1 << 20) -> None:
     """Go on where the upload stands, to the end of ``content``."""
-    offset = library.uploads.offset(number)
+    offset = library.uploads.find_offset(number)
     while offset < len(content):
         piece = content[offset : offset + slice_bytes]
         offset = library.uploads.append(number, offset, io.BytesIO(piece), len(piece))
@@ -143,8 +143,8 @@ def tarred(folder: Path, mode: str) -> bytes:
 
 def settled(library: Library, recording: Recording, seconds: float = 60) -> Recording:
     """The recording once nothing is to be done with it."""
-    wait_for(lambda: library.recording(recording.id).state not in ("waiting", "reading"), seconds)
-    return library.recording(recording.id)
+    wait_for(lambda: library.find_recording(recording.id).state not in ("waiting", "reading"), seconds)
+    return library.find_recording(recording.id)
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
@@ -189,8 +189,8 @@ def add_many(library: Library, recordings: Sequence[Recording]) -> None:
     columns = [column.name for column in RECORDINGS.columns]
     rows = [
         {name: getattr(recording, name) for name in columns if hasattr(recording, name)}
-        | {"path": os.fsencode(recording.path), "added_us": microseconds(recording.added)}
-        | {"recorded_us": microseconds(recording.recorded) if recording.recorded else 0}
+        | {"path": os.fsencode(recording.path), "added_us": to_microseconds(recording.added)}
+        | {"recorded_us": to_microseconds(recording.recorded) if recording.recorded else 0}
         for recording in recordings
     ]
     with library._catalog._writing() as connection:

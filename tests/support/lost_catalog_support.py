@@ -33,7 +33,7 @@ def filled(folder: Path) -> list[Recording]:
 
 
 def everything(library: Library) -> list[Recording]:
-    return sorted(library.recordings() + library.recordings(deleted=True), key=lambda each: each.id)
+    return sorted(library.list_recordings() + library.list_recordings(deleted=True), key=lambda each: each.id)
 
 
 def texts(recording: Recording) -> tuple[object, ...]:

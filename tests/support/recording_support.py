@@ -9,7 +9,7 @@ from library_support import wait_for
 from dashboard.library.library import Library
 from dashboard.recording.attempts import Attempts
 from dashboard.recording.request import RecordingRequest
-from dashboard.recording.state import State
+from dashboard.recording.state import AttemptState
 
 APP = RecordingRequest("running", "SampleApp", 4215, seconds=0.2)
 LONG = RecordingRequest("running", "SampleApp", 4215, seconds=60)
@@ -21,16 +21,16 @@ def desk_of(library: Library, tmp_path: Path) -> Attempts:
     return made
 
 
-def state_of(desk: Attempts, attempt: str) -> State:
-    return next(candidate.state for candidate in desk.all() if candidate.id == attempt)
+def state_of(desk: Attempts, attempt: str) -> AttemptState:
+    return next(candidate.state for candidate in desk.list_attempts() if candidate.id == attempt)
 
 
-def until(desk: Attempts, attempt: str, phase: str) -> State:
-    wait_for(lambda: not desk.all() or state_of(desk, attempt).phase == phase)
+def until(desk: Attempts, attempt: str, phase: str) -> AttemptState:
+    wait_for(lambda: not desk.list_attempts() or state_of(desk, attempt).phase == phase)
     return state_of(desk, attempt)
 
 
-def until_recording(desk: Attempts, attempt: str) -> State:
+def until_recording(desk: Attempts, attempt: str) -> AttemptState:
     """Wait until there is a bundle: whatever stops xctrace from then on, it saves."""
     state = until(desk, attempt, "recording")
     wait_for(lambda: any((desk._folder / attempt).glob("*.trace")))
@@ -38,8 +38,8 @@ def until_recording(desk: Attempts, attempt: str) -> State:
 
 
 def until_opened(desk: Attempts, attempt: str) -> tuple[str, ...]:
-    wait_for(lambda: desk.opened(attempt) is not None)
-    recording_ids = desk.opened(attempt)
+    wait_for(lambda: desk.find_opened(attempt) is not None)
+    recording_ids = desk.find_opened(attempt)
     assert recording_ids is not None
     return recording_ids
 

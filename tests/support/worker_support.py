@@ -25,11 +25,11 @@ from library_support import (
 
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
-from dashboard.settings import Limits
+from dashboard.settings import ServerLimits
 
 EXPORT = (EXPORTS / "time-profile.xml").read_bytes()
-ONE = Limits(free_disk_bytes=0)
-TWO = Limits(workers=2, free_disk_bytes=0)
+ONE = ServerLimits(free_disk_bytes=0)
+TWO = ServerLimits(workers=2, free_disk_bytes=0)
 RESULTS = [
     "counters.json.gz",
     "inventory.json",
@@ -129,5 +129,5 @@ def all_end(pids: list[int]) -> None:
 
 def left_of(library: Library, recording: Recording) -> list[str]:
     """Return the files of a recording's folder, without the upload and the log."""
-    paths = [path for path in tree(library._store.recording(recording.id)) if path != "about.json"]
+    paths = [path for path in tree(library._store.recording_folder(recording.id)) if path != "about.json"]
     return [path for path in paths if not path.startswith(("input/", "worker.log"))]

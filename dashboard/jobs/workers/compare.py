@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from dashboard.jobs import worker_process
 from dashboard.jobs.worker_process import Channel
-from dashboard.jobs.workers.failures import sentence
-from dashboard.jobs.workers.read import analysed
+from dashboard.jobs.workers.failures import describe_failure
+from dashboard.jobs.workers.read import read_and_analyse
 from tracekit.errors import TracekitError
 
 if TYPE_CHECKING:
@@ -42,30 +42,30 @@ class Pair:
     folder: str
 
 
-def main() -> int:
+def run_task() -> int:
     """Do one comparison and return the exit code."""
     channel = Channel.on_standard_output()
     pair = Pair(**json.loads(sys.stdin.buffer.readline()))
     worker_process.end_with_server()
     worker_process.limit_resources()
-    return work(pair, channel)
+    return do_comparison(pair, channel)
 
 
-def work(pair: Pair, channel: Channel) -> int:
+def do_comparison(pair: Pair, channel: Channel) -> int:
     """Compare, and return the exit code; a failure is sent to the server."""
     sides: list[Analysis] = []
     # A comparison needs both analyses, and the library's results are documents made from them: so both
     # recordings are read again, one after the other.
-    for name, shown, path, uploaded in zip(
-        ("BASE", "NEW"), pair.names, _paths(pair), pair.uploaded, strict=True
+    for name, display_name, path, uploaded in zip(
+        ("BASE", "NEW"), pair.names, _decode_paths(pair), pair.uploaded, strict=True
     ):
         try:
-            sides.append(analysed(path, shown, uploaded, channel, f" {name}"))
+            sides.append(read_and_analyse(path, display_name, uploaded, channel, f" {name}"))
         except (TracekitError, MemoryError, OSError, RecursionError) as error:
-            channel.send(failed=sentence(error, shown, path))
+            channel.send(failed=describe_failure(error, display_name, path))
             return 1
     try:
-        _write(Path(pair.folder), sides, channel)
+        _write_contents(Path(pair.folder), sides, channel)
     except MemoryError:
         channel.send(failed="Comparing them needs more memory than a worker may use.")
         return 1
@@ -76,17 +76,17 @@ def work(pair: Pair, channel: Channel) -> int:
     return 0
 
 
-def _paths(pair: Pair) -> list[Path]:
+def _decode_paths(pair: Pair) -> list[Path]:
     return [Path(os.fsdecode(bytes.fromhex(path))) for path in pair.paths]
 
 
-def _write(folder: Path, sides: Sequence[Analysis], channel: Channel) -> None:
+def _write_contents(folder: Path, sides: Sequence[Analysis], channel: Channel) -> None:
     from tracekit.comparison import compare
 
-    channel.stage("comparing")
+    channel.begin_stage("comparing")
     base, new = sides
     comparison = compare([base], [new])
-    channel.stage("writing")
+    channel.begin_stage("writing")
     folder.mkdir(mode=0o700)
     for name, content in _CONTENTS.items():
         with (folder / name).open("wb") as file:
@@ -96,7 +96,7 @@ def _write(folder: Path, sides: Sequence[Analysis], channel: Channel) -> None:
             os.fsync(file.fileno())
 
 
-def _sections(comparison: Comparison, base: Analysis, new: Analysis) -> str:
+def _render_sections(comparison: Comparison, base: Analysis, new: Analysis) -> str:
     from tracekit.report.html.compare_page import sections, timeline_place
     from tracekit.report.html.elements import join
 
@@ -104,38 +104,38 @@ def _sections(comparison: Comparison, base: Analysis, new: Analysis) -> str:
     return json.dumps({name: str(markup) for name, markup in sections(comparison, places).items()})
 
 
-def _html(comparison: Comparison, base: Analysis, new: Analysis) -> str:
+def _render_html(comparison: Comparison, base: Analysis, new: Analysis) -> str:
     from tracekit.report.html.compare_page import to_html
 
     return to_html(comparison, base, new)
 
 
-def _markdown(comparison: Comparison, _base: Analysis, _new: Analysis) -> str:
+def _render_markdown(comparison: Comparison, _base: Analysis, _new: Analysis) -> str:
     from tracekit.report.comparison.markdown import to_markdown
 
     return to_markdown(comparison)
 
 
-def _json(comparison: Comparison, _base: Analysis, _new: Analysis) -> str:
+def _render_json(comparison: Comparison, _base: Analysis, _new: Analysis) -> str:
     from tracekit.report.comparison.json import to_json
 
     return to_json(comparison)
 
 
-def _difference(comparison: Comparison, base: Analysis, new: Analysis) -> bytes:
+def _render_difference(comparison: Comparison, base: Analysis, new: Analysis) -> bytes:
     from tracekit.report.viewmodel.difference import difference_block
 
     return difference_block(comparison, base, new)
 
 
 _CONTENTS: dict[str, Callable[[Comparison, Analysis, Analysis], str | bytes]] = {
-    SECTIONS: _sections,
-    HTML: _html,
-    MARKDOWN: _markdown,
-    JSON: _json,
-    DIFFERENCE: _difference,
+    SECTIONS: _render_sections,
+    HTML: _render_html,
+    MARKDOWN: _render_markdown,
+    JSON: _render_json,
+    DIFFERENCE: _render_difference,
 }
 
 
 if __name__ == "__main__":
-    worker_process.run(main)
+    worker_process.run_worker(run_task)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dashboard.jobs.worker_process import Channel
-from dashboard.library.names import one_line
+from dashboard.library.names import make_one_line
 from dashboard.library.store import UPLOADED_FILE
 from tracekit.errors import InputError, TracekitError
 from tracekit.parsers.limits import RAISE_OPTION
@@ -17,7 +17,7 @@ from tracekit.parsers.limits import RAISE_OPTION
 _MAX_SENTENCE_LENGTH = 1_000
 
 
-def exit_code(
+def run_and_report(
     work: Callable[[], None], channel: Channel, name: str, path: Path, unforeseen: Callable[[str], str]
 ) -> int:
     """Do a task on the recording ``name`` at ``path`` and return the exit code; send the reason of a failure.
@@ -27,7 +27,7 @@ def exit_code(
     try:
         work()
     except (TracekitError, MemoryError, OSError, RecursionError) as error:
-        channel.send(failed=sentence(error, name, path))
+        channel.send(failed=describe_failure(error, name, path))
         return 1
     except Exception as error:  # noqa: BLE001 - the page shows a sentence, and the log has the traceback
         traceback.print_exc()
@@ -36,13 +36,13 @@ def exit_code(
     return 0
 
 
-def _for_the_page(advice: str) -> str:
+def _reword_for_page(advice: str) -> str:
     """Return advice about command-line arguments, worded for people who add files to a page."""
     advice = advice.replace(f"add {RAISE_OPTION}", f"analyze it on the command line with {RAISE_OPTION}")
     return re.sub(r"\b([Nn])ame (?=the |one )", lambda match: "add " if match[1] == "n" else "Add ", advice)
 
 
-def sentence(error: BaseException, name: str, path: Path) -> str:
+def describe_failure(error: BaseException, name: str, path: Path) -> str:
     """Return the reason of a failure in words that name the recording and no folder of this machine."""
     if isinstance(error, MemoryError):
         return f"{name} needs more memory than a worker may use."
@@ -52,8 +52,8 @@ def sentence(error: BaseException, name: str, path: Path) -> str:
         return f"{name} could not be read to its end: {error.strerror or error}."
     text = str(error)
     if isinstance(error, InputError) and Path(error.source).name in (path.name, UPLOADED_FILE):
-        text = f"{name}: {error.problem} {_for_the_page(error.advice)}".strip()
+        text = f"{name}: {error.problem} {_reword_for_page(error.advice)}".strip()
     text = text.replace(f"{path / UPLOADED_FILE}/", f"{name}/")  # a file in an archive
     for place in (f"{path}{os.sep}", str(path), f"{path.parent}{os.sep}"):
         text = text.replace(place, "" if place.endswith(os.sep) else name)
-    return one_line(text)[:_MAX_SENTENCE_LENGTH]
+    return make_one_line(text)[:_MAX_SENTENCE_LENGTH]

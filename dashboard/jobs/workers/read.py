@@ -1,6 +1,6 @@
 """``python -m dashboard.jobs.workers.read <library>``: open → analyse → write the pages' data.
 
-The server writes tasks to standard input, one line of JSON (a ``Task``) each, and keeps it open, see
+The server writes tasks to standard input, one line of JSON (a ``ReadingTask``) each, and keeps it open, see
 ``worker_process``. The worker prints lines of JSON: ``{"stage": …, "progress": …}``, ``{"done": true}`` if it
 waits for another task, and ``{"failed": sentence}`` before an end with exit code 1. The results appear as a
 whole in ``results/`` of the recording's or the variant's folder, by renaming.
@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from dashboard.jobs import worker_process
 from dashboard.jobs.worker_process import Channel
-from dashboard.jobs.workers.failures import exit_code
+from dashboard.jobs.workers.failures import run_and_report
 from dashboard.library.history_rows import write_history_rows
-from dashboard.library.inputs import fingerprint, inputs_of, left_out
-from dashboard.library.names import one_line
+from dashboard.library.inputs import compute_fingerprint, find_inputs, list_left_out
+from dashboard.library.names import make_one_line
 from dashboard.library.reading_results import write_results
-from dashboard.library.run_inventory import inventory, write_inventory
+from dashboard.library.run_inventory import build_inventory, write_inventory
 from dashboard.library.store import TEMPORARY, UPLOADED_FILE, Store, split
 from dashboard.library.variants import with_files
 from tracekit.cli.analysing import analyse_trace, find_recorded_units, parse_given_windows
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tracekit.model.trace import Issue, RunInfo, Trace
 
 _MAX_LISTED_FILES = 5
-_OF_ANALYSIS = (
+_ANALYSIS_OPTIONS = (
     *("process", "thread", "window", "windows", "windows-csv", "window-signpost", "markers"),
     "compute-units",
 )
@@ -42,7 +42,7 @@ _OF_ANALYSIS = (
 
 
 @dataclass(frozen=True)
-class Task:
+class ReadingTask:
     """An analysis to make: ``analysis`` is its id, ``options`` are those of the variant in the catalog.
 
     ``path`` of the recording is ``os.fsencode`` in hex, "" for an upload; ``name`` is for display. ``work``
@@ -66,20 +66,20 @@ class Opened:
     runs: tuple[RunInfo, ...]
 
 
-def main(folder: str) -> int:
+def run_tasks(folder: str) -> int:
     """Do tasks until one fails, or the process has grown too large, and return the exit code."""
     channel = Channel.on_standard_output()
-    reader = _Reader(Store(Path(folder)), channel)
-    for values in worker_process.tasks():
-        task = Task(**values)
-        code = reader.do(task)
-        if code or worker_process.peak_bytes() > task.stay_bytes:
+    reader = _TaskReader(Store(Path(folder)), channel)
+    for values in worker_process.iter_tasks():
+        task = ReadingTask(**values)
+        code = reader.do_task(task)
+        if code or worker_process.measure_peak_bytes() > task.stay_bytes:
             return code
         channel.send(done=True)
     return 0
 
 
-class _Reader:
+class _TaskReader:
     """Makes analyses; ``_opened`` is the run that was read last, and ``_key`` what it was read from."""
 
     def __init__(self, store: Store, channel: Channel) -> None:
@@ -87,68 +87,74 @@ class _Reader:
         self._key: tuple[Any, ...] = ()
         self._opened: Opened | None = None
 
-    def do(self, task: Task) -> int:
+    def do_task(self, task: ReadingTask) -> int:
         """Do a task and return the exit code; a failure is sent to the server."""
-        folder = self._store.recording(split(task.analysis)[0])
+        folder = self._store.recording_folder(split(task.analysis)[0])
         path = Path(os.fsdecode(bytes.fromhex(task.path))) if task.path else folder / "input"
-        worker_process.use_temporary(folder / task.work / TEMPORARY if task.work else self._store.scratch())
+        worker_process.use_temporary(
+            folder / task.work / TEMPORARY if task.work else self._store.make_scratch_folder()
+        )
 
         def unforeseen(error: str) -> str:
             begin = f"Reading {task.name} failed because of an error in tracekit ({error})."
             return f"{begin} The file worker.log in the recording's folder of the library has the details."
 
-        return exit_code(
-            lambda: self._analyse(task, path, folder / task.work), self._channel, task.name, path, unforeseen
+        return run_and_report(
+            lambda: self._analyse_task(task, path, folder / task.work),
+            self._channel,
+            task.name,
+            path,
+            unforeseen,
         )
 
-    def _analyse(self, task: Task, path: Path, work: Path) -> None:
+    def _analyse_task(self, task: ReadingTask, path: Path, work: Path) -> None:
         results = self._store.results(task.analysis)
         options = with_files(task.options, results.parent)
-        opened = self._read(task, path, options)
+        opened = self._read_task(task, path, options)
         if not task.work:
             return
         draft = work / "results"
         draft.mkdir(mode=0o700)
-        self._channel.stage("analysing")
+        self._channel.begin_stage("analysing")
         units = find_recorded_units((str(path),))
         analysis = analyse_trace(opened.trace, options, units, parse_given_windows(options))
-        self._channel.stage("writing")
-        write_inventory(draft, inventory(opened.runs, opened.trace))
+        self._channel.begin_stage("writing")
+        write_inventory(draft, build_inventory(opened.runs, opened.trace))
         write_results(draft, analysis)
         if not split(task.analysis)[1]:
-            write_history_rows(draft, analysis, path, inputs_of(path, task.name, not task.path))
+            write_history_rows(draft, analysis, path, find_inputs(path, task.name, not task.path))
         # One renaming makes all results visible at once; whatever ends the worker before it leaves no results
         # at all.
         draft.rename(results)
 
-    def _read(self, task: Task, path: Path, options: AnalysisOptions) -> Opened:
+    def _read_task(self, task: ReadingTask, path: Path, options: AnalysisOptions) -> Opened:
         # The state before reading: what changes meanwhile is read again by the next task.
-        reading = {name: value for name, value in task.options.items() if name not in _OF_ANALYSIS}
-        key = (path, fingerprint(path), task.name, reading)
+        reading = {name: value for name, value in task.options.items() if name not in _ANALYSIS_OPTIONS}
+        key = (path, compute_fingerprint(path), task.name, reading)
         if self._opened is None or key != self._key:
             self._opened = None  # the memory of the earlier one is free before the next is read
-            self._opened = read(path, task.name, not task.path, self._channel, options)
+            self._opened = read_run(path, task.name, not task.path, self._channel, options)
             self._key = key
         return self._opened
 
 
-def analysed(path: Path, name: str, uploaded: bool, channel: Channel, side: str = "") -> Analysis:
+def read_and_analyse(path: Path, name: str, uploaded: bool, channel: Channel, side: str = "") -> Analysis:
     """Open and analyse a recording; ``side`` is appended to the stages where there are several recordings."""
-    opened = read(path, name, uploaded, channel, AnalysisOptions(), side)
-    channel.stage(f"analysing{side}")
+    opened = read_run(path, name, uploaded, channel, AnalysisOptions(), side)
+    channel.begin_stage(f"analysing{side}")
     return analyse_trace(opened.trace, AnalysisOptions(), find_recorded_units((str(path),)), [])
 
 
-def read(
+def read_run(
     path: Path, name: str, uploaded: bool, channel: Channel, options: AnalysisOptions, side: str = ""
 ) -> Opened:
     """Read the run and the table of samples that the options choose, of an upload or of a local file."""
-    channel.stage(f"opening{side}")
+    channel.begin_stage(f"opening{side}")
     from tracekit.detect import open_source
     from tracekit.load import trace_of
     from tracekit.model.schemas import READ_TABLES
 
-    inputs = inputs_of(path, name, uploaded)
+    inputs = find_inputs(path, name, uploaded)
     source = open_source(
         inputs if len(inputs) > 1 else inputs[0],
         channel,
@@ -160,20 +166,20 @@ def read(
     trace = trace_of(source, options.run, options.samples, any_table=True)
     if uploaded:  # its name on the disk is one of the library's
         trace = replace(trace, info=replace(trace.info, name=name))
-        trace = replace(trace, issues=(*trace.issues, *_ignored_files(path, inputs)))
+        trace = replace(trace, issues=(*trace.issues, *_report_ignored_files(path, inputs)))
     return Opened(trace, source.toc())
 
 
-def _ignored_files(folder: Path, inputs: list[Path]) -> list[Issue]:
+def _report_ignored_files(folder: Path, inputs: list[Path]) -> list[Issue]:
     """Return an issue about files that were uploaded with the recording but are no part of it."""
     from tracekit.model.trace import Issue
 
-    names = left_out(folder, inputs) if folder.is_dir() and folder / UPLOADED_FILE not in inputs else []
+    names = list_left_out(folder, inputs) if folder.is_dir() and folder / UPLOADED_FILE not in inputs else []
     more = f" and {len(names) - _MAX_LISTED_FILES} more" if len(names) > _MAX_LISTED_FILES else ""
-    listed = one_line(f"{', '.join(names[:_MAX_LISTED_FILES])}{more}")
-    message = f"not read, because these files are no part of the recording: {listed}"
+    file_list = make_one_line(f"{', '.join(names[:_MAX_LISTED_FILES])}{more}")
+    message = f"not read, because these files are no part of the recording: {file_list}"
     return [Issue("info", "files-ignored", message)] if names else []
 
 
 if __name__ == "__main__":
-    worker_process.run(lambda: main(sys.argv[1]))
+    worker_process.run_worker(lambda: run_tasks(sys.argv[1]))

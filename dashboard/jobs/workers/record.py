@@ -22,9 +22,9 @@ from filelock import FileLock
 
 import tracekit
 from dashboard.errors import Conflict
-from dashboard.library.store import acquired_lock
-from dashboard.recording.request import RecordingRequest, on_the_page, target_text
-from dashboard.recording.state import DISCARD, LOCK, Made, State, write_state
+from dashboard.library.store import acquire_lock
+from dashboard.recording.request import RecordingRequest, describe_target, reword_for_page
+from dashboard.recording.state import DISCARD, LOCK, AttemptState, MadeRecording, write_state
 from tracekit.errors import TracekitError
 from tracekit.record.signals import StopRequests, turn_signals_into_requests
 
@@ -48,7 +48,7 @@ class AttemptWorker:
 
     def __init__(self, folder: Path, request: RecordingRequest, min_free_bytes: int) -> None:
         self._folder, self._request, self._min_free_bytes = folder, request, min_free_bytes
-        self._state = State("preparing", target_text(request), request.seconds)
+        self._state = AttemptState("preparing", describe_target(request), request.seconds)
         self.requests = StopRequests()
 
     def run(self) -> None:
@@ -57,16 +57,16 @@ class AttemptWorker:
             with turn_signals_into_requests(self.requests):
                 self._record_all()
         except (TracekitError, OSError) as error:
-            self._fail(error)
+            self._fail_attempt(error)
         except Exception as error:
             logging.exception("recording failed")
-            self._fail(error)
+            self._fail_attempt(error)
         # A file and not a message: it is seen even if the server was restarted between the request and the
         # end.
         if (self._folder / DISCARD).exists():
             for path in (*self._folder.glob("*.trace"), *self._folder.glob("*.recording.json")):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
-            self._update(phase="discarded", made=(), left="")
+            self._update_state(phase="discarded", made=(), left="")
         # The last state is the only account of the result: without it, the server would take the worker for
         # killed.
         until = time.monotonic() + _WRITE_SECONDS
@@ -79,7 +79,7 @@ class AttemptWorker:
         from tracekit.xctrace.tool import require_xctrace
         from tracekit.xctrace.version import read_version
 
-        self._update()
+        self._update_state()
         tool = require_xctrace()
         version = read_version(tool)
         self._request.check_process(Mac().processes() if self._request.pid else ())
@@ -92,7 +92,7 @@ class AttemptWorker:
             if self.requests.count:
                 self._skip_from(number, len(jobs))
                 return
-            self._update(
+            self._update_state(
                 phase="preparing",
                 number=number,
                 count=len(jobs),
@@ -101,14 +101,16 @@ class AttemptWorker:
                 size_bytes=0,
                 note="",
             )
-            self._record(job, tool, version)
-        self._update(phase="failed" if self._state.message else "done")
+            self._record_one(job, tool, version)
+        self._update_state(phase="failed" if self._state.message else "done")
 
     def _skip_from(self, number: int, count: int) -> None:
         left_out = "nothing was recorded" if number == 1 else f"{count - number + 1} of {count} were not made"
-        self._update(phase="failed", message=f"{self._state.message} It was stopped: {left_out}.".strip())
+        self._update_state(
+            phase="failed", message=f"{self._state.message} It was stopped: {left_out}.".strip()
+        )
 
-    def _record(self, job: PlannedRecording, tool: Xctrace, version: Version) -> None:
+    def _record_one(self, job: PlannedRecording, tool: Xctrace, version: Version) -> None:
         """Make one recording; a failure does not prevent the next one."""
         from tracekit.record.messages import build_recording_error
         from tracekit.record.series import with_journal
@@ -118,27 +120,27 @@ class AttemptWorker:
         recording = record(tool, job.settings, job.final, self.requests, self, host=Mac())
         recording = with_journal(recording, tool, version, tracekit.__version__)
         if recording.result.is_analyzable:
-            made = Made(recording.bundle.name, job.compute_units, _note(recording))
-            self._update(made=(*self._state.made, made))
+            saved_recording = MadeRecording(recording.bundle.name, job.compute_units, _format_note(recording))
+            self._update_state(made=(*self._state.made, saved_recording))
             return
-        self._explain(build_recording_error(recording, tool))
+        self._explain_error(build_recording_error(recording, tool))
         if recording.bundle.exists():
-            self._update(left=recording.bundle.name)
+            self._update_state(left=recording.bundle.name)
 
     # Progress ----------------------------------------------------------------------------------------------
 
-    def _update(self, **changes: Any) -> None:
+    def _update_state(self, **changes: Any) -> None:
         self._state = replace(self._state, **changes)
         write_state(self._folder, self._state)
 
-    def _fail(self, error: Exception) -> None:
-        self._explain(error)
-        self._update(phase="failed")
+    def _fail_attempt(self, error: Exception) -> None:
+        self._explain_error(error)
+        self._update_state(phase="failed")
 
-    def _explain(self, error: Exception) -> None:
+    def _explain_error(self, error: Exception) -> None:
         lines: list[str] = []
         if isinstance(error, TracekitError):
-            text, lines = on_the_page(str(error)), list(error.lines)
+            text, lines = reword_for_page(str(error)), list(error.lines)
         elif isinstance(error, OSError):
             text = f"The recording failed: {error.strerror or error}."
         else:
@@ -147,36 +149,38 @@ class AttemptWorker:
                 f" recorder.log in {self._folder} has the details."
             )
         text = text.replace(f"{self._folder}/", "")
-        before = self._state.message
-        self._update(message=f"{before} {text}".strip(), command="\n".join(lines) or self._state.command)
+        earlier_message = self._state.message
+        self._update_state(
+            message=f"{earlier_message} {text}".strip(), command="\n".join(lines) or self._state.command
+        )
 
     def on_recording(self) -> None:
         """See ``RecordingListener``."""
-        self._update(phase="recording", began=time.time(), note="")
+        self._update_state(phase="recording", began=time.time(), note="")
 
     def on_saving(self, reason: StopReason) -> None:
         """See ``RecordingListener``."""
-        self._update(phase="saving", began=time.time(), note=_ENDING.get(reason, ""))
+        self._update_state(phase="saving", began=time.time(), note=_ENDING.get(reason, ""))
 
     def on_no_output(self) -> None:
         """See ``RecordingListener``."""
-        self._update(note="xctrace was started, but has not reported that it records.")
+        self._update_state(note="xctrace was started, but has not reported that it records.")
 
     def on_progress(self, saving: bool, seconds: float, size_bytes: int) -> None:
         """See ``RecordingListener``."""
         del saving, seconds
         if size_bytes != self._state.size_bytes:
-            self._update(size_bytes=size_bytes)
+            self._update_state(size_bytes=size_bytes)
 
     def on_stop_while_saving(self, seconds: float) -> None:
         """See ``RecordingListener``."""
-        self._update(insist_until=time.time() + seconds)
+        self._update_state(insist_until=time.time() + seconds)
 
 
-def _note(recording: RecordingAttempt) -> str:
+def _format_note(recording: RecordingAttempt) -> str:
     from tracekit.record.messages import format_saved_message
 
-    return " ".join(on_the_page(format_saved_message(recording)).split("\n")[1:])
+    return " ".join(reword_for_page(format_saved_message(recording)).split("\n")[1:])
 
 
 def _request_stops(lines: IO[bytes], requests: StopRequests) -> None:
@@ -187,12 +191,12 @@ def _request_stops(lines: IO[bytes], requests: StopRequests) -> None:
         requests.request()
 
 
-def _lock(path: Path) -> FileLock:
+def _acquire_lock(path: Path) -> FileLock:
     """Acquire the lock; a server that tests it holds it for a moment."""
     until = time.monotonic() + _LOCK_SECONDS
     while True:
         try:
-            return acquired_lock(path)
+            return acquire_lock(path)
         except Conflict:
             if time.monotonic() > until:
                 raise
@@ -204,7 +208,7 @@ def make_attempt(folder: Path, lines: IO[bytes]) -> None:
     task = json.loads(lines.readline())
     request = task["request"]
     request["compute_units"] = tuple(request["compute_units"])
-    lock = _lock(folder / LOCK)
+    lock = _acquire_lock(folder / LOCK)
     attempt = AttemptWorker(folder, RecordingRequest(**request), task["min_free_bytes"])
     threading.Thread(target=_request_stops, args=(lines, attempt.requests), daemon=True).start()
     attempt.run()

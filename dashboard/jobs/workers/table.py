@@ -14,8 +14,8 @@ from pathlib import Path
 
 from dashboard.jobs import worker_process
 from dashboard.jobs.worker_process import Channel
-from dashboard.jobs.workers.failures import exit_code
-from dashboard.library.inputs import inputs_of
+from dashboard.jobs.workers.failures import run_and_report
+from dashboard.library.inputs import find_inputs
 
 MADE = "made"
 _DRAFT = "draft"
@@ -38,52 +38,52 @@ class TableTask:
     most_bytes: int
 
 
-def main(folder: str) -> int:
+def run_task(folder: str) -> int:
     """Read one table and return the exit code."""
     channel = Channel.on_standard_output()
     task = TableTask(**json.loads(sys.stdin.buffer.readline()))
     worker_process.end_with_server()
     worker_process.limit_resources()
-    return work(Path(folder), task, channel)
+    return do_task(Path(folder), task, channel)
 
 
-def work(folder: Path, task: TableTask, channel: Channel) -> int:
+def do_task(folder: Path, task: TableTask, channel: Channel) -> int:
     """Store the table, and return the exit code; a failure is sent to the server."""
     path = Path(os.fsdecode(bytes.fromhex(task.path)))
 
     def store() -> None:
-        _store(folder / _DRAFT, path, task, channel)
+        _store_contents(folder / _DRAFT, path, task, channel)
         (folder / _DRAFT).rename(folder / MADE)
 
-    def unforeseen(error: str) -> str:
+    def explain_unforeseen(error: str) -> str:
         begin = f"Reading this table of {task.name} failed because of an error in tracekit ({error})."
         return f"{begin} The other tables can be opened."
 
-    return exit_code(store, channel, task.name, path, unforeseen)
+    return run_and_report(store, channel, task.name, path, explain_unforeseen)
 
 
-def _store(draft: Path, path: Path, task: TableTask, channel: Channel) -> None:
-    channel.stage("opening")
-    from dashboard.tables.contents import contents_document, read_table
+def _store_contents(draft: Path, path: Path, task: TableTask, channel: Channel) -> None:
+    channel.begin_stage("opening")
+    from dashboard.tables.contents import build_contents_document, read_table
     from dashboard.tables.storing import store_table
     from tracekit.detect import open_source
 
-    inputs = inputs_of(path, task.name, task.is_uploaded)
-    shown = inputs if len(inputs) > 1 else inputs[0]
+    inputs = find_inputs(path, task.name, task.is_uploaded)
+    source_inputs = inputs if len(inputs) > 1 else inputs[0]
     if task.number == 0:
-        source = open_source(shown, channel)
-        document = contents_document(source, task.run or None)
+        source = open_source(source_inputs, channel)
+        document = build_contents_document(source, task.run or None)
         with draft.open("wb") as file:
             file.write(json.dumps(document).encode("ascii"))
             file.flush()
             os.fsync(file.fileno())
         return
-    source = open_source(shown, channel, schemas=[task.schema] if task.schema else [])
-    channel.stage("reading the table")
+    source = open_source(source_inputs, channel, schemas=[task.schema] if task.schema else [])
+    channel.begin_stage("reading the table")
     table = read_table(source, task.run, task.number)
-    channel.stage("storing the table")
+    channel.begin_stage("storing the table")
     store_table(draft, table, task.most_bytes)
 
 
 if __name__ == "__main__":
-    worker_process.run(lambda: main(sys.argv[1]))
+    worker_process.run_worker(lambda: run_task(sys.argv[1]))

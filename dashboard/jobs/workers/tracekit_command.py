@@ -8,7 +8,7 @@ from __future__ import annotations
 from dashboard.jobs import worker_process
 
 
-def main() -> None:
+def run_command() -> None:
     """Run the tracekit command that the arguments name."""
     worker_process.end_with_server()
     worker_process.limit_resources()
@@ -18,4 +18,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    worker_process.run(main)
+    worker_process.run_worker(run_command)

@@ -24,13 +24,13 @@ def test_a_lost_catalog_is_made_from_the_folders(tmp_path: Path) -> None:
         after = everything(library)
         assert [texts(each) for each in after] == [texts(each) for each in before]
         renamed = next(each for each in after if each.name == "renamed.xml")
-        assert [note.text for note in library.notes.of(renamed.id)] == ["look here"]
-        assert library.notices == [
+        assert [note.text for note in library.notes.list_notes(renamed.id)] == ["look here"]
+        assert library.build_notices == [
             "The catalog was missing. It was made anew from the recordings' folders. 3 recordings were found:"
             f" {', '.join(each.name for each in after)}."
         ]
     with opened(tmp_path) as library:
-        assert library.notices == []
+        assert library.build_notices == []
         assert everything(library) == after
 
 
@@ -41,7 +41,7 @@ def test_a_damaged_catalog_is_set_aside_and_made_anew(tmp_path: Path) -> None:
     with opened(tmp_path) as library:
         assert [texts(each) for each in everything(library)] == [texts(each) for each in before]
         [aside] = tmp_path.glob("catalog-damaged-*.sqlite3")
-        assert library.notices[0].startswith(
+        assert library.build_notices[0].startswith(
             f"The catalog was damaged. It was set aside as {aside.name} and made"
         )
 
@@ -96,17 +96,17 @@ def test_an_older_catalog_gets_what_came_since(tmp_path: Path) -> None:
     lose_catalog(tmp_path)
     (tmp_path / CATALOG).write_bytes(backup)
     with opened(tmp_path) as library:
-        assert {each.name for each in library.recordings()} == {"edited", "added"}
-        again = library.recording(edited.id)
+        assert {each.name for each in library.list_recordings()} == {"edited", "added"}
+        again = library.find_recording(edited.id)
         assert (again.note, again.tags) == ("since", ("new",))
-        assert {each.name for each in library.recordings(deleted=True)} == {"deleted", "purged"}
-        assert library.notices == [
+        assert {each.name for each in library.list_recordings(deleted=True)} == {"deleted", "purged"}
+        assert library.build_notices == [
             "1 recording that was not in the catalog was found: added.",
             "The folders of recordings are gone. What the catalog held of them is now among the deleted"
             " recordings: purged.",
         ]
-        assert library.recording(added.id).state == "waiting"
-        assert library.recording(purged.id).note == "gone"
+        assert library.find_recording(added.id).state == "waiting"
+        assert library.find_recording(purged.id).note == "gone"
 
 
 def test_a_library_of_an_earlier_version_gets_descriptions(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_library_of_an_earlier_version_gets_descriptions(tmp_path: Path) -> No
         connection.execute("ALTER TABLE recordings DROP COLUMN stamp")
     with opened(tmp_path) as library:
         assert [texts(each) for each in everything(library)] == [texts(each) for each in before]
-        assert library.notices == []
+        assert library.build_notices == []
     lose_catalog(tmp_path)
     with opened(tmp_path) as library:
         assert [texts(each) for each in everything(library)] == [texts(each) for each in before]
@@ -135,7 +135,7 @@ def test_uploads_of_an_earlier_version_survive_the_loss_of_its_catalog(tmp_path:
     (tmp_path / "tracekit-library.json").unlink()
     lose_catalog(tmp_path)
     with opened(tmp_path) as library:
-        [found] = library.recordings()
+        [found] = library.list_recordings()
         assert (found.id, found.name, found.size_bytes) == (
             recording.id,
             f"recording {recording.id[:8]}",
@@ -157,11 +157,13 @@ def test_analyses_survive_the_loss_of_the_catalog(tmp_path: Path) -> None:
         library.analyses.set_default(recording.id, made.id)
     lose_catalog(tmp_path)
     with opened(tmp_path) as library:
-        assert [(each.id, each.options, each.state) for each in library.analyses.of(recording.id)] == [
+        assert [
+            (each.id, each.options, each.state) for each in library.analyses.list_variants(recording.id)
+        ] == [
             (made.id, {"run": 2}, "ready"),
             (waiting.id, {"run": 3}, "dropped"),
         ]
-        assert library.recording(recording.id).default_variant == made.id
+        assert library.find_recording(recording.id).default_variant == made.id
 
 
 def test_a_dropped_analysis_stays_dropped_without_the_catalog(tmp_path: Path) -> None:
@@ -172,7 +174,7 @@ def test_a_dropped_analysis_stays_dropped_without_the_catalog(tmp_path: Path) ->
         library.drop_results(recording.id)
     lose_catalog(tmp_path)
     with opened(tmp_path) as library:
-        again = library.recording(recording.id)
+        again = library.find_recording(recording.id)
         assert (again.state, again.verdict, again.is_dropped) == ("ready", "Net ran on the CPU", True)
 
 
@@ -181,7 +183,7 @@ def test_a_new_library_whose_first_start_was_interrupted_misses_no_catalog(tmp_p
         pass
     lose_catalog(tmp_path)
     with opened(tmp_path) as library:
-        assert library.notices == []
+        assert library.build_notices == []
 
 
 # While a server runs ---------------------------------------------------------------------------------------
@@ -200,15 +202,15 @@ def test_a_server_whose_catalog_is_gone_acknowledges_nothing(tmp_path: Path, cha
             lambda: upload(library, "y", XML),
             lambda: library.edit(recording.id, note="lost?"),
             lambda: library.delete(recording.id),
-            library.recordings,
+            library.list_recordings,
         ):
             with pytest.raises(LibraryFailed, match=r"was removed or replaced while the dashboard ran"):
                 use()
     lose_catalog(tmp_path)
     with opened(tmp_path) as library:
         # The upload that was not acknowledged is finished as well: its bytes were here.
-        assert {each.name for each in library.recordings()} == {"x", "y"}
-        assert library.recording(recording.id).note == ""
+        assert {each.name for each in library.list_recordings()} == {"x", "y"}
+        assert library.find_recording(recording.id).note == ""
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows does not let go of files in use")
@@ -225,11 +227,11 @@ def test_a_server_whose_folder_is_replaced_acknowledges_nothing(tmp_path: Path) 
             with pytest.raises(LibraryFailed, match=r"was moved or replaced while the dashboard ran"):
                 use()
         with opened(folder) as second:  # a new library in its place
-            assert second.recordings() == []
+            assert second.list_recordings() == []
             with pytest.raises(LibraryFailed):
                 library.delete(recording.id)
     with opened(tmp_path / "moved") as library:
-        assert [each.name for each in library.recordings()] == ["x"]
+        assert [each.name for each in library.list_recordings()] == ["x"]
 
 
 def test_a_change_whose_description_cannot_be_written_is_none(
@@ -245,6 +247,6 @@ def test_a_change_whose_description_cannot_be_written_is_none(
     with pytest.raises(NoSpace, match=r"cannot be written: No space left on device\. Make room"):
         library.edit(recording.id, note="after", tags=["b"])
     monkeypatch.undo()
-    again = library.recording(recording.id)
+    again = library.find_recording(recording.id)
     assert (again.note, again.tags) == ("before", ("a",))
     assert tree(library._store.folder) == files_of_upload(recording.id)

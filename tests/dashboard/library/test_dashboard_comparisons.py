@@ -53,8 +53,8 @@ def both(library: Library) -> tuple[str, str]:
 
 
 def settled(library: Library, base: str, new: str) -> JobStatus:
-    wait_for(lambda: library.comparisons.ask(base, new).state not in ("waiting", "running"), 60)
-    return library.comparisons.ask(base, new)
+    wait_for(lambda: library.comparisons.find_or_begin(base, new).state not in ("waiting", "running"), 60)
+    return library.comparisons.find_or_begin(base, new)
 
 
 def kept(library: Library) -> list[str]:
@@ -63,7 +63,7 @@ def kept(library: Library) -> list[str]:
 
 def nothing_runs(library: Library) -> bool:
     return (
-        library.queue.unfinished(module.COMPARISON) == []
+        library.queue.list_unfinished(module.COMPARISON) == []
         and list(library._store.comparisons.glob("work-*")) == []
     )
 
@@ -73,19 +73,19 @@ def nothing_runs(library: Library) -> bool:
 
 def test_the_figures_are_those_of_the_compare_command(library: Library) -> None:
     base, new = both(library)
-    assert library.comparisons.ask(base, new).state == "waiting"
+    assert library.comparisons.find_or_begin(base, new).state == "waiting"
     assert settled(library, base, new) == JobStatus("done")
     sides = [tracekit.analyze(tracekit.open_trace(path)) for path in (BUNDLE, EXPORTS)]
     document = to_json(compare(sides[:1], sides[1:]))
-    assert library.comparisons.path(base, new, "comparison.json").read_text("utf-8") == document
+    assert library.comparisons.find_file(base, new, "comparison.json").read_text("utf-8") == document
     assert kept(library) == [f"{base}-{new}/{file}" for file in FILES]
-    assert b"<!doctype html>" in library.comparisons.path(base, new, "comparison.html").read_bytes()
+    assert b"<!doctype html>" in library.comparisons.find_file(base, new, "comparison.html").read_bytes()
 
 
 def test_the_sections_have_places_for_both_timelines_and_no_script(library: Library) -> None:
     base, new = both(library)
     settled(library, base, new)
-    document = json.loads(library.comparisons.path(base, new).read_text("utf-8"))
+    document = json.loads(library.comparisons.find_file(base, new).read_text("utf-8"))
     names = [
         "verdict",
         "findings",
@@ -107,9 +107,11 @@ def test_an_upload_is_called_by_its_name_and_no_folder_is_shown(library: Library
     new = ready(library, library.add_file(BUNDLE))
     settled(library, base, new)
     for name in FILES:
-        content = library.comparisons.path(base, new, name).read_bytes()
+        content = library.comparisons.find_file(base, new, name).read_bytes()
         assert str(library._store.folder).encode() not in content
-    assert "Camera &lt;b&gt;.xml" in library.comparisons.path(base, new, "comparison.html").read_text("utf-8")
+    assert "Camera &lt;b&gt;.xml" in library.comparisons.find_file(base, new, "comparison.html").read_text(
+        "utf-8"
+    )
 
 
 def test_the_progress_is_shown(library: Library, program: Callable[[str], None], tmp_path: Path) -> None:
@@ -118,8 +120,10 @@ def test_the_progress_is_shown(library: Library, program: Callable[[str], None],
     program(
         f"""echo '{{"stage": "opening NEW", "progress": 0.25}}'; until [ -e {go} ]; do sleep 0.05; done; exit 1"""
     )
-    library.comparisons.ask(base, new)
-    wait_for(lambda: library.comparisons.ask(base, new) == JobStatus("running", "opening NEW", 0.25))
+    library.comparisons.find_or_begin(base, new)
+    wait_for(
+        lambda: library.comparisons.find_or_begin(base, new) == JobStatus("running", "opening NEW", 0.25)
+    )
     go.touch()
     assert settled(library, base, new).state == "failed"
 
@@ -134,7 +138,7 @@ def test_it_is_kept_over_a_restart(tmp_path: Path, program: Callable[[str], None
         settled(library, base, new)
     program("exit 1")
     with opened(tmp_path / "library") as library:
-        assert library.comparisons.ask(base, new) == JobStatus("done")
+        assert library.comparisons.find_or_begin(base, new) == JobStatus("done")
 
 
 def test_the_sides_swapped_are_another_comparison(library: Library, program: Callable[[str], None]) -> None:
@@ -142,7 +146,7 @@ def test_the_sides_swapped_are_another_comparison(library: Library, program: Cal
     base, new = both(library)
     settled(library, base, new)
     with pytest.raises(NotFound, match="not been compared yet"):
-        library.comparisons.path(new, base)
+        library.comparisons.find_file(new, base)
     assert settled(library, new, base) == JobStatus("done")
 
 
@@ -153,8 +157,8 @@ def test_it_is_stale_when_a_recording_was_read_anew(library: Library, program: C
     ready(library, library.retry(new))
     assert kept(library) == []
     with pytest.raises(NotFound):
-        library.comparisons.path(base, new)
-    assert library.comparisons.ask(base, new).state == "waiting"
+        library.comparisons.find_file(base, new)
+    assert library.comparisons.find_or_begin(base, new).state == "waiting"
     assert settled(library, base, new) == JobStatus("done")
 
 
@@ -165,7 +169,7 @@ def test_it_is_stale_when_another_tracekit_made_it(
     base, new = both(library)
     settled(library, base, new)
     monkeypatch.setattr(tracekit, "__version__", "99")
-    assert library.comparisons.ask(base, new).state == "waiting"
+    assert library.comparisons.find_or_begin(base, new).state == "waiting"
 
 
 def test_what_was_made_of_an_older_reading_is_not_kept(
@@ -174,12 +178,12 @@ def test_what_was_made_of_an_older_reading_is_not_kept(
     base, new = both(library)
     go = tmp_path / "go"
     program(f"until [ -e {go} ]; do sleep 0.05; done; {MADE_AT_ONCE}")
-    library.comparisons.ask(base, new)
-    os.utime(library.results(new) / "summary.json", ns=(1, 1))
+    library.comparisons.find_or_begin(base, new)
+    os.utime(library.find_results(new) / "summary.json", ns=(1, 1))
     go.touch()
     wait_for(lambda: nothing_runs(library))
     assert kept(library) == []
-    library.comparisons.ask(base, new)  # what failed was of the older reading
+    library.comparisons.find_or_begin(base, new)  # what failed was of the older reading
     wait_for(lambda: nothing_runs(library))
     assert kept(library) == [f"{base}-{new}/read"]
 
@@ -191,11 +195,11 @@ def test_it_goes_with_either_recording(library: Library, program: Callable[[str]
     settled(library, *pair)
     library.delete(pair[side])
     with pytest.raises(NotFound, match="was deleted"):
-        library.comparisons.path(*pair)
+        library.comparisons.find_file(*pair)
     with pytest.raises(NotFound, match="was deleted"):
-        library.comparisons.ask(*pair)
+        library.comparisons.find_or_begin(*pair)
     library.restore(pair[side])
-    assert library.comparisons.ask(*pair) == JobStatus("done")
+    assert library.comparisons.find_or_begin(*pair) == JobStatus("done")
     removed(library, pair[side])
     assert kept(library) == [] and list(library._store.comparisons.iterdir()) == []
 
@@ -220,7 +224,7 @@ def started(library: Library, program: Callable[[str], None], tmp_path: Path) ->
     pids = tmp_path / "pids"
     program(f"sleep 100 > /dev/null & echo $$ $! > {pids}; wait")
     base, new = both(library)
-    library.comparisons.ask(base, new)
+    library.comparisons.find_or_begin(base, new)
     wait_for(lambda: pids.is_file() and len(pids.read_text().split()) == 2)
     return base, new, [int(pid) for pid in pids.read_text().split()]
 
@@ -235,10 +239,10 @@ def test_a_cancelled_one_ends_and_can_be_begun_again(
 ) -> None:
     base, new, pids = started(library, program, tmp_path)
     library.comparisons.cancel(base, new)
-    assert library.comparisons.ask(base, new) == JobStatus("cancelled")
+    assert library.comparisons.find_or_begin(base, new) == JobStatus("cancelled")
     assert gone(pids) and nothing_runs(library)
     program("""echo '{"failed": "No."}'; exit 1""")
-    library.comparisons.again(base, new)
+    library.comparisons.retry(base, new)
     assert settled(library, base, new) == JobStatus("failed", message="No.")
 
 
@@ -267,19 +271,19 @@ def test_two_tabs_share_one_comparison(
 ) -> None:
     base, new, _pids = started(library, program, tmp_path)
     with ThreadPoolExecutor(4) as pool:
-        states = set(pool.map(lambda _tab: library.comparisons.ask(base, new).state, range(8)))
+        states = set(pool.map(lambda _tab: library.comparisons.find_or_begin(base, new).state, range(8)))
     assert states == {"running"}
-    assert len(library.queue.unfinished(module.COMPARISON)) == 1
+    assert len(library.queue.list_unfinished(module.COMPARISON)) == 1
 
 
 def test_one_that_waits_is_cancelled_without_having_begun(
     library: Library, program: Callable[[str], None], tmp_path: Path
 ) -> None:
     base, new, pids = started(library, program, tmp_path)
-    assert library.comparisons.ask(new, base) == JobStatus("waiting")
+    assert library.comparisons.find_or_begin(new, base) == JobStatus("waiting")
     library.comparisons.cancel(base, new)
     assert gone(pids)
-    wait_for(lambda: library.comparisons.ask(new, base).state == "running")
+    wait_for(lambda: library.comparisons.find_or_begin(new, base).state == "running")
     library.comparisons.cancel(new, base)
     assert nothing_runs(library)
 
@@ -290,7 +294,7 @@ def test_one_that_waits_is_cancelled_without_having_begun(
 def test_a_recording_is_not_compared_with_itself(library: Library) -> None:
     base, _new = both(library)
     with pytest.raises(UsageError, match="Choose two"):
-        library.comparisons.ask(base, base)
+        library.comparisons.find_or_begin(base, base)
 
 
 @pytest.mark.parametrize("wrong", ["", "..", "../../x", "A" * 32, "e" * 32])
@@ -298,16 +302,16 @@ def test_what_is_no_recording_is_not_found(library: Library, wrong: str) -> None
     base, _new = both(library)
     for pair in ((base, wrong), (wrong, base)):
         with pytest.raises(NotFound):
-            library.comparisons.ask(*pair)
+            library.comparisons.find_or_begin(*pair)
         with pytest.raises(NotFound):
-            library.comparisons.path(*pair)
+            library.comparisons.find_file(*pair)
     assert list(library._store.comparisons.iterdir()) == []
 
 
 def test_one_that_is_not_ready_is_reported(library: Library) -> None:
     base, waits = ready(library, library.add_file(BUNDLE)), library.add_file(EXPORTS).id
     with pytest.raises(NotFound, match="ane-e5rt-macos26 is not ready: waiting"):
-        library.comparisons.ask(base, waits)
+        library.comparisons.find_or_begin(base, waits)
 
 
 def test_a_file_that_is_gone_or_changed_is_reported(library: Library, tmp_path: Path) -> None:
@@ -318,7 +322,7 @@ def test_a_file_that_is_gone_or_changed_is_reported(library: Library, tmp_path: 
     message = "mine.xml cannot be compared: its file is gone, or has changed since it was read."
     assert settled(library, base, new).message.startswith(message)
     local_export.unlink()
-    library.comparisons.again(base, new)
+    library.comparisons.retry(base, new)
     assert settled(library, base, new).message.startswith(message)
     assert nothing_runs(library)
 
@@ -332,7 +336,7 @@ def test_what_was_compared_stays_when_a_file_goes(
     base, new = ready(library, library.add_file(local_export)), ready(library, library.add_file(BUNDLE))
     settled(library, base, new)
     local_export.unlink()
-    assert library.comparisons.ask(base, new) == JobStatus("done")
+    assert library.comparisons.find_or_begin(base, new) == JobStatus("done")
 
 
 def test_an_input_that_cannot_be_read_is_a_sentence_without_folders(library: Library) -> None:
@@ -358,7 +362,7 @@ def test_a_process_that_is_ended_from_outside_is_reported_and_the_next_is_made(
     )
     assert gone(pids) and nothing_runs(library)
     program(MADE_AT_ONCE)
-    library.comparisons.again(base, new)
+    library.comparisons.retry(base, new)
     assert settled(library, base, new) == JobStatus("done")
 
 
@@ -412,18 +416,18 @@ def test_what_hinders_the_process_is_a_sentence(
     def fail(*_arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr(worker, "analysed", lambda *_arguments: None)
+    monkeypatch.setattr(worker, "read_and_analyse", lambda *_arguments: None)
     monkeypatch.setattr(worker, step, fail)
     heard = io.StringIO()
     pair = worker.Pair(("B.trace", "N.trace"), ("2f62", "2f6e"), (False, False), "/nowhere")
-    assert worker.work(pair, Channel(heard)) == 1
+    assert worker.do_comparison(pair, Channel(heard)) == 1
     assert json.loads(heard.getvalue()) == {"failed": message}
 
 
 def test_too_many_at_once_are_refused_with_a_time_to_retry(
     library: Library, program: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "COMPARISON", replace(module.COMPARISON, most=1))
+    monkeypatch.setattr(module, "COMPARISON", replace(module.COMPARISON, max_unfinished=1))
     base, new, _pids = started(library, program, tmp_path)
     with pytest.raises(QueueFull, match="Try again in a moment"):
-        library.comparisons.ask(new, base)
+        library.comparisons.find_or_begin(new, base)

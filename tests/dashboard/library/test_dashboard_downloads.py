@@ -31,7 +31,7 @@ from library_support import (
 import tracekit
 from dashboard.errors import Busy, Conflict, NoSpace, NotFound
 from dashboard.jobs import process
-from dashboard.jobs.download_formats import FORMATS, available, chosen
+from dashboard.jobs.download_formats import FORMATS, choose_format, list_available
 from dashboard.jobs.downloads import DownloadFailed
 from dashboard.library import reading_results
 from dashboard.library.library import Library
@@ -61,7 +61,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
 
 def left(library: Library, recording: str) -> list[str]:
     """Return the files of a recording's folder, without its input and a worker's results."""
-    folder = library._store.recording(recording)
+    folder = library._store.recording_folder(recording)
     paths = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
     kept_files = ("about.json", "input", "results/summary.json")
     return sorted(path for path in paths if not path.startswith(kept_files))
@@ -92,7 +92,7 @@ def no_longer_alive(pids: Path) -> bool:
 )
 def test_a_sample_recording_in_every_format(name: str, begins: bytes, holds: bytes, library: Library) -> None:
     recording = ready(library, library.add_file(BUNDLE))
-    made = library.downloads.path(recording, chosen(name, False))
+    made = library.downloads.find_or_make(recording, choose_format(name, False))
     content = made.read_bytes()
     assert content.startswith(begins) and holds in content
     assert made.parent == library._store.results(recording) / "downloads"
@@ -102,9 +102,9 @@ def test_a_sample_recording_in_every_format(name: str, begins: bytes, holds: byt
 def test_a_redacted_report_is_another_file(library: Library) -> None:
     recording = ready(library, library.add_file(BUNDLE))
     made = library.downloads
-    plain, redacted = (made.path(recording, MARKDOWN, redact) for redact in (False, True))
+    plain, redacted = (made.find_or_make(recording, MARKDOWN, redact) for redact in (False, True))
     assert (plain.name, redacted.name) == ("markdown.md", "markdown.redacted.md")
-    document = json.loads(made.path(recording, FORMATS["json"], redact=True).read_bytes())
+    document = json.loads(made.find_or_make(recording, FORMATS["json"], redact=True).read_bytes())
     assert "redacted" in [issue["code"] for issue in document["issues"]]
 
 
@@ -112,15 +112,17 @@ def test_a_recording_of_all_processes_is_redacted_to_the_one_that_is_chosen(
     library: Library, program: Callable[[str], None], tmp_path: Path
 ) -> None:
     recording = ready(library, library.add_file(BUNDLE))
-    (library.results(recording) / PROCESSES).write_text('[[751, "Finder"], [42, "App"]]')
+    (library.find_results(recording) / PROCESSES).write_text('[[751, "Finder"], [42, "App"]]')
     program(f'echo "$ALL" > "$OUT"; echo made >> {tmp_path}/times')
     for pid, problem in (
         ("", "is a recording of all processes. Choose the one to keep on its page"),
         ("43", "offers no choice of"),
     ):
         with pytest.raises(UsageError, match=problem):
-            library.downloads.path(recording, MARKDOWN, True, pid)
-    paths = [library.downloads.path(recording, MARKDOWN, True, process) for process in ("751", "42", "42")]
+            library.downloads.find_or_make(recording, MARKDOWN, True, pid)
+    paths = [
+        library.downloads.find_or_make(recording, MARKDOWN, True, process) for process in ("751", "42", "42")
+    ]
     assert [path.name for path in paths] == [
         "markdown.redacted-751.md", "markdown.redacted-42.md", "markdown.redacted-42.md",
     ]  # fmt: skip
@@ -154,7 +156,7 @@ def test_the_processes_of_a_log_are_offered(tmp_path: Path) -> None:
 
 
 def offered(trace: tracekit.Trace) -> Any:
-    return json.loads(b"".join(reading_results._processes(tracekit.analyze(trace))))
+    return json.loads(b"".join(reading_results._list_processes(tracekit.analyze(trace))))
 
 
 def test_what_was_made_is_kept_until_the_recording_is_read_anew(
@@ -162,11 +164,11 @@ def test_what_was_made_is_kept_until_the_recording_is_read_anew(
 ) -> None:
     recording = ready(library, library.add_file(BUNDLE))
     program('echo first > "$OUT"')
-    assert library.downloads.path(recording, WINDOWS).read_text() == "first\n"
+    assert library.downloads.find_or_make(recording, WINDOWS).read_text() == "first\n"
     program('echo second > "$OUT"')
-    assert library.downloads.path(recording, WINDOWS).read_text() == "first\n"
+    assert library.downloads.find_or_make(recording, WINDOWS).read_text() == "first\n"
     ready(library, library.retry(recording))
-    assert library.downloads.path(recording, WINDOWS).read_text() == "second\n"
+    assert library.downloads.find_or_make(recording, WINDOWS).read_text() == "second\n"
     removed(library, recording)
     assert list(library._store.recordings.iterdir()) == []
 
@@ -179,30 +181,32 @@ def test_an_upload_is_called_by_its_name_whatever_that_is(
     name: str, shown: str | None, library: Library
 ) -> None:
     recording = ready(library, upload(library, name, EXPORT))
-    text = library.downloads.path(recording, HTML).read_text("utf-8")
+    text = library.downloads.find_or_make(recording, HTML).read_text("utf-8")
     assert shown is None or f"<title>{shown}" in text
     assert str(library._store.folder) not in text
 
 
 def test_only_what_is_installed_is_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [format_.name for format_ in available()] == list(FORMATS)
+    assert [format_.name for format_ in list_available()] == list(FORMATS)
     for module in ("PIL", "google", "perfetto"):
         monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setitem(sys.modules, "google.protobuf", None)
-    assert {format_.name for format_ in FORMATS.values()} - {format_.name for format_ in available()} == {
+    assert {format_.name for format_ in FORMATS.values()} - {
+        format_.name for format_ in list_available()
+    } == {
         "png",
         "perfetto",
         "pprof",
     }
     with pytest.raises(UsageError, match="needs a package that is not installed"):
-        chosen("png", False)
+        choose_format("png", False)
 
 
 def test_nothing_is_handed_out_as_redacted_that_is_not() -> None:
     with pytest.raises(UsageError, match="cannot be redacted"):
-        chosen("samples", True)
+        choose_format("samples", True)
     with pytest.raises(NotFound):
-        chosen("../html", False)
+        choose_format("../html", False)
 
 
 # Several at once ------------------------------------------------------------------------------------------
@@ -215,10 +219,10 @@ def test_two_requests_at_once_make_it_once(
     made, go = library.downloads, tmp_path / "go"
     program(f'echo x >> {tmp_path}/started; until [ -e {go} ]; do sleep 0.05; done; echo it > "$OUT"')
     with ThreadPoolExecutor(3) as pool:
-        futures = [pool.submit(made.path, recording, HTML) for _ in range(3)]
+        futures = [pool.submit(made.find_or_make, recording, HTML) for _ in range(3)]
         wait_for(lambda: made._joined == 2)
         with pytest.raises(Busy):  # each that waits holds a thread of the server
-            made.path(recording, HTML)
+            made.find_or_make(recording, HTML)
         go.touch()
         assert {future.result().read_text() for future in futures} == {"it\n"}
     assert (tmp_path / "started").read_text() == "x\n"
@@ -231,13 +235,13 @@ def test_a_third_is_refused_with_a_time_to_retry(
     made, go = library.downloads, tmp_path / "go"
     program(f'until [ -e {go} ]; do sleep 0.05; done; echo it > "$OUT"')
     with ThreadPoolExecutor(2) as pool:
-        futures = [pool.submit(made.path, recording, window) for window in (HTML, WINDOWS)]
-        wait_for(lambda: len(library.queue.unfinished(made.kind)) == 2)
+        futures = [pool.submit(made.find_or_make, recording, window) for window in (HTML, WINDOWS)]
+        wait_for(lambda: len(library.queue.list_unfinished(made.kind)) == 2)
         with pytest.raises(Busy, match="Try again in a moment"):
-            made.path(recording, MARKDOWN)
+            made.find_or_make(recording, MARKDOWN)
         go.touch()
         assert all(future.result().is_file() for future in futures)
-    assert made.path(recording, MARKDOWN).is_file()
+    assert made.find_or_make(recording, MARKDOWN).is_file()
 
 
 # What goes wrong ------------------------------------------------------------------------------------------
@@ -252,7 +256,7 @@ def test_a_failure_is_a_sentence_without_folders_and_leaves_nothing(
     local.write_bytes(b"<?xml version='1.0'?>\n<nothing/>")
     for recording in (uploaded, ready(library, library.add_file(local))):
         with pytest.raises(DownloadFailed) as failure:
-            library.downloads.path(recording, HTML)
+            library.downloads.find_or_make(recording, HTML)
         assert str(failure.value).startswith(name.removesuffix(".xml"))
         assert str(tmp_path) not in str(failure.value) and "\n" not in str(failure.value)
         assert left(library, recording) == ["results"]
@@ -273,11 +277,11 @@ def test_a_maker_that_breaks_down_leaves_nothing(
     program(script)
     made = library.downloads
     with pytest.raises(DownloadFailed) as failure:
-        made.path(recording, HTML)
+        made.find_or_make(recording, HTML)
     assert message in str(failure.value) and "/secret" not in str(failure.value)
     assert left(library, recording) == ["results"]
     program('echo it > "$OUT"')
-    assert made.path(recording, HTML).is_file()
+    assert made.find_or_make(recording, HTML).is_file()
 
 
 def test_one_that_takes_too_long_is_ended_with_all_that_it_started(
@@ -288,7 +292,7 @@ def test_one_that_takes_too_long_is_ended_with_all_that_it_started(
     with opened(tmp_path / "library", replace(QUIET, download_seconds=0.5)) as library:
         recording = ready(library, library.add_file(BUNDLE))
         with pytest.raises(DownloadFailed, match="took longer than"):
-            library.downloads.path(recording, HTML)
+            library.downloads.find_or_make(recording, HTML)
         assert no_longer_alive(tmp_path / "pids")
         assert left(library, recording) == ["results"]
 
@@ -300,7 +304,7 @@ def test_with_the_recording_or_the_server_ends_what_is_being_made_of_it(
     program(f"sleep 60 & echo $$ $! > {tmp_path}/pids; wait")
     with opened(tmp_path / "library") as library, ThreadPoolExecutor(1) as pool:
         recording = ready(library, library.add_file(BUNDLE))
-        future = pool.submit(library.downloads.path, recording, HTML)
+        future = pool.submit(library.downloads.find_or_make, recording, HTML)
         wait_for(
             lambda: (
                 len((tmp_path / "pids").read_text().split()) == 2 if (tmp_path / "pids").exists() else False
@@ -311,7 +315,7 @@ def test_with_the_recording_or_the_server_ends_what_is_being_made_of_it(
         assert no_longer_alive(tmp_path / "pids")
         with pytest.raises(Conflict if ends == "close" else NotFound):
             future.result()
-        folder = library._store.recording(recording)
+        folder = library._store.recording_folder(recording)
         assert left(library, recording) == ([] if ends == "purge" else ["results"])
         assert folder.exists() == (ends != "purge")
 
@@ -323,8 +327,8 @@ def test_what_is_made_of_another_goes_on(
     go = tmp_path / "go"
     program(f'until [ -e {go} ]; do sleep 0.05; done; echo it > "$OUT"')
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(library.downloads.path, second, HTML)
-        wait_for(lambda: len(library.queue.unfinished(library.downloads.kind)) == 1)
+        future = pool.submit(library.downloads.find_or_make, second, HTML)
+        wait_for(lambda: len(library.queue.list_unfinished(library.downloads.kind)) == 1)
         removed(library, first)
         go.touch()
         assert future.result().read_text() == "it\n"
@@ -334,7 +338,7 @@ def test_a_maker_that_needs_too_much_memory_is_reported(tmp_path: Path) -> None:
     with opened(tmp_path / "library", replace(QUIET, download_memory_bytes=32 << 20)) as library:
         recording = ready(library, library.add_file(BUNDLE))
         with pytest.raises(DownloadFailed):
-            library.downloads.path(recording, HTML)
+            library.downloads.find_or_make(recording, HTML)
         assert left(library, recording) == ["results"]
 
 
@@ -344,10 +348,10 @@ def test_as_many_are_made_at_once_as_the_settings_allow(
     program(f'until [ -e {tmp_path}/go ]; do sleep 0.05; done; echo it > "$OUT"')
     with opened(tmp_path / "library", replace(QUIET, downloads=1)) as library, ThreadPoolExecutor(1) as pool:
         recording = ready(library, library.add_file(BUNDLE))
-        future = pool.submit(library.downloads.path, recording, HTML)
-        wait_for(lambda: len(library.queue.unfinished(library.downloads.kind)) == 1)
+        future = pool.submit(library.downloads.find_or_make, recording, HTML)
+        wait_for(lambda: len(library.queue.list_unfinished(library.downloads.kind)) == 1)
         with pytest.raises(Busy):
-            library.downloads.path(recording, WINDOWS)
+            library.downloads.find_or_make(recording, WINDOWS)
         (tmp_path / "go").touch()
         future.result()
 
@@ -383,11 +387,11 @@ def test_of_a_file_that_changed_nothing_new_is_made(
     local.write_bytes(EXPORT)
     recording = ready(library, library.add_file(local))
     program('echo it > "$OUT"')
-    library.downloads.path(recording, HTML)
+    library.downloads.find_or_make(recording, HTML)
     local.write_bytes(EXPORT + b" ")
-    assert library.downloads.path(recording, HTML).read_text() == "it\n"  # of what the page shows
+    assert library.downloads.find_or_make(recording, HTML).read_text() == "it\n"  # of what the page shows
     with pytest.raises(Conflict, match="has changed since it was read"):
-        library.downloads.path(recording, WINDOWS)
+        library.downloads.find_or_make(recording, WINDOWS)
 
 
 @pytest.mark.parametrize("becomes", ["changed", "read anew", "deleted", "purged"])
@@ -405,13 +409,13 @@ def test_what_changes_meanwhile_is_not_handed_out(
         "purged": lambda: removed(library, recording),
     }
     with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(library.downloads.path, recording, HTML)
+        future = pool.submit(library.downloads.find_or_make, recording, HTML)
         wait_for((tmp_path / "began").exists)
         changes[becomes]()
         go.touch()
         with pytest.raises(Conflict if becomes in ("changed", "read anew") else NotFound):
             future.result()
-    folder = library._store.recording(recording)
+    folder = library._store.recording_folder(recording)
     assert folder.exists() == (becomes != "purged")
     assert not folder.exists() or left(library, recording) == ["results"]
 
@@ -420,5 +424,5 @@ def test_a_full_disk_is_reported_before_anything_is_begun(tmp_path: Path) -> Non
     with opened(tmp_path / "library", replace(QUIET, free_disk_bytes=1 << 62)) as library:
         recording = ready(library, library.add_file(BUNDLE))
         with pytest.raises(NoSpace):
-            library.downloads.path(recording, HTML)
+            library.downloads.find_or_make(recording, HTML)
         assert left(library, recording) == ["results"]

@@ -55,7 +55,7 @@ def test_a_slice_that_finds_no_room_is_reported_and_sent_again(
     with pytest.raises(NoSpace, match="the upload continues where it stopped"):
         append(library, number, 1000, CONTENT[1000:2000])
     monkeypatch.undo()
-    assert library.uploads.offset(number) == 1000
+    assert library.uploads.find_offset(number) == 1000
     send(library, number, CONTENT)
     assert received(library, library.uploads.finish(number).id) == CONTENT
 

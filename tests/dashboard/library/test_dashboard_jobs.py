@@ -58,8 +58,8 @@ def test_progress_is_seen_while_it_works(workers: Workers, tmp_path: Path) -> No
     with opened(tmp_path / "library", ONE) as library:
         recording = upload(library, "x.xml", EXPORT)
         workers.hanging()
-        wait_for(lambda: library.recording(recording.id).progress)
-        now = library.recording(recording.id)
+        wait_for(lambda: library.find_recording(recording.id).progress)
+        now = library.find_recording(recording.id)
         assert (now.state, now.stage.partition(" (")[0]) == ("reading", "opening")
         assert now.progress == pytest.approx(0.25, abs=0.001)
 
@@ -77,7 +77,7 @@ def test_cancel_ends_the_worker_and_what_it_started(
         begun = time.monotonic()
         library.cancel(recording.id)
         assert time.monotonic() - begun < 20  # it would end by itself after 60
-        assert [library.recording(cancelled.id).state for cancelled in (recording, second)] == [
+        assert [library.find_recording(cancelled.id).state for cancelled in (recording, second)] == [
             "cancelled"
         ] * 2
         assert not any(is_alive(pid) for pid in pids)
@@ -86,7 +86,7 @@ def test_cancel_ends_the_worker_and_what_it_started(
         library.retry(recording.id)
         assert settled(library, recording).state == "ready"
         library.cancel(recording.id)
-        assert library.recording(recording.id).state == "ready"
+        assert library.find_recording(recording.id).state == "ready"
 
 
 def test_a_recording_cancelled_while_its_worker_starts_is_not_read(
@@ -112,7 +112,7 @@ def test_a_recording_cancelled_while_its_worker_starts_is_not_read(
         go_on.set()
         cancelling.join(20)
         assert not cancelling.is_alive()
-        assert library.recording(recording.id).state == "cancelled"
+        assert library.find_recording(recording.id).state == "cancelled"
 
 
 def test_a_recording_deleted_while_it_is_read_is_read_when_it_is_back(
@@ -124,7 +124,7 @@ def test_a_recording_deleted_while_it_is_read_is_read_when_it_is_back(
         pids = workers.hanging()
         library.delete(recording.id)
         assert not any(is_alive(pid) for pid in pids)
-        assert library.recordings() == []
+        assert library.list_recordings() == []
         workers.read()
         library.restore(recording.id)
         assert settled(library, recording).state == "ready"
@@ -139,7 +139,7 @@ def test_a_recording_purged_while_it_is_read_leaves_nothing(workers: Workers, tm
         assert not any(is_alive(pid) for pid in pids)
         assert tree(tmp_path / "library") == []
         with pytest.raises(NotFound):
-            library.recording(recording.id)
+            library.find_recording(recording.id)
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -149,7 +149,7 @@ def test_only_so_many_work_at_once(workers: Workers, tmp_path: Path, count: int)
         for _ in range(3):
             upload(library, "x.xml", EXPORT)
         workers.hanging(count)
-        states = sorted(recording.state for recording in library.recordings())
+        states = sorted(recording.state for recording in library.list_recordings())
         assert states == ["reading"] * count + ["waiting"] * (3 - count)
 
 
@@ -163,7 +163,7 @@ def test_what_was_being_read_is_taken_up_after_a_restart(workers: Workers, tmp_p
         pids = workers.hanging()
     assert not any(is_alive(pid) for pid in pids)
     with opened(tmp_path / "library") as library:
-        assert library.recording(recording.id).state == "waiting"
+        assert library.find_recording(recording.id).state == "waiting"
         assert left_of(library, recording) == []
     workers.read()
     with opened(tmp_path / "library", ONE) as library:
@@ -198,7 +198,7 @@ def test_no_worker_outlives_a_server_that_is_killed(workers: Workers, tmp_path: 
     all_end(pids)
     workers.read()
     with opened(tmp_path / "library", ONE) as library:
-        (recording,) = library.recordings()
+        (recording,) = library.list_recordings()
         assert settled(library, recording).state == "ready"
 
 
@@ -210,10 +210,10 @@ def test_results_unseen_by_a_killed_server_are_used(reading: Reading, tmp_path: 
         results = library._store.results(recording.id)
         results.mkdir()
         for name in RESULTS:
-            (results / name).write_bytes((reading.library.view_path(done.id).parent / name).read_bytes())
+            (results / name).write_bytes((reading.library.find_view(done.id).parent / name).read_bytes())
     with opened(tmp_path / "library") as library:
-        assert library.recording(recording.id).state == "ready"
-        assert library.recording(recording.id).verdict == done.verdict
+        assert library.find_recording(recording.id).state == "ready"
+        assert library.find_recording(recording.id).verdict == done.verdict
 
 
 def test_a_recording_that_takes_the_server_down_is_not_tried_for_ever(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_a_recording_that_takes_the_server_down_is_not_tried_for_ever(tmp_path: 
             assert recording.state == "waiting"
             library._catalog.claim(())  # and the server ends, without a word
     with opened(tmp_path / "library") as library:
-        failed = library.recording(recording.id)
+        failed = library.find_recording(recording.id)
         assert failed.state == "failed"
         assert failed.message.startswith("The dashboard ended 3 times while it read recording.trace.")
         assert library.retry(recording.id).state == "waiting"
@@ -241,7 +241,7 @@ def test_results_that_are_damaged_are_made_again(tmp_path: Path) -> None:
 
 def test_results_of_another_version_are_made_again(reading: Reading, tmp_path: Path) -> None:
     facts = json.loads(
-        reading.library.view_path(reading["local bundle"].id).with_name("summary.json").read_text()
+        reading.library.find_view(reading["local bundle"].id).with_name("summary.json").read_text()
     )
     for results, state in ((facts["results"], "ready"), (facts["results"] - 1, "waiting"), (None, "waiting")):
         with opened(tmp_path / str(results)) as library:
@@ -251,7 +251,7 @@ def test_results_of_another_version_are_made_again(reading: Reading, tmp_path: P
             (library._store.results(recording.id) / "summary.json").write_text(summary)
             library._catalog.change(recording.id, state="ready")
         with opened(tmp_path / str(results)) as library:
-            assert library.recording(recording.id).state == state
+            assert library.find_recording(recording.id).state == state
 
 
 def test_results_that_someone_removed_are_made_again(tmp_path: Path) -> None:
@@ -259,9 +259,9 @@ def test_results_that_someone_removed_are_made_again(tmp_path: Path) -> None:
         recording = library.add_file(BUNDLE)
         library._catalog.change(recording.id, state="ready")
         with pytest.raises(NotFound, match=r"is gone\. Read it again"):
-            library.view_path(recording.id)
+            library.find_view(recording.id)
     with opened(tmp_path / "library") as library:
-        assert library.recording(recording.id).state == "waiting"
+        assert library.find_recording(recording.id).state == "waiting"
 
 
 def test_many_threads_at_once_do_no_harm(workers: Workers, tmp_path: Path) -> None:
@@ -276,7 +276,7 @@ def test_many_threads_at_once_do_no_harm(workers: Workers, tmp_path: Path) -> No
                     (library.cancel, library.retry, library.delete, library.restore)[(number + step) % 4](
                         recording.id
                     )
-                    library.recordings("x")
+                    library.list_recordings("x")
             except Exception as error:  # noqa: BLE001 - of another thread
                 wrong.append(error)
 

@@ -15,10 +15,10 @@ import pytest
 from library_support import BUNDLE, QUIET, SUMMARY, XML, environment, opened, tree, upload
 
 from dashboard.errors import Conflict, NoSpace, NotFound
-from dashboard.library.catalog import Recording, new_recording
+from dashboard.library.catalog import Recording, make_recording
 from dashboard.library.library import Library
-from dashboard.library.names import shown_name
-from dashboard.settings import Limits, Settings, default_folder
+from dashboard.library.names import make_display_name
+from dashboard.settings import ServerLimits, Settings, find_default_folder
 from tracekit.errors import InputError, UsageError
 
 
@@ -59,14 +59,14 @@ def test_the_same_file_unchanged_is_the_same_recording(
     assert library.add_file(link) == recording
     export.write_bytes(XML + b" ")
     assert library.add_file(export).id != recording.id
-    assert len(library.recordings()) == 2
+    assert len(library.list_recordings()) == 2
 
 
 def test_adding_a_file_that_was_deleted_brings_it_back(library: Library, export: Path) -> None:
     recording = library.add_file(export)
     library.delete(recording.id)
     assert library.add_file(export) == recording
-    assert library.recordings() == [recording]
+    assert library.list_recordings() == [recording]
 
 
 def test_adding_a_file_that_failed_tries_again(library: Library, export: Path) -> None:
@@ -78,19 +78,19 @@ def test_adding_a_file_that_failed_tries_again(library: Library, export: Path) -
 def test_a_changed_or_vanished_file_is_reported(library: Library, export: Path) -> None:
     recording = library.add_file(export)
     as_if_read(library, recording)
-    assert library.recording(recording.id).message == ""
+    assert library.find_recording(recording.id).message == ""
     export.write_bytes(XML + b" ")
-    assert "has changed since" in library.recording(recording.id).message
+    assert "has changed since" in library.find_recording(recording.id).message
     export.unlink()
-    assert "no longer in its place" in library.recording(recording.id).message
+    assert "no longer in its place" in library.find_recording(recording.id).message
     with pytest.raises(InputError, match=r"time-profile\.xml: is not there"):
         library.retry(recording.id)
-    assert library.view_path(recording.id).exists()
+    assert library.find_view(recording.id).exists()
     export.write_bytes(XML)
     again = library.retry(recording.id)
     assert (again.state, again.message) == ("waiting", "")
     as_if_read(library, recording)
-    assert library.recording(recording.id).message == ""
+    assert library.find_recording(recording.id).message == ""
 
 
 def test_a_bundle_with_another_run_has_changed(library: Library, tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_what_cannot_be_a_recording_is_not_added(library: Library, tmp_path: Pat
             library.add_file(tmp_path / name)
         assert problem in str(refused.value)
         assert str(tmp_path) not in str(refused.value)
-    assert library.recordings() == []
+    assert library.list_recordings() == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of any bytes are Linux's")
@@ -128,7 +128,7 @@ def test_a_name_that_is_no_text_can_be_read(library: Library, tmp_path: Path) ->
     path.write_bytes(XML)
     recording = library.add_file(path)
     assert recording.name == "\ufffd.xml"
-    assert Path(library.recording(recording.id).path).read_bytes() == XML
+    assert Path(library.find_recording(recording.id).path).read_bytes() == XML
 
 
 # Finding --------------------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def test_the_newest_stands_first(library: Library) -> None:
     for name in ("b", "a", "c"):
         upload(library, name, XML)
         time.sleep(0.001)
-    assert [recording.name for recording in library.recordings()] == ["c", "a", "b"]
+    assert [recording.name for recording in library.list_recordings()] == ["c", "a", "b"]
 
 
 def test_notes_about_a_recording_are_kept(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_notes_about_a_recording_are_kept(tmp_path: Path) -> None:
         )
         assert library.edit(recording.id, name=" ", note="").name == "Before \ufffd the fix"
     with opened(tmp_path) as library:
-        (reopened,) = library.recordings()
+        (reopened,) = library.list_recordings()
         assert (reopened.name, reopened.tags, reopened.note) == ("Before \ufffd the fix", ("B", "slow"), "")
         assert library.edit(reopened.id, tags=()).tags == ()
 
@@ -167,21 +167,21 @@ def test_search_looks_at_name_verdict_note_and_tags_for_every_word(library: Libr
     library._catalog.change(whisper.id, verdict="Submitted work to the ANE")
     library.edit(whisper.id, note="Größe 50% faster_now \\o/", tags=["release"])
     for words in ("whisper", "ANE", "ane WHISPER", "GRÖSSE", "50%", "r_n", "\\o", "rele", "  release  50% "):
-        assert [recording.name for recording in library.recordings(words)] == ["Whisper.trace"], words
+        assert [recording.name for recording in library.list_recordings(words)] == ["Whisper.trace"], words
     for words in ("whisper gpu", "5%r", "w_isper", "%_%", "'; drop table recordings; --", "*"):
-        assert library.recordings(words) == [], words
-    assert len(library.recordings(" ")) == 2
+        assert library.list_recordings(words) == [], words
+    assert len(library.list_recordings(" ")) == 2
     library.edit(second.id, tags=["release", "rel"])
-    assert [recording.name for recording in library.recordings(tag="rel")] == ["other"]
-    assert library.recordings("whisper", tag="rel") == []
-    assert library.tags() == [("rel", 1), ("release", 2)]
+    assert [recording.name for recording in library.list_recordings(tag="rel")] == ["other"]
+    assert library.list_recordings("whisper", tag="rel") == []
+    assert library.count_tags() == [("rel", 1), ("release", 2)]
 
 
 def test_a_search_of_very_many_words_is_refused_before_it_reads(library: Library) -> None:
     upload(library, "Whisper.trace", XML)
     assert library.count("whisper " * 10_000) == 1  # the same word again is no further one
     with pytest.raises(UsageError, match=r"takes 30 words, and this one has 2,000\. Use fewer\."):
-        library.recordings(" ".join(map(str, range(2_000))), count=50)
+        library.list_recordings(" ".join(map(str, range(2_000))), count=50)
 
 
 def test_half_a_character_in_a_search_or_tag_finds_nothing(library: Library) -> None:
@@ -194,8 +194,8 @@ def test_search_looks_at_device_system_and_what_failed(library: Library, word: s
     for number, message in enumerate(
         ({"device": "iPhone17,1"}, {"system": "iOS 27.1"}, {"message": "Damaged."})
     ):
-        library._catalog.add(replace(new_recording(f"{number:032x}", "x.xml", "upload", 1), **message))
-    assert len(library.recordings(word)) == 1
+        library._catalog.add(replace(make_recording(f"{number:032x}", "x.xml", "upload", 1), **message))
+    assert len(library.list_recordings(word)) == 1
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_search_looks_at_device_system_and_what_failed(library: Library, word: s
     ],
 )
 def test_a_name_is_a_line_of_text(given: str, shown: str) -> None:
-    assert shown_name(given) == shown
+    assert make_display_name(given) == shown
 
 
 # Deleting -------------------------------------------------------------------------------------------------
@@ -224,14 +224,14 @@ def test_deleting_can_be_undone(library: Library) -> None:
     as_if_read(library, recording, "It was the ANE.")
     library.edit(recording.id, tags=["t"])
     library.delete(recording.id)
-    assert (library.recordings(), library.tags()) == ([], [])
-    (deleted,) = library.recordings(deleted=True)
+    assert (library.list_recordings(), library.count_tags()) == ([], [])
+    (deleted,) = library.list_recordings(deleted=True)
     assert deleted.deleted is not None
     with pytest.raises(NotFound, match="x was deleted"):
-        library.view_path(recording.id)
+        library.find_view(recording.id)
     restored = library.restore(recording.id)
     assert (restored.state, restored.verdict, restored.tags) == ("ready", "It was the ANE.", ("t",))
-    assert library.view_path(recording.id).read_bytes() == b"x"
+    assert library.find_view(recording.id).read_bytes() == b"x"
 
 
 def test_purging_leaves_nothing_of_ours_and_everything_of_the_user(library: Library, export: Path) -> None:
@@ -241,8 +241,8 @@ def test_purging_leaves_nothing_of_ours_and_everything_of_the_user(library: Libr
         library.delete(recording.id)
         library.purge(recording.id)
         with pytest.raises(NotFound, match="There is no such recording"):
-            library.recording(recording.id)
-    assert (library.recordings(deleted=True), library.tags()) == ([], [])
+            library.find_recording(recording.id)
+    assert (library.list_recordings(deleted=True), library.count_tags()) == ([], [])
     assert tree(library._store.folder) == []
     assert export.read_bytes() == XML
 
@@ -251,10 +251,10 @@ def test_what_was_deleted_long_ago_is_purged_at_the_next_start(tmp_path: Path) -
     with opened(tmp_path) as library:
         recording = upload(library, "x", XML)
         library.delete(recording.id)
-    with opened(tmp_path, Limits(workers=0, deleted_seconds=60)) as library:
-        assert len(library.recordings(deleted=True)) == 1
-    with opened(tmp_path, Limits(workers=0, deleted_seconds=0)) as library:
-        assert library.recordings(deleted=True) == []
+    with opened(tmp_path, ServerLimits(workers=0, deleted_seconds=60)) as library:
+        assert len(library.list_recordings(deleted=True)) == 1
+    with opened(tmp_path, ServerLimits(workers=0, deleted_seconds=0)) as library:
+        assert library.list_recordings(deleted=True) == []
     assert tree(tmp_path) == []
 
 
@@ -286,14 +286,14 @@ def test_a_local_recording_stays_where_it_is_when_it_is_purged(library: Library,
 
 def test_nothing_can_be_done_with_what_is_not_there(library: Library) -> None:
     for use in (
-        library.recording,
+        library.find_recording,
         library.edit,
         library.delete,
         library.restore,
         library.purge,
         library.cancel,
         library.retry,
-        library.view_path,
+        library.find_view,
     ):
         with pytest.raises(NotFound):
             use("0" * 32)
@@ -306,7 +306,7 @@ def test_a_second_server_is_refused_with_the_reason(tmp_path: Path) -> None:
     with opened(tmp_path), pytest.raises(Conflict, match=rf"Another dashboard \(pid {os.getpid()}\) uses"):
         Library(tmp_path, QUIET)
     with opened(tmp_path) as library:
-        assert library.recordings() == []
+        assert library.list_recordings() == []
 
 
 @pytest.mark.integration
@@ -318,7 +318,7 @@ def test_a_server_that_was_killed_locks_nothing(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=environment(), check=False)
     assert (tmp_path / "catalog.sqlite3").exists()
     with opened(tmp_path) as library:
-        assert library.recordings() == []
+        assert library.list_recordings() == []
 
 
 def test_a_catalog_of_a_newer_tracekit_is_left_alone(tmp_path: Path) -> None:
@@ -349,7 +349,7 @@ def test_a_full_disk_is_reported_and_the_library_lives_on(library: Library) -> N
     with pytest.raises(NoSpace, match="cannot be read or written: database or disk is full"):
         for number in range(200):
             library.edit(recording.id, note=f"{number}" * 9_000)
-    assert library.recording(recording.id).name == "x"
+    assert library.find_recording(recording.id).name == "x"
     with library._catalog.file.engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
     assert library.edit(recording.id, note="again").note == "again"
@@ -410,5 +410,5 @@ def test_a_closed_library_can_be_closed_again(tmp_path: Path) -> None:
 def test_the_settings_have_a_place_for_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("XDG_DATA_HOME", "/data")
-    assert default_folder() == Path("/data/tracekit")
-    assert Settings(default_folder()).host == "127.0.0.1"
+    assert find_default_folder() == Path("/data/tracekit")
+    assert Settings(find_default_folder()).host == "127.0.0.1"

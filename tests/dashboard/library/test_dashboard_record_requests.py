@@ -13,7 +13,7 @@ from xctrace_support import FakeXctrace
 from dashboard.library.library import Library
 from dashboard.recording import inventory
 from dashboard.recording.attempts import Attempts
-from dashboard.recording.request import RecordingRequest, on_the_page
+from dashboard.recording.request import RecordingRequest, reword_for_page
 from tracekit.errors import UsageError
 from tracekit.record import failures
 
@@ -48,7 +48,7 @@ def test_values_that_make_no_recording(changed: dict[str, object], message: str)
 
 def test_no_advice_names_an_option_of_the_command_line() -> None:
     for _, failure in failures._FAILURES:
-        assert " --" not in on_the_page(str(failure))
+        assert " --" not in reword_for_page(str(failure))
 
 
 @pytest.mark.integration
@@ -74,12 +74,12 @@ def test_the_machine_is_examined_once_and_in_the_background(library: Library) ->
         return inventory.HostInventory(version="26.0")
 
     probe = inventory.HostProbe(library.queue, take)
-    assert [probe.inventory() for _ in range(5)] == [None] * 5
+    assert [probe.find_inventory() for _ in range(5)] == [None] * 5
     may_end.set()
-    wait_for(lambda: probe.inventory() == inventory.HostInventory(version="26.0"))
+    wait_for(lambda: probe.find_inventory() == inventory.HostInventory(version="26.0"))
     assert looks == [1]
-    probe.inventory(refresh=True)
-    wait_for(lambda: probe.inventory() is not None)
+    probe.find_inventory(refresh=True)
+    wait_for(lambda: probe.find_inventory() is not None)
     assert looks == [1, 1]
 
 
@@ -90,7 +90,7 @@ def test_what_this_xctrace_offers(xctrace: FakeXctrace) -> None:
     assert examination.version == "26.0 (17C529), of Xcode 26"
     assert "Core ML" in examination.templates
     assert [device.kind for device in examination.devices] == ["mac", "simulator"]
-    assert [process.name for process in inventory.processes()] == ["SampleApp"]
+    assert [process.name for process in inventory.list_processes()] == ["SampleApp"]
 
 
 def test_where_there_is_no_xctrace_the_doctor_is_heard(

@@ -22,13 +22,13 @@ from dashboard.library.library import Library
 from dashboard.recording import attempts as attempts_module
 from dashboard.recording.attempts import Attempts
 from dashboard.recording.request import RecordingRequest
-from dashboard.settings import Limits
+from dashboard.settings import ServerLimits
 
 pytestmark = pytest.mark.integration
 
 
 def process_of(desk: Attempts, attempt: str) -> WorkerProcess:
-    process = desk._process(attempt)
+    process = desk._find_process(attempt)
     assert process is not None
     return process
 
@@ -40,11 +40,11 @@ def test_a_recording_comes_into_the_library_with_its_journal(
     library: Library, desk: Attempts, xctrace: FakeXctrace, tmp_path: Path
 ) -> None:
     (number,) = until_opened(desk, desk.start(APP))
-    recording = library.recording(number)
+    recording = library.find_recording(number)
     assert recording.name.startswith("SampleApp-") and recording.name.endswith(".trace")
     assert recording.origin == "file"
     assert Path(recording.path).parents[1] == tmp_path / "library" / "recorded"
-    assert desk.all() == []
+    assert desk.list_attempts() == []
     journal = Path(recording.path).with_suffix(".recording.json")
     assert json.loads(journal.read_text())["state"] == "good"
     (command,) = [call for call in xctrace.calls("xctrace") if call[1] == "record"]
@@ -53,10 +53,10 @@ def test_a_recording_comes_into_the_library_with_its_journal(
 
 
 def test_it_is_read_like_any_other(tmp_path: Path, xctrace: FakeXctrace) -> None:
-    with opened(tmp_path / "library", Limits(free_disk_bytes=0)) as library:
+    with opened(tmp_path / "library", ServerLimits(free_disk_bytes=0)) as library:
         desk = desk_of(library, tmp_path)
         (number,) = until_opened(desk, desk.start(APP))
-        assert BUNDLE_VERDICT.split(" (")[0] in settled(library, library.recording(number)).verdict
+        assert BUNDLE_VERDICT.split(" (")[0] in settled(library, library.find_recording(number)).verdict
 
 
 def test_the_state_shows_the_next_step(library: Library, xctrace: FakeXctrace, tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_one_recording_per_setting_of_the_compute_units(
     tool.chmod(0o755)
     attempt = desk.start(RecordingRequest("launch", str(tool), seconds=0.2, compute_units=("all", "cpuOnly")))
     numbers = until_opened(desk, attempt)
-    assert [library.recording(number).tags for number in numbers] == [("all",), ("cpuOnly",)]
+    assert [library.find_recording(number).tags for number in numbers] == [("all",), ("cpuOnly",)]
     commands = [call for call in xctrace.calls("xctrace") if call[1] == "record"]
     assert [call[call.index("--env") + 1] for call in commands] == [
         "TRACEKIT_COMPUTE_UNITS=all",
@@ -96,7 +96,7 @@ def test_what_xctrace_reports_of_a_good_recording_stands_in_its_note(
 ) -> None:
     xctrace.configure(run_issues=["Some events were lost."])
     (number,) = until_opened(desk, desk.start(APP))
-    assert library.recording(number).note == "xctrace reports: Some events were lost."
+    assert library.find_recording(number).note == "xctrace reports: Some events were lost."
 
 
 def test_everything_can_be_recorded_with_a_template(desk: Attempts, xctrace: FakeXctrace) -> None:
@@ -114,7 +114,7 @@ def test_stopped_by_a_person(library: Library, desk: Attempts) -> None:
     until_recording(desk, attempt)
     desk.stop(attempt)
     (number,) = until_opened(desk, attempt)
-    assert (Path(library.recording(number).path) / "form.template").exists()
+    assert (Path(library.find_recording(number).path) / "form.template").exists()
 
 
 def test_discarded_nothing_is_kept(library: Library, desk: Attempts, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_discarded_nothing_is_kept(library: Library, desk: Attempts, tmp_path: P
     desk.discard(attempt)
     assert until_opened(desk, attempt) == ()
     assert recorded(tmp_path) == []
-    assert library.recordings() == []
+    assert library.list_recordings() == []
 
 
 def test_discarded_while_it_is_saved(
@@ -148,7 +148,7 @@ def test_cancelled_before_it_began(desk: Attempts, xctrace: FakeXctrace, tmp_pat
     time.sleep(0.2)
     desk.stop(attempt)
     assert until(desk, attempt, "failed").message.startswith("Nothing was recorded: it was stopped")
-    desk.dismiss(attempt)
+    desk.close_attempt(attempt)
     assert recorded(tmp_path) == []
 
 
@@ -170,8 +170,8 @@ def test_the_server_ends_while_it_records(tmp_path: Path, xctrace: FakeXctrace) 
             desk.stop(attempt)
         end.touch()
         (number,) = until_opened(desk, attempt)
-        assert (Path(library.recording(number).path) / "form.template").exists()
-        assert len(library.recordings()) == 1
+        assert (Path(library.find_recording(number).path) / "form.template").exists()
+        assert len(library.list_recordings()) == 1
 
 
 def test_what_was_saved_while_no_server_ran_is_found(tmp_path: Path, xctrace: FakeXctrace) -> None:
@@ -182,14 +182,14 @@ def test_what_was_saved_while_no_server_ran_is_found(tmp_path: Path, xctrace: Fa
         library.queue.close()
         wait_for(lambda: xctrace.running() == [])
         wait_for(lambda: '"done"' in (tmp_path / "library/recorded" / attempt / "state.json").read_text())
-        assert library.recordings() == []
+        assert library.list_recordings() == []
     with opened(tmp_path / "library") as library:
         desk_of(library, tmp_path)
-        (recording,) = library.recordings()
+        (recording,) = library.list_recordings()
         removed(library, recording.id)
     with opened(tmp_path / "library") as library:
         desk_of(library, tmp_path)
-        assert library.recordings() == []  # what was found once does not come back
+        assert library.list_recordings() == []  # what was found once does not come back
 
 
 SERVER = """
@@ -232,8 +232,8 @@ def test_a_server_that_is_interrupted_or_killed_costs_no_recording(
     wait_for(lambda: xctrace.running() == [])
     with opened(tmp_path / "library") as library:
         desk_of(library, tmp_path)
-        wait_for(library.recordings)
-        (recording,) = library.recordings()
+        wait_for(library.list_recordings)
+        (recording,) = library.list_recordings()
         assert (Path(recording.path) / "form.template").exists()
 
 
@@ -257,8 +257,8 @@ def test_the_process_that_records_is_killed(library: Library, xctrace: FakeXctra
     state = until(desk, attempt, "lost")
     assert "was killed" in state.message and "will be found" in state.message
     (number,) = until_opened(desk, attempt)
-    assert "was killed" in library.recording(number).note
-    assert desk.all() == []
+    assert "was killed" in library.find_recording(number).note
+    assert desk.list_attempts() == []
 
 
 # One at a time --------------------------------------------------------------------------------------------
@@ -311,8 +311,8 @@ def test_a_full_disk_leaves_what_there_is(library: Library, desk: Attempts, xctr
     assert "The disk is full." in state.message
     assert state.left.startswith("SampleApp-")
     recording = desk.open_partial(attempt)
-    assert library.recording(recording.id).name == state.left
-    assert desk.all() == []
+    assert library.find_recording(recording.id).name == state.left
+    assert desk.list_attempts() == []
 
 
 @pytest.mark.usefixtures("recording_threads")
@@ -390,12 +390,12 @@ def test_a_failure_is_shown_after_a_restart_until_it_is_read(tmp_path: Path, xct
     with opened(tmp_path / "library") as library:
         desk = desk_of(library, tmp_path)
         assert state_of(desk, attempt).phase == "failed"
-        desk.dismiss(attempt)
-        assert desk.all() == []
+        desk.close_attempt(attempt)
+        assert desk.list_attempts() == []
 
 
 @pytest.mark.parametrize("name", ["0" * 32, "../../catalog.sqlite3", "", "20260101-000000-00000000"])
 def test_an_attempt_that_is_none(desk: Attempts, name: str) -> None:
-    for act in (desk.stop, desk.discard, desk.dismiss, desk.open_partial):
+    for act in (desk.stop, desk.discard, desk.close_attempt, desk.open_partial):
         with pytest.raises(NotFound):
             act(name)

@@ -14,7 +14,7 @@ from library_support import CONTENT, append, opened, received, send, tree, uploa
 from dashboard.errors import NoSpace, TooLarge
 from dashboard.library.library import Library
 from dashboard.library.store import Store
-from dashboard.settings import Limits
+from dashboard.settings import ServerLimits
 from tracekit.errors import InputError, UsageError
 
 pytestmark = pytest.mark.integration
@@ -25,19 +25,19 @@ pytestmark = pytest.mark.integration
 def test_ten_gigabytes_are_refused_before_a_byte_is_sent(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Store, "free_bytes", lambda _store: 9_000_000_000)
+    monkeypatch.setattr(Store, "measure_free_bytes", lambda _store: 9_000_000_000)
     with pytest.raises(NoSpace, match=r"no room for 10\.0 GB: it can take 9\.0 GB"):
         library.uploads.begin("x", 10_000_000_000)
     library.uploads.begin("x", 8_000_000_000)
     with pytest.raises(NoSpace, match=r"2\.0 GB beside the other uploads: it can take 1\.0 GB"):
         library.uploads.begin("y", 2_000_000_000)
-    assert len(library.uploads.unfinished()) == 1
+    assert len(library.uploads.list_unfinished()) == 1
 
 
 def test_announced_bytes_that_are_not_sent_shut_no_visitor_out(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Store, "free_bytes", lambda _store: 9_000_000_000)
+    monkeypatch.setattr(Store, "measure_free_bytes", lambda _store: 9_000_000_000)
     idle = library.uploads.begin("x", 8_000_000_000)
     with pytest.raises(NoSpace):
         library.uploads.begin("y", 2_000_000_000)
@@ -45,12 +45,12 @@ def test_announced_bytes_that_are_not_sent_shut_no_visitor_out(
     os.utime(library._store.upload(idle) / "offset", (before, before))
     library.uploads.begin("y", 2_000_000_000)
     assert [
-        round(upload.idle_seconds, -2) for upload in library.uploads.unfinished() if upload.id == idle
+        round(upload.idle_seconds, -2) for upload in library.uploads.list_unfinished() if upload.id == idle
     ] == [400]
 
 
 def test_a_claim_beyond_the_limit_is_refused(tmp_path: Path) -> None:
-    with opened(tmp_path, Limits(workers=0, upload_bytes=1_000_000_000)) as library:
+    with opened(tmp_path, ServerLimits(workers=0, upload_bytes=1_000_000_000)) as library:
         with pytest.raises(TooLarge, match=r"has 10\.0 GB; the limit is 1\.0 GB"):
             library.uploads.begin("x", 10_000_000_000)
         with pytest.raises(TooLarge):
@@ -65,7 +65,7 @@ def test_a_claim_beyond_the_limit_is_refused(tmp_path: Path) -> None:
 
 
 def test_so_many_uploads_at_once_and_so_many_files_in_one(tmp_path: Path) -> None:
-    limits = Limits(workers=0, free_disk_bytes=0, unfinished_uploads=2, upload_files=3)
+    limits = ServerLimits(workers=0, free_disk_bytes=0, unfinished_uploads=2, upload_files=3)
     with opened(tmp_path, limits) as library:
         with pytest.raises(TooLarge, match="4 files; the limit is 3"):
             library.uploads.begin("x", files=[(f"x/{n}", 1) for n in range(4)])
@@ -91,7 +91,7 @@ def test_a_disk_that_fills_up_leaves_an_upload_that_can_go_on(
     with pytest.raises(NoSpace, match="disk is full"):
         append(library, number, 1000, CONTENT[1000:1250])
     monkeypatch.undo()
-    assert library.uploads.offset(number) == 1000
+    assert library.uploads.find_offset(number) == 1000
     send(library, number, CONTENT)
     assert received(library, library.uploads.finish(number).id) == CONTENT
 
@@ -100,7 +100,7 @@ def test_a_disk_that_others_filled_refuses_the_next_slice(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     number = library.uploads.begin("x", len(CONTENT))
-    monkeypatch.setattr(Store, "free_bytes", lambda _store: 999)
+    monkeypatch.setattr(Store, "measure_free_bytes", lambda _store: 999)
     with pytest.raises(NoSpace):
         append(library, number, 0, CONTENT[:1000])
     assert append(library, number, 0, CONTENT[:999]) == 999

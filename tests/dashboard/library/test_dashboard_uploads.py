@@ -18,7 +18,7 @@ from thread_support import SAMPLE_TEXT
 from dashboard.errors import Conflict, NotFound, TooLarge
 from dashboard.library import slices
 from dashboard.library.library import Library
-from dashboard.settings import Limits
+from dashboard.settings import ServerLimits
 from tracekit.errors import UsageError
 
 # As it should be ------------------------------------------------------------------------------------------
@@ -29,8 +29,8 @@ def test_slices_become_a_recording_that_waits(library: Library) -> None:
     assert (recording.name, recording.origin, recording.state) == ("Foo.trace.zip", "upload", "waiting")
     assert recording.size_bytes == len(CONTENT)
     assert received(library, recording.id) == CONTENT
-    assert library.recordings() == [recording]
-    assert library.uploads.unfinished() == []
+    assert library.list_recordings() == [recording]
+    assert library.uploads.list_unfinished() == []
 
 
 def test_the_name_on_the_disk_is_ours(library: Library) -> None:
@@ -69,7 +69,7 @@ def test_a_large_upload_takes_no_memory(library: Library) -> None:
         library.uploads.append(number, index, Endless(), step)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert library.uploads.offset(number) == size
+    assert library.uploads.find_offset(number) == size
     assert peak < 8 << 20
 
 
@@ -109,11 +109,11 @@ def test_more_than_was_announced_is_refused(library: Library) -> None:
     number = library.uploads.begin("x", 700)
     with pytest.raises(Conflict, match="announced with 700 bytes"):
         append(library, number, 0, CONTENT[:701])
-    assert library.uploads.offset(number) == 0
+    assert library.uploads.find_offset(number) == 0
 
 
 def test_a_slice_has_its_limit(tmp_path: Path) -> None:
-    with opened(tmp_path, Limits(workers=0, free_disk_bytes=0, slice_bytes=600)) as library:
+    with opened(tmp_path, ServerLimits(workers=0, free_disk_bytes=0, slice_bytes=600)) as library:
         number = library.uploads.begin("x", 700)
         with pytest.raises(TooLarge):
             append(library, number, 0, CONTENT[:601])
@@ -147,7 +147,7 @@ def test_two_tabs_on_one_upload_never_mix_their_bytes(library: Library) -> None:
         append(library, number, 0, CONTENT[:2000])
     go_on.set()
     slow.join()
-    assert library.uploads.offset(number) == 1000
+    assert library.uploads.find_offset(number) == 1000
 
 
 # Finishing ------------------------------------------------------------------------------------------------
@@ -158,13 +158,13 @@ def test_an_incomplete_upload_cannot_be_finished(library: Library) -> None:
     append(library, number, 0, CONTENT[:700])
     with pytest.raises(Conflict, match="700 of 10,"):
         library.uploads.finish(number)
-    assert library.uploads.offset(number) == 700
+    assert library.uploads.find_offset(number) == 700
 
 
 def test_finishing_again_gives_the_same_recording(library: Library) -> None:
     recording = upload(library, "x", CONTENT)
     assert library.uploads.finish(recording.id) == recording
-    assert library.recordings() == [recording]
+    assert library.list_recordings() == [recording]
 
 
 def test_bytes_that_are_not_those_that_were_sent_are_not_kept(library: Library) -> None:
@@ -184,7 +184,7 @@ def test_a_cancelled_upload_leaves_nothing(library: Library) -> None:
     library.uploads.cancel(number)
     assert tree(library._store.folder) == []
     for use in (
-        lambda: library.uploads.offset(number),
+        lambda: library.uploads.find_offset(number),
         lambda: append(library, number, 700, b"x"),
         lambda: library.uploads.finish(number),
         lambda: library.uploads.cancel(number),
@@ -198,12 +198,17 @@ def test_a_cancelled_upload_leaves_nothing(library: Library) -> None:
 )
 def test_what_is_no_id_names_nothing(library: Library, number: str) -> None:
     store = library._store
-    for use in (library.uploads.offset, library.uploads.finish, library.uploads.cancel, library.recording):
+    for use in (
+        library.uploads.offset,
+        library.uploads.finish,
+        library.uploads.cancel,
+        library.find_recording,
+    ):
         with pytest.raises(NotFound):
             use(number)
     with pytest.raises(NotFound):
         append(library, number, 0, b"x")
-    for place in (store.recording, store.input, store.results, store.upload):
+    for place in (store.recording_folder, store.input, store.results, store.upload):
         with pytest.raises(NotFound):
             place(number)
 
@@ -211,14 +216,14 @@ def test_what_is_no_id_names_nothing(library: Library, number: str) -> None:
 def test_a_finished_upload_is_one_of_which_all_has_arrived(library: Library) -> None:
     """A tab may miss the end of its upload: another tab sent it, or the response was lost."""
     recording = upload(library, "x", CONTENT)
-    assert library.uploads.offset(recording.id) == len(CONTENT)
+    assert library.uploads.find_offset(recording.id) == len(CONTENT)
     with pytest.raises(Conflict, match=f"finished, at {len(CONTENT)}"):
         append(library, recording.id, 700, CONTENT[700:800])
     assert library.uploads.finish(recording.id).id == recording.id
     library.delete(recording.id)
     library.purge(recording.id)
     with pytest.raises(NotFound, match="no such upload"):
-        library.uploads.offset(recording.id)
+        library.uploads.find_offset(recording.id)
 
 
 # A server that ends at any moment -------------------------------------------------------------------------
@@ -229,7 +234,9 @@ def test_an_upload_goes_on_after_a_restart(tmp_path: Path) -> None:
         number = library.uploads.begin("Foo.zip", len(CONTENT))
         append(library, number, 0, CONTENT[:700])
     with opened(tmp_path) as library:
-        assert [(upload.name, upload.offset) for upload in library.uploads.unfinished()] == [("Foo.zip", 700)]
+        assert [(upload.name, upload.offset) for upload in library.uploads.list_unfinished()] == [
+            ("Foo.zip", 700)
+        ]
         send(library, number, CONTENT)
         assert received(library, library.uploads.finish(number).id) == CONTENT
 
@@ -242,7 +249,7 @@ def test_bytes_that_were_not_brought_to_the_disk_for_good_do_not_count(tmp_path:
         with (library._store.upload(number) / "input" / "recording").open("ab") as file:
             file.write(bytes(50_000))
     with opened(tmp_path) as library:
-        assert library.uploads.offset(number) == 700
+        assert library.uploads.find_offset(number) == 700
         send(library, number, CONTENT)
         assert received(library, library.uploads.finish(number).id) == CONTENT
 
@@ -265,7 +272,7 @@ def test_a_server_that_ends_while_it_finishes_does_so_when_it_is_back(
         with pytest.raises(Ended):
             library.uploads.finish(number)
     with opened(tmp_path) as library:
-        assert [recording.name for recording in library.recordings()] == ["Foo.zip"]
+        assert [recording.name for recording in library.list_recordings()] == ["Foo.zip"]
         assert library.uploads.finish(number).id == number
         assert received(library, number) == CONTENT
         assert tree(tmp_path) == files_of_upload(number)
@@ -294,7 +301,7 @@ def test_an_upload_that_is_left_alone_for_a_day_is_removed(library: Library) -> 
     day_ago = mark.stat().st_mtime - 24 * 3600 - 1
     os.utime(mark, (day_ago, day_ago))
     library.uploads.remove_stale()
-    assert [upload.id for upload in library.uploads.unfinished()] == [new]
+    assert [upload.id for upload in library.uploads.list_unfinished()] == [new]
     with pytest.raises(NotFound, match="idle for too long"):
         append(library, old, 600, b"x")
 
@@ -312,7 +319,7 @@ def test_many_small_files_are_synced_together_before_the_offset_moves(
     files = [(f"{n % 7}/{n}.xml", n % 2) for n in range(100)]
     number = library.uploads.begin("F", files=files)
     monkeypatch.setattr(os, "fsync", lambda _number: synced.append("a file"))
-    monkeypatch.setattr(slices, "file_system_sync", lambda: lambda _folder: synced.append("all"))
+    monkeypatch.setattr(slices, "find_file_system_sync", lambda: lambda _folder: synced.append("all"))
     monkeypatch.setattr(slices, "write_offset", noted_offset)
     append(library, number, 0, bytes(50))
     assert synced == ["all", "offset"]
@@ -326,7 +333,7 @@ def test_where_files_cannot_be_synced_together_each_is(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[int] = []
-    monkeypatch.setattr(slices, "file_system_sync", lambda: None)
+    monkeypatch.setattr(slices, "find_file_system_sync", lambda: None)
     monkeypatch.setattr(os, "fsync", synced.append)
     number = library.uploads.begin("F", files=[(f"{n}.xml", 1) for n in range(20)])
     append(library, number, 0, bytes(20))
@@ -337,16 +344,16 @@ def test_files_whose_sync_fails_are_sent_again(library: Library, monkeypatch: py
     def fail(_folder: Path) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr(slices, "file_system_sync", lambda: fail)
+    monkeypatch.setattr(slices, "find_file_system_sync", lambda: fail)
     number = library.uploads.begin("F", files=[(f"{n}.xml", 1) for n in range(20)])
     with pytest.raises(UsageError, match="cannot be written: Input/output error"):
         append(library, number, 0, bytes(20))
-    assert library.uploads.offset(number) == 0
+    assert library.uploads.find_offset(number) == 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux syncs a file system")
 def test_linux_syncs_a_file_system(tmp_path: Path) -> None:
-    sync = slices.file_system_sync()
+    sync = slices.find_file_system_sync()
     assert sync is not None
     sync(tmp_path)
     with pytest.raises(FileNotFoundError):

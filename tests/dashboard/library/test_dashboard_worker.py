@@ -24,7 +24,7 @@ from worker_support import EXPORT, ONE, RESULTS, Reading, Workers, left_of
 
 import tracekit
 from dashboard.errors import NotFound
-from dashboard.jobs.workers.failures import sentence
+from dashboard.jobs.workers.failures import describe_failure
 from dashboard.library import reading_results
 from tracekit.parsers.limits import LimitError
 
@@ -55,7 +55,7 @@ def test_the_length_is_the_recording_s_own_whatever_lies_behind_its_end() -> Non
     def duration(duration_ns: int | None) -> int:
         info = replace(analysis.trace.info, duration_ns=duration_ns)
         summary = b"".join(
-            reading_results._summary(replace(analysis, trace=replace(analysis.trace, info=info)))
+            reading_results._build_summary(replace(analysis, trace=replace(analysis.trace, info=info)))
         )
         return int(json.loads(summary)["duration_ns"])
 
@@ -66,10 +66,10 @@ def test_the_length_is_the_recording_s_own_whatever_lies_behind_its_end() -> Non
 def test_what_the_pages_need_is_there(reading: Reading) -> None:
     recording, library = reading["local exports"], reading.library
     assert recording.verdict.startswith(EXPORTS_VERDICT)
-    header = view_header(library.view_path(recording.id))
+    header = view_header(library.find_view(recording.id))
     assert (header["format"], header["verdict"]) == ("tracekit-view/2", recording.verdict)
     assert header["samples"]["count"] == 311
-    sections = unpacked(library.sections_path(recording.id))
+    sections = unpacked(library.find_sections(recording.id))
     assert list(sections)[:3] == ["verdict", "findings", "windows"]
     assert "timeline" not in sections
     assert sections["verdict"].startswith('<section id="verdict"')
@@ -94,7 +94,7 @@ def test_an_upload_is_read_whatever_its_names(reading: Reading, name: str, verdi
     recording = reading[name]
     assert (recording.state, recording.message) == ("ready", "")
     assert recording.verdict.startswith(verdict)
-    facts = view_header(reading.library.view_path(recording.id))["recording"]
+    facts = view_header(reading.library.find_view(recording.id))["recording"]
     assert ["Input", f"{name}, run 1"] in facts
 
 
@@ -105,7 +105,7 @@ def test_an_upload_is_read_whatever_its_names(reading: Reading, name: str, verdi
 def test_what_was_uploaded_beside_it_and_not_read_is_reported(
     reading: Reading, name: str, message: list[str]
 ) -> None:
-    issues = view_header(reading.library.view_path(reading[name].id))["issues"]
+    issues = view_header(reading.library.find_view(reading[name].id))["issues"]
     prefix = "not read, because these files are no part of the recording: "
     messages = [issue["message"] for issue in issues if issue["code"] == "files-ignored"]
     assert messages == [f"{prefix}{name}" for name in message]
@@ -113,7 +113,7 @@ def test_what_was_uploaded_beside_it_and_not_read_is_reported(
 
 def test_a_recording_that_failed_is_named_once(reading: Reading) -> None:
     with pytest.raises(NotFound) as caught:
-        reading.library.view_path(reading["cut.gz"].id)
+        reading.library.find_view(reading["cut.gz"].id)
     assert str(caught.value).startswith("cut.gz is not ready: is a damaged or cut-off gzip file")
     assert str(caught.value).count("cut.gz") == 1 and not str(caught.value).endswith("..")
 
@@ -158,12 +158,12 @@ def test_what_cannot_be_read_fails_with_a_sentence(reading: Reading, name: str, 
     assert str(reading.library._store.folder) not in recording.message
     assert left_of(reading.library, recording) == []
     with pytest.raises(NotFound, match="is not ready"):
-        reading.library.view_path(recording.id)
+        reading.library.find_view(recording.id)
 
 
 def test_the_limits_of_an_input_are_raised_on_the_command_line() -> None:
     error = LimitError("/library/1/big.xml", "holds more than 3 documents")
-    assert sentence(error, "big.xml", Path("/library/1/big.xml")) == (
+    assert describe_failure(error, "big.xml", Path("/library/1/big.xml")) == (
         "big.xml: holds more than 3 documents and was not read. If you trust the file, analyze it on the command"
         " line with --raise-limits 4."
     )
@@ -178,7 +178,7 @@ def test_what_was_not_foreseen_leaves_a_log(workers: Workers, tmp_path: Path) ->
         assert recording.message.startswith(
             "Reading x.xml failed because of an error in tracekit (KeyError)."
         )
-        log = (library._store.recording(recording.id) / "worker.log").read_text()
+        log = (library._store.recording_folder(recording.id) / "worker.log").read_text()
         assert "no such thing" in log
 
 

@@ -71,7 +71,7 @@ def test_a_kind_and_all_kinds_together_have_a_limit(queue: JobQueue, gate: Gate)
             queue.submit(kind, key(number), gate.work)
     wait_for(lambda: len(gate.begun) == 3)
     states = {
-        kind.name: [job.status.state for job in queue.unfinished(kind)].count("running")
+        kind.name: [job.status.state for job in queue.list_unfinished(kind)].count("running")
         for kind in (SLOW, FAST)
     }
     assert states["fast"] <= 2 and states["slow"] <= 2 and sum(states.values()) == 3
@@ -136,7 +136,7 @@ def test_a_thousand_jobs_wait_and_one_more_is_refused(queue: JobQueue, gate: Gat
     assert threading.active_count() < 30
     queue.cancel(lambda job: job.kind is SLOW)
     assert {job.status.state for job in jobs} == {"cancelled"}
-    assert queue.unfinished(SLOW) == []
+    assert queue.list_unfinished(SLOW) == []
 
 
 def test_the_work_of_a_recording_ends_whatever_its_kind(queue: JobQueue, gate: Gate) -> None:
@@ -226,7 +226,7 @@ def test_jobs_are_claimed_when_there_is_room_and_again_after_each_end(queue: Job
     queue.claim_from(SLOW, claim, lambda job: done.append(job.key))
     wait_for(lambda: len(done) == 5)
     waiting.append(key(7))
-    queue.wake(SLOW)
+    queue.claim_again(SLOW)
     wait_for(lambda: key(7) in done)
 
 

@@ -11,7 +11,7 @@ from library_support import BUNDLE, XML, opened, upload
 from lost_catalog_support import filled
 
 from dashboard.library.library import Library
-from dashboard.settings import Limits
+from dashboard.settings import ServerLimits
 from tracekit.errors import UsageError
 
 MINE = (
@@ -50,8 +50,8 @@ def test_foreign_files_in_a_library_are_named_and_stay(tmp_path: Path) -> None:
         recording = upload(library, "x", XML)
     mine = put(tmp_path, *MINE, f"recordings/{recording.id}/mine.txt", "mine.txt")
     for _ in range(2):
-        with opened(tmp_path, Limits(workers=0, deleted_seconds=0, unfinished_seconds=0)) as library:
-            assert library.notices == [
+        with opened(tmp_path, ServerLimits(workers=0, deleted_seconds=0, unfinished_seconds=0)) as library:
+            assert library.build_notices == [
                 "The library's folder holds what tracekit did not make, does not read and leaves alone:"
                 f" recordings/{'A' * 31}, recordings/My.trace, recordings/notes.txt, uploads/photos,"
                 " comparisons/paper and 3 more."
@@ -66,7 +66,7 @@ def test_an_empty_folder_or_a_library_of_an_earlier_version_is_taken(
     for name in names:
         (tmp_path / name).mkdir() if name.endswith("/") else (tmp_path / name).touch()
     with opened(tmp_path) as library:
-        assert library.recordings() == []
+        assert library.list_recordings() == []
     assert json.loads((tmp_path / "tracekit-library.json").read_text()) == {
         "tracekit": "library",
         "version": 1,
@@ -116,6 +116,6 @@ def test_a_description_that_leads_elsewhere_removes_nothing(tmp_path: Path, path
     }
     (folder / "about.json").write_text(json.dumps(document | {"path": path, "deleted_us": 1}))
     with opened(tmp_path) as library:
-        assert [each.name for each in library.recordings()] == ["mine"]
-        assert "missing, damaged or of a newer tracekit" in library.notices[0]
+        assert [each.name for each in library.list_recordings()] == ["mine"]
+        assert "missing, damaged or of a newer tracekit" in library.build_notices[0]
         assert library._store.input(recording.id).is_dir()

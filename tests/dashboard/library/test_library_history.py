@@ -20,9 +20,9 @@ def test_reading_a_recording_leaves_its_rows_and_a_further_analysis_none(tmp_pat
     with opened(tmp_path, ONE_READER) as library:
         recording = settled(library, library.add_file(BUNDLE))
         store = HistoryStore(None, library)
-        assert store.view("")["summary"] == "1 recording; left out: 1 without a build."
+        assert store.build_view("")["summary"] == "1 recording; left out: 1 without a build."
         library.edit(recording.id, tags=["build=1"])
-        view = store.view("")
+        view = store.build_view("")
         assert (view["builds"], view["summary"]) == (["1"], "1 recording.")
         assert len(view["rows"]) == 1
         variant = library.analyses.request(recording.id, {"window-signpost": ["com.example/none"]})
@@ -37,4 +37,4 @@ def test_reading_a_recording_leaves_its_rows_and_a_further_analysis_none(tmp_pat
         found = open_results(tmp_path).open_table("recordings").to_table(columns=["name", "path", "build"])
         assert found.to_pylist() == [{"name": BUNDLE.name, "path": str(BUNDLE), "build": "1"}]
         library.delete(recording.id)
-        assert store.view("")["summary"] == "0 recordings."
+        assert store.build_view("")["summary"] == "0 recordings."

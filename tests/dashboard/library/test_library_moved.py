@@ -13,7 +13,7 @@ from lost_catalog_support import lose_catalog
 
 from dashboard.errors import Conflict
 from dashboard.library.library import Library
-from dashboard.settings import Limits
+from dashboard.settings import ServerLimits
 
 
 def test_a_moved_library_finds_what_was_recorded_in_it(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_a_moved_library_finds_what_was_recorded_in_it(tmp_path: Path) -> None:
         recording = library.add_file(place)
     (tmp_path / "old").rename(tmp_path / "new")
     with opened(tmp_path / "new") as library:
-        moved = library.recording(recording.id)
+        moved = library.find_recording(recording.id)
         assert moved.path == str(tmp_path / "new" / "recorded" / place.parent.name / "a.trace")
         assert library.is_recorded(moved)
 
@@ -34,8 +34,8 @@ def test_a_recording_made_on_the_page_survives_the_loss_of_its_description(tmp_p
         shutil.copytree(BUNDLE, place)
         recording = library.add_file(place)
     shutil.rmtree(tmp_path / "recordings" / recording.id)
-    with opened(tmp_path, Limits(workers=0, deleted_seconds=0)) as library:
-        assert [each.id for each in library.recordings()] == [recording.id]
+    with opened(tmp_path, ServerLimits(workers=0, deleted_seconds=0)) as library:
+        assert [each.id for each in library.list_recordings()] == [recording.id]
         assert place.is_dir()
 
 
@@ -49,11 +49,11 @@ def test_a_recording_on_another_disk_is_linked(tmp_path: Path) -> None:
     place.symlink_to(elsewhere)
     lose_catalog(folder)
     with opened(folder) as library:
-        assert [each.id for each in library.recordings()] == [recording.id]
+        assert [each.id for each in library.list_recordings()] == [recording.id]
     elsewhere.rename(tmp_path / "unmounted")
     with opened(folder) as library:
-        assert library.recording(recording.id).deleted is None
-        assert library.notices == ["The folders of recordings cannot be reached: x."]
+        assert library.find_recording(recording.id).deleted is None
+        assert library.build_notices == ["The folders of recordings cannot be reached: x."]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such files")
@@ -66,8 +66,8 @@ def test_a_pipe_in_the_place_of_a_file_holds_up_nothing(tmp_path: Path, name: st
     place.unlink(missing_ok=True)
     os.mkfifo(place)
     with opened(tmp_path) as library:
-        assert library.recording(recording.id).name == "x"
-        assert library.notes.of(recording.id) == []
+        assert library.find_recording(recording.id).name == "x"
+        assert library.notes.list_notes(recording.id) == []
 
 
 @pytest.mark.parametrize("facts", ['{"verdict": {}}', '{"samples": 1e400}', '{"verdict": "\\ud800"}', "[]"])
@@ -80,13 +80,13 @@ def test_a_summary_of_another_machine_stops_no_start(tmp_path: Path, facts: str)
     place.write_text(json.dumps(json.loads(place.read_text()) | changed) if changed else facts)
     lose_catalog(tmp_path)
     with opened(tmp_path) as library:
-        assert library.recording(recording.id).state == "waiting"
+        assert library.find_recording(recording.id).state == "waiting"
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", '{"notes": [{"id": 1}]}', "{"])
 def test_damaged_notes_are_named_and_kept(library: Library, text: str) -> None:
     recording = upload(library, "x", XML)
-    place = library._store.recording(recording.id) / "notes.json"
+    place = library._store.recording_folder(recording.id) / "notes.json"
     place.write_text(text)
     with pytest.raises(Conflict, match=r"are damaged\. Rename that file"):
         library.notes.put(recording.id, "deadbeef01", 1, "new")
@@ -101,7 +101,10 @@ def test_recordings_of_another_machine_are_added(tmp_path: Path) -> None:
         ours = upload(library, "ours", XML)
     shutil.copytree(tmp_path / "there" / "recordings", tmp_path / "here" / "recordings", dirs_exist_ok=True)
     with opened(tmp_path / "here") as library:
-        assert {each.id: each.note for each in library.recordings()} == {theirs.id: "from there", ours.id: ""}
+        assert {each.id: each.note for each in library.list_recordings()} == {
+            theirs.id: "from there",
+            ours.id: "",
+        }
 
 
 def test_a_folder_whose_name_changed_its_case_is_found(tmp_path: Path) -> None:
@@ -112,7 +115,7 @@ def test_a_folder_whose_name_changed_its_case_is_found(tmp_path: Path) -> None:
     folder.with_name("moving").rename(folder.with_name(recording.id.upper()))
     lose_catalog(tmp_path)
     with opened(tmp_path) as library:
-        assert [each.id for each in library.recordings()] == [recording.id]
+        assert [each.id for each in library.list_recordings()] == [recording.id]
         assert library._store.input(recording.id).is_dir()
 
 
@@ -139,8 +142,8 @@ def test_a_description_that_cannot_be_read_is_named_and_kept(tmp_path: Path, tex
     place.write_text(text)
     is_newer = '"version": 2' in text
     with opened(tmp_path) as library:  # the catalog has what it said
-        assert library.recording(recording.id).note == "mine"
-        assert len(library.notices) == 1
+        assert library.find_recording(recording.id).note == "mine"
+        assert len(library.build_notices) == 1
     if is_newer:
         assert place.read_text() == text
         return
@@ -148,9 +151,9 @@ def test_a_description_that_cannot_be_read_is_named_and_kept(tmp_path: Path, tex
     place.write_text(text)
     lose_catalog(tmp_path)
     with opened(tmp_path) as library:
-        assert library.recordings() == []
-        assert recording.id in library.notices[-1]
-        assert "missing, damaged or of a newer tracekit" in library.notices[-1]
+        assert library.list_recordings() == []
+        assert recording.id in library.build_notices[-1]
+        assert "missing, damaged or of a newer tracekit" in library.build_notices[-1]
     assert place.read_text() == text
 
 
@@ -162,5 +165,5 @@ def test_the_text_of_a_description_is_other_peoples(tmp_path: Path) -> None:
     document |= {"name": "../a\nb\u202e", "note": "a\x1bb", "tags": ["x" * 99, "X" * 99], "engines": "7"}
     place.write_text(json.dumps(document))
     with opened(tmp_path) as library:
-        [found] = library.recordings()
+        [found] = library.list_recordings()
         assert (found.name, found.note, found.tags) == ("a b\ufffd", "a\ufffdb", ("x" * 60,))

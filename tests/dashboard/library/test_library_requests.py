@@ -20,7 +20,7 @@ def test_what_was_restored_meanwhile_is_not_removed(
 ) -> None:
     recording = upload(library, "x", XML)
     library.delete(recording.id)
-    remove = library._remove
+    remove = library._remove_recording
 
     def restore_first(deleted: Recording) -> None:
         library.restore(deleted.id)
@@ -29,7 +29,7 @@ def test_what_was_restored_meanwhile_is_not_removed(
     monkeypatch.setattr(library, "_remove", restore_first)
     with pytest.raises(Conflict, match="is not deleted"):
         library.purge(recording.id)
-    assert library.recording(recording.id).deleted is None
+    assert library.find_recording(recording.id).deleted is None
     assert library._store.input(recording.id).is_dir()
 
 
@@ -56,7 +56,7 @@ def test_a_folder_of_analyses_without_a_recording_stops_no_start(tmp_path: Path)
     (tmp_path / "recordings" / recording.id).rename(tmp_path / "recordings" / ("0" * 32))
     (tmp_path / "recordings" / ("0" * 32) / "about.json").write_text("{}")
     with opened(tmp_path) as library:
-        assert [each.id for each in library.recordings(deleted=True)] == [recording.id]
+        assert [each.id for each in library.list_recordings(deleted=True)] == [recording.id]
 
 
 def test_an_upload_whose_end_was_interrupted_is_finished_by_the_same_request(
@@ -88,7 +88,7 @@ def test_a_catalog_that_was_overwritten_in_its_place_writes_no_old_note(tmp_path
         with pytest.raises(LibraryFailed, match="start it again"):
             library.delete(recording.id)
     with opened(tmp_path) as library:
-        assert library.recording(recording.id).note == "since"
+        assert library.find_recording(recording.id).note == "since"
 
 
 def test_an_older_catalog_keeps_results_that_cannot_be_made_again(tmp_path: Path) -> None:
@@ -105,5 +105,5 @@ def test_an_older_catalog_keeps_results_that_cannot_be_made_again(tmp_path: Path
     lose_catalog(folder)
     (folder / CATALOG).write_bytes(backup)
     with opened(folder, ONE_READER) as library:
-        assert library.recording(recording.id).state == "ready"
-        assert library.result_path(recording.id, "summary.json").is_file()
+        assert library.find_recording(recording.id).state == "ready"
+        assert library.find_result(recording.id, "summary.json").is_file()

@@ -53,7 +53,7 @@ def test_a_write_names_the_lock_and_succeeds_after_it(library: Library) -> None:
     with locked(library):
         with pytest.raises(CatalogLocked, match=LOCKED):
             library.edit(recording.id, note="new")
-        assert library.recording(recording.id).note == ""  # reading goes on
+        assert library.find_recording(recording.id).note == ""  # reading goes on
     assert library.edit(recording.id, note="new").note == "new"
 
 
@@ -85,8 +85,8 @@ def test_a_lock_against_readers_is_named_too(tmp_path: Path) -> None:
     library = Library(tmp_path, QUIET)
     library._catalog.file.engine.dispose()
     with locked(library, "EXCLUSIVE"), pytest.raises(CatalogLocked, match=LOCKED):
-        library.recordings()
-    assert library.recordings() == []
+        library.list_recordings()
+    assert library.list_recordings() == []
     library.close()
 
 
@@ -103,15 +103,15 @@ def test_a_result_that_cannot_be_recorded_is_recorded_after_it(library: Library)
     assert library._catalog.claim(()) == recording.id
     job = Job(library._jobs.kind, (recording.id, ""), lambda _job: None)
     thread = threading.Thread(
-        target=library._jobs._patiently, args=(lambda: library._jobs._finish(job, "It is damaged."),)
+        target=library._jobs._retry_while_locked, args=(lambda: library._jobs._finish(job, "It is damaged."),)
     )
     with locked(library):
         library._jobs._note_progress(recording.id, JobStatus("running", "analysing"))  # is left out
         thread.start()
         time.sleep(0.3)
-        assert library.recording(recording.id).state == "reading"
+        assert library.find_recording(recording.id).state == "reading"
     thread.join(5)
-    finished: Recording = library.recording(recording.id)
+    finished: Recording = library.find_recording(recording.id)
     assert (finished.state, finished.message) == ("failed", "It is damaged.")
 
 
@@ -127,6 +127,6 @@ def test_a_result_that_cannot_be_recorded_is_recorded_after_it(library: Library)
 def test_each_failure_of_the_file_has_its_own_sentence(code: int, kind: type[Exception], advice: str) -> None:
     failure = sqlite3.OperationalError("it failed")
     failure.sqlite_errorcode = code
-    problem = catalog_file._problem(OperationalError("", None, failure))
+    problem = catalog_file._explain_problem(OperationalError("", None, failure))
     assert type(problem) is kind
     assert advice in str(problem)

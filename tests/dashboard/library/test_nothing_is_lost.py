@@ -211,11 +211,14 @@ class LibraryLife(RuleBasedStateMachine):
 
     @invariant()
     def everything_acknowledged_is_there(self) -> None:
-        listed = {each.id: each for each in self.library.recordings() + self.library.recordings(deleted=True)}
+        listed = {
+            each.id: each
+            for each in self.library.list_recordings() + self.library.list_recordings(deleted=True)
+        }
         for recording, known in self.known.items():
             path = self.library._store.input(recording) / "recording"
             assert path.read_bytes() == known.content
-            pins = {note.id: note.text for note in self.library.notes.of(recording)}
+            pins = {note.id: note.text for note in self.library.notes.list_notes(recording)}
             assert pins == known.pins
             entry = listed[recording]
             if recording in self.unsure:

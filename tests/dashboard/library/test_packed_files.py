@@ -12,7 +12,7 @@ import tracekit
 from dashboard.library import packed_files
 from dashboard.library.analyses import GivenFile
 from dashboard.library.library import Library
-from dashboard.library.packed_files import as_zip, zip_of
+from dashboard.library.packed_files import wrap_symbols, zip_symbols
 from dashboard.library.variants import with_files
 from tracekit.errors import InputError, UsageError
 from tracekit.model.trace import Trace
@@ -28,8 +28,8 @@ def opened_with(tmp_path: Path, packed: bytes, identity: str = UUID_OF_APP) -> T
 
 @pytest.mark.parametrize(("name", "content"), [("App", macho([(0x1000, "_first")])), ("map.txt", MAP)])
 def test_a_single_file_keeps_its_name(tmp_path: Path, name: str, content: bytes) -> None:
-    packed = as_zip(name, content)
-    assert as_zip("again.zip", packed) == packed == as_zip(name, content)
+    packed = wrap_symbols(name, content)
+    assert wrap_symbols("again.zip", packed) == packed == wrap_symbols(name, content)
     assert list(opened_with(tmp_path, packed).stacks.symbols) == ["first"]
     refused = opened_with(tmp_path, packed, OTHER_UUID)
     message = {issue.code: issue.message for issue in refused.issues}["symbols-of-other-build"]
@@ -42,18 +42,18 @@ def test_paths_of_the_command_line_become_one_zip(tmp_path: Path, monkeypatch: p
     folder = tmp_path / "build"
     folder.mkdir()
     (folder / "App").write_bytes(macho([(0x1000, "_first")]))
-    packed = zip_of([str(folder), str(dsym(tmp_path))])
+    packed = zip_symbols([str(folder), str(dsym(tmp_path))])
     assert list(opened_with(tmp_path, packed).stacks.symbols) == ["first"]
     with pytest.raises(InputError, match="does not exist"):
-        zip_of([str(tmp_path / "missing")])
-    monkeypatch.setattr(packed_files, "MOST_BYTES", 10)
+        zip_symbols([str(tmp_path / "missing")])
+    monkeypatch.setattr(packed_files, "MAX_BYTES", 10)
     with pytest.raises(UsageError, match="name only those of the recorded build"):
-        zip_of([str(folder)])
+        zip_symbols([str(folder)])
 
 
 def test_an_analysis_keeps_its_file(library: Library) -> None:
     recorded = ready(library, upload(library, "x", XML))
-    content = as_zip("App", macho([(0x1000, "_first")]))
+    content = wrap_symbols("App", macho([(0x1000, "_first")]))
     variant = library.analyses.request(recorded, {}, {"symbols": GivenFile("App", content)})
     assert variant is not None
     folder = library._store.variant(recorded, variant.id)

@@ -30,15 +30,15 @@ def test_notes_are_added_changed_and_removed_and_survive_a_restart(
     notes.put("r", FIRST, 5, "  first\n<b>slow\u202e</b> call ")
     notes.put("r", SECOND, 7, "changed")
     again = PinnedNotes(lambda recording: tmp_path / recording)
-    assert [(note.time_ns, note.text) for note in again.of("r")] == [
+    assert [(note.time_ns, note.text) for note in again.list_notes("r")] == [
         (5, "first <b>slow\N{REPLACEMENT CHARACTER}</b> call"),
         (7, "changed"),
     ]
     again.remove("r", FIRST)
     again.remove("r", FIRST)
-    assert [note.id for note in notes.of("r")] == [SECOND]
+    assert [note.id for note in notes.list_notes("r")] == [SECOND]
     assert [path.name for path in (tmp_path / "r").iterdir()] == ["notes.json"]
-    assert notes.of("another") == []
+    assert notes.list_notes("another") == []
 
 
 def test_what_is_no_note_is_refused_and_changes_nothing(
@@ -55,10 +55,10 @@ def test_what_is_no_note_is_refused_and_changes_nothing(
     notes.put("r", FIRST, 6, "changed")
     with pytest.raises(Conflict, match="at most 1 notes"):
         notes.put("r", SECOND, 5, "one too many")
-    assert [(note.time_ns, note.text) for note in notes.of("r")] == [(6, "changed")]
+    assert [(note.time_ns, note.text) for note in notes.list_notes("r")] == [(6, "changed")]
     (tmp_path / "r" / "notes.json").write_text("{")
     with pytest.raises(Conflict, match="damaged"):
-        notes.of("r")
+        notes.list_notes("r")
 
 
 def test_a_report_has_the_notes_and_with_others_is_another_file(
@@ -71,10 +71,10 @@ def test_a_report_has_the_notes_and_with_others_is_another_file(
         made.append((output.name, options))
 
     monkeypatch.setattr(downloads.Downloads, "_make", make)
-    library.downloads.path(READY, FORMATS["html"])
+    library.downloads.find_or_make(READY, FORMATS["html"])
     library.notes.put(READY, FIRST, 5_000_000, "--since here")
-    library.downloads.path(READY, FORMATS["html"])
-    library.downloads.path(READY, FORMATS["windows"])
+    library.downloads.find_or_make(READY, FORMATS["html"])
+    library.downloads.find_or_make(READY, FORMATS["windows"])
     library.queue.close()
     assert made[0] == ("html.html", ())
     assert made[1][0].startswith("html-") and made[1][0].endswith(".html")

@@ -20,7 +20,7 @@ from dashboard.jobs.process import WorkerProcess
 from dashboard.jobs.spare_worker import SpareWorker
 from dashboard.jobs.worker_process import Channel
 from dashboard.jobs.workers import read
-from dashboard.jobs.workers.read import Task
+from dashboard.jobs.workers.read import ReadingTask
 from dashboard.library.library import Library
 from dashboard.library.reading_results import VIEW
 from dashboard.library.variants import Variant
@@ -99,11 +99,11 @@ def test_a_worker_that_took_much_memory_does_not_wait(monkeypatch: pytest.Monkey
     channel = Channel(io.StringIO())
     monkeypatch.setattr(channel, "send", lambda **message: sent.append(message))
     monkeypatch.setattr(Channel, "on_standard_output", lambda: channel)
-    tasks = [asdict(Task("a", "x", "", "", {}, stay_bytes)) for stay_bytes in (1 << 60, 1, 1 << 60)]
-    monkeypatch.setattr(worker_process, "tasks", lambda: iter(tasks))
+    tasks = [asdict(ReadingTask("a", "x", "", "", {}, stay_bytes)) for stay_bytes in (1 << 60, 1, 1 << 60)]
+    monkeypatch.setattr(worker_process, "iter_tasks", lambda: iter(tasks))
     done: list[int] = []
-    monkeypatch.setattr(read._Reader, "do", lambda _self, task: done.append(task.stay_bytes) or 0)
-    assert read.main("library") == 0
+    monkeypatch.setattr(read._TaskReader, "do", lambda _self, task: done.append(task.stay_bytes) or 0)
+    assert read.run_tasks("library") == 0
     assert (done, sent) == ([1 << 60, 1], [{"done": True}])
 
 
@@ -136,7 +136,7 @@ def analyzed(library: Library, recording: str, options: dict[str, Any] = RUN) ->
 
 
 def begun(library: Library, recording: str, options: dict[str, Any] = RUN) -> Variant:
-    for variant in library.analyses.of(recording):
+    for variant in library.analyses.list_variants(recording):
         library.analyses.remove(recording, variant.id)
     variant = library.analyses.request(recording, options)
     assert variant is not None
@@ -151,7 +151,7 @@ def test_the_worker_that_waits_makes_the_same_results_as_a_new_one(tmp_path: Pat
         recording = settled(library, library.add_file(path)).id
         first = pid_of(library)
         variant = analyzed(library, recording)
-        view = (library.results(variant.analysis) / VIEW).read_bytes()
+        view = (library.find_results(variant.analysis) / VIEW).read_bytes()
         assert pid_of(library) == first
         # A worker that a visitor's hand on the options started.
         library.spare.end(recording)
@@ -160,7 +160,7 @@ def test_the_worker_that_waits_makes_the_same_results_as_a_new_one(tmp_path: Pat
         prepared = pid_of(library)
         variant = analyzed(library, recording)
         assert pid_of(library) == prepared != first
-        assert (library.results(variant.analysis) / VIEW).read_bytes() == view
+        assert (library.find_results(variant.analysis) / VIEW).read_bytes() == view
         # A file that has changed is read again, by the same worker.
         text = path.read_text("utf-8")
         start = text.rindex("<row>")
@@ -202,7 +202,7 @@ def test_a_worker_that_is_killed_or_cancelled_is_replaced(
         pid, variant = stuck()
         library.analyses.cancel(recording, variant.id)
         assert ended(variant).state == "cancelled" and not is_alive(pid)
-        assert library.recording(recording).state == "ready"
+        assert library.find_recording(recording).state == "ready"
         assert analyzed(library, recording).state == "ready"
         last = pid_of(library)
     assert not is_alive(last)

@@ -66,7 +66,7 @@ def continue_with_both(library: Library, upload: str, block_bytes: int) -> None:
     with pytest.raises(OtherContent, match=r"x\.xml is not the file of which 700 bytes are here") as refused:
         put(library, upload, OTHER, 700, 1500, block_bytes)
     assert "Choose it again" in str(refused.value)
-    assert library.uploads.offset(upload) == 700
+    assert library.uploads.find_offset(upload) == 700
     assert received_so_far(library, upload) == CONTENT[:700]
     assert put(library, upload, CONTENT, 700, 1500, block_bytes) == 1500
     put(library, upload, CONTENT, 1500, len(CONTENT), block_bytes)

@@ -14,7 +14,7 @@ import pytest
 from library_support import EXPORTS, FACTS, ONE_READER, SUMMARY, XML, opened, ready, settled, upload, wait_for
 
 from dashboard.errors import Conflict, NotFound, TooLarge
-from dashboard.jobs.download_formats import chosen
+from dashboard.jobs.download_formats import choose_format
 from dashboard.library.analyses import GivenFile
 from dashboard.library.library import Library
 from dashboard.library.run_inventory import INVENTORY, read_inventory
@@ -52,26 +52,26 @@ def test_the_same_options_are_the_same_analysis(library: Library, recording: str
     first = requested(library, recording, {"run": 2, "process": "App"})
     assert (first.state, first.options) == ("waiting", {"process": "App", "run": 2})
     assert requested(library, recording, {"process": "App", "run": "2", "thread": ""}) == first
-    assert library.analyses.of(recording) == [first]
+    assert library.analyses.list_variants(recording) == [first]
     assert library.analyses.request(recording, {"windows": "auto"}) is None
 
 
 def test_results_of_a_variant_stand_beside_the_first_ones(library: Library, recording: str) -> None:
     variant = requested(library, recording, RUN_2)
     with pytest.raises(NotFound, match="x is not ready: waiting"):
-        library.results(variant.analysis)
+        library.find_results(variant.analysis)
     made(library, variant)
-    assert library.view_path(variant.analysis).read_bytes() == b"x" * 500
-    shown = library.recording(variant.analysis)
+    assert library.find_view(variant.analysis).read_bytes() == b"x" * 500
+    shown = library.find_recording(variant.analysis)
     assert (shown.id, shown.name, shown.samples, shown.verdict) == (
         variant.analysis,
         "x",
         7,
         "of the variant",
     )
-    assert library.recording(recording).verdict == FACTS["verdict"]
-    assert library.results(recording) != library.results(variant.analysis)
-    assert library.arguments(variant.analysis) == ["--run=2"]
+    assert library.find_recording(recording).verdict == FACTS["verdict"]
+    assert library.find_results(recording) != library.find_results(variant.analysis)
+    assert library.build_arguments(variant.analysis) == ["--run=2"]
 
 
 def test_the_default_is_the_one_of_the_library_s_row(library: Library, recording: str) -> None:
@@ -80,28 +80,28 @@ def test_the_default_is_the_one_of_the_library_s_row(library: Library, recording
         library.analyses.set_default(recording, variant.id)
     made(library, variant)
     library.analyses.set_default(recording, variant.id)
-    row = library.recordings()[0]
+    row = library.list_recordings()[0]
     assert (row.default_variant, row.verdict, row.samples) == (variant.id, "of the variant", 7)
     library.analyses.remove(recording, variant.id)
-    row = library.recordings()[0]
+    row = library.list_recordings()[0]
     assert (row.default_variant, row.verdict, row.samples) == ("", "", 0)
-    assert library.analyses.of(recording) == []
+    assert library.analyses.list_variants(recording) == []
     assert not library._store.variant(recording, variant.id).exists()
 
 
 def test_sizes_and_drops_include_variants(library: Library, recording: str) -> None:
     library.note_results(recording)
-    before = library.disk_use().results_bytes
+    before = library.measure_disk_use().results_bytes
     variant = requested(library, recording, RUN_2)
     made(library, variant)
-    assert library.disk_use().results_bytes >= before + 500
+    assert library.measure_disk_use().results_bytes >= before + 500
     library.drop_results(recording)
-    assert library.disk_use().results_bytes == 0
+    assert library.measure_disk_use().results_bytes == 0
     assert not library._store.results(variant.analysis).exists()
     assert library.analyses.find(recording, variant.id).state == "dropped"
-    assert library.analyses.opened(recording, variant.id).state == "waiting"
+    assert library.analyses.open_variant(recording, variant.id).state == "waiting"
     made(library, variant)
-    assert library.recording(recording).is_dropped  # its own results are still gone
+    assert library.find_recording(recording).is_dropped  # its own results are still gone
 
 
 def test_reading_again_drops_what_was_made_of_the_earlier_file(library: Library, recording: str) -> None:
@@ -117,7 +117,7 @@ def test_files_of_options_are_kept_in_the_variant_s_folder(library: Library, rec
     assert (stored["name"], len(stored["sha256"])) == ("calls of today.csv", 64)
     copy = library._store.variant(recording, variant.id) / "windows.csv"
     assert copy.read_bytes() == CALLS.content
-    assert library.arguments(variant.analysis) == [f"--windows-csv={copy}"]
+    assert library.build_arguments(variant.analysis) == [f"--windows-csv={copy}"]
     other = requested(
         library, recording, {}, windows_csv=GivenFile(CALLS.name, CALLS.content + b"3000,4000,\n")
     )
@@ -154,7 +154,7 @@ def test_refused_requests(
         library.analyses.request(recording, values, files)
     assert sentence in str(error.value)
     assert str(library._store.folder) not in str(error.value)
-    assert library.analyses.of(recording) == []
+    assert library.analyses.list_variants(recording) == []
     assert list(library._store.trash.iterdir()) == []
 
 
@@ -169,7 +169,7 @@ def test_variants_of_other_recordings_and_malformed_ids(library: Library, record
     other = ready(library, upload(library, "y", XML))
     for analysis in (f"{other}.{variant.id}", f"{recording}.../../x", f"{recording}.{'0' * 16}"):
         with pytest.raises(NotFound):
-            library.results(analysis)
+            library.find_results(analysis)
     with pytest.raises(NotFound):
         library._store.results(f"{recording}.../../x")
 
@@ -193,7 +193,7 @@ def test_removing_one_while_another_is_removed_counts_what_is_left(
     library.analyses.remove(recording, first.id)
     assert not vanishing.exists()
     size_bytes = len(SUMMARY) + sum(map(disk_bytes, library._store.variant(recording, third.id).rglob("*")))
-    assert library.recording(recording).results_bytes == size_bytes
+    assert library.find_recording(recording).results_bytes == size_bytes
 
 
 def disk_bytes(path: Path) -> int:
@@ -203,7 +203,7 @@ def disk_bytes(path: Path) -> int:
 def test_a_recording_takes_a_bounded_number_of_variants(
     library: Library, recording: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dashboard.library.analyses._MOST_VARIANTS", 2)
+    monkeypatch.setattr("dashboard.library.analyses._MAX_VARIANTS", 2)
     requested(library, recording, {"run": 2})
     requested(library, recording, {"run": 3})
     with pytest.raises(UsageError, match="has 2 analyses already"):
@@ -232,26 +232,30 @@ def test_a_catalog_of_an_earlier_version_gets_the_default(tmp_path: Path) -> Non
         catalog.execute("ALTER TABLE recordings DROP COLUMN default_variant")
         catalog.execute("DROP TABLE variants")
     with opened(tmp_path) as library:
-        assert library.recording(recording).default_variant == ""
-        assert library.analyses.of(recording) == []
+        assert library.find_recording(recording).default_variant == ""
+        assert library.analyses.list_variants(recording) == []
 
 
 @pytest.mark.integration
 def test_a_worker_makes_a_variant_and_states_what_it_cannot_make(tmp_path: Path) -> None:
     with opened(tmp_path, ONE_READER) as library:
         recording = settled(library, library.add_file(EXPORTS)).id
-        choices = read_inventory(library.result_path(recording, INVENTORY))
+        choices = read_inventory(library.find_result(recording, INVENTORY))
         assert [run["run"] for run in choices["runs"]] == [1]
         (subsystem, category, name, count), *_ = choices["signposts"]
         good = requested(library, recording, {"window-signpost": [f"{subsystem}/{category}/{name}"]})
         bad = requested(library, recording, {"process": "nobody"})
         unfinished = ("waiting", "reading")
-        wait_for(lambda: not any(each.state in unfinished for each in library.analyses.of(recording)))
+        wait_for(
+            lambda: not any(each.state in unfinished for each in library.analyses.list_variants(recording))
+        )
         good = library.analyses.find(recording, good.id)
         assert (good.state, good.windows) == ("ready", count)
-        table = library.downloads.path(good.analysis, chosen("windows", False)).read_text("utf-8")
+        table = library.downloads.find_or_make(good.analysis, choose_format("windows", False)).read_text(
+            "utf-8"
+        )
         assert table.count(f",{name},") == count  # a download is of the variant
         bad = library.analyses.find(recording, bad.id)
         assert bad.state == "failed"
         assert "has no samples of a process 'nobody'" in bad.message
-        assert library.recording(recording).state == "ready"
+        assert library.find_recording(recording).state == "ready"

@@ -16,7 +16,7 @@ def test_the_stage_has_an_estimate_once_the_rate_is_known(monkeypatch: pytest.Mo
     monkeypatch.setattr(worker_process.time, "monotonic", lambda: next(clock))
     stream = io.StringIO()
     channel = Channel(stream)
-    channel.stage("opening")
+    channel.begin_stage("opening")
     for done, total in ((10, 100), (25, 100), (30, None)):
         channel(done, total)
     assert [json.loads(line) for line in stream.getvalue().splitlines()] == [

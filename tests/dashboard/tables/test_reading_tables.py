@@ -12,7 +12,7 @@ from library_support import BUNDLE, QUIET, opened, ready
 from dashboard.jobs.queue import JobStatus
 from dashboard.jobs.tables import TableFailed, TablePlace
 from dashboard.library.library import Library
-from dashboard.tables.contents import contents_document, read_table
+from dashboard.tables.contents import build_contents_document, read_table
 from dashboard.tables.stored import open_table
 from tracekit.detect import open_source
 from tracekit.errors import InputError
@@ -21,7 +21,7 @@ from tracekit.errors import InputError
 def kept(library: Library, recording_id: str, place: TablePlace, again: bool = False) -> Path:
     """Return what is kept, as soon as it is."""
     for _ in range(600):
-        answer = library.tables.kept(recording_id, place, again)
+        answer = library.tables.find_or_read(recording_id, place, again)
         if not isinstance(answer, JobStatus):
             return answer
         again = False
@@ -37,25 +37,25 @@ def test_a_table_is_read_once_counted_and_dropped_with_the_results(tmp_path: Pat
         stored = open_table(folder)
         assert (stored.schema, stored.rows) == ("process-info", 2)
         for _ in range(100):  # it is counted just after it is there
-            if library.recording(recording_id).results_bytes:
+            if library.find_recording(recording_id).results_bytes:
                 break
             time.sleep(0.02)
         stored_bytes = sum(file.stat().st_size for file in folder.parent.rglob("*") if file.is_file())
-        assert (library.recording(recording_id).results_bytes or 0) > stored_bytes
+        assert (library.find_recording(recording_id).results_bytes or 0) > stored_bytes
         with pytest.raises(
             TableFailed, match=r"289 rows of 7 columns.*more than the .* that the dashboard stores"
         ):
             kept(library, recording_id, TablePlace(1, 4))
         with pytest.raises(TableFailed):  # at once, without another reading
-            library.tables.kept(recording_id, TablePlace(1, 4))
-        assert library.tables.kept(recording_id, TablePlace(1, 1)) == folder
+            library.tables.find_or_read(recording_id, TablePlace(1, 4))
+        assert library.tables.find_or_read(recording_id, TablePlace(1, 1)) == folder
         library.drop_results(recording_id)
         assert not folder.exists()
 
 
 def test_every_table_of_a_bundle_is_the_one_that_is_listed() -> None:
     source = open_source(str(BUNDLE))
-    document = contents_document(source, None)
+    document = build_contents_document(source, None)
     read = 0
     for run in document["runs"]:
         for listed in run["tables"]:

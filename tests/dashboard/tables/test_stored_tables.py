@@ -18,9 +18,15 @@ from table_support import rows_of, tables_of
 from dashboard.errors import NotFound, TooLarge
 from dashboard.tables.cache import TableCache
 from dashboard.tables.files import ABOUT
-from dashboard.tables.lanes import LaneChoice, lane_document, members
-from dashboard.tables.pages import csv_pieces, page_cells, row_document, table_document, write_parquet
-from dashboard.tables.selection import RowQuery, matching_mask
+from dashboard.tables.lanes import LaneChoice, build_lane_document, list_members
+from dashboard.tables.pages import (
+    build_row_document,
+    build_table_document,
+    iter_csv_pieces,
+    list_page_cells,
+    write_parquet,
+)
+from dashboard.tables.selection import RowQuery, find_matching
 from dashboard.tables.stored import StoredTable
 from dashboard.tables.storing import store_table
 from tracekit.errors import UsageError
@@ -63,13 +69,13 @@ def stored(tmp_path: Path) -> Stored:
 
     def store(table: Table | None = None, name: str = "1-1") -> StoredTable:
         store_table(tmp_path / name, table_from("app-work", COLUMNS, ROWS) if table is None else table, ROOM)
-        return cache.table(tmp_path / name)
+        return cache.find_table(tmp_path / name)
 
     return store
 
 
 def rows_for(table: StoredTable, **query: Any) -> list[int]:
-    return TableCache().selected(table, RowQuery(**query)).rows.tolist()
+    return TableCache().select_rows(table, RowQuery(**query)).rows.tolist()
 
 
 def numbered(table: StoredTable, name: str) -> int:
@@ -78,7 +84,7 @@ def numbered(table: StoredTable, name: str) -> int:
 
 def test_a_page_has_every_value_as_plain_data(stored: Stored) -> None:
     table = stored()
-    cells = page_cells(table, np.arange(5, dtype=np.uint32), range(7))
+    cells = list_page_cells(table, np.arange(5, dtype=np.uint32), range(7))
     json.dumps(cells, allow_nan=False)
     assert cells[0] == [30 * MS, 2 * MS, "decode", "worker (0x5a3a) · SampleApp (412)", 4_096, 7, 1.5]
     assert cells[1][4:] == [None, str(2**64 - 1), None]  # beyond 2^53, a browser needs the digits
@@ -86,11 +92,11 @@ def test_a_page_has_every_value_as_plain_data(stored: Stored) -> None:
     assert cells[2][1:3] == [None, HOSTILE]
     assert cells[3][:4] == [None, 1 * MS, None, None]
     assert len(cells[4][2]) == 201  # a hundred thousand letters are cut
-    assert len(row_document(table, 4)["cells"][2]) == 20_001
+    assert len(build_row_document(table, 4)["cells"][2]) == 20_001
 
 
 def test_headings_have_units_and_shapes(stored: Stored) -> None:
-    columns = table_document(stored())["columns"]
+    columns = build_table_document(stored())["columns"]
     assert [(column["shape"], column["unit"]) for column in columns] == [
         ("time", "s"),
         ("duration", "ms"),
@@ -162,7 +168,7 @@ def test_a_condition_that_is_not_understood_is_refused(
 ) -> None:
     table = stored()
     with pytest.raises(UsageError, match=sentence):
-        matching_mask(table, RowQuery(where=((numbered(table, column), condition),)))
+        find_matching(table, RowQuery(where=((numbered(table, column), condition),)))
 
 
 def test_the_search_takes_words_of_any_column_and_whole_numbers(stored: Stored) -> None:
@@ -178,7 +184,7 @@ def test_a_range_of_time_takes_the_rows_that_touch_it(stored: Stored) -> None:
     assert rows_for(table, from_ns=14 * MS, to_ns=20 * MS) == [1]  # from its middle to just before the next
     assert rows_for(table, from_ns=15 * MS, to_ns=21 * MS) == [2, 4]  # row 1 ends where the range begins
     assert rows_for(table, from_ns=31 * MS, to_ns=40 * MS, sort=(0, True)) == [0, 2]  # row 2 was never closed
-    selected = TableCache().selected(table, RowQuery(text="worker", from_ns=0, to_ns=21 * MS))
+    selected = TableCache().select_rows(table, RowQuery(text="worker", from_ns=0, to_ns=21 * MS))
     assert (selected.matching, selected.rows.tolist()) == (2, [4])
 
 
@@ -187,7 +193,7 @@ def test_files_have_what_is_shown_and_csv_is_safe(stored: Stored) -> None:
 
     table = stored()
     rows = np.array([2, 1], np.uint32)
-    text = b"".join(csv_pieces(table, rows, [2, 0, 5])).decode()
+    text = b"".join(iter_csv_pieces(table, rows, [2, 0, 5])).decode()
     assert list(csv.reader(io.StringIO(text))) == [
         ["name", "start", "id"],
         ["<img src=x onerror=alert(1)>\\u202e=1+1", str(20 * MS), "0"],
@@ -205,14 +211,14 @@ def test_files_have_what_is_shown_and_csv_is_safe(stored: Stored) -> None:
 
 def test_formulas_stay_texts_in_csv(stored: Stored) -> None:
     table = stored(table_from("notes", {"time": "event-time", "note": "string"}, [(1, "=HYPERLINK(1)")]))
-    assert b'"\'=HYPERLINK(1)"' in b"".join(csv_pieces(table, np.array([0], np.uint32), [1]))
+    assert b'"\'=HYPERLINK(1)"' in b"".join(iter_csv_pieces(table, np.array([0], np.uint32), [1]))
 
 
 def test_private_text_is_not_stored(stored: Stored, tmp_path: Path) -> None:
     columns = {"start": "start-time", "duration": "duration", "prompt": "string"}
     table = stored(table_from("ModelInferenceTable", columns, [(1, 2, "the secret plan")]))
-    assert table_document(table)["hidden"] == ["prompt"]
-    assert page_cells(table, np.array([0], np.uint32), [2]) == [["<private, 15 characters>"]]
+    assert build_table_document(table)["hidden"] == ["prompt"]
+    assert list_page_cells(table, np.array([0], np.uint32), [2]) == [["<private, 15 characters>"]]
     assert not any(b"secret" in file.read_bytes() for file in (tmp_path / "1-1").iterdir())
 
 
@@ -220,10 +226,10 @@ def test_tables_without_rows_or_times_can_be_opened_and_not_drawn(stored: Stored
     empty = stored(table_from("quiet", {"start": "start-time", "duration": "duration"}, []))
     assert (empty.rows, empty.has_time, rows_for(empty, sort=(0, True))) == (0, False, [])
     timeless = stored(table_from("names", {"name": "string"}, [("a",), ("b",)]), "1-2")
-    assert not table_document(timeless)["has_time"]
+    assert not build_table_document(timeless)["has_time"]
     assert rows_for(timeless, from_ns=0, to_ns=10) == []
     with pytest.raises(UsageError, match="no time"):
-        TableCache().lane(timeless, LaneChoice())
+        TableCache().find_lane(timeless, LaneChoice())
 
 
 def test_a_table_larger_than_the_bound_is_refused_before_anything_is_written(tmp_path: Path) -> None:
@@ -237,7 +243,7 @@ def test_a_damaged_table_is_no_crash(stored: Stored) -> None:
     table = stored()
     (table.folder / ABOUT).write_text("{}")
     with pytest.raises(NotFound, match="Read it again"):
-        TableCache().table(table.folder)
+        TableCache().find_table(table.folder)
 
 
 def test_a_stack_has_its_frames_and_is_found_by_any_of_them(stored: Stored) -> None:
@@ -248,18 +254,18 @@ def test_a_stack_has_its_frames_and_is_found_by_any_of_them(stored: Stored) -> N
     )
     rows = pd.DataFrame({"time": pd.array([1, 2, 3], "Int64"), "stack": np.array([0, 1, -1], np.int32)})
     table = stored(Table("samples", columns, rows, THREADS.empty(), PROCESSES.empty(), stacks))
-    assert page_cells(table, np.arange(3, dtype=np.uint32), [1]) == [["leaf"], ["other"], [None]]
-    assert row_document(table, 0)["stacks"]["1"] == {
+    assert list_page_cells(table, np.arange(3, dtype=np.uint32), [1]) == [["leaf"], ["other"], [None]]
+    assert build_row_document(table, 0)["stacks"]["1"] == {
         "frames": [["leaf", "libA", None], ["main", "App", None]],
         "more": 0,
     }
     assert rows_for(table, where=((1, "main"),)) == [0]
-    assert b"leaf \xe2\x86\x90 main" in b"".join(csv_pieces(table, np.array([0], np.uint32), [1]))
+    assert b"leaf \xe2\x86\x90 main" in b"".join(iter_csv_pieces(table, np.array([0], np.uint32), [1]))
 
 
 def lane_of(table: StoredTable, from_ns: int, to_ns: int, pixels: int = 100, **choice: Any) -> dict[str, Any]:
     chosen = LaneChoice(**choice)
-    return lane_document(table, chosen, TableCache().lane(table, chosen), from_ns, to_ns, pixels)
+    return build_lane_document(table, chosen, TableCache().find_lane(table, chosen), from_ns, to_ns, pixels)
 
 
 def test_a_lane_has_its_rows_as_marks_in_lines_without_overlap(stored: Stored) -> None:
@@ -280,7 +286,7 @@ def test_a_lane_has_its_rows_as_marks_in_lines_without_overlap(stored: Stored) -
 def test_a_lane_can_be_of_one_thread_and_of_values(stored: Stored) -> None:
     table = stored()
     thread = numbered(table, "thread")
-    found = members(table, thread)
+    found = list_members(table, thread)
     assert [(text, rows) for _, text, rows in found["members"]] == [
         ("worker (0x5a3a) · SampleApp (412)", 2),
         ("Main Thread (0x1f3) · SampleApp (412)", 2),
@@ -322,5 +328,5 @@ def test_a_million_rows_are_a_bounded_number_of_marks(stored: Stored) -> None:
 def test_names_of_columns_may_repeat_and_be_hostile(stored: Stored) -> None:
     table = table_from("odd", {"time": "event-time", "a": "string"}, [(1, "b")])
     renamed = replace(table.columns[1], title="<b>" + "t" * 100_000)
-    shown = table_document(stored(replace(table, columns=(table.columns[0], renamed))))["columns"][1]
+    shown = build_table_document(stored(replace(table, columns=(table.columns[0], renamed))))["columns"][1]
     assert (shown["title"][:4], len(shown["title"])) == ("<b>t", 300)

@@ -18,7 +18,7 @@ from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
 from dashboard.pages import components
 from dashboard.pages import library as library_pages
-from dashboard.settings import Limits, Settings
+from dashboard.settings import ServerLimits, Settings
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def idle(serve: Serve, pauses: list[float], monkeypatch: pytest.MonkeyPatch) -> 
     Its list is polled more often, so that tests wait less.
     """
     monkeypatch.setattr(library_pages, "POLL_MS", 250)
-    dashboard = serve(limits=Limits(workers=0), pauses=pauses)
+    dashboard = serve(limits=ServerLimits(workers=0), pauses=pauses)
     return dashboard.base, dashboard.library
 
 

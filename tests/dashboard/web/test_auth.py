@@ -10,7 +10,7 @@ import pytest
 from dashboard_support import page_callback
 from fake_library import READY
 
-from dashboard.auth import allowed_hosts, body_check, check_names, content_policy, is_loopback
+from dashboard.auth import build_content_policy, check_names, is_loopback, list_allowed_hosts, make_body_check
 from dashboard.errors import CatalogLocked
 from dashboard.settings import Settings
 from tracekit.errors import UsageError
@@ -98,7 +98,7 @@ def test_what_is_no_name_is_not_taken_for_one(name: str) -> None:
 
 def test_the_configured_host_and_further_names_are_ours() -> None:
     settings = Settings(Path(), host="fd00::2", port=9, allowed_hosts=NAMES)
-    assert allowed_hosts(settings) == {
+    assert list_allowed_hosts(settings) == {
         "127.0.0.1:9", "localhost:9", "[::1]:9", "[fd00::2]:9",
         "mac.local", "mac.local:9", "proxy.example", "proxy.example:443", "inner.example:8443", "[fd00::3]", "[fd00::3]:9",
     }  # fmt: skip
@@ -188,9 +188,9 @@ def test_our_own_api_wants_its_header_and_dash_does_not(client: Client) -> None:
 def test_only_an_expected_body_is_received(changed: dict[str, str], expected: bool, client: Client) -> None:
     settings = Settings(Path(), port=8127, token=TOKEN)
     cookie = client(token=TOKEN).get(f"/?token={TOKEN}", headers=HOST).headers["Set-Cookie"].split(";")[0]
-    assert body_check(settings)({**OURS, "Cookie": cookie, **changed}) is expected
+    assert make_body_check(settings)({**OURS, "Cookie": cookie, **changed}) is expected
     if "Cookie" not in changed:
-        assert body_check(Settings(Path(), port=8127))({**OURS, **changed}) is expected
+        assert make_body_check(Settings(Path(), port=8127))({**OURS, **changed}) is expected
 
 
 # Token ----------------------------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ def test_the_headers_are_on_every_answer(path: str, client: Client) -> None:
 
 
 def test_the_policy() -> None:
-    assert content_policy(["'sha256-x'"]) == (
+    assert build_content_policy(["'sha256-x'"]) == (
         "default-src 'none'; script-src 'self' 'sha256-x'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
         "connect-src 'self'; worker-src 'self' blob:; font-src 'self' data:; base-uri 'none'; form-action 'self'; "
         "frame-ancestors 'none'"

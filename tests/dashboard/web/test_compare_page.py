@@ -15,11 +15,11 @@ from dashboard_support import page_callback
 from fake_library import BUSY, FAILED, READY, recording
 
 from dashboard.callbacks import compare as callbacks
-from dashboard.callbacks.library import ready
+from dashboard.callbacks.library import find_ready_recordings
 from dashboard.errors import Conflict, NotFound
 from dashboard.jobs.queue import JobStatus
 from dashboard.pages import compare, library
-from dashboard.pages.tray import tray
+from dashboard.pages.tray import build_tray
 
 Client = Callable[..., Any]
 HOST = {"Host": "127.0.0.1:8127"}
@@ -100,7 +100,7 @@ def web(client: Client, tmp_path: Path) -> Client:
 
 
 def test_the_page_of_a_comparison_that_is_ready() -> None:
-    page = compare.ready_page(BASE, AFTER)
+    page = compare.build_ready_page(BASE, AFTER)
     given = page.to_plotly_json()["props"]
     assert (given["id"], given["data-base"], given["data-new"]) == ("compare", READY, NEW)
     assert text_of(page).startswith("ComparisonBASEBeforeiPhone17,1 · iOS 27.0 · added 2026-03-04")
@@ -135,7 +135,7 @@ def test_the_page_of_a_comparison_that_is_ready() -> None:
 def test_a_comparison_that_is_not_ready(
     stand: JobStatus | Exception, message: str, done: list[str], follows: bool, web: Client
 ) -> None:
-    page = callbacks.page(web(stand=stand).library, READY, NEW)
+    page = callbacks.build_page(web(stand=stand).library, READY, NEW)
     assert message in text_of(page)
     assert (acts(page), polls(page)) == (done, follows)
     assert "\u202e" not in text_of(page)
@@ -167,7 +167,7 @@ def test_a_recording_that_is_not_fit_is_named_and_nothing_is_compared(
     new: Any, message: str, follows: bool, web: Client
 ) -> None:
     library = web(BASE, new).library
-    page = callbacks.page(library, READY, NEW)
+    page = callbacks.build_page(library, READY, NEW)
     assert message in text_of(page)
     assert "BASE, Before" not in text_of(page)
     assert (polls(page), library.comparisons.asked) == (follows, [])
@@ -175,7 +175,7 @@ def test_a_recording_that_is_not_fit_is_named_and_nothing_is_compared(
 
 def test_a_recording_and_itself(web: Client) -> None:
     library = web().library
-    page = callbacks.page(library, READY, READY)
+    page = callbacks.build_page(library, READY, READY)
     assert "Both sides are the same recording" in text_of(page)
     assert library.comparisons.asked == []
 
@@ -190,7 +190,7 @@ def test_without_recordings_the_page_explains_how_two_are_chosen(web: Client) ->
 def test_a_recording_that_is_not_there(web: Client) -> None:
     library = web().library
     for pair in ((READY, "e" * 32), ("..", NEW)):
-        assert text_of(callbacks.page(library, *pair)).startswith("Not found")
+        assert text_of(callbacks.build_page(library, *pair)).startswith("Not found")
 
 
 # The library's page ---------------------------------------------------------------------------------------
@@ -202,14 +202,14 @@ def ticks(page: Any) -> list[str]:
 
 def test_recordings_that_are_ready_can_be_ticked() -> None:
     waits, failed = recording(BUSY, state="waiting"), recording(FAILED, state="failed")
-    rows = [library.row(entry, False, False) for entry in (BASE, AFTER, waits, failed)]
+    rows = [library.build_row(entry, False, False) for entry in (BASE, AFTER, waits, failed)]
     assert ticks(rows) == [READY, NEW]
     gone = recording(deleted=datetime(2026, 3, 5, tzinfo=UTC))
-    assert ticks(library.row(gone, True, False)) == []
+    assert ticks(library.build_row(gone, True, False)) == []
 
 
 def test_the_tray_compares_each_with_the_oldest() -> None:
-    page = tray([AFTER, BASE])
+    page = build_tray([AFTER, BASE])
     assert "2 recordings chosen" in text_of(page)
     assert text_of(page).index("Before") < text_of(page).index("After")
     assert links(page) == {"Compare": f"/compare/{READY}/{NEW}", "Side by side": f"/trend/{READY}/{NEW}"}
@@ -218,16 +218,16 @@ def test_the_tray_compares_each_with_the_oldest() -> None:
 def test_the_tray_orders_by_the_time_of_recording_where_it_is_known() -> None:
     early = replace(AFTER, recorded=datetime(2026, 1, 1, tzinfo=UTC))
     late = replace(BASE, recorded=datetime(2026, 2, 1, tzinfo=UTC))
-    assert links(tray([late, early]))["Compare"] == f"/compare/{NEW}/{READY}"
+    assert links(build_tray([late, early]))["Compare"] == f"/compare/{NEW}/{READY}"
 
 
 def test_several_show_a_trend_and_one_is_not_enough() -> None:
-    assert tray([]) is None
-    single = tray([BASE])
+    assert build_tray([]) is None
+    single = build_tray([BASE])
     assert "Choose one more to compare" in text_of(single)
     assert links(single) == {}
     engines = json.dumps({"ANE": 6, "CPU": 4})
-    three = tray([BASE, AFTER, recording(BUSY, p50_ns=25_900_000, engines=engines)])
+    three = build_tray([BASE, AFTER, recording(BUSY, p50_ns=25_900_000, engines=engines)])
     assert "25.9 ms" in text_of(three)
     assert "ANE 6, CPU 4" in text_of(three)
     assert text_of(three).count("Compare") == 2
@@ -235,7 +235,7 @@ def test_several_show_a_trend_and_one_is_not_enough() -> None:
 
 def test_what_was_deleted_or_is_read_anew_is_no_longer_chosen(web: Client) -> None:
     fake = web(BASE, recording(BUSY, state="reading")).library
-    assert [recording_.id for recording_ in ready(fake, [READY, BUSY, "e" * 32])] == [READY]
+    assert [recording_.id for recording_ in find_ready_recordings(fake, [READY, BUSY, "e" * 32])] == [READY]
 
 
 # The routes -----------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from waitress.adjustments import Adjustments
 from waitress.task import ThreadedTaskDispatcher
 
 from dashboard import connections
-from dashboard.connections import Checks, Server, by_entitlement
+from dashboard.connections import Checks, Server, sort_by_entitlement
 
 pytestmark = pytest.mark.integration  # each test has a server
 
@@ -219,6 +219,6 @@ def test_the_order_in_which_connections_make_room() -> None:
         connection("with access", "10.0.0.1", 0, access=True),
         connection("in use", "10.0.0.1", 0, waiting=False),
     ]
-    assert [each.name for each in by_entitlement([*others_waiting, *crowd])] == [
+    assert [each.name for each in sort_by_entitlement([*others_waiting, *crowd])] == [
         "crowd 2", "crowd 1", "crowd 0", "oldest, alone at its address", "with access"
     ]  # fmt: skip

@@ -29,7 +29,7 @@ def both(shelf: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -
 
 def compared(tab: Any, dashboard: Served) -> Any:
     """Open the page that compares both."""
-    ids = {recording.name: recording.id for recording in dashboard.library.recordings()}
+    ids = {recording.name: recording.id for recording in dashboard.library.list_recordings()}
     return opened(tab, f"{dashboard.base}compare/{ids[BASE]}/{ids[NEW]}")
 
 

@@ -152,7 +152,7 @@ def test_while_it_waits_it_can_be_cancelled_and_tried_again(idle: tuple[str, Lib
     pictures(tab, "waiting")
     tab.get_by_role("button", name="Cancel: fallback").click()
     tab.get_by_text("Reading this recording was cancelled.").wait_for()
-    assert library.recording(recording.id).state == "cancelled"
+    assert library.find_recording(recording.id).state == "cancelled"
     tab.get_by_role("button", name="Try again: fallback").click()
     tab.get_by_text("Waiting for its turn").wait_for()
     library.delete(recording.id)  # by somebody else, while this page shows it
@@ -199,7 +199,7 @@ def test_a_problem_is_forgotten_when_something_else_succeeds(idle: tuple[str, Li
     tab.get_by_text("There is no such recording").wait_for()
     tab.get_by_role("button", name="Cancel: counters").click()
     tab.get_by_text("There is no such recording").wait_for(state="detached")
-    assert library.recording(stays.id).state == "cancelled"
+    assert library.find_recording(stays.id).state == "cancelled"
 
 
 def test_a_view_that_does_not_come_is_reported(fallback: Served, tab: Any) -> None:

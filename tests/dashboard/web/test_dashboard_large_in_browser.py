@@ -332,7 +332,7 @@ def test_without_its_recording_an_open_page_keeps_the_whole_run(
     waiting = hold(tab)
     opened(tab, dashboard.address)
     until(tab, lambda: waiting)
-    lose(dashboard.library, dashboard.library.recordings()[0].id)
+    lose(dashboard.library, dashboard.library.list_recordings()[0].id)
     waiting[0].continue_()
     assert f"could not be loaded: {sentence}" in problem(tab).inner_text()
     assert summary(tab) == "384 of 384 samples"

@@ -15,9 +15,9 @@ from fake_library import BUSY, READY, recording
 from dashboard.errors import Busy, Conflict
 from dashboard.jobs.downloads import DownloadFailed, Downloads
 from dashboard.library.library import Library
-from dashboard.pages.downloads import menu
-from dashboard.routes.downloads import file_stem
-from dashboard.settings import Limits, Settings
+from dashboard.pages.downloads import build_menu
+from dashboard.routes.downloads import make_file_stem
+from dashboard.settings import ServerLimits, Settings
 
 Client = Callable[..., Any]
 HOST = {"Host": "127.0.0.1:8127"}
@@ -34,7 +34,7 @@ def requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str,
         calls.append((recording_id, f"{what.name}{process and f' of {process}'}", redact))
         return made
 
-    monkeypatch.setattr(Downloads, "path", path)
+    monkeypatch.setattr(Downloads, "find_or_make", path)
     return calls
 
 
@@ -79,7 +79,7 @@ def test_the_process_that_is_kept_is_in_the_name(client: Client, requests: list[
 
 
 def test_the_menu_offers_the_process_to_keep() -> None:
-    parts = flat(menu(recording(), [(751, "Finder"), (42, "App\u202e")]))
+    parts = flat(build_menu(recording(), [(751, "Finder"), (42, "App\u202e")]))
     assert [part.href for part in parts if hasattr(part, "href") and "redact" in part.href] == []
     choice = next(part for part in parts if isinstance(part, html.Select))
     assert choice.name == "process"
@@ -141,7 +141,7 @@ def test_what_goes_wrong_is_a_page_with_a_sentence(
     def path(*_: Any) -> Path:
         raise error
 
-    monkeypatch.setattr(Downloads, "path", path)
+    monkeypatch.setattr(Downloads, "find_or_make", path)
     answer = get(client(), "html")
     assert (answer.status_code, answer.mimetype) == (status, "text/html")
     assert "Content-Disposition" not in answer.headers
@@ -167,7 +167,7 @@ def real(tmp_path: Path) -> Iterator[tuple[Any, str]]:
     """A client of a real library, and a sample in it as if it had been read."""
     from dashboard.app import create_app
 
-    library = Library(tmp_path / "library", Limits(workers=0, free_disk_bytes=0))
+    library = Library(tmp_path / "library", ServerLimits(workers=0, free_disk_bytes=0))
     added = library.add_file(SAMPLES / "gpu-mpsgraph-macos15-bundle" / "recording.trace")
     results = tmp_path / "library" / "recordings" / added.id / "results"
     results.mkdir(parents=True)
@@ -186,7 +186,7 @@ def test_a_report_from_the_command_line_s_own_code_arrives(real: tuple[Any, str]
 
 
 def test_every_link_of_the_menu_leads_to_a_download(client: Client, requests: list[Any]) -> None:
-    stack, links = [menu(recording())], []
+    stack, links = [build_menu(recording())], []
     while stack:
         component = stack.pop()
         if isinstance(component, list):
@@ -213,4 +213,4 @@ def test_every_link_of_the_menu_leads_to_a_download(client: Client, requests: li
     ],
 )
 def test_file_names(name: str, expected: str) -> None:
-    assert file_stem(name) == expected
+    assert make_file_stem(name) == expected

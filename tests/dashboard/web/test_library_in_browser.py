@@ -7,7 +7,7 @@ from typing import Any
 from dashboard_support import FALLBACK, SAMPLES, Serve, eventually, free_port, opened, pictures, until
 from library_support import removed
 
-from dashboard.library.catalog import new_recording
+from dashboard.library.catalog import make_recording
 from dashboard.library.library import Library
 
 COUNTERS = SAMPLES / "counters-bnns-macos15"
@@ -51,7 +51,7 @@ def progress(library: Library, recording: Any, share: float) -> None:
 
 def test_what_the_start_found_is_shown_until_it_is_hidden(serve: Serve, tab: Any) -> None:
     dashboard = serve(FALLBACK)
-    dashboard.library.notices += ["The catalog was missing.", "<b>bold</b> stays"]
+    dashboard.library.build_notices += ["The catalog was missing.", "<b>bold</b> stays"]
     opened(tab, dashboard.base, "#library-found .notice")
     assert tab.locator("#library-found p").all_inner_texts() == [
         "The catalog was missing.",
@@ -195,7 +195,7 @@ def test_the_focus_is_where_one_goes_on(idle: Idle, tab: Any) -> None:
 def test_undo_is_in_sight_wherever_one_deletes(idle: Idle, tab: Any) -> None:
     base, library = idle
     for number in range(22):
-        library._catalog.add(new_recording(f"{number:032x}", f"{number}.xml", "upload", 1))
+        library._catalog.add(make_recording(f"{number:032x}", f"{number}.xml", "upload", 1))
         library.cancel(f"{number:032x}")
     opened(tab, base, "#library tbody tr >> nth=21")
     tab.set_viewport_size({"width": 1280, "height": 700})
@@ -228,7 +228,7 @@ def test_what_was_pressed_in_vain_is_reported(idle: Idle, sooner: None, tab: Any
     notice = tab.get_by_text("“Delete: fallback-midway-ios27” was not answered")
     notice.wait_for(timeout=10_000)
     pictures(tab, "unanswered")
-    assert library.recording(recording.id).deleted is None
+    assert library.find_recording(recording.id).deleted is None
     tab.unroute(BROKEN)
     tab.get_by_role("button", name="Delete: fallback").click()
     tab.get_by_role("button", name="Undo: fallback").wait_for()
@@ -256,7 +256,7 @@ def test_what_was_typed_is_not_lost_unasked(idle: Idle, tab: Any) -> None:
     pictures(tab, "editor")
     tab.get_by_role("button", name="Save").click()
     note.wait_for(state="detached")
-    assert sorted(recording.note for recording in library.recordings()) == ["", "one\ntwo"]
+    assert sorted(recording.note for recording in library.list_recordings()) == ["", "one\ntwo"]
     tab.get_by_role("button", name="Edit: fallback").click()
     note.press("Escape")  # nothing was changed: nothing is asked
     note.wait_for(state="detached")
@@ -271,7 +271,7 @@ def test_a_name_of_blanks_is_reported_and_a_deleted_recording_s_form_closes(idle
     tab.locator("#edit-name").fill("  ")
     tab.get_by_role("button", name="Save").click()
     tab.get_by_text("A recording needs a name.").wait_for()
-    assert library.recording(recording.id).name == "fallback-midway-ios27"
+    assert library.find_recording(recording.id).name == "fallback-midway-ios27"
     tab.get_by_role("button", name="Delete: fallback").click()
     tab.locator("#edit-name").wait_for(state="detached")
 

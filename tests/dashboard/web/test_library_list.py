@@ -14,10 +14,10 @@ from dash import html
 from fake_library import recording as literal
 from library_support import add_many, opened
 
-from dashboard.callbacks.library_list import ListRequest, changes
+from dashboard.callbacks.library_list import ListRequest, find_changes
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
-from dashboard.pages.library import PAGE_ROWS, shown_tags
+from dashboard.pages.library import PAGE_ROWS, choose_shown_tags
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 FIRST_PAGE = ListRequest("", "", False, 1)
@@ -61,7 +61,7 @@ def position(layout: Any) -> str:
 
 def test_a_page_has_a_fixed_number_of_rows_and_leads_to_the_others(library: Library) -> None:
     filled(library, 2 * PAGE_ROWS + 7)
-    table, _tags, _state = changes(library, replace(FIRST_PAGE, page=2), {})
+    table, _tags, _state = find_changes(library, replace(FIRST_PAGE, page=2), {})
     assert names(table) == list(range(PAGE_ROWS, 2 * PAGE_ROWS))
     assert turns(table["around"]) == {"Newest": 1, "Newer": 1, "Older": 3, "Oldest": 3}
     assert position(table["around"]) == f"{PAGE_ROWS + 1}–{2 * PAGE_ROWS} of {2 * PAGE_ROWS + 7}"
@@ -69,8 +69,8 @@ def test_a_page_has_a_fixed_number_of_rows_and_leads_to_the_others(library: Libr
 
 def test_at_the_ends_the_buttons_stay_and_lead_nowhere(library: Library) -> None:
     filled(library, PAGE_ROWS + 1)
-    first, _tags, _state = changes(library, FIRST_PAGE, {})
-    last, _tags, _state = changes(library, replace(FIRST_PAGE, page=2), {})
+    first, _tags, _state = find_changes(library, FIRST_PAGE, {})
+    last, _tags, _state = find_changes(library, replace(FIRST_PAGE, page=2), {})
     assert turns(first["around"]) == {"Newest": None, "Newer": None, "Older": 2, "Oldest": 2}
     assert turns(last["around"]) == {"Newest": 1, "Newer": 1, "Older": None, "Oldest": None}
 
@@ -78,22 +78,22 @@ def test_at_the_ends_the_buttons_stay_and_lead_nowhere(library: Library) -> None
 @pytest.mark.parametrize("page", [3, 10**9, 10**30])
 def test_behind_the_last_page_stands_the_last_one(page: int, library: Library) -> None:
     filled(library, PAGE_ROWS + 2)
-    table, _tags, _state = changes(library, replace(FIRST_PAGE, page=page), {})
+    table, _tags, _state = find_changes(library, replace(FIRST_PAGE, page=page), {})
     assert names(table) == [PAGE_ROWS, PAGE_ROWS + 1]
 
 
 def test_a_list_of_one_page_has_no_buttons(library: Library) -> None:
     filled(library, PAGE_ROWS)
-    table, _tags, _state = changes(library, FIRST_PAGE, {})
+    table, _tags, _state = find_changes(library, FIRST_PAGE, {})
     assert len(table["around"]) == 1
 
 
 def test_pages_of_a_search_and_of_the_deleted(library: Library) -> None:
     filled(library, PAGE_ROWS + 12)
     library.delete(f"{3:032x}")
-    found, _tags, _state = changes(library, replace(FIRST_PAGE, search="RUN-1"), {})
+    found, _tags, _state = find_changes(library, replace(FIRST_PAGE, search="RUN-1"), {})
     assert names(found) == [1, *range(10, 20)]
-    deleted, _tags, _state = changes(library, replace(FIRST_PAGE, deleted=True), {})
+    deleted, _tags, _state = find_changes(library, replace(FIRST_PAGE, deleted=True), {})
     assert names(deleted) == [3]
 
 
@@ -103,55 +103,55 @@ def test_pages_of_a_search_and_of_the_deleted(library: Library) -> None:
 def test_a_poll_with_nothing_new_asks_nothing_of_the_catalog(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _table, _tags, state = changes(filled(library, 3), FIRST_PAGE, {})
+    _table, _tags, state = find_changes(filled(library, 3), FIRST_PAGE, {})
     monkeypatch.setattr(library._catalog, "_reading", None)
-    assert changes(library, FIRST_PAGE, state) == (dash.no_update,) * 3
+    assert find_changes(library, FIRST_PAGE, state) == (dash.no_update,) * 3
 
 
 def test_a_poll_brings_the_rows_that_changed(library: Library) -> None:
-    _table, _tags, state = changes(filled(library, PAGE_ROWS), FIRST_PAGE, {})
+    _table, _tags, state = find_changes(filled(library, PAGE_ROWS), FIRST_PAGE, {})
     library.edit(f"{7:032x}", note="slow")
     library._catalog.add(replace(literal("f" * 32), added=NOON + timedelta(minutes=1)))
-    table, tags, after = changes(library, FIRST_PAGE, state)
+    table, tags, after = find_changes(library, FIRST_PAGE, state)
     assert list(table["rows"]) == ["f" * 32, f"{7:032x}"]
     assert len(table["order"]) == PAGE_ROWS and table["order"][0][0] == "f" * 32
     assert tags is dash.no_update
-    assert changes(library, FIRST_PAGE, after) == (dash.no_update,) * 3
+    assert find_changes(library, FIRST_PAGE, after) == (dash.no_update,) * 3
 
 
 def test_a_change_on_another_page_brings_no_row(library: Library) -> None:
-    _table, _tags, state = changes(filled(library, PAGE_ROWS + 5), FIRST_PAGE, {})
+    _table, _tags, state = find_changes(filled(library, PAGE_ROWS + 5), FIRST_PAGE, {})
     library.edit(f"{PAGE_ROWS + 2:032x}", note="slow")
-    table, tags, after = changes(library, FIRST_PAGE, state)
+    table, tags, after = find_changes(library, FIRST_PAGE, state)
     assert (table, tags) == (dash.no_update, dash.no_update)
-    assert changes(library, FIRST_PAGE, after) == (dash.no_update,) * 3
+    assert find_changes(library, FIRST_PAGE, after) == (dash.no_update,) * 3
 
 
 def test_a_row_that_goes_takes_no_other_with_it(library: Library) -> None:
-    _table, _tags, state = changes(filled(library, 4), FIRST_PAGE, {})
+    _table, _tags, state = find_changes(filled(library, 4), FIRST_PAGE, {})
     library.delete(f"{2:032x}")
-    table, _tags, _state = changes(library, FIRST_PAGE, state)
+    table, _tags, _state = find_changes(library, FIRST_PAGE, state)
     assert names(table) == [0, 1, 3] and table["rows"] == {}
 
 
 def test_another_server_s_state_is_not_taken_for_a_current_one(tmp_path: Path) -> None:
     for _ in range(2):
         with opened(tmp_path / "library") as library:
-            _table, _tags, state = changes(library, FIRST_PAGE, {})
+            _table, _tags, state = find_changes(library, FIRST_PAGE, {})
             revision = library.revision
     with opened(tmp_path / "library") as library:
         assert library.revision != revision
-        table, _tags, _state = changes(library, FIRST_PAGE, {"library": state["library"]})
+        table, _tags, _state = find_changes(library, FIRST_PAGE, {"library": state["library"]})
         assert table["order"] == []
 
 
 def test_what_a_poll_sends_is_small(library: Library) -> None:
     from plotly.utils import PlotlyJSONEncoder
 
-    _table, _tags, state = changes(filled(library, 4 * PAGE_ROWS), FIRST_PAGE, {})
+    _table, _tags, state = find_changes(filled(library, 4 * PAGE_ROWS), FIRST_PAGE, {})
     for number in range(10):
         library._catalog.change(f"{number:032x}", progress=0.5, state="reading")
-    response = changes(library, FIRST_PAGE, state)
+    response = find_changes(library, FIRST_PAGE, state)
     assert len(json.dumps([response[0], response[2]], cls=PlotlyJSONEncoder)) < 40_000
 
 
@@ -176,18 +176,18 @@ def test_words_are_looked_for_in_every_text_and_tag_and_in_no_two_at_once(
 ) -> None:
     library._catalog.add(literal(note="100% STRASSE"))
     library.edit("a" * 32, tags=["Slow"])
-    assert [bool(library.recordings(words)), library.count(words) == 1] == [expected] * 2
+    assert [bool(library.list_recordings(words)), library.count(words) == 1] == [expected] * 2
 
 
 def test_the_most_used_tags_have_buttons_and_the_chosen_one() -> None:
     tags = [(f"t{number:03}", 100 - number) for number in range(90)]
-    assert shown_tags(tags, "t085") == [f"t{number:03}" for number in range(40)] + ["t085"]
-    assert shown_tags([], "") == []
+    assert choose_shown_tags(tags, "t085") == [f"t{number:03}" for number in range(40)] + ["t085"]
+    assert choose_shown_tags([], "") == []
 
 
 def test_tags_without_a_button_are_counted(library: Library) -> None:
     add_many(library, [entry(number) for number in range(3)])
     for number in range(3):
         library.edit(f"{number:032x}", tags=[f"t{number}-{index}" for index in range(15)])
-    _table, buttons, _state = changes(library, FIRST_PAGE, {})
+    _table, buttons, _state = find_changes(library, FIRST_PAGE, {})
     assert len(buttons) == 41 and buttons[-1].children == "5 more tags, found by searching"

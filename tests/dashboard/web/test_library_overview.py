@@ -19,11 +19,11 @@ from worker_support import TWO
 
 import tracekit
 from dashboard.callbacks.library import SAMPLE
-from dashboard.callbacks.library_list import ListRequest, changes
+from dashboard.callbacks.library_list import ListRequest, find_changes
 from dashboard.library.catalog import Recording
 from dashboard.library.library import Library
 from dashboard.pages import library as pages
-from dashboard.pages.engine_bar import calls_by_verdict
+from dashboard.pages.engine_bar import count_calls_by_verdict
 from tracekit.report.analysis.json import to_json
 
 pytestmark = pytest.mark.integration
@@ -43,7 +43,7 @@ def library(tmp_path: Path) -> Any:
 
 
 def listed(library: Library, order: str) -> list[str]:
-    return [recording.name for recording in library.recordings(order=order)]
+    return [recording.name for recording in library.list_recordings(order=order)]
 
 
 def test_the_list_is_sorted_by_what_the_headings_name(library: Library) -> None:
@@ -67,13 +67,13 @@ def test_recordings_of_an_app_follow_each_other_below_its_name(library: Library)
     add_many(
         library, [entry(1, app="Notes"), entry(2, app="Camera"), entry(3, app="Notes"), entry(4, app="")]
     )
-    table, _tags, state = changes(library, ListRequest("", "", False, 1, "by-app:-added"), {})
+    table, _tags, state = find_changes(library, ListRequest("", "", False, 1, "by-app:-added"), {})
     names = [
         shown.children.children if getattr(shown, "className", "") == "app" else int(shown.key, 16)
         for shown in (table["rows"][row] for row, _digest in table["order"])
     ]
     assert names == ["App not known", 4, "Camera", 2, "Notes", 3, 1]
-    again, _tags, _state = changes(library, ListRequest("", "", False, 1, "by-app:-added"), state)
+    again, _tags, _state = find_changes(library, ListRequest("", "", False, 1, "by-app:-added"), state)
     assert again is not table  # nothing changed: not sent again
 
 
@@ -95,7 +95,7 @@ def test_an_address_with_another_order_lists_the_newest_first() -> None:
     ],
 )
 def test_the_engines_of_the_calls_are_those_of_the_analysis(text: str, calls: dict[str, int]) -> None:
-    assert calls_by_verdict(literal(engines=text)) == calls
+    assert count_calls_by_verdict(literal(engines=text)) == calls
 
 
 def test_facts_of_a_real_reading_and_the_mark_of_a_copy(tmp_path: Path) -> None:
@@ -111,8 +111,8 @@ def test_facts_of_a_real_reading_and_the_mark_of_a_copy(tmp_path: Path) -> None:
         assert first.system.startswith("iOS 27.0")
         assert first.recorded is not None
         assert first.p50_ns == tracekit.analyze(tracekit.open_trace(FALLBACK)).summary.p50_ns
-        assert library.originals([first, packed, other]) == {packed.id: first.name}
-        row = pages.row(packed, False, False, first.name)
+        assert library.find_originals([first, packed, other]) == {packed.id: first.name}
+        row = pages.build_row(packed, False, False, first.name)
         assert "The same recording as “fallback-midway-ios27”" in str(row)
 
 
@@ -130,7 +130,7 @@ def test_a_long_reason_is_shown_on_demand() -> None:
         f"table-{number}" for number in range(60)
     )
     failed = literal(state="failed", message=reason)
-    details = pages.row(failed, False, False).children[3].children
+    details = pages.build_row(failed, False, False).children[3].children
     summary, whole = details.children
     assert len(summary.children) < 150
     assert reason.startswith(summary.children.removesuffix(" …"))

@@ -16,12 +16,12 @@ def test_a_note_survives_a_reload_and_a_refused_one_is_not_shown_as_kept(serve: 
     tab.get_by_label("Text of the note").fill("<b>since</b> here")
     tab.keyboard.press("Enter")
     eventually(tab, f"{LISTED} === '<b>since</b> here'")
-    recording = dashboard.library.recordings()[0].id
+    recording = dashboard.library.list_recordings()[0].id
     for _ in range(40):
-        if dashboard.library.notes.of(recording):
+        if dashboard.library.notes.list_notes(recording):
             break
         tab.wait_for_timeout(50)
-    [note] = dashboard.library.notes.of(recording)
+    [note] = dashboard.library.notes.list_notes(recording)
     assert note.text == "<b>since</b> here"
     opened(tab, dashboard.address)
     eventually(tab, f"{LISTED} === '<b>since</b> here'")
@@ -37,4 +37,4 @@ def test_a_note_survives_a_reload_and_a_refused_one_is_not_shown_as_kept(serve: 
         tab, "document.querySelector('#notes [role=status]').textContent.startsWith('The note was not kept')"
     )
     assert tab.evaluate(LISTED) == ""
-    assert dashboard.library.notes.of(recording) == []
+    assert dashboard.library.notes.list_notes(recording) == []

@@ -37,7 +37,7 @@ def test_another_run_and_a_lane_as_the_calls(serve: Serve, tab: Any, two_runs: P
     opened(tab, served.address)
     first = tab.url
     # The pointer on the options lets the server open the recording; the analysis is made by that worker.
-    assert served.library.spare.take(served.library.recordings()[0].id) is None
+    assert served.library.spare.take(served.library.list_recordings()[0].id) is None
     tab.get_by_role("button", name="Run 1").hover()
     wait_for(lambda: served.library.spare._process is not None)
     prepared = served.library.spare._process
@@ -65,7 +65,7 @@ def test_another_run_and_a_lane_as_the_calls(serve: Serve, tab: Any, two_runs: P
     tab.locator(".analyses li", has_text=SIGNPOST).get_by_text("default").wait_for()
     opened(tab, first)
     tab.locator("#options .chip", has_text=SIGNPOST).wait_for()
-    assert served.library.recordings()[0].default_variant != ""
+    assert served.library.list_recordings()[0].default_variant != ""
     tab.locator(".analyses summary").click()
     tab.get_by_role("link", name="Numbers side by side").click()
     tab.locator("#trend th .note", has_text=SIGNPOST).first.wait_for()

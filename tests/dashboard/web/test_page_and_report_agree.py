@@ -12,7 +12,7 @@ from large_recording import write_export
 
 import tracekit
 from dashboard.library.reading_results import write_results
-from dashboard.settings import Limits
+from dashboard.settings import ServerLimits
 from tracekit.analysis.result import Analysis
 from tracekit.report.html import page
 
@@ -35,7 +35,7 @@ class Shelf:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.dashboard = Served(folder / "library", limits=Limits(workers=0))
+        self.dashboard = Served(folder / "library", limits=ServerLimits(workers=0))
 
     def add(self, source: Path, full: bool = False) -> tuple[Analysis, str, str]:
         """Return the analysis of a recording, the address of its live page and that of its saved report."""

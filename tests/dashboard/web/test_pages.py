@@ -56,7 +56,9 @@ def buttons(layout: Any) -> list[str]:
 
 
 def test_the_page_of_a_ready_recording() -> None:
-    page = trace.ready_page(recording(tags=("slow", "v4"), note="Since 4.2", message="The file has changed."))
+    page = trace.build_ready_page(
+        recording(tags=("slow", "v4"), note="Since 4.2", message="The file has changed.")
+    )
     assert page.id == "trace"
     assert plain(page)["props"]["data-recording"] == READY
     text = text_of(page)
@@ -81,27 +83,31 @@ def test_the_page_of_a_ready_recording() -> None:
 def test_while_it_is_read_the_page_shows_the_progress(
     changed: dict[str, Any], message: str, acts: list[str]
 ) -> None:
-    page = trace.busy_page(recording(**changed))
+    page = trace.build_busy_page(recording(**changed))
     assert message in text_of(page)
     assert buttons(page) == acts
     assert '"trace-poll"' in json.dumps(plain(page))
 
 
 def test_failed_and_cancelled() -> None:
-    failed = trace.failed_page(recording(state="failed", message="x.xml: the file ends early.\u202e"))
+    failed = trace.build_failed_page(recording(state="failed", message="x.xml: the file ends early.\u202e"))
     assert "x.xml: the file ends early.\\u202e" in text_of(failed)
     assert buttons(failed) == ["retry"]
-    assert "was cancelled" in text_of(trace.failed_page(recording(state="cancelled")))
-    assert buttons(trace.deleted_page(recording())) == ["restore"]
+    assert "was cancelled" in text_of(trace.build_failed_page(recording(state="cancelled")))
+    assert buttons(trace.build_deleted_page(recording())) == ["restore"]
 
 
 def test_a_recording_that_lacks_files_leads_to_where_they_are_added() -> None:
-    failed = json.dumps(plain(trace.failed_page(recording(state="failed", message="Add the files of one."))))
+    failed = json.dumps(
+        plain(trace.build_failed_page(recording(state="failed", message="Add the files of one.")))
+    )
     assert '"href": "/#upload"' in failed and "Add other files" in failed
-    assert "/#upload" not in json.dumps(plain(trace.failed_page(recording(state="cancelled"))))
+    assert "/#upload" not in json.dumps(plain(trace.build_failed_page(recording(state="cancelled"))))
 
 
-@pytest.mark.parametrize("page", [trace.busy_page, trace.failed_page, trace.deleted_page, trace.ready_page])
+@pytest.mark.parametrize(
+    "page", [trace.build_busy_page, trace.build_failed_page, trace.build_deleted_page, trace.build_ready_page]
+)
 def test_no_page_shows_the_path(page: Any) -> None:
     assert "/home/somebody" not in json.dumps(plain(page(recording(state="reading"))))
 
@@ -111,7 +117,7 @@ def test_no_page_shows_the_path(page: Any) -> None:
 
 def test_the_stored_counters_are_those_of_the_analysis_summed_over_engines() -> None:
     analysis = analyze(open_trace(SAMPLES / "counters-bnns-macos15"))
-    stored = json.loads(b"".join(reading_results._counters(analysis)))
+    stored = json.loads(b"".join(reading_results._build_counters(analysis)))
     expected = json.loads(analysis.to_json())["windows"]
     assert any(len(window["counters"]) > 1 for window in expected)
     assert len(stored["names"]) == len(stored["values"]) > 1
@@ -126,7 +132,7 @@ def test_the_stored_counters_are_those_of_the_analysis_summed_over_engines() -> 
 
 def test_a_recording_without_counters_has_none() -> None:
     analysis = analyze(open_trace(SAMPLES / "fallback-midway-ios27"))
-    assert json.loads(b"".join(reading_results._counters(analysis))) == {"names": [], "values": []}
+    assert json.loads(b"".join(reading_results._build_counters(analysis))) == {"names": [], "values": []}
 
 
 # The library ----------------------------------------------------------------------------------------------
@@ -134,7 +140,7 @@ def test_a_recording_without_counters_has_none() -> None:
 
 def test_the_table() -> None:
     table = [
-        library.row(each, deleted=False, is_recorded=False)
+        library.build_row(each, deleted=False, is_recorded=False)
         for each in (
             recording(tags=("slow",), note="see 12"),
             recording("b" * 32, state="reading", stage="opening", progress=None, verdict=""),
@@ -170,12 +176,16 @@ def test_the_table() -> None:
 
 
 def test_names_that_turn_the_line_around_are_spelt_out() -> None:
-    row = library.row(recording(name="\u202etxt.exe", tags=("\u2066x",)), deleted=False, is_recorded=False)
+    row = library.build_row(
+        recording(name="\u202etxt.exe", tags=("\u2066x",)), deleted=False, is_recorded=False
+    )
     assert "\\u202etxt.exe" in text_of(row) and "\\u2066x" in text_of(row)
 
 
 def test_the_deleted_can_be_had_back_and_not_opened() -> None:
-    row = library.row(recording(deleted=datetime(2026, 1, 1, tzinfo=UTC)), deleted=True, is_recorded=False)
+    row = library.build_row(
+        recording(deleted=datetime(2026, 1, 1, tzinfo=UTC)), deleted=True, is_recorded=False
+    )
     assert buttons(row) == ["restore", "purge"]
     assert "href" not in json.dumps(plain(row))
 
@@ -190,11 +200,11 @@ def test_the_deleted_can_be_had_back_and_not_opened() -> None:
     ],
 )
 def test_without_a_recording_the_page_gives_the_reason(filtered: bool, deleted: bool, message: str) -> None:
-    assert text_of(library.nothing(filtered, deleted)).startswith(message)
+    assert text_of(library.explain_empty_list(filtered, deleted)).startswith(message)
 
 
 def test_the_first_offer_is_to_read_a_file_where_it_lies() -> None:
-    text = text_of(library.library_page())
+    text = text_of(library.build_library_page())
     assert text.index("tracekit dashboard MyApp.trace") < text.index("drop one here")
 
 
@@ -219,12 +229,12 @@ def test_tags_of_a_line(line: str, tags: tuple[str, ...]) -> None:
 def test_what_cannot_be_kept_as_it_was_typed_is_reported(
     name: str, tags: tuple[str, ...], message: str
 ) -> None:
-    assert editor.problem_of(recording(), name, tags) == message
+    assert editor.find_problem(recording(), name, tags) == message
 
 
 def test_a_recording_that_was_deleted_meanwhile_is_not_edited() -> None:
     gone = recording(deleted=datetime(2026, 1, 1, tzinfo=UTC))
-    assert editor.problem_of(gone, "Speech", ()).startswith("This recording was deleted")
+    assert editor.find_problem(gone, "Speech", ()).startswith("This recording was deleted")
 
 
 @pytest.mark.parametrize(
@@ -248,9 +258,9 @@ def test_the_address_holds_the_state_of_the_page(query: str, query_: library.Lib
 def test_before_a_recording_is_gone_for_good_the_page_lists_what_goes() -> None:
     deleted = datetime(2026, 1, 1, tzinfo=UTC)
     table = [
-        library.row(recording("a" * 32, name="file", deleted=deleted), True, False),
-        library.row(recording("b" * 32, name="sent", deleted=deleted, origin="upload"), True, False),
-        library.row(recording("c" * 32, name="made", deleted=deleted), True, is_recorded=True),
+        library.build_row(recording("a" * 32, name="file", deleted=deleted), True, False),
+        library.build_row(recording("b" * 32, name="sent", deleted=deleted, origin="upload"), True, False),
+        library.build_row(recording("c" * 32, name="made", deleted=deleted), True, is_recorded=True),
     ]
     losses = re.findall(
         r"The analysis of .file. is|The upload .sent. and|no other copy",

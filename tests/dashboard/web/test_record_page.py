@@ -11,13 +11,13 @@ import pytest
 from dash import html
 from test_pages import text_of
 
-from dashboard.callbacks.record import may_record, request_of
+from dashboard.callbacks.record import build_request, may_record
 from dashboard.pages import record, record_form
-from dashboard.pages.frame import frame
+from dashboard.pages.frame import build_frame
 from dashboard.recording.attempts import Attempt
 from dashboard.recording.inventory import HostInventory
 from dashboard.recording.request import RecordingRequest
-from dashboard.recording.state import State
+from dashboard.recording.state import AttemptState
 from dashboard.settings import Settings
 from tracekit.errors import UsageError
 from tracekit.record.doctor import Check
@@ -34,7 +34,7 @@ DEVICES = (
     Device("Old Phone", "17.0", "0" * 16, "device", online=False),
     Device("iPhone 17 Simulator", "26.2", SIMULATOR, "simulator"),
 )
-STATE = State("recording", "SampleApp (pid 4215)", 10.0, began=1000.0, size_bytes=586_000)
+STATE = AttemptState("recording", "SampleApp (pid 4215)", 10.0, began=1000.0, size_bytes=586_000)
 UNFINISHED = replace(
     STATE, phase="failed", message="x.trace was not finished.", command="xctrace import", left="x.trace"
 )
@@ -70,7 +70,7 @@ def options(layout: Any) -> list[tuple[str, str, bool]]:
 
 
 def test_devices_by_name_and_those_that_are_away_cannot_be_chosen() -> None:
-    assert options(record_form.device_options(DEVICES)) == [
+    assert options(record_form.build_device_options(DEVICES)) == [
         ("This Mac", "mac", False),
         ("My Phone (26.2)", f"device:{PHONE}", False),
         ("Old Phone (17.0, offline)", f"device:{'0' * 16}", True),
@@ -81,16 +81,19 @@ def test_devices_by_name_and_those_that_are_away_cannot_be_chosen() -> None:
 def test_processes_of_this_mac_and_those_of_a_simulator_apart() -> None:
     both = [APP, IN_SIMULATOR]
     none = ("Choose …", "", False)
-    assert options(record_form.process_select(both, "")) == [none, ("a – Photos (pid 4215)", "4215 a", False)]
-    assert options(record_form.process_select(both, SIMULATOR.lower())) == [
+    assert options(record_form.build_process_select(both, "")) == [
+        none,
+        ("a – Photos (pid 4215)", "4215 a", False),
+    ]
+    assert options(record_form.build_process_select(both, SIMULATOR.lower())) == [
         none,
         ("b (pid 77)", "77 b", False),
     ]
-    assert options(record_form.process_select(both, "elsewhere")) == [("No processes", "", False)]
+    assert options(record_form.build_process_select(both, "elsewhere")) == [("No processes", "", False)]
 
 
 def test_presets_come_before_templates() -> None:
-    values = [value for _, value, _ in options(record_form.with_options(["Leaks", "Zombies"]))]
+    values = [value for _, value, _ in options(record_form.build_instrument_options(["Leaks", "Zombies"]))]
     assert values == [
         "preset:counters",
         "preset:coreml",
@@ -103,7 +106,7 @@ def test_presets_come_before_templates() -> None:
 
 def test_the_form_has_every_choice() -> None:
     text = text_of(
-        record_form.form(HostInventory(version="26.0", devices=DEVICES, note="No list.\u202e"), [APP])
+        record_form.build_form(HostInventory(version="26.0", devices=DEVICES, note="No list.\u202e"), [APP])
     )
     for label in ("On", "What", "Process", "App or program", "Compute units", "With", "Time limit", "Start"):
         assert label in text
@@ -130,7 +133,7 @@ def test_the_form_has_every_choice() -> None:
     ],
 )  # fmt: skip
 def test_the_fields_make_a_request(fields: tuple[Any, ...], made: RecordingRequest) -> None:
-    assert request_of(*fields) == made
+    assert build_request(*fields) == made
 
 
 @pytest.mark.parametrize(
@@ -151,7 +154,7 @@ def test_the_fields_make_a_request(fields: tuple[Any, ...], made: RecordingReque
 )
 def test_fields_that_make_none(fields: tuple[Any, ...], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        request_of(*fields)
+        build_request(*fields)
 
 
 # What it says ---------------------------------------------------------------------------------------------
@@ -163,37 +166,39 @@ def test_while_it_prepares_records_and_saves() -> None:
         ("recording", "Recording SampleApp (pid 4215)", ["stop", "discard"]),
         ("saving", "Saving SampleApp (pid 4215)", ["stop", "discard"]),
     ):
-        (card,) = record.under_way([Attempt("x", replace(STATE, phase=phase))])  # type: ignore[arg-type]
+        (card,) = record.build_live_attempts([Attempt("x", replace(STATE, phase=phase))])  # type: ignore[arg-type]
         assert message in text_of(card)
         assert acts(card) == doing
 
 
 def test_the_time_that_has_passed() -> None:
     recording = Attempt("x", STATE)
-    assert "4 s of 10 s, 586 kB so far" in text_of(record.live(recording, 1004.2))
-    assert "10 s of 10 s" in text_of(record.live(recording, 1015.0))
+    assert "4 s of 10 s, 586 kB so far" in text_of(record.build_elapsed(recording, 1004.2))
+    assert "10 s of 10 s" in text_of(record.build_elapsed(recording, 1015.0))
     saving = Attempt("x", replace(STATE, phase="saving"))
-    assert "Saving for 1 min 5 s" in text_of(record.live(saving, 1065.0))
-    assert record.live(None, 0) is None
-    assert record.live(Attempt("x", replace(STATE, phase="preparing")), 1000.0) is None
+    assert "Saving for 1 min 5 s" in text_of(record.build_elapsed(saving, 1065.0))
+    assert record.build_elapsed(None, 0) is None
+    assert record.build_elapsed(Attempt("x", replace(STATE, phase="preparing")), 1000.0) is None
 
 
 def test_which_of_several_is_being_recorded() -> None:
     state = replace(STATE, number=2, count=3, compute_units="cpuOnly")
-    assert "Recording 2 of 3: cpuOnly" in text_of(record.under_way([Attempt("x", state)]))
+    assert "Recording 2 of 3: cpuOnly" in text_of(record.build_live_attempts([Attempt("x", state)]))
 
 
 def test_a_repeated_request_is_warned_before_anything_is_killed() -> None:
-    (card,) = record.under_way([Attempt("x", replace(STATE, phase="saving", insist_until=1.0))])
+    (card,) = record.build_live_attempts([Attempt("x", replace(STATE, phase="saving", insist_until=1.0))])
     assert "killing it now can lose the recording" in text_of(card)
     assert "Kill xctrace" in text_of(card)
 
 
 def test_a_failure_names_what_is_left_and_what_can_be_done() -> None:
-    (card,) = record.failed([Attempt("x", UNFINISHED)])
+    (card,) = record.build_failed_attempts([Attempt("x", UNFINISHED)])
     assert acts(card) == ["open", "dismiss", "discard"]
     assert "x.trace was not finished.xctrace import" in text_of(card)
-    (card,) = record.failed([Attempt("x", replace(UNFINISHED, left="", command="", message="No.\u202e"))])
+    (card,) = record.build_failed_attempts(
+        [Attempt("x", replace(UNFINISHED, left="", command="", message="No.\u202e"))]
+    )
     assert acts(card) == ["dismiss"]
     assert "No.\\u202e" in text_of(card)
 
@@ -203,7 +208,7 @@ def test_without_xctrace_the_doctors_findings_and_another_way_are_shown() -> Non
         Check("xctrace", "problem", "not found", "Select one:\nsudo xcode-select"),
         Check("devices", "skipped", "xctrace does not work"),
     )
-    page = record.unavailable(HostInventory("Only the Command Line Tools.", checks))
+    page = record.build_unavailable(HostInventory("Only the Command Line Tools.", checks))
     text = text_of(page)
     assert "Nothing can be recorded here: Only the Command Line Tools." in text
     assert "not foundSelect one:sudo xcode-select" in text
@@ -214,7 +219,7 @@ def test_without_xctrace_the_doctors_findings_and_another_way_are_shown() -> Non
 
 
 def test_where_the_doctor_finds_nothing_wrong_the_table_shows_the_finding() -> None:
-    page = record.unavailable(HostInventory("No Mac.", (Check("python", "ok", "3.12"),)), "21:03:04")
+    page = record.build_unavailable(HostInventory("No Mac.", (Check("python", "ok", "3.12"),)), "21:03:04")
     assert "recordingproblemNo Mac.pythonok3.12" in text_of(page)
     assert "Last looked at 21:03:04." in text_of(page)
 
@@ -279,5 +284,5 @@ def test_another_site_cannot_start_one(client: Callable[..., Any], tmp_path: Pat
 
 
 def test_every_page_leads_to_it() -> None:
-    assert "Record" in text_of(frame())
-    assert "tracekit record --app MyApp" in text_of(record.not_allowed())
+    assert "Record" in text_of(build_frame())
+    assert "tracekit record --app MyApp" in text_of(record.build_not_allowed())

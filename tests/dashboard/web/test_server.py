@@ -19,15 +19,15 @@ from dashboard_support import ROOT, Running, free_port
 
 from dashboard import server
 from dashboard.command import dashboard_command
-from dashboard.server import FIRST_PORT, address, ip_addresses, listening, other_addresses
-from dashboard.settings import Settings, default_folder
+from dashboard.server import FIRST_PORT, build_address, list_ip_addresses, list_other_addresses, open_listener
+from dashboard.settings import Settings, find_default_folder
 from tracekit.cli import main
 from tracekit.errors import UsageError
 
 
 def test_a_port_of_its_own_that_others_cannot_reach(tmp_path: Path) -> None:
-    first, settings = listening(Settings(tmp_path))
-    second, second_settings = listening(Settings(tmp_path))
+    first, settings = open_listener(Settings(tmp_path))
+    second, second_settings = open_listener(Settings(tmp_path))
     with first, second:
         assert settings.port >= FIRST_PORT and second_settings.port > settings.port
         assert first.getsockname() == ("127.0.0.1", settings.port)
@@ -35,40 +35,40 @@ def test_a_port_of_its_own_that_others_cannot_reach(tmp_path: Path) -> None:
         with pytest.raises(
             UsageError, match=f"Port {settings.port} is taken. Choose another one with --port"
         ):
-            listening(Settings(tmp_path, port=settings.port))
+            open_listener(Settings(tmp_path, port=settings.port))
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 def test_a_host_that_others_reach_gets_a_token(host: str, tmp_path: Path) -> None:
     try:
-        listener, settings = listening(Settings(tmp_path, host=host))
+        listener, settings = open_listener(Settings(tmp_path, host=host))
     except UsageError:
         pytest.skip("no IPv6 here")
     listener.close()
     assert len(settings.token) >= 32
-    again, second_settings = listening(Settings(tmp_path, host=host))
+    again, second_settings = open_listener(Settings(tmp_path, host=host))
     again.close()
     assert settings.token != second_settings.token
 
 
 def test_another_name_needs_the_token_too(tmp_path: Path) -> None:
-    listener, settings = listening(Settings(tmp_path, allowed_hosts=("proxy.example",)))
+    listener, settings = open_listener(Settings(tmp_path, allowed_hosts=("proxy.example",)))
     listener.close()
     assert len(settings.token) >= 32
     with pytest.raises(UsageError, match="--allow-host http://x/: not a host's name"):
-        listening(Settings(tmp_path, allowed_hosts=("http://x/",)))
+        open_listener(Settings(tmp_path, allowed_hosts=("http://x/",)))
 
 
 def test_the_numbers_of_this_machine_are_printed_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "ip_addresses", lambda: ["192.168.1.2", "fd00::1"])
+    monkeypatch.setattr(server, "list_ip_addresses", lambda: ["192.168.1.2", "fd00::1"])
     for host, number in (("0.0.0.0", "192.168.1.2"), ("::", "[fd00::1]")):
         settings = Settings(Path(), host=host, port=5, token="abc")
-        assert other_addresses(settings, "/x") == [f"http://{number}:5/x?token=abc"]
-    assert other_addresses(Settings(Path(), host="192.168.1.2", port=5, token="abc")) == []
+        assert list_other_addresses(settings, "/x") == [f"http://{number}:5/x?token=abc"]
+    assert list_other_addresses(Settings(Path(), host="192.168.1.2", port=5, token="abc")) == []
 
 
 def test_no_number_of_this_machine_is_its_own_alone() -> None:
-    assert [number for number in ip_addresses() if ipaddress.ip_address(number).is_loopback] == []
+    assert [number for number in list_ip_addresses() if ipaddress.ip_address(number).is_loopback] == []
 
 
 @pytest.mark.integration
@@ -88,7 +88,7 @@ def test_the_message_of_the_start_and_of_a_second_one_on_the_same_library(
 
 def test_a_host_that_is_not_this_machine_s_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot listen on 192\.0\.2\.1"):
-        listening(Settings(tmp_path, host="192.0.2.1"))
+        open_listener(Settings(tmp_path, host="192.0.2.1"))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_host_that_is_not_this_machine_s_is_reported(tmp_path: Path) -> None:
     ],
 )
 def test_the_address_that_is_printed(settings: Settings, expected: str) -> None:
-    assert address(settings, "/x") == expected
+    assert build_address(settings, "/x") == expected
 
 
 @pytest.mark.integration
@@ -161,7 +161,7 @@ def test_an_end_by_ctrl_c_is_a_clean_one_however_many_signals_follow(running: Ru
 def test_the_default_folder_is_the_user_s(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("XDG_DATA_HOME", "/data")
-    assert default_folder() == Path("/data/tracekit")
+    assert find_default_folder() == Path("/data/tracekit")
 
 
 def test_the_documentation_names_every_option() -> None:

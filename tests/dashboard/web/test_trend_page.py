@@ -10,7 +10,7 @@ import pytest
 from fake_library import recording
 
 import tracekit
-from dashboard.library.measures import MEASURES, measures_document, read_measures
+from dashboard.library.measures import MEASURES, build_measures_document, read_measures
 from dashboard.pages import trend
 
 pytestmark = pytest.mark.integration
@@ -27,10 +27,10 @@ def texts(node: Any) -> list[str]:
     return [text for child in listed if child is not None for text in texts(child)]
 
 
-def column(number: int, measures: Any, **more: Any) -> trend.Column:
+def column(number: int, measures: Any, **more: Any) -> trend.TrendColumn:
     letter = "abcdef"[number]
     options = more.pop("options", "")
-    return trend.Column(recording(letter * 32, name=letter.upper(), **more), options, measures)
+    return trend.TrendColumn(recording(letter * 32, name=letter.upper(), **more), options, measures)
 
 
 def test_changes_are_against_the_first_and_zeros_and_gaps_are_named() -> None:
@@ -47,7 +47,7 @@ def test_changes_are_against_the_first_and_zeros_and_gaps_are_named() -> None:
     }
     third = {"": {"p50": ("ns", 20e6, ""), "CPU busy": ("ns", 5e6, "")}, "Encoder": {"p50": ("ns", 1e6, "")}}
     shown = texts(
-        trend.page([column(0, first), column(1, second, options="window 1ms-2ms"), column(2, third)])
+        trend.build_page([column(0, first), column(1, second, options="window 1ms-2ms"), column(2, third)])
     )
     rows = " ".join(shown)
     assert "p50 20.0 ms 22.0 ms +10.0 % 20.0 ms the same" in rows
@@ -65,13 +65,13 @@ def test_lengths_of_other_calls_and_of_another_basis_are_not_compared() -> None:
         "M": {"p50": ("ns", 20e6, "measured, calls from a")},
     }
     new = {"": {"p50": ("ns", 30e6, "measured, calls from b")}}
-    shown = " ".join(texts(trend.page([column(0, base), column(1, new)])))
+    shown = " ".join(texts(trend.build_page([column(0, base), column(1, new)])))
     assert "p50 20.0 ms 30.0 ms measured, calls from b: not comparable" in shown and "+50" not in shown
     assert "Model M" in shown and shown.endswith("p50 20.0 ms no call")
 
 
 def test_what_cannot_be_shown_is_named() -> None:
-    rows = " ".join(texts(trend.page([column(0, None), column(1, {"": {"p50": ("ns", 1.0, "")}})])))
+    rows = " ".join(texts(trend.build_page([column(0, None), column(1, {"": {"p50": ("ns", 1.0, "")}})])))
     assert (
         "Not shown, because they have no calls, are not ready, or were read by an earlier version: A." in rows
     )
@@ -80,7 +80,7 @@ def test_what_cannot_be_shown_is_named() -> None:
 
 def test_the_numbers_are_those_of_a_comparison(tmp_path: Path) -> None:
     analysis = tracekit.analyze(tracekit.open_trace(SAMPLES / "concurrent-models-ios27"))
-    (tmp_path / MEASURES).write_bytes(b"".join(measures_document(analysis)))
+    (tmp_path / MEASURES).write_bytes(b"".join(build_measures_document(analysis)))
     measures = read_measures(tmp_path)
     assert measures is not None and list(measures) == ["", "Detector", "SpeechEncoder"]
     compared = tracekit.compare(

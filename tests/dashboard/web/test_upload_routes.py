@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fake_library import READY
 
-from dashboard.library.uploads import Unfinished
+from dashboard.library.uploads import UnfinishedUpload
 
 Client = Callable[..., Any]
 OURS = {"Host": "127.0.0.1:8127", "Origin": "http://127.0.0.1:8127", "X-Tracekit": "1"}
@@ -35,7 +35,7 @@ def test_a_file_in_two_slices(client: Client) -> None:
 
 def test_the_unfinished_are_listed(client: Client) -> None:
     tab = client()
-    tab.library.uploads.left = [Unfinished("f" * 32, "x.zip", 5, 3, 60.0)]
+    tab.library.uploads.left = [UnfinishedUpload("f" * 32, "x.zip", 5, 3, 60.0)]
     answer = tab.get("/api/uploads", headers=OURS)
     assert answer.get_json() == {
         "uploads": [{"id": "f" * 32, "name": "x.zip", "size_bytes": 5, "offset": 3, "idle_seconds": 60.0}]

@@ -117,12 +117,12 @@ def test_a_file_that_changed_meanwhile_is_refused_at_once(idle: Idle, tab: Any, 
     tab.once("dialog", lambda dialog: dialog.accept())
     opened(tab, base, "#upload .drop")  # the slice that waits for its response is never sent
     tab.unroute("**/api/uploads/*")
-    (before,) = library.uploads.unfinished()
+    (before,) = library.uploads.list_unfinished()
     tab.locator(FILE).set_input_files(file)
     problem = tab.locator("#upload .problem")
     problem.wait_for(timeout=PATIENCE_MS)
     assert "large.xml is not the file of which 8.4 MB are here" in problem.inner_text()
-    (after,) = library.uploads.unfinished()
+    (after,) = library.uploads.list_unfinished()
     assert (after.id, after.offset) == (before.id, before.offset)
     tab.locator(FILE).set_input_files(file)
     tab.wait_for_url("**/recordings/*", timeout=PATIENCE_MS)
@@ -132,7 +132,7 @@ def test_a_file_that_changed_meanwhile_is_refused_at_once(idle: Idle, tab: Any, 
 
 def is_whole(library: Library, file: Path) -> None:
     """Check that the library has one recording, of this file's bytes."""
-    (recording,) = library.recordings()
+    (recording,) = library.list_recordings()
     assert received(library, recording.id) == file.read_bytes()
 
 
@@ -177,7 +177,7 @@ def test_what_was_left_is_listed_and_can_be_discarded(idle: Idle, tab: Any, tmp_
     tab.once("dialog", lambda dialog: dialog.accept())
     tab.get_by_role("button", name="Discard: large.xml").click()
     tab.locator(".unfinished li").wait_for(state="detached")
-    assert library.uploads.unfinished() == []
+    assert library.uploads.list_unfinished() == []
     assert tab.evaluate("Object.keys(localStorage).filter(key => key.startsWith('tracekit-upload:'))") == []
 
 
@@ -202,7 +202,7 @@ def test_an_upload_goes_on_by_itself_when_the_dashboard_answers_again(
     pictures(tab, "lost")
     is_away[0] = False
     tab.wait_for_url("**/recordings/*", timeout=PATIENCE_MS)
-    assert [recording.name for recording in library.recordings()] == ["large.xml"]
+    assert [recording.name for recording in library.list_recordings()] == ["large.xml"]
     tab.expected.append("ERR_FAILED")  # the browser itself notes it
 
 
