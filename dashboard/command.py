@@ -134,7 +134,7 @@ def dashboard_command(
             for name in settings.allowed_hosts:
                 write_message(f"By {name}, open {start}?token={settings.token} there once.")
             write_message(f"Its library is {folder}. Ctrl-C ends it.")
-            for notice in library.build_notices:
+            for notice in library.notices:
                 write_message(f"note: {notice}")
             if not no_browser:
                 webbrowser.open(start_address)

@@ -193,7 +193,7 @@ def _perform(library: Library, action: str, recording_id: str) -> Node:
     if action == "drop-all":
         return pages.build_dropped_notice(*library.drop_all_results())
     if action == "hide-found":
-        library.build_notices.clear()
+        library.notices.clear()
         return None
     if action == "sample":
         library.add_file(SAMPLE)
@@ -216,7 +216,7 @@ def _show_disk_use(app: dash.Dash, library: Library) -> None:
 def _show_what_was_found(app: dash.Dash, library: Library) -> None:
     @app.callback(Output("library-found", "children"), Input("library-answered", "data"))
     def show(_answered: Any) -> Node:
-        return pages.build_found_notices(library.build_notices)
+        return pages.build_found_notices(library.notices)
 
 
 def _add_choice_callbacks(app: dash.Dash, library: Library) -> None:

@@ -213,7 +213,7 @@ class Catalog:
     def find_by_file(self, path: bytes, fingerprint: str) -> Recording | None:
         """Return the newest recording of a file with that fingerprint."""
         recordings = self._select_recordings(
-            _ROW.path == path, _ROW.read_fingerprint == fingerprint, _ROW.origin == "file"
+            _ROW.path == path, _ROW.fingerprint == fingerprint, _ROW.origin == "file"
         )
         return recordings[0] if recordings else None
 
@@ -221,7 +221,7 @@ class Catalog:
         """Return the fingerprint that ``add`` was given."""
         with self._reading() as connection:
             return str(
-                connection.execute(select(_ROW.read_fingerprint).where(_ROW.id == recording_id)).scalar()
+                connection.execute(select(_ROW.fingerprint).where(_ROW.id == recording_id)).scalar()
                 or ""
             )
 
@@ -297,7 +297,7 @@ class Catalog:
             .limit(1)
             .scalar_subquery()
         )
-        values = {"state": "reading", "stage": "opening", "progress": None, "starts": _ROW.count_starts + 1}
+        values = {"state": "reading", "stage": "opening", "progress": None, "starts": _ROW.starts + 1}
         with self._writing() as connection:
             statement = update(RECORDINGS).where(_ROW.id == oldest).values(values).returning(_ROW.id)
             recording_id = connection.execute(statement).scalar()
@@ -307,7 +307,7 @@ class Catalog:
         """Return how often a reading was begun since the last one that ended."""
         with self._reading() as connection:
             return int(
-                connection.execute(select(_ROW.count_starts).where(_ROW.id == recording_id)).scalar() or 0
+                connection.execute(select(_ROW.starts).where(_ROW.id == recording_id)).scalar() or 0
             )
 
     def remove(self, recording_id: str, remove_folder: Callable[[], None]) -> None:

@@ -74,7 +74,7 @@ class Library:
         self.analyses = Analyses(self._store, self._catalog, self._variant_jobs)
         self.uploads = Uploads(self._store, self._catalog, limits, self._jobs.claim_again)
         try:
-            self.build_notices = rebuild(self._store, self._catalog).build_notices()
+            self.notices = rebuild(self._store, self._catalog).build_notices()
             """Sentences about what the start found, for page and terminal; they hold other people's text."""
             self._tidy(limits)
             self._jobs.start()

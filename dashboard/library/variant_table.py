@@ -87,7 +87,7 @@ class VariantTable:
                     "state": "reading",
                     "stage": "opening",
                     "progress": None,
-                    "starts": _ROW.count_starts + 1,
+                    "starts": _ROW.starts + 1,
                 }
                 row = (_ROW.recording == key[0]) & (_ROW.id == key[1])
                 connection.execute(update(VARIANTS).where(row).values(new_values))
@@ -95,7 +95,7 @@ class VariantTable:
 
     def count_starts(self, variant: Variant) -> int:
         """Return how often the analysis was begun since the last time that it ended."""
-        statement = select(_ROW.count_starts).where(
+        statement = select(_ROW.starts).where(
             _ROW.recording == variant.recording, _ROW.id == variant.id
         )
         with self._reading() as connection:

@@ -56,7 +56,7 @@ def test_names_that_do_not_fit_are_named() -> None:
         [APP, RecordingInput("/lab/other.trace")],
         LabelSources(NamePattern.from_text("{app}-{build}-{device}")),
     )
-    assert [len(labels) for labels in labelled.match_labels] == [3, 0]
+    assert [len(labels) for labels in labelled.labels] == [3, 0]
     assert labelled.notes == (
         "1 recording without labels of the name: not of the form {app}-{build}-{device}, or in more than one"
         " way (other.trace).",
@@ -75,7 +75,7 @@ def test_sources_complete_each_other(tmp_path: Path) -> None:
     sources = LabelSources(
         NamePattern.from_text("Shop-{build}"), str(tmp_path / "labels.csv"), {"team": "vision"}
     )
-    assert collect_labels(recordings, sources).match_labels == (
+    assert collect_labels(recordings, sources).labels == (
         {"build": "7", "branch": "main", "farm": "lab 2", "team": "vision"},
     )
 
@@ -118,7 +118,7 @@ def test_a_name_in_a_table_that_two_recordings_have_is_refused(tmp_path: Path) -
 def test_rows_of_a_table_without_a_recording_are_counted(tmp_path: Path) -> None:
     recordings = folder_with(tmp_path, {}, "recording,build\nShop-7.trace,7\nShop-8.trace,8\n")
     labelled = collect_labels(recordings, LabelSources(table=str(tmp_path / "labels.csv")))
-    assert labelled.match_labels == ({"build": "7"},)
+    assert labelled.labels == ({"build": "7"},)
     assert labelled.notes == (f"{tmp_path}/labels.csv: 1 row of recordings that are not among the inputs.",)
 
 
@@ -140,4 +140,4 @@ def test_labels_of_all_recordings_are_given_by_name_and_value() -> None:
 def test_a_cell_in_quotes_may_have_lines(tmp_path: Path) -> None:
     recordings = folder_with(tmp_path, {}, 'path,note\r\nShop-7.trace,"1\n2"\r\n')
     labelled = collect_labels(recordings, LabelSources(table=str(tmp_path / "labels.csv")))
-    assert labelled.match_labels == ({"note": r"1\n2"},)
+    assert labelled.labels == ({"note": r"1\n2"},)

@@ -91,7 +91,7 @@ class LabelSources:
 class Labelled:
     """The labels of each recording, in order; ``notes`` are sentences about names and rows without use."""
 
-    match_labels: tuple[Labels, ...]
+    labels: tuple[Labels, ...]
     notes: tuple[str, ...] = ()
 
 

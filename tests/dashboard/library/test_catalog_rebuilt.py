@@ -25,12 +25,12 @@ def test_a_lost_catalog_is_made_from_the_folders(tmp_path: Path) -> None:
         assert [texts(each) for each in after] == [texts(each) for each in before]
         renamed = next(each for each in after if each.name == "renamed.xml")
         assert [note.text for note in library.notes.list_notes(renamed.id)] == ["look here"]
-        assert library.build_notices == [
+        assert library.notices == [
             "The catalog was missing. It was made anew from the recordings' folders. 3 recordings were found:"
             f" {', '.join(each.name for each in after)}."
         ]
     with opened(tmp_path) as library:
-        assert library.build_notices == []
+        assert library.notices == []
         assert everything(library) == after
 
 
@@ -41,7 +41,7 @@ def test_a_damaged_catalog_is_set_aside_and_made_anew(tmp_path: Path) -> None:
     with opened(tmp_path) as library:
         assert [texts(each) for each in everything(library)] == [texts(each) for each in before]
         [aside] = tmp_path.glob("catalog-damaged-*.sqlite3")
-        assert library.build_notices[0].startswith(
+        assert library.notices[0].startswith(
             f"The catalog was damaged. It was set aside as {aside.name} and made"
         )
 
@@ -100,7 +100,7 @@ def test_an_older_catalog_gets_what_came_since(tmp_path: Path) -> None:
         again = library.find_recording(edited.id)
         assert (again.note, again.tags) == ("since", ("new",))
         assert {each.name for each in library.list_recordings(deleted=True)} == {"deleted", "purged"}
-        assert library.build_notices == [
+        assert library.notices == [
             "1 recording that was not in the catalog was found: added.",
             "The folders of recordings are gone. What the catalog held of them is now among the deleted"
             " recordings: purged.",
@@ -122,7 +122,7 @@ def test_a_library_of_an_earlier_version_gets_descriptions(tmp_path: Path) -> No
         connection.execute("ALTER TABLE recordings DROP COLUMN stamp")
     with opened(tmp_path) as library:
         assert [texts(each) for each in everything(library)] == [texts(each) for each in before]
-        assert library.build_notices == []
+        assert library.notices == []
     lose_catalog(tmp_path)
     with opened(tmp_path) as library:
         assert [texts(each) for each in everything(library)] == [texts(each) for each in before]
@@ -183,7 +183,7 @@ def test_a_new_library_whose_first_start_was_interrupted_misses_no_catalog(tmp_p
         pass
     lose_catalog(tmp_path)
     with opened(tmp_path) as library:
-        assert library.build_notices == []
+        assert library.notices == []
 
 
 # While a server runs ---------------------------------------------------------------------------------------

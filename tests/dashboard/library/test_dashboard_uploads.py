@@ -199,7 +199,7 @@ def test_a_cancelled_upload_leaves_nothing(library: Library) -> None:
 def test_what_is_no_id_names_nothing(library: Library, number: str) -> None:
     store = library._store
     for use in (
-        library.uploads.offset,
+        library.uploads.find_offset,
         library.uploads.finish,
         library.uploads.cancel,
         library.find_recording,
@@ -254,7 +254,7 @@ def test_bytes_that_were_not_brought_to_the_disk_for_good_do_not_count(tmp_path:
         assert received(library, library.uploads.finish(number).id) == CONTENT
 
 
-@pytest.mark.parametrize("step", ["catalog.add", "uploads._forget"])
+@pytest.mark.parametrize("step", ["catalog.add", "uploads._forget_upload"])
 def test_a_server_that_ends_while_it_finishes_does_so_when_it_is_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:

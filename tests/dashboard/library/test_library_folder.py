@@ -51,7 +51,7 @@ def test_foreign_files_in_a_library_are_named_and_stay(tmp_path: Path) -> None:
     mine = put(tmp_path, *MINE, f"recordings/{recording.id}/mine.txt", "mine.txt")
     for _ in range(2):
         with opened(tmp_path, ServerLimits(workers=0, deleted_seconds=0, unfinished_seconds=0)) as library:
-            assert library.build_notices == [
+            assert library.notices == [
                 "The library's folder holds what tracekit did not make, does not read and leaves alone:"
                 f" recordings/{'A' * 31}, recordings/My.trace, recordings/notes.txt, uploads/photos,"
                 " comparisons/paper and 3 more."
@@ -117,5 +117,5 @@ def test_a_description_that_leads_elsewhere_removes_nothing(tmp_path: Path, path
     (folder / "about.json").write_text(json.dumps(document | {"path": path, "deleted_us": 1}))
     with opened(tmp_path) as library:
         assert [each.name for each in library.list_recordings()] == ["mine"]
-        assert "missing, damaged or of a newer tracekit" in library.build_notices[0]
+        assert "missing, damaged or of a newer tracekit" in library.notices[0]
         assert library._store.input(recording.id).is_dir()

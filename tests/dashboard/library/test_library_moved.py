@@ -53,7 +53,7 @@ def test_a_recording_on_another_disk_is_linked(tmp_path: Path) -> None:
     elsewhere.rename(tmp_path / "unmounted")
     with opened(folder) as library:
         assert library.find_recording(recording.id).deleted is None
-        assert library.build_notices == ["The folders of recordings cannot be reached: x."]
+        assert library.notices == ["The folders of recordings cannot be reached: x."]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such files")
@@ -143,7 +143,7 @@ def test_a_description_that_cannot_be_read_is_named_and_kept(tmp_path: Path, tex
     is_newer = '"version": 2' in text
     with opened(tmp_path) as library:  # the catalog has what it said
         assert library.find_recording(recording.id).note == "mine"
-        assert len(library.build_notices) == 1
+        assert len(library.notices) == 1
     if is_newer:
         assert place.read_text() == text
         return
@@ -152,8 +152,8 @@ def test_a_description_that_cannot_be_read_is_named_and_kept(tmp_path: Path, tex
     lose_catalog(tmp_path)
     with opened(tmp_path) as library:
         assert library.list_recordings() == []
-        assert recording.id in library.build_notices[-1]
-        assert "missing, damaged or of a newer tracekit" in library.build_notices[-1]
+        assert recording.id in library.notices[-1]
+        assert "missing, damaged or of a newer tracekit" in library.notices[-1]
     assert place.read_text() == text
 
 

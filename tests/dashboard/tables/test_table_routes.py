@@ -30,8 +30,8 @@ class KeptTables:
         self.folder = folder
         self.again: list[bool] = []
 
-    def kept(self, _recording: str, place: TablePlace, again: bool = False) -> Path | JobStatus:
-        self.again.append(again)
+    def find_or_read(self, _recording: str, place: TablePlace, should_retry: bool = False) -> Path | JobStatus:
+        self.again.append(should_retry)
         if place.number == 0:
             (self.folder.parent / "contents.json").write_text('{"run": 1, "runs": []}')
             return self.folder.parent / "contents.json"

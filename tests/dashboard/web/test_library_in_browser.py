@@ -51,7 +51,7 @@ def progress(library: Library, recording: Any, share: float) -> None:
 
 def test_what_the_start_found_is_shown_until_it_is_hidden(serve: Serve, tab: Any) -> None:
     dashboard = serve(FALLBACK)
-    dashboard.library.build_notices += ["The catalog was missing.", "<b>bold</b> stays"]
+    dashboard.library.notices += ["The catalog was missing.", "<b>bold</b> stays"]
     opened(tab, dashboard.base, "#library-found .notice")
     assert tab.locator("#library-found p").all_inner_texts() == [
         "The catalog was missing.",

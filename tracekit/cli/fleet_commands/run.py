@@ -190,7 +190,7 @@ def _plan_tasks(
 
     recordings = find_recordings(inputs)
     labelled = collect_labels(recordings, sources)
-    pairs = zip(recordings, labelled.match_labels, strict=True)
+    pairs = zip(recordings, labelled.labels, strict=True)
     return [FleetTask(recording, "", labels, choice) for recording, labels in pairs], list(labelled.notes)
 
 

@@ -107,7 +107,7 @@ class Changes:
 
     changes: tuple[SeriesChange, ...]
     shifts: tuple[DeviceShift, ...]
-    iter_states: tuple[SeriesState, ...]
+    states: tuple[SeriesState, ...]
 
 
 def find_changes(

@@ -148,7 +148,7 @@ def _judge_changes(
         if entry.change.series in rows and (entry.is_worse or requirement.kind == CHANGES)
     ]
     lacking = sum(
-        changes.iter_states[series].spread != changes.iter_states[series].spread for series in in_scope
+        changes.states[series].spread != changes.states[series].spread for series in in_scope
     )
     outcome: Outcome = "failed" if found else "not measurable" if lacking == len(in_scope) else "passed"
     return ChangesResult(requirement, outcome, tuple(found), len(in_scope), lacking)

@@ -120,7 +120,7 @@ def shift_text(history: History, shift: DeviceShift) -> str:
 
 def power_of_series(history: History, changes: Changes, series: int) -> SeriesPower | None:
     """Return the power of a series of lengths; None where it has too few builds, and for shares."""
-    state = changes.iter_states[series]
+    state = changes.states[series]
     if not history.keys[series].is_length or not math.isfinite(state.spread):
         return None
     points = history.points_of(series).tail(max(state.count, 1))
