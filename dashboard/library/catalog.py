@@ -221,8 +221,7 @@ class Catalog:
         """Return the fingerprint that ``add`` was given."""
         with self._reading() as connection:
             return str(
-                connection.execute(select(_ROW.fingerprint).where(_ROW.id == recording_id)).scalar()
-                or ""
+                connection.execute(select(_ROW.fingerprint).where(_ROW.id == recording_id)).scalar() or ""
             )
 
     def list_in_state(self, state: str) -> list[Recording]:
@@ -306,9 +305,7 @@ class Catalog:
     def count_starts(self, recording_id: str) -> int:
         """Return how often a reading was begun since the last one that ended."""
         with self._reading() as connection:
-            return int(
-                connection.execute(select(_ROW.starts).where(_ROW.id == recording_id)).scalar() or 0
-            )
+            return int(connection.execute(select(_ROW.starts).where(_ROW.id == recording_id)).scalar() or 0)
 
     def remove(self, recording_id: str, remove_folder: Callable[[], None]) -> None:
         """Remove a deleted recording from the catalog, with the step that makes its folder disappear.

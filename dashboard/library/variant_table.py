@@ -95,9 +95,7 @@ class VariantTable:
 
     def count_starts(self, variant: Variant) -> int:
         """Return how often the analysis was begun since the last time that it ended."""
-        statement = select(_ROW.starts).where(
-            _ROW.recording == variant.recording, _ROW.id == variant.id
-        )
+        statement = select(_ROW.starts).where(_ROW.recording == variant.recording, _ROW.id == variant.id)
         with self._reading() as connection:
             return int(connection.execute(statement).scalar() or 0)
 

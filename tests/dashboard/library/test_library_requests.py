@@ -26,7 +26,7 @@ def test_what_was_restored_meanwhile_is_not_removed(
         library.restore(deleted.id)
         remove(deleted)
 
-    monkeypatch.setattr(library, "_remove", restore_first)
+    monkeypatch.setattr(library, "_remove_recording", restore_first)
     with pytest.raises(Conflict, match="is not deleted"):
         library.purge(recording.id)
     assert library.find_recording(recording.id).deleted is None

@@ -102,7 +102,7 @@ def test_a_worker_that_took_much_memory_does_not_wait(monkeypatch: pytest.Monkey
     tasks = [asdict(ReadingTask("a", "x", "", "", {}, stay_bytes)) for stay_bytes in (1 << 60, 1, 1 << 60)]
     monkeypatch.setattr(worker_process, "iter_tasks", lambda: iter(tasks))
     done: list[int] = []
-    monkeypatch.setattr(read._TaskReader, "do", lambda _self, task: done.append(task.stay_bytes) or 0)
+    monkeypatch.setattr(read._TaskReader, "do_task", lambda _self, task: done.append(task.stay_bytes) or 0)
     assert read.run_tasks("library") == 0
     assert (done, sent) == ([1 << 60, 1], [{"done": True}])
 

@@ -30,7 +30,9 @@ class KeptTables:
         self.folder = folder
         self.again: list[bool] = []
 
-    def find_or_read(self, _recording: str, place: TablePlace, should_retry: bool = False) -> Path | JobStatus:
+    def find_or_read(
+        self, _recording: str, place: TablePlace, should_retry: bool = False
+    ) -> Path | JobStatus:
         self.again.append(should_retry)
         if place.number == 0:
             (self.folder.parent / "contents.json").write_text('{"run": 1, "runs": []}')

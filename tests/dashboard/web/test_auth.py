@@ -294,7 +294,7 @@ def test_an_unforeseen_error_is_a_sentence_and_its_details_stay_here(
     def broken(_id: str) -> Path:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(tab.library, "view_path", broken)
+    monkeypatch.setattr(tab.library, "find_view", broken)
     answer = tab.get("/api/recordings/x/view", headers=HOST)
     assert answer.status_code == 500
     assert answer.get_json()["error"].startswith("The dashboard failed")
@@ -309,7 +309,7 @@ def test_an_error_in_a_callback_is_a_sentence_on_the_page(
     def broken(_id: str) -> Path:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(tab.library, "recording", broken)
+    monkeypatch.setattr(tab.library, "find_recording", broken)
     call = page_callback("/recordings/x")
     answer = tab.post(CALLBACK, headers=OURS, json=call)
     assert "The dashboard failed" in body_of(answer)
@@ -325,7 +325,7 @@ def test_a_locked_catalog_is_a_status_after_which_the_page_repeats_its_request(
     def locked(_id: str) -> Path:
         raise CatalogLocked("It is locked.")
 
-    monkeypatch.setattr(tab.library, "recording", locked)
+    monkeypatch.setattr(tab.library, "find_recording", locked)
     call = page_callback("/recordings/x")
     for answer in (
         tab.post(CALLBACK, headers=OURS, json=call),

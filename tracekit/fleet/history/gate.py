@@ -147,8 +147,6 @@ def _judge_changes(
         for entry in find_open_changes(history, changes, accepted)
         if entry.change.series in rows and (entry.is_worse or requirement.kind == CHANGES)
     ]
-    lacking = sum(
-        changes.states[series].spread != changes.states[series].spread for series in in_scope
-    )
+    lacking = sum(changes.states[series].spread != changes.states[series].spread for series in in_scope)
     outcome: Outcome = "failed" if found else "not measurable" if lacking == len(in_scope) else "passed"
     return ChangesResult(requirement, outcome, tuple(found), len(in_scope), lacking)
