@@ -396,15 +396,15 @@ def test_limits_hold(limits: object, message: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("step", "error", "message"),
     [
-        ("analysed", MemoryError(), "B.trace needs more memory than a worker may use."),
+        ("read_and_analyse", MemoryError(), "B.trace needs more memory than a worker may use."),
         (
-            "analysed",
+            "read_and_analyse",
             OSError(5, "Input/output error"),
             "B.trace could not be read to its end: Input/output error.",
         ),
-        ("_write", MemoryError(), "Comparing them needs more memory than a worker may use."),
+        ("_write_contents", MemoryError(), "Comparing them needs more memory than a worker may use."),
         (
-            "_write",
+            "_write_contents",
             OSError(28, "No space left on device"),
             "The comparison could not be written: No space left on device.",
         ),

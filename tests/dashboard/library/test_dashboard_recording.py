@@ -198,9 +198,9 @@ SERVER = """
     from dashboard.library.library import Library
     from dashboard.recording.attempts import Attempts
     from dashboard.recording.request import RecordingRequest
-    from dashboard.settings import Limits
+    from dashboard.settings import ServerLimits
     folder = Path(sys.argv[1])
-    desk = Attempts(folder, Library(folder, Limits(workers=0, free_disk_bytes=0)), 0)
+    desk = Attempts(folder, Library(folder, ServerLimits(workers=0, free_disk_bytes=0)), 0)
     desk.resume()
     desk.start(RecordingRequest("running", "SampleApp", 4215, seconds=60))
     while True:

@@ -231,7 +231,7 @@ def test_a_library_whose_folder_was_removed_is_named_in_a_sentence(
         raise FileNotFoundError(2, "No such file or directory", "/home/somebody/library")
 
     monkeypatch.setattr(visitor.library, "find_recording", removed)
-    for name in ("view_path", "sections_path"):
+    for name in ("find_view", "find_sections"):
         monkeypatch.setattr(visitor.library, name, removed)
     sentence = "The library cannot be read or written: No such file or directory."
     for path in ("view", "sections", "samples"):
