@@ -72,13 +72,13 @@ class FakeComparisons:
         for name in ("comparison.html", "comparison.md", "comparison.json"):
             (folder / name).write_text(name)
 
-    def ask(self, base: str, new: str) -> JobStatus:
+    def find_or_begin(self, base: str, new: str) -> JobStatus:
         self.asked.append(("ask", base, new))
         if isinstance(self.stand, Exception):
             raise self.stand
         return self.stand
 
-    def path(self, base: str, new: str, name: str) -> Path:
+    def find_file(self, base: str, new: str, name: str) -> Path:
         if (base, new) != (READY, NEW):
             raise NotFound("These recordings have not been compared yet.")
         return self.folder / name
