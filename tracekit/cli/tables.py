@@ -171,7 +171,9 @@ def _read_table(source: Source, schema: str, run: int | None) -> Table:
             f""" '/trace-toc/run[@number="{number}"]/data/table[@schema="{schema}"]'.""",
         )
     schemas = sorted({table.schema for table in infos if table.row_count is not None})
-    contents = f"it holds {list_first(schemas, _MAX_TEXT_ROWS)}" if schemas else "it holds no rows of any table"
+    contents = (
+        f"it holds {list_first(schemas, _MAX_TEXT_ROWS)}" if schemas else "it holds no rows of any table"
+    )
     raise UsageError(f"{source.name} has no table '{schema}' in run {number}; {contents}.")
 
 

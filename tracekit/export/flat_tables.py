@@ -76,7 +76,8 @@ def build_samples_table(analysis: Analysis) -> FlatTable:
     leaves = np.append(np.where(np.diff(stack_table.offsets) > 0, leaves, -1), -1)
     deciding = np.append(find_deciding_frames(labels.classification, stack_table, all_stacks), -1)
     frame_names, processes, threads = (
-        _CategoryNames(names) for names in (frames, trace.threads["process"].tolist(), trace.threads["name"].tolist())
+        _CategoryNames(names)
+        for names in (frames, trace.threads["process"].tolist(), trace.threads["name"].tolist())
     )
     pids, tids = (np.append(trace.threads[name].to_numpy(np.int64), -1) for name in ("pid", "tid"))
     window_ids = find_sample_windows(analysis).astype(np.int32)
