@@ -94,8 +94,7 @@ class Analysis(analysis.Analysis):
 
     def to_text(self, verbose: bool = False) -> str:
         """Return the text that ``tracekit analyze`` prints, with ``verbose`` that of ``-v``."""
-        from tracekit.report.analysis.text import to_text
-        from tracekit.report.analysis.text_layout import TextLayout
+        from tracekit.report.analysis.text import TextLayout, to_text
 
         return without_commands(to_text(self, TextLayout(is_verbose=verbose)))
 

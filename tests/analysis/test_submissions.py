@@ -18,11 +18,10 @@ from tracekit import Analysis, analyze
 from tracekit.analysis.engines.submissions import SEPARATOR, ModelSubmissions, summarize_submissions
 from tracekit.analysis.ownership.owners import Owner
 from tracekit.report import wording
-from tracekit.report.html.sections import SECTIONS, section
+from tracekit.report.html.sections import sections
 from tracekit.report.viewmodel.view import Extras
 from tracekit.report.wording.submissions import names_text
 
-SECTION = next(entry for entry in SECTIONS if entry[0] == "submissions")
 QUIET: list[Sample] = [(0, "a", UI), (60, "a", UI)]
 
 
@@ -249,7 +248,7 @@ def test_every_form_of_a_report_has_the_submissions() -> None:
     analysis = cut_model()
     assert "3 in 4, 2 in 1: region 0.0, region 0.2, region 0.3" in analysis.to_text(verbose=True)
     assert "| Scene | 5 | 3 in 4, 2 in 1 |" in analysis.to_markdown()
-    assert "call 3 is the first with another number" in section(SECTION, analysis, Extras())
+    assert "call 3 is the first with another number" in sections(analysis, Extras())["submissions"]
     document = json.loads(analysis.to_json())
     assert document["windows"][1]["submissions"] == {
         "count": 3,

@@ -105,7 +105,7 @@ def test_at_most_twenty_windows_are_listed(analysis: Analysis) -> None:
         windows=[tracekit.analysis.parse_window(f"{start}-{start + 1}ms") for start in range(50)],
     )
     page = inner_page(many._repr_html_())
-    assert "30 ranges more" in page.text
+    assert "… and 30 more" in page.text
 
 
 def test_a_recording_without_windows_is_shown(analysis: Analysis) -> None:

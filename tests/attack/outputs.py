@@ -25,8 +25,7 @@ from tracekit.parsers.in_memory import InMemorySource
 from tracekit.parsers.pack.pack_writer import write_pack
 from tracekit.report.analysis.json import to_json
 from tracekit.report.analysis.markdown import to_markdown
-from tracekit.report.analysis.text import to_text
-from tracekit.report.analysis.text_layout import TextLayout
+from tracekit.report.analysis.text import TextLayout, to_text
 from tracekit.report.comparison.json import to_json as comparison_json
 from tracekit.report.comparison.markdown import to_markdown as comparison_markdown
 from tracekit.report.comparison.text import to_text as comparison_text

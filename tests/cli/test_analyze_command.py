@@ -60,11 +60,14 @@ def test_the_sentence_for_a_person() -> None:
 
 def test_the_text_explains_its_numbers() -> None:
     text = " ".join(run("analyze", FALLBACK, "--windows", "stacks").stdout.split())
-    assert "host samples: who called or ran an engine on the CPU, not how long it worked" in text
-    assert "Calls (from stacks; edges inferred; busy: measured, in % of the length)" in text
+    assert (
+        "host samples: code that called an engine or ran one on the CPU, not how long the engine worked"
+        in text
+    )
+    assert "Calls (from stacks; edges inferred; busy is measured, with its share of the length)" in text
     assert "Back-to-back inferences" in text
     assert "SampleApp (390)" in text
-    assert "not recorded: " in run("analyze", FALLBACK, "-v").stdout
+    assert "; not recorded; " in run("analyze", FALLBACK, "-v").stdout
 
 
 @pytest.mark.parametrize(

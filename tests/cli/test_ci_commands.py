@@ -22,7 +22,7 @@ from trace_support import ANE, UI, trace_of
 
 from tracekit import analyze, compare
 from tracekit.cli import main, standard_error
-from tracekit.report.analysis.text_layout import TextLayout
+from tracekit.report.document.text_printer import Page
 from tracekit.text import escape_json, escape_spreadsheet_cell, printable, without_commands
 
 SOURCE = SAMPLES / "fallback-midway-ios27"
@@ -73,7 +73,7 @@ def test_no_text_is_a_command_and_a_second_pass_changes_nothing(text: str) -> No
 
 @given(pieces, st.integers(20, 60))
 def test_no_wrapping_brings_a_command_to_the_beginning_of_a_line(text: str, width: int) -> None:
-    assert commands_in(without_commands(TextLayout(width).paragraph(printable(text), "  "))) == []
+    assert commands_in(without_commands(Page(width).wrap(printable(text), "  "))) == []
 
 
 @given(pieces)

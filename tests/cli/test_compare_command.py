@@ -37,17 +37,17 @@ def test_a_recording_and_itself() -> None:
     result = run(FALLBACK, FALLBACK)
     assert result.exit_code == 0
     assert result.stdout.startswith(
-        "In these recordings SpeechEncoder p50 is the same: 25.900 ms. Every engine has the same share of the\n  calls.\n"
+        "= No change. In these recordings SpeechEncoder p50 is the same: 25.900 ms. Every engine has the same\n"
     )
-    assert "  no function differs\n" in result.stdout
+    assert "  No function differs.\n" in result.stdout
     assert "one run per side" in result.stdout
-    assert "fallback-midway-ios27, run 1; Synthetic iPhone, iOS 27.0 (24A300), Time Profiler" in result.stdout
+    assert "fallback-midway-ios27, run 1; Synthetic iPhone; iOS 27.0 (24A300); Time Profiler" in result.stdout
 
 
 def test_the_text_fits_a_terminal() -> None:
     text = run(FALLBACK, ANE).stdout
     assert max(len(line) for line in text.splitlines()) <= 115
-    assert "! different devices: Synthetic iPhone in BASE, Synthetic Mac in NEW [different-device]" in text
+    assert "different devices: Synthetic iPhone in BASE, Synthetic Mac in NEW (different-device)" in text
     assert "not measurable, calls come from coreml-os-signpost in BASE and from signpost in NEW" in text
     assert "SpeechEncoder, from coreml-os-signpost: only in BASE, 12 calls" in text
 
@@ -256,4 +256,6 @@ def test_a_side_without_windows_is_named(sides: tuple[str, str], subject: str, t
     empty = write(tmp_path, one_table("time-profile", TIME_PROFILE))
     inputs = {"empty": empty, "full": FALLBACK}
     result = run(*(inputs[side] for side in sides))
-    assert result.stdout.startswith(f"Inferences cannot be compared: {subject} no calls.")
+    assert result.stdout.startswith(
+        f"? No difference shown. Inferences cannot be compared: {subject} no calls."
+    )

@@ -193,16 +193,16 @@ def test_the_text_lists_hand_offs_and_the_first_call() -> None:
     assert "in the order ANE → CPU → ANE" in text
     assert "measured by ane-hw-intervals-internal" in text
     assert "* the first of its model or entry point, which may be cold" in text
-    assert "without the first: p50" in text
+    assert "warm p50 warm p90 verdicts" in text
     assert "thermal state nominal, fair from" in text
     assert "waiting (measured)" in words(PARTITIONED, "--window-signpost", "encode", "-v")
-    assert "Compile and load, counted apart from inferences: ANE compile 151.7 ms (measured)" in text
+    assert "Compile and load, counted apart from inferences: ANE compile 152 ms (measured)" in text
 
 
 def test_the_text_lists_work_of_other_processes_and_lengths_per_model() -> None:
     text = words(TOGETHER)
     assert "4 of 18 Neural Engine intervals (12.3 ms of inference) fit none" in text
-    assert "Lengths per model" in text
+    assert "Latency (all calls of the run;" in text
 
 
 def test_a_request_to_a_language_model_is_no_claim_about_an_engine() -> None:
@@ -226,7 +226,7 @@ def test_an_export_of_the_neural_engines_table_alone(tmp_path: Path) -> None:
 
 
 def test_a_sliver_of_a_window_is_not_nothing() -> None:
-    assert "94.31 ms <1 %" in words(FALLBACK, "--window", "0ms-99s", "-v")
+    assert "94.3 ms (<1 %)" in words(FALLBACK, "--window", "0ms-99s", "-v")
     assert "ANE <1 %, CPU <1 %" in words(FALLBACK, "--window", "0ms-99s")
 
 

@@ -44,7 +44,7 @@ def test_shares_of_samples_have_the_counts_of_both_sides(sides: tuple[Analysis, 
 def test_the_sentence_has_shares_and_no_length(sides: tuple[Analysis, Analysis]) -> None:
     text = compare(*sides).to_text()
     assert text.startswith(
-        "No call has a length here. Shares of all samples, without an interval: ANE wait 25.0"
+        "? No difference shown. No call has a length here. Shares of all samples, without an interval: ANE\n"
     )
     assert "window" not in text
     assert "one-run" not in text

@@ -36,7 +36,8 @@ from view_support import (
 
 from tracekit import Analysis
 from tracekit.model.trace import Issue
-from tracekit.report.html import page, sections
+from tracekit.report.analysis.extent import PAGE
+from tracekit.report.html import page
 from tracekit.report.html.page import to_html
 from tracekit.report.viewmodel.notes import Note
 from tracekit.report.viewmodel.view import Extras, view_block
@@ -370,14 +371,14 @@ def test_every_section_is_there_in_order(name: str) -> None:
 def test_the_sections_show_the_findings() -> None:
     analysis = literal()
     text = to_html(analysis)
-    assert section_of(text, "verdict") == f"Summary {analysis.headline} warning something is odd (3)"
+    assert section_of(text, "verdict") == f"Summary {analysis.headline} warning: something is odd (3 × odd)"
     windows = section_of(text, "windows")
-    assert "1* Net 10.000 ms 10.0 ms ANE 4.00 ms (40 %)" in windows
+    assert "Net 1* 10.000 ms 10.0 ms ANE 4.00 ms (40 %)" in windows
     assert "30.000 ms 10.0 ms CPU 0 " in windows
     engines = section_of(text, "engines")
     assert "ANE 4.00 ms 2 2.00 ms dispatch 2 Neural Engine" in engines
     assert "CPU not measured 1 3.00 ms execute 1 an ML engine on the CPU" in engines
-    assert "ane-hw-intervals rows 1" in section_of(text, "evidence")
+    assert "ane-hw-intervals 1 row " in section_of(text, "evidence")
     assert "Input literal, run 1" in section_of(text, "recording")
 
 
@@ -404,11 +405,11 @@ def test_the_timeline_is_a_picture_in_the_markup() -> None:
 
 
 def test_many_windows_are_counted_and_not_all_listed() -> None:
-    number = sections.MOST_WINDOWS + 5
+    number = PAGE.most_calls + 5
     windows = [manual(index, index + 1) for index in range(number)]
     text = to_html(analyze(trace_of([(0, "main", ANE)]), windows=windows))
     (table,) = re.findall(r"<caption>List of calls</caption>.*?</table>", text, re.DOTALL)
-    assert table.count("<tr>") == 1 + sections.MOST_WINDOWS
+    assert table.count("<tr>") == 1 + PAGE.most_calls
     assert "… and 5 more" in section_of(text, "windows")
     assert "more" not in section_of(to_html(literal()), "windows")
     assert view_in(text).header["windows"]["count"] == number

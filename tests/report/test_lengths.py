@@ -29,7 +29,7 @@ def test_calls_without_a_model_are_a_group_beside_a_model() -> None:
     }
     assert "p99 67" not in to_text(analysis)
     assert "calls without a model" in to_text(analysis)
-    assert "| calls without a model | 1 | 67.00 ms" in to_markdown(analysis)
+    assert "| calls without a model | 1 | 67.0 ms" in to_markdown(analysis)
 
 
 def test_a_single_group_is_not_stated_twice() -> None:

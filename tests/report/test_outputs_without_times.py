@@ -51,7 +51,7 @@ def test_the_text_lists_threads_and_no_time(counted: Analysis) -> None:
 
 def test_the_text_names_samples_once(counted: Analysis) -> None:
     header = next(line for line in counted.to_text().splitlines() if line.startswith("  engine "))
-    assert header.split() == ["engine", "samples", "phases"]
+    assert header.split() == ["engine", "samples", "phases", "meaning"]
 
 
 def test_the_verbose_text_has_rule_share_and_action(counted: Analysis) -> None:
@@ -117,7 +117,7 @@ def test_the_json_counts_samples_and_not_rows(counted: Analysis) -> None:
 def test_markdown_has_the_threads_and_no_measured_column(counted: Analysis) -> None:
     text = counted.to_markdown()
     assert "| Main (0x1) | 413 | 100 % | ANE | wait |" in text
-    assert "| engine | host samples | phases |" in text
+    assert "| engine | samples | phases | meaning |" in text
     assert not TIMES.search(text)
 
 

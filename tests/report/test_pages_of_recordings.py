@@ -50,7 +50,7 @@ def test_limits_are_marked_in_the_table_and_noted_below_it(opened: Any) -> None:
     rows = tab.locator("#windows-live tbody tr")
     assert [rows.nth(row).locator("td").nth(4).inner_text() for row in (2, 3)] == ["ANE", "UNKNOWN [2]"]
     assert "Verdict [3]" in tab.locator("#windows-live thead").inner_text()
-    note = tab.locator("#windows .limits li", has_text="[2] error 3 of 10 requests")
+    note = tab.locator("#windows .limits li", has_text="[2] error: 3 of 10 requests")
     assert note.bounding_box()["y"] > rows.last.bounding_box()["y"]
 
 

@@ -10,8 +10,9 @@ from click.testing import CliRunner
 
 from tracekit import analyze, open_trace
 from tracekit.cli import main, terminal
-from tracekit.report.analysis.text import to_text
-from tracekit.report.analysis.text_layout import Column, TextLayout, table_text
+from tracekit.report.analysis.text import TextLayout, to_text
+from tracekit.report.document.blocks import Column, Marks, Table
+from tracekit.report.document.text_printer import Page, print_table
 
 SAMPLE_TRACES = Path(__file__).resolve().parents[2] / "sample_traces"
 FALLBACK = SAMPLE_TRACES / "fallback-midway-ios27"
@@ -36,9 +37,9 @@ def test_no_line_is_wider_than_the_terminal(name: str) -> None:
 def test_the_default_is_short_and_names_what_verbose_adds() -> None:
     analysis = analyze(open_trace(SAMPLE_TRACES / "concurrent-models-ios27"))
     short, verbose = to_text(analysis), to_text(analysis, TextLayout(is_verbose=True))
-    assert "… and 2 more: see --max-windows, -v or --format json" in short
-    assert short.splitlines()[-2].startswith("-v adds what each finding rests on, every column")
-    for heading in ("Neural Engine submissions", "not recorded: "):
+    assert "… and 2 more: see the JSON output" in short
+    assert "-v adds what each finding rests on, more calls (as --max-windows does)" in short
+    for heading in ("Neural Engine submissions", "; not recorded; "):
         assert heading in verbose
         assert heading not in short
     assert "… and" not in verbose
@@ -46,14 +47,30 @@ def test_the_default_is_short_and_names_what_verbose_adds() -> None:
 
 
 def test_columns_are_cut_then_left_out() -> None:
-    columns = [
-        Column("n", ["1"], True),
+    columns = (
+        Column("n", ["1"], "number"),
         Column("name", ["x" * 40], is_clipped=True),
         Column("extra", ["y" * 20], rank=1),
-    ]
-    assert table_text(columns, "", 65).splitlines()[1] == f"1  {'x' * 40}  {'y' * 20}"
-    assert table_text(columns, "", 45).splitlines()[1] == f"1  {'x' * 19}…  {'y' * 20}"
-    assert table_text(columns, "", 30).splitlines()[1] == f"1  {'x' * 26}…"
+    )
+    lines = [print_table(Table(columns), Page(width)).splitlines()[1] for width in (65, 45, 30)]
+    assert lines == [f"1  {'x' * 40}  {'y' * 20}", f"1  {'x' * 19}…  {'y' * 20}", f"1  {'x' * 26}…"]
+
+
+def test_the_widest_column_is_cut_first_and_keeps_its_mark() -> None:
+    columns = (
+        Column("name", ["x" * 30], is_clipped=True),
+        Column("label", ["y" * 40], marks=Marks({0: [1]}), is_clipped=True),
+    )
+    line = print_table(Table(columns), Page(58)).splitlines()[1]
+    assert line == f"{'x' * 27}…  {'y' * 23}… [1]"
+
+
+def test_a_narrow_table_stands_for_one_that_does_not_fit() -> None:
+    narrow = Table.from_rows(("a",), [("1",)])
+    whole = Table((Column("a", ["1"]), Column("b", ["2" * 20])), narrow=narrow)
+    assert print_table(whole, Page(40)).splitlines() == ["a  b", f"1  {'2' * 20}"]
+    assert print_table(whole, Page(20)).splitlines() == ["a", "1"]
+    assert print_table(whole, Page(20, has_whole_tables=True)).splitlines()[0] == "a  b"
 
 
 def test_colours_are_added_to_the_same_text() -> None:

@@ -76,8 +76,7 @@ def analyze_command(
 
     analysis = analyse(inputs, options)
     if output_format == "text":
-        from tracekit.report.analysis.text import to_text
-        from tracekit.report.analysis.text_layout import TextLayout
+        from tracekit.report.analysis.text import TextLayout, to_text
 
         layout = TextLayout(measure_text_width(output), verbose, max_windows)
         write_text(to_text(analysis, layout), output, force)

@@ -345,8 +345,7 @@ class _RecordAndAnalyze:
         # These need pandas: they are imported when the recording is saved, so that it begins at once.
         from tracekit.cli.terminal import measure_text_width, write_text
         from tracekit.report import wording
-        from tracekit.report.analysis.text import to_text
-        from tracekit.report.analysis.text_layout import TextLayout
+        from tracekit.report.analysis.text import TextLayout, to_text
 
         analysis = self._analyze_recording(recording)
         sentence = printable(wording.headline(analysis.answer))

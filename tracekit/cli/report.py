@@ -142,8 +142,7 @@ def render_report(report_format: str, analysis: Analysis, extras: Extras, full: 
 
         return to_json(analysis)
     if report_format == "text":
-        from tracekit.report.analysis.text import to_text
-        from tracekit.report.analysis.text_layout import TextLayout
+        from tracekit.report.analysis.text import TextLayout, to_text
         from tracekit.text import PARAGRAPH_WIDTH
 
         return to_text(analysis, TextLayout(PARAGRAPH_WIDTH, is_verbose=True))

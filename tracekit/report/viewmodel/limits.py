@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tracekit.analysis.findings.finding import Finding
@@ -13,6 +13,7 @@ from tracekit.model.issue_codes import BUSY, CALLS, LENGTHS, VERDICTS, Part, Rea
 from tracekit.model.trace import Issue
 from tracekit.model.vocabulary import SERVING
 from tracekit.report import wording
+from tracekit.report.document.blocks import Marks
 
 _MOST_QUOTED = 200
 """A finding quotes messages of this length in full."""
@@ -24,7 +25,6 @@ ENGINE_BUSY: Mapping[str, tuple[Reach, ...]] = {
     str(engine): (BUSY, Reach(Part.BUSY, engine)) for engine in SERVING
 }
 """What limits an engine's busy time in windows; of the whole run, overlapping windows limit nothing."""
-ALL_BUSY: tuple[Reach, ...] = (BUSY, *(Reach(Part.BUSY, engine) for engine in SERVING))
 
 
 @dataclass(frozen=True)
@@ -48,28 +48,6 @@ class Note:
 
     mark: str
     issue: Issue
-
-
-@dataclass(frozen=True)
-class Marks:
-    """The marks of one column: the numbers of the notes by row, those of its head under None."""
-
-    numbers: dict[object, list[int]] = field(default_factory=dict)
-
-    @property
-    def head(self) -> str:
-        """The marks of the column's head."""
-        return self.of(None)
-
-    @property
-    def rows(self) -> list[object]:
-        """The rows that have marks of their own."""
-        return [row for row in self.numbers if row is not None]
-
-    def of(self, row: object) -> str:
-        """Return the marks of one row: `` [1][2]``, or nothing."""
-        numbers = self.numbers.get(row, ())
-        return f" {''.join(f'[{number}]' for number in numbers)}" if numbers else ""
 
 
 def limits_of(analysis: Analysis) -> tuple[Limit, ...]:
@@ -136,13 +114,12 @@ class Footnotes:
     ``has_findings`` the output shows the findings first, and what they state is not repeated.
     """
 
-    def __init__(self, analysis: Analysis, with_infos: bool = True, has_findings: bool = False) -> None:
+    def __init__(self, analysis: Analysis, has_findings: bool = False) -> None:
         limits = limits_of(analysis)
         if analysis.thread_work is not None:
             limits = tuple(limit for limit in limits if limit.issue.code not in _STATED)
         if has_findings:
             limits = _without_findings(limits, analysis.findings)
-        limits = tuple(limit for limit in limits if with_infos or limit.issue.severity != "info")
         self.whole = tuple(limit.issue for limit in limits if limit.is_of_whole_answer)
         """The limits directly below the headline."""
         self._limits = tuple(limit for limit in limits if not limit.is_of_whole_answer)
@@ -196,11 +173,11 @@ class Footnotes:
 class WindowMarks:
     """The marks of a table of windows, by column."""
 
-    number: Marks = Marks()
-    length: Marks = Marks()
-    verdict: Marks = Marks()
-    busy: Mapping[str, Marks] = field(default_factory=dict)
-    """By engine; under "" those of all engines, for a table with one column for them."""
+    number: Marks
+    length: Marks
+    verdict: Marks
+    busy: Mapping[str, Marks]
+    """By engine."""
 
 
 def window_marks(notes: Footnotes, rows: int, engines: Iterable[str]) -> WindowMarks:
@@ -209,10 +186,7 @@ def window_marks(notes: Footnotes, rows: int, engines: Iterable[str]) -> WindowM
         number=notes.marks(CALLS, rows=rows),
         length=notes.marks(LENGTHS, rows=rows),
         verdict=notes.marks(VERDICTS, rows=rows),
-        busy={
-            engine: notes.marks(*(ENGINE_BUSY[engine] if engine else ALL_BUSY), rows=rows)
-            for engine in engines
-        },
+        busy={engine: notes.marks(*ENGINE_BUSY[engine], rows=rows) for engine in engines},
     )
 
 

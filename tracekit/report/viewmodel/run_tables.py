@@ -13,12 +13,12 @@ from tracekit.model.vocabulary import Engine
 _MOST_EVENTS = 8
 MEANINGS = {
     Engine.ANE: "Neural Engine",
-    Engine.GPU: "GPU work submitted by ML code",
+    Engine.GPU: "GPU work of ML code",
     Engine.CPU: "an ML engine on the CPU",
-    Engine.RUNTIME: "Core ML or another ML runtime, engine not visible",
+    Engine.RUNTIME: "ML runtime, engine not seen",
     Engine.GRAPHICS: "Metal without an ML caller",
-    Engine.OTHER: "everything else",
-    Engine.UNKNOWN: "no stack, or a stack without symbols",
+    Engine.OTHER: "no ML frame on the stack",
+    Engine.UNKNOWN: "no stack with symbols",
 }
 
 

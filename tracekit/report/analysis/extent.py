@@ -1,0 +1,41 @@
+"""The part of an analysis that each format prints, in the same words and digits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The part of an analysis that a document has.
+
+    ``left_out`` names sections. A page's script replaces the table of calls by one of all calls, whose
+    marks are those of the document: ``has_all_calls``.
+    """
+
+    is_verbose: bool
+    most_calls: int
+    most_threads: int
+    most_alike: int = 40
+    """The number of limits of one code to write out; a line names the number of the others."""
+    most_findings: int = 60
+    most_log_lines: int = 20
+    most_stacks: int = 8
+    left_out: frozenset[str] = frozenset()
+    has_all_calls: bool = False
+
+
+SHORT_TEXT = Extent(
+    False, 12, 12, most_alike=3, left_out=frozenset({"log", "stacks", "counters", "submissions"})
+)
+VERBOSE_TEXT = Extent(True, 40, 60, left_out=frozenset({"stacks"}))
+TICKET = Extent(
+    False, 0, 20, most_alike=10, most_findings=20, most_log_lines=10, most_stacks=5,
+    left_out=frozenset({"windows", "counters"}),
+)  # fmt: skip
+PAGE = Extent(True, 60, 500, most_log_lines=40, has_all_calls=True)
+NOTEBOOK = Extent(
+    True, 20, 20, most_alike=10, most_findings=5,
+    left_out=frozenset({"timeline", "calltree", "flame", "stacks", "counters", "engines", "latency",
+                        "submissions", "evidence", "recording"}),
+)  # fmt: skip

@@ -1,0 +1,172 @@
+"""The document of a comparison: what people read about it, built once for text, Markdown and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tracekit.checks.results import ChangeResult
+from tracekit.comparison.result import Comparison, FunctionChange, Group
+from tracekit.report import wording
+from tracekit.report.comparison import samples
+from tracekit.report.comparison import wording as words
+from tracekit.report.comparison.cautions import caution_text
+from tracekit.report.comparison.findings import FINDINGS, FindingChangeText, finding_changes
+from tracekit.report.comparison.headline import mark, outcome, sentence
+from tracekit.report.document.blocks import (
+    Block,
+    Column,
+    FindingEntry,
+    Findings,
+    Headline,
+    Item,
+    Items,
+    Outcome,
+    Outcomes,
+    Paragraph,
+    Picture,
+    Section,
+    Table,
+    make_sentence,
+)
+from tracekit.text import plural
+
+TIMELINES = "timelines"
+LEGEND = "legend"
+FLAME = "difference"
+_SIDES_HEADER = ("side", "recording", "device", "system", "template", "calls", "answer")
+_NUMBERS = ("BASE", "NEW", "difference", "relative", "95 % interval")
+_WIDTHS = {"function": 32, "binary": 16}
+
+
+def build_document(
+    comparison: Comparison, changes: Sequence[ChangeResult] = (), most_functions: int = 40
+) -> tuple[Section, ...]:
+    """Return the sections of a comparison; ``changes`` are the required ones."""
+    sign, word = mark(comparison)
+    headline = Headline(sentence(comparison), sign, word, outcome(comparison).split()[0])
+    sections = [
+        Section("verdict", "Summary", (headline,), is_lead=True),
+        Section("changes", "Required", _list_changes(changes)),
+        Section("findings", FINDINGS, _list_findings(comparison)),
+        Section("sides", "Compared", _list_sides(comparison), _count_sides(comparison)),
+    ]
+    if comparison.without_times:
+        sections.append(Section("samples", samples.TITLE, _list_samples(comparison)))
+    else:
+        sections += [
+            Section(TIMELINES, "Timelines", (Picture(TIMELINES),)),
+            Section("differences", "Differences", tuple(_iter_differences(comparison))),
+            Section("one-sided", "On one side only, or left out", _list_one_sided(comparison)),
+            _build_functions(comparison, most_functions),
+        ]
+    # Samples of a recording do not count waiting threads: shares of both have no common whole.
+    if comparison.samples or not comparison.without_times:
+        sections.append(Section(FLAME, words.FLAME, (Picture(FLAME),)))
+    return tuple(section for section in sections if section.blocks)
+
+
+def _list_changes(changes: Sequence[ChangeResult]) -> tuple[Block, ...]:
+    entries = (Outcome(result.outcome, result.change.text, words.change_reason(result)) for result in changes)
+    return (Outcomes(tuple(entries)),) if changes else ()
+
+
+def _list_findings(comparison: Comparison) -> tuple[Block, ...]:
+    """Return the findings of both sides, what appeared first; with what it costs and the next step."""
+    texts, left_out = finding_changes(comparison)
+    return (Findings(tuple(map(_describe_finding, texts)), left_out),) if texts else ()
+
+
+def _describe_finding(text: FindingChangeText) -> FindingEntry:
+    is_new = text.change in ("appeared", "grew")
+    steps = text.next_steps if is_new else ()
+    cost = text.cost if is_new else ""
+    return FindingEntry(
+        text.title, text.severity, cost, f"{text.counts}.", next_steps=steps, change=text.change
+    )
+
+
+def _count_sides(comparison: Comparison) -> str:
+    sides = (("BASE", comparison.base), ("NEW", comparison.new))
+    return "; ".join(
+        f"{name} {samples.side_text(comparison, name) or words.verdicts(side)}" for name, side in sides
+    )
+
+
+def _list_sides(comparison: Comparison) -> tuple[Block, ...]:
+    rows = [
+        [
+            name,
+            f"{run.name}, run {run.run}",
+            run.device,
+            run.os,
+            ", ".join(filter(None, (run.template, run.instruments and f"Instruments {run.instruments}"))),
+            "" if run.answer.kind == "threads" else plural(run.windows, "call"),
+            wording.headline(run.answer),
+        ]
+        for name, side in (("BASE", comparison.base), ("NEW", comparison.new))
+        for run in side.runs
+    ]
+    table = Table.from_rows(_SIDES_HEADER, rows, caption="Recordings", is_wordy=True)
+    cautions = tuple(Item(f"{caution_text(caution)} ({caution.code})") for caution in comparison.cautions)
+    about = "other explanations of differences, and limits"
+    return (table, *((Section("cautions", "Cautions", (Items(cautions),), about),) if cautions else ()))
+
+
+def _list_samples(comparison: Comparison) -> tuple[Block, ...]:
+    """Return the shares of samples where no side has times."""
+    rows = map(samples.sample_cells, comparison.samples)
+    table = Table.from_rows(samples.HEADER, rows, ("BASE", "NEW", "difference"))
+    return (table, Paragraph(samples.NOTE)) if comparison.samples else ()
+
+
+def _iter_differences(comparison: Comparison) -> Iterator[Block]:
+    yield Picture(LEGEND)
+    yield Paragraph(words.footnote(comparison))
+    for number, group in enumerate(comparison.groups):
+        yield _build_group(comparison, group, number)
+
+
+def _build_group(comparison: Comparison, group: Group, number: int) -> Section:
+    rows, incomplete = words.table_rows(comparison.rows(group))
+    blocks: list[Block] = [
+        Picture(label_chart(number)),
+        Table.from_rows(words.HEADER, map(words.cells, rows), _NUMBERS),
+    ]
+    if notes := words.missing(incomplete):
+        blocks.append(Items(tuple(Item(note.text) for note in notes)))
+    if runs := words.run_values(group):
+        blocks.append(Paragraph(runs))
+    return Section(label_chart(number), words.title(group), tuple(blocks))
+
+
+def label_chart(number: int) -> str:
+    """Return the name of the picture of a group."""
+    return f"group-{number}"
+
+
+def _list_one_sided(comparison: Comparison) -> tuple[Block, ...]:
+    items = [Item(words.one_sided(group)) for group in comparison.one_sided]
+    if comparison.groups_left_out:
+        items.append(Item(f"… and {comparison.groups_left_out:,} smaller kinds of calls are not compared"))
+    return (Items(tuple(items)),) if items else ()
+
+
+def _build_functions(comparison: Comparison, most: int) -> Section:
+    note = make_sentence(comparison.functions_missing or words.functions_note(comparison))
+    blocks: list[Block] = [Paragraph(note)] if note else []
+    blocks += [_build_function_table(comparison.functions[:most])] if comparison.functions else []
+    if comparison.largest_functions and not comparison.functions_missing:
+        table = _build_function_table(comparison.largest_functions[:most])
+        blocks.append(Section("largest", words.largest_functions_title(comparison), (table,)))
+    about = "host samples per call, by the frame that decided the engine, else the leaf"
+    return Section("functions", words.CHANGED_FUNCTIONS, tuple(blocks), about)
+
+
+def _build_function_table(changes: Sequence[FunctionChange]) -> Table:
+    columns = zip(words.FUNCTION_HEADER, zip(*map(words.function_cells, changes), strict=True), strict=True)
+    return Table(
+        tuple(
+            Column(name, texts, "number" if name in _NUMBERS else "text", width=_WIDTHS.get(name, 0))
+            for name, texts in columns
+        )
+    )

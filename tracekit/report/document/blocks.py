@@ -1,0 +1,286 @@
+"""The blocks of a document: what a person reads, without the marks of any format.
+
+Texts are as recorded: each printer escapes them. ``Block`` is a closed union, of which each printer handles
+every kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from tracekit.model.trace import Severity
+from tracekit.report.wording.findings import NextStep
+
+SEVERITY_WORD: dict[Severity, str] = {"error": "error", "warning": "warning", "info": "note"}
+ColumnKind: TypeAlias = Literal["text", "number", "engine"]
+DECIDES = "← decides"
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The result in a sentence or two; a ``sign`` and a ``word`` before it where it has an outcome."""
+
+    text: str
+    sign: str = ""
+    word: str = ""
+    outcome: str = ""
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A text of one or more sentences."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The marks of one column: the numbers of the notes by row, those of its head under None."""
+
+    numbers: dict[object, list[int]] = field(default_factory=dict)
+
+    @property
+    def head(self) -> str:
+        """The marks of the column's head."""
+        return self.of(None)
+
+    @property
+    def rows(self) -> list[object]:
+        """The rows that have marks of their own."""
+        return [row for row in self.numbers if row is not None]
+
+    def of(self, row: object) -> str:
+        """Return the marks of one row: `` [1][2]``, or nothing."""
+        numbers = self.numbers.get(row, ())
+        return f" {''.join(f'[{number}]' for number in numbers)}" if numbers else ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its texts, and the marks of its head and its rows.
+
+    Where a line of text is too narrow, the texts of the columns that are clipped are cut first, then the
+    columns of the highest ``rank`` are left out. Text cuts each one to ``width`` characters.
+    """
+
+    name: str
+    texts: Sequence[str]
+    kind: ColumnKind = "text"
+    marks: Marks = field(default_factory=Marks)
+    rank: int = 0
+    is_clipped: bool = False
+    width: int = 0
+
+    @property
+    def is_number(self) -> bool:
+        """True for a column that is aligned to the right."""
+        return self.kind == "number"
+
+    @property
+    def heading(self) -> str:
+        """The name with its marks."""
+        return f"{self.name}{self.marks.head}"
+
+    @property
+    def cells(self) -> list[tuple[str, str]]:
+        """Each row's text and its marks."""
+        return [(text, self.marks.of(row)) for row, text in enumerate(self.texts)]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns; ``narrow`` has the same rows in fewer columns, for narrow lines of text.
+
+    Text writes a table with long sentences (``is_wordy``) as a paragraph per row.
+    """
+
+    columns: tuple[Column, ...]
+    caption: str = ""
+    narrow: Table | None = None
+    is_wordy: bool = False
+
+    @classmethod
+    def from_rows(
+        cls,
+        header: Sequence[str],
+        rows: Iterable[Sequence[str]],
+        numbers: Container[str] = (),
+        caption: str = "",
+        is_wordy: bool = False,
+    ) -> Table:
+        """Return a table of rows of texts; ``numbers`` names the columns that are aligned to the right."""
+        columns = zip(*rows, strict=True)
+        kinds: list[ColumnKind] = ["number" if name in numbers else "text" for name in header]
+        texts = list(columns) or [()] * len(header)
+        return cls(tuple(map(Column, header, texts, kinds)), caption, is_wordy=is_wordy)
+
+    @property
+    def rows(self) -> list[tuple[tuple[str, str], ...]]:
+        """The cells of each row: a text and its marks."""
+        return list(zip(*(column.cells for column in self.columns), strict=True))
+
+
+@dataclass(frozen=True)
+class Item:
+    """An entry of a list: a note with the mark that it explains, a limit with its severity, or a line."""
+
+    text: str
+    mark: str = ""
+    severity: Severity = "info"
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list; that of ``limits`` says how far numbers can be trusted."""
+
+    items: tuple[Item, ...]
+    is_of_limits: bool = False
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A name with its value."""
+
+    name: str
+    text: str
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names with their values."""
+
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command to paste: it stays on one line."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class FindingEntry:
+    """A finding in words; ``number`` is its position in the analysis, by which a page's script finds it."""
+
+    title: str
+    severity: Severity = "info"
+    cost: str = ""
+    basis: str = ""
+    detail: str = ""
+    next_steps: tuple[NextStep, ...] = ()
+    kind: str = ""
+    link: str = ""
+    number: int | None = None
+    change: str = ""
+    """What became of it between two recordings: appeared, vanished, …"""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Findings, what costs most first; those after the first few are folded where a format can fold."""
+
+    entries: tuple[FindingEntry, ...]
+    left_out: int = 0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A requirement with its outcome and the numbers for it."""
+
+    outcome: Literal["passed", "failed", "open", "not measurable"]
+    requirement: str
+    reason: str
+
+    @property
+    def word(self) -> str:
+        """The outcome; a failure stands out."""
+        return "FAILED" if self.outcome == "failed" else self.outcome
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Requirements with their outcomes."""
+
+    outcomes: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Frames (symbol, binary), leaf first, with the position of the one that decided the engine."""
+
+    engine: str
+    text: str
+    frames: tuple[tuple[str, str], ...]
+    deciding: int = -1
+    above: int = 0
+    below: int = 0
+
+    def cut(self, most: int) -> Stack:
+        """Return the stack with the frames around the deciding one."""
+        around = min(self.deciding - most // 2, len(self.frames) - most) if self.deciding >= 0 else 0
+        start = max(0, around)
+        frames = self.frames[start : start + most]
+        below = self.below + len(self.frames) - start - len(frames)
+        deciding = self.deciding - start if self.deciding >= 0 else -1
+        return Stack(self.engine, self.text, frames, deciding, self.above + start, below)
+
+
+@dataclass(frozen=True)
+class Stacks:
+    """Stacks, each folded where a format can fold."""
+
+    stacks: tuple[Stack, ...]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """The place of something that only a page draws: other formats leave it out."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """Blocks below a heading; ``about`` is what holds for all of them, as a clause without a full stop.
+
+    The heading of a section that ``is_lead`` is for pages only. One that ``is_empty`` gives the reason why
+    there is nothing, for formats in which every section has its place. A page's script replaces all but the
+    limits of one that ``is_replaced``.
+    """
+
+    id: str
+    heading: str
+    blocks: tuple[Block, ...] = ()
+    about: str = ""
+    mark: str = ""
+    is_lead: bool = False
+    is_empty: bool = False
+    is_folded: bool = False
+    is_replaced: bool = False
+
+
+Block: TypeAlias = (
+    Headline | Paragraph | Table | Items | Facts | Command | Findings | Outcomes | Stacks | Picture | Section
+)
+
+
+def make_sentence(clause: str) -> str:
+    """Return a clause as a sentence, with a capital and a full stop."""
+    return f"{clause[:1].upper()}{clause[1:].removesuffix('.')}." if clause else ""
+
+
+def iter_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield blocks, those inside of others after these."""
+    for block in blocks:
+        yield block
+        if isinstance(block, Section):
+            yield from iter_blocks(block.blocks)
+
+
+def count_note(count: int) -> str:
+    """Return the line on what a list leaves out."""
+    return f"… and {count:,} more: see the JSON output"
