@@ -77,9 +77,9 @@ def test_the_text_has_value_basis_windows_and_the_worst() -> None:
         "                  calls is 12 (measured, 12 calls)\n"
         "\n"
         "Limits of this recording\n"
-        "  ! 2 of 11 Neural Engine intervals (8.3 ms of inference) fit none of this app's Core ML models by\n"
-        "    their labels: the work is another process's, or did not go through Core ML. They are excluded.\n"
-        "    [ane-work-of-others]\n"
+        "  warning: 2 of 11 Neural Engine intervals (8.3 ms of inference) fit none of this app's Core ML\n"
+        "    models by their labels: the work is another process's, or did not go through Core ML. They are\n"
+        "    excluded. (ane-work-of-others)\n"
     )
     assert result.stderr == ""
 
@@ -161,7 +161,7 @@ def test_the_warnings_of_the_recording_stand_beneath_damage_first() -> None:
     text = to_text(results, "F", (*DOUBTS, DAMAGED)).splitlines()
     listed = text[text.index("Limits of this recording") + 1 :]
     assert len(listed) == 11
-    assert listed[0] == "  ! x\\n::error::y has a wrong CRC [names-damaged]"
+    assert listed[0] == "  warning: x\\n::error::y has a wrong CRC (names-damaged)"
     assert listed[-1] == "  … and 2 more warnings: tracekit analyze lists them"
     github = to_github(results, "F", (*DOUBTS, DAMAGED)).splitlines()
     assert github[1] == "::warning title=recording%3A names-damaged::x\\n::error::y has a wrong CRC"

@@ -42,7 +42,7 @@ def test_a_change_fails_with_its_build_evidence_and_command(slower: Path) -> Non
     result = run(slower)
     assert result.exit_code == 1
     text = " ".join(result.stdout.split())
-    assert "▲ Encoder on iPhone 17 Pro 1 (iPhone 17 Pro)" in text
+    assert "worse: Encoder on iPhone 17 Pro 1 (iPhone 17 Pro)" in text
     assert "from build 425" in text
     assert "Found at build 426, the next one." in text
     assert (

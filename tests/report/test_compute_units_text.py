@@ -41,7 +41,9 @@ def cells(text: str) -> list[list[str]]:
     """The table's lines, split where two blanks are."""
     lines = [line for line in text.splitlines() if line.startswith("  ")]
     return [
-        [cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines if "basis" not in line
+        [cell.strip() for cell in line.split("  ") if cell.strip()]
+        for line in lines
+        if "basis" not in line and "Without" not in line
     ]
 
 

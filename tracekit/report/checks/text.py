@@ -1,4 +1,4 @@
-"""The results of checks as text; beside the other formats of this subject, as everywhere in ``report``."""
+"""The results of checks as text; other formats of this subject are in modules of their own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tracekit.checks.results import CheckResult
 from tracekit.model.trace import Issue
+from tracekit.report.analysis.limits import list_limits
 from tracekit.report.checks.wording import (
     MOST_WARNINGS,
     more_warnings,
@@ -14,22 +15,23 @@ from tracekit.report.checks.wording import (
     sentence,
     warnings,
 )
-from tracekit.text import printable, wrap
+from tracekit.report.document.blocks import Block, Headline, Outcome, Outcomes, Paragraph, Section
+from tracekit.report.document.text_printer import Page, print_text
+from tracekit.text import PARAGRAPH_WIDTH
 
-_MARK = {"passed": "passed", "failed": "FAILED", "open": "open", "not measurable": "not measurable"}
 _ORDER = ("failed", "open", "not measurable", "passed")
 
 
 def to_text(results: Sequence[CheckResult], name: str, issues: Sequence[Issue] = ()) -> str:
     """Return one entry per requirement, failures first, and then the recording's warnings."""
-    lines = [f"{printable(name)}: {sentence(results)}", ""]
-    for result in sorted(results, key=lambda result: _ORDER.index(result.outcome)):
-        lines.append(f"{_MARK[result.outcome]:<14}  {printable(requirement_text(result))}")
-        lines.append(wrap(printable(reason(result)), " " * 18))
-    if listed := warnings(issues):
-        entries = [
-            f"! {printable(issue.message)} [{printable(issue.code)}]" for issue in listed[:MOST_WARNINGS]
-        ]
-        entries += [more] if (more := more_warnings(listed)) else []
-        lines += ["", "Limits of this recording", *(wrap(entry, "  ") for entry in entries)]
-    return "\n".join(lines) + "\n"
+    ordered = sorted(results, key=lambda result: _ORDER.index(result.outcome))
+    outcomes = (Outcome(result.outcome, requirement_text(result), reason(result)) for result in ordered)
+    lead = (Headline(f"{name}: {sentence(results)}"), Outcomes(tuple(outcomes)))
+    limits = warnings(issues)
+    blocks: list[Block] = [*list_limits(limits[:MOST_WARNINGS], MOST_WARNINGS)]
+    blocks += [Paragraph(more)] if (more := more_warnings(limits)) else []
+    sections = (
+        Section("checks", "Checks", lead, is_lead=True),
+        Section("issues", "Limits of this recording", tuple(blocks)),
+    )
+    return print_text(sections, Page(PARAGRAPH_WIDTH))

@@ -9,9 +9,22 @@ from collections.abc import Iterator
 from typing import Any
 
 from tracekit.fleet.history.changes import SeriesChange
-from tracekit.fleet.history.gate import ChangesResult, Gate
+from tracekit.fleet.history.gate import Gate
 from tracekit.fleet.history.series import History
 from tracekit.report.checks.wording import reason
+from tracekit.report.document.blocks import (
+    Block,
+    FindingEntry,
+    Findings,
+    Headline,
+    Item,
+    Items,
+    Outcome,
+    Outcomes,
+    Section,
+    count_note,
+)
+from tracekit.report.document.text_printer import Page, print_text
 from tracekit.report.fleet.changes import (
     change_text,
     device_name,
@@ -22,36 +35,27 @@ from tracekit.report.fleet.changes import (
     settling_command,
     shift_text,
 )
-from tracekit.text import plural, printable, wrap
+from tracekit.report.wording.findings import NextStep
+from tracekit.text import PARAGRAPH_WIDTH, plural, printable
 
 SCHEMA = "tracekit-fleet-check/1"
-_MARK = {"passed": "passed", "failed": "FAILED", "open": "open", "not measurable": "not measurable"}
 _MOST = 20
 
 
 def to_text(gate: Gate, name: str) -> str:
     """Return the outcomes, the changes with their evidence, and what the series can show."""
-    builds = ", ".join(
-        f"build {printable(build)}" + (f" of {printable(app)}" if app else "")
-        for app, build in gate.builds.items()
+    builds = ", ".join(f"build {build}" + (f" of {app}" if app else "") for app, build in gate.builds.items())
+    lead = (Headline(f"{name}, {builds}: {_describe_counts(gate)}"), Outcomes(tuple(_iter_outcomes(gate))))
+    shifts = [shift_text(gate.history, shift) for shift in gate.changes.shifts]
+    sections = (
+        Section("checks", "Checks", lead, is_lead=True),
+        Section("changes", "Changes", _list_changes(gate)),
+        _list_texts("shifts", "Shifts of devices", shifts),
+        _list_texts("series", "What the series show", list(_iter_powers(gate))),
+        _list_texts("absent", "Not checked: no calls of the build that count", list(_iter_absent(gate))),
+        _list_texts("left-out", "Left out", list(_iter_left_out(gate.history))),
     )
-    lines = [f"{printable(name)}, {builds}: {_describe_counts(gate)}", ""]
-    for result in gate.of_changes:
-        lines += _iter_changes(gate, result)
-    for entry in gate.of_devices:
-        app = f", {printable(entry.app)}" if len(gate.builds) > 1 and entry.app else ""
-        place = (
-            f"{app} on {device_name(entry.device, entry.device_model)}" if entry.app or entry.device else ""
-        )
-        lines.append(f"{_MARK[entry.result.outcome]:<14}  {printable(entry.result.requirement.text)}{place}")
-        lines.append(wrap(printable(reason(entry.result)), " " * 18))
-    lines += _build_section(
-        "Shifts of devices", [shift_text(gate.history, shift) for shift in gate.changes.shifts]
-    )
-    lines += _build_section("What the series show", list(_iter_powers(gate)))
-    lines += _build_section("Not checked: no calls of the build that count", list(_iter_absent(gate)))
-    lines += _build_section("Left out", list(_iter_left_out(gate.history)))
-    return "\n".join(lines) + "\n"
+    return print_text(sections, Page(PARAGRAPH_WIDTH))
 
 
 def _describe_counts(gate: Gate) -> str:
@@ -60,23 +64,33 @@ def _describe_counts(gate: Gate) -> str:
     return f"{', '.join(parts)}."
 
 
-def _iter_changes(gate: Gate, result: ChangesResult) -> Iterator[str]:
-    yield f"{_MARK[result.outcome]:<14}  {printable(result.requirement.text)}"
-    judged = result.series - result.without_level
-    text = f"{judged:,} series judged"
-    if result.without_level:
-        text += f"; {result.without_level:,} had too few builds for a level"
-    yield wrap(text, " " * 18)
-    for entry in result.found[:_MOST]:
-        change, mark = entry.change, "▲" if entry.is_worse else "▼"
-        yield ""
-        yield wrap(f"{mark} {series_name(gate.history.keys[change.series])}", "  ")
-        yield wrap(change_text(gate.history, change), "    ")
-        yield wrap(evidence_text(gate.history, change), "    ")
-        yield f"    Settle it: {settling_command(gate.history, change)}"
-    if len(result.found) > _MOST:
-        yield f"  … and {len(result.found) - _MOST:,} more: --format json lists them"
-    yield ""
+def _iter_outcomes(gate: Gate) -> Iterator[Outcome]:
+    for result in gate.of_changes:
+        text = f"{result.series - result.without_level:,} series judged"
+        if result.without_level:
+            text += f"; {result.without_level:,} had too few builds for a level"
+        yield Outcome(result.outcome, result.requirement.text, text)
+    for entry in gate.of_devices:
+        app = f", {entry.app}" if len(gate.builds) > 1 and entry.app else ""
+        has_place = entry.app or entry.device
+        place = f"{app} on {device_name(entry.device, entry.device_model)}" if has_place else ""
+        yield Outcome(entry.result.outcome, f"{entry.result.requirement.text}{place}", reason(entry.result))
+
+
+def _list_changes(gate: Gate) -> tuple[Block, ...]:
+    changes = [entry for result in gate.of_changes for entry in result.found]
+    entries = tuple(
+        FindingEntry(
+            series_name(gate.history.keys[entry.change.series]),
+            "warning",
+            change_text(gate.history, entry.change),
+            evidence_text(gate.history, entry.change),
+            next_steps=(NextStep("Settle it:", settling_command(gate.history, entry.change)),),
+            change="worse" if entry.is_worse else "better",
+        )
+        for entry in changes[:_MOST]
+    )
+    return (Findings(entries, len(changes) - len(entries)),) if changes else ()
 
 
 def _iter_powers(gate: Gate) -> Iterator[str]:
@@ -112,11 +126,10 @@ def _iter_left_out(history: History) -> Iterator[str]:
         yield f"builds without a place, because their recordings have no time: {names}"
 
 
-def _build_section(title: str, entries: list[str]) -> list[str]:
-    if not entries:
-        return []
-    more = [f"… and {len(entries) - _MOST:,} more"] if len(entries) > _MOST else []
-    return ["", title, *(wrap(entry, "  ") for entry in [*entries[:_MOST], *more])]
+def _list_texts(name: str, heading: str, texts: list[str]) -> Section:
+    items = [Item(text) for text in texts[:_MOST]]
+    items += [Item(count_note(len(texts) - _MOST))] if len(texts) > _MOST else []
+    return Section(name, heading, (Items(tuple(items)),) if items else ())
 
 
 def to_json(gate: Gate, name: str) -> str:
