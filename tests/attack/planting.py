@@ -119,7 +119,7 @@ def _some_tables(dice: random.Random, source: InMemorySource) -> InMemorySource:
 
 
 def _issue(plant: Planter) -> Issue:
-    return Issue("warning", "lost-events", plant("3 events were lost"), 3)
+    return Issue("warning", "recording-issue", plant("3 events were lost"), 3)
 
 
 def _run(run: RunInfo, secrets: Secrets, plant: Planter) -> RunInfo:

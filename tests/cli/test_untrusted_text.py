@@ -211,7 +211,7 @@ def test_a_table_is_safe_in_every_form_and_exact_in_json(tmp_path: Path, name: s
 def test_the_list_of_tables_drives_no_terminal(name: str) -> None:
     info = TraceInfo(name, "xctrace-xml", template=name, os=name, process=name)
     runs = [RunInfo(info, (TableInfo(name, attributes={name: name}, location=name),))]
-    issues = [Issue("warning", name, name)]
+    issues = [Issue("warning", "table-damaged", name)]
     assert is_safe(listing.list_text(name, runs, issues))
     assert is_safe(listing.list_json(name, runs, issues))
 

@@ -195,7 +195,7 @@ def named(word: str, words: Extras | None = None) -> str:
     signposts = signposts.astype(
         dict.fromkeys(("name", "subsystem", "category", "kind", "source"), "category")
     )
-    issues = (Issue("warning", "odd", word),)
+    issues = (Issue("warning", "clocks-disagree", word),)
     trace = replace(
         trace, info=info, threads=threads, signposts=signposts[list(trace.signposts.columns)], issues=issues
     )
@@ -357,7 +357,9 @@ def literal(**changes: Any) -> Analysis:
         [(0, "ui", UI, 4 * MS), (10, "main", ANE), (12, "main", ANE), (30, "main", BNNS, 3 * MS)]
     )
     trace = with_evidence(trace, [ane(10, 14), prediction(10, 20), prediction(30, 40)])
-    return analyze(replace(trace, issues=(Issue("warning", "odd", "something is odd", 3),), **changes))
+    return analyze(
+        replace(trace, issues=(Issue("warning", "clocks-disagree", "something is odd", 3),), **changes)
+    )
 
 
 @pytest.mark.parametrize("name", RECORDINGS)

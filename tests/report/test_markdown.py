@@ -105,7 +105,11 @@ def literal(word: str = "Net", **changes: object) -> Analysis:
     trace = replace(trace, stacks=replace(trace.stacks, frames=frames))
     info = replace(trace.info, name=word, device=word, process=word, template=word)
     return analyze(
-        replace(trace, info=info, issues=(Issue("warning", "odd", word), Issue("info", "x", "quiet")))
+        replace(
+            trace,
+            info=info,
+            issues=(Issue("warning", "clocks-disagree", word), Issue("info", "types-unconfirmed", "quiet")),
+        )
     )
 
 

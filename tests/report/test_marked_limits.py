@@ -36,7 +36,7 @@ def analysis_of(name: str) -> Analysis:
         ("null-values", "3 rows of 'time-profile' without 'weight': 0 is used", SAMPLES),
         ("interval-open", "2 rows of 'hitches' have no end; they continue", TABLES),
         ("table-damaged", "stores/7 is cut off; a table cannot be read", RUN),
-        ("a-code-of-tomorrow", "as a newer pack may hold", RUN),
+        ("unknown-issue", "as a newer pack may hold", RUN),
     ],
 )
 def test_what_an_issue_limits(code: str, message: str, reach: Reach) -> None:

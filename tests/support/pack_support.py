@@ -68,7 +68,7 @@ TABLE = Table(
     core_types={9: "P", 0: "E"},
 )
 INFO = TraceInfo("X.trace", "trace-bundle", device="Mac", duration_ns=9, pid=7, process="App")
-LOST = Issue("warning", "lost-events", "3 events were lost", 3)
+LOST = Issue("warning", "recording-issue", "3 events were lost", 3)
 
 
 def in_memory(*tables: Table, **more: Any) -> InMemorySource:

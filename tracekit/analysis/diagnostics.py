@@ -17,6 +17,7 @@ from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.missing_symbols import find_binaries_without_symbols, without_symbols
 from tracekit.analysis.ownership.owners import Owner
 from tracekit.analysis.windows.window import GIVEN_SOURCES
+from tracekit.model.issue_codes import IssueCode
 from tracekit.model.schemas import CORE_AI, CORE_ML, MPS_INTERVALS
 from tracekit.model.trace import Severity, Trace
 from tracekit.model.vocabulary import SERVING, Engine, Phase
@@ -34,7 +35,7 @@ class Diagnostic:
     """
 
     severity: Severity
-    code: str
+    code: IssueCode
     count: int = 1
     numbers: Mapping[str, Any] = field(default_factory=dict)
     windows: tuple[int, ...] | None = None

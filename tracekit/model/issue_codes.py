@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal, TypeAlias, get_args
 
 from tracekit.model import schemas
 from tracekit.model.vocabulary import Engine
@@ -50,129 +51,188 @@ UNKNOWN_SAMPLES = Reach(Part.SAMPLES, Engine.UNKNOWN)
 BY_TABLE = None
 """The reach is that of the table which the message names."""
 
-REACH_OF_CODE: Mapping[str, Reach | None] = {
-    "ane-dispatch-without-interval": ANE_BUSY,
-    "ane-label-cut-off": ANE_BUSY,
-    "ane-label-unknown": ANE_BUSY,
-    "ane-labels-unmatched": ANE_BUSY,
-    "ane-process-logged": ANE_BUSY,
-    "ane-process-unknown": ANE_BUSY,
-    "ane-program-not-loaded": VERDICTS,
-    "ane-requests-failed": VERDICTS,
-    "ane-requests-of-others": ANE_BUSY,
-    "ane-work-of-others": ANE_BUSY,
-    "ane-work-unclaimed": RUN,
-    "attributes-damaged": RUN,
-    "binaries-without-symbols": SAMPLES,
-    "breakpoints-slow": LENGTHS,
-    "callers-missing": SAMPLES,
-    "calls-outside-windows": CALLS,
-    "clocks-disagree": RUN,
-    "contents-damaged": RUN,
-    "core-ai-rows-overlap": CALLS,
-    "counter-names-unknown": COUNTERS,
-    "counter-resets": COUNTERS,
-    "counters-not-attached": COUNTERS,
-    "counters-repeated": COUNTERS,
-    "counts-disagree": SAMPLES,
-    "document-damaged": RUN,
-    "document-incomplete": RUN,
-    "exception-stack": SAMPLES,
-    "file-skipped": TABLES,
-    "files-ignored": TABLES,
-    "gpu-counters-not-read": RECORDING,
-    "gpu-process-unknown": GPU_BUSY,
-    "hits-not-kept": SAMPLES,
-    "hits-not-recorded": SAMPLES,
-    "holes-bridged": LENGTHS,
-    "images-replaced": SAMPLES,
-    "inference-outside-windows": CALLS,
-    "interval-backwards": BY_TABLE,
-    "interval-kind-unknown": BY_TABLE,
-    "interval-open": BY_TABLE,
-    "interval-outside": BY_TABLE,
-    "interval-state-unknown": BY_TABLE,
-    "interval-without-duration": BY_TABLE,
-    "interval-without-start": BY_TABLE,
-    "intervals-contested": BUSY,
-    "laid-over": RECORDING,
-    "laid-over-repeated": RECORDING,
-    "lines-cut": SAMPLES,
-    "lines-unreadable": SAMPLES,
-    "log-clock-backwards": LOG,
-    "log-entries-damaged": LOG,
-    "log-lines-repeated": LOG,
-    "log-lines-unread": LOG,
-    "log-lines-unrelated": LOG,
-    "log-lines-without-time": LOG,
-    "log-messages-private": LOG,
-    "log-messages-unknown": LOG,
-    "metrics-imprecise": COUNTERS,
-    "metrics-without-value": COUNTERS,
-    "model-name-shared": ANE_BUSY,
-    "model-numbers-merged": LENGTHS,
-    "mps-engine-unknown": GPU_BUSY,
-    "mps-on-ane": GPU_BUSY,
-    "names-damaged": RECORDING,
-    "no-prediction-calls": CALLS,
-    "no-samples": SAMPLES,
-    "no-symbols": RUN,
-    "null-counters": COUNTERS,
-    "null-stacks": UNKNOWN_SAMPLES,
-    "null-values": BY_TABLE,
-    "operators-not-on-ane": VERDICTS,
-    "other-counters": COUNTERS,
-    "power-clock-backwards": RECORDING,
-    "power-interval-unknown": RECORDING,
-    "power-samples-damaged": RECORDING,
-    "predictions-without-length": CALLS,
-    "query-without-match": TABLES,
-    "read-otherwise": TABLES,
-    "recording-issue": RUN,
-    "recording-issues-cut": RUN,
-    "recording-issues-damaged": RUN,
-    "recording-issues-open": RUN,
-    "recording-unfinished": RUN,
-    "redacted": RUN,
-    "report-cause": RECORDING,
-    "run-info-damaged": RECORDING,
-    "samples-not-used": SAMPLES,
-    "samples-repeated": SAMPLES,
-    "several-runs": TABLES,
-    "signpost-type-unknown": TABLES,
-    "signposts-repeated": TABLES,
-    "signposts-unpaired": TABLES,
-    "symbols-added": TABLES,
-    "symbols-damaged": SAMPLES,
-    "symbols-of-other-build": TABLES,
-    "symbols-unreadable": TABLES,
-    "symbols-unused": TABLES,
-    "symbols-without-lines": TABLES,
-    "table-damaged": BY_TABLE,
-    "table-exported-twice": BY_TABLE,
-    "table-unreadable": BY_TABLE,
-    "tables-share-no-process": RUN,
-    "thermal-state-unknown": RECORDING,
-    "times-from-boot": RECORDING,
-    "toc-mismatch": RECORDING,
-    "types-unconfirmed": RUN,
-    "types-unknown": TABLES,
-    "unsymbolicated-stacks": UNKNOWN_SAMPLES,
-    "waiting-threads": SAMPLES,
-    "weight-assumed": SAMPLES,
-    "weight-unit-unknown": SAMPLES,
-    "window-outside": VERDICTS,
-    "windows-from-ane": LENGTHS,
-    "windows-from-signposts": CALLS,
-    "windows-from-stacks-too": LENGTHS,
-    "windows-inferred": CALLS,
-    "windows-of-unknown-thread": CALLS,
-    "worker-samples-shared": VERDICTS,
+_RunCode: TypeAlias = Literal[
+    "ane-work-unclaimed",
+    "attributes-damaged",
+    "clocks-disagree",
+    "contents-damaged",
+    "document-damaged",
+    "document-incomplete",
+    "no-symbols",
+    "recording-issue",
+    "recording-issues-cut",
+    "recording-issues-damaged",
+    "recording-issues-open",
+    "recording-unfinished",
+    "redacted",
+    "tables-share-no-process",
+    "types-unconfirmed",
+    "unknown-issue",
+]
+_CallsCode: TypeAlias = Literal[
+    "calls-outside-windows",
+    "core-ai-rows-overlap",
+    "inference-outside-windows",
+    "no-prediction-calls",
+    "predictions-without-length",
+    "windows-from-signposts",
+    "windows-inferred",
+    "windows-of-unknown-thread",
+]
+_LengthsCode: TypeAlias = Literal[
+    "breakpoints-slow",
+    "holes-bridged",
+    "model-numbers-merged",
+    "windows-from-ane",
+    "windows-from-stacks-too",
+]
+_VerdictsCode: TypeAlias = Literal[
+    "ane-program-not-loaded",
+    "ane-requests-failed",
+    "operators-not-on-ane",
+    "window-outside",
+    "worker-samples-shared",
+]
+_BusyCode: TypeAlias = Literal["intervals-contested",]
+_AneCode: TypeAlias = Literal[
+    "ane-dispatch-without-interval",
+    "ane-label-cut-off",
+    "ane-label-unknown",
+    "ane-labels-unmatched",
+    "ane-process-logged",
+    "ane-process-unknown",
+    "ane-requests-of-others",
+    "ane-work-of-others",
+    "model-name-shared",
+]
+_GpuCode: TypeAlias = Literal[
+    "gpu-process-unknown",
+    "mps-engine-unknown",
+    "mps-on-ane",
+]
+_SamplesCode: TypeAlias = Literal[
+    "binaries-without-symbols",
+    "callers-missing",
+    "counts-disagree",
+    "exception-stack",
+    "hits-not-kept",
+    "hits-not-recorded",
+    "images-replaced",
+    "lines-cut",
+    "lines-unreadable",
+    "no-samples",
+    "samples-not-used",
+    "samples-repeated",
+    "symbols-damaged",
+    "waiting-threads",
+    "weight-assumed",
+    "weight-unit-unknown",
+]
+_UnknownSamplesCode: TypeAlias = Literal[
+    "null-stacks",
+    "unsymbolicated-stacks",
+]
+_CountersCode: TypeAlias = Literal[
+    "counter-names-unknown",
+    "counter-resets",
+    "counters-not-attached",
+    "counters-repeated",
+    "metrics-imprecise",
+    "metrics-without-value",
+    "null-counters",
+    "other-counters",
+]
+_LogCode: TypeAlias = Literal[
+    "log-clock-backwards",
+    "log-entries-damaged",
+    "log-lines-repeated",
+    "log-lines-unread",
+    "log-lines-unrelated",
+    "log-lines-without-time",
+    "log-messages-private",
+    "log-messages-unknown",
+]
+_RecordingCode: TypeAlias = Literal[
+    "gpu-counters-not-read",
+    "laid-over",
+    "laid-over-repeated",
+    "names-damaged",
+    "power-clock-backwards",
+    "power-interval-unknown",
+    "power-samples-damaged",
+    "report-cause",
+    "run-info-damaged",
+    "thermal-state-unknown",
+    "times-from-boot",
+    "toc-mismatch",
+]
+_TablesCode: TypeAlias = Literal[
+    "file-skipped",
+    "files-ignored",
+    "query-without-match",
+    "read-otherwise",
+    "several-runs",
+    "signpost-type-unknown",
+    "signposts-repeated",
+    "signposts-unpaired",
+    "symbols-added",
+    "symbols-of-other-build",
+    "symbols-unreadable",
+    "symbols-unused",
+    "symbols-without-lines",
+    "types-unknown",
+]
+_NamedTableCode: TypeAlias = Literal[
+    "interval-backwards",
+    "interval-kind-unknown",
+    "interval-open",
+    "interval-outside",
+    "interval-state-unknown",
+    "interval-without-duration",
+    "interval-without-start",
+    "null-values",
+    "table-damaged",
+    "table-exported-twice",
+    "table-unreadable",
+]
+IssueCode: TypeAlias = (
+    _RunCode
+    | _CallsCode
+    | _LengthsCode
+    | _VerdictsCode
+    | _BusyCode
+    | _AneCode
+    | _GpuCode
+    | _SamplesCode
+    | _UnknownSamplesCode
+    | _CountersCode
+    | _LogCode
+    | _RecordingCode
+    | _TablesCode
+    | _NamedTableCode
+)
+"""The code of an issue: each stands in the group of those that limit the same part."""
+_CODES: tuple[tuple[Reach | None, object], ...] = (
+    (RUN, _RunCode),
+    (CALLS, _CallsCode),
+    (LENGTHS, _LengthsCode),
+    (VERDICTS, _VerdictsCode),
+    (BUSY, _BusyCode),
+    (ANE_BUSY, _AneCode),
+    (GPU_BUSY, _GpuCode),
+    (SAMPLES, _SamplesCode),
+    (UNKNOWN_SAMPLES, _UnknownSamplesCode),
+    (COUNTERS, _CountersCode),
+    (LOG, _LogCode),
+    (RECORDING, _RecordingCode),
+    (TABLES, _TablesCode),
+    (BY_TABLE, _NamedTableCode),
+)
+REACH_OF_CODE: Mapping[IssueCode, Reach | None] = {
+    code: reach for reach, codes in _CODES for code in get_args(codes)
 }
-"""The reach of each code; a test compares the codes with the code that raises issues."""
-
-ISSUE_CODES: tuple[str, ...] = tuple(REACH_OF_CODE)
-DAMAGE: frozenset[str] = frozenset(
+ISSUE_CODES: tuple[IssueCode, ...] = tuple(sorted(REACH_OF_CODE))
+DAMAGE: frozenset[IssueCode] = frozenset(
     {
         *(code for code in ISSUE_CODES if code.endswith("-damaged")),
         "document-incomplete",
@@ -211,12 +271,17 @@ _REACH_OF_TABLE: Mapping[str, Reach] = {
 _QUOTED = re.compile(r"'([\w-]{1,100})'")
 
 
-def find_reach(code: str, message: str = "") -> Reach:
-    """Return what an issue limits; the whole answer, where that is not known.
+def parse_issue_code(text: str) -> IssueCode:
+    """Return the code that a file states; ``unknown-issue`` where this version of tracekit has none such."""
+    return next((code for code in ISSUE_CODES if code == text), "unknown-issue")
+
+
+def find_reach(code: IssueCode, message: str = "") -> Reach:
+    """Return what an issue limits.
 
     ``message`` is that of an issue of reading, which names its table in quotes: packs keep issues as text.
     """
-    reach = REACH_OF_CODE.get(code, RUN)
+    reach = REACH_OF_CODE[code]
     if reach is not BY_TABLE:
         return reach
     quoted = _QUOTED.findall(message)

@@ -13,6 +13,7 @@ import pandas as pd
 from tracekit.errors import UsageError
 from tracekit.model.columns import ENGINE_LOG, METRICS, THREAD_STATES, BoolArray, IntArray, with_missing
 from tracekit.model.content import Content
+from tracekit.model.issue_codes import IssueCode
 from tracekit.model.schemas import TEXT_TABLES
 from tracekit.model.tables import PICKED, CoreType, StackTable, TableInfo
 from tracekit.text import plural, printable
@@ -26,7 +27,7 @@ class Issue:
     """A condition that limits the results: lost rows, an unknown schema, stacks without symbols."""
 
     severity: Severity
-    code: str
+    code: IssueCode
     message: str
     count: int = 1
 
@@ -38,9 +39,9 @@ class IssueCounter:
     """
 
     def __init__(self) -> None:
-        self._counts: dict[tuple[Severity, str, str], int] = {}
+        self._counts: dict[tuple[Severity, IssueCode, str], int] = {}
 
-    def add(self, severity: Severity, code: str, text: str, count: int = 1) -> None:
+    def add(self, severity: Severity, code: IssueCode, text: str, count: int = 1) -> None:
         """Count an issue; ``{n}`` in ``text`` becomes the sum of the counts. A count of 0 adds none."""
         if count:
             key = severity, code, text

@@ -12,6 +12,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
+from tracekit.model.issue_codes import IssueCode
 from tracekit.model.trace import Issue, Severity
 from tracekit.parsers.bundle.bundle_files import BundleFiles, DamagedFileError, read_file
 from tracekit.parsers.bundle.types import shorten_name
@@ -35,7 +36,7 @@ class IssueLog:
         self._issues: dict[tuple[int, str, str], Issue] = {}
         self._types: dict[int, dict[str, bool]] = {}
 
-    def add(self, run: int, severity: Severity, code: str, message: str, count: int = 1) -> None:
+    def add(self, run: int, severity: Severity, code: IssueCode, message: str, count: int = 1) -> None:
         """Add an issue; a second one with the same text is the same."""
         self.put(run, Issue(severity, code, message, count))
 
@@ -43,7 +44,7 @@ class IssueLog:
         """Add an existing issue."""
         self._issues.setdefault((run, issue.code, issue.message), issue)
 
-    def add_damage(self, run: int, code: str, error: DamagedFileError, consequence: str) -> None:
+    def add_damage(self, run: int, code: IssueCode, error: DamagedFileError, consequence: str) -> None:
         """Add an unreadable file, and the consequence of that."""
         self.add(run, "warning", code, f"{error.file} {error.problem}; {consequence}")
 
@@ -64,7 +65,7 @@ class IssueLog:
 
 
 def _make_type_issues(types: dict[str, bool]) -> list[Issue]:
-    texts = {
+    texts: dict[bool, tuple[IssueCode, str]] = {
         True: (
             "types-unconfirmed",
             "are read as another reader of bundles reads them, which no export has confirmed. On a Mac,"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import cast, get_args
 
 from tracekit.errors import InputError
+from tracekit.model.issue_codes import parse_issue_code
 from tracekit.model.tables import Table, TableInfo
 from tracekit.model.trace import Issue, RunInfo, Severity, TraceInfo
 from tracekit.parsers.in_memory import TableKey, UnreadableTables, select_issues
@@ -146,7 +147,12 @@ def _build_table_info(table: ManifestObject, run: int) -> TableInfo:
 
 def _build_issues(run: ManifestObject) -> tuple[Issue, ...]:
     return tuple(
-        Issue(_get_severity(issue), issue.text("code"), issue.text("message"), issue.integer("count"))
+        Issue(
+            _get_severity(issue),
+            parse_issue_code(issue.text("code")),
+            issue.text("message"),
+            issue.integer("count"),
+        )
         for issue in run.objects("issues")
     )
 
