@@ -7,8 +7,8 @@ import shlex
 import numpy as np
 import pytest
 
+from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import ModelCalls
-from tracekit.analysis.findings.finding import Action
 from tracekit.analysis.findings.lengths import hold_length
 from tracekit.analysis.selection import Selection
 from tracekit.checks.parser import parse_requirement

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from evidence_support import OTHER_APP, Signpost, ane, core_ml, mps, prediction, with_evidence
@@ -11,7 +12,7 @@ from trace_support import ANE, BNNS, CALL, LOAD, MS, RUNTIME, UI, Sample, trace_
 
 from tracekit import Analysis, analyze
 from tracekit.analysis.findings.finding import Finding, WindowRanges
-from tracekit.analysis.findings.recording import RECORDING_KINDS
+from tracekit.analysis.findings.kind import Kind
 from tracekit.load import open_trace
 from tracekit.model.tables import TableInfo
 from tracekit.model.trace import Issue, Trace
@@ -35,7 +36,7 @@ def finding_of(analysis: Analysis, kind: str) -> tuple[Finding, FindingText]:
     return finding, finding_text(finding, analysis.trace.info)
 
 
-def kinds(analysis: Analysis) -> list[str]:
+def kinds(analysis: Analysis) -> list[Kind[Any]]:
     return [finding.kind for finding in analysis.findings]
 
 
@@ -286,7 +287,7 @@ def test_instruments_that_were_recorded_and_not_exported() -> None:
 )
 def test_sample_recordings(recording: str, expected: set[str]) -> None:
     analysis = analyze(open_trace(SAMPLES / recording))
-    assert {kind for kind in kinds(analysis) if kind in RECORDING_KINDS} == expected
+    assert {kind for kind in kinds(analysis) if kind.about in ("recording", "limit")} == expected
 
 
 def test_names_of_the_recording_are_escaped_and_short() -> None:

@@ -22,7 +22,9 @@ from view_support import (
 )
 
 from tracekit import Analysis
-from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
+from tracekit.analysis.findings.action import Action
+from tracekit.analysis.findings.finding import Finding, Support, WindowRanges
+from tracekit.analysis.findings.placement import FELL_BACK
 from tracekit.model.vocabulary import Basis
 from tracekit.report.analysis.document import NOTHING_FOUND, build_document
 from tracekit.report.analysis.extent import PAGE, TICKET
@@ -100,9 +102,14 @@ def test_the_view_has_the_place_of_each_finding() -> None:
 def test_a_finding_without_a_moment_has_the_place_of_its_calls_or_none() -> None:
     analysis = left_engine()
     about_calls = Finding(
-        "fell-back", "info", "likely", Basis.SAMPLED, windows=WindowRanges(3, ((1, 1), (3, 4)))
+        kind=FELL_BACK,
+        severity="info",
+        confidence="likely",
+        basis=Basis.SAMPLED,
+        numbers={},
+        windows=WindowRanges(3, ((1, 1), (3, 4))),
     )
-    about_run = Finding("fell-back", "info", "likely", Basis.SAMPLED)
+    about_run = replace(about_calls, windows=WindowRanges())
     assert finding_places(with_findings(analysis, about_calls, about_run)) == [[40 * MS, 110 * MS], None]
 
 

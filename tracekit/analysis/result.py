@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import pandas as pd
 
@@ -20,7 +21,7 @@ class Analysis(AnalyzedRun):
     """One analyzed run, with what its detectors find. Two are equal when their recordings and results are."""
 
     @cached_property
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[Finding[Any], ...]:
         """What happened to each model, what it costs and what to do next; what costs most comes first."""
         return find(self._calls)
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from tracekit.analysis.findings.find import KINDS, MORE_FINDINGS
 from tracekit.analysis.findings.finding import Finding
-from tracekit.analysis.findings.recording import RECORDING_KINDS
+from tracekit.analysis.findings.placement import FELL_BACK
 from tracekit.checks.requirements import Absence
 from tracekit.checks.results import MetricValue
-from tracekit.comparison.findings_shown import NEEDS, Need, unseen
+from tracekit.comparison.findings_shown import unseen
 from tracekit.comparison.observations import Observations, is_named
 from tracekit.model.columns import BoolArray
 
 _GRAVE = ("error", "warning")
-_CAPPED = "more-findings"
-_EXAMPLE = next(kind for kind, need in NEEDS.items() if need is Need.ENGINES)
-"""Of the findings in general, those about engines decide whether a recording can show any."""
 
 
 def count_excluded_findings(observations: Observations, rule: Absence, rows: BoolArray) -> MetricValue:
@@ -32,25 +32,26 @@ def count_excluded_findings(observations: Observations, rule: Absence, rows: Boo
     return MetricValue("count", 0, 0, windows=windows, note="" if rule.kind else _note(observations, rows))
 
 
-def _is_meant(finding: Finding, rule: Absence) -> bool:
+def _is_meant(finding: Finding[Any], rule: Absence) -> bool:
     if rule.scope and not is_named(finding.model, rule.scope):
         return False
     if rule.kind:
         return finding.kind == rule.kind
-    if finding.kind in RECORDING_KINDS or finding.kind == _CAPPED:
+    if finding.kind.about != "calls":
         return False
     return finding.severity in ((rule.severity,) if rule.severity else _GRAVE)
 
 
 def _explain_unproven_absence(observations: Observations, rule: Absence, rows: BoolArray) -> str:
     """Return why the absence of a finding is not proven; "" if it is."""
-    capped = [finding for finding in observations.analysis.findings if finding.kind == _CAPPED]
+    capped = [finding for finding in observations.analysis.findings if finding.kind == MORE_FINDINGS]
     if any(rule.kind in ("", *finding.numbers["kinds"]) for finding in capped):
         return "there are more findings than an analysis lists"
-    return unseen(observations, rule.kind or _EXAMPLE, rows)
+    # Of the findings in general, those about engines decide whether a recording can show any.
+    return unseen(observations, KINDS.get(rule.kind, FELL_BACK), rows)
 
 
 def _note(observations: Observations, rows: BoolArray) -> str:
     """Return the kinds of findings that these calls cannot show."""
-    hidden = sorted(kind for kind in NEEDS if unseen(observations, kind, rows))
+    hidden = [kind for kind in KINDS.values() if unseen(observations, kind, rows)]
     return f"this recording cannot show {', '.join(hidden)}" if hidden else ""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from tracekit.analysis.findings.recording import RECORDING_KINDS
+from tracekit.analysis.findings.find import KINDS
 from tracekit.checks.requirements import (
     ENGINE_NAMES,
     Absence,
@@ -24,7 +24,6 @@ from tracekit.checks.requirements import (
 )
 from tracekit.checks.tokenizer import Tokenizer
 from tracekit.comparison.cautions import THERMAL
-from tracekit.comparison.findings_shown import NEEDS
 from tracekit.comparison.metrics import all_names
 from tracekit.comparison.observations import SUBMISSION_COUNTS
 from tracekit.model.issue_codes import ISSUE_CODES
@@ -74,14 +73,14 @@ class _ExpressionParser:
             raise tokens.make_error("'finding' is expected after 'no', such as 'no finding fell-back'.")
         position = tokens.next_position()
         severity = tokens.take_if(*_SEVERITIES)
-        kind = "" if severity or tokens.peek().lower() == "in" else tokens.take_if(*NEEDS)
+        kind = "" if severity or tokens.peek().lower() == "in" else tokens.take_if(*KINDS)
         if not severity and not kind and tokens.peek().lower() not in ("", "in"):
             advice = "tracekit analyze shows the kind of each finding in brackets."
             raise tokens.make_unknown_error(
-                "kind of finding", tokens.take_word(), (*_SEVERITIES, *NEEDS), position, advice
+                "kind of finding", tokens.take_word(), (*_SEVERITIES, *KINDS), position, advice
             )
         scope = self._parse_end(self._parse_scope())
-        if scope and kind in RECORDING_KINDS:
+        if scope and kind and KINDS[kind].about != "calls":
             raise tokens.make_error(f"'{kind}' is about the whole recording: remove 'in'.", position)
         return Absence(kind, severity, scope)
 

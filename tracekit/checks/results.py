@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from tracekit.analysis.findings.finding import Finding
 from tracekit.checks.requirements import ChangeRule, Kind, Requirement
@@ -60,7 +60,7 @@ class MetricValue:
     runs: int = 1
     is_contested: bool = False
     """Whether the value depends on work of an engine whose owner the recording does not show."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Finding[Any], ...] = ()
     recording: TraceInfo | None = None
     """The findings that a requirement excludes, and the recording that has them."""
     calls: tuple[FloatArray, FloatArray] | None = field(default=None, compare=False, repr=False)

@@ -132,7 +132,7 @@ FINDING_COLUMNS: FrameColumns[_Objects] = FrameColumns(
 )
 
 
-def _get_pid(finding: Finding) -> int | None:
+def _get_pid(finding: Finding[Any]) -> int | None:
     return finding.pid if finding.pid >= 0 else None
 
 

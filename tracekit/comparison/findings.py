@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
+from tracekit.analysis.findings.find import MORE_FINDINGS
 from tracekit.analysis.findings.finding import Finding
-from tracekit.analysis.findings.recording import RECORDING_KINDS
-from tracekit.comparison.findings_shown import NEEDS, unseen
+from tracekit.analysis.findings.kind import Kind
+from tracekit.comparison.findings_shown import unseen
 from tracekit.comparison.observations import Observations
 from tracekit.comparison.result import FindingChange, FindingSide, FindingTrend
 from tracekit.model.columns import BoolArray
@@ -25,9 +27,6 @@ _ORDER: tuple[FindingTrend, ...] = (
     "not comparable",
 )
 _SEVERITIES = ("error", "warning", "info")
-_LISTED = "more-findings"
-PER_RUN = frozenset({"cold-first-call", "compiled-in-run", "loaded-again"})
-"""Kinds whose cost does not depend on the number of calls."""
 
 
 def compare_findings(base: _Runs, new: _Runs) -> tuple[FindingChange, ...]:
@@ -42,7 +41,7 @@ def compare_findings(base: _Runs, new: _Runs) -> tuple[FindingChange, ...]:
     return tuple(sorted(changes, key=_rank))
 
 
-_Found = dict[tuple[str, str], dict[int, list[Finding]]]
+_Found = dict[tuple[Kind[Any], str], dict[int, list[Finding[Any]]]]
 
 
 def _by_kind(side: _Runs) -> _Found:
@@ -50,12 +49,14 @@ def _by_kind(side: _Runs) -> _Found:
     found: _Found = {}
     for number, run in enumerate(side):
         for finding in run.analysis.findings:
-            if finding.kind in NEEDS and finding.kind not in RECORDING_KINDS:
+            if finding.kind.about == "calls":
                 found.setdefault((finding.kind, finding.model), {}).setdefault(number, []).append(finding)
     return found
 
 
-def _change(kind: str, model: str, sides: tuple[_Runs, _Runs], found: Sequence[_Found]) -> FindingChange:
+def _change(
+    kind: Kind[Any], model: str, sides: tuple[_Runs, _Runs], found: Sequence[_Found]
+) -> FindingChange:
     of_sides = [each.get((kind, model), {}) for each in found]
     base, new = (_side(kind, model, runs, of_runs) for runs, of_runs in zip(sides, of_sides, strict=True))
     number, findings = next(iter((of_sides[1] or of_sides[0]).items()))
@@ -63,7 +64,7 @@ def _change(kind: str, model: str, sides: tuple[_Runs, _Runs], found: Sequence[_
     return FindingChange(kind, model, _trend(base, new), base, new, findings[0], recording)
 
 
-def _side(kind: str, model: str, runs: _Runs, findings: dict[int, list[Finding]]) -> FindingSide:
+def _side(kind: Kind[Any], model: str, runs: _Runs, findings: dict[int, list[Finding[Any]]]) -> FindingSide:
     reasons = list(_reasons(kind, model, [run for number, run in enumerate(runs) if number not in findings]))
     losses = [_loss(runs[number], model, entries) for number, entries in findings.items()]
     known = [loss for loss in losses if loss is not None]
@@ -76,13 +77,15 @@ def _side(kind: str, model: str, runs: _Runs, findings: dict[int, list[Finding]]
     )
 
 
-def _reasons(kind: str, model: str, runs: _Runs) -> Iterator[str]:
+def _reasons(kind: Kind[Any], model: str, runs: _Runs) -> Iterator[str]:
     """Yield a reason for each run that could not show the finding."""
     for run in runs:
         rows = _rows(run, model)
         if not rows.any() and model:
             yield "the model does not run"
-        elif any(kind in entry.numbers["kinds"] for entry in run.analysis.findings if entry.kind == _LISTED):
+        elif any(
+            kind in entry.numbers["kinds"] for entry in run.analysis.findings if entry.kind == MORE_FINDINGS
+        ):
             yield "there are more findings than an analysis lists"
         elif reason := unseen(run, kind, rows):
             yield reason
@@ -93,10 +96,10 @@ def _rows(run: Observations, model: str) -> BoolArray:
     return rows
 
 
-def _loss(run: Observations, model: str, findings: Sequence[Finding]) -> float | None:
+def _loss(run: Observations, model: str, findings: Sequence[Finding[Any]]) -> float | None:
     """Return the time lost per call of the model, or per run; None where the recording does not carry it."""
     losses = [finding.lost_ns for finding in findings if finding.lost_ns is not None]
-    calls = 1 if findings[0].kind in PER_RUN else int(_rows(run, model).sum())
+    calls = 1 if findings[0].kind.is_per_run else int(_rows(run, model).sum())
     return sum(losses) / calls if len(losses) == len(findings) and calls else None
 
 

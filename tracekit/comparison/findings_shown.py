@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from enum import Enum, auto
+from typing import Any
 
 import numpy as np
 
 from tracekit.analysis.engines.ownership import RUNTIMES
-from tracekit.analysis.findings.recording import RECORDING_KINDS
+from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.series import FEWEST
 from tracekit.comparison.observations import Names, Observations
 from tracekit.model.columns import BoolArray
@@ -17,68 +17,20 @@ from tracekit.model.schemas import GPU_INTERVALS, MODEL_LOADING
 from tracekit.model.vocabulary import Engine
 from tracekit.text import plural
 
-
-class Need(Enum):
-    """The part of a recording that a kind of finding rests on."""
-
-    NOTHING = auto()
-    ENGINES = auto()
-    """The engine of each call: one of unknown engine may be the one that left it."""
-    SETTING = auto()
-    FEW_CALLS = auto()
-    MANY_CALLS = auto()
-    IDLE = auto()
-    NEURAL_ENGINE = auto()
-    GPU = auto()
-    SAMPLES = auto()
-    CORES = auto()
-    LOADS = auto()
-    REQUESTS = auto()
-    LOG = auto()
-
-
-_KINDS: Mapping[Need, tuple[str, ...]] = {
-    Need.NOTHING: tuple(sorted(RECORDING_KINDS)),
-    Need.ENGINES: (
-        "alternates",
-        "came-back",
-        "differs-by-copy",
-        "differs-by-function",
-        "fell-back",
-        "moved-to-engine",
-    ),
-    Need.SETTING: ("not-on-requested-engine",),
-    Need.FEW_CALLS: ("cold-first-call",),
-    Need.MANY_CALLS: ("latency-drift", "latency-outliers", "two-populations"),
-    Need.IDLE: ("gaps-in-calls",),
-    Need.NEURAL_ENGINE: ("engine-contention", "models-serialized", "partly-on-engine"),
-    Need.GPU: ("gpu-shared-with-rendering",),
-    Need.SAMPLES: (
-        *("allocations", "conversions", "copies-around-engine", "main-thread-blocked", "work-beside-calls"),
-    ),
-    Need.CORES: ("on-efficiency-cores",),
-    Need.LOADS: ("compiled-in-run", "load-per-call", "loaded-again"),
-    Need.REQUESTS: ("requests-failed",),
-    Need.LOG: ("operators-refused", "program-not-loaded"),
-}
-NEEDS: Mapping[str, Need] = {kind: need for need, kinds in _KINDS.items() for kind in kinds}
-"""For each kind of finding, what shows it; a kind that is not here cannot be required."""
-
-_WITHOUT_TIMES = ("no-symbols", "rows-lost")
-"""The findings about samples without times."""
 _ACCELERATORS = (Engine.ANE, Engine.GPU)
 
 
-def unseen(observations: Observations, kind: str, rows: BoolArray) -> str:
+def unseen(observations: Observations, kind: Kind[Any], rows: BoolArray) -> str:
     """Return the reason why some windows cannot show a kind of finding; "" where they can."""
-    need = NEEDS[kind]
-    is_counted = observations.analysis.trace.weight_unit == "samples"
-    if is_counted and need not in (Need.REQUESTS, Need.LOG) and kind not in _WITHOUT_TIMES:
-        return "the samples have no times, so no call is seen"
+    need = kind.need
     if need is Need.NOTHING:
         return ""
     if need in (Need.REQUESTS, Need.LOG):
         return _log(observations, need)
+    if observations.analysis.trace.weight_unit == "samples":
+        return "the samples have no times, so no call is seen"
+    if need is Need.TIMES:
+        return ""
     if not rows.any():
         return "there is no call"
     if (observations.source[rows] == "run").any():

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import NormalDist, fmean, stdev
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from tracekit.analysis.findings.answer import Answer
 from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.kind import Kind
 from tracekit.comparison.estimates import POWER, Estimate, Tested
 from tracekit.comparison.observations import Unit
 from tracekit.comparison.samples import SampleShare
@@ -216,12 +217,12 @@ class FindingChange:
     that has ``finding``.
     """
 
-    kind: str
+    kind: Kind[Any]
     model: str
     change: FindingTrend
     base: FindingSide
     new: FindingSide
-    finding: Finding
+    finding: Finding[Any]
     recording: TraceInfo
 
 

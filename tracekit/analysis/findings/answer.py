@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.lengths import two_lengths, typical_length, warm_lengths
-from tracekit.analysis.findings.placement import PLACEMENT_KINDS
+from tracekit.analysis.findings.placement import PLACEMENT_KINDS, PlacementNumbers
 from tracekit.analysis.selection import select_pids
 from tracekit.analysis.threads import ThreadWork
 from tracekit.model.columns import IntArray
@@ -68,7 +68,7 @@ class ModelAnswer:
     length_ns: int | None
     source: str
     is_engine_time: bool
-    placement: Finding | None = None
+    placement: Finding[PlacementNumbers] | None = None
     contested: tuple[tuple[Engine, int], ...] = ()
     lengths_ns: tuple[int, int] | None = None
     cut: int = 0
@@ -141,7 +141,7 @@ class Answer:
     others: tuple[ProcessAnswer, ...] = ()
 
 
-def answer_of(calls: Calls, findings: tuple[Finding, ...], power: Power | None) -> Answer:
+def answer_of(calls: Calls, findings: tuple[Finding[Any], ...], power: Power | None) -> Answer:
     """Return where each model of an analysis ran."""
     analysis, labels = calls.analysis, calls.analysis.labels
     engine = labels.engine
@@ -241,7 +241,7 @@ def answer_kind(calls: Calls) -> AnswerKind:
     return "whole-run" if calls.sources == ("run",) else "models"
 
 
-def _model(calls: Calls, model: ModelCalls, placement: Finding | None) -> ModelAnswer:
+def _model(calls: Calls, model: ModelCalls, placement: Finding[PlacementNumbers] | None) -> ModelAnswer:
     rows = model.rows
     served = calls.served[rows]
     names = calls.analysis.window_rows["source"]

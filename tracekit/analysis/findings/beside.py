@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
 from tracekit.analysis.engines.codes import group_codes, group_rows, is_engine, is_phase, sum_by_code
+from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, ModelCalls
-from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
+from tracekit.analysis.findings.finding import Finding, Support, WindowRanges
 from tracekit.analysis.findings.host import (
     Between,
     between_calls,
@@ -22,10 +23,33 @@ from tracekit.analysis.findings.host import (
     interface_threads,
     stacks_with,
 )
+from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.lengths import typical_length
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML
+from tracekit.model.trace import Severity
 from tracekit.model.vocabulary import Basis, Engine, Phase
+
+
+class BetweenNumbers(TypedDict):
+    """The work between the calls of a model: seen in ``seen`` of ``gaps``, most of it in ``symbol``."""
+
+    is_named: bool
+    calls: int
+    gaps: int
+    seen: int
+    typical_ns: int
+    mean_ns: NotRequired[int]
+    length_ns: int
+    symbol: str
+    symbol_ns: NotRequired[int]
+    basis: Basis
+
+
+WORK_BESIDE_CALLS = Kind[BetweenNumbers]("work-beside-calls", Need.SAMPLES)
+CONVERSIONS = Kind[BetweenNumbers]("conversions", Need.SAMPLES)
+ALLOCATIONS = Kind[BetweenNumbers]("allocations", Need.SAMPLES)
+LOAD_PER_CALL = Kind[BetweenNumbers]("load-per-call", Need.LOADS)
 
 CONVERSION = re.compile(
     r"\bvImage[A-Z]\w+|\bVTPixel(?:Transfer|Rotation)Session\w+|\bCGContextDrawImage\b|\bCGImageCreate\w*"
@@ -57,7 +81,7 @@ _MUCH = 0.25
 _FEWEST = 3
 
 
-def work_beside_calls(calls: Calls) -> Iterator[Finding]:
+def work_beside_calls(calls: Calls) -> Iterator[Finding[BetweenNumbers]]:
     """Yield the findings about the calling thread's samples between the calls of a model."""
     is_possible = calls.is_timed and calls.trace.weight_unit == "ns" and len(calls.starts) > _FEWEST
     if not is_possible or not len(calls.trace.samples):
@@ -70,8 +94,8 @@ def work_beside_calls(calls: Calls) -> Iterator[Finding]:
         return
     beside = _Beside(calls, between)
     yield from beside.app_work()
-    yield from beside.repeated("conversions", beside.is_conversion)
-    yield from beside.repeated("allocations", beside.is_allocation)
+    yield from beside.repeated(CONVERSIONS, beside.is_conversion, CONVERSION)
+    yield from beside.repeated(ALLOCATIONS, beside.is_allocation, ALLOCATION)
     yield from beside.sampled_loads()
 
 
@@ -137,7 +161,7 @@ class _Beside:
 
     # Findings -----------------------------------------------------------------------------------------------
 
-    def app_work(self) -> Iterator[Finding]:
+    def app_work(self) -> Iterator[Finding[BetweenNumbers]]:
         """Yield a finding per model between whose calls the app computes longer than they take."""
         is_work = self._is_free & is_engine(self._engine, Engine.OTHER) & self._shows(self._app_frames)
         if not is_work.any():
@@ -147,20 +171,20 @@ class _Beside:
             typical = self._calls.median(gaps.amounts_ns)
             length = typical_length(self._calls, gaps.model.rows)
             if typical > length:
-                yield self._finding("work-beside-calls", "warning", gaps, is_work, self._app_frames)
+                yield self._finding(WORK_BESIDE_CALLS, "warning", gaps, is_work, self._app_frames)
 
-    def repeated(self, kind: str, is_marked: BoolArray) -> Iterator[Finding]:
+    def repeated(
+        self, kind: Kind[BetweenNumbers], is_marked: BoolArray, pattern: re.Pattern[str]
+    ) -> Iterator[Finding[BetweenNumbers]]:
         """Yield a finding per model around whose calls such work is seen again and again."""
         if not is_marked.any():
             return
-        frames = frames_matching(
-            self._calls.trace.stacks, CONVERSION if kind == "conversions" else ALLOCATION
-        )
+        frames = frames_matching(self._calls.trace.stacks, pattern)
         for gaps in self._gaps(is_marked, _REPEATED, _OF_THE_CALLS):
             is_much = gaps.amounts_ns.sum() >= _MUCH * self._length_ns(gaps)
             yield self._finding(kind, "warning" if is_much else "info", gaps, is_marked, frames)
 
-    def sampled_loads(self) -> Iterator[Finding]:
+    def sampled_loads(self) -> Iterator[Finding[BetweenNumbers]]:
         """Yield a finding per model before nearly each call of which a model is loaded, as stacks show."""
         intervals = self._calls.trace.intervals
         is_load = is_phase(self._phase, Phase.LOAD) & (self._stack >= 0)
@@ -169,7 +193,7 @@ class _Beside:
         frames = frames_matching(self._calls.trace.stacks, LOADING)
         is_load &= self._shows(frames)
         for gaps in self._gaps(is_load, _NEARLY_EVERY, 0):
-            yield self._finding("load-per-call", "warning", gaps, is_load, frames)
+            yield self._finding(LOAD_PER_CALL, "warning", gaps, is_load, frames)
 
     def _gaps(self, is_marked: BoolArray, repeated: float, share: float) -> Iterator[_Gaps]:
         """Yield the models between whose calls marked samples are repeated and take this share of them."""
@@ -190,13 +214,19 @@ class _Beside:
         return int(self._calls.lengths[self._between.after[gaps.pairs]].sum())
 
     def _finding(
-        self, kind: str, severity: Any, gaps: _Gaps, is_marked: BoolArray, frames: BoolArray
-    ) -> Finding:
+        self,
+        kind: Kind[BetweenNumbers],
+        severity: Severity,
+        gaps: _Gaps,
+        is_marked: BoolArray,
+        frames: BoolArray,
+    ) -> Finding[BetweenNumbers]:
         calls, model, between = self._calls, gaps.model, self._between
         symbol, binary, weight_ns, samples = self._heaviest(gaps, is_marked, frames)
         seen = gaps.pairs[gaps.amounts_ns > 0]
         total_ns = int(gaps.amounts_ns.sum())
-        numbers: dict[str, Any] = {
+        where = f"{symbol} in {binary or 'an unknown binary'}"
+        numbers: BetweenNumbers = {
             "is_named": model.is_named,
             "calls": len(model.rows),
             "gaps": len(gaps.pairs),
@@ -209,28 +239,19 @@ class _Beside:
             "basis": Basis.SAMPLED,
         }
         return Finding(
-            kind,
-            severity,
-            "likely",
-            Basis.SAMPLED,
-            model.name,
-            model.pid,
-            gaps.windows(between),
-            int(calls.ends[between.before[seen]].min()),
-            int(calls.starts[between.after[seen]].max()),
-            total_ns if kind == "load-per-call" else None,
-            numbers,
-            (
-                Support(
-                    "table",
-                    calls.trace.samples_source,
-                    f"{symbol} in {binary or 'an unknown binary'}",
-                    samples,
-                ),
-            )
-            if symbol
-            else (),
-            _ACTIONS[kind],
+            kind=kind,
+            severity=severity,
+            confidence="likely",
+            basis=Basis.SAMPLED,
+            model=model.name,
+            pid=model.pid,
+            windows=gaps.windows(between),
+            start_ns=int(calls.ends[between.before[seen]].min()),
+            end_ns=int(calls.starts[between.after[seen]].max()),
+            lost_ns=total_ns if kind is LOAD_PER_CALL else None,
+            numbers=numbers,
+            support=(Support("table", calls.trace.samples_source, where, samples),) if symbol else (),
+            actions=_ACTIONS[kind],
         )
 
     def _heaviest(self, gaps: _Gaps, is_marked: BoolArray, frames: BoolArray) -> tuple[str, str, int, int]:
@@ -256,14 +277,14 @@ class _Beside:
 
 
 _ACTIONS = {
-    "work-beside-calls": (Action("flame-graph"),),
-    "conversions": (Action("model-format"), Action("flame-graph")),
-    "allocations": (Action("reuse-buffers"), Action("flame-graph")),
-    "load-per-call": (Action("load-once"), Action("timeline")),
+    WORK_BESIDE_CALLS: (Action("flame-graph"),),
+    CONVERSIONS: (Action("model-format"), Action("flame-graph")),
+    ALLOCATIONS: (Action("reuse-buffers"), Action("flame-graph")),
+    LOAD_PER_CALL: (Action("load-once"), Action("timeline")),
 }
 
 
-def loads_per_call(calls: Calls) -> Iterator[Finding]:
+def loads_per_call(calls: Calls) -> Iterator[Finding[BetweenNumbers]]:
     """Yield a finding per model that a runtime reports to be loaded before nearly each of its calls."""
     intervals = calls.trace.intervals
     is_load = _load_rows(intervals)
@@ -297,9 +318,9 @@ def _load_positions(of_model: Mapping[tuple[str, int], IntArray], model: ModelCa
     return of_model.get((model.model, model.pid), of_model.get((model.model, -1)))
 
 
-def _measured_loads(calls: Calls, model: ModelCalls, amounts_ns: IntArray) -> Finding:
+def _measured_loads(calls: Calls, model: ModelCalls, amounts_ns: IntArray) -> Finding[BetweenNumbers]:
     before = model.rows[1:][amounts_ns > 0]
-    numbers: dict[str, Any] = {
+    numbers: BetweenNumbers = {
         "is_named": model.is_named,
         "calls": len(model.rows),
         "gaps": len(amounts_ns),
@@ -311,19 +332,17 @@ def _measured_loads(calls: Calls, model: ModelCalls, amounts_ns: IntArray) -> Fi
     }
     source = str(calls.analysis.window_rows["source"].iloc[int(before[0])])
     return Finding(
-        "load-per-call",
-        "warning",
-        "certain",
-        Basis.MEASURED,
-        model.name,
-        model.pid,
-        WindowRanges.of(before),
-        int(calls.starts[model.rows[0]]),
-        int(calls.ends[before[-1]]),
-        int(amounts_ns.sum()),
-        numbers,
-        (Support("table", source, "loads of the model", len(before)),),
-        _ACTIONS["load-per-call"],
+        kind=LOAD_PER_CALL,
+        severity="warning",
+        confidence="certain",
+        basis=Basis.MEASURED,
+        **calls.describe(before, model),
+        start_ns=int(calls.starts[model.rows[0]]),
+        end_ns=int(calls.ends[before[-1]]),
+        lost_ns=int(amounts_ns.sum()),
+        numbers=numbers,
+        support=(Support("table", source, "loads of the model", len(before)),),
+        actions=_ACTIONS[LOAD_PER_CALL],
     )
 
 

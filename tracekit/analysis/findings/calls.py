@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +52,21 @@ class CallWork:
     sampled_ns: IntArray
     busy_ns: IntArray
     contested_ns: IntArray
+
+
+class Subject(TypedDict):
+    """The calls that a ``Finding`` is about: arguments of it."""
+
+    model: str
+    pid: int
+    windows: WindowRanges
+
+
+class Place(Subject):
+    """The calls that a ``Finding`` is about, from the first one's start to the last one's end."""
+
+    start_ns: int
+    end_ns: int
 
 
 class Calls:
@@ -238,13 +254,15 @@ class Calls:
         marked: BoolArray = ~self.serves(engine) & (_DOMINATES * reach >= self.lengths) & (self.served > 0)
         return marked
 
-    def place(self, rows: IntArray, model: ModelCalls | None) -> tuple[str, int, WindowRanges, int, int]:
-        """Return the model, process, windows, start and end of a ``Finding`` about calls in order of time.
-
-        Without a model, it is about calls of several.
-        """
+    def describe(self, rows: IntArray, model: ModelCalls | None) -> Subject:
+        """Return the calls of a ``Finding``, in order of time; without a model, they are of several."""
         name, pid = (model.name, model.pid) if model else ("", -1)
-        return name, pid, WindowRanges.of(rows), int(self.starts[rows[0]]), int(self.ends[rows[-1]])
+        return {"model": name, "pid": pid, "windows": WindowRanges.of(rows)}
+
+    def locate(self, rows: IntArray, model: ModelCalls | None) -> Place:
+        """Return the calls of a ``Finding`` with their time."""
+        start_ns, end_ns = int(self.starts[rows[0]]), int(self.ends[rows[-1]])
+        return {**self.describe(rows, model), "start_ns": start_ns, "end_ns": end_ns}
 
     def median(self, values: IntArray) -> int:
         """Return the median by nearest rank, as every other figure of a run; 0 without a value."""

@@ -4,20 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
 
 from tracekit.analysis.engines.codes import group_rows, is_phase
 from tracekit.analysis.engines.interval_sets import IntervalSet
+from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, ModelCalls
-from tracekit.analysis.findings.finding import Action, Confidence, Finding, Support
+from tracekit.analysis.findings.finding import Confidence, Finding, Support
 from tracekit.analysis.findings.frames import leading_frame
 from tracekit.analysis.findings.instruments import record
+from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML
 from tracekit.model.vocabulary import SERVING, Basis, Phase
+
+
+class ColdNumbers(TypedDict):
+    """The first call of a model and its ``warm_calls``; ``busy`` has the time of each engine in both."""
+
+    is_named: bool
+    first_ns: int
+    warm_ns: int
+    warm_calls: int
+    preparing_ns: int
+    preparing_basis: str | None
+    busy: dict[str, tuple[int, int]]
+    is_alone: bool
+    is_engine_time: bool
+
+
+class RepeatNumbers(TypedDict):
+    """Loads or compiles of one model."""
+
+    is_named: bool
+    phase: Phase
+    times: int
+    moments_ns: tuple[int, ...]
+    first_ns: int
+    again_ns: int
+
+
+class CompileNumbers(TypedDict):
+    """The time in which a model was compiled."""
+
+    is_named: bool
+    compile_ns: int
+
+
+COLD_FIRST_CALL = Kind[ColdNumbers]("cold-first-call", Need.FEW_CALLS, is_per_run=True)
+COMPILED_IN_RUN = Kind[CompileNumbers]("compiled-in-run", Need.LOADS, is_per_run=True)
+LOADED_AGAIN = Kind[RepeatNumbers]("loaded-again", Need.LOADS, is_per_run=True)
 
 _FEWEST_WARM = 4
 _LONGER = 1.2
@@ -33,7 +72,7 @@ _FEW_CALLS = 3
 _MOST_TIMES = 4
 
 
-def cold_starts(calls: Calls) -> Iterator[Finding]:
+def cold_starts(calls: Calls) -> Iterator[Finding[Any]]:
     """Yield slow first calls, models that were compiled, and models that were loaded again."""
     cold = list(_cold_first_calls(calls))
     yield from (finding for finding, _ in cold)
@@ -68,7 +107,7 @@ def _with_process(calls: Calls, rows: pd.DataFrame) -> pd.DataFrame:
 # The first call ---------------------------------------------------------------------------------------------
 
 
-def _cold_first_calls(calls: Calls) -> Iterator[tuple[Finding, tuple[int, int]]]:
+def _cold_first_calls(calls: Calls) -> Iterator[tuple[Finding[ColdNumbers], tuple[int, int]]]:
     """Yield the finding about each slow first call, and the call's edges."""
     if not calls.is_timed:
         return
@@ -106,7 +145,7 @@ def _candidates(calls: Calls) -> Iterator[ModelCalls]:
         yield calls.models[position]
 
 
-def _cold(calls: Calls, model: ModelCalls, usual_ns: int, *, is_rough: bool) -> Finding:
+def _cold(calls: Calls, model: ModelCalls, usual_ns: int, *, is_rough: bool) -> Finding[ColdNumbers]:
     first, warm = int(model.rows[0]), model.rows[1:]
     times = calls.analysis.times.iloc[first]
     source = str(calls.analysis.window_rows["source"].iloc[first])
@@ -119,7 +158,7 @@ def _cold(calls: Calls, model: ModelCalls, usual_ns: int, *, is_rough: bool) -> 
     lost = int(calls.lengths[first]) - usual_ns
     is_alone = bool(calls.analysis.window_rows["alone"].iloc[first])
     confidence: Confidence = "certain" if model.model and is_alone and not is_rough else "possible"
-    numbers = {
+    numbers: ColdNumbers = {
         "is_named": model.is_named,
         "first_ns": int(calls.lengths[first]),
         "warm_ns": usual_ns,
@@ -131,15 +170,15 @@ def _cold(calls: Calls, model: ModelCalls, usual_ns: int, *, is_rough: bool) -> 
         "is_engine_time": source in ANE_TABLES,
     }
     return Finding(
-        "cold-first-call",
-        "warning" if lost >= _LONG_NS else "info",
-        confidence,
-        Basis.INFERRED if is_rough else Basis.MEASURED,
-        *calls.place(model.rows[:1], model),
-        lost,
-        numbers,
-        () if is_rough else (Support("table", source, "", len(model.rows)),),
-        (Action("warm-up"), Action("check-first", {"model": model.model, "warm_ns": usual_ns})),
+        kind=COLD_FIRST_CALL,
+        severity="warning" if lost >= _LONG_NS else "info",
+        confidence=confidence,
+        basis=Basis.INFERRED if is_rough else Basis.MEASURED,
+        **calls.locate(model.rows[:1], model),
+        lost_ns=lost,
+        numbers=numbers,
+        support=() if is_rough else (Support("table", source, "", len(model.rows)),),
+        actions=(Action("warm-up"), Action("check-first", {"model": model.model, "warm_ns": usual_ns})),
     )
 
 
@@ -155,7 +194,7 @@ class _Event:
     spans: IntervalSet
 
 
-def _loaded_again(calls: Calls, rows: pd.DataFrame) -> Iterator[Finding]:
+def _loaded_again(calls: Calls, rows: pd.DataFrame) -> Iterator[Finding[RepeatNumbers]]:
     """Yield the models of which the same event of loading or compiling happened several times.
 
     Each segment and each table has an event of its own: only what repeats within one of them is a repetition.
@@ -173,7 +212,7 @@ def _loaded_again(calls: Calls, rows: pd.DataFrame) -> Iterator[Finding]:
         if count < 2 or count > _NEARLY_EVERY * made > _NEARLY_EVERY * _FEW_CALLS:
             continue
         lengths = event.spans.ends - event.spans.starts
-        numbers = {
+        numbers: RepeatNumbers = {
             "is_named": True,
             "phase": event.phase,
             "times": count,
@@ -182,12 +221,12 @@ def _loaded_again(calls: Calls, rows: pd.DataFrame) -> Iterator[Finding]:
             "again_ns": int(lengths[1:].sum()),
         }
         yield Finding(
-            "loaded-again",
-            "warning",
-            _confidence(calls),
-            Basis.MEASURED,
-            model,
-            pid if of_model else -1,
+            kind=LOADED_AGAIN,
+            severity="warning",
+            confidence=_confidence(calls),
+            basis=Basis.MEASURED,
+            model=model,
+            pid=pid if of_model else -1,
             start_ns=int(event.spans.starts[1]),
             end_ns=int(event.spans.ends[-1]),
             lost_ns=int(lengths[1:].sum()),
@@ -214,7 +253,7 @@ def _events(rows: pd.DataFrame) -> Iterator[tuple[tuple[str, int], list[_Event]]
 
 def _compiled(
     calls: Calls, rows: pd.DataFrame, slow_calls: IntervalSet, repeated: set[tuple[str, int]]
-) -> Iterator[Finding]:
+) -> Iterator[Finding[CompileNumbers]]:
     """Yield the models that were compiled outside of slow first calls, which have the time already."""
     rows = rows[(rows["phase"] == Phase.COMPILE).to_numpy(bool)]
     if not len(rows):
@@ -242,7 +281,7 @@ def _named(calls: Calls) -> dict[tuple[str, int], ModelCalls]:
     return {(entry.model, entry.pid): entry for entry in calls.models if entry.model}
 
 
-def _compiled_on_stacks(calls: Calls, slow_calls: IntervalSet) -> Iterator[Finding]:
+def _compiled_on_stacks(calls: Calls, slow_calls: IntervalSet) -> Iterator[Finding[CompileNumbers]]:
     """Yield what samples show of compiling, where no table has it; stacks name no model."""
     if calls.trace.weight_unit != "ns":
         return
@@ -266,19 +305,18 @@ def _compile_finding(
     length_ns: int,
     basis: Basis,
     support: Sequence[Support],
-) -> Finding:
-    numbers: dict[str, Any] = {"is_named": bool(name), "compile_ns": length_ns}
+) -> Finding[CompileNumbers]:
     return Finding(
-        "compiled-in-run",
-        "warning" if length_ns >= _LONG_NS else "info",
-        _confidence(calls) if basis is Basis.MEASURED else "likely",
-        basis,
-        name,
-        of_model.pid if of_model else -1,
+        kind=COMPILED_IN_RUN,
+        severity="warning" if length_ns >= _LONG_NS else "info",
+        confidence=_confidence(calls) if basis is Basis.MEASURED else "likely",
+        basis=basis,
+        model=name,
+        pid=of_model.pid if of_model else -1,
         start_ns=span[0],
         end_ns=span[1],
         lost_ns=length_ns,
-        numbers=numbers,
+        numbers=CompileNumbers(is_named=bool(name), compile_ns=length_ns),
         support=tuple(support),
         actions=(record(calls, "restart"),),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +13,35 @@ import pandas as pd
 
 from tracekit.analysis.engines.codes import group_codes, group_positions
 from tracekit.analysis.engines.interval_sets import EMPTY, IntervalSet
+from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, ModelCalls
-from tracekit.analysis.findings.finding import Action, Finding, Support
+from tracekit.analysis.findings.finding import Finding, Support
+from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.lengths import extra_length, hold_length, share_of, typical_length
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import GPU_INTERVALS
 from tracekit.model.vocabulary import Basis, Engine, Phase
+
+
+class SharingNumbers(TypedDict):
+    """The ``shared`` calls of a model, in which an engine worked for others as well."""
+
+    engine: Engine
+    is_named: bool
+    calls: int
+    shared: int
+    others_ns: int
+    users: tuple[tuple[str, bool], ...]
+    more_users: int
+    are_processes_known: bool
+    with_ns: int
+    without_ns: int | None
+    extra_ns: int | None
+
+
+ENGINE_CONTENTION = Kind[SharingNumbers]("engine-contention", Need.NEURAL_ENGINE)
+GPU_SHARED_WITH_RENDERING = Kind[SharingNumbers]("gpu-shared-with-rendering", Need.GPU)
+MODELS_SERIALIZED = Kind[SharingNumbers]("models-serialized", Need.NEURAL_ENGINE)
 
 _OF_A_CALL = 0.05
 """The engine's work for others is part of a call's story from this share of the call on: a choice."""
@@ -33,7 +56,7 @@ _CLIENT = re.compile(r"\(\s*(.+?) \((\d+)\)\s*\)")
 _EXECUTION = (Engine.ANE, Phase.EXECUTE)
 
 
-def ane_contention(calls: Calls) -> Iterator[Finding]:
+def ane_contention(calls: Calls) -> Iterator[Finding[SharingNumbers]]:
     """Yield a finding per model in whose calls the Neural Engine worked for other processes."""
     others_ns = calls.analysis.times["foreign_ns"].to_numpy(np.int64)
     if not calls.is_timed or not others_ns.any():
@@ -43,10 +66,10 @@ def ane_contention(calls: Calls) -> Iterator[Finding]:
     for model in calls.models_with(is_shared):
         rows = model.rows[calls.serves(Engine.ANE)[model.rows]]
         sharing = _sharing(calls, rows[is_shared[rows]], rows[~is_shared[rows]], others_ns)
-        yield _finding("engine-contention", Engine.ANE, calls, model, sharing, users)
+        yield _finding(ENGINE_CONTENTION, Engine.ANE, calls, model, sharing, users)
 
 
-def gpu_shared(calls: Calls) -> Iterator[Finding]:
+def gpu_shared(calls: Calls) -> Iterator[Finding[SharingNumbers]]:
     """Yield a finding per model in whose calls the GPU drew, or worked for other processes."""
     on_gpu = calls.serves(Engine.GPU) if calls.is_timed else np.zeros(len(calls.starts), bool)
     frame = calls.trace.intervals
@@ -65,10 +88,10 @@ def gpu_shared(calls: Calls) -> Iterator[Finding]:
         sharing = _sharing(calls, rows[is_shared], rows[~is_shared], others_ns)
         is_much = share_of(others_ns[rows], calls.lengths[rows]) >= _OF_ALL_CALLS
         if len(sharing.rows) and (is_much or sharing.extra_ns):
-            yield _finding("gpu-shared-with-rendering", Engine.GPU, calls, model, sharing, users)
+            yield _finding(GPU_SHARED_WITH_RENDERING, Engine.GPU, calls, model, sharing, users)
 
 
-def models_in_turn(calls: Calls) -> Iterator[Finding]:
+def models_in_turn(calls: Calls) -> Iterator[Finding[SharingNumbers]]:
     """Yield a finding per model whose calls wait while the Neural Engine works for another one of the app."""
     if not calls.is_timed or not calls.is_measured(Engine.ANE):
         return
@@ -92,7 +115,7 @@ def models_in_turn(calls: Calls) -> Iterator[Finding]:
         users = _partners_in_turn(calls, model, rows, [other for other in partners if other is not model])
         if users:
             sharing = _Sharing(rows, quiet, others_ns, extra_ns)
-            yield _finding("models-serialized", Engine.ANE, calls, model, sharing, users)
+            yield _finding(MODELS_SERIALIZED, Engine.ANE, calls, model, sharing, users)
 
 
 @dataclass(frozen=True)
@@ -120,13 +143,19 @@ def _sharing(calls: Calls, rows: IntArray, without: IntArray, others_ns: IntArra
 
 
 def _finding(
-    kind: str, engine: Engine, calls: Calls, model: ModelCalls, sharing: _Sharing, users: Sequence[_User]
-) -> Finding:
+    kind: Kind[SharingNumbers],
+    engine: Engine,
+    calls: Calls,
+    model: ModelCalls,
+    sharing: _Sharing,
+    users: Sequence[_User],
+) -> Finding[SharingNumbers]:
     rows = sharing.rows
     starts, ends = calls.starts[rows], calls.ends[rows]
     amounts = [(int(user.spans.within(starts, ends).sum()), user) for user in users]
     named = sorted((entry for entry in amounts if entry[0]), key=lambda entry: (-entry[0], entry[1].name))
-    numbers: dict[str, Any] = {
+    without_ns = typical_length(calls, sharing.without) if len(sharing.without) else None
+    numbers: SharingNumbers = {
         "engine": engine,
         "is_named": model.is_named,
         "calls": len(model.rows),
@@ -136,23 +165,23 @@ def _finding(
         "more_users": max(len(named) - _MOST_NAMES, 0),
         "are_processes_known": all(user.pid >= 0 for _, user in named),
         "with_ns": typical_length(calls, rows),
-        "without_ns": typical_length(calls, sharing.without) if len(sharing.without) else None,
+        "without_ns": without_ns,
         "extra_ns": sharing.extra_ns or None,
     }
     table = calls.analysis.measured.reported.get(engine, GPU_INTERVALS)
     touched = sum(int(user.spans.count(starts, ends).sum()) for _, user in named)
     return Finding(
-        kind,
-        "warning" if sharing.extra_ns else "info",
-        "certain" if numbers["are_processes_known"] and not sharing.extra_ns else "likely",
-        Basis.MEASURED,
-        *calls.place(rows, model),
-        len(rows) * sharing.extra_ns or None,
-        numbers,
-        (Support("table", table, "work for others in these calls", touched),),
-        (
+        kind=kind,
+        severity="warning" if sharing.extra_ns else "info",
+        confidence="certain" if numbers["are_processes_known"] and not sharing.extra_ns else "likely",
+        basis=Basis.MEASURED,
+        **calls.locate(rows, model),
+        lost_ns=len(rows) * sharing.extra_ns or None,
+        numbers=numbers,
+        support=(Support("table", table, "work for others in these calls", touched),),
+        actions=(
             Action("timeline"),
-            *([hold_length(model, "p90", numbers["without_ns"])] if sharing.extra_ns else []),
+            *([hold_length(model, "p90", without_ns)] if sharing.extra_ns and without_ns is not None else []),
         ),
     )
 

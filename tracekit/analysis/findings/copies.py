@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from tracekit.analysis.engines.codes import is_phase, sum_by_code
+from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, CallWork, ModelCalls
-from tracekit.analysis.findings.finding import Action, Finding, Support
+from tracekit.analysis.findings.finding import Finding, Support
 from tracekit.analysis.findings.frames import leading_frame
+from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import ML_ENGINES, Basis, Phase
+
+
+class CopyNumbers(TypedDict):
+    """The copies inside the calls of a model."""
+
+    is_named: bool
+    calls: int
+    seen: int
+    samples: int
+    copied_ns: int
+    length_ns: int
+    share: float
+    symbol: str
+
+
+COPIES_AROUND_ENGINE = Kind[CopyNumbers]("copies-around-engine", Need.SAMPLES)
 
 _LARGE_SHARE = 0.25
 _FEWEST_SAMPLES = 10
@@ -21,7 +39,7 @@ _FEWEST_SAMPLES = 10
 _MOST_SAMPLES = 1_000_000
 
 
-def copies_around_engine(calls: Calls) -> Iterator[Finding]:
+def copies_around_engine(calls: Calls) -> Iterator[Finding[CopyNumbers]]:
     """Yield a finding per model whose calls bind, cast and copy data for much of their time."""
     if not calls.is_timed or calls.trace.weight_unit != "ns" or not len(calls.trace.samples):
         return
@@ -52,10 +70,10 @@ def _is_whole(calls: Calls) -> BoolArray:
     return marked
 
 
-def _finding(calls: Calls, model: ModelCalls, rows: IntArray, copies: CallWork) -> Finding:
+def _finding(calls: Calls, model: ModelCalls, rows: IntArray, copies: CallWork) -> Finding[CopyNumbers]:
     copied, length = int(copies.sampled_ns[rows].sum()), int(calls.lengths[rows].sum())
     frame = _frame(calls, rows)
-    numbers: dict[str, Any] = {
+    numbers: CopyNumbers = {
         "is_named": model.is_named,
         "calls": len(rows),
         "seen": int((copies.samples[rows] > 0).sum()),
@@ -66,15 +84,15 @@ def _finding(calls: Calls, model: ModelCalls, rows: IntArray, copies: CallWork) 
         "symbol": frame.detail if frame else "",
     }
     return Finding(
-        "copies-around-engine",
-        "warning",
-        "likely",
-        Basis.SAMPLED,
-        *calls.place(rows, model),
-        copied,
-        numbers,
-        (frame,) if frame else (),
-        (Action("model-format"), Action("flame-graph")),
+        kind=COPIES_AROUND_ENGINE,
+        severity="warning",
+        confidence="likely",
+        basis=Basis.SAMPLED,
+        **calls.locate(rows, model),
+        lost_ns=copied,
+        numbers=numbers,
+        support=(frame,) if frame else (),
+        actions=(Action("model-format"), Action("flame-graph")),
     )
 
 

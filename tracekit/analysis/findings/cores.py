@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from tracekit.analysis.engines.codes import is_engine, is_phase, sum_by_code
+from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls
-from tracekit.analysis.findings.finding import Action, Finding, Support
+from tracekit.analysis.findings.finding import Finding, Support
+from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.lengths import extra_length, hold_length, typical_length
 from tracekit.model.columns import IntArray
 from tracekit.model.vocabulary import Basis, Engine, Phase
+
+
+class CoreNumbers(TypedDict):
+    """The CPU's inference on efficiency cores; ``slow`` calls ran mostly there, ``fast`` ones did not."""
+
+    is_named: bool
+    calls: int
+    slow: int
+    share: float
+    slow_ns: int
+    fast_ns: int | None
+    extra_ns: int | None
+
+
+ON_EFFICIENCY_CORES = Kind[CoreNumbers]("on-efficiency-cores", Need.CORES)
 
 _MOSTLY = 0.5
 _NEARLY_ALL = 0.9
@@ -21,7 +38,7 @@ _FEWEST_SAMPLES = 20
 _EFFICIENCY, _PERFORMANCE = 0, 1
 
 
-def efficiency_cores(calls: Calls) -> Iterator[Finding]:
+def efficiency_cores(calls: Calls) -> Iterator[Finding[CoreNumbers]]:
     """Yield a finding per model whose inference on the CPU ran mostly, or slower, on efficiency cores."""
     types = calls.trace.core_types
     if set(types.values()) != {"E", "P"} or not calls.serves(Engine.CPU).any():
@@ -48,26 +65,27 @@ def efficiency_cores(calls: Calls) -> Iterator[Finding]:
         extra_ns = extra_length(calls, slow_rows, fast_rows)
         if not extra_ns and on_slow < _NEARLY_ALL * counted:
             continue
-        numbers: dict[str, Any] = {
+        fast_ns = typical_length(calls, fast_rows) if len(fast_rows) else None
+        numbers: CoreNumbers = {
             "is_named": model.is_named,
             "calls": len(model.rows),
             "slow": len(slow_rows),
             "share": on_slow / counted,
             "slow_ns": typical_length(calls, slow_rows),
-            "fast_ns": typical_length(calls, fast_rows) if len(fast_rows) else None,
+            "fast_ns": fast_ns,
             "extra_ns": extra_ns or None,
         }
         yield Finding(
-            "on-efficiency-cores",
-            "warning" if extra_ns else "info",
-            "likely",
-            Basis.SAMPLED,
-            *calls.place(slow_rows, model),
-            len(slow_rows) * extra_ns or None,
-            numbers,
-            (Support("table", calls.trace.samples_source, "inference on efficiency cores", on_slow),),
-            (
+            kind=ON_EFFICIENCY_CORES,
+            severity="warning" if extra_ns else "info",
+            confidence="likely",
+            basis=Basis.SAMPLED,
+            **calls.locate(slow_rows, model),
+            lost_ns=len(slow_rows) * extra_ns or None,
+            numbers=numbers,
+            support=(Support("table", calls.trace.samples_source, "inference on efficiency cores", on_slow),),
+            actions=(
                 Action("raise-qos"),
-                *([hold_length(model, "p90", numbers["fast_ns"])] if extra_ns else []),
+                *([hold_length(model, "p90", fast_ns)] if extra_ns and fast_ns is not None else []),
             ),
         )

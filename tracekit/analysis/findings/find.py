@@ -3,52 +3,88 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import Any, TypedDict
 
-from tracekit.analysis.findings.beside import loads_per_call, work_beside_calls
+from tracekit.analysis.findings import beside, cold_start, contention, latency, placement, recording, waiting
+from tracekit.analysis.findings import recording_limits as limits
+from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls
-from tracekit.analysis.findings.cold_start import cold_starts
-from tracekit.analysis.findings.contention import ane_contention, gpu_shared, models_in_turn
-from tracekit.analysis.findings.copies import copies_around_engine
-from tracekit.analysis.findings.cores import efficiency_cores
+from tracekit.analysis.findings.copies import COPIES_AROUND_ENGINE, copies_around_engine
+from tracekit.analysis.findings.cores import ON_EFFICIENCY_CORES, efficiency_cores
 from tracekit.analysis.findings.finding import Finding
-from tracekit.analysis.findings.latency import latency
-from tracekit.analysis.findings.partial import partly_on_engine
-from tracekit.analysis.findings.placement import placement_changes
-from tracekit.analysis.findings.recording import missing_answers
-from tracekit.analysis.findings.recording_limits import recording_limits
-from tracekit.analysis.findings.refusals import failures_and_refusals
-from tracekit.analysis.findings.requested import not_on_requested_engine
-from tracekit.analysis.findings.waiting import gaps_in_calls, main_thread_blocked
+from tracekit.analysis.findings.kind import Kind
+from tracekit.analysis.findings.partial import PARTLY_ON_ENGINE, partly_on_engine
+from tracekit.analysis.findings.refusals import (
+    OPERATORS_REFUSED,
+    PROGRAM_NOT_LOADED,
+    REQUESTS_FAILED,
+    failures_and_refusals,
+)
+from tracekit.analysis.findings.requested import NOT_ON_REQUESTED_ENGINE, not_on_requested_engine
 from tracekit.analysis.selection import Selection
 from tracekit.model.vocabulary import Basis
 
-DETECTORS: tuple[Callable[[Calls], Iterable[Finding]], ...] = (
-    placement_changes,
-    not_on_requested_engine,
-    partly_on_engine,
-    copies_around_engine,
-    cold_starts,
-    failures_and_refusals,
-    latency,
-    missing_answers,
-    recording_limits,
-    gaps_in_calls,
-    main_thread_blocked,
-    ane_contention,
-    gpu_shared,
-    models_in_turn,
-    efficiency_cores,
-    work_beside_calls,
-    loads_per_call,
-)
-"""Each takes the calls of one analysis and yields what it finds; none depends on another."""
+Detector = Callable[[Calls], Iterable[Finding[Any]]]
+DETECTORS: Mapping[Detector, tuple[Kind[Any], ...]] = {
+    placement.placement_changes: placement.PLACEMENT_KINDS,
+    not_on_requested_engine: (NOT_ON_REQUESTED_ENGINE,),
+    partly_on_engine: (PARTLY_ON_ENGINE,),
+    copies_around_engine: (COPIES_AROUND_ENGINE,),
+    cold_start.cold_starts: (
+        cold_start.COLD_FIRST_CALL,
+        cold_start.COMPILED_IN_RUN,
+        cold_start.LOADED_AGAIN,
+    ),
+    failures_and_refusals: (REQUESTS_FAILED, OPERATORS_REFUSED, PROGRAM_NOT_LOADED),
+    latency.latency: (latency.LATENCY_OUTLIERS, latency.LATENCY_DRIFT, latency.TWO_POPULATIONS),
+    recording.missing_answers: (
+        recording.NO_SYMBOLS,
+        recording.NO_MODEL_SEEN,
+        recording.NO_CALLS_SEEN,
+        recording.NO_ENGINE_VISIBLE,
+    ),
+    limits.recording_limits: (
+        limits.ROWS_LOST,
+        limits.TOO_FEW_CALLS,
+        limits.SAMPLING_TOO_COARSE,
+        limits.INSTRUMENTS_MISSING,
+    ),
+    waiting.gaps_in_calls: (waiting.GAPS_IN_CALLS,),
+    waiting.main_thread_blocked: (waiting.MAIN_THREAD_BLOCKED,),
+    contention.ane_contention: (contention.ENGINE_CONTENTION,),
+    contention.gpu_shared: (contention.GPU_SHARED_WITH_RENDERING,),
+    contention.models_in_turn: (contention.MODELS_SERIALIZED,),
+    efficiency_cores: (ON_EFFICIENCY_CORES,),
+    beside.work_beside_calls: (
+        beside.WORK_BESIDE_CALLS,
+        beside.CONVERSIONS,
+        beside.ALLOCATIONS,
+        beside.LOAD_PER_CALL,
+    ),
+    beside.loads_per_call: (beside.LOAD_PER_CALL,),
+}
+"""Each takes the calls of one analysis and yields findings of its kinds; none depends on another."""
+KINDS: Mapping[str, Kind[Any]] = {
+    kind: kind for kind in sorted(kind for kinds in DETECTORS.values() for kind in kinds)
+}
+"""The kinds of all detectors by name."""
+
+
+class MoreNumbers(TypedDict):
+    """The number of findings of each kind that are not listed."""
+
+    kinds: dict[str, int]
+
+
+MORE_FINDINGS = Kind[MoreNumbers]("more-findings", about="findings")
+
 MOST_PER_KIND = 50
 _SEVERITIES = ("error", "warning", "info")
 
 
-def find(calls: Calls) -> tuple[Finding, ...]:
+def find(calls: Calls) -> tuple[Finding[Any], ...]:
     """Return the findings of an analysis, those that cost most first.
 
     Errors come first: results may be wrong. Then what lost most time; then what has no known cost, by
@@ -57,7 +93,7 @@ def find(calls: Calls) -> tuple[Finding, ...]:
     """
     ranked = sorted((finding for detector in DETECTORS for finding in detector(calls)), key=_rank)
     seen: Counter[str] = Counter()
-    ranked_few: list[Finding] = []
+    ranked_few: list[Finding[Any]] = []
     for finding in ranked:
         seen[finding.kind] += 1
         if seen[finding.kind] <= MOST_PER_KIND:
@@ -65,22 +101,28 @@ def find(calls: Calls) -> tuple[Finding, ...]:
     left_out = {kind: count - MOST_PER_KIND for kind, count in sorted(seen.items()) if count > MOST_PER_KIND}
     if left_out:
         ranked_few.append(
-            Finding("more-findings", "info", "certain", Basis.MEASURED, numbers={"kinds": left_out})
+            Finding(
+                kind=MORE_FINDINGS,
+                severity="info",
+                confidence="certain",
+                basis=Basis.MEASURED,
+                numbers=MoreNumbers(kinds=left_out),
+            )
         )
     return tuple(ranked_few)
 
 
-def _of_selection(finding: Finding, selection: Selection) -> Finding:
+def _of_selection(finding: Finding[Any], selection: Selection) -> Finding[Any]:
     """Return the finding with actions that analyze the same part of the recording."""
     if selection == Selection():
         return finding
     actions = (
-        replace(action, arguments={**action.arguments, "selection": selection}) for action in finding.actions
+        Action(action.kind, {**action.arguments, "selection": selection}) for action in finding.actions
     )
     return replace(finding, actions=tuple(actions))
 
 
-def _rank(finding: Finding) -> tuple[bool, bool, int, int, str, str, int, int]:
+def _rank(finding: Finding[Any]) -> tuple[bool, bool, int, int, str, str, int, int]:
     return (
         finding.severity != "error",
         finding.lost_ns is None,

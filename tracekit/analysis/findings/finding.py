@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeAlias
 
 import numpy as np
 
+from tracekit.analysis.findings.action import Action
+from tracekit.analysis.findings.kind import Kind, Numbers
 from tracekit.model.columns import IntArray
 from tracekit.model.trace import Severity
 from tracekit.model.vocabulary import Basis
@@ -49,35 +50,31 @@ class Support:
     count: int = 0
 
 
-@dataclass(frozen=True)
-class Action:
-    """One next step. The keys of ``arguments`` belong to the kind; ``report.wording`` makes the command."""
-
-    kind: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Finding:
+@dataclass(frozen=True, kw_only=True)
+class Finding(Generic[Numbers]):
     """One thing that happened.
 
-    ``kind`` names it (docs/findings.md). ``basis`` is that of the numbers, ``confidence`` that of the
-    conclusion. ``model`` and ``pid`` are those of the calls in ``windows``; "" and -1 where it is about the
-    run or a model without a name. ``start_ns`` and ``end_ns`` are where to look. ``lost_ns`` is the time
-    lost, summed over the calls; None where the recording does not carry it. The keys of ``numbers`` belong to
-    the kind.
+    ``basis`` is that of the numbers, ``confidence`` that of the conclusion. ``model`` and ``pid`` are those
+    of the calls in ``windows``; "" and -1 where it is about the run or a model without a name. ``start_ns``
+    and ``end_ns`` are where to look. ``lost_ns`` is the time lost, summed over the calls; None where the
+    recording does not carry it.
     """
 
-    kind: str
+    kind: Kind[Numbers]
     severity: Severity
     confidence: Confidence
     basis: Basis
+    numbers: Numbers
     model: str = ""
     pid: int = -1
     windows: WindowRanges = WindowRanges()
     start_ns: int | None = None
     end_ns: int | None = None
     lost_ns: int | None = None
-    numbers: Mapping[str, Any] = field(default_factory=dict)
     support: tuple[Support, ...] = ()
     actions: tuple[Action, ...] = ()
+
+    @property
+    def is_limit(self) -> bool:
+        """Return whether it limits what the recording can show: a person reads it among its limits."""
+        return self.kind.about == "limit"

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from tracekit.analysis.availability import Use
+from tracekit.analysis.findings.action import Action, Purpose
 from tracekit.analysis.findings.calls import Calls
-from tracekit.analysis.findings.finding import Action
 from tracekit.model import schemas
 from tracekit.model.vocabulary import Engine
 
@@ -54,7 +54,7 @@ def missing_instruments(calls: Calls, *names: str) -> tuple[MissingInstrument, .
     return tuple(missing)
 
 
-def obtain(calls: Calls, missing: Sequence[MissingInstrument], purpose: str) -> tuple[Action, ...]:
+def obtain(calls: Calls, missing: Sequence[MissingInstrument], purpose: Purpose) -> tuple[Action, ...]:
     """Return the steps that add instruments: the whole recording where they were recorded, else a new one."""
     reasons = {entry.reason for entry in missing}
     actions = []
@@ -67,9 +67,26 @@ def obtain(calls: Calls, missing: Sequence[MissingInstrument], purpose: str) -> 
     return tuple(actions)
 
 
-def record(calls: Calls, purpose: str, **options: object) -> Action:
-    """Return the step that records again; ``purpose`` is a key of the sentences about it."""
-    return Action("record", {"purpose": purpose, "preset": _preset(calls), **options})
+def record(
+    calls: Calls,
+    purpose: Purpose,
+    *,
+    preset: str = "",
+    instruments: tuple[str, ...] = (),
+    time_limit_ns: int = 0,
+    all_processes: bool = False,
+) -> Action:
+    """Return the step that records again, by default with the preset for the runtime of this recording."""
+    return Action(
+        "record",
+        {
+            "purpose": purpose,
+            "preset": preset or _preset(calls),
+            "instruments": instruments,
+            "time_limit_ns": time_limit_ns,
+            "all_processes": all_processes,
+        },
+    )
 
 
 def _preset(calls: Calls) -> str:

@@ -8,20 +8,70 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.coincidences import Change, changes_between
-from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
+from tracekit.analysis.findings.finding import Finding, Support
 from tracekit.analysis.findings.instruments import record
+from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.lengths import hold_length
 from tracekit.analysis.findings.series import FEWEST, FloatArray, longer_group, outliers, trend
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import THERMAL_STATE
 from tracekit.model.vocabulary import Basis
+
+
+class OutlierNumbers(TypedDict):
+    """The ``long`` calls of a series; ``listed`` has number, start, length and what changed in each."""
+
+    calls: int
+    long: int
+    longest_ns: int
+    usual_ns: int
+    listed: tuple[tuple[int, int, int, tuple[Change, ...]], ...]
+    overlapping: int
+    others_overlapping: int
+    is_named: bool
+
+
+class DriftNumbers(TypedDict):
+    """The lengths at the begin and at the end of a series, and the changes of heat in its time."""
+
+    calls: int
+    first_ns: int
+    last_ns: int
+    is_slower: bool
+    is_by_function: bool
+    is_heat_recorded: bool
+    heat: tuple[Change, ...]
+    is_named: bool
+
+
+class GroupNumbers(TypedDict):
+    """Two groups of lengths, what they differ by, and the call since which there is one of them only."""
+
+    short: int
+    long: int
+    short_ns: int
+    long_ns: int
+    labels: tuple[str, str] | None
+    threads: tuple[str, str] | None
+    step: int | None
+    step_ns: int | None
+    is_longer_since: bool
+    coinciding: tuple[Change, ...]
+    is_named: bool
+
+
+LATENCY_OUTLIERS = Kind[OutlierNumbers]("latency-outliers", Need.MANY_CALLS)
+LATENCY_DRIFT = Kind[DriftNumbers]("latency-drift", Need.MANY_CALLS)
+TWO_POPULATIONS = Kind[GroupNumbers]("two-populations", Need.MANY_CALLS)
 
 _CALLS_PER_LABEL = 10
 _SMALLEST_EXCESS_NS = 500_000
@@ -47,7 +97,7 @@ class _Series:
     source: str
 
 
-def latency(calls: Calls) -> Iterator[Finding]:
+def latency(calls: Calls) -> Iterator[Finding[Any]]:
     """Yield single long calls, drift, and two groups of lengths of each model with enough calls."""
     if not calls.is_timed or len(calls.starts) < FEWEST:
         return
@@ -94,7 +144,7 @@ def _series(calls: Calls, model: ModelCalls, rows: IntArray) -> _Series:
     return _Series(model, rows, calls.lengths[rows], logs, logs - centers, source)
 
 
-def _long_calls(calls: Calls, series: _Series) -> Iterator[Finding]:
+def _long_calls(calls: Calls, series: _Series) -> Iterator[Finding[OutlierNumbers]]:
     usual = series.lengths / np.exp(series.residuals - np.median(series.residuals))
     excess = series.lengths - usual
     is_long = outliers(series.residuals) & (excess >= _SMALLEST_EXCESS_NS)
@@ -108,31 +158,29 @@ def _long_calls(calls: Calls, series: _Series) -> Iterator[Finding]:
     listed = rows[longest[:_LISTED]]
     position = np.searchsorted(series.model.rows, listed)
     yield Finding(
-        "latency-outliers",
-        "warning" if lost_ns > _SMALL_LOSS * int(series.lengths.sum()) else "info",
-        "certain",
-        Basis.MEASURED,
-        series.model.name,
-        series.model.pid,
-        WindowRanges.of(rows),
-        int(calls.starts[listed[0]]),
-        int(calls.ends[listed[0]]),
-        lost_ns,
-        {
-            "calls": len(series.rows),
-            "long": count,
-            "longest_ns": int(calls.lengths[listed[0]]),
-            "usual_ns": int(usual[is_long][longest[0]]),
-            "listed": tuple(
+        kind=LATENCY_OUTLIERS,
+        severity="warning" if lost_ns > _SMALL_LOSS * int(series.lengths.sum()) else "info",
+        confidence="certain",
+        basis=Basis.MEASURED,
+        **calls.describe(rows, series.model),
+        start_ns=int(calls.starts[listed[0]]),
+        end_ns=int(calls.ends[listed[0]]),
+        lost_ns=lost_ns,
+        numbers=OutlierNumbers(
+            calls=len(series.rows),
+            long=count,
+            longest_ns=int(calls.lengths[listed[0]]),
+            usual_ns=int(usual[is_long][longest[0]]),
+            listed=tuple(
                 (int(number), int(calls.starts[row]), int(calls.lengths[row]), _just_then(calls, row))
                 for number, row in zip(position.tolist(), listed.tolist(), strict=True)
             ),
-            "overlapping": int((~alone[rows]).sum()),
-            "others_overlapping": int((~alone[series.rows[~is_long]]).sum()),
-            "is_named": series.model.is_named,
-        },
-        (Support("table", series.source, "", len(series.rows)),),
-        (
+            overlapping=int((~alone[rows]).sum()),
+            others_overlapping=int((~alone[series.rows[~is_long]]).sum()),
+            is_named=series.model.is_named,
+        ),
+        support=(Support("table", series.source, "", len(series.rows)),),
+        actions=(
             _look(calls, int(listed[0])),
             hold_length(series.model, "p99", int(1.1 * np.percentile(series.lengths, 90))),
         ),
@@ -148,7 +196,7 @@ def _look(calls: Calls, row: int) -> Action:
     return Action("analyze-time", {"start_ns": int(calls.starts[row]), "end_ns": int(calls.ends[row])})
 
 
-def _drift(calls: Calls, series: _Series) -> Iterator[Finding]:
+def _drift(calls: Calls, series: _Series) -> Iterator[Finding[DriftNumbers]]:
     """Yield a trend: blocks of calls grow longer, or shorter, one after the other."""
     change = trend(series.residuals)
     if not change:
@@ -162,36 +210,32 @@ def _drift(calls: Calls, series: _Series) -> Iterator[Finding]:
     is_slower = change > 0
     begin, end = int(calls.starts[series.rows[0]]), int(calls.ends[series.rows[-1]])
     is_heat_recorded = any(table.schema == THERMAL_STATE for table in calls.trace.tables)
-    options = {} if is_heat_recorded else {"instruments": ("Thermal State",)}
+    instruments = () if is_heat_recorded else ("Thermal State",)
     yield Finding(
-        "latency-drift",
-        "warning" if change >= _STEEP else "info",
-        "likely",
-        Basis.MEASURED,
-        series.model.name,
-        series.model.pid,
-        WindowRanges.of(series.rows),
-        begin,
-        end,
-        max(lost_ns, 0) if is_slower else None,
-        {
-            "calls": len(series.rows),
-            "first_ns": first_ns,
-            "last_ns": last_ns,
-            "is_slower": is_slower,
-            "is_by_function": bool(np.ptp(series.logs - series.residuals) > 1e-9),
-            "is_heat_recorded": is_heat_recorded,
-            "heat": tuple(
+        kind=LATENCY_DRIFT,
+        severity="warning" if change >= _STEEP else "info",
+        confidence="likely",
+        basis=Basis.MEASURED,
+        **calls.locate(series.rows, series.model),
+        lost_ns=max(lost_ns, 0) if is_slower else None,
+        numbers=DriftNumbers(
+            calls=len(series.rows),
+            first_ns=first_ns,
+            last_ns=last_ns,
+            is_slower=is_slower,
+            is_by_function=bool(np.ptp(series.logs - series.residuals) > 1e-9),
+            is_heat_recorded=is_heat_recorded,
+            heat=tuple(
                 change for change in changes_between(calls.events, begin, end) if change.kind == "thermal"
             ),
-            "is_named": series.model.is_named,
-        },
-        (Support("table", series.source, "", len(series.rows)),),
-        (record(calls, "drift", time_limit_ns=60 * 10**9, **options),),
+            is_named=series.model.is_named,
+        ),
+        support=(Support("table", series.source, "", len(series.rows)),),
+        actions=(record(calls, "drift", instruments=instruments, time_limit_ns=60 * 10**9),),
     )
 
 
-def _two_groups(calls: Calls, series: _Series) -> Finding | None:
+def _two_groups(calls: Calls, series: _Series) -> Finding[GroupNumbers] | None:
     """Return the finding of two groups of lengths, clearly apart; None where there is one group."""
     is_long = longer_group(series.logs)
     if is_long is None:
@@ -204,31 +248,30 @@ def _two_groups(calls: Calls, series: _Series) -> Finding | None:
     is_step = len(switches) == 1
     step = series.rows[int(switches[0]) + 1] if is_step else None
     return Finding(
-        "two-populations",
-        "info",
-        "likely",
-        Basis.MEASURED,
-        *calls.place(long, series.model),
-        None,
-        {
-            "short": len(short),
-            "long": len(long),
-            "short_ns": calls.median(calls.lengths[short]),
-            "long_ns": calls.median(calls.lengths[long]),
-            "labels": _distinct(calls.labels, short, long),
-            "threads": _distinct(_thread_names(calls), short, long),
-            "step": None if step is None else int(np.searchsorted(series.model.rows, step)),
-            "step_ns": None if step is None else int(calls.starts[step]),
-            "is_longer_since": bool(is_long[-1]),
-            "coinciding": ()
+        kind=TWO_POPULATIONS,
+        severity="info",
+        confidence="likely",
+        basis=Basis.MEASURED,
+        **calls.locate(long, series.model),
+        numbers=GroupNumbers(
+            short=len(short),
+            long=len(long),
+            short_ns=calls.median(calls.lengths[short]),
+            long_ns=calls.median(calls.lengths[long]),
+            labels=_distinct(calls.labels, short, long),
+            threads=_distinct(_thread_names(calls), short, long),
+            step=None if step is None else int(np.searchsorted(series.model.rows, step)),
+            step_ns=None if step is None else int(calls.starts[step]),
+            is_longer_since=bool(is_long[-1]),
+            coinciding=()
             if step is None
             else changes_between(
                 calls.events, int(calls.starts[series.rows[int(switches[0])]]), int(calls.ends[step])
             ),
-            "is_named": series.model.is_named,
-        },
-        (Support("table", series.source, "", len(series.rows)),),
-        (_look(calls, int(long[(calls.lengths[long]).argsort(kind="stable")[len(long) // 2]])),),
+            is_named=series.model.is_named,
+        ),
+        support=(Support("table", series.source, "", len(series.rows)),),
+        actions=(_look(calls, int(long[(calls.lengths[long]).argsort(kind="stable")[len(long) // 2]])),),
     )
 
 

@@ -6,8 +6,8 @@ from math import comb
 
 import numpy as np
 
+from tracekit.analysis.findings.action import Action, Statistic
 from tracekit.analysis.findings.calls import Calls, ModelCalls
-from tracekit.analysis.findings.finding import Action
 from tracekit.model.columns import IntArray
 
 _CLEAR = 0.9
@@ -85,7 +85,7 @@ def share_of(amount_ns: IntArray, lengths: IntArray) -> float:
     return float(amount_ns.sum(dtype=np.float64)) / max(float(lengths.sum(dtype=np.float64)), 1.0)
 
 
-def hold_length(model: ModelCalls, statistic: str, limit_ns: int) -> Action:
+def hold_length(model: ModelCalls, statistic: Statistic, limit_ns: int) -> Action:
     """Return the next step that holds a length of a model's calls in CI.
 
     A percentile that the calls are too few for could not be decided: a lower one, or the longest call, is.

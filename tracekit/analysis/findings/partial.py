@@ -3,20 +3,50 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import NotRequired, TypedDict
 
 import numpy as np
 
 from tracekit.analysis.engines.codes import is_engine, is_phase, sum_by_code
 from tracekit.analysis.engines.submissions import SEPARATOR
+from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, ModelCalls
-from tracekit.analysis.findings.finding import Action, Finding, Support
+from tracekit.analysis.findings.finding import Finding, Support
 from tracekit.analysis.findings.frames import leading_frame
+from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import SERVING, Basis, Engine, Phase
+
+
+class _Between(TypedDict):
+    """The engine that worked beside the one of the calls, its time per call, and the frame that shows it."""
+
+    between: Engine | None
+    between_ns: int | None
+    frame: Support | None
+
+
+class PartNumbers(_Between):
+    """The ``cut`` calls of a model, in ``pieces``; None where the pieces are not known, but another part."""
+
+    is_named: bool
+    engine: Engine
+    calls: int
+    cut: int
+    pieces: int | None
+    alike: NotRequired[int]
+    names: NotRequired[tuple[str, ...]]
+    gaps_ns: NotRequired[int]
+    share: float
+    is_engine_time: NotRequired[bool]
+    sampled_ns: NotRequired[int]
+    part_basis: NotRequired[Basis]
+
+
+PARTLY_ON_ENGINE = Kind[PartNumbers]("partly-on-engine", Need.NEURAL_ENGINE)
 
 _ACCELERATORS = (Engine.ANE, Engine.GPU)
 _FEWEST_PARTS = 2
@@ -26,12 +56,12 @@ _MUCH_ELSEWHERE = 4
 """Choices: gaps of 1/10, or work elsewhere of 1/4 of the calls' time deserve a warning."""
 _MOST_NAMES = 64
 _MOST_MODELS = 64
-_NOTHING: Mapping[str, Any] = {"between": None, "between_ns": None, "frame": None}
+_NOTHING: _Between = {"between": None, "between_ns": None, "frame": None}
 _MOST_CALLS = 1000
 """So many calls show what runs between the pieces of all."""
 
 
-def partly_on_engine(calls: Calls) -> Iterator[Finding]:
+def partly_on_engine(calls: Calls) -> Iterator[Finding[PartNumbers]]:
     """Yield a finding per model whose calls are on an accelerator in part."""
     if not calls.is_timed or not (calls.served > 0).any():
         return
@@ -104,7 +134,7 @@ class _Parts:
         return column
 
 
-def _cut(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding | None:
+def _cut(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding[PartNumbers] | None:
     used = model.rows[calls.serves(Engine.ANE)[model.rows]]
     rows = used[parts.is_cut[used]]
     if 2 * len(rows) < len(used) or not len(rows):
@@ -117,7 +147,7 @@ def _cut(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding | None:
     # What runs in the gaps takes a look at samples: only where it costs most.
     is_costly = int(calls.model_of[rows[0]]) in parts.costly
     between = _between(calls, model, _some(rows[parts.is_alone[rows]])) if is_costly else _NOTHING
-    numbers: dict[str, Any] = {
+    numbers: PartNumbers = {
         "is_named": model.is_named,
         "engine": Engine.ANE,
         "calls": len(used),
@@ -128,20 +158,22 @@ def _cut(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding | None:
         "gaps_ns": calls.median(gaps),
         "share": total / length if length else 0.0,
         "is_engine_time": calls.analysis.verdicts.is_engine_time(int(rows[0])),
-        **between,
+        "between": between["between"],
+        "between_ns": between["between_ns"],
+        "frame": between["frame"],
     }
     table = Support("table", calls.analysis.measured.reported[Engine.ANE], "", sum(pieces.elements()))
     frame = between["frame"]
     return Finding(
-        "partly-on-engine",
-        "warning" if _MANY_GAPS * total >= length else "info",
-        "certain" if is_named else "likely",
-        Basis.MEASURED,
-        *calls.place(rows, model),
-        total or None,
-        numbers,
-        (table, frame) if frame else (table,),
-        (
+        kind=PARTLY_ON_ENGINE,
+        severity="warning" if _MANY_GAPS * total >= length else "info",
+        confidence="certain" if is_named else "likely",
+        basis=Basis.MEASURED,
+        **calls.locate(rows, model),
+        lost_ns=total or None,
+        numbers=numbers,
+        support=(table, frame) if frame else (table,),
+        actions=(
             Action("compute-units", {"model": model.name}),
             Action("check-segments", {"model": model.model, "is_named": is_named}),
         ),
@@ -160,7 +192,7 @@ def _names(parts: _Parts, rows: IntArray) -> list[str]:
     return next(named, [])
 
 
-def _between(calls: Calls, model: ModelCalls, rows: IntArray) -> Mapping[str, Any]:
+def _between(calls: Calls, model: ModelCalls, rows: IntArray) -> _Between:
     """Return the engine that the samples between the pieces show, and its time per call.
 
     A runtime whose engine is not visible is one of them.
@@ -189,7 +221,7 @@ def _between(calls: Calls, model: ModelCalls, rows: IntArray) -> Mapping[str, An
     }
 
 
-def _shared(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding | None:
+def _shared(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding[PartNumbers] | None:
     """Return the part of another engine in calls that are not known to be cut."""
     engine = next((engine for engine in _ACCELERATORS if calls.serves(engine)[model.rows].any()), None)
     if engine is None:
@@ -211,7 +243,7 @@ def _shared(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding | None:
     )
     frame = leading_frame(calls, sample[is_part])
     total, length = busy[other] or sampled[other], int(calls.lengths[rows].sum())
-    numbers: dict[str, Any] = {
+    numbers: PartNumbers = {
         "is_named": model.is_named,
         "engine": engine,
         "calls": len(used),
@@ -225,15 +257,14 @@ def _shared(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding | None:
         "part_basis": Basis.MEASURED if is_measured else Basis.SAMPLED,
     }
     return Finding(
-        "partly-on-engine",
-        "warning" if _MUCH_ELSEWHERE * total >= length else "info",
-        "likely",
-        Basis.MEASURED if is_measured else Basis.SAMPLED,
-        *calls.place(rows, model),
-        None,
-        numbers,
-        (frame,) if frame else (),
-        (
+        kind=PARTLY_ON_ENGINE,
+        severity="warning" if _MUCH_ELSEWHERE * total >= length else "info",
+        confidence="likely",
+        basis=Basis.MEASURED if is_measured else Basis.SAMPLED,
+        **calls.locate(rows, model),
+        numbers=numbers,
+        support=(frame,) if frame else (),
+        actions=(
             Action("compute-units", {"model": model.name}),
             Action("check-no-engine", {"engine": other, "model": model.model}),
         ),

@@ -5,26 +5,66 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
+from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import FEWEST_SAMPLED, Calls, ModelCalls
-from tracekit.analysis.findings.coincidences import changes_between
-from tracekit.analysis.findings.finding import Action, Confidence, Finding, Support, WindowRanges
+from tracekit.analysis.findings.coincidences import Change, changes_between
+from tracekit.analysis.findings.finding import Confidence, Finding, Support, WindowRanges
+from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.lengths import extra_length, typical_length
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import Basis, Engine
 
-PLACEMENT_KINDS = (
-    "fell-back",
-    "came-back",
-    "moved-to-engine",
-    "alternates",
-    "differs-by-function",
-    "differs-by-copy",
-)
+
+class _Elsewhere(TypedDict):
+    """The engine that served most of the calls without the best engine, and its work in each of these."""
+
+    verdict: str
+    verdict_calls: int
+    engine_work_ns: int | None
+    work_basis: Basis | None
+    host_work_ns: int | None
+
+
+class _Lengths(TypedDict):
+    """The median length of the calls with and without the engine, and whether these differ clearly."""
+
+    before_ns: int
+    after_ns: int
+    is_slower: bool
+    is_faster: bool
+
+
+class PlacementNumbers(_Elsewhere, _Lengths):
+    """A model's calls with and without its best engine; calls are counted from 0."""
+
+    engine: Engine
+    calls: int
+    served: int
+    away: int
+    changes: int
+    without: int
+    first_away: int
+    returned: int | None
+    arrived: int | None
+    functions: tuple[tuple[str, bool, int], ...]
+    copies: tuple[tuple[str, bool, int], ...]
+    coinciding: tuple[Change, ...]
+    is_named: bool
+
+
+FELL_BACK = Kind[PlacementNumbers]("fell-back", Need.ENGINES)
+CAME_BACK = Kind[PlacementNumbers]("came-back", Need.ENGINES)
+MOVED_TO_ENGINE = Kind[PlacementNumbers]("moved-to-engine", Need.ENGINES)
+ALTERNATES = Kind[PlacementNumbers]("alternates", Need.ENGINES)
+DIFFERS_BY_FUNCTION = Kind[PlacementNumbers]("differs-by-function", Need.ENGINES)
+DIFFERS_BY_COPY = Kind[PlacementNumbers]("differs-by-copy", Need.ENGINES)
+PLACEMENT_KINDS = (FELL_BACK, CAME_BACK, MOVED_TO_ENGINE, ALTERNATES, DIFFERS_BY_FUNCTION, DIFFERS_BY_COPY)
+
 _ACCELERATORS = (Engine.ANE, Engine.GPU)
 _MOST_FUNCTIONS = 6
 
@@ -44,7 +84,7 @@ class _Placement:
     confidence: Confidence
 
 
-def placement_changes(calls: Calls) -> Iterator[Finding]:
+def placement_changes(calls: Calls) -> Iterator[Finding[PlacementNumbers]]:
     """Yield a finding per model that did not run on the same engine in all its calls.
 
     Windows that the user gave may be of several models, and of several calls each.
@@ -90,11 +130,11 @@ def _placement(calls: Calls, model: ModelCalls) -> _Placement | None:
     return None
 
 
-def _finding(calls: Calls, placement: _Placement) -> Finding:
+def _finding(calls: Calls, placement: _Placement) -> Finding[PlacementNumbers]:
     model, rows, is_served = placement.calls, placement.rows, placement.is_served
     away = rows[~is_served]
     kind = _kind(calls, placement)
-    is_late = kind == "moved-to-engine"
+    is_late = kind is MOVED_TO_ENGINE
     edge = int(placement.edges[0])
     first_away = int(rows[0] if is_late else away[0])
     arrived, left, returned = (
@@ -102,11 +142,11 @@ def _finding(calls: Calls, placement: _Placement) -> Finding:
         for position in (edge, edge - 1, int(placement.edges[min(1, len(placement.edges) - 1)]))
     )
     elsewhere = {
-        "fell-back": len(model.rows) - left - 1,
-        "came-back": returned - left - 1,
-        "moved-to-engine": arrived,
+        FELL_BACK: len(model.rows) - left - 1,
+        CAME_BACK: returned - left - 1,
+        MOVED_TO_ENGINE: arrived,
     }
-    numbers: dict[str, Any] = {
+    numbers: PlacementNumbers = {
         "engine": placement.engine,
         "calls": len(model.rows),
         "served": int(is_served.sum()),
@@ -114,7 +154,7 @@ def _finding(calls: Calls, placement: _Placement) -> Finding:
         "changes": len(placement.edges),
         "without": elsewhere.get(kind, len(model.rows) - len(rows) + len(away)),
         "first_away": 0 if is_late else left + 1,
-        "returned": returned if kind == "came-back" else None,
+        "returned": returned if kind is CAME_BACK else None,
         "arrived": arrived if is_late else None,
         **_elsewhere(calls, away),
         **_lengths(calls, rows[is_served], away),
@@ -123,22 +163,23 @@ def _finding(calls: Calls, placement: _Placement) -> Finding:
         "coinciding": changes_between(
             calls.events, int(calls.starts[rows[edge - 1]]), int(calls.ends[rows[edge]])
         ),
+        "is_named": model.is_named,
     }
-    is_loss = numbers["is_slower"] and kind != "moved-to-engine"
+    is_loss = numbers["is_slower"] and not is_late
     return Finding(
-        kind,
-        "info" if is_late or numbers["is_faster"] else "warning",
-        placement.confidence,
-        Basis.MEASURED if calls.is_measured(placement.engine) else Basis.SAMPLED,
-        model.name,
-        model.pid,
-        WindowRanges.of(away),
-        int(calls.starts[first_away]),
-        int(calls.ends[away[-1]]),
-        len(away) * (numbers["after_ns"] - numbers["before_ns"]) if is_loss else None,
-        {**numbers, "is_named": model.is_named},
-        _support(calls, placement, away),
-        (
+        kind=kind,
+        severity="info" if is_late or numbers["is_faster"] else "warning",
+        confidence=placement.confidence,
+        basis=Basis.MEASURED if calls.is_measured(placement.engine) else Basis.SAMPLED,
+        model=model.name,
+        pid=model.pid,
+        windows=WindowRanges.of(away),
+        start_ns=int(calls.starts[first_away]),
+        end_ns=int(calls.ends[away[-1]]),
+        lost_ns=len(away) * (numbers["after_ns"] - numbers["before_ns"]) if is_loss else None,
+        numbers=numbers,
+        support=_support(calls, placement, away),
+        actions=(
             Action("compute-units", {"model": model.name}),
             # Nothing has to be fixed where calls are faster without the engine.
             *(() if numbers["is_faster"] else (_hold(placement.engine, model),)),
@@ -150,14 +191,14 @@ def _hold(engine: Engine, model: ModelCalls) -> Action:
     return Action("check-engine", {"engine": engine, "model": model.model})
 
 
-def _kind(calls: Calls, placement: _Placement) -> str:
+def _kind(calls: Calls, placement: _Placement) -> Kind[PlacementNumbers]:
     if _copies(calls, placement):
-        return "differs-by-copy"
+        return DIFFERS_BY_COPY
     if placement.calls.is_named and len(_functions(calls, placement)) > 1:
-        return "differs-by-function"
+        return DIFFERS_BY_FUNCTION
     if not placement.is_served[0]:
-        return "moved-to-engine" if len(placement.edges) == 1 else "alternates"
-    return {1: "fell-back", 2: "came-back"}.get(len(placement.edges), "alternates")
+        return MOVED_TO_ENGINE if len(placement.edges) == 1 else ALTERNATES
+    return {1: FELL_BACK, 2: CAME_BACK}.get(len(placement.edges), ALTERNATES)
 
 
 def _functions(calls: Calls, placement: _Placement) -> tuple[tuple[str, bool, int], ...]:
@@ -182,11 +223,11 @@ def _explained(names: npt.NDArray[np.object_], placement: _Placement) -> tuple[t
     return tuple((str(name), served, count) for (name, served), count in counts.most_common())
 
 
-def _elsewhere(calls: Calls, away: IntArray) -> dict[str, Any]:
+def _elsewhere(calls: Calls, away: IntArray) -> _Elsewhere:
     """Return the engine that served most of the calls that the engine did not, and its work in these."""
     names = calls.analysis.verdicts.names
     verdict, count = Counter(names[row] for row in away.tolist()).most_common(1)[0]
-    numbers: dict[str, Any] = {
+    numbers: _Elsewhere = {
         "verdict": verdict,
         "verdict_calls": count,
         "engine_work_ns": None,
@@ -198,15 +239,15 @@ def _elsewhere(calls: Calls, away: IntArray) -> dict[str, Any]:
         rows = [row for row in away.tolist() if names[row] == verdict]
         busy, sampled = calls.median(work.busy_ns[rows]), calls.median(work.sampled_ns[rows])
         if busy:
-            numbers |= {"engine_work_ns": busy, "work_basis": Basis.MEASURED}
+            numbers["engine_work_ns"], numbers["work_basis"] = busy, Basis.MEASURED
         elif sampled and verdict == Engine.CPU:
-            numbers |= {"engine_work_ns": sampled, "work_basis": Basis.SAMPLED}
+            numbers["engine_work_ns"], numbers["work_basis"] = sampled, Basis.SAMPLED
         elif verdict == Engine.GPU:  # samples show the host, which encodes for the GPU
-            numbers |= {"host_work_ns": sampled}
+            numbers["host_work_ns"] = sampled
     return numbers
 
 
-def _lengths(calls: Calls, with_engine: IntArray, without: IntArray) -> dict[str, Any]:
+def _lengths(calls: Calls, with_engine: IntArray, without: IntArray) -> _Lengths:
     """Return the median length of the calls with and without the engine, and whether these differ clearly."""
     return {
         "before_ns": typical_length(calls, with_engine),

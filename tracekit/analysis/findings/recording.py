@@ -5,38 +5,89 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
 from tracekit.analysis.engines.codes import group_rows
 from tracekit.analysis.engines.ownership import RUNTIMES
+from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.answer import answer_kind
 from tracekit.analysis.findings.calls import Calls
-from tracekit.analysis.findings.finding import Action, Finding, Support
-from tracekit.analysis.findings.instruments import ENGINE_INSTRUMENTS, missing_instruments, obtain, record
+from tracekit.analysis.findings.finding import Finding, Support
+from tracekit.analysis.findings.instruments import (
+    ENGINE_INSTRUMENTS,
+    MissingInstrument,
+    missing_instruments,
+    obtain,
+    record,
+)
+from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.missing_symbols import without_symbols
 from tracekit.analysis.selection import select_pids
 from tracekit.model.columns import BoolArray
 from tracekit.model.schemas import CUMULATIVE_COUNTERS, LIFE_CYCLE, MODEL_INFERENCE, TIME_SAMPLE
 from tracekit.model.vocabulary import ENGINE_CODE, Basis, Engine, Phase
 
-RECORDING_KINDS = frozenset(
-    {
-        "instruments-missing",
-        "no-calls-seen",
-        "no-engine-visible",
-        "no-model-seen",
-        "no-symbols",
-        "rows-lost",
-        "sampling-too-coarse",
-        "too-few-calls",
-    }
-)
-"""The kinds about the recording itself; the others are about what happened in it."""
-LIMIT_KINDS = frozenset({"instruments-missing", "too-few-calls"})
-"""Kinds that limit what a recording can show, and find nothing in it: a person reads them among its
-limits."""
+
+class _SignpostNumbers(TypedDict):
+    """The most frequent of ``signpost_kinds`` kinds of intervals that signposts mark."""
+
+    signposts: tuple[tuple[str, int], ...]
+    signpost_kinds: int
+    signposts_are_system: bool
+
+
+class NoModelNumbers(_SignpostNumbers):
+    """The samples of a recording without a model, and other processes that ran one."""
+
+    samples: int
+    without_symbols: int
+    parked: int
+    is_prepared: bool
+    requests: int
+    missing: tuple[MissingInstrument, ...]
+    processes: tuple[tuple[str, int, int], ...]
+
+
+class NoCallsNumbers(_SignpostNumbers):
+    """The samples of a recording without a call."""
+
+    samples: int
+    ml_samples: int
+    without_length: int
+    missing: tuple[MissingInstrument, ...]
+
+
+class NoEngineNumbers(TypedDict):
+    """Calls without a visible engine, and the first of their ``model_count`` models."""
+
+    calls: int
+    models: tuple[tuple[str, bool], ...]
+    model_count: int
+    samples: int
+    is_sampled: bool
+    is_system_model: bool
+    missing: tuple[MissingInstrument, ...]
+
+
+class NoSymbolsNumbers(TypedDict):
+    """Samples without symbols; ``binaries`` have name, UUID and samples of those that have most."""
+
+    samples: int
+    stacks: int
+    without_symbols: int
+    table: str
+    is_raw: bool
+    is_text: bool
+    binaries: NotRequired[tuple[tuple[str, str, int], ...]]
+
+
+NO_MODEL_SEEN = Kind[NoModelNumbers]("no-model-seen", Need.TIMES, "recording")
+NO_CALLS_SEEN = Kind[NoCallsNumbers]("no-calls-seen", Need.TIMES, "recording")
+NO_ENGINE_VISIBLE = Kind[NoEngineNumbers]("no-engine-visible", Need.TIMES, "recording")
+NO_SYMBOLS = Kind[NoSymbolsNumbers]("no-symbols", about="recording")
+
 _CALL_TABLES = (*RUNTIMES, MODEL_INFERENCE)
 _WITHOUT_SYMBOLS = (TIME_SAMPLE, CUMULATIVE_COUNTERS)
 """Exports of these tables hold addresses only."""
@@ -47,7 +98,7 @@ _MOST_SIGNPOSTS = 3
 _MOST_MODELS = 3
 
 
-def missing_answers(calls: Calls) -> Iterator[Finding]:
+def missing_answers(calls: Calls) -> Iterator[Finding[Any]]:
     """Yield what keeps a recording from showing where a model ran."""
     kind = answer_kind(calls)
     codes = {diagnostic.code for diagnostic in calls.analysis.diagnostics}
@@ -62,7 +113,7 @@ def missing_answers(calls: Calls) -> Iterator[Finding]:
         yield from _no_engine(calls)
 
 
-def _no_model(calls: Calls) -> Finding:
+def _no_model(calls: Calls) -> Finding[NoModelNumbers]:
     trace, requests = calls.trace, calls.analysis.requests
     missing = missing_instruments(calls, *_samples(calls), "Core ML", *ENGINE_INSTRUMENTS.values())
     processes = _other_processes(calls)
@@ -79,21 +130,22 @@ def _no_model(calls: Calls) -> Finding:
     if not missing and not processes and not is_part:
         actions.append(record(calls, "all-processes", all_processes=True))
     samples = trace.count_samples()
+    numbers: NoModelNumbers = {
+        "samples": samples,
+        "without_symbols": trace.count_samples(engine == ENGINE_CODE[Engine.UNKNOWN]),
+        "parked": trace.count_samples(engine == ENGINE_CODE[Engine.ANE]),
+        "is_prepared": bool(trace.intervals["phase"].isin([Phase.LOAD, Phase.COMPILE]).any()),
+        "requests": requests.requests,
+        "missing": missing,
+        "processes": processes,
+        **signposts.numbers,
+    }
     return Finding(
-        "no-model-seen",
-        "warning",
-        "certain",
-        Basis.SAMPLED if samples else Basis.MEASURED,
-        numbers={
-            "samples": samples,
-            "without_symbols": trace.count_samples(engine == ENGINE_CODE[Engine.UNKNOWN]),
-            "parked": trace.count_samples(engine == ENGINE_CODE[Engine.ANE]),
-            "is_prepared": bool(trace.intervals["phase"].isin([Phase.LOAD, Phase.COMPILE]).any()),
-            "requests": requests.requests,
-            "missing": missing,
-            "processes": processes,
-            **signposts.numbers,
-        },
+        kind=NO_MODEL_SEEN,
+        severity="warning",
+        confidence="certain",
+        basis=Basis.SAMPLED if samples else Basis.MEASURED,
+        numbers=numbers,
         support=(Support("table", trace.samples_source, "", samples),) if samples else (),
         actions=tuple(actions),
     )
@@ -140,7 +192,7 @@ class _Signposts:
     is_system: bool
 
     @property
-    def numbers(self) -> dict[str, Any]:
+    def numbers(self) -> _SignpostNumbers:
         return {
             "signposts": self.kinds[:_MOST_SIGNPOSTS],
             "signpost_kinds": len(self.kinds),
@@ -173,31 +225,32 @@ def _signposts(calls: Calls) -> _Signposts:
     return _Signposts(tuple(("/".join(names), count) for names, count in ordered), is_system=not own)
 
 
-def _no_calls(calls: Calls) -> Finding:
+def _no_calls(calls: Calls) -> Finding[NoCallsNumbers]:
     labels = calls.analysis.labels
     signposts = _signposts(calls)
     missing = missing_instruments(calls, "Core ML")
     actions = signposts.actions
     actions += obtain(calls, missing, "calls") or (record(calls, "predicting"),)
     samples, ml_samples = len(labels.engine), int(labels.is_ml.sum())
+    numbers: NoCallsNumbers = {
+        "samples": samples,
+        "ml_samples": ml_samples,
+        "without_length": calls.without_length,
+        "missing": missing,
+        **signposts.numbers,
+    }
     return Finding(
-        "no-calls-seen",
-        "warning",
-        "certain",
-        Basis.SAMPLED if ml_samples else Basis.MEASURED,
-        numbers={
-            "samples": samples,
-            "ml_samples": ml_samples,
-            "without_length": calls.without_length,
-            "missing": missing,
-            **signposts.numbers,
-        },
+        kind=NO_CALLS_SEEN,
+        severity="warning",
+        confidence="certain",
+        basis=Basis.SAMPLED if ml_samples else Basis.MEASURED,
+        numbers=numbers,
         support=(Support("table", calls.trace.samples_source, "", samples),) if samples else (),
         actions=tuple(actions),
     )
 
 
-def _no_engine(calls: Calls) -> Iterator[Finding]:
+def _no_engine(calls: Calls) -> Iterator[Finding[NoEngineNumbers]]:
     """Yield the models of which no call shows an engine, unless failed requests explain them."""
     without = _without_engine(calls)
     if not without.any():
@@ -220,21 +273,22 @@ def _no_engine(calls: Calls) -> Iterator[Finding]:
         actions += (Action("compute-units", {"model": models[0].name}),)
     only = models[0] if len(numbers) == 1 else None
     yield Finding(
-        "no-engine-visible",
-        "warning",
-        "certain",
-        Basis.MEASURED,
-        *calls.place(rows, only)[:4],
-        int(calls.ends[rows].max()),
-        numbers={
-            "calls": len(rows),
-            "models": tuple((model.name, model.is_named) for model in models),
-            "model_count": len(numbers),
-            "samples": samples,
-            "is_sampled": len(calls.trace.samples) > 0,
-            "is_system_model": is_system_model,
-            "missing": missing,
-        },
+        kind=NO_ENGINE_VISIBLE,
+        severity="warning",
+        confidence="certain",
+        basis=Basis.MEASURED,
+        **calls.describe(rows, only),
+        start_ns=int(calls.starts[rows[0]]),
+        end_ns=int(calls.ends[rows].max()),
+        numbers=NoEngineNumbers(
+            calls=len(rows),
+            models=tuple((model.name, model.is_named) for model in models),
+            model_count=len(numbers),
+            samples=samples,
+            is_sampled=len(calls.trace.samples) > 0,
+            is_system_model=is_system_model,
+            missing=missing,
+        ),
         support=tuple(Support("table", source) for source in calls.sources if source != "stacks"),
         actions=actions,
     )
@@ -251,7 +305,7 @@ def _without_engine(calls: Calls) -> BoolArray:
     return without
 
 
-def _no_symbols(calls: Calls) -> Iterator[Finding]:
+def _no_symbols(calls: Calls) -> Iterator[Finding[NoSymbolsNumbers]]:
     """Yield a finding where half of the stacks or more have no symbols, so that most work has no name."""
     trace, engine = calls.trace, calls.analysis.labels.engine
     has_stack = (trace.samples["stack_id"] >= 0).to_numpy(bool)
@@ -264,7 +318,7 @@ def _no_symbols(calls: Calls) -> Iterator[Finding]:
         return
     source = calls.trace.samples_source
     is_raw = source in _WITHOUT_SYMBOLS
-    numbers: dict[str, Any] = {
+    numbers: NoSymbolsNumbers = {
         "samples": samples,
         "stacks": stacks,
         "without_symbols": unknown,
@@ -278,10 +332,10 @@ def _no_symbols(calls: Calls) -> Iterator[Finding]:
     add = (Action("add-symbols", {"name": named[0].name, "uuid": named[0].uuid}),) if named else ()
     again = (Action("analyze-bundle"),) if is_raw and trace.info.kind != "trace-bundle" else ()
     yield Finding(
-        "no-symbols",
-        "warning",
-        "certain",
-        Basis.SAMPLED,
+        kind=NO_SYMBOLS,
+        severity="warning",
+        confidence="certain",
+        basis=Basis.SAMPLED,
         numbers=numbers,
         support=(Support("table", source, "", samples),),
         actions=(*add, *again, *((record(calls, "symbols"),) if not trace.is_of_text else ())),

@@ -4,19 +4,67 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any, TypedDict
 
 import numpy as np
 
+from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.answer import MOST_MODELS
 from tracekit.analysis.findings.calls import Calls
-from tracekit.analysis.findings.finding import Action, Finding, Support, WindowRanges
-from tracekit.analysis.findings.instruments import ENGINE_INSTRUMENTS, missing_instruments, obtain, record
+from tracekit.analysis.findings.finding import Finding, Support, WindowRanges
+from tracekit.analysis.findings.instruments import (
+    ENGINE_INSTRUMENTS,
+    MissingInstrument,
+    missing_instruments,
+    obtain,
+    record,
+)
+from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.lengths import CALLS_FOR_MEDIAN, CALLS_FOR_P90, CALLS_FOR_P99
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.columns import IntArray
-from tracekit.model.issue_codes import DAMAGE
+from tracekit.model.issue_codes import DAMAGE, IssueCode
 from tracekit.model.trace import Issue
 from tracekit.model.vocabulary import SERVING, Basis, Engine
+
+
+class LossNumbers(TypedDict):
+    """Issues of lost data, the first as code and message; Instruments reported them, or the reader did."""
+
+    issues: tuple[tuple[IssueCode, str], ...]
+    issue_count: int
+    is_reported: bool
+    input: str
+
+
+class FewCallsNumbers(TypedDict):
+    """Models with their calls; whether these are too few for a median; the calls that percentiles need."""
+
+    models: tuple[tuple[str, bool, int], ...]
+    without_median: tuple[bool, ...]
+    needed: dict[int, int]
+
+
+class CoarseNumbers(TypedDict):
+    """The first of ``model_count`` models with their median lengths, and the sampling period."""
+
+    models: tuple[tuple[str, bool, int], ...]
+    model_count: int
+    period_ns: int
+
+
+class InstrumentNumbers(TypedDict):
+    """Instruments without a table, and the engines that they would measure."""
+
+    missing: tuple[MissingInstrument, ...]
+    is_deduced: bool
+    engines: tuple[Engine, ...]
+
+
+ROWS_LOST = Kind[LossNumbers]("rows-lost", about="recording")
+TOO_FEW_CALLS = Kind[FewCallsNumbers]("too-few-calls", Need.TIMES, "limit")
+SAMPLING_TOO_COARSE = Kind[CoarseNumbers]("sampling-too-coarse", Need.TIMES, "recording")
+INSTRUMENTS_MISSING = Kind[InstrumentNumbers]("instruments-missing", Need.TIMES, "limit")
 
 _COARSE_PERIODS = 5
 """A call of fewer sampling periods can hide work on an engine between two samples."""
@@ -30,7 +78,7 @@ _LONGEST_RECORDING_NS = 600 * 10**9
 _STEP_NS = 10 * 10**9
 
 
-def recording_limits(calls: Calls) -> Iterator[Finding]:
+def recording_limits(calls: Calls) -> Iterator[Finding[Any]]:
     """Yield what limits the answer of a recording, apart from what it lacks altogether."""
     yield from _rows_lost(calls)
     if not calls.is_timed or not calls.models:
@@ -41,7 +89,7 @@ def recording_limits(calls: Calls) -> Iterator[Finding]:
         yield from _instruments_missing(calls)
 
 
-def _rows_lost(calls: Calls) -> Iterator[Finding]:
+def _rows_lost(calls: Calls) -> Iterator[Finding[LossNumbers]]:
     issues = [issue for issue in calls.trace.issues if _is_loss(issue)]
     if not issues:
         return
@@ -52,23 +100,25 @@ def _rows_lost(calls: Calls) -> Iterator[Finding]:
     if calls.trace.is_of_text:
         again = Action("get-whole-text")
     else:
-        again = record(calls, "less" if is_reported else "again", **_SHORT if is_reported else {})
+        again = _record_less(calls) if is_reported else record(calls, "again")
     yield Finding(
-        "rows-lost",
-        "warning",
-        "certain",
-        Basis.MEASURED,
-        numbers={
-            "issues": tuple((issue.code, issue.message) for issue in issues[:_MOST_ISSUES]),
-            "issue_count": len(issues),
-            "is_reported": is_reported,
-            "input": "text" if calls.trace.is_of_text else "recording",
-        },
+        kind=ROWS_LOST,
+        severity="warning",
+        confidence="certain",
+        basis=Basis.MEASURED,
+        numbers=LossNumbers(
+            issues=tuple((issue.code, issue.message) for issue in issues[:_MOST_ISSUES]),
+            issue_count=len(issues),
+            is_reported=is_reported,
+            input="text" if calls.trace.is_of_text else "recording",
+        ),
         actions=(*actions, again),
     )
 
 
-_SHORT: dict[str, object] = {"preset": "coreml", "time_limit_ns": 5 * 10**9}
+def _record_less(calls: Calls) -> Action:
+    """Return the step that records with few instruments, for a short time."""
+    return record(calls, "less", preset="coreml", time_limit_ns=5 * 10**9)
 
 
 def _is_loss(issue: Issue) -> bool:
@@ -77,7 +127,7 @@ def _is_loss(issue: Issue) -> bool:
     return issue.code in _LOST_CODES
 
 
-def _too_few_calls(calls: Calls) -> Iterator[Finding]:
+def _too_few_calls(calls: Calls) -> Iterator[Finding[FewCallsNumbers]]:
     """Yield the leading models with too few calls for a percentile; the first call is none of them."""
     listed = [
         (model, len(model.rows) - int(calls.first[model.rows].sum())) for model in calls.models[:MOST_MODELS]
@@ -96,21 +146,21 @@ def _too_few_calls(calls: Calls) -> Iterator[Finding]:
     seconds_ns = min(-int(-span_ns * scale // _STEP_NS) * _STEP_NS, _LONGEST_RECORDING_NS)
     only = few[0][0] if len(few) == 1 else None
     yield Finding(
-        "too-few-calls",
-        "info",
-        "certain",
-        Basis.MEASURED,
-        *calls.place(rows, only)[:3],
-        numbers={
-            "models": tuple((model.name, model.is_named, len(model.rows)) for model, _ in few),
-            "without_median": tuple(warm < CALLS_FOR_MEDIAN for _, warm in few),
-            "needed": {50: CALLS_FOR_MEDIAN, 90: CALLS_FOR_P90, 99: CALLS_FOR_P99},
-        },
+        kind=TOO_FEW_CALLS,
+        severity="info",
+        confidence="certain",
+        basis=Basis.MEASURED,
+        **calls.describe(rows, only),
+        numbers=FewCallsNumbers(
+            models=tuple((model.name, model.is_named, len(model.rows)) for model, _ in few),
+            without_median=tuple(warm < CALLS_FOR_MEDIAN for _, warm in few),
+            needed={50: CALLS_FOR_MEDIAN, 90: CALLS_FOR_P90, 99: CALLS_FOR_P99},
+        ),
         actions=(record(calls, "longer", time_limit_ns=max(seconds_ns, 2 * _STEP_NS)),),
     )
 
 
-def _sampling_too_coarse(calls: Calls) -> Iterator[Finding]:
+def _sampling_too_coarse(calls: Calls) -> Iterator[Finding[CoarseNumbers]]:
     """Yield the models of short calls whose engines no table measured: samples show them in part."""
     if not len(calls.trace.samples):
         return
@@ -132,18 +182,18 @@ def _sampling_too_coarse(calls: Calls) -> Iterator[Finding]:
     missing = missing_instruments(calls, *ENGINE_INSTRUMENTS.values())
     only = listed[0] if len(chosen) == 1 else None
     yield Finding(
-        "sampling-too-coarse",
-        "info",
-        "certain",
-        Basis.SAMPLED,
-        *calls.place(rows[np.isin(models, chosen)], only)[:3],
-        numbers={
-            "models": tuple(
+        kind=SAMPLING_TOO_COARSE,
+        severity="info",
+        confidence="certain",
+        basis=Basis.SAMPLED,
+        **calls.describe(rows[np.isin(models, chosen)], only),
+        numbers=CoarseNumbers(
+            models=tuple(
                 (model.name, model.is_named, calls.median(calls.lengths[model.rows])) for model in listed
             ),
-            "model_count": len(chosen),
-            "period_ns": sampling_period_ns(calls.trace),
-        },
+            model_count=len(chosen),
+            period_ns=sampling_period_ns(calls.trace),
+        ),
         support=(Support("table", calls.trace.samples_source, "", len(calls.trace.samples)),),
         actions=obtain(calls, missing, "engines") or (record(calls, "more-calls", time_limit_ns=60 * 10**9),),
     )
@@ -160,7 +210,7 @@ def _medians(lengths: IntArray, models: IntArray, count: int) -> IntArray:
     return medians
 
 
-def _instruments_missing(calls: Calls) -> Iterator[Finding]:
+def _instruments_missing(calls: Calls) -> Iterator[Finding[InstrumentNumbers]]:
     """Yield the instruments that would measure what this recording shows on stacks only."""
     is_deduced = calls.sources == ("stacks",)
     names = ["Core ML"] if is_deduced else []
@@ -172,19 +222,19 @@ def _instruments_missing(calls: Calls) -> Iterator[Finding]:
     if not missing:
         return
     yield Finding(
-        "instruments-missing",
-        "info",
-        "certain",
-        Basis.MEASURED,
+        kind=INSTRUMENTS_MISSING,
+        severity="info",
+        confidence="certain",
+        basis=Basis.MEASURED,
         windows=WindowRanges.of(np.arange(len(calls.starts))),
-        numbers={
-            "missing": missing,
-            "is_deduced": is_deduced and missing[0].name == "Core ML",
-            "engines": tuple(
+        numbers=InstrumentNumbers(
+            missing=missing,
+            is_deduced=is_deduced and missing[0].name == "Core ML",
+            engines=tuple(
                 engine
                 for engine, name in ENGINE_INSTRUMENTS.items()
                 if name in {entry.name for entry in missing}
             ),
-        },
+        ),
         actions=obtain(calls, missing, "engines"),
     )

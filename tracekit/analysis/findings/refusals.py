@@ -6,17 +6,46 @@ All of it is in the log, where the frameworks below Core ML and Core AI write it
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, NotRequired, TypedDict
 
 from tracekit.analysis.engines.requests import LoggedRequests, Refusal
+from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, ModelCalls
-from tracekit.analysis.findings.finding import Action, Finding, Support
+from tracekit.analysis.findings.finding import Finding, Support
+from tracekit.analysis.findings.kind import Kind, Need
+from tracekit.model.issue_codes import IssueCode
 from tracekit.model.schemas import OS_LOG
 from tracekit.model.vocabulary import Basis
+
+
+class FailureNumbers(TypedDict):
+    """Failed requests to the Neural Engine; in ``unserved_calls`` of ``failed_calls`` no engine is seen."""
+
+    has_model: bool
+    failed: int
+    has_calls: NotRequired[bool]
+    calls: int
+    failed_calls: int
+    unserved_calls: int
+    statuses: list[int]
+
+
+class RefusalNumbers(TypedDict):
+    """What the Neural Engine refused: ``kinds`` in ``lines`` of the log."""
+
+    kinds: int
+    lines: int
+    refusals: tuple[Refusal, ...]
+
+
+REQUESTS_FAILED = Kind[FailureNumbers]("requests-failed", Need.REQUESTS)
+OPERATORS_REFUSED = Kind[RefusalNumbers]("operators-refused", Need.LOG)
+PROGRAM_NOT_LOADED = Kind[RefusalNumbers]("program-not-loaded", Need.LOG)
 
 _MOST_REFUSALS = 8
 
 
-def failures_and_refusals(calls: Calls) -> Iterator[Finding]:
+def failures_and_refusals(calls: Calls) -> Iterator[Finding[Any]]:
     """Yield what failed or was refused on the Neural Engine, by the log."""
     requests = calls.analysis.requests
     if requests.failures:
@@ -27,17 +56,17 @@ def failures_and_refusals(calls: Calls) -> Iterator[Finding]:
         if requests.failures > in_calls:
             yield _failed_outside(calls, requests.failures - in_calls)
     if requests.refused:
-        yield _refused("operators-refused", "operators-not-on-ane", requests.refused)
+        yield _refused(OPERATORS_REFUSED, "operators-not-on-ane", requests.refused)
     if requests.not_loaded:
-        yield _refused("program-not-loaded", "ane-program-not-loaded", requests.not_loaded)
+        yield _refused(PROGRAM_NOT_LOADED, "ane-program-not-loaded", requests.not_loaded)
 
 
-def _failed_in_calls(calls: Calls, requests: LoggedRequests, model: ModelCalls) -> Finding:
+def _failed_in_calls(calls: Calls, requests: LoggedRequests, model: ModelCalls) -> Finding[FailureNumbers]:
     rows = model.rows[requests.failed[model.rows] > 0]
     is_empty = calls.served[rows] == 0
     statuses = sorted({status for row in rows.tolist() for status in requests.window_statuses.get(row, ())})
     failed = int(requests.failed[rows].sum())
-    numbers = {
+    numbers: FailureNumbers = {
         "has_model": bool(model.model),
         "failed": failed,
         "calls": len(model.rows),
@@ -46,22 +75,22 @@ def _failed_in_calls(calls: Calls, requests: LoggedRequests, model: ModelCalls) 
         "statuses": statuses,
     }
     return Finding(
-        "requests-failed",
-        "error",
-        "certain",
-        Basis.MEASURED,
-        *calls.place(rows, model),
+        kind=REQUESTS_FAILED,
+        severity="error",
+        confidence="certain",
+        basis=Basis.MEASURED,
+        **calls.locate(rows, model),
         numbers=numbers,
         support=(Support("table", OS_LOG, "requests with a failure", failed),),
         actions=_actions("ane-requests-failed"),
     )
 
 
-def _failed_outside(calls: Calls, failed: int) -> Finding:
+def _failed_outside(calls: Calls, failed: int) -> Finding[FailureNumbers]:
     """Return the failures that belong to no call for certain, such as those of calls at the same time."""
     requests = calls.analysis.requests
     target = [process for process in requests.processes if process.is_target and process.failed]
-    numbers = {
+    numbers: FailureNumbers = {
         "has_model": False,
         "failed": failed,
         "has_calls": len(calls.starts) > 0,
@@ -71,10 +100,10 @@ def _failed_outside(calls: Calls, failed: int) -> Finding:
         "statuses": sorted({status for process in target for status, _ in process.statuses}),
     }
     return Finding(
-        "requests-failed",
-        "error",
-        "certain",
-        Basis.MEASURED,
+        kind=REQUESTS_FAILED,
+        severity="error",
+        confidence="certain",
+        basis=Basis.MEASURED,
         pid=target[0].pid if len(target) == 1 else -1,
         numbers=numbers,
         support=(Support("table", OS_LOG, "requests with a failure", failed),),
@@ -82,18 +111,20 @@ def _failed_outside(calls: Calls, failed: int) -> Finding:
     )
 
 
-def _refused(kind: str, code: str, refusals: tuple[Refusal, ...]) -> Finding:
+def _refused(
+    kind: Kind[RefusalNumbers], code: IssueCode, refusals: tuple[Refusal, ...]
+) -> Finding[RefusalNumbers]:
     lines = sum(refusal.count for refusal in refusals)
     return Finding(
-        kind,
-        "warning",
-        "certain",
-        Basis.MEASURED,
-        numbers={"kinds": len(refusals), "lines": lines, "refusals": refusals[:_MOST_REFUSALS]},
+        kind=kind,
+        severity="warning",
+        confidence="certain",
+        basis=Basis.MEASURED,
+        numbers=RefusalNumbers(kinds=len(refusals), lines=lines, refusals=refusals[:_MOST_REFUSALS]),
         support=(Support("table", OS_LOG, "", lines),),
         actions=_actions(code),
     )
 
 
-def _actions(code: str) -> tuple[Action, ...]:
+def _actions(code: IssueCode) -> tuple[Action, ...]:
     return Action("show-table", {"table": OS_LOG}), Action("check-issue", {"code": code})

@@ -4,13 +4,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import TypedDict
 
 import numpy as np
 
+from tracekit.analysis.findings.action import Action, ActionKind
 from tracekit.analysis.findings.calls import FEWEST_SAMPLED, Calls, ModelCalls
-from tracekit.analysis.findings.finding import Action, Confidence, Finding, Support
+from tracekit.analysis.findings.finding import Confidence, Finding, Support
+from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import SERVING, Basis, Engine
+
+
+class RequestedNumbers(TypedDict):
+    """The calls that an excluded engine served, or the requested one did not; ``verdict`` served them."""
+
+    is_named: bool
+    setting: str
+    engine: Engine
+    is_excluded: bool
+    calls: int
+    concerned: int
+    verdict: str
+
+
+NOT_ON_REQUESTED_ENGINE = Kind[RequestedNumbers]("not-on-requested-engine", Need.SETTING)
 
 _ALLOWED: Mapping[str, tuple[Engine, ...]] = {
     "all": (Engine.ANE, Engine.GPU, Engine.CPU),
@@ -21,7 +39,7 @@ _ALLOWED: Mapping[str, tuple[Engine, ...]] = {
 """The engines of each setting; an app that requests one beside the CPU expects it to be used."""
 
 
-def not_on_requested_engine(calls: Calls) -> Iterator[Finding]:
+def not_on_requested_engine(calls: Calls) -> Iterator[Finding[RequestedNumbers]]:
     """Yield the models whose calls the requested engine never served, or an excluded engine did."""
     setting = calls.analysis.compute_units
     if not setting or not calls.is_timed:
@@ -34,7 +52,7 @@ def not_on_requested_engine(calls: Calls) -> Iterator[Finding]:
         yield from _never(calls, allowed[0])
 
 
-def _excluded(calls: Calls, engine: Engine) -> Iterator[Finding]:
+def _excluded(calls: Calls, engine: Engine) -> Iterator[Finding[RequestedNumbers]]:
     """Yield the models that an excluded engine served."""
     # Of calls at the same time, an interval without a model's name counts in each.
     is_alone = calls.analysis.window_rows["alone"].to_numpy(bool)
@@ -52,7 +70,7 @@ def _is_owner_doubtful(calls: Calls, engine: Engine) -> bool:
     return engine is Engine.ANE and bool(owner.unchecked or owner.unmatched)
 
 
-def _never(calls: Calls, engine: Engine) -> Iterator[Finding]:
+def _never(calls: Calls, engine: Engine) -> Iterator[Finding[RequestedNumbers]]:
     """Yield the models that the requested engine never served, although it is known what did."""
     measured = calls.analysis.measured
     is_measured = calls.is_measured(engine) and not measured.owner.unattributed
@@ -85,7 +103,7 @@ def _finding(
     confidence: Confidence,
     *,
     is_excluded: bool,
-) -> Finding:
+) -> Finding[RequestedNumbers]:
     setting = calls.analysis.compute_units
     elsewhere = Counter(calls.analysis.verdicts.names[row] for row in rows.tolist()).most_common(1)[0][0]
     table = calls.analysis.measured.reported.get(engine, "")
@@ -95,24 +113,24 @@ def _finding(
         if shown is engine or not is_excluded
     ]
     measured = table and (calls.work[engine].busy_ns[rows].any() or not is_excluded)
-    check = "check-no-engine" if is_excluded else "check-engine"
+    check: ActionKind = "check-no-engine" if is_excluded else "check-engine"
     # With "all", Core ML may well choose the GPU: nothing is wrong then.
     is_choice = setting == "all" and elsewhere == Engine.GPU
     return Finding(
-        "not-on-requested-engine",
-        "info" if is_choice else "warning",
-        confidence,
-        Basis.MEASURED if measured else Basis.SAMPLED,
-        *calls.place(rows, model),
-        numbers={
-            "is_named": model.is_named,
-            "setting": setting,
-            "engine": engine,
-            "is_excluded": is_excluded,
-            "calls": len(model.rows),
-            "concerned": len(rows),
-            "verdict": elsewhere,
-        },
+        kind=NOT_ON_REQUESTED_ENGINE,
+        severity="info" if is_choice else "warning",
+        confidence=confidence,
+        basis=Basis.MEASURED if measured else Basis.SAMPLED,
+        **calls.locate(rows, model),
+        numbers=RequestedNumbers(
+            is_named=model.is_named,
+            setting=setting,
+            engine=engine,
+            is_excluded=is_excluded,
+            calls=len(model.rows),
+            concerned=len(rows),
+            verdict=elsewhere,
+        ),
         support=((Support("table", table),) if measured else ()) + tuple(frames),
         actions=(
             Action("compute-units", {"model": model.name}),

@@ -3,20 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from tracekit.analysis.engines.busy import is_work
 from tracekit.analysis.engines.interval_sets import IntervalSet, merge_sets
+from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, ModelCalls
-from tracekit.analysis.findings.finding import Action, Finding, Support
+from tracekit.analysis.findings.finding import Finding, Support
 from tracekit.analysis.findings.host import interface_threads
+from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.lengths import hold_length
 from tracekit.analysis.windows.window import sampling_period_ns
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.vocabulary import ENGINE_CODE, SERVING, Basis, Engine
+
+
+class GapNumbers(TypedDict):
+    """The time inside the ``counted`` calls in which nothing works."""
+
+    is_named: bool
+    calls: int
+    counted: int
+    gap_ns: int
+    length_ns: int
+    engines: tuple[Engine, ...]
+
+
+class BlockedNumbers(TypedDict):
+    """The calls that block a main thread."""
+
+    is_named: bool
+    calls: int
+    blocked: int
+    longest_ns: int
+    median_ns: int
+    longest_start_ns: int
+
+
+GAPS_IN_CALLS = Kind[GapNumbers]("gaps-in-calls", Need.IDLE)
+MAIN_THREAD_BLOCKED = Kind[BlockedNumbers]("main-thread-blocked", Need.SAMPLES)
 
 _SHARE = 0.2
 """A gap is worth a look from this share of the median call on: a choice."""
@@ -25,7 +53,7 @@ FRAME_NS = 16_666_667
 """A display of 60 Hz shows a picture in this time; those of 120 Hz in half of it."""
 
 
-def gaps_in_calls(calls: Calls) -> Iterator[Finding]:
+def gaps_in_calls(calls: Calls) -> Iterator[Finding[GapNumbers]]:
     """Yield a finding per model in whose calls no engine and no thread of the app works for a while."""
     idle = calls.analysis.times["idle_ns"]
     if not calls.is_timed or not len(idle) or idle.isna().all():
@@ -85,9 +113,9 @@ def _waited(calls: Calls, model: ModelCalls, rows: IntArray, computing: Interval
 
 def _gap(
     calls: Calls, model: ModelCalls, rows: IntArray, waited_ns: IntArray, typical_ns: int, length_ns: int
-) -> Finding:
+) -> Finding[GapNumbers]:
     with_gap = rows[waited_ns > 0]
-    numbers: dict[str, Any] = {
+    numbers: GapNumbers = {
         "is_named": model.is_named,
         "calls": len(model.rows),
         "counted": len(rows),
@@ -97,22 +125,22 @@ def _gap(
     }
     tables = ", ".join(sorted(set(calls.analysis.measured.sources.values())))
     return Finding(
-        "gaps-in-calls",
-        "warning",
-        "likely",
-        Basis.INFERRED,
-        *calls.place(with_gap, model),
-        int(waited_ns.sum()),
-        numbers,
-        (
+        kind=GAPS_IN_CALLS,
+        severity="warning",
+        confidence="likely",
+        basis=Basis.INFERRED,
+        **calls.locate(with_gap, model),
+        lost_ns=int(waited_ns.sum()),
+        numbers=numbers,
+        support=(
             Support("table", tables, "no interval in the gaps"),
             Support("table", calls.trace.samples_source, "no sample in the gaps"),
         ),
-        (Action("thread-states"), Action("timeline")),
+        actions=(Action("thread-states"), Action("timeline")),
     )
 
 
-def main_thread_blocked(calls: Calls) -> Iterator[Finding]:
+def main_thread_blocked(calls: Calls) -> Iterator[Finding[BlockedNumbers]]:
     """Yield a finding per model whose calls keep a user interface's main thread longer than a frame.
 
     A command-line tool may wait on its main thread: only threads that show a user interface count.
@@ -129,7 +157,7 @@ def main_thread_blocked(calls: Calls) -> Iterator[Finding]:
     for model in calls.models_with(is_blocked):
         rows = model.rows[is_blocked[model.rows]]
         longest = int(rows[np.argmax(calls.lengths[rows])])
-        numbers: dict[str, Any] = {
+        numbers: BlockedNumbers = {
             "is_named": model.is_named,
             "calls": len(model.rows),
             "blocked": len(rows),
@@ -138,15 +166,14 @@ def main_thread_blocked(calls: Calls) -> Iterator[Finding]:
             "longest_start_ns": int(calls.starts[longest]),
         }
         yield Finding(
-            "main-thread-blocked",
-            "warning",
-            "certain",
-            Basis(str(calls.analysis.window_rows["basis"].iloc[longest])),
-            *calls.place(rows, model),
-            None,
-            numbers,
-            (Support("table", calls.trace.samples_source, "the main thread inside the calls"),),
-            (Action("off-main-thread"), hold_length(model, "max", FRAME_NS)),
+            kind=MAIN_THREAD_BLOCKED,
+            severity="warning",
+            confidence="certain",
+            basis=Basis(str(calls.analysis.window_rows["basis"].iloc[longest])),
+            **calls.locate(rows, model),
+            numbers=numbers,
+            support=(Support("table", calls.trace.samples_source, "the main thread inside the calls"),),
+            actions=(Action("off-main-thread"), hold_length(model, "max", FRAME_NS)),
         )
 
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from tracekit.analysis.findings.finding import Finding
-from tracekit.analysis.findings.recording import LIMIT_KINDS
 from tracekit.analysis.result import Analysis
 from tracekit.model.issue_codes import RECORDING, SAMPLES
 from tracekit.report import wording
@@ -79,7 +77,7 @@ def _build_summary(analysis: Analysis, extent: Extent, notes: Footnotes) -> Sect
 
 def _build_findings(analysis: Analysis, extent: Extent, _notes: Footnotes) -> Section:
     """Return what happened, with what it costs, how that is known, and the next step."""
-    numbers = [row for row, finding in enumerate(analysis.findings) if finding.kind not in LIMIT_KINDS]
+    numbers = [row for row, finding in enumerate(analysis.findings) if not finding.is_limit]
     if not numbers:
         return Section("findings", "Findings", (Paragraph(NOTHING_FOUND),), is_empty=True)
     entries = tuple(describe_finding(analysis, number, extent) for number in numbers[: extent.most_findings])
@@ -89,7 +87,7 @@ def _build_findings(analysis: Analysis, extent: Extent, _notes: Footnotes) -> Se
 
 def describe_finding(analysis: Analysis, number: int, extent: Extent) -> FindingEntry:
     """Return a finding in words; a short document repeats nothing of the headline, and shortens an info."""
-    finding: Finding = analysis.findings[number]
+    finding = analysis.findings[number]
     text = finding_text(finding, analysis.trace.info)
     headline = "" if extent.is_verbose else wording.headline(analysis.answer)
     is_short = finding.severity == "info" and not extent.is_verbose
@@ -138,7 +136,7 @@ def _build_recording(
 
 def _build_limits(analysis: Analysis, extent: Extent, notes: Footnotes) -> Section:
     """Return the limits that are neither below the headline nor at a number, and what would lift them."""
-    numbers = [row for row, finding in enumerate(analysis.findings) if finding.kind in LIMIT_KINDS]
+    numbers = [row for row, finding in enumerate(analysis.findings) if finding.is_limit]
     entries = tuple(describe_finding(analysis, number, extent) for number in numbers)
     findings: list[Block] = [Findings(entries)] if entries else []
     limits = list_limits(notes.remaining(), extent.most_alike)

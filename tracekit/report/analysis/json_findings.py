@@ -23,7 +23,7 @@ def findings_document(analysis: Analysis) -> list[dict[str, Any]]:
     ]
 
 
-def _calls(finding: Finding, numbers: IntArray) -> list[list[int]] | None:
+def _calls(finding: Finding[Any], numbers: IntArray) -> list[list[int]] | None:
     """Return the ranges of the calls' numbers within their model; null where it is about no model's calls."""
     if not finding.model or not finding.windows.ranges:
         return None
@@ -43,13 +43,13 @@ _IN_OTHER_DOCUMENTS = (
 )
 
 
-def finding_summary(finding: Finding, info: TraceInfo) -> dict[str, Any]:
+def finding_summary(finding: Finding[Any], info: TraceInfo) -> dict[str, Any]:
     """Return the part of a finding that documents about checks and comparisons have."""
     document = _document(finding, info)
     return {name: document[name] for name in _IN_OTHER_DOCUMENTS}
 
 
-def _document(finding: Finding, info: TraceInfo) -> dict[str, Any]:
+def _document(finding: Finding[Any], info: TraceInfo) -> dict[str, Any]:
     text = finding_text(finding, info)
     return {
         "kind": finding.kind,

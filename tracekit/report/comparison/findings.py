@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracekit.comparison.findings import PER_RUN
 from tracekit.comparison.result import Comparison, FindingChange, FindingSide, FindingTrend
 from tracekit.model.trace import Severity
 from tracekit.report.wording.findings import NextStep, finding_text
@@ -88,7 +87,7 @@ def _counts(change: FindingChange) -> str:
     """Return ``fell-back: in 0 of 3 runs of BASE, in 3 of 3 runs of NEW``; on both sides, with the cost."""
     is_on_both = bool(change.base.lost_ns and change.new.lost_ns)
     sides = [
-        _side(name, side, is_on_both and change.kind not in PER_RUN)
+        _side(name, side, is_on_both and not change.kind.is_per_run)
         for name, side in (("BASE", change.base), ("NEW", change.new))
     ]
     return f"{change.kind}: {', '.join(sides)}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tracekit.analysis.findings.finding import Finding
-from tracekit.analysis.findings.recording import LIMIT_KINDS
 from tracekit.analysis.result import Analysis
 
 MOST_FINDINGS = 60
@@ -14,11 +15,11 @@ MOST_FINDINGS = 60
 
 def finding_places(analysis: Analysis) -> list[list[int] | None]:
     """Return start and end of each finding, as far as a page lists them; None for one about the recording."""
-    most = MOST_FINDINGS + sum(finding.kind in LIMIT_KINDS for finding in analysis.findings)
+    most = MOST_FINDINGS + sum(finding.is_limit for finding in analysis.findings)
     return [_locate_finding(analysis, finding) for finding in analysis.findings[:most]]
 
 
-def _locate_finding(analysis: Analysis, finding: Finding) -> list[int] | None:
+def _locate_finding(analysis: Analysis, finding: Finding[Any]) -> list[int] | None:
     if finding.start_ns is not None:
         return [finding.start_ns, max(finding.start_ns, finding.end_ns or 0)]
     windows = np.array([number for pair in finding.windows.ranges for number in pair], np.int64)

@@ -84,7 +84,7 @@ def issue_documents(analysis: Analysis) -> list[dict[str, Any]]:
     return [{**asdict(limit.issue), "affects": affects_document(limit)} for limit in limits_of(analysis)]
 
 
-def _without_findings(limits: tuple[Limit, ...], findings: Iterable[Finding]) -> tuple[Limit, ...]:
+def _without_findings(limits: tuple[Limit, ...], findings: Iterable[Finding[Any]]) -> tuple[Limit, ...]:
     """Return the remaining limits; those that a finding states become references to it.
 
     A finding clips what it quotes: a long message is kept in full as a limit.

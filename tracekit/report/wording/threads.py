@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tracekit.analysis.classification.frame_names import has_symbol
 from tracekit.analysis.classification.leading_frames import DecidingFrame, shorten
-from tracekit.analysis.findings.finding import Action
+from tracekit.analysis.findings.action import Action
 from tracekit.analysis.threads import ProcessAnswer, ThreadAnswer, ThreadWork, Work
 from tracekit.model.trace import TraceInfo
 from tracekit.model.vocabulary import Engine, Phase

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from tracekit.analysis.findings.finding import Action
+from tracekit.analysis.findings.action import Action, ActionKind, Arguments, Purpose
 from tracekit.analysis.selection import Selection
 from tracekit.model.trace import STANDARD_INPUT, TraceInfo
 from tracekit.report.wording.symbols import binary_label
@@ -31,10 +30,10 @@ class NextStep:
 def next_steps(actions: Sequence[Action], info: TraceInfo) -> Iterator[NextStep]:
     """Yield the next steps for a recording."""
     for action in actions:
-        yield _STEPS[action.kind](action.arguments, info)
+        yield STEPS[action.kind](action.arguments, info)
 
 
-def _add_symbols(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _add_symbols(arguments: Arguments, info: TraceInfo) -> NextStep:
     binary = binary_label(arguments["name"], arguments["uuid"])
     return NextStep(
         f"Name the functions of {binary} with its dSYM, or a folder that holds it:",
@@ -42,78 +41,78 @@ def _add_symbols(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     )
 
 
-def _compute_units(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _compute_units(_: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
         "Record each setting of the compute units, to see where the model can run and what each costs:",
         _record(info, "--compute-units", "all,cpuAndNeuralEngine,cpuAndGPU,cpuOnly"),
     )
 
 
-def _check_engine(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _check_engine(arguments: Arguments, info: TraceInfo) -> NextStep:
     requirement = f"{arguments['engine']} used share == 100%{_scope(arguments['model'])}"
     return _hold(arguments, info, "--require", requirement)
 
 
-def _check_issue(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _check_issue(arguments: Arguments, info: TraceInfo) -> NextStep:
     return _hold(arguments, info, "--require", f"issues {arguments['code']} == 0")
 
 
-def _check_first(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _check_first(arguments: Arguments, info: TraceInfo) -> NextStep:
     limit_ns = 1.1 * arguments["warm_ns"]  # a first call that is found is longer by a fifth
     limit = f"{round(limit_ns / 1e6)}ms" if limit_ns >= 1e7 else f"{max(round(limit_ns / 1e3), 1)}us"
     requirement = f"first{_scope(arguments['model'])} <= {limit}"
     return _hold(arguments, info, "--require", requirement)
 
 
-def _check_segments(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _check_segments(arguments: Arguments, info: TraceInfo) -> NextStep:
     quantity = "segments" if arguments["is_named"] else "submissions"
     requirement = f"{quantity} per inference{_scope(arguments['model'])} <= 1"
     return _hold(arguments, info, "--require", requirement)
 
 
-def _check_no_engine(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _check_no_engine(arguments: Arguments, info: TraceInfo) -> NextStep:
     return _hold(arguments, info, "--forbid", f"{arguments['engine']}{_scope(arguments['model'])}")
 
 
-def _show_table(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _show_table(arguments: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
         "Read the rows it rests on:",
         _command("tables", info, "--schema", arguments["table"]),
     )
 
 
-def _record_again(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _record_again(arguments: Arguments, info: TraceInfo) -> NextStep:
     options = ["--preset", arguments["preset"]]
     for instrument in arguments.get("instruments", ()):
         options += ["--instrument", instrument]
-    if "time_limit_ns" in arguments:
-        options += ["--time-limit", f"{arguments['time_limit_ns'] // 1_000_000_000}s"]
+    if limit_ns := arguments.get("time_limit_ns"):
+        options += ["--time-limit", f"{limit_ns // 1_000_000_000}s"]
     target = ["--all-processes"] if arguments.get("all_processes") else None
-    return NextStep(_PURPOSES[arguments["purpose"]], _record(info, *options, target=target))
+    return NextStep(PURPOSES[arguments["purpose"]], _record(info, *options, target=target))
 
 
-def _record_process(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _record_process(arguments: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
         "Record the process that runs the model:",
         _record(info, "--preset", "coreml", target=_target(arguments["process"])),
     )
 
 
-def _analyze_process(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _analyze_process(arguments: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
         "Analyze the process that ran a model:",
         _command("analyze", info, "--process", arguments["process"]),
     )
 
 
-def _analyze_all(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _analyze_all(_: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
         "Analyze the whole recording, not the selected process or thread alone:",
         _command("analyze", info),
     )
 
 
-def _analyze_signposts(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _analyze_signposts(arguments: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
         "If signposts of one kind mark the app's inference, take these as the calls:"
         if arguments["is_system"]
@@ -122,11 +121,11 @@ def _analyze_signposts(arguments: Mapping[str, Any], info: TraceInfo) -> NextSte
     )
 
 
-def _advice(text: str) -> Callable[[Mapping[str, Any], TraceInfo], NextStep]:
+def _advice(text: str) -> Callable[[Arguments, TraceInfo], NextStep]:
     return lambda *_: NextStep(text)
 
 
-def _check_latency(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _check_latency(arguments: Arguments, info: TraceInfo) -> NextStep:
     requirement = (
         f"warm {arguments['statistic']}{_scope(arguments['model'])} <= {_limit(arguments['limit_ns'])}"
     )
@@ -141,21 +140,21 @@ def _limit(limit_ns: int) -> str:
     return f"{whole}.{tenth}ms" if tenth else f"{whole}ms"
 
 
-def _timeline(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _timeline(arguments: Arguments, info: TraceInfo) -> NextStep:
     options = (*_selected(arguments), "--to", "perfetto", "-o", "timeline.pftrace")
     return NextStep(
         "Look at these calls in a timeline, at ui.perfetto.dev:", _command("export", info, *options)
     )
 
 
-def _flame_graph(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _flame_graph(arguments: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
         "See the functions of the calling thread in a flame graph:",
         _command("report", info, *_selected(arguments), "-o", "report.html"),
     )
 
 
-def _thread_states(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _thread_states(_: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
         "Record when each thread was blocked, and in which system call:",
         _record(
@@ -164,14 +163,14 @@ def _thread_states(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
     )
 
 
-def _analyze_bundle(_: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _analyze_bundle(_: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
         "Analyze the .trace itself, which holds every table that was recorded:",
         format_shell_command(["tracekit", "analyze", f"{_UNNAMED}.trace", *_run(info)]),
     )
 
 
-def _analyze_time(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _analyze_time(arguments: Arguments, info: TraceInfo) -> NextStep:
     # By whole numbers: a clock's times may have more digits than a float.
     first, last = arguments["start_ns"] // 1000, -(-arguments["end_ns"] // 1000)
     start, end = (f"{time // 1000}.{time % 1000:03d}ms" for time in (first, max(last, first + 1)))
@@ -183,14 +182,14 @@ def _analyze_time(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
     )
 
 
-def _read_with_xctrace(arguments: Mapping[str, Any], info: TraceInfo) -> NextStep:
+def _read_with_xctrace(arguments: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
         "On a Mac with Xcode, read it with Apple's own reader:",
         _command("analyze", info, *_selected(arguments), "--via", "xctrace"),
     )
 
 
-def _hold(arguments: Mapping[str, Any], info: TraceInfo, *requirement: str) -> NextStep:
+def _hold(arguments: Arguments, info: TraceInfo, *requirement: str) -> NextStep:
     command = _command("check", info, *_selected(arguments), *requirement)
     return NextStep("Hold it in CI, once it is fixed:", command)
 
@@ -202,7 +201,7 @@ def _command(name: str, info: TraceInfo, *options: str) -> str:
     return format_shell_command(["tracekit", name, recording, *_run(info), *options])
 
 
-def _selected(arguments: Mapping[str, Any]) -> list[str]:
+def _selected(arguments: Arguments) -> list[str]:
     """Return the options of the analysis that a finding is about, so that a command sees the same calls."""
     selection: Selection = arguments.get("selection", Selection())
     options = [] if selection.process is None else ["--process", str(selection.process)]
@@ -234,7 +233,7 @@ def _scope(model: str) -> str:
     return f" in {model}" if _WORD.fullmatch(model) else f' in "{model}"'
 
 
-_PURPOSES = {
+PURPOSES: Mapping[Purpose, str] = {
     "again": "Record again:",
     "all-processes": "If another process runs the model, record all of them while the app predicts:",
     "calls": "Record each call exactly, with the engines' own times:",
@@ -249,7 +248,7 @@ _PURPOSES = {
     "symbols": "Record with Xcode 14.3.1 or later, which stores symbols:",
     "system-model": "Record all processes, with the one that serves these requests:",
 }
-_STEPS: Mapping[str, Callable[[Mapping[str, Any], TraceInfo], NextStep]] = {
+STEPS: Mapping[ActionKind, Callable[[Arguments, TraceInfo], NextStep]] = {
     "add-symbols": _add_symbols,
     "analyze-all-processes": _analyze_all,
     "analyze-bundle": _analyze_bundle,

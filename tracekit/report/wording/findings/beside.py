@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
+from tracekit.analysis.findings.beside import (
+    ALLOCATIONS,
+    CONVERSIONS,
+    LOAD_PER_CALL,
+    WORK_BESIDE_CALLS,
+    BetweenNumbers,
+)
 from tracekit.analysis.findings.finding import Finding
-from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.report.wording.findings.sentences import Sentences, sentences_of
 from tracekit.report.wording.names import calls_of, model_name
 from tracekit.text import clip, format_duration, format_percent, plural, printable
 
 _SYMBOL_WIDTH = 60
 
 
-def _app_work(finding: Finding) -> Sentences:
+def _app_work(finding: Finding[BetweenNumbers]) -> Sentences:
     numbers = finding.numbers
     work, length = format_duration(numbers["typical_ns"]), format_duration(numbers["length_ns"])
     title = (
@@ -26,15 +31,15 @@ def _app_work(finding: Finding) -> Sentences:
     return Sentences(title, f"Most of it is in {heaviest} (sampled on the calling thread).")
 
 
-def _conversions(finding: Finding) -> Sentences:
+def _conversions(finding: Finding[BetweenNumbers]) -> Sentences:
     return _repeated(finding, "Images or arrays are converted")
 
 
-def _allocations(finding: Finding) -> Sentences:
+def _allocations(finding: Finding[BetweenNumbers]) -> Sentences:
     return _repeated(finding, "Memory is allocated")
 
 
-def _repeated(finding: Finding, event: str) -> Sentences:
+def _repeated(finding: Finding[BetweenNumbers], event: str) -> Sentences:
     numbers = finding.numbers
     mean = format_duration(numbers["mean_ns"])
     symbol = clip(printable(numbers["symbol"]), _SYMBOL_WIDTH)
@@ -44,7 +49,7 @@ def _repeated(finding: Finding, event: str) -> Sentences:
     return Sentences(title, f"That is {format_percent(share)} of the length of a call ({seen}, sampled).")
 
 
-def _loads(finding: Finding) -> Sentences:
+def _loads(finding: Finding[BetweenNumbers]) -> Sentences:
     numbers = finding.numbers
     share = f"{numbers['seen']:,} of {plural(numbers['gaps'], 'call')}"
     if numbers["basis"] == "measured":
@@ -55,9 +60,11 @@ def _loads(finding: Finding) -> Sentences:
     return Sentences(title, f"Loading takes {load} each time ({numbers['basis']}), a call {length}.")
 
 
-SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
-    "allocations": _allocations,
-    "conversions": _conversions,
-    "load-per-call": _loads,
-    "work-beside-calls": _app_work,
-}
+SENTENCES = dict(
+    (
+        sentences_of(ALLOCATIONS, _allocations),
+        sentences_of(CONVERSIONS, _conversions),
+        sentences_of(LOAD_PER_CALL, _loads),
+        sentences_of(WORK_BESIDE_CALLS, _app_work),
+    )
+)

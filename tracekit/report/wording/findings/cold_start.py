@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
+from tracekit.analysis.findings.cold_start import (
+    COLD_FIRST_CALL,
+    COMPILED_IN_RUN,
+    LOADED_AGAIN,
+    ColdNumbers,
+    CompileNumbers,
+    RepeatNumbers,
+)
 from tracekit.analysis.findings.finding import Finding
 from tracekit.model.vocabulary import Basis, Phase
-from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.report.wording.findings.sentences import Sentences, sentences_of
 from tracekit.report.wording.names import engine_name, model_name
 from tracekit.text import clip, format_duration, plural, printable
 
 _SYMBOL_WIDTH = 60
 
 
-def _cold(finding: Finding) -> Sentences:
+def _cold(finding: Finding[ColdNumbers]) -> Sentences:
     numbers = finding.numbers
     name = model_name(finding.model, numbers["is_named"])
     subject = f"The first call of {name}" if numbers["is_named"] else f"{name}: the first"
@@ -28,7 +34,7 @@ def _cold(finding: Finding) -> Sentences:
     return Sentences(title, f"That is {lost} more, once{_reason(finding)}.", overlapping)
 
 
-def _reason(finding: Finding) -> str:
+def _reason(finding: Finding[ColdNumbers]) -> str:
     numbers = finding.numbers
     if numbers["preparing_ns"]:
         prepared = format_duration(numbers["preparing_ns"])
@@ -42,7 +48,7 @@ def _reason(finding: Finding) -> str:
     return "; no compile and no load is seen in it"
 
 
-def _compiled(finding: Finding) -> Sentences:
+def _compiled(finding: Finding[CompileNumbers]) -> Sentences:
     numbers = finding.numbers
     name = model_name(finding.model, True) if numbers["is_named"] else "A model"
     moment = f" (at {format_duration(finding.start_ns)})" if finding.start_ns else ""
@@ -55,7 +61,7 @@ def _compiled(finding: Finding) -> Sentences:
     return Sentences(title, f"That took about {length} of CPU time{where}.")
 
 
-def _again(finding: Finding) -> Sentences:
+def _again(finding: Finding[RepeatNumbers]) -> Sentences:
     numbers = finding.numbers
     word = "compiled" if numbers["phase"] == Phase.COMPILE else "loaded"
     moments = ", ".join(format_duration(moment) for moment in numbers["moments_ns"])
@@ -69,8 +75,10 @@ def _again(finding: Finding) -> Sentences:
     )
 
 
-SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
-    "cold-first-call": _cold,
-    "compiled-in-run": _compiled,
-    "loaded-again": _again,
-}
+SENTENCES = dict(
+    (
+        sentences_of(COLD_FIRST_CALL, _cold),
+        sentences_of(COMPILED_IN_RUN, _compiled),
+        sentences_of(LOADED_AGAIN, _again),
+    )
+)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
+from tracekit.analysis.findings.contention import (
+    ENGINE_CONTENTION,
+    GPU_SHARED_WITH_RENDERING,
+    MODELS_SERIALIZED,
+    SharingNumbers,
+)
 from tracekit.analysis.findings.finding import Finding
-from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.report.wording.findings.sentences import Sentences, sentences_of
 from tracekit.report.wording.names import calls_of, engine_name, model_name
 from tracekit.text import clip, format_duration, printable
 
 _NAME_WIDTH = 40
 
 
-def _other_processes(finding: Finding) -> Sentences:
+def _other_processes(finding: Finding[SharingNumbers]) -> Sentences:
     names = _names(finding)
     if finding.numbers["are_processes_known"]:
         others, detail = (f"another process ({names})" if names else "another process"), ""
@@ -28,7 +32,7 @@ def _other_processes(finding: Finding) -> Sentences:
     )
 
 
-def _gpu(finding: Finding) -> Sentences:
+def _gpu(finding: Finding[SharingNumbers]) -> Sentences:
     numbers = finding.numbers
     drawing = [name for name, is_own in numbers["users"] if is_own]
     others = [name or "another process" for name, is_own in numbers["users"] if not is_own]
@@ -38,14 +42,14 @@ def _gpu(finding: Finding) -> Sentences:
     return Sentences(title, _cost(finding))
 
 
-def _in_turn(finding: Finding) -> Sentences:
+def _in_turn(finding: Finding[SharingNumbers]) -> Sentences:
     numbers = finding.numbers
     engine = engine_name(numbers["engine"])
     title = f"{_subject(finding)} and {_names(finding)} take turns on {engine} where their calls overlap."
     return Sentences(title, _cost(finding))
 
 
-def _cost(finding: Finding) -> str:
+def _cost(finding: Finding[SharingNumbers]) -> str:
     numbers = finding.numbers
     others = format_duration(numbers["others_ns"])
     in_each = " in each" if numbers["shared"] > 1 else ""
@@ -63,7 +67,7 @@ def _cost(finding: Finding) -> str:
     return f"{calls} not clearly longer than the others ({lengths}); {work}."
 
 
-def _names(finding: Finding) -> str:
+def _names(finding: Finding[SharingNumbers]) -> str:
     names = dict.fromkeys(clip(printable(name), _NAME_WIDTH) for name, _ in finding.numbers["users"] if name)
     more = finding.numbers["more_users"]
     return _listed([*names, *([f"{more:,} more"] if more else [])])
@@ -74,19 +78,21 @@ def _listed(names: list[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def _share(finding: Finding) -> str:
+def _share(finding: Finding[SharingNumbers]) -> str:
     """Return ``2 of 8 calls of Detector``; of calls without a model's name, ``2 of 8 calls of predict()``."""
     shared, calls = finding.numbers["shared"], finding.numbers["calls"]
     count = f"{shared:,} of {calls:,}" if calls > 1 else "the only one of"
     return f"{count} {calls_of(finding.model)}"
 
 
-def _subject(finding: Finding) -> str:
+def _subject(finding: Finding[SharingNumbers]) -> str:
     return model_name(finding.model, finding.numbers["is_named"])
 
 
-SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
-    "engine-contention": _other_processes,
-    "gpu-shared-with-rendering": _gpu,
-    "models-serialized": _in_turn,
-}
+SENTENCES = dict(
+    (
+        sentences_of(ENGINE_CONTENTION, _other_processes),
+        sentences_of(GPU_SHARED_WITH_RENDERING, _gpu),
+        sentences_of(MODELS_SERIALIZED, _in_turn),
+    )
+)

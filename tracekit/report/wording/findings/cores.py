@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
+from tracekit.analysis.findings.cores import (
+    ON_EFFICIENCY_CORES,
+    CoreNumbers,
+)
 from tracekit.analysis.findings.finding import Finding
-from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.report.wording.findings.sentences import Sentences, sentences_of
 from tracekit.report.wording.names import calls_of
 from tracekit.text import format_duration, format_percent, plural
 
 
-def _efficiency_cores(finding: Finding) -> Sentences:
+def _efficiency_cores(finding: Finding[CoreNumbers]) -> Sentences:
     numbers = finding.numbers
     title = (
         f"Efficiency cores did {format_percent(numbers['share'])} of the CPU's inference in"
@@ -30,4 +32,4 @@ def _efficiency_cores(finding: Finding) -> Sentences:
     return Sentences(title, f"{calls} not clearly longer than the others ({lengths}).")
 
 
-SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {"on-efficiency-cores": _efficiency_cores}
+SENTENCES = dict((sentences_of(ON_EFFICIENCY_CORES, _efficiency_cores),))

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from typing import Any
 
 from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.latency import (
+    LATENCY_DRIFT,
+    LATENCY_OUTLIERS,
+    TWO_POPULATIONS,
+    DriftNumbers,
+    GroupNumbers,
+    OutlierNumbers,
+)
 from tracekit.report.wording.findings.coincidences import changes_text, just_then
-from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.report.wording.findings.sentences import Sentences, sentences_of
 from tracekit.report.wording.names import model_name, ordinal
 from tracekit.text import clip, format_duration, plural, printable
 
 _NAME_WIDTH = 40
 
 
-def _outliers(finding: Finding) -> Sentences:
+def _outliers(finding: Finding[OutlierNumbers]) -> Sentences:
     numbers = finding.numbers
     count, calls = numbers["long"], numbers["calls"]
     longest = format_duration(numbers["longest_ns"])
@@ -40,7 +48,7 @@ def _outliers(finding: Finding) -> Sentences:
     return Sentences(title, lost, detail)
 
 
-def _drift(finding: Finding) -> Sentences:
+def _drift(finding: Finding[DriftNumbers]) -> Sentences:
     numbers = finding.numbers
     first, last = numbers["first_ns"], numbers["last_ns"]
     way = "slower" if numbers["is_slower"] else "faster"
@@ -64,7 +72,7 @@ def _drift(finding: Finding) -> Sentences:
     return Sentences(title, f"{percent}{lost}.", detail)
 
 
-def _populations(finding: Finding) -> Sentences:
+def _populations(finding: Finding[GroupNumbers]) -> Sentences:
     numbers = finding.numbers
     title = (
         f"The calls of {_name(finding)} form two groups: {numbers['short']:,} of about"
@@ -74,7 +82,7 @@ def _populations(finding: Finding) -> Sentences:
     return Sentences(title, detail=" ".join(_differences(finding)))
 
 
-def _differences(finding: Finding) -> list[str]:
+def _differences(finding: Finding[GroupNumbers]) -> list[str]:
     """Return what the two groups differ by, a sentence each."""
     numbers = finding.numbers
     reasons = []
@@ -82,7 +90,7 @@ def _differences(finding: Finding) -> list[str]:
         if names is not None:
             short, long = (clip(printable(name), _NAME_WIDTH) for name in names)
             reasons.append(f"They differ by {subject}: {short} (short) and {long} (long).")
-    if numbers["step"] is not None:
+    if numbers["step"] is not None and numbers["step_ns"] is not None:
         change = "longer" if numbers["is_longer_since"] else "shorter"
         reasons.append(
             f"Calls are {change} since the {ordinal(numbers['step'] + 1)} (at"
@@ -95,14 +103,16 @@ def _differences(finding: Finding) -> list[str]:
     return reasons
 
 
-def _name(finding: Finding) -> str:
+def _name(finding: Finding[Any]) -> str:
     """Return the name of a model inside a sentence; the function for calls without a model."""
     name = finding.model
     return model_name(name, finding.numbers["is_named"]).removeprefix("Calls of ") if name else "the model"
 
 
-SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
-    "latency-drift": _drift,
-    "latency-outliers": _outliers,
-    "two-populations": _populations,
-}
+SENTENCES = dict(
+    (
+        sentences_of(LATENCY_DRIFT, _drift),
+        sentences_of(LATENCY_OUTLIERS, _outliers),
+        sentences_of(TWO_POPULATIONS, _populations),
+    )
+)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.partial import (
+    PARTLY_ON_ENGINE,
+    PartNumbers,
+)
 from tracekit.model.vocabulary import Basis, Engine
-from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.report.wording.findings.sentences import Sentences, sentences_of
 from tracekit.report.wording.names import engine_name, model_name
 from tracekit.text import clip, format_duration, plural, printable
 
@@ -15,19 +19,18 @@ _NAMES_WIDTH = 100
 _MOST_NAMES = 5
 
 
-def _partly(finding: Finding) -> Sentences:
-    return _pieces(finding) if finding.numbers["pieces"] else _parts(finding)
+def _partly(finding: Finding[PartNumbers]) -> Sentences:
+    pieces, part = finding.numbers["pieces"], finding.numbers["between"]
+    return _pieces(finding, pieces or 0) if pieces or part is None else _parts(finding, part)
 
 
-def _pieces(finding: Finding) -> Sentences:
+def _pieces(finding: Finding[PartNumbers], pieces: int) -> Sentences:
     numbers = finding.numbers
     cut, calls = numbers["cut"], numbers["calls"]
     where = "each call" if cut == calls else f"{cut:,} of {calls:,} calls"
     about = "" if numbers["alike"] == cut else "about "
     model = model_name(finding.model, numbers["is_named"])
-    title = (
-        f"{model} is cut into {about}{plural(numbers['pieces'], 'piece')} in {where} on the Neural Engine."
-    )
+    title = f"{model} is cut into {about}{plural(pieces, 'piece')} in {where} on the Neural Engine."
     whole = "that time" if numbers["is_engine_time"] else "it"
     cost = (
         f"Per call, {format_duration(numbers['gaps_ns'])} pass between its first and last piece without the"
@@ -43,20 +46,20 @@ def _listed(names: Sequence[str]) -> str:
     return f"The pieces: {clip(printable(', '.join(shown)), _NAMES_WIDTH)}."
 
 
-def _between(finding: Finding) -> str:
+def _between(finding: Finding[PartNumbers]) -> str:
     numbers = finding.numbers
-    engine, frame = numbers["between"], numbers["frame"]
-    if engine is None:
+    engine, work_ns, frame = numbers["between"], numbers["between_ns"], numbers["frame"]
+    if engine is None or work_ns is None:
         return ""
     subject = "the ML runtime" if engine == Engine.RUNTIME else engine_name(engine)
     name = f" in {clip(printable(frame.detail), _SYMBOL_WIDTH)}" if frame else ""
-    return f" Of that, {subject} worked about {format_duration(numbers['between_ns'])}{name} (sampled)."
+    return f" Of that, {subject} worked about {format_duration(work_ns)}{name} (sampled)."
 
 
-def _parts(finding: Finding) -> Sentences:
+def _parts(finding: Finding[PartNumbers], part: Engine) -> Sentences:
     numbers = finding.numbers
     cut, calls = numbers["cut"], numbers["calls"]
-    main, other = engine_name(numbers["engine"]), engine_name(numbers["between"])
+    main, other = engine_name(numbers["engine"]), engine_name(part)
     where = "every call" if cut == calls else f"{cut:,} of {calls:,} calls"
     title = f"{model_name(finding.model, numbers['is_named'])} runs in part on {other} in {where} on {main}."
     frame = numbers["frame"]
@@ -65,7 +68,7 @@ def _parts(finding: Finding) -> Sentences:
     if not work:
         return Sentences(title, "")
     share = f"{100 * numbers['share']:.0f} % of it"
-    if numbers["part_basis"] == Basis.SAMPLED and numbers["between"] != Engine.CPU:
+    if numbers["part_basis"] == Basis.SAMPLED and part != Engine.CPU:
         # Samples are of the host, never of the engine.
         host = (
             f"The app's threads spent {format_duration(work)} per call ({share}, sampled) on work for {other}"
@@ -77,7 +80,7 @@ def _parts(finding: Finding) -> Sentences:
         )
     beside = ""
     # Samples of the CPU are its work; of another engine, they are the host's, and measure nothing of it.
-    if numbers["sampled_ns"] > work and numbers["between"] == Engine.CPU:
+    if numbers["sampled_ns"] > work and part == Engine.CPU:
         sampled = format_duration(numbers["sampled_ns"])
         beside = f" Samples show {sampled} per call{name}: Core ML's table lists a part of this work only."
         name = ""
@@ -90,4 +93,4 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {"partly-on-engine": _partly}
+SENTENCES = dict((sentences_of(PARTLY_ON_ENGINE, _partly),))

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.placement import (
+    ALTERNATES,
+    CAME_BACK,
+    DIFFERS_BY_COPY,
+    DIFFERS_BY_FUNCTION,
+    FELL_BACK,
+    MOVED_TO_ENGINE,
+    PlacementNumbers,
+)
 from tracekit.report.wording.findings.coincidences import just_then
-from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.report.wording.findings.sentences import Sentences, sentences_of
 from tracekit.report.wording.names import engine_name, model_name, ordinal
 from tracekit.text import clip, format_duration, plural, printable
 
@@ -14,7 +21,7 @@ _NAME_WIDTH = 40
 NO_NAME = "Stacks name no model: calls of two models look the same."
 
 
-def _fell_back(finding: Finding) -> Sentences:
+def _fell_back(finding: Finding[PlacementNumbers]) -> Sentences:
     numbers = finding.numbers
     after = ordinal(numbers["first_away"])
     title = (
@@ -24,25 +31,25 @@ def _fell_back(finding: Finding) -> Sentences:
     return Sentences(title, f"{subject} {_ran(finding)}.", _detail(finding))
 
 
-def _came_back(finding: Finding) -> Sentences:
+def _came_back(finding: Finding[PlacementNumbers]) -> Sentences:
     numbers = finding.numbers
     title = (
         f"{_model(finding)} left {engine_name(numbers['engine'])} after its {ordinal(numbers['first_away'])}"
-        f" call{_moment(finding)} and came back with its {ordinal(numbers['returned'] + 1)}."
+        f" call{_moment(finding)} and came back with its {ordinal((numbers['returned'] or 0) + 1)}."
     )
     subject = "The call between" if numbers["without"] == 1 else _subject(finding, "calls between")
     return Sentences(title, f"{subject} {_ran(finding)}.", _detail(finding))
 
 
-def _moved(finding: Finding) -> Sentences:
+def _moved(finding: Finding[PlacementNumbers]) -> Sentences:
     numbers = finding.numbers
-    arrived = ordinal(numbers["arrived"] + 1)
+    arrived = ordinal((numbers["arrived"] or 0) + 1)
     title = f"{_model(finding)} moved to {engine_name(numbers['engine'])} with its {arrived} call."
     subject = "The call before" if numbers["without"] == 1 else _subject(finding, "calls before")
     return Sentences(title, f"{subject} {_ran(finding)}.", _detail(finding))
 
 
-def _alternates(finding: Finding) -> Sentences:
+def _alternates(finding: Finding[PlacementNumbers]) -> Sentences:
     numbers = finding.numbers
     title = (
         f"{_model(finding)} alternates: {numbers['served']:,} of {plural(numbers['calls'], 'call')} ran on"
@@ -52,7 +59,7 @@ def _alternates(finding: Finding) -> Sentences:
     return Sentences(title, f"{subject} {_ran(finding)}.", _doubt(finding))
 
 
-def _differs(finding: Finding) -> Sentences:
+def _differs(finding: Finding[PlacementNumbers]) -> Sentences:
     numbers = finding.numbers
     listed = ", ".join(
         f"{clip(printable(name), _NAME_WIDTH)} {'on it' if served else 'not'} ({plural(count, 'call')})"
@@ -65,7 +72,7 @@ def _differs(finding: Finding) -> Sentences:
     return Sentences(title, f"{subject} {_ran(finding)}.", _doubt(finding))
 
 
-def _by_copy(finding: Finding) -> Sentences:
+def _by_copy(finding: Finding[PlacementNumbers]) -> Sentences:
     numbers = finding.numbers
     engine = engine_name(numbers["engine"])
     copies = numbers["copies"]
@@ -80,29 +87,29 @@ def _by_copy(finding: Finding) -> Sentences:
     return Sentences(title, f"{subject} {_ran(finding)}.", _doubt(finding))
 
 
-def _detail(finding: Finding) -> str:
+def _detail(finding: Finding[PlacementNumbers]) -> str:
     return " ".join(filter(None, (_doubt(finding), just_then(finding.numbers["coinciding"]))))
 
 
-def _doubt(finding: Finding) -> str:
+def _doubt(finding: Finding[PlacementNumbers]) -> str:
     return NO_NAME if finding.confidence == "possible" else ""
 
 
-def _model(finding: Finding) -> str:
+def _model(finding: Finding[PlacementNumbers]) -> str:
     return model_name(finding.model, finding.numbers["is_named"])
 
 
-def _subject(finding: Finding, calls: str) -> str:
+def _subject(finding: Finding[PlacementNumbers], calls: str) -> str:
     """Return ``The 4 calls since``; ``3 of the 4 calls since`` where the fourth ran elsewhere or unseen."""
     count, shown = finding.numbers["without"], finding.numbers["verdict_calls"]
     return f"The {count:,} {calls}" if shown == count else f"{shown:,} of the {count:,} {calls}"
 
 
-def _moment(finding: Finding) -> str:
+def _moment(finding: Finding[PlacementNumbers]) -> str:
     return "" if finding.start_ns is None else f" (at {format_duration(finding.start_ns)})"
 
 
-def _ran(finding: Finding) -> str:
+def _ran(finding: Finding[PlacementNumbers]) -> str:
     """Return ``ran on the CPU: 22 ms of CPU work each, 8 % slower (28.4 ms against 26.2 ms)``."""
     numbers = finding.numbers
     verdict = numbers["verdict"]
@@ -138,11 +145,13 @@ def _ran(finding: Finding) -> str:
     return f"{where}: {', '.join(parts)}" if parts else where
 
 
-SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
-    "alternates": _alternates,
-    "came-back": _came_back,
-    "differs-by-copy": _by_copy,
-    "differs-by-function": _differs,
-    "fell-back": _fell_back,
-    "moved-to-engine": _moved,
-}
+SENTENCES = dict(
+    (
+        sentences_of(ALTERNATES, _alternates),
+        sentences_of(CAME_BACK, _came_back),
+        sentences_of(DIFFERS_BY_COPY, _by_copy),
+        sentences_of(DIFFERS_BY_FUNCTION, _differs),
+        sentences_of(FELL_BACK, _fell_back),
+        sentences_of(MOVED_TO_ENGINE, _moved),
+    )
+)

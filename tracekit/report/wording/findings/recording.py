@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.instruments import MissingInstrument
-from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.analysis.findings.recording import (
+    NO_CALLS_SEEN,
+    NO_ENGINE_VISIBLE,
+    NO_MODEL_SEEN,
+    NO_SYMBOLS,
+    NoCallsNumbers,
+    NoEngineNumbers,
+    NoModelNumbers,
+    NoSymbolsNumbers,
+)
+from tracekit.analysis.findings.recording_limits import (
+    INSTRUMENTS_MISSING,
+    ROWS_LOST,
+    SAMPLING_TOO_COARSE,
+    TOO_FEW_CALLS,
+    CoarseNumbers,
+    FewCallsNumbers,
+    InstrumentNumbers,
+    LossNumbers,
+)
+from tracekit.report.wording.findings.sentences import Sentences, sentences_of
 from tracekit.report.wording.names import engine_name, model_name
 from tracekit.report.wording.symbols import binary_label
 from tracekit.text import clip, format_duration, plural, printable
@@ -15,11 +35,11 @@ _NAME_WIDTH = 60
 _MESSAGE_WIDTH = 240
 
 
-def _no_model(finding: Finding) -> Sentences:
+def _no_model(finding: Finding[NoModelNumbers]) -> Sentences:
     return Sentences("No model was seen running.", detail=" ".join(_reasons(finding)))
 
 
-def _reasons(finding: Finding) -> list[str]:
+def _reasons(finding: Finding[NoModelNumbers]) -> list[str]:
     """Return what explains that no model was seen, a sentence each."""
     numbers = finding.numbers
     samples = numbers["samples"]
@@ -47,10 +67,9 @@ def _reasons(finding: Finding) -> list[str]:
         )
     if numbers["without_symbols"]:
         have = "has" if numbers["without_symbols"] == 1 else "have"
-        samples = plural(numbers["samples"], "sample")
         reasons.append(
-            f"{numbers['without_symbols']:,} of {samples} {have} no stack with symbols, so an ML framework"
-            " could be there unseen."
+            f"{numbers['without_symbols']:,} of {plural(samples, 'sample')} {have} no stack with symbols, so"
+            " an ML framework could be there unseen."
         )
     if numbers["missing"]:
         reasons.append(_missing(numbers["missing"]))
@@ -74,7 +93,7 @@ def _missing(missing: Sequence[MissingInstrument]) -> str:
     return " ".join(parts)
 
 
-def _signposts(finding: Finding) -> list[str]:
+def _signposts(finding: Finding[NoModelNumbers] | Finding[NoCallsNumbers]) -> list[str]:
     signposts = finding.numbers["signposts"]
     if not signposts:
         return []
@@ -86,7 +105,7 @@ def _signposts(finding: Finding) -> list[str]:
     return [f"The app marks intervals of its own: {listed}{more}. One of them may mark its inference."]
 
 
-def _no_calls(finding: Finding) -> Sentences:
+def _no_calls(finding: Finding[NoCallsNumbers]) -> Sentences:
     numbers = finding.numbers
     if numbers["ml_samples"]:
         verb = "is" if numbers["ml_samples"] == 1 else "are"
@@ -106,7 +125,7 @@ def _no_calls(finding: Finding) -> Sentences:
     return Sentences(title, detail=" ".join([*detail, *_signposts(finding)]))
 
 
-def _no_engine(finding: Finding) -> Sentences:
+def _no_engine(finding: Finding[NoEngineNumbers]) -> Sentences:
     numbers = finding.numbers
     calls = numbers["calls"]
     subject = "the only call" if calls == 1 else f"any of the {calls:,} calls"
@@ -137,7 +156,7 @@ def _listed(models: Sequence[tuple[str, bool]], count: int) -> str:
     return _joined(names)
 
 
-def _no_symbols(finding: Finding) -> Sentences:
+def _no_symbols(finding: Finding[NoSymbolsNumbers]) -> Sentences:
     numbers = finding.numbers
     stacks, without = numbers["stacks"], numbers["without_symbols"]
     if not stacks:
@@ -159,7 +178,7 @@ def _no_symbols(finding: Finding) -> Sentences:
     return Sentences("Stacks without symbols show no engine.", detail=f"{counted} {advice}")
 
 
-def _too_few(finding: Finding) -> Sentences:
+def _too_few(finding: Finding[FewCallsNumbers]) -> Sentences:
     numbers = finding.numbers
     needed = numbers["needed"]
     names = [
@@ -181,7 +200,7 @@ def _too_few(finding: Finding) -> Sentences:
     )
 
 
-def _rows_lost(finding: Finding) -> Sentences:
+def _rows_lost(finding: Finding[LossNumbers]) -> Sentences:
     numbers = finding.numbers
     issues = numbers["issues"]
     title = (
@@ -196,7 +215,7 @@ def _rows_lost(finding: Finding) -> Sentences:
     return Sentences(title, detail=f"{listed}{more}")
 
 
-def _too_coarse(finding: Finding) -> Sentences:
+def _too_coarse(finding: Finding[CoarseNumbers]) -> Sentences:
     numbers = finding.numbers
     period = format_duration(numbers["period_ns"])
     listed = ", ".join(
@@ -214,7 +233,7 @@ def _too_coarse(finding: Finding) -> Sentences:
     )
 
 
-def _instruments(finding: Finding) -> Sentences:
+def _instruments(finding: Finding[InstrumentNumbers]) -> Sentences:
     numbers = finding.numbers
     limits = []
     if numbers["is_deduced"]:
@@ -237,13 +256,15 @@ def _name(name: str, is_named: bool) -> str:
     return model_name(name, is_named).removeprefix("Calls of ") if name else "the model"
 
 
-SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
-    "instruments-missing": _instruments,
-    "no-calls-seen": _no_calls,
-    "no-engine-visible": _no_engine,
-    "no-model-seen": _no_model,
-    "no-symbols": _no_symbols,
-    "rows-lost": _rows_lost,
-    "sampling-too-coarse": _too_coarse,
-    "too-few-calls": _too_few,
-}
+SENTENCES = dict(
+    (
+        sentences_of(INSTRUMENTS_MISSING, _instruments),
+        sentences_of(NO_CALLS_SEEN, _no_calls),
+        sentences_of(NO_ENGINE_VISIBLE, _no_engine),
+        sentences_of(NO_MODEL_SEEN, _no_model),
+        sentences_of(NO_SYMBOLS, _no_symbols),
+        sentences_of(ROWS_LOST, _rows_lost),
+        sentences_of(SAMPLING_TOO_COARSE, _too_coarse),
+        sentences_of(TOO_FEW_CALLS, _too_few),
+    )
+)

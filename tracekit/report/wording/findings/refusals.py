@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.refusals import (
+    OPERATORS_REFUSED,
+    PROGRAM_NOT_LOADED,
+    REQUESTS_FAILED,
+    FailureNumbers,
+    RefusalNumbers,
+)
 from tracekit.report.wording.diagnostics import refusal_text
-from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.report.wording.findings.sentences import Sentences, sentences_of
 from tracekit.report.wording.names import model_name
 from tracekit.report.wording.verdicts import statuses_text
 from tracekit.text import clip, format_duration, plural, printable
@@ -15,7 +20,7 @@ _REFUSAL_WIDTH = 120
 _MOST_REFUSALS = 3
 
 
-def _failed(finding: Finding) -> Sentences:
+def _failed(finding: Finding[FailureNumbers]) -> Sentences:
     numbers = finding.numbers
     statuses = statuses_text(numbers["statuses"])
     requests = f"{plural(numbers['failed'], 'request')} to the Neural Engine failed ({statuses})"
@@ -36,7 +41,7 @@ def _failed(finding: Finding) -> Sentences:
     return Sentences(title, f"{nothing}{check}")
 
 
-def _refused(finding: Finding) -> Sentences:
+def _refused(finding: Finding[RefusalNumbers]) -> Sentences:
     count = finding.numbers["kinds"]
     return Sentences(
         f"{plural(count, 'kind')} of operators cannot run on the Neural Engine: {_refusals(finding)}.",
@@ -44,7 +49,7 @@ def _refused(finding: Finding) -> Sentences:
     )
 
 
-def _not_loaded(finding: Finding) -> Sentences:
+def _not_loaded(finding: Finding[RefusalNumbers]) -> Sentences:
     times = plural(finding.numbers["lines"], "time")
     return Sentences(
         f"A program for the Neural Engine was not compiled or loaded ({times}): {_refusals(finding)}.",
@@ -52,15 +57,17 @@ def _not_loaded(finding: Finding) -> Sentences:
     )
 
 
-def _refusals(finding: Finding) -> str:
+def _refusals(finding: Finding[RefusalNumbers]) -> str:
     refusals = finding.numbers["refusals"][:_MOST_REFUSALS]
     more = finding.numbers["kinds"] - len(refusals)
     listed = "; ".join(clip(printable(refusal_text(refusal)), _REFUSAL_WIDTH) for refusal in refusals)
     return f"{listed}; and {more:,} more" if more else listed
 
 
-SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
-    "operators-refused": _refused,
-    "program-not-loaded": _not_loaded,
-    "requests-failed": _failed,
-}
+SENTENCES = dict(
+    (
+        sentences_of(OPERATORS_REFUSED, _refused),
+        sentences_of(PROGRAM_NOT_LOADED, _not_loaded),
+        sentences_of(REQUESTS_FAILED, _failed),
+    )
+)

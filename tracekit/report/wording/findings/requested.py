@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 from tracekit.analysis.findings.finding import Finding
-from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.analysis.findings.requested import (
+    NOT_ON_REQUESTED_ENGINE,
+    RequestedNumbers,
+)
+from tracekit.report.wording.findings.sentences import Sentences, sentences_of
 from tracekit.report.wording.names import engine_name, model_name
 
 
-def _not_as_requested(finding: Finding) -> Sentences:
+def _not_as_requested(finding: Finding[RequestedNumbers]) -> Sentences:
     return _excluded(finding) if finding.numbers["is_excluded"] else _never(finding)
 
 
-def _excluded(finding: Finding) -> Sentences:
+def _excluded(finding: Finding[RequestedNumbers]) -> Sentences:
     numbers = finding.numbers
     title = (
         f"{model_name(finding.model, numbers['is_named'])} ran on {engine_name(numbers['engine'])} in"
@@ -26,7 +28,7 @@ def _excluded(finding: Finding) -> Sentences:
     )
 
 
-def _never(finding: Finding) -> Sentences:
+def _never(finding: Finding[RequestedNumbers]) -> Sentences:
     numbers = finding.numbers
     title = (
         f"{model_name(finding.model, numbers['is_named'])} never ran on {engine_name(numbers['engine'])},"
@@ -37,9 +39,9 @@ def _never(finding: Finding) -> Sentences:
     )
 
 
-def _of_calls(finding: Finding) -> str:
+def _of_calls(finding: Finding[RequestedNumbers]) -> str:
     concerned, calls = finding.numbers["concerned"], finding.numbers["calls"]
     return "its only call" if calls == 1 else f"{concerned:,} of {calls:,} calls"
 
 
-SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {"not-on-requested-engine": _not_as_requested}
+SENTENCES = dict((sentences_of(NOT_ON_REQUESTED_ENGINE, _not_as_requested),))

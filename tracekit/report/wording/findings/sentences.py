@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+from tracekit.analysis.findings.finding import Finding
+from tracekit.analysis.findings.kind import Kind, Numbers
 
 
 @dataclass(frozen=True)
@@ -12,3 +17,10 @@ class Sentences:
     title: str
     cost: str = ""
     detail: str = ""
+
+
+def sentences_of(
+    kind: Kind[Numbers], write: Callable[[Finding[Numbers]], Sentences]
+) -> tuple[Kind[Any], Callable[[Finding[Any]], Sentences]]:
+    """Return a kind with the function that writes its sentences, whose findings have the kind's numbers."""
+    return kind, write

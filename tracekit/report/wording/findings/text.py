@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tracekit.analysis.classification.leading_frames import shorten
+from tracekit.analysis.findings.find import MORE_FINDINGS, MoreNumbers
 from tracekit.analysis.findings.finding import Finding, Support
+from tracekit.analysis.findings.kind import Kind
 from tracekit.model.schemas import STACK_COUNTS
 from tracekit.model.trace import TraceInfo
 from tracekit.report.wording.findings import (
@@ -24,7 +27,7 @@ from tracekit.report.wording.findings import (
     waiting,
 )
 from tracekit.report.wording.findings.actions import NextStep, next_steps
-from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.report.wording.findings.sentences import Sentences, sentences_of
 from tracekit.text import clip, plural, printable
 
 _SYMBOL_WIDTH = 60
@@ -48,7 +51,13 @@ class FindingText:
     link: str
 
 
-SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
+def _more(finding: Finding[MoreNumbers]) -> Sentences:
+    """Write the numbers of findings that are not listed."""
+    listed = ", ".join(f"{count:,} × {kind}" for kind, count in finding.numbers["kinds"].items())
+    return Sentences(f"More findings of the same kinds are not listed: {listed}.")
+
+
+SENTENCES: Mapping[Kind[Any], Callable[[Finding[Any]], Sentences]] = {
     **beside.SENTENCES,
     **cold_start.SENTENCES,
     **contention.SENTENCES,
@@ -61,21 +70,17 @@ SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
     **refusals.SENTENCES,
     **requested.SENTENCES,
     **waiting.SENTENCES,
-    "more-findings": lambda finding: Sentences(
-        "More findings of the same kinds are not listed: "
-        + ", ".join(f"{count:,} × {kind}" for kind, count in finding.numbers["kinds"].items())
-        + "."
-    ),
+    **dict((sentences_of(MORE_FINDINGS, _more),)),
 }
 """For each kind, what happened in words."""
 
 
-def finding_texts(findings: Sequence[Finding], info: TraceInfo) -> list[FindingText]:
+def finding_texts(findings: Sequence[Finding[Any]], info: TraceInfo) -> list[FindingText]:
     """Return findings of the recording ``info`` in words."""
     return [finding_text(finding, info) for finding in findings]
 
 
-def finding_text(finding: Finding, info: TraceInfo) -> FindingText:
+def finding_text(finding: Finding[Any], info: TraceInfo) -> FindingText:
     """Return one finding in words; names of the recording are shortened and printable."""
     sentences = SENTENCES[finding.kind](finding)
     return FindingText(
@@ -88,7 +93,7 @@ def finding_text(finding: Finding, info: TraceInfo) -> FindingText:
     )
 
 
-def _basis(finding: Finding) -> str:
+def _basis(finding: Finding[Any]) -> str:
     """Return ``Measured: 6 rows of ane-hw-intervals; …``, ``Likely (sampled): …``; "" for a plain count."""
     is_certain = finding.confidence == "certain"
     known = str(finding.basis).capitalize()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 from tracekit.analysis.findings.finding import Finding
-from tracekit.report.wording.findings.sentences import Sentences
+from tracekit.analysis.findings.waiting import (
+    GAPS_IN_CALLS,
+    MAIN_THREAD_BLOCKED,
+    BlockedNumbers,
+    GapNumbers,
+)
+from tracekit.report.wording.findings.sentences import Sentences, sentences_of
 from tracekit.report.wording.names import calls_of
 from tracekit.text import format_duration, plural
 
 
-def _gaps(finding: Finding) -> Sentences:
+def _gaps(finding: Finding[GapNumbers]) -> Sentences:
     numbers = finding.numbers
     gap, length = format_duration(numbers["gap_ns"]), format_duration(numbers["length_ns"])
     return Sentences(
@@ -21,7 +25,7 @@ def _gaps(finding: Finding) -> Sentences:
     )
 
 
-def _main_thread(finding: Finding) -> Sentences:
+def _main_thread(finding: Finding[BlockedNumbers]) -> Sentences:
     numbers = finding.numbers
     blocked, calls = numbers["blocked"], numbers["calls"]
     longest = format_duration(numbers["longest_ns"])
@@ -36,7 +40,9 @@ def _main_thread(finding: Finding) -> Sentences:
     )
 
 
-SENTENCES: Mapping[str, Callable[[Finding], Sentences]] = {
-    "gaps-in-calls": _gaps,
-    "main-thread-blocked": _main_thread,
-}
+SENTENCES = dict(
+    (
+        sentences_of(GAPS_IN_CALLS, _gaps),
+        sentences_of(MAIN_THREAD_BLOCKED, _main_thread),
+    )
+)
