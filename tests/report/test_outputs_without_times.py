@@ -16,6 +16,9 @@ from view_support import view_of
 import tracekit
 from tracekit import Analysis
 from tracekit.model.trace import Issue
+from tracekit.parsers.text.kinds import KINDS
+from tracekit.parsers.text.text_recording import TextKind
+from tracekit.report.analysis.inputs import describe_input
 
 SCHEMA = json.loads(
     (Path(__file__).parents[2] / "docs" / "tracekit-analysis-1.schema.json").read_text("utf-8")
@@ -78,6 +81,11 @@ def test_every_table_fits_a_terminal() -> None:
 
 def test_the_kind_of_the_text_is_named(counted: Analysis) -> None:
     assert "dump.txt, a report of sample" in counted.to_text()
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_every_kind_of_text_is_named_in_words_of_its_own(kind: TextKind) -> None:
+    assert describe_input(kind.name) == kind.words != kind.name
 
 
 @pytest.mark.parametrize("name", ["counted", "paused"])

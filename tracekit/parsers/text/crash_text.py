@@ -225,4 +225,4 @@ def _read_reports(file: TextFile) -> Iterator[TextRecording]:
     return read_crash_text(file, CRASH_TEXT.name, file.iter_lines())
 
 
-CRASH_TEXT = TextKind("crash-text", _is_crash_text, _read_reports)
+CRASH_TEXT = TextKind("crash-text", "a crash report", _is_crash_text, _read_reports)

@@ -275,4 +275,4 @@ def _read_copies(file: TextFile) -> Iterator[TextRecording]:
         )
 
 
-DEEP_COPY = TextKind("deep-copy", _is_deep_copy, _read_copies)
+DEEP_COPY = TextKind("deep-copy", "a call tree copied from Instruments", _is_deep_copy, _read_copies)

@@ -350,4 +350,4 @@ def _get_number(value: Any, maximum: int) -> int:
     return value if is_number and 0 <= value <= maximum else -1
 
 
-IPS = TextKind("ips", _is_ips, _read_reports)
+IPS = TextKind("ips", "a report of a crash or a hang (.ips)", _is_ips, _read_reports)

@@ -227,4 +227,4 @@ def _build_recording(name: str, hits: _Hits) -> TextRecording:
     return TextRecording(info, (hits.build_table(),), tuple(hits.iter_issues()))
 
 
-LLDB_HITS_TEXT = TextKind("lldb-hits", _is_lldb_hits, _read_runs)
+LLDB_HITS_TEXT = TextKind("lldb-hits", "hits of breakpoints in lldb", _is_lldb_hits, _read_runs)

@@ -248,4 +248,4 @@ def _read_sessions(file: TextFile) -> Iterator[TextRecording]:
         )
 
 
-LLDB_TEXT = TextKind("lldb", _is_lldb_text, _read_sessions)
+LLDB_TEXT = TextKind("lldb", "a backtrace of lldb", _is_lldb_text, _read_sessions)

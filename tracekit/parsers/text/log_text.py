@@ -324,4 +324,4 @@ def _format_iso(epoch_ns: int, utc_offset_s: int | None) -> str:
     return text if utc_offset_s is not None else text[:26]
 
 
-LOG = TextKind("log", is_log, _read_log)
+LOG = TextKind("log", "a log", is_log, _read_log)

@@ -193,4 +193,4 @@ def _with_lengths(samples: list[PowerSample]) -> list[PowerSample]:
     return lengthened
 
 
-POWER_JSON = TextKind("power-json", _is_power_json, _read_samples)
+POWER_JSON = TextKind("power-json", "samples of power as JSON", _is_power_json, _read_samples)

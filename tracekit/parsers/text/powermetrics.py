@@ -161,4 +161,4 @@ def _parse_moment(heading: re.Match[str], report: _PowermetricsReport) -> tuple[
     return seconds * _SECOND_NS, length_ns
 
 
-POWERMETRICS = TextKind(TOOL, _is_powermetrics, _read_reports)
+POWERMETRICS = TextKind(TOOL, "output of powermetrics", _is_powermetrics, _read_reports)

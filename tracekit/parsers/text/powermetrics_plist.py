@@ -128,4 +128,6 @@ def _convert_moment(value: object) -> int | None:
     return int(value.replace(tzinfo=UTC).timestamp()) * _SECOND_NS
 
 
-POWERMETRICS_PLIST = TextKind("powermetrics-plist", _is_powermetrics_plist, _read_stream)
+POWERMETRICS_PLIST = TextKind(
+    "powermetrics-plist", "property lists of powermetrics", _is_powermetrics_plist, _read_stream
+)

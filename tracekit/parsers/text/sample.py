@@ -172,4 +172,4 @@ def _read_reports(file: TextFile) -> Iterator[TextRecording]:
         raise InputError(file.name, "is a report of 'sample' without a call graph.", "Take the sample again.")
 
 
-SAMPLE = TextKind("sample", _is_sample, _read_reports)
+SAMPLE = TextKind("sample", "a report of sample", _is_sample, _read_reports)

@@ -235,4 +235,4 @@ def _read_reports(file: TextFile) -> Iterator[TextRecording]:
         raise InputError(file.name, problem, "Take another one: sudo spindump APP 10 -o FILE.")
 
 
-SPINDUMP = TextKind("spindump", _is_spindump, _read_reports)
+SPINDUMP = TextKind("spindump", "a report of spindump", _is_spindump, _read_reports)

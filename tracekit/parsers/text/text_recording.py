@@ -30,11 +30,13 @@ class TextRecording:
 class TextKind:
     """One kind of text: the name in ``TraceInfo.kind``, how it is recognised, and its reader.
 
-    ``recognises`` gets the first characters of the file. ``read`` raises ``InputError`` for a text without
-    content, naming what is missing.
+    ``words`` name a text in a sentence, such as ``a report of sample``. ``recognises`` gets the first
+    characters of the file. ``read`` raises ``InputError`` for a text without content, naming
+    what is missing.
     """
 
     name: str
+    words: str
     recognises: Callable[[str], bool]
     read: Callable[[TextFile], Iterable[TextRecording]]
 

@@ -8,7 +8,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.analysis.selection import Selection
 from tracekit.analysis.whole_threads import WholeThreads
 from tracekit.model.trace import MICROSTACKSHOTS, Trace
-from tracekit.report import wording
+from tracekit.report.analysis.inputs import describe_input
 from tracekit.text import format_weight, plural
 
 _MOST_EVENTS = 8
@@ -46,7 +46,7 @@ def _input(trace: Trace) -> str:
     if not trace.is_of_text:
         return f"{info.name}, run {info.run}"
     report = f", report {info.run}" if info.run > 1 else ""
-    return f"{info.name}, {wording.input_kind(info.kind)}{report}"
+    return f"{info.name}, {describe_input(info.kind)}{report}"
 
 
 def _selected(selection: Selection) -> str:

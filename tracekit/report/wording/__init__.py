@@ -3,7 +3,6 @@
 from tracekit.report.wording.availability import evidence_document, remark, shows
 from tracekit.report.wording.calls import WHOLE_RUN, CallNames, call_names, noun_of
 from tracekit.report.wording.diagnostics import issues
-from tracekit.report.wording.inputs import input_kind
 from tracekit.report.wording.log import log_lines
 from tracekit.report.wording.owners import owner_reason
 from tracekit.report.wording.power import missing_energy, power_lines, rail_state
@@ -40,7 +39,6 @@ __all__ = [
     "doing",
     "evidence_document",
     "headline",
-    "input_kind",
     "issues",
     "left_out_columns",
     "log_lines",
