@@ -247,9 +247,9 @@ def test_many_models_look_up_what_else_changed_in_one_list(monkeypatch: pytest.M
 
     def events_once(run: AnalyzedRun) -> tuple[coincidences.Events, ...]:
         made.append(run)
-        return coincidences.events_of(run)
+        return coincidences.collect_events(run)
 
-    monkeypatch.setattr("tracekit.analysis.findings.calls.events_of", events_once)
+    monkeypatch.setattr("tracekit.analysis.findings.calls.collect_events", events_once)
     rows = [core_ml(2.5, 2.6, "Load Model", "Other")]
     for number in range(20):
         start = 20.0 * number

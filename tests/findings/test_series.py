@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from tracekit.analysis.findings.series import longer_group, outliers, trend
+from tracekit.analysis.findings.series import mark_longer_group, mark_outliers, measure_trend
 
 Floats = npt.NDArray[np.float64]
 RUNS = 300
@@ -21,15 +21,15 @@ def alike(count: int, correlation: float, spread: float, runs: int = RUNS, seed:
 
 
 def has_outlier(logs: Floats) -> bool:
-    return bool(outliers(logs).any())
+    return bool(mark_outliers(logs).any())
 
 
 def has_trend(logs: Floats) -> bool:
-    return trend(logs) != 0
+    return measure_trend(logs) != 0
 
 
 def has_groups(logs: Floats) -> bool:
-    return longer_group(logs) is not None
+    return mark_longer_group(logs) is not None
 
 
 @pytest.mark.parametrize("effect", [has_outlier, has_trend, has_groups])
@@ -73,7 +73,7 @@ def test_far_outliers_do_not_hide_two_groups() -> None:
     logs = alike(200, 0, 0.03, 1)[0]
     logs[::2] += np.log(2)
     logs[::50] += np.log(10)
-    is_longer = longer_group(logs)
+    is_longer = mark_longer_group(logs)
     assert is_longer is not None
     assert 98 <= is_longer.sum() <= 102
 

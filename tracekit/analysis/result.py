@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from tracekit.analysis.energy import Power, measure_power
-from tracekit.analysis.findings.answer import Answer, answer_of
+from tracekit.analysis.findings.answer import Answer, make_answer
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.find import find
 from tracekit.analysis.findings.finding import Finding
@@ -28,7 +28,7 @@ class Analysis(AnalyzedRun):
     @cached_property
     def answer(self) -> Answer:
         """On which engine each model ran, as data; ``headline`` is the same in words."""
-        return answer_of(self._calls, self.findings, self.power)
+        return make_answer(self._calls, self.findings, self.power)
 
     @cached_property
     def power(self) -> Power | None:

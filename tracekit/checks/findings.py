@@ -9,7 +9,7 @@ from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.placement import FELL_BACK
 from tracekit.checks.requirements import Absence
 from tracekit.checks.results import MetricValue
-from tracekit.comparison.findings_shown import unseen
+from tracekit.comparison.findings_shown import explain_unseen
 from tracekit.comparison.observations import Observations, is_named
 from tracekit.model.columns import BoolArray
 
@@ -29,7 +29,9 @@ def count_excluded_findings(observations: Observations, rule: Absence, rows: Boo
         )
     if missing := _explain_unproven_absence(observations, rule, rows):
         return MetricValue("count", missing=missing, windows=windows)
-    return MetricValue("count", 0, 0, windows=windows, note="" if rule.kind else _note(observations, rows))
+    return MetricValue(
+        "count", 0, 0, windows=windows, note="" if rule.kind else _write_note(observations, rows)
+    )
 
 
 def _is_meant(finding: Finding[Any], rule: Absence) -> bool:
@@ -48,10 +50,10 @@ def _explain_unproven_absence(observations: Observations, rule: Absence, rows: B
     if any(rule.kind in ("", *finding.numbers["kinds"]) for finding in capped):
         return "there are more findings than an analysis lists"
     # Of the findings in general, those about engines decide whether a recording can show any.
-    return unseen(observations, KINDS.get(rule.kind, FELL_BACK), rows)
+    return explain_unseen(observations, KINDS.get(rule.kind, FELL_BACK), rows)
 
 
-def _note(observations: Observations, rows: BoolArray) -> str:
+def _write_note(observations: Observations, rows: BoolArray) -> str:
     """Return the kinds of findings that these calls cannot show."""
-    hidden = [kind for kind in KINDS.values() if unseen(observations, kind, rows)]
+    hidden = [kind for kind in KINDS.values() if explain_unseen(observations, kind, rows)]
     return f"this recording cannot show {', '.join(hidden)}" if hidden else ""

@@ -20,13 +20,13 @@ from tracekit.text import plural
 _ACCELERATORS = (Engine.ANE, Engine.GPU)
 
 
-def unseen(observations: Observations, kind: Kind[Any], rows: BoolArray) -> str:
+def explain_unseen(observations: Observations, kind: Kind[Any], rows: BoolArray) -> str:
     """Return the reason why some windows cannot show a kind of finding; "" where they can."""
     need = kind.need
     if need is Need.NOTHING:
         return ""
     if need in (Need.REQUESTS, Need.LOG):
-        return _log(observations, need)
+        return _check_log(observations, need)
     if observations.analysis.trace.weight_unit == "samples":
         return "the samples have no times, so no call is seen"
     if need is Need.TIMES:
@@ -36,24 +36,24 @@ def unseen(observations: Observations, kind: Kind[Any], rows: BoolArray) -> str:
     if (observations.source[rows] == "run").any():
         return "the only range is the whole run, so no call is seen"
     if need is Need.ENGINES:
-        return _engines(observations, rows)
+        return _check_engines(observations, rows)
     needs_lengths = need in (Need.FEW_CALLS, Need.MANY_CALLS) or bool(observations.given[rows].any())
     problem = observations.quantity("length").problem(rows) if needs_lengths else ""
     return problem or _SHORTFALLS[need](observations, rows)
 
 
-def _setting(observations: Observations, rows: BoolArray) -> str:
+def _check_setting(observations: Observations, rows: BoolArray) -> str:
     if not observations.analysis.compute_units:
         return "the compute units that the app requested are not known (--compute-units)"
-    return _engines(observations, rows)
+    return _check_engines(observations, rows)
 
 
-def _fewest_calls(fewest: int) -> Callable[[Observations, BoolArray], str]:
+def _require_calls(fewest: int) -> Callable[[Observations, BoolArray], str]:
     """Return a function that returns a reason where a model has fewer calls after its first."""
 
     def shortfall(observations: Observations, rows: BoolArray) -> str:
-        names = _names(observations)[rows & ~observations.first]
-        counts = Counter({str(name): 0 for name in _names(observations)[rows]})
+        names = _choose_names(observations)[rows & ~observations.first]
+        counts = Counter({str(name): 0 for name in _choose_names(observations)[rows]})
         counts.update(map(str, names))
         name, count = min(counts.items(), key=lambda entry: (entry[1], entry[0]))
         return (
@@ -65,26 +65,26 @@ def _fewest_calls(fewest: int) -> Callable[[Observations, BoolArray], str]:
     return shortfall
 
 
-def _idle(observations: Observations, rows: BoolArray) -> str:
+def _check_idle(observations: Observations, rows: BoolArray) -> str:
     idle = observations.analysis.times["idle_ns"]
     is_known = len(idle) > 0 and bool((idle.notna().to_numpy(bool) & rows).any())
     return "" if is_known else "no call shows when nothing works"
 
 
-def _neural_engine(observations: Observations, _rows: BoolArray) -> str:
+def _check_neural_engine(observations: Observations, _rows: BoolArray) -> str:
     return "" if observations.is_measured(Engine.ANE) else observations.unmeasured(Engine.ANE)
 
 
-def _samples(observations: Observations, rows: BoolArray) -> str:
+def _check_samples(observations: Observations, rows: BoolArray) -> str:
     return observations.quantity("samples", str(Engine.CPU)).problem(rows)
 
 
-def _cores(observations: Observations, _rows: BoolArray) -> str:
+def _check_cores(observations: Observations, _rows: BoolArray) -> str:
     kinds = {*observations.analysis.trace.core_types.values()}
     return "" if kinds == {"E", "P"} else "the recording does not show on which kind of core samples ran"
 
 
-def _tables(*names: str) -> Callable[[Observations, BoolArray], str]:
+def _require_tables(*names: str) -> Callable[[Observations, BoolArray], str]:
     """Return a function that returns a reason where none of some tables was recorded."""
 
     def shortfall(observations: Observations, _rows: BoolArray) -> str:
@@ -96,19 +96,19 @@ def _tables(*names: str) -> Callable[[Observations, BoolArray], str]:
 
 
 _SHORTFALLS: Mapping[Need, Callable[[Observations, BoolArray], str]] = {
-    Need.SETTING: _setting,
-    Need.FEW_CALLS: _fewest_calls(5),
-    Need.MANY_CALLS: _fewest_calls(FEWEST),
-    Need.IDLE: _idle,
-    Need.NEURAL_ENGINE: _neural_engine,
-    Need.GPU: _tables(GPU_INTERVALS),
-    Need.SAMPLES: _samples,
-    Need.CORES: _cores,
-    Need.LOADS: _tables(*RUNTIMES, MODEL_LOADING),
+    Need.SETTING: _check_setting,
+    Need.FEW_CALLS: _require_calls(5),
+    Need.MANY_CALLS: _require_calls(FEWEST),
+    Need.IDLE: _check_idle,
+    Need.NEURAL_ENGINE: _check_neural_engine,
+    Need.GPU: _require_tables(GPU_INTERVALS),
+    Need.SAMPLES: _check_samples,
+    Need.CORES: _check_cores,
+    Need.LOADS: _require_tables(*RUNTIMES, MODEL_LOADING),
 }
 
 
-def _log(observations: Observations, need: Need) -> str:
+def _check_log(observations: Observations, need: Need) -> str:
     if need is Need.REQUESTS:
         missing = "the log has no request to the Neural Engine"
         return "" if observations.analysis.requests.requests else missing
@@ -116,26 +116,26 @@ def _log(observations: Observations, need: Need) -> str:
     return "" if has_lines else "the log has nothing of the Neural Engine's frameworks"
 
 
-def _engines(observations: Observations, rows: BoolArray) -> str:
+def _check_engines(observations: Observations, rows: BoolArray) -> str:
     unknown = int((rows & observations.undecided).sum())
     if unknown:
         return f"the engine of {unknown:,} of {plural(int(rows.sum()), 'call')} is unknown"
     for engine in _ACCELERATORS:
-        if not observations.is_measured(engine) and _differs(observations, engine, rows):
+        if not observations.is_measured(engine) and _has_difference(observations, engine, rows):
             return f"{observations.unmeasured(engine)}, and its samples are too few to show where it stopped"
     return ""
 
 
-def _differs(observations: Observations, engine: Engine, rows: BoolArray) -> bool:
+def _has_difference(observations: Observations, engine: Engine, rows: BoolArray) -> bool:
     """Return whether samples show an engine in some calls of a model and not in others."""
     values = observations.quantity("used share", str(engine)).values[rows]
     if not np.nanmax(values, initial=0.0):
         return False
-    _, number = np.unique(_names(observations)[rows].astype(str), return_inverse=True)
+    _, number = np.unique(_choose_names(observations)[rows].astype(str), return_inverse=True)
     used = np.bincount(number, weights=np.nan_to_num(values))
     return bool(((used > 0) & (used < np.bincount(number))).any())
 
 
-def _names(observations: Observations) -> Names:
+def _choose_names(observations: Observations) -> Names:
     names: Names = np.where(observations.model == "", observations.label, observations.model)
     return names

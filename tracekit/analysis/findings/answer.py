@@ -13,7 +13,7 @@ from tracekit.analysis.engines.codes import is_engine
 from tracekit.analysis.engines.requests import LoggedRequests
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Finding
-from tracekit.analysis.findings.lengths import two_lengths, typical_length, warm_lengths
+from tracekit.analysis.findings.lengths import compute_typical_length, find_two_lengths, select_warm_lengths
 from tracekit.analysis.findings.placement import PLACEMENT_KINDS, PlacementNumbers
 from tracekit.analysis.selection import select_pids
 from tracekit.analysis.threads import ThreadWork
@@ -141,14 +141,14 @@ class Answer:
     others: tuple[ProcessAnswer, ...] = ()
 
 
-def answer_of(calls: Calls, findings: tuple[Finding[Any], ...], power: Power | None) -> Answer:
+def make_answer(calls: Calls, findings: tuple[Finding[Any], ...], power: Power | None) -> Answer:
     """Return where each model of an analysis ran."""
     analysis, labels = calls.analysis, calls.analysis.labels
     engine = labels.engine
     placements = {
         (finding.model, finding.pid): finding for finding in findings if finding.kind in PLACEMENT_KINDS
     }
-    of_target, of_processes = _by_process(calls)
+    of_target, of_processes = _split_by_process(calls)
     listed = of_target[:MOST_MODELS]
     is_whole_run = calls.sources == ("run",)
     if is_whole_run:
@@ -156,8 +156,8 @@ def answer_of(calls: Calls, findings: tuple[Finding[Any], ...], power: Power | N
         listed = (ModelCalls("", "", True, -1, rows),)
     requests = analysis.requests
     return Answer(
-        answer_kind(calls),
-        tuple(_model(calls, model, placements.get((model.name, model.pid))) for model in listed),
+        choose_answer_kind(calls),
+        tuple(_make_model_answer(calls, model, placements.get((model.name, model.pid))) for model in listed),
         len(of_target),
         len(calls.starts),
         calls.trace.count_samples(),
@@ -177,7 +177,7 @@ def answer_of(calls: Calls, findings: tuple[Finding[Any], ...], power: Power | N
     )
 
 
-def _by_process(calls: Calls) -> tuple[Sequence[ModelCalls], list[ProcessAnswer]]:
+def _split_by_process(calls: Calls) -> tuple[Sequence[ModelCalls], list[ProcessAnswer]]:
     """Return the models of the analysis' own processes, and the others, the one with most calls first.
 
     Where no model is its own, all are listed as if they were.
@@ -222,7 +222,7 @@ def _log_of(calls: Calls) -> LogAnswer | None:
     return LogAnswer(sum(lines), requests, powered, powered_ns, is_on_at_end, is_off_first, unread)
 
 
-def answer_kind(calls: Calls) -> AnswerKind:
+def choose_answer_kind(calls: Calls) -> AnswerKind:
     """Return the kind of answer that a recording allows."""
     if calls.analysis.thread_work is not None:
         return "threads"
@@ -241,7 +241,9 @@ def answer_kind(calls: Calls) -> AnswerKind:
     return "whole-run" if calls.sources == ("run",) else "models"
 
 
-def _model(calls: Calls, model: ModelCalls, placement: Finding[PlacementNumbers] | None) -> ModelAnswer:
+def _make_model_answer(
+    calls: Calls, model: ModelCalls, placement: Finding[PlacementNumbers] | None
+) -> ModelAnswer:
     rows = model.rows
     served = calls.served[rows]
     names = calls.analysis.window_rows["source"]
@@ -257,17 +259,17 @@ def _model(calls: Calls, model: ModelCalls, placement: Finding[PlacementNumbers]
             for engine in SERVING
             if calls.serves(engine)[rows].any()
         ),
-        typical_length(calls, rows) if calls.is_timed else None,
+        compute_typical_length(calls, rows) if calls.is_timed else None,
         source,
         source in ANE_TABLES,
         placement,
-        tuple(_contested(calls, rows)),
-        two_lengths(warm_lengths(calls, rows)) if calls.is_timed else None,
+        tuple(_count_contested(calls, rows)),
+        find_two_lengths(select_warm_lengths(calls, rows)) if calls.is_timed else None,
         int((calls.is_cut[rows] & (served == 0)).sum()),
     )
 
 
-def _contested(calls: Calls, rows: IntArray) -> Iterator[tuple[Engine, int]]:
+def _count_contested(calls: Calls, rows: IntArray) -> Iterator[tuple[Engine, int]]:
     for engine in SERVING:
         count = int((calls.is_contested(engine) & ~calls.serves(engine))[rows].sum())
         if count:

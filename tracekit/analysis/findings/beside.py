@@ -16,15 +16,15 @@ from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Finding, Support, WindowRanges
 from tracekit.analysis.findings.host import (
     Between,
-    between_calls,
-    frames_matching,
-    frames_of_app,
-    innermost,
-    interface_threads,
-    stacks_with,
+    find_innermost,
+    list_interface_threads,
+    mark_frames_of_app,
+    mark_stacks_with,
+    match_frames,
+    read_between_calls,
 )
 from tracekit.analysis.findings.kind import Kind, Need
-from tracekit.analysis.findings.lengths import typical_length
+from tracekit.analysis.findings.lengths import compute_typical_length
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML
 from tracekit.model.trace import Severity
@@ -81,7 +81,7 @@ _MUCH = 0.25
 _FEWEST = 3
 
 
-def work_beside_calls(calls: Calls) -> Iterator[Finding[BetweenNumbers]]:
+def find_work_beside_calls(calls: Calls) -> Iterator[Finding[BetweenNumbers]]:
     """Yield the findings about the calling thread's samples between the calls of a model."""
     is_possible = calls.is_timed and calls.trace.weight_unit == "ns" and len(calls.starts) > _FEWEST
     if not is_possible or not len(calls.trace.samples):
@@ -89,14 +89,14 @@ def work_beside_calls(calls: Calls) -> Iterator[Finding[BetweenNumbers]]:
     # Rows of the engine's own table have no host part: what lies between them may be the call.
     if calls.analysis.window_rows["source"].isin(ANE_TABLES).any():
         return
-    between = between_calls(calls)
+    between = read_between_calls(calls)
     if len(between.after) < _FEWEST:
         return
     beside = _Beside(calls, between)
-    yield from beside.app_work()
-    yield from beside.repeated(CONVERSIONS, beside.is_conversion, CONVERSION)
-    yield from beside.repeated(ALLOCATIONS, beside.is_allocation, ALLOCATION)
-    yield from beside.sampled_loads()
+    yield from beside.find_app_work()
+    yield from beside.find_repeated(CONVERSIONS, beside.is_conversion, CONVERSION)
+    yield from beside.find_repeated(ALLOCATIONS, beside.is_allocation, ALLOCATION)
+    yield from beside.find_sampled_loads()
 
 
 @dataclass(frozen=True)
@@ -117,13 +117,13 @@ class _Beside:
 
     def __init__(self, calls: Calls, between: Between) -> None:
         self._calls, self._between = calls, between
-        self._sample, self._pair = between.rows()
+        self._sample, self._pair = between.list_samples()
         labels = calls.analysis.labels
         stack_ids = calls.trace.samples["stack_id"].to_numpy(np.int64)
         self._stack = stack_ids[self._sample]
         self._weight = calls.trace.weights[self._sample]
         self._engine, self._phase = labels.engine[self._sample], labels.phase[self._sample]
-        is_interface = np.isin(calls.thread_ids[between.after], interface_threads(calls))
+        is_interface = np.isin(calls.thread_ids[between.after], list_interface_threads(calls))
         # Between calls, a main thread draws and handles events, whatever the model needs.
         self._is_free = ~labels.in_call[self._sample] & ~is_interface[self._pair] & (self._stack >= 0)
 
@@ -131,7 +131,7 @@ class _Beside:
 
     @cached_property
     def _is_allocating(self) -> BoolArray:
-        return self._shows(frames_matching(self._calls.trace.stacks, ALLOCATION))
+        return self._mark_stacks(match_frames(self._calls.trace.stacks, ALLOCATION))
 
     @cached_property
     def is_allocation(self) -> BoolArray:
@@ -141,7 +141,7 @@ class _Beside:
     @cached_property
     def is_conversion(self) -> BoolArray:
         """Marks the samples that convert images or arrays."""
-        shows = self._shows(frames_matching(self._calls.trace.stacks, CONVERSION))
+        shows = self._mark_stacks(match_frames(self._calls.trace.stacks, CONVERSION))
         return self._is_host_work & shows & ~self._is_allocating
 
     @cached_property
@@ -153,49 +153,51 @@ class _Beside:
     @cached_property
     def _app_frames(self) -> BoolArray:
         trace = self._calls.trace
-        return frames_of_app(trace.stacks, trace.threads["process"].astype(object).unique().tolist())
+        return mark_frames_of_app(trace.stacks, trace.threads["process"].astype(object).unique().tolist())
 
-    def _shows(self, is_marked: BoolArray) -> BoolArray:
-        shows: BoolArray = np.append(stacks_with(self._calls.trace.stacks, is_marked), False)[self._stack]
+    def _mark_stacks(self, is_marked: BoolArray) -> BoolArray:
+        shows: BoolArray = np.append(mark_stacks_with(self._calls.trace.stacks, is_marked), False)[
+            self._stack
+        ]
         return shows
 
     # Findings -----------------------------------------------------------------------------------------------
 
-    def app_work(self) -> Iterator[Finding[BetweenNumbers]]:
+    def find_app_work(self) -> Iterator[Finding[BetweenNumbers]]:
         """Yield a finding per model between whose calls the app computes longer than they take."""
-        is_work = self._is_free & is_engine(self._engine, Engine.OTHER) & self._shows(self._app_frames)
+        is_work = self._is_free & is_engine(self._engine, Engine.OTHER) & self._mark_stacks(self._app_frames)
         if not is_work.any():
             return
         is_work &= ~self.is_conversion & ~self.is_allocation
-        for gaps in self._gaps(is_work, _REPEATED, 0):
+        for gaps in self._iter_gaps(is_work, _REPEATED, 0):
             typical = self._calls.median(gaps.amounts_ns)
-            length = typical_length(self._calls, gaps.model.rows)
+            length = compute_typical_length(self._calls, gaps.model.rows)
             if typical > length:
-                yield self._finding(WORK_BESIDE_CALLS, "warning", gaps, is_work, self._app_frames)
+                yield self._make_finding(WORK_BESIDE_CALLS, "warning", gaps, is_work, self._app_frames)
 
-    def repeated(
+    def find_repeated(
         self, kind: Kind[BetweenNumbers], is_marked: BoolArray, pattern: re.Pattern[str]
     ) -> Iterator[Finding[BetweenNumbers]]:
         """Yield a finding per model around whose calls such work is seen again and again."""
         if not is_marked.any():
             return
-        frames = frames_matching(self._calls.trace.stacks, pattern)
-        for gaps in self._gaps(is_marked, _REPEATED, _OF_THE_CALLS):
-            is_much = gaps.amounts_ns.sum() >= _MUCH * self._length_ns(gaps)
-            yield self._finding(kind, "warning" if is_much else "info", gaps, is_marked, frames)
+        frames = match_frames(self._calls.trace.stacks, pattern)
+        for gaps in self._iter_gaps(is_marked, _REPEATED, _OF_THE_CALLS):
+            is_much = gaps.amounts_ns.sum() >= _MUCH * self._sum_lengths_ns(gaps)
+            yield self._make_finding(kind, "warning" if is_much else "info", gaps, is_marked, frames)
 
-    def sampled_loads(self) -> Iterator[Finding[BetweenNumbers]]:
+    def find_sampled_loads(self) -> Iterator[Finding[BetweenNumbers]]:
         """Yield a finding per model before nearly each call of which a model is loaded, as stacks show."""
         intervals = self._calls.trace.intervals
         is_load = is_phase(self._phase, Phase.LOAD) & (self._stack >= 0)
         if not is_load.any() or _load_rows(intervals).any():
             return
-        frames = frames_matching(self._calls.trace.stacks, LOADING)
-        is_load &= self._shows(frames)
-        for gaps in self._gaps(is_load, _NEARLY_EVERY, 0):
-            yield self._finding(LOAD_PER_CALL, "warning", gaps, is_load, frames)
+        frames = match_frames(self._calls.trace.stacks, LOADING)
+        is_load &= self._mark_stacks(frames)
+        for gaps in self._iter_gaps(is_load, _NEARLY_EVERY, 0):
+            yield self._make_finding(LOAD_PER_CALL, "warning", gaps, is_load, frames)
 
-    def _gaps(self, is_marked: BoolArray, repeated: float, share: float) -> Iterator[_Gaps]:
+    def _iter_gaps(self, is_marked: BoolArray, repeated: float, share: float) -> Iterator[_Gaps]:
         """Yield the models between whose calls marked samples are repeated and take this share of them."""
         calls, between = self._calls, self._between
         amounts = sum_by_code(self._pair[is_marked], self._weight[is_marked], len(between.after))
@@ -210,10 +212,10 @@ class _Beside:
             rows = np.flatnonzero(model == position)
             yield _Gaps(calls.models[position], rows, amounts[rows])
 
-    def _length_ns(self, gaps: _Gaps) -> int:
+    def _sum_lengths_ns(self, gaps: _Gaps) -> int:
         return int(self._calls.lengths[self._between.after[gaps.pairs]].sum())
 
-    def _finding(
+    def _make_finding(
         self,
         kind: Kind[BetweenNumbers],
         severity: Severity,
@@ -222,7 +224,7 @@ class _Beside:
         frames: BoolArray,
     ) -> Finding[BetweenNumbers]:
         calls, model, between = self._calls, gaps.model, self._between
-        symbol, binary, weight_ns, samples = self._heaviest(gaps, is_marked, frames)
+        symbol, binary, weight_ns, samples = self._find_heaviest(gaps, is_marked, frames)
         seen = gaps.pairs[gaps.amounts_ns > 0]
         total_ns = int(gaps.amounts_ns.sum())
         where = f"{symbol} in {binary or 'an unknown binary'}"
@@ -233,7 +235,7 @@ class _Beside:
             "seen": len(seen),
             "typical_ns": calls.median(gaps.amounts_ns),
             "mean_ns": total_ns // len(gaps.pairs),
-            "length_ns": typical_length(calls, model.rows),
+            "length_ns": compute_typical_length(calls, model.rows),
             "symbol": symbol,
             "symbol_ns": weight_ns // len(gaps.pairs),
             "basis": Basis.SAMPLED,
@@ -254,12 +256,14 @@ class _Beside:
             actions=_ACTIONS[kind],
         )
 
-    def _heaviest(self, gaps: _Gaps, is_marked: BoolArray, frames: BoolArray) -> tuple[str, str, int, int]:
+    def _find_heaviest(
+        self, gaps: _Gaps, is_marked: BoolArray, frames: BoolArray
+    ) -> tuple[str, str, int, int]:
         """Return the function that most time is spent in or below: symbol, binary, weight, samples."""
         stacks = self._calls.trace.stacks
         is_chosen = is_marked & np.isin(self._pair, gaps.pairs)
         distinct, stack = np.unique(self._stack[is_chosen], return_inverse=True)
-        frame = innermost(stacks, distinct, frames)[stack]
+        frame = find_innermost(stacks, distinct, frames)[stack]
         weight = self._weight[is_chosen][frame >= 0]
         frame = frame[frame >= 0]
         if not len(frame):
@@ -284,7 +288,7 @@ _ACTIONS = {
 }
 
 
-def loads_per_call(calls: Calls) -> Iterator[Finding[BetweenNumbers]]:
+def find_loads_per_call(calls: Calls) -> Iterator[Finding[BetweenNumbers]]:
     """Yield a finding per model that a runtime reports to be loaded before nearly each of its calls."""
     intervals = calls.trace.intervals
     is_load = _load_rows(intervals)
@@ -308,7 +312,7 @@ def loads_per_call(calls: Calls) -> Iterator[Finding[BetweenNumbers]]:
         amounts = sum_by_code(call[is_repeated], (ends - starts)[is_own][is_repeated], len(model.rows))[1:]
         if np.count_nonzero(amounts) < max(_FEWEST, _NEARLY_EVERY * len(amounts)):
             continue
-        yield _measured_loads(calls, model, amounts)
+        yield _make_measured_loads(calls, model, amounts)
 
 
 def _load_positions(of_model: Mapping[tuple[str, int], IntArray], model: ModelCalls) -> IntArray | None:
@@ -318,7 +322,7 @@ def _load_positions(of_model: Mapping[tuple[str, int], IntArray], model: ModelCa
     return of_model.get((model.model, model.pid), of_model.get((model.model, -1)))
 
 
-def _measured_loads(calls: Calls, model: ModelCalls, amounts_ns: IntArray) -> Finding[BetweenNumbers]:
+def _make_measured_loads(calls: Calls, model: ModelCalls, amounts_ns: IntArray) -> Finding[BetweenNumbers]:
     before = model.rows[1:][amounts_ns > 0]
     numbers: BetweenNumbers = {
         "is_named": model.is_named,
@@ -326,7 +330,7 @@ def _measured_loads(calls: Calls, model: ModelCalls, amounts_ns: IntArray) -> Fi
         "gaps": len(amounts_ns),
         "seen": len(before),
         "typical_ns": calls.median(amounts_ns),
-        "length_ns": typical_length(calls, model.rows),
+        "length_ns": compute_typical_length(calls, model.rows),
         "symbol": "",
         "basis": Basis.MEASURED,
     }

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracekit.analysis.engines.codes import group_codes, group_positions, sum_by_code
-from tracekit.analysis.findings.coincidences import Events, events_of
+from tracekit.analysis.findings.coincidences import Events, collect_events
 from tracekit.analysis.findings.finding import WindowRanges
 from tracekit.analysis.run import AnalyzedRun
 from tracekit.analysis.windows.window import GIVEN_SOURCES, sampling_period_ns, whole_run
@@ -115,7 +115,7 @@ class Calls:
         group = group_codes(name, model, is_function, pid, thread, source == "run")
         groups = [
             ModelCalls(
-                self._named(str(name[first]), int(thread[first])),
+                self._add_thread(str(name[first]), int(thread[first])),
                 str(model[first]),
                 not is_function[first],
                 int(pid[first]),
@@ -132,7 +132,7 @@ class Calls:
             sorted(groups, key=lambda calls: (-int(self.lengths[calls.rows].sum()), calls.name, calls.pid))
         )
 
-    def _named(self, name: str, thread_id: int) -> str:
+    def _add_thread(self, name: str, thread_id: int) -> str:
         if thread_id < 0:
             return name
         return f"{name} (thread 0x{int(self.trace.threads['tid'].iloc[thread_id]):x})"
@@ -153,7 +153,7 @@ class Calls:
     @cached_property
     def events(self) -> tuple[Events, ...]:
         """What else changed in the recording, by kind."""
-        return events_of(self.analysis)
+        return collect_events(self.analysis)
 
     @cached_property
     def labels(self) -> npt.NDArray[np.object_]:
@@ -182,7 +182,7 @@ class Calls:
             numbers[model.rows] = np.arange(1, len(model.rows) + 1)
         return numbers
 
-    def models_with(self, marked: BoolArray, fewest: int = 1) -> Iterator[ModelCalls]:
+    def iter_models(self, marked: BoolArray, fewest: int = 1) -> Iterator[ModelCalls]:
         """Yield the models that have so many marked windows; there may be 100,000 models, of which few do."""
         positions = self.model_of[marked]
         counts = np.bincount(positions[positions >= 0], minlength=len(self.models))
@@ -198,7 +198,7 @@ class Calls:
             for work in self.analysis.verdicts.works
         }
 
-    def work_of(self, engines: Sequence[Engine], phases: Sequence[Phase | None]) -> CallWork:
+    def sum_work(self, engines: Sequence[Engine], phases: Sequence[Phase | None]) -> CallWork:
         """Return the work of some engines in some phases per window; None is work without a phase."""
         rows = self.analysis.attribution_rows
         window = rows["window_id"].to_numpy(np.int64)

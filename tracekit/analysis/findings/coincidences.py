@@ -38,7 +38,7 @@ class Change:
     detail: str
 
 
-def changes_between(kinds: Sequence[Events], start_ns: int, end_ns: int) -> tuple[Change, ...]:
+def list_changes(kinds: Sequence[Events], start_ns: int, end_ns: int) -> tuple[Change, ...]:
     """Return what changed in ``[start_ns, end_ns)``, in order of time; the first few."""
     changes = []
     for events in kinds:
@@ -62,7 +62,7 @@ class Events:
     is_open: bool = False
 
 
-def events_of(analysis: AnalyzedRun) -> tuple[Events, ...]:
+def collect_events(analysis: AnalyzedRun) -> tuple[Events, ...]:
     """Return the changes of each kind; ranges are looked up in them, of which there may be thousands."""
     log = analysis.trace.engine_log
     is_failed = (log["kind"] == LogKind.FAILURE) | (log["status"] > 0)
@@ -73,17 +73,17 @@ def events_of(analysis: AnalyzedRun) -> tuple[Events, ...]:
     windows = analysis.window_rows
     first_calls = windows[windows["first"].to_numpy(bool)]
     return (
-        _heat(analysis.trace),
-        _app_states(analysis),
-        _events("load", prepared[is_load], "start_ns", ("model", "label")),
-        _events("compile", prepared[~is_load], "start_ns", ("model", "label")),
-        _events("first-call", first_calls, "start_ns", ("model", "label"), is_open=True),
-        _events("failed-request", log[is_failed.fillna(False).to_numpy(bool)], "time_ns", (), most=1),
-        _events("refusal", log[is_refused.to_numpy(bool)], "time_ns", ("operator", "reason")),
+        _read_heat(analysis.trace),
+        _read_app_states(analysis),
+        _make_events("load", prepared[is_load], "start_ns", ("model", "label")),
+        _make_events("compile", prepared[~is_load], "start_ns", ("model", "label")),
+        _make_events("first-call", first_calls, "start_ns", ("model", "label"), is_open=True),
+        _make_events("failed-request", log[is_failed.fillna(False).to_numpy(bool)], "time_ns", (), most=1),
+        _make_events("refusal", log[is_refused.to_numpy(bool)], "time_ns", ("operator", "reason")),
     )
 
 
-def _events(
+def _make_events(
     kind: ChangeKind,
     frame: pd.DataFrame,
     time: str,
@@ -100,7 +100,7 @@ def _events(
     return Events(kind, frame[time].to_numpy(np.int64), texts, most, is_open)
 
 
-def _heat(trace: Trace) -> Events:
+def _read_heat(trace: Trace) -> Events:
     rows = trace.tracks
     rows = rows[(rows["name"] == _THERMAL).to_numpy(bool) & rows["value"].notna().to_numpy(bool)]
     rows = rows.sort_values("time_ns", kind="stable")
@@ -109,7 +109,7 @@ def _heat(trace: Trace) -> Events:
     return Events("thermal", times[changed], levels[changed].astype(np.int64).astype(str).astype(object))
 
 
-def _app_states(analysis: AnalyzedRun) -> Events:
+def _read_app_states(analysis: AnalyzedRun) -> Events:
     """Return the begins of another state of the target; the phases of its launch are none.
 
     Instruments writes "Unknown" until an app that it did not launch changes its state for the first time.
@@ -123,4 +123,4 @@ def _app_states(analysis: AnalyzedRun) -> Events:
     is_known = ~names.isin(_NO_STATE)
     last_known = names.where(is_known).groupby(rows["pid"]).ffill().groupby(rows["pid"]).shift()
     is_change = is_known & ~is_first & (names != last_known) & ~names.str.startswith(_LAUNCH)
-    return _events("app-state", rows[is_change.to_numpy(bool)], "start_ns", ("name",))
+    return _make_events("app-state", rows[is_change.to_numpy(bool)], "start_ns", ("name",))

@@ -14,7 +14,7 @@ from tracekit.analysis.engines.interval_sets import IntervalSet
 from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Confidence, Finding, Support
-from tracekit.analysis.findings.frames import leading_frame
+from tracekit.analysis.findings.frames import find_leading_frame
 from tracekit.analysis.findings.instruments import record
 from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.windows.window import sampling_period_ns
@@ -72,18 +72,18 @@ _FEW_CALLS = 3
 _MOST_TIMES = 4
 
 
-def cold_starts(calls: Calls) -> Iterator[Finding[Any]]:
+def find_cold_starts(calls: Calls) -> Iterator[Finding[Any]]:
     """Yield slow first calls, models that were compiled, and models that were loaded again."""
-    cold = list(_cold_first_calls(calls))
+    cold = list(_find_cold_first_calls(calls))
     yield from (finding for finding, _ in cold)
     slow_calls = IntervalSet.of(*(np.array([edges[side] for _, edges in cold], np.int64) for side in (0, 1)))
     rows = calls.analysis.measured.preparations
     rows = _with_process(calls, rows[rows["source"].isin([*ANE_TABLES, CORE_ML, CORE_AI]).to_numpy(bool)])
     repeated: set[tuple[str, int]] = set()
-    for finding in _loaded_again(calls, rows):
+    for finding in _find_loaded_again(calls, rows):
         repeated.add((finding.model, finding.pid))
         yield finding
-    yield from _compiled(calls, rows, slow_calls, repeated)
+    yield from _find_compiled(calls, rows, slow_calls, repeated)
 
 
 def _with_process(calls: Calls, rows: pd.DataFrame) -> pd.DataFrame:
@@ -107,11 +107,11 @@ def _with_process(calls: Calls, rows: pd.DataFrame) -> pd.DataFrame:
 # The first call ---------------------------------------------------------------------------------------------
 
 
-def _cold_first_calls(calls: Calls) -> Iterator[tuple[Finding[ColdNumbers], tuple[int, int]]]:
+def _find_cold_first_calls(calls: Calls) -> Iterator[tuple[Finding[ColdNumbers], tuple[int, int]]]:
     """Yield the finding about each slow first call, and the call's edges."""
     if not calls.is_timed:
         return
-    for model in _candidates(calls):
+    for model in _iter_candidates(calls):
         first, warm = int(model.rows[0]), model.rows[1:]
         length, lengths = int(calls.lengths[first]), calls.lengths[warm]
         usual = calls.median(lengths)
@@ -127,12 +127,12 @@ def _cold_first_calls(calls: Calls) -> Iterator[tuple[Finding[ColdNumbers], tupl
         if len(served) > 1:
             continue
         yield (
-            _cold(calls, model, usual, is_rough=is_rough),
+            _make_cold(calls, model, usual, is_rough=is_rough),
             (int(calls.starts[first]), int(calls.ends[first])),
         )
 
 
-def _candidates(calls: Calls) -> Iterator[ModelCalls]:
+def _iter_candidates(calls: Calls) -> Iterator[ModelCalls]:
     """Yield the models of several calls whose first is longer than the median, without a loop over models."""
     in_calls = np.flatnonzero(calls.model_of >= 0)
     model, lengths = calls.model_of[in_calls], calls.lengths[in_calls]
@@ -145,7 +145,7 @@ def _candidates(calls: Calls) -> Iterator[ModelCalls]:
         yield calls.models[position]
 
 
-def _cold(calls: Calls, model: ModelCalls, usual_ns: int, *, is_rough: bool) -> Finding[ColdNumbers]:
+def _make_cold(calls: Calls, model: ModelCalls, usual_ns: int, *, is_rough: bool) -> Finding[ColdNumbers]:
     first, warm = int(model.rows[0]), model.rows[1:]
     times = calls.analysis.times.iloc[first]
     source = str(calls.analysis.window_rows["source"].iloc[first])
@@ -194,14 +194,14 @@ class _Event:
     spans: IntervalSet
 
 
-def _loaded_again(calls: Calls, rows: pd.DataFrame) -> Iterator[Finding[RepeatNumbers]]:
+def _find_loaded_again(calls: Calls, rows: pd.DataFrame) -> Iterator[Finding[RepeatNumbers]]:
     """Yield the models of which the same event of loading or compiling happened several times.
 
     Each segment and each table has an event of its own: only what repeats within one of them is a repetition.
     """
-    models = _named(calls)
+    models = _index_named_models(calls)
     of_processes = {model for model, pid in models if pid >= 0}
-    for (model, pid), events in _events(rows):
+    for (model, pid), events in _iter_events(rows):
         if pid < 0 and model in of_processes:
             continue  # each of several processes may have loaded its own
         event = max(events, key=lambda entry: (len(entry.spans), entry.spans.total_ns))
@@ -223,7 +223,7 @@ def _loaded_again(calls: Calls, rows: pd.DataFrame) -> Iterator[Finding[RepeatNu
         yield Finding(
             kind=LOADED_AGAIN,
             severity="warning",
-            confidence=_confidence(calls),
+            confidence=_rate_confidence(calls),
             basis=Basis.MEASURED,
             model=model,
             pid=pid if of_model else -1,
@@ -236,7 +236,7 @@ def _loaded_again(calls: Calls, rows: pd.DataFrame) -> Iterator[Finding[RepeatNu
         )
 
 
-def _events(rows: pd.DataFrame) -> Iterator[tuple[tuple[str, int], list[_Event]]]:
+def _iter_events(rows: pd.DataFrame) -> Iterator[tuple[tuple[str, int], list[_Event]]]:
     """Yield each model of a process with its events; unloading is none."""
     texts = [rows[name].astype(object).str.contains("unload", case=False) for name in ("label", "channel")]
     rows = rows[~(texts[0] | texts[1]).to_numpy(bool) & (rows["owner_model"] != "").to_numpy(bool)]
@@ -251,19 +251,19 @@ def _events(rows: pd.DataFrame) -> Iterator[tuple[tuple[str, int], list[_Event]]
     yield from sorted(by_model.items())
 
 
-def _compiled(
+def _find_compiled(
     calls: Calls, rows: pd.DataFrame, slow_calls: IntervalSet, repeated: set[tuple[str, int]]
 ) -> Iterator[Finding[CompileNumbers]]:
     """Yield the models that were compiled outside of slow first calls, which have the time already."""
     rows = rows[(rows["phase"] == Phase.COMPILE).to_numpy(bool)]
     if not len(rows):
-        yield from _compiled_on_stacks(calls, slow_calls)
+        yield from _find_compiled_on_stacks(calls, slow_calls)
         return
     starts, ends = (rows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
     rows = rows[slow_calls.within(starts, ends) == 0]
     starts, ends = (rows[name].to_numpy(np.int64) for name in ("start_ns", "end_ns"))
     source = rows["source"].astype("str").to_numpy(object)
-    models = _named(calls)
+    models = _index_named_models(calls)
     for (name, pid), members in group_rows(rows, "owner_model", "owner_pid"):
         of_model = models.get((str(name), int(pid)))
         if (str(name), int(pid) if of_model else -1) in repeated:
@@ -273,15 +273,15 @@ def _compiled(
             continue
         span = (int(spans.starts[0]), int(spans.ends[-1]))
         support = Support("table", str(source[members[0]]), "", len(members))
-        yield _compile_finding(calls, str(name), of_model, span, spans.total_ns, Basis.MEASURED, [support])
+        yield _make_compiled(calls, str(name), of_model, span, spans.total_ns, Basis.MEASURED, [support])
 
 
-def _named(calls: Calls) -> dict[tuple[str, int], ModelCalls]:
+def _index_named_models(calls: Calls) -> dict[tuple[str, int], ModelCalls]:
     """Return the calls of each model with a name, by name and process."""
     return {(entry.model, entry.pid): entry for entry in calls.models if entry.model}
 
 
-def _compiled_on_stacks(calls: Calls, slow_calls: IntervalSet) -> Iterator[Finding[CompileNumbers]]:
+def _find_compiled_on_stacks(calls: Calls, slow_calls: IntervalSet) -> Iterator[Finding[CompileNumbers]]:
     """Yield what samples show of compiling, where no table has it; stacks name no model."""
     if calls.trace.weight_unit != "ns":
         return
@@ -292,12 +292,12 @@ def _compiled_on_stacks(calls: Calls, slow_calls: IntervalSet) -> Iterator[Findi
     if len(samples) < _FEWEST_SAMPLES:
         return
     length = int(calls.trace.weights[samples].sum())
-    frame = leading_frame(calls, samples)
+    frame = find_leading_frame(calls, samples)
     span = int(times[0]), int(times[-1])
-    yield _compile_finding(calls, "", None, span, length, Basis.SAMPLED, [frame] if frame else [])
+    yield _make_compiled(calls, "", None, span, length, Basis.SAMPLED, [frame] if frame else [])
 
 
-def _compile_finding(
+def _make_compiled(
     calls: Calls,
     name: str,
     of_model: ModelCalls | None,
@@ -309,7 +309,7 @@ def _compile_finding(
     return Finding(
         kind=COMPILED_IN_RUN,
         severity="warning" if length_ns >= _LONG_NS else "info",
-        confidence=_confidence(calls) if basis is Basis.MEASURED else "likely",
+        confidence=_rate_confidence(calls) if basis is Basis.MEASURED else "likely",
         basis=basis,
         model=name,
         pid=of_model.pid if of_model else -1,
@@ -322,7 +322,7 @@ def _compile_finding(
     )
 
 
-def _confidence(calls: Calls) -> Confidence:
+def _rate_confidence(calls: Calls) -> Confidence:
     """Return how sure it is that rows of the Neural Engine are of this app, which its table does not name."""
     owner = calls.analysis.measured.owner
     return "likely" if owner.unchecked or owner.unmatched else "certain"

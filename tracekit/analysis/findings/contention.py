@@ -17,7 +17,12 @@ from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Finding, Support
 from tracekit.analysis.findings.kind import Kind, Need
-from tracekit.analysis.findings.lengths import extra_length, hold_length, share_of, typical_length
+from tracekit.analysis.findings.lengths import (
+    compute_share,
+    compute_typical_length,
+    hold_length,
+    measure_extra_length,
+)
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import GPU_INTERVALS
 from tracekit.model.vocabulary import Basis, Engine, Phase
@@ -56,20 +61,20 @@ _CLIENT = re.compile(r"\(\s*(.+?) \((\d+)\)\s*\)")
 _EXECUTION = (Engine.ANE, Phase.EXECUTE)
 
 
-def ane_contention(calls: Calls) -> Iterator[Finding[SharingNumbers]]:
+def find_ane_contention(calls: Calls) -> Iterator[Finding[SharingNumbers]]:
     """Yield a finding per model in whose calls the Neural Engine worked for other processes."""
     others_ns = calls.analysis.times["foreign_ns"].to_numpy(np.int64)
     if not calls.is_timed or not others_ns.any():
         return
     is_shared = calls.serves(Engine.ANE) & (others_ns > 0) & (others_ns >= _OF_A_CALL * calls.lengths)
-    users = _ane_users(calls)
-    for model in calls.models_with(is_shared):
+    users = _list_ane_users(calls)
+    for model in calls.iter_models(is_shared):
         rows = model.rows[calls.serves(Engine.ANE)[model.rows]]
-        sharing = _sharing(calls, rows[is_shared[rows]], rows[~is_shared[rows]], others_ns)
-        yield _finding(ENGINE_CONTENTION, Engine.ANE, calls, model, sharing, users)
+        sharing = _measure_sharing(calls, rows[is_shared[rows]], rows[~is_shared[rows]], others_ns)
+        yield _make_finding(ENGINE_CONTENTION, Engine.ANE, calls, model, sharing, users)
 
 
-def gpu_shared(calls: Calls) -> Iterator[Finding[SharingNumbers]]:
+def find_gpu_sharing(calls: Calls) -> Iterator[Finding[SharingNumbers]]:
     """Yield a finding per model in whose calls the GPU drew, or worked for other processes."""
     on_gpu = calls.serves(Engine.GPU) if calls.is_timed else np.zeros(len(calls.starts), bool)
     frame = calls.trace.intervals
@@ -77,45 +82,45 @@ def gpu_shared(calls: Calls) -> Iterator[Finding[SharingNumbers]]:
         return
     frame = frame[((frame["source"] == GPU_INTERVALS) & (frame["pid"] >= 0)).to_numpy(bool)]
     pids: dict[int, list[_User]] = {}
-    for model in calls.models_with(on_gpu):
+    for model in calls.iter_models(on_gpu):
         if model.pid not in pids:
-            pids[model.pid] = _gpu_users(calls, frame, model.pid)
+            pids[model.pid] = _list_gpu_users(calls, frame, model.pid)
         users = pids[model.pid]
         rows = model.rows[on_gpu[model.rows]]
         others_ns = np.zeros(len(calls.starts), np.int64)
-        others_ns[rows] = _union(users).within(calls.starts[rows], calls.ends[rows])
+        others_ns[rows] = _merge_spans(users).within(calls.starts[rows], calls.ends[rows])
         is_shared = others_ns[rows] >= np.maximum(_OF_ALL_CALLS * calls.lengths[rows], 1)
-        sharing = _sharing(calls, rows[is_shared], rows[~is_shared], others_ns)
-        is_much = share_of(others_ns[rows], calls.lengths[rows]) >= _OF_ALL_CALLS
+        sharing = _measure_sharing(calls, rows[is_shared], rows[~is_shared], others_ns)
+        is_much = compute_share(others_ns[rows], calls.lengths[rows]) >= _OF_ALL_CALLS
         if len(sharing.rows) and (is_much or sharing.extra_ns):
-            yield _finding(GPU_SHARED_WITH_RENDERING, Engine.GPU, calls, model, sharing, users)
+            yield _make_finding(GPU_SHARED_WITH_RENDERING, Engine.GPU, calls, model, sharing, users)
 
 
-def models_in_turn(calls: Calls) -> Iterator[Finding[SharingNumbers]]:
+def find_models_in_turn(calls: Calls) -> Iterator[Finding[SharingNumbers]]:
     """Yield a finding per model whose calls wait while the Neural Engine works for another one of the app."""
     if not calls.is_timed or not calls.is_measured(Engine.ANE):
         return
     alone = calls.analysis.window_rows["alone"].to_numpy(bool)
     is_candidate = calls.serves(Engine.ANE) & ~calls.first
     overlapped = is_candidate & ~alone
-    partners = [model for model in calls.models_with(overlapped) if model.model][:_MOST_PARTNERS]
+    partners = [model for model in calls.iter_models(overlapped) if model.model][:_MOST_PARTNERS]
     if len(partners) < 2 or not (is_candidate & alone).any():
         return
     engine = calls.analysis.measured.everything(_EXECUTION)
-    busy_ns = calls.work_of((Engine.ANE,), (Phase.EXECUTE,)).busy_ns
+    busy_ns = calls.sum_work((Engine.ANE,), (Phase.EXECUTE,)).busy_ns
     for model in partners:
         rows = model.rows[overlapped[model.rows]]
         quiet = model.rows[(is_candidate & alone)[model.rows]]
-        extra_ns = extra_length(calls, rows, quiet)
+        extra_ns = measure_extra_length(calls, rows, quiet)
         # What the engine worked in a call beyond the call's own work is the time in which the call waited.
         others_ns = np.zeros(len(calls.starts), np.int64)
         others_ns[rows] = engine.within(calls.starts[rows], calls.ends[rows]) - busy_ns[rows]
         if not extra_ns or 2 * calls.median(others_ns[rows]) < extra_ns:
             continue
-        users = _partners_in_turn(calls, model, rows, [other for other in partners if other is not model])
+        users = _list_partners(calls, model, rows, [other for other in partners if other is not model])
         if users:
             sharing = _Sharing(rows, quiet, others_ns, extra_ns)
-            yield _finding(MODELS_SERIALIZED, Engine.ANE, calls, model, sharing, users)
+            yield _make_finding(MODELS_SERIALIZED, Engine.ANE, calls, model, sharing, users)
 
 
 @dataclass(frozen=True)
@@ -138,11 +143,11 @@ class _Sharing:
     extra_ns: int
 
 
-def _sharing(calls: Calls, rows: IntArray, without: IntArray, others_ns: IntArray) -> _Sharing:
-    return _Sharing(rows, without, others_ns, extra_length(calls, rows, without))
+def _measure_sharing(calls: Calls, rows: IntArray, without: IntArray, others_ns: IntArray) -> _Sharing:
+    return _Sharing(rows, without, others_ns, measure_extra_length(calls, rows, without))
 
 
-def _finding(
+def _make_finding(
     kind: Kind[SharingNumbers],
     engine: Engine,
     calls: Calls,
@@ -154,7 +159,7 @@ def _finding(
     starts, ends = calls.starts[rows], calls.ends[rows]
     amounts = [(int(user.spans.within(starts, ends).sum()), user) for user in users]
     named = sorted((entry for entry in amounts if entry[0]), key=lambda entry: (-entry[0], entry[1].name))
-    without_ns = typical_length(calls, sharing.without) if len(sharing.without) else None
+    without_ns = compute_typical_length(calls, sharing.without) if len(sharing.without) else None
     numbers: SharingNumbers = {
         "engine": engine,
         "is_named": model.is_named,
@@ -164,7 +169,7 @@ def _finding(
         "users": tuple((user.name, user.is_own) for _, user in named[:_MOST_NAMES]),
         "more_users": max(len(named) - _MOST_NAMES, 0),
         "are_processes_known": all(user.pid >= 0 for _, user in named),
-        "with_ns": typical_length(calls, rows),
+        "with_ns": compute_typical_length(calls, rows),
         "without_ns": without_ns,
         "extra_ns": sharing.extra_ns or None,
     }
@@ -186,14 +191,14 @@ def _finding(
     )
 
 
-def _ane_users(calls: Calls) -> list[_User]:
+def _list_ane_users(calls: Calls) -> list[_User]:
     """Return the processes and models of others that the Neural Engine's rows name."""
     rows = calls.analysis.measured.other_process_rows
-    process = _named(rows["pid"], _process_names(calls))
-    return _users(rows, np.where(process != "", process, rows["model"].astype(object).to_numpy(object)))
+    process = _name_processes(rows["pid"], _read_process_names(calls))
+    return _group_users(rows, np.where(process != "", process, rows["model"].astype(object).to_numpy(object)))
 
 
-def _gpu_users(calls: Calls, frame: pd.DataFrame, pid: int) -> list[_User]:
+def _list_gpu_users(calls: Calls, frame: pd.DataFrame, pid: int) -> list[_User]:
     """Return the users of the GPU beside the models of one process.
 
     Its own work without an ML mark is drawing only where other work has the mark.
@@ -203,24 +208,24 @@ def _gpu_users(calls: Calls, frame: pd.DataFrame, pid: int) -> list[_User]:
     is_other: BoolArray = ~is_own if pid >= 0 else np.zeros(len(frame), bool)
     counts = is_other | (is_own & is_drawing & calls.is_measured(Engine.GPU))
     rows = frame[counts]
-    names = _process_names(calls)
+    names = _read_process_names(calls)
     clients = rows.drop_duplicates("pid")
     for user_pid, label in zip(
         clients["pid"].tolist(), clients["label"].astype(object).tolist(), strict=True
     ):
         client = _CLIENT.search(label)
         names.setdefault(user_pid, client[1] if client else "")
-    users = _users(rows, _named(rows["pid"], names))
+    users = _group_users(rows, _name_processes(rows["pid"], names))
     return [_User(user.name, user.pid, user.spans, user.pid == pid) for user in users]
 
 
-def _named(pids: pd.Series[int], names: Mapping[int, str]) -> npt.NDArray[np.object_]:
+def _name_processes(pids: pd.Series[int], names: Mapping[int, str]) -> npt.NDArray[np.object_]:
     """Return the name of each row's process, "" where none is known."""
     code, distinct = pd.factorize(pids)
     return np.array([*(names.get(int(pid), "") for pid in distinct), ""], object)[code]
 
 
-def _users(rows: pd.DataFrame, names: npt.NDArray[np.object_]) -> list[_User]:
+def _group_users(rows: pd.DataFrame, names: npt.NDArray[np.object_]) -> list[_User]:
     pids, starts, ends = (rows[name].to_numpy(np.int64) for name in ("pid", "start_ns", "end_ns"))
     group = group_codes(names, pids)
     users = [
@@ -230,7 +235,7 @@ def _users(rows: pd.DataFrame, names: npt.NDArray[np.object_]) -> list[_User]:
     return sorted(users, key=lambda user: (user.name, user.pid))
 
 
-def _union(users: Sequence[_User]) -> IntervalSet:
+def _merge_spans(users: Sequence[_User]) -> IntervalSet:
     if not users:
         return EMPTY
     return IntervalSet.of(
@@ -239,12 +244,12 @@ def _union(users: Sequence[_User]) -> IntervalSet:
     )
 
 
-def _process_names(calls: Calls) -> dict[int, str]:
+def _read_process_names(calls: Calls) -> dict[int, str]:
     threads = calls.trace.threads
     return dict(zip(threads["pid"].tolist(), threads["process"].tolist(), strict=True))
 
 
-def _partners_in_turn(
+def _list_partners(
     calls: Calls, model: ModelCalls, rows: IntArray, partners: Sequence[ModelCalls]
 ) -> list[_User]:
     """Return the models whose work on the Neural Engine lies in these calls, but beside their own work."""

@@ -11,7 +11,7 @@ from tracekit.analysis.engines.codes import is_phase, sum_by_code
 from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, CallWork, ModelCalls
 from tracekit.analysis.findings.finding import Finding, Support
-from tracekit.analysis.findings.frames import leading_frame
+from tracekit.analysis.findings.frames import find_leading_frame
 from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES
@@ -39,11 +39,11 @@ _FEWEST_SAMPLES = 10
 _MOST_SAMPLES = 1_000_000
 
 
-def copies_around_engine(calls: Calls) -> Iterator[Finding[CopyNumbers]]:
+def find_copies_around_engine(calls: Calls) -> Iterator[Finding[CopyNumbers]]:
     """Yield a finding per model whose calls bind, cast and copy data for much of their time."""
     if not calls.is_timed or calls.trace.weight_unit != "ns" or not len(calls.trace.samples):
         return
-    copies = calls.work_of(ML_ENGINES, (Phase.COPY,))
+    copies = calls.sum_work(ML_ENGINES, (Phase.COPY,))
     is_whole = _is_whole(calls)
     count = len(calls.models)
     model = np.where(is_whole, calls.model_of, -1)
@@ -57,7 +57,7 @@ def copies_around_engine(calls: Calls) -> Iterator[Finding[CopyNumbers]]:
     is_large = (samples >= _FEWEST_SAMPLES) & (lengths > 0) & (copied >= _LARGE_SHARE * lengths)
     for position in np.flatnonzero(is_large).tolist():
         entry = calls.models[position]
-        yield _finding(calls, entry, entry.rows[is_whole[entry.rows]], copies)
+        yield _make_finding(calls, entry, entry.rows[is_whole[entry.rows]], copies)
 
 
 def _is_whole(calls: Calls) -> BoolArray:
@@ -70,9 +70,9 @@ def _is_whole(calls: Calls) -> BoolArray:
     return marked
 
 
-def _finding(calls: Calls, model: ModelCalls, rows: IntArray, copies: CallWork) -> Finding[CopyNumbers]:
+def _make_finding(calls: Calls, model: ModelCalls, rows: IntArray, copies: CallWork) -> Finding[CopyNumbers]:
     copied, length = int(copies.sampled_ns[rows].sum()), int(calls.lengths[rows].sum())
-    frame = _frame(calls, rows)
+    frame = _find_frame(calls, rows)
     numbers: CopyNumbers = {
         "is_named": model.is_named,
         "calls": len(rows),
@@ -96,8 +96,8 @@ def _finding(calls: Calls, model: ModelCalls, rows: IntArray, copies: CallWork) 
     )
 
 
-def _frame(calls: Calls, rows: IntArray) -> Support | None:
+def _find_frame(calls: Calls, rows: IntArray) -> Support | None:
     """Return the frame of most copies, of the first calls if calls at the same time share many samples."""
     members = calls.analysis.members
     sample, _ = members.pairs(rows[np.cumsum(members.counts[rows]) <= _MOST_SAMPLES])
-    return leading_frame(calls, sample[is_phase(calls.analysis.labels.phase[sample], Phase.COPY)])
+    return find_leading_frame(calls, sample[is_phase(calls.analysis.labels.phase[sample], Phase.COPY)])

@@ -12,7 +12,7 @@ from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.findings.finding import Finding, Support
 from tracekit.analysis.findings.kind import Kind, Need
-from tracekit.analysis.findings.lengths import extra_length, hold_length, typical_length
+from tracekit.analysis.findings.lengths import compute_typical_length, hold_length, measure_extra_length
 from tracekit.model.columns import IntArray
 from tracekit.model.vocabulary import Basis, Engine, Phase
 
@@ -38,7 +38,7 @@ _FEWEST_SAMPLES = 20
 _EFFICIENCY, _PERFORMANCE = 0, 1
 
 
-def efficiency_cores(calls: Calls) -> Iterator[Finding[CoreNumbers]]:
+def find_efficiency_cores(calls: Calls) -> Iterator[Finding[CoreNumbers]]:
     """Yield a finding per model whose inference on the CPU ran mostly, or slower, on efficiency cores."""
     types = calls.trace.core_types
     if set(types.values()) != {"E", "P"} or not calls.serves(Engine.CPU).any():
@@ -55,23 +55,23 @@ def efficiency_cores(calls: Calls) -> Iterator[Finding[CoreNumbers]]:
         sum_by_code(tally.window[tally.code == kind], tally.count[tally.code == kind], len(calls.starts))
         for kind in (_EFFICIENCY, _PERFORMANCE)
     )
-    for model in calls.models_with(slow > 0):
+    for model in calls.iter_models(slow > 0):
         rows = model.rows[(slow + fast)[model.rows] > 0]
         on_slow, counted = int(slow[rows].sum()), int((slow + fast)[rows].sum())
         is_mostly_slow = slow[rows] > _MOSTLY * (slow + fast)[rows]
         slow_rows, fast_rows = rows[is_mostly_slow], rows[~is_mostly_slow]
         if counted < _FEWEST_SAMPLES or not len(slow_rows):
             continue
-        extra_ns = extra_length(calls, slow_rows, fast_rows)
+        extra_ns = measure_extra_length(calls, slow_rows, fast_rows)
         if not extra_ns and on_slow < _NEARLY_ALL * counted:
             continue
-        fast_ns = typical_length(calls, fast_rows) if len(fast_rows) else None
+        fast_ns = compute_typical_length(calls, fast_rows) if len(fast_rows) else None
         numbers: CoreNumbers = {
             "is_named": model.is_named,
             "calls": len(model.rows),
             "slow": len(slow_rows),
             "share": on_slow / counted,
-            "slow_ns": typical_length(calls, slow_rows),
+            "slow_ns": compute_typical_length(calls, slow_rows),
             "fast_ns": fast_ns,
             "extra_ns": extra_ns or None,
         }

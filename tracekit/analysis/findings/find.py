@@ -11,59 +11,59 @@ from tracekit.analysis.findings import beside, cold_start, contention, latency, 
 from tracekit.analysis.findings import recording_limits as limits
 from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls
-from tracekit.analysis.findings.copies import COPIES_AROUND_ENGINE, copies_around_engine
-from tracekit.analysis.findings.cores import ON_EFFICIENCY_CORES, efficiency_cores
+from tracekit.analysis.findings.copies import COPIES_AROUND_ENGINE, find_copies_around_engine
+from tracekit.analysis.findings.cores import ON_EFFICIENCY_CORES, find_efficiency_cores
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.kind import Kind
-from tracekit.analysis.findings.partial import PARTLY_ON_ENGINE, partly_on_engine
+from tracekit.analysis.findings.partial import PARTLY_ON_ENGINE, find_partly_on_engine
 from tracekit.analysis.findings.refusals import (
     OPERATORS_REFUSED,
     PROGRAM_NOT_LOADED,
     REQUESTS_FAILED,
-    failures_and_refusals,
+    find_failures_and_refusals,
 )
-from tracekit.analysis.findings.requested import NOT_ON_REQUESTED_ENGINE, not_on_requested_engine
+from tracekit.analysis.findings.requested import NOT_ON_REQUESTED_ENGINE, find_not_on_requested_engine
 from tracekit.analysis.selection import Selection
 from tracekit.model.vocabulary import Basis
 
 Detector = Callable[[Calls], Iterable[Finding[Any]]]
 DETECTORS: Mapping[Detector, tuple[Kind[Any], ...]] = {
-    placement.placement_changes: placement.PLACEMENT_KINDS,
-    not_on_requested_engine: (NOT_ON_REQUESTED_ENGINE,),
-    partly_on_engine: (PARTLY_ON_ENGINE,),
-    copies_around_engine: (COPIES_AROUND_ENGINE,),
-    cold_start.cold_starts: (
+    placement.find_placement_changes: placement.PLACEMENT_KINDS,
+    find_not_on_requested_engine: (NOT_ON_REQUESTED_ENGINE,),
+    find_partly_on_engine: (PARTLY_ON_ENGINE,),
+    find_copies_around_engine: (COPIES_AROUND_ENGINE,),
+    cold_start.find_cold_starts: (
         cold_start.COLD_FIRST_CALL,
         cold_start.COMPILED_IN_RUN,
         cold_start.LOADED_AGAIN,
     ),
-    failures_and_refusals: (REQUESTS_FAILED, OPERATORS_REFUSED, PROGRAM_NOT_LOADED),
-    latency.latency: (latency.LATENCY_OUTLIERS, latency.LATENCY_DRIFT, latency.TWO_POPULATIONS),
-    recording.missing_answers: (
+    find_failures_and_refusals: (REQUESTS_FAILED, OPERATORS_REFUSED, PROGRAM_NOT_LOADED),
+    latency.find_latency: (latency.LATENCY_OUTLIERS, latency.LATENCY_DRIFT, latency.TWO_POPULATIONS),
+    recording.find_missing_answers: (
         recording.NO_SYMBOLS,
         recording.NO_MODEL_SEEN,
         recording.NO_CALLS_SEEN,
         recording.NO_ENGINE_VISIBLE,
     ),
-    limits.recording_limits: (
+    limits.find_recording_limits: (
         limits.ROWS_LOST,
         limits.TOO_FEW_CALLS,
         limits.SAMPLING_TOO_COARSE,
         limits.INSTRUMENTS_MISSING,
     ),
-    waiting.gaps_in_calls: (waiting.GAPS_IN_CALLS,),
-    waiting.main_thread_blocked: (waiting.MAIN_THREAD_BLOCKED,),
-    contention.ane_contention: (contention.ENGINE_CONTENTION,),
-    contention.gpu_shared: (contention.GPU_SHARED_WITH_RENDERING,),
-    contention.models_in_turn: (contention.MODELS_SERIALIZED,),
-    efficiency_cores: (ON_EFFICIENCY_CORES,),
-    beside.work_beside_calls: (
+    waiting.find_gaps_in_calls: (waiting.GAPS_IN_CALLS,),
+    waiting.find_main_thread_blocked: (waiting.MAIN_THREAD_BLOCKED,),
+    contention.find_ane_contention: (contention.ENGINE_CONTENTION,),
+    contention.find_gpu_sharing: (contention.GPU_SHARED_WITH_RENDERING,),
+    contention.find_models_in_turn: (contention.MODELS_SERIALIZED,),
+    find_efficiency_cores: (ON_EFFICIENCY_CORES,),
+    beside.find_work_beside_calls: (
         beside.WORK_BESIDE_CALLS,
         beside.CONVERSIONS,
         beside.ALLOCATIONS,
         beside.LOAD_PER_CALL,
     ),
-    beside.loads_per_call: (beside.LOAD_PER_CALL,),
+    beside.find_loads_per_call: (beside.LOAD_PER_CALL,),
 }
 """Each takes the calls of one analysis and yields findings of its kinds; none depends on another."""
 KINDS: Mapping[str, Kind[Any]] = {
@@ -97,7 +97,7 @@ def find(calls: Calls) -> tuple[Finding[Any], ...]:
     for finding in ranked:
         seen[finding.kind] += 1
         if seen[finding.kind] <= MOST_PER_KIND:
-            ranked_few.append(_of_selection(finding, calls.analysis.selection))
+            ranked_few.append(_add_selection(finding, calls.analysis.selection))
     left_out = {kind: count - MOST_PER_KIND for kind, count in sorted(seen.items()) if count > MOST_PER_KIND}
     if left_out:
         ranked_few.append(
@@ -112,7 +112,7 @@ def find(calls: Calls) -> tuple[Finding[Any], ...]:
     return tuple(ranked_few)
 
 
-def _of_selection(finding: Finding[Any], selection: Selection) -> Finding[Any]:
+def _add_selection(finding: Finding[Any], selection: Selection) -> Finding[Any]:
     """Return the finding with actions that analyze the same part of the recording."""
     if selection == Selection():
         return finding

@@ -1,4 +1,4 @@
-"""``leading_frame``: the frame that shows what most of some samples did."""
+"""``find_leading_frame``: the frame that shows what most of some samples did."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_STACKS = 200
 """So many stacks, the most frequent first, show what most samples did."""
 
 
-def leading_frame(calls: Calls, samples: IntArray) -> Support | None:
+def find_leading_frame(calls: Calls, samples: IntArray) -> Support | None:
     """Return the frame that decided the engine of most of some samples; None where no frame did."""
     stack_ids, counts = np.unique(
         calls.trace.samples["stack_id"].to_numpy(np.int64)[samples], return_counts=True
@@ -26,14 +26,14 @@ def leading_frame(calls: Calls, samples: IntArray) -> Support | None:
     names: Counter[tuple[str, str]] = Counter()
     for stack_id, count in zip(stack_ids[frequent].tolist(), counts[frequent].tolist(), strict=True):
         if stack_id >= 0 and deciding[stack_id] >= 0:
-            names[_name(calls.trace.stacks, stack_id, int(deciding[stack_id]))] += count
+            names[_name_frame(calls.trace.stacks, stack_id, int(deciding[stack_id]))] += count
     if not names:
         return None
     symbol, binary = min(names, key=lambda name: (not has_symbol(name[0]), -names[name], name))
     return Support("frame", binary, symbol)
 
 
-def _name(stacks: StackTable, stack_id: int, position: int) -> tuple[str, str]:
+def _name_frame(stacks: StackTable, stack_id: int, position: int) -> tuple[str, str]:
     """Return symbol and binary of a frame; of a bare address, those of the binary's next named caller."""
     frames = stacks.stack(stack_id)[position:].tolist()
     binary = str(stacks.binary_names[frames[0]])

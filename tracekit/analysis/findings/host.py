@@ -33,13 +33,13 @@ class Between:
     first: IntArray
     last: IntArray
 
-    def rows(self) -> tuple[IntArray, IntArray]:
+    def list_samples(self) -> tuple[IntArray, IntArray]:
         """Return the samples of all pairs, and the pair of each."""
         positions = list_positions(self.first, self.last)
         return self.samples[positions], np.repeat(np.arange(len(self.first)), self.last - self.first)
 
 
-def between_calls(calls: Calls) -> Between:
+def read_between_calls(calls: Calls) -> Between:
     """Return the samples of calling threads between consecutive calls.
 
     Both calls are consecutive of their thread and of their model, so that what lies between them is of no
@@ -73,7 +73,7 @@ def between_calls(calls: Calls) -> Between:
     return Between(before, after, keys % width, first, last)
 
 
-def interface_threads(calls: Calls) -> IntArray:
+def list_interface_threads(calls: Calls) -> IntArray:
     """Return the main threads that show frames of a user interface."""
     names = calls.trace.threads["name"].astype(object).str.startswith(_MAIN_THREAD)
     mains = np.flatnonzero(names.to_numpy(bool))
@@ -83,13 +83,13 @@ def interface_threads(calls: Calls) -> IntArray:
     is_interface = np.array(
         [normalize_binary(str(name)) in _INTERFACE for name in stacks.binaries["name"]], bool
     )
-    shows = stacks_with(stacks, np.append(is_interface, False)[stacks.frames["binary_id"].to_numpy()])
+    shows = mark_stacks_with(stacks, np.append(is_interface, False)[stacks.frames["binary_id"].to_numpy()])
     samples = calls.trace.samples
     threads, stack_ids = samples["thread_id"].to_numpy(), samples["stack_id"].to_numpy()
     return np.intersect1d(mains, threads[np.append(shows, False)[stack_ids]])
 
 
-def stacks_with(stacks: StackTable, is_marked: BoolArray) -> BoolArray:
+def mark_stacks_with(stacks: StackTable, is_marked: BoolArray) -> BoolArray:
     """Mark the stacks that have a marked frame."""
     marked: BoolArray = (
         sum_per_range(is_marked[stacks.frame_ids].astype(np.int64), stacks.offsets[:-1], stacks.offsets[1:])
@@ -98,7 +98,7 @@ def stacks_with(stacks: StackTable, is_marked: BoolArray) -> BoolArray:
     return marked
 
 
-def innermost(stacks: StackTable, stack_ids: IntArray, is_marked: BoolArray) -> IntArray:
+def find_innermost(stacks: StackTable, stack_ids: IntArray, is_marked: BoolArray) -> IntArray:
     """Return the innermost marked frame of each of these stacks; -1 where none is marked."""
     marked = np.flatnonzero(is_marked[stacks.frame_ids])
     position = np.searchsorted(marked, stacks.offsets[stack_ids])
@@ -108,7 +108,7 @@ def innermost(stacks: StackTable, stack_ids: IntArray, is_marked: BoolArray) -> 
     return frames
 
 
-def frames_of_app(stacks: StackTable, process_names: Sequence[str]) -> BoolArray:
+def mark_frames_of_app(stacks: StackTable, process_names: Sequence[str]) -> BoolArray:
     """Mark the frames of the app's own code: binaries outside of the system's folders.
 
     A binary without a path is the app's if it has the name of a process.
@@ -124,7 +124,7 @@ def frames_of_app(stacks: StackTable, process_names: Sequence[str]) -> BoolArray
     return marked
 
 
-def frames_matching(stacks: StackTable, pattern: re.Pattern[str]) -> BoolArray:
+def match_frames(stacks: StackTable, pattern: re.Pattern[str]) -> BoolArray:
     """Mark the frames whose symbol has a match of a pattern; each symbol is tested once."""
     matches = [pattern.search(str(symbol)[:_LONGEST]) is not None for symbol in stacks.symbol_names]
     marked: BoolArray = np.array(matches, bool)[stacks.symbol_codes]

@@ -41,7 +41,7 @@ class MissingInstrument:
     reason: Reason
 
 
-def missing_instruments(calls: Calls, *names: str) -> tuple[MissingInstrument, ...]:
+def list_missing_instruments(calls: Calls, *names: str) -> tuple[MissingInstrument, ...]:
     """Return those of some instruments that have no table here; one whose table has no rows was recorded."""
     uses = {evidence.table: evidence.use for evidence in calls.analysis.evidence}
     missing = []
@@ -54,7 +54,9 @@ def missing_instruments(calls: Calls, *names: str) -> tuple[MissingInstrument, .
     return tuple(missing)
 
 
-def obtain(calls: Calls, missing: Sequence[MissingInstrument], purpose: Purpose) -> tuple[Action, ...]:
+def add_instruments(
+    calls: Calls, missing: Sequence[MissingInstrument], purpose: Purpose
+) -> tuple[Action, ...]:
     """Return the steps that add instruments: the whole recording where they were recorded, else a new one."""
     reasons = {entry.reason for entry in missing}
     actions = []
@@ -81,7 +83,7 @@ def record(
         "record",
         {
             "purpose": purpose,
-            "preset": preset or _preset(calls),
+            "preset": preset or _choose_preset(calls),
             "instruments": instruments,
             "time_limit_ns": time_limit_ns,
             "all_processes": all_processes,
@@ -89,7 +91,7 @@ def record(
     )
 
 
-def _preset(calls: Calls) -> str:
+def _choose_preset(calls: Calls) -> str:
     """Return the preset for the runtime that the recording shows."""
     is_core_ai = schemas.CORE_AI in calls.sources or any(
         evidence.table == schemas.CORE_AI and evidence.rows for evidence in calls.analysis.evidence

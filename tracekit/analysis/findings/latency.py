@@ -16,12 +16,18 @@ import pandas as pd
 
 from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, ModelCalls
-from tracekit.analysis.findings.coincidences import Change, changes_between
+from tracekit.analysis.findings.coincidences import Change, list_changes
 from tracekit.analysis.findings.finding import Finding, Support
 from tracekit.analysis.findings.instruments import record
 from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.lengths import hold_length
-from tracekit.analysis.findings.series import FEWEST, FloatArray, longer_group, outliers, trend
+from tracekit.analysis.findings.series import (
+    FEWEST,
+    FloatArray,
+    mark_longer_group,
+    mark_outliers,
+    measure_trend,
+)
 from tracekit.model.columns import IntArray
 from tracekit.model.schemas import THERMAL_STATE
 from tracekit.model.vocabulary import Basis
@@ -97,20 +103,20 @@ class _Series:
     source: str
 
 
-def latency(calls: Calls) -> Iterator[Finding[Any]]:
+def find_latency(calls: Calls) -> Iterator[Finding[Any]]:
     """Yield single long calls, drift, and two groups of lengths of each model with enough calls."""
     if not calls.is_timed or len(calls.starts) < FEWEST:
         return
-    for series in _all_series(calls):
-        groups = _two_groups(calls, series)
+    for series in _iter_series(calls):
+        groups = _find_two_groups(calls, series)
         if groups is not None:
             yield groups
             continue
-        yield from _long_calls(calls, series)
-        yield from _drift(calls, series)
+        yield from _find_long_calls(calls, series)
+        yield from _find_drift(calls, series)
 
 
-def _all_series(calls: Calls) -> Iterator[_Series]:
+def _iter_series(calls: Calls) -> Iterator[_Series]:
     windows = calls.analysis.window_rows
     is_alike = (windows["basis"] == Basis.MEASURED).to_numpy(bool) & ~calls.first & (calls.lengths > 0)
     is_alike &= (calls.analysis.times["preparing_ns"] <= 0).to_numpy(bool)
@@ -119,12 +125,12 @@ def _all_series(calls: Calls) -> Iterator[_Series]:
     enough = np.bincount(calls.model_of[rows], minlength=len(calls.models)) >= FEWEST
     rows = rows[enough[calls.model_of[rows]]]
     for number in np.flatnonzero(enough).tolist():
-        series = _series(calls, calls.models[number], rows[calls.model_of[rows] == number])
+        series = _make_series(calls, calls.models[number], rows[calls.model_of[rows] == number])
         if len(series.rows) >= FEWEST:
             yield series
 
 
-def _series(calls: Calls, model: ModelCalls, rows: IntArray) -> _Series:
+def _make_series(calls: Calls, model: ModelCalls, rows: IntArray) -> _Series:
     """Return the calls on the engine that served most of them; those of unknown engine may be on it."""
     served = calls.served[rows]
     engines, counts = np.unique(served[served > 0], return_counts=True)
@@ -144,10 +150,10 @@ def _series(calls: Calls, model: ModelCalls, rows: IntArray) -> _Series:
     return _Series(model, rows, calls.lengths[rows], logs, logs - centers, source)
 
 
-def _long_calls(calls: Calls, series: _Series) -> Iterator[Finding[OutlierNumbers]]:
+def _find_long_calls(calls: Calls, series: _Series) -> Iterator[Finding[OutlierNumbers]]:
     usual = series.lengths / np.exp(series.residuals - np.median(series.residuals))
     excess = series.lengths - usual
-    is_long = outliers(series.residuals) & (excess >= _SMALLEST_EXCESS_NS)
+    is_long = mark_outliers(series.residuals) & (excess >= _SMALLEST_EXCESS_NS)
     count = int(is_long.sum())
     if not count:
         return
@@ -172,7 +178,7 @@ def _long_calls(calls: Calls, series: _Series) -> Iterator[Finding[OutlierNumber
             longest_ns=int(calls.lengths[listed[0]]),
             usual_ns=int(usual[is_long][longest[0]]),
             listed=tuple(
-                (int(number), int(calls.starts[row]), int(calls.lengths[row]), _just_then(calls, row))
+                (int(number), int(calls.starts[row]), int(calls.lengths[row]), _list_coincidences(calls, row))
                 for number, row in zip(position.tolist(), listed.tolist(), strict=True)
             ),
             overlapping=int((~alone[rows]).sum()),
@@ -181,24 +187,24 @@ def _long_calls(calls: Calls, series: _Series) -> Iterator[Finding[OutlierNumber
         ),
         support=(Support("table", series.source, "", len(series.rows)),),
         actions=(
-            _look(calls, int(listed[0])),
+            _show_call(calls, int(listed[0])),
             hold_length(series.model, "p99", int(1.1 * np.percentile(series.lengths, 90))),
         ),
     )
 
 
-def _just_then(calls: Calls, row: int) -> tuple[Change, ...]:
-    return changes_between(calls.events, int(calls.starts[row]), int(calls.ends[row]))
+def _list_coincidences(calls: Calls, row: int) -> tuple[Change, ...]:
+    return list_changes(calls.events, int(calls.starts[row]), int(calls.ends[row]))
 
 
-def _look(calls: Calls, row: int) -> Action:
+def _show_call(calls: Calls, row: int) -> Action:
     """Return the step that shows the work in the time of one call."""
     return Action("analyze-time", {"start_ns": int(calls.starts[row]), "end_ns": int(calls.ends[row])})
 
 
-def _drift(calls: Calls, series: _Series) -> Iterator[Finding[DriftNumbers]]:
+def _find_drift(calls: Calls, series: _Series) -> Iterator[Finding[DriftNumbers]]:
     """Yield a trend: blocks of calls grow longer, or shorter, one after the other."""
-    change = trend(series.residuals)
+    change = measure_trend(series.residuals)
     if not change:
         return
     tenth = len(series.rows) // 10
@@ -226,7 +232,7 @@ def _drift(calls: Calls, series: _Series) -> Iterator[Finding[DriftNumbers]]:
             is_by_function=bool(np.ptp(series.logs - series.residuals) > 1e-9),
             is_heat_recorded=is_heat_recorded,
             heat=tuple(
-                change for change in changes_between(calls.events, begin, end) if change.kind == "thermal"
+                change for change in list_changes(calls.events, begin, end) if change.kind == "thermal"
             ),
             is_named=series.model.is_named,
         ),
@@ -235,9 +241,9 @@ def _drift(calls: Calls, series: _Series) -> Iterator[Finding[DriftNumbers]]:
     )
 
 
-def _two_groups(calls: Calls, series: _Series) -> Finding[GroupNumbers] | None:
+def _find_two_groups(calls: Calls, series: _Series) -> Finding[GroupNumbers] | None:
     """Return the finding of two groups of lengths, clearly apart; None where there is one group."""
-    is_long = longer_group(series.logs)
+    is_long = mark_longer_group(series.logs)
     if is_long is None:
         return None
     short, long = series.rows[~is_long], series.rows[is_long]
@@ -258,30 +264,32 @@ def _two_groups(calls: Calls, series: _Series) -> Finding[GroupNumbers] | None:
             long=len(long),
             short_ns=calls.median(calls.lengths[short]),
             long_ns=calls.median(calls.lengths[long]),
-            labels=_distinct(calls.labels, short, long),
-            threads=_distinct(_thread_names(calls), short, long),
+            labels=_find_distinct_names(calls.labels, short, long),
+            threads=_find_distinct_names(_read_thread_names(calls), short, long),
             step=None if step is None else int(np.searchsorted(series.model.rows, step)),
             step_ns=None if step is None else int(calls.starts[step]),
             is_longer_since=bool(is_long[-1]),
             coinciding=()
             if step is None
-            else changes_between(
+            else list_changes(
                 calls.events, int(calls.starts[series.rows[int(switches[0])]]), int(calls.ends[step])
             ),
             is_named=series.model.is_named,
         ),
         support=(Support("table", series.source, "", len(series.rows)),),
-        actions=(_look(calls, int(long[(calls.lengths[long]).argsort(kind="stable")[len(long) // 2]])),),
+        actions=(_show_call(calls, int(long[(calls.lengths[long]).argsort(kind="stable")[len(long) // 2]])),),
     )
 
 
-def _thread_names(calls: Calls) -> npt.NDArray[np.object_]:
+def _read_thread_names(calls: Calls) -> npt.NDArray[np.object_]:
     names = np.append(calls.trace.threads["name"].to_numpy(object), "")
     named: npt.NDArray[np.object_] = names[calls.thread_ids]
     return named
 
 
-def _distinct(names: npt.NDArray[np.object_], short: IntArray, long: IntArray) -> tuple[str, str] | None:
+def _find_distinct_names(
+    names: npt.NDArray[np.object_], short: IntArray, long: IntArray
+) -> tuple[str, str] | None:
     """Return the name of nearly all short and of nearly all long calls, where the two are different."""
     most = []
     for rows in (short, long):

@@ -22,7 +22,7 @@ _MANY = 3
 """Three and three calls can be ordered in ``_CHANCE`` ways."""
 
 
-def extra_length(calls: Calls, rows: IntArray, others: IntArray) -> int:
+def measure_extra_length(calls: Calls, rows: IntArray, others: IntArray) -> int:
     """Return how much longer the median of some calls is than that of others; 0 where that may be chance.
 
     First calls are left out. Of calls that differ by chance alone, nearly all of the first would be longer
@@ -35,10 +35,10 @@ def extra_length(calls: Calls, rows: IntArray, others: IntArray) -> int:
     if not fewest or (fewest < _MANY and comb(sum_of_both, fewest) < _CHANCE):
         return 0
     lengths, shorter = calls.lengths[rows], calls.lengths[others]
-    return max(calls.median(lengths) - calls.median(shorter), 0) if clearly_longer(lengths, shorter) else 0
+    return max(calls.median(lengths) - calls.median(shorter), 0) if is_clearly_longer(lengths, shorter) else 0
 
 
-def clearly_longer(lengths: IntArray, others: IntArray) -> bool:
+def is_clearly_longer(lengths: IntArray, others: IntArray) -> bool:
     """Return whether nearly every one of some lengths is longer than nearly every one of the others."""
     if not len(lengths) or not len(others):
         return False
@@ -46,22 +46,22 @@ def clearly_longer(lengths: IntArray, others: IntArray) -> bool:
     return float(shorter.sum()) >= _CLEAR * len(lengths) * len(others)
 
 
-def typical_length(calls: Calls, rows: IntArray) -> int:
+def compute_typical_length(calls: Calls, rows: IntArray) -> int:
     """Return the median length of some calls, without first ones where there are others: the headline's.
 
     Of an even number of calls, it is the mean of the two in the middle.
     """
-    lengths = warm_lengths(calls, rows)
+    lengths = select_warm_lengths(calls, rows)
     return round(float(np.median(lengths))) if len(lengths) else 0
 
 
-def warm_lengths(calls: Calls, rows: IntArray) -> IntArray:
+def select_warm_lengths(calls: Calls, rows: IntArray) -> IntArray:
     """Return the lengths of some calls, without first ones where there are others."""
     warm = rows[~calls.first[rows]]
     return calls.lengths[warm if len(warm) else rows]
 
 
-def two_lengths(lengths: IntArray) -> tuple[int, int] | None:
+def find_two_lengths(lengths: IntArray) -> tuple[int, int] | None:
     """Return the range of most lengths where they are of two kinds, so that a median is no typical one.
 
     A quarter of them or more lie on each side of a gap that is wider than either side.
@@ -80,7 +80,7 @@ def two_lengths(lengths: IntArray) -> tuple[int, int] | None:
     return (first, last) if is_apart else None
 
 
-def share_of(amount_ns: IntArray, lengths: IntArray) -> float:
+def compute_share(amount_ns: IntArray, lengths: IntArray) -> float:
     """Return the part that some times are of all calls' time."""
     return float(amount_ns.sum(dtype=np.float64)) / max(float(lengths.sum(dtype=np.float64)), 1.0)
 

@@ -15,7 +15,7 @@ from tracekit.analysis.engines.submissions import SEPARATOR
 from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Finding, Support
-from tracekit.analysis.findings.frames import leading_frame
+from tracekit.analysis.findings.frames import find_leading_frame
 from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import SERVING, Basis, Engine, Phase
@@ -61,13 +61,13 @@ _MOST_CALLS = 1000
 """So many calls show what runs between the pieces of all."""
 
 
-def partly_on_engine(calls: Calls) -> Iterator[Finding[PartNumbers]]:
+def find_partly_on_engine(calls: Calls) -> Iterator[Finding[PartNumbers]]:
     """Yield a finding per model whose calls are on an accelerator in part."""
     if not calls.is_timed or not (calls.served > 0).any():
         return
     parts = _Parts(calls)
-    for model in calls.models_with(parts.is_cut | parts.is_shared[Engine.ANE] | parts.is_shared[Engine.GPU]):
-        finding = _cut(calls, parts, model) or _shared(calls, parts, model)
+    for model in calls.iter_models(parts.is_cut | parts.is_shared[Engine.ANE] | parts.is_shared[Engine.GPU]):
+        finding = _find_cut(calls, parts, model) or _find_shared(calls, parts, model)
         if finding is not None:
             yield finding
 
@@ -105,11 +105,11 @@ class _Parts:
 
     @cached_property
     def submissions(self) -> IntArray:
-        return self._column("submissions")
+        return self._read_column("submissions")
 
     @cached_property
     def segments(self) -> IntArray:
-        return self._column("segments")
+        return self._read_column("segments")
 
     @cached_property
     def costly(self) -> frozenset[int]:
@@ -120,7 +120,7 @@ class _Parts:
 
     @cached_property
     def gaps_ns(self) -> IntArray:
-        return self._column("gaps_ns")
+        return self._read_column("gaps_ns")
 
     @cached_property
     def names(self) -> tuple[IntArray, Sequence[str]]:
@@ -129,12 +129,12 @@ class _Parts:
         codes: IntArray = np.asarray(names.codes, np.int64)
         return codes, tuple(names.categories)
 
-    def _column(self, name: str) -> IntArray:
+    def _read_column(self, name: str) -> IntArray:
         column: IntArray = self.calls.analysis.submissions[name].fillna(0).to_numpy(np.int64)
         return column
 
 
-def _cut(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding[PartNumbers] | None:
+def _find_cut(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding[PartNumbers] | None:
     used = model.rows[calls.serves(Engine.ANE)[model.rows]]
     rows = used[parts.is_cut[used]]
     if 2 * len(rows) < len(used) or not len(rows):
@@ -146,7 +146,9 @@ def _cut(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding[PartNumbers]
     total, length = int(gaps.sum()), int(calls.lengths[rows].sum())
     # What runs in the gaps takes a look at samples: only where it costs most.
     is_costly = int(calls.model_of[rows[0]]) in parts.costly
-    between = _between(calls, model, _some(rows[parts.is_alone[rows]])) if is_costly else _NOTHING
+    between = (
+        _find_between(calls, model, _sample_calls(rows[parts.is_alone[rows]])) if is_costly else _NOTHING
+    )
     numbers: PartNumbers = {
         "is_named": model.is_named,
         "engine": Engine.ANE,
@@ -154,7 +156,7 @@ def _cut(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding[PartNumbers]
         "cut": len(rows),
         "pieces": usual,
         "alike": alike,
-        "names": tuple(_names(parts, rows))[:_MOST_NAMES],
+        "names": tuple(_name_pieces(parts, rows))[:_MOST_NAMES],
         "gaps_ns": calls.median(gaps),
         "share": total / length if length else 0.0,
         "is_engine_time": calls.analysis.verdicts.is_engine_time(int(rows[0])),
@@ -180,19 +182,19 @@ def _cut(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding[PartNumbers]
     )
 
 
-def _some(rows: IntArray) -> IntArray:
+def _sample_calls(rows: IntArray) -> IntArray:
     """Return calls from all over the run, at most about ``_MOST_CALLS``."""
     return rows[:: 1 + len(rows) // _MOST_CALLS]
 
 
-def _names(parts: _Parts, rows: IntArray) -> list[str]:
+def _name_pieces(parts: _Parts, rows: IntArray) -> list[str]:
     """Return the segments of one of the calls that name them, in order."""
     codes, texts = parts.names
     named = (texts[code].split(SEPARATOR) for code in np.unique(codes[rows]).tolist() if texts[code])
     return next(named, [])
 
 
-def _between(calls: Calls, model: ModelCalls, rows: IntArray) -> _Between:
+def _find_between(calls: Calls, model: ModelCalls, rows: IntArray) -> _Between:
     """Return the engine that the samples between the pieces show, and its time per call.
 
     A runtime whose engine is not visible is one of them.
@@ -217,11 +219,11 @@ def _between(calls: Calls, model: ModelCalls, rows: IntArray) -> _Between:
     return {
         "between": engine,
         "between_ns": amounts[engine] // len(rows),
-        "frame": leading_frame(calls, chosen),
+        "frame": find_leading_frame(calls, chosen),
     }
 
 
-def _shared(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding[PartNumbers] | None:
+def _find_shared(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding[PartNumbers] | None:
     """Return the part of another engine in calls that are not known to be cut."""
     engine = next((engine for engine in _ACCELERATORS if calls.serves(engine)[model.rows].any()), None)
     if engine is None:
@@ -237,11 +239,11 @@ def _shared(calls: Calls, parts: _Parts, model: ModelCalls) -> Finding[PartNumbe
     other = max(others, key=lambda name: (busy[name] or sampled[name], int(calls.serves(name)[rows].sum())))
     is_measured = busy[other] > 0
     labels = calls.analysis.labels
-    sample, _ = calls.analysis.members.pairs(_some(rows))
+    sample, _ = calls.analysis.members.pairs(_sample_calls(rows))
     is_part = is_engine(labels.engine[sample], other) & is_phase(
         labels.phase[sample], *(phase for phase in Phase if phase.is_inference)
     )
-    frame = leading_frame(calls, sample[is_part])
+    frame = find_leading_frame(calls, sample[is_part])
     total, length = busy[other] or sampled[other], int(calls.lengths[rows].sum())
     numbers: PartNumbers = {
         "is_named": model.is_named,

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import FEWEST_SAMPLED, Calls, ModelCalls
-from tracekit.analysis.findings.coincidences import Change, changes_between
+from tracekit.analysis.findings.coincidences import Change, list_changes
 from tracekit.analysis.findings.finding import Confidence, Finding, Support, WindowRanges
 from tracekit.analysis.findings.kind import Kind, Need
-from tracekit.analysis.findings.lengths import extra_length, typical_length
+from tracekit.analysis.findings.lengths import compute_typical_length, measure_extra_length
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import Basis, Engine
 
@@ -84,29 +84,29 @@ class _Placement:
     confidence: Confidence
 
 
-def placement_changes(calls: Calls) -> Iterator[Finding[PlacementNumbers]]:
+def find_placement_changes(calls: Calls) -> Iterator[Finding[PlacementNumbers]]:
     """Yield a finding per model that did not run on the same engine in all its calls.
 
     Windows that the user gave may be of several models, and of several calls each.
     """
     if not calls.is_timed:
         return
-    for model in _candidates(calls):
-        placement = _placement(calls, model)
+    for model in _iter_candidates(calls):
+        placement = _locate_model(calls, model)
         if placement is not None:
-            yield _finding(calls, placement)
+            yield _make_finding(calls, placement)
 
 
-def _candidates(calls: Calls) -> Iterator[ModelCalls]:
+def _iter_candidates(calls: Calls) -> Iterator[ModelCalls]:
     """Yield the models whose calls were served by different engines; there may be 100,000 models."""
     firsts = np.array([model.rows[0] for model in calls.models], np.int64)
     is_other = np.zeros(len(calls.starts), bool)
     in_calls = np.flatnonzero(calls.model_of >= 0)
     is_other[in_calls] = calls.served[in_calls] != calls.served[firsts[calls.model_of[in_calls]]]
-    yield from calls.models_with(is_other)
+    yield from calls.iter_models(is_other)
 
 
-def _placement(calls: Calls, model: ModelCalls) -> _Placement | None:
+def _locate_model(calls: Calls, model: ModelCalls) -> _Placement | None:
     """Return where a model ran, for the best engine that served it; None if that served all known calls."""
     for engine in _ACCELERATORS:
         if not calls.serves(engine)[model.rows].any():
@@ -130,10 +130,10 @@ def _placement(calls: Calls, model: ModelCalls) -> _Placement | None:
     return None
 
 
-def _finding(calls: Calls, placement: _Placement) -> Finding[PlacementNumbers]:
+def _make_finding(calls: Calls, placement: _Placement) -> Finding[PlacementNumbers]:
     model, rows, is_served = placement.calls, placement.rows, placement.is_served
     away = rows[~is_served]
-    kind = _kind(calls, placement)
+    kind = _choose_kind(calls, placement)
     is_late = kind is MOVED_TO_ENGINE
     edge = int(placement.edges[0])
     first_away = int(rows[0] if is_late else away[0])
@@ -156,11 +156,11 @@ def _finding(calls: Calls, placement: _Placement) -> Finding[PlacementNumbers]:
         "first_away": 0 if is_late else left + 1,
         "returned": returned if kind is CAME_BACK else None,
         "arrived": arrived if is_late else None,
-        **_elsewhere(calls, away),
-        **_lengths(calls, rows[is_served], away),
-        "functions": _functions(calls, placement)[:_MOST_FUNCTIONS] if model.is_named else (),
-        "copies": _copies(calls, placement)[:_MOST_FUNCTIONS],
-        "coinciding": changes_between(
+        **_measure_elsewhere(calls, away),
+        **_compare_lengths(calls, rows[is_served], away),
+        "functions": _list_functions(calls, placement)[:_MOST_FUNCTIONS] if model.is_named else (),
+        "copies": _list_copies(calls, placement)[:_MOST_FUNCTIONS],
+        "coinciding": list_changes(
             calls.events, int(calls.starts[rows[edge - 1]]), int(calls.ends[rows[edge]])
         ),
         "is_named": model.is_named,
@@ -178,52 +178,54 @@ def _finding(calls: Calls, placement: _Placement) -> Finding[PlacementNumbers]:
         end_ns=int(calls.ends[away[-1]]),
         lost_ns=len(away) * (numbers["after_ns"] - numbers["before_ns"]) if is_loss else None,
         numbers=numbers,
-        support=_support(calls, placement, away),
+        support=_collect_support(calls, placement, away),
         actions=(
             Action("compute-units", {"model": model.name}),
             # Nothing has to be fixed where calls are faster without the engine.
-            *(() if numbers["is_faster"] else (_hold(placement.engine, model),)),
+            *(() if numbers["is_faster"] else (_hold_engine(placement.engine, model),)),
         ),
     )
 
 
-def _hold(engine: Engine, model: ModelCalls) -> Action:
+def _hold_engine(engine: Engine, model: ModelCalls) -> Action:
     return Action("check-engine", {"engine": engine, "model": model.model})
 
 
-def _kind(calls: Calls, placement: _Placement) -> Kind[PlacementNumbers]:
-    if _copies(calls, placement):
+def _choose_kind(calls: Calls, placement: _Placement) -> Kind[PlacementNumbers]:
+    if _list_copies(calls, placement):
         return DIFFERS_BY_COPY
-    if placement.calls.is_named and len(_functions(calls, placement)) > 1:
+    if placement.calls.is_named and len(_list_functions(calls, placement)) > 1:
         return DIFFERS_BY_FUNCTION
     if not placement.is_served[0]:
         return MOVED_TO_ENGINE if len(placement.edges) == 1 else ALTERNATES
     return {1: FELL_BACK, 2: CAME_BACK}.get(len(placement.edges), ALTERNATES)
 
 
-def _functions(calls: Calls, placement: _Placement) -> tuple[tuple[str, bool, int], ...]:
+def _list_functions(calls: Calls, placement: _Placement) -> tuple[tuple[str, bool, int], ...]:
     """Return the model's functions, whether the engine served them, and their calls; if one is served by both
     this and other engines, or there is one only, the function does not explain the difference: nothing.
     """
-    return _explained(calls.labels[placement.rows], placement)
+    return _explain_by_name(calls.labels[placement.rows], placement)
 
 
-def _copies(calls: Calls, placement: _Placement) -> tuple[tuple[str, bool, int], ...]:
+def _list_copies(calls: Calls, placement: _Placement) -> tuple[tuple[str, bool, int], ...]:
     """Return the loaded copies of the model likewise, those of the lowest numbers first."""
     copies = calls.analysis.window_rows["copy"].to_numpy(object)[placement.rows]
     if not all(copies):
         return ()
-    return tuple(sorted(_explained(copies, placement), key=lambda copy: (len(copy[0]), copy[0])))
+    return tuple(sorted(_explain_by_name(copies, placement), key=lambda copy: (len(copy[0]), copy[0])))
 
 
-def _explained(names: npt.NDArray[np.object_], placement: _Placement) -> tuple[tuple[str, bool, int], ...]:
+def _explain_by_name(
+    names: npt.NDArray[np.object_], placement: _Placement
+) -> tuple[tuple[str, bool, int], ...]:
     counts = Counter(zip(names.tolist(), placement.is_served.tolist(), strict=True))
     if len({name for name, _ in counts}) < max(2, len(counts)):
         return ()
     return tuple((str(name), served, count) for (name, served), count in counts.most_common())
 
 
-def _elsewhere(calls: Calls, away: IntArray) -> _Elsewhere:
+def _measure_elsewhere(calls: Calls, away: IntArray) -> _Elsewhere:
     """Return the engine that served most of the calls that the engine did not, and its work in these."""
     names = calls.analysis.verdicts.names
     verdict, count = Counter(names[row] for row in away.tolist()).most_common(1)[0]
@@ -247,17 +249,17 @@ def _elsewhere(calls: Calls, away: IntArray) -> _Elsewhere:
     return numbers
 
 
-def _lengths(calls: Calls, with_engine: IntArray, without: IntArray) -> _Lengths:
+def _compare_lengths(calls: Calls, with_engine: IntArray, without: IntArray) -> _Lengths:
     """Return the median length of the calls with and without the engine, and whether these differ clearly."""
     return {
-        "before_ns": typical_length(calls, with_engine),
-        "after_ns": typical_length(calls, without),
-        "is_slower": extra_length(calls, without, with_engine) > 0,
-        "is_faster": extra_length(calls, with_engine, without) > 0,
+        "before_ns": compute_typical_length(calls, with_engine),
+        "after_ns": compute_typical_length(calls, without),
+        "is_slower": measure_extra_length(calls, without, with_engine) > 0,
+        "is_faster": measure_extra_length(calls, with_engine, without) > 0,
     }
 
 
-def _support(calls: Calls, placement: _Placement, away: IntArray) -> tuple[Support, ...]:
+def _collect_support(calls: Calls, placement: _Placement, away: IntArray) -> tuple[Support, ...]:
     """Return the table or the frames that show both places."""
     engine = placement.engine
     table = calls.analysis.measured.reported.get(engine, "")

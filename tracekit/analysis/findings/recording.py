@@ -12,14 +12,14 @@ import numpy as np
 from tracekit.analysis.engines.codes import group_rows
 from tracekit.analysis.engines.ownership import RUNTIMES
 from tracekit.analysis.findings.action import Action
-from tracekit.analysis.findings.answer import answer_kind
+from tracekit.analysis.findings.answer import choose_answer_kind
 from tracekit.analysis.findings.calls import Calls
 from tracekit.analysis.findings.finding import Finding, Support
 from tracekit.analysis.findings.instruments import (
     ENGINE_INSTRUMENTS,
     MissingInstrument,
-    missing_instruments,
-    obtain,
+    add_instruments,
+    list_missing_instruments,
     record,
 )
 from tracekit.analysis.findings.kind import Kind, Need
@@ -98,30 +98,30 @@ _MOST_SIGNPOSTS = 3
 _MOST_MODELS = 3
 
 
-def missing_answers(calls: Calls) -> Iterator[Finding[Any]]:
+def find_missing_answers(calls: Calls) -> Iterator[Finding[Any]]:
     """Yield what keeps a recording from showing where a model ran."""
-    kind = answer_kind(calls)
+    kind = choose_answer_kind(calls)
     codes = {diagnostic.code for diagnostic in calls.analysis.diagnostics}
-    yield from _no_symbols(calls)
+    yield from _find_no_symbols(calls)
     if kind == "threads" or calls.trace.is_of_text:
         return
     if kind in ("no-model", "no-evidence"):
-        yield _no_model(calls)
+        yield _make_no_model(calls)
     elif kind in ("no-calls", "no-length") or "no-prediction-calls" in codes:
-        yield _no_calls(calls)
+        yield _make_no_calls(calls)
     elif kind == "models" and calls.is_timed:
-        yield from _no_engine(calls)
+        yield from _find_no_engine(calls)
 
 
-def _no_model(calls: Calls) -> Finding[NoModelNumbers]:
+def _make_no_model(calls: Calls) -> Finding[NoModelNumbers]:
     trace, requests = calls.trace, calls.analysis.requests
-    missing = missing_instruments(calls, *_samples(calls), "Core ML", *ENGINE_INSTRUMENTS.values())
-    processes = _other_processes(calls)
-    signposts = _signposts(calls)
+    missing = list_missing_instruments(calls, *_name_sampler(calls), "Core ML", *ENGINE_INSTRUMENTS.values())
+    processes = _list_other_processes(calls)
+    signposts = _count_signposts(calls)
     selection = calls.analysis.selection
     is_part = selection.process is not None or selection.thread is not None
     engine = calls.analysis.labels.engine
-    actions = [_of_process(calls, name, pid) for name, pid, _ in processes[:1]]
+    actions = [_show_process(calls, name, pid) for name, pid, _ in processes[:1]]
     actions += [Action("analyze-all-processes")] if is_part and not processes else []
     actions += signposts.actions
     if any(entry.reason in ("not exported", "not in this input") for entry in missing):
@@ -151,17 +151,17 @@ def _no_model(calls: Calls) -> Finding[NoModelNumbers]:
     )
 
 
-def _samples(calls: Calls) -> tuple[str, ...]:
+def _name_sampler(calls: Calls) -> tuple[str, ...]:
     return () if len(calls.trace.samples) else ("Time Profiler",)
 
 
-def _of_process(calls: Calls, name: str, pid: int) -> Action:
+def _show_process(calls: Calls, name: str, pid: int) -> Action:
     """Return the step that shows another process: of this recording, if it has samples of it."""
     is_recorded = bool((calls.trace.threads["pid"] == pid).any())
     return Action("analyze-process" if is_recorded else "record-process", {"process": name or str(pid)})
 
 
-def _other_processes(calls: Calls) -> tuple[tuple[str, int, int], ...]:
+def _list_other_processes(calls: Calls) -> tuple[tuple[str, int, int], ...]:
     """Return other processes that ran a model: name, pid, and their calls and requests to the engine."""
     rows = calls.trace.intervals
     counts: Counter[int] = Counter()
@@ -207,7 +207,7 @@ class _Signposts:
         ]
 
 
-def _signposts(calls: Calls) -> _Signposts:
+def _count_signposts(calls: Calls) -> _Signposts:
     """Return the app's signpost intervals; if it has none, those of Apple's frameworks."""
     rows = calls.trace.signposts
     if rows.empty:
@@ -225,12 +225,12 @@ def _signposts(calls: Calls) -> _Signposts:
     return _Signposts(tuple(("/".join(names), count) for names, count in ordered), is_system=not own)
 
 
-def _no_calls(calls: Calls) -> Finding[NoCallsNumbers]:
+def _make_no_calls(calls: Calls) -> Finding[NoCallsNumbers]:
     labels = calls.analysis.labels
-    signposts = _signposts(calls)
-    missing = missing_instruments(calls, "Core ML")
+    signposts = _count_signposts(calls)
+    missing = list_missing_instruments(calls, "Core ML")
     actions = signposts.actions
-    actions += obtain(calls, missing, "calls") or (record(calls, "predicting"),)
+    actions += add_instruments(calls, missing, "calls") or (record(calls, "predicting"),)
     samples, ml_samples = len(labels.engine), int(labels.is_ml.sum())
     numbers: NoCallsNumbers = {
         "samples": samples,
@@ -250,16 +250,16 @@ def _no_calls(calls: Calls) -> Finding[NoCallsNumbers]:
     )
 
 
-def _no_engine(calls: Calls) -> Iterator[Finding[NoEngineNumbers]]:
+def _find_no_engine(calls: Calls) -> Iterator[Finding[NoEngineNumbers]]:
     """Yield the models of which no call shows an engine, unless failed requests explain them."""
-    without = _without_engine(calls)
+    without = _mark_without_engine(calls)
     if not without.any():
         return
     rows = np.flatnonzero(without)
     numbers = np.unique(calls.model_of[rows])
     models = [calls.models[number] for number in numbers[:_MOST_MODELS].tolist()]
-    samples = int(calls.work_of(tuple(Engine), (*Phase, None)).samples[rows].sum())
-    missing = missing_instruments(calls, *_samples(calls), *ENGINE_INSTRUMENTS.values())
+    samples = int(calls.sum_work(tuple(Engine), (*Phase, None)).samples[rows].sum())
+    missing = list_missing_instruments(calls, *_name_sampler(calls), *ENGINE_INSTRUMENTS.values())
     is_system_model = bool(
         (calls.analysis.window_rows["source"] == MODEL_INFERENCE).to_numpy(bool)[rows].any()
     )
@@ -269,7 +269,7 @@ def _no_engine(calls: Calls) -> Iterator[Finding[NoEngineNumbers]]:
             record(calls, "system-model", all_processes=True, instruments=("Foundation Models",)),
         )
     else:
-        actions = obtain(calls, missing, "engines") or (record(calls, "more-calls"),)
+        actions = add_instruments(calls, missing, "engines") or (record(calls, "more-calls"),)
         actions += (Action("compute-units", {"model": models[0].name}),)
     only = models[0] if len(numbers) == 1 else None
     yield Finding(
@@ -294,7 +294,7 @@ def _no_engine(calls: Calls) -> Iterator[Finding[NoEngineNumbers]]:
     )
 
 
-def _without_engine(calls: Calls) -> BoolArray:
+def _mark_without_engine(calls: Calls) -> BoolArray:
     """Mark the calls of models that no engine served in any call; calls of failed requests are explained."""
     number = calls.model_of
     is_served = calls.served > 0
@@ -305,7 +305,7 @@ def _without_engine(calls: Calls) -> BoolArray:
     return without
 
 
-def _no_symbols(calls: Calls) -> Iterator[Finding[NoSymbolsNumbers]]:
+def _find_no_symbols(calls: Calls) -> Iterator[Finding[NoSymbolsNumbers]]:
     """Yield a finding where half of the stacks or more have no symbols, so that most work has no name."""
     trace, engine = calls.trace, calls.analysis.labels.engine
     has_stack = (trace.samples["stack_id"] >= 0).to_numpy(bool)

@@ -15,8 +15,8 @@ from tracekit.analysis.findings.finding import Finding, Support, WindowRanges
 from tracekit.analysis.findings.instruments import (
     ENGINE_INSTRUMENTS,
     MissingInstrument,
-    missing_instruments,
-    obtain,
+    add_instruments,
+    list_missing_instruments,
     record,
 )
 from tracekit.analysis.findings.kind import Kind, Need
@@ -78,18 +78,18 @@ _LONGEST_RECORDING_NS = 600 * 10**9
 _STEP_NS = 10 * 10**9
 
 
-def recording_limits(calls: Calls) -> Iterator[Finding[Any]]:
+def find_recording_limits(calls: Calls) -> Iterator[Finding[Any]]:
     """Yield what limits the answer of a recording, apart from what it lacks altogether."""
-    yield from _rows_lost(calls)
+    yield from _find_rows_lost(calls)
     if not calls.is_timed or not calls.models:
         return
-    yield from _too_few_calls(calls)
+    yield from _find_too_few_calls(calls)
     if calls.served.any():
-        yield from _sampling_too_coarse(calls)
-        yield from _instruments_missing(calls)
+        yield from _find_coarse_sampling(calls)
+        yield from _find_missing_instruments(calls)
 
 
-def _rows_lost(calls: Calls) -> Iterator[Finding[LossNumbers]]:
+def _find_rows_lost(calls: Calls) -> Iterator[Finding[LossNumbers]]:
     issues = [issue for issue in calls.trace.issues if _is_loss(issue)]
     if not issues:
         return
@@ -127,7 +127,7 @@ def _is_loss(issue: Issue) -> bool:
     return issue.code in _LOST_CODES
 
 
-def _too_few_calls(calls: Calls) -> Iterator[Finding[FewCallsNumbers]]:
+def _find_too_few_calls(calls: Calls) -> Iterator[Finding[FewCallsNumbers]]:
     """Yield the leading models with too few calls for a percentile; the first call is none of them."""
     listed = [
         (model, len(model.rows) - int(calls.first[model.rows].sum())) for model in calls.models[:MOST_MODELS]
@@ -160,7 +160,7 @@ def _too_few_calls(calls: Calls) -> Iterator[Finding[FewCallsNumbers]]:
     )
 
 
-def _sampling_too_coarse(calls: Calls) -> Iterator[Finding[CoarseNumbers]]:
+def _find_coarse_sampling(calls: Calls) -> Iterator[Finding[CoarseNumbers]]:
     """Yield the models of short calls whose engines no table measured: samples show them in part."""
     if not len(calls.trace.samples):
         return
@@ -174,12 +174,12 @@ def _sampling_too_coarse(calls: Calls) -> Iterator[Finding[CoarseNumbers]]:
     models = number[rows]
     served = np.bincount(models, calls.served[rows] > 0, minlength=count) > 0
     measured = np.bincount(models, is_measured[rows], minlength=count) > 0
-    short = _medians(calls.lengths[rows], models, count) < limit_ns
+    short = _compute_medians(calls.lengths[rows], models, count) < limit_ns
     chosen = np.flatnonzero(served & ~measured & short & (np.bincount(models, minlength=count) > 0))
     if not len(chosen):
         return
     listed = [calls.models[model] for model in chosen[:MOST_MODELS].tolist()]
-    missing = missing_instruments(calls, *ENGINE_INSTRUMENTS.values())
+    missing = list_missing_instruments(calls, *ENGINE_INSTRUMENTS.values())
     only = listed[0] if len(chosen) == 1 else None
     yield Finding(
         kind=SAMPLING_TOO_COARSE,
@@ -195,11 +195,12 @@ def _sampling_too_coarse(calls: Calls) -> Iterator[Finding[CoarseNumbers]]:
             period_ns=sampling_period_ns(calls.trace),
         ),
         support=(Support("table", calls.trace.samples_source, "", len(calls.trace.samples)),),
-        actions=obtain(calls, missing, "engines") or (record(calls, "more-calls", time_limit_ns=60 * 10**9),),
+        actions=add_instruments(calls, missing, "engines")
+        or (record(calls, "more-calls", time_limit_ns=60 * 10**9),),
     )
 
 
-def _medians(lengths: IntArray, models: IntArray, count: int) -> IntArray:
+def _compute_medians(lengths: IntArray, models: IntArray, count: int) -> IntArray:
     """Return the median by nearest rank of each model's lengths; 0 without one."""
     order = np.lexsort([lengths, models])
     numbers = np.bincount(models, minlength=count)
@@ -210,7 +211,7 @@ def _medians(lengths: IntArray, models: IntArray, count: int) -> IntArray:
     return medians
 
 
-def _instruments_missing(calls: Calls) -> Iterator[Finding[InstrumentNumbers]]:
+def _find_missing_instruments(calls: Calls) -> Iterator[Finding[InstrumentNumbers]]:
     """Yield the instruments that would measure what this recording shows on stacks only."""
     is_deduced = calls.sources == ("stacks",)
     names = ["Core ML"] if is_deduced else []
@@ -218,7 +219,7 @@ def _instruments_missing(calls: Calls) -> Iterator[Finding[InstrumentNumbers]]:
         is_guess = engine is Engine.ANE or bool(calls.serves(engine).any())
         if is_guess and not calls.is_measured(engine):
             names.append(name)
-    missing = missing_instruments(calls, *names)
+    missing = list_missing_instruments(calls, *names)
     if not missing:
         return
     yield Finding(
@@ -236,5 +237,5 @@ def _instruments_missing(calls: Calls) -> Iterator[Finding[InstrumentNumbers]]:
                 if name in {entry.name for entry in missing}
             ),
         ),
-        actions=obtain(calls, missing, "engines"),
+        actions=add_instruments(calls, missing, "engines"),
     )

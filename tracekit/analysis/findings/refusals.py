@@ -45,23 +45,25 @@ PROGRAM_NOT_LOADED = Kind[RefusalNumbers]("program-not-loaded", Need.LOG)
 _MOST_REFUSALS = 8
 
 
-def failures_and_refusals(calls: Calls) -> Iterator[Finding[Any]]:
+def find_failures_and_refusals(calls: Calls) -> Iterator[Finding[Any]]:
     """Yield what failed or was refused on the Neural Engine, by the log."""
     requests = calls.analysis.requests
     if requests.failures:
         in_calls = 0
-        for model in calls.models_with(requests.failed > 0):
+        for model in calls.iter_models(requests.failed > 0):
             in_calls += int(requests.failed[model.rows].sum())
-            yield _failed_in_calls(calls, requests, model)
+            yield _make_failed_in_calls(calls, requests, model)
         if requests.failures > in_calls:
-            yield _failed_outside(calls, requests.failures - in_calls)
+            yield _make_failed_outside(calls, requests.failures - in_calls)
     if requests.refused:
-        yield _refused(OPERATORS_REFUSED, "operators-not-on-ane", requests.refused)
+        yield _make_refused(OPERATORS_REFUSED, "operators-not-on-ane", requests.refused)
     if requests.not_loaded:
-        yield _refused(PROGRAM_NOT_LOADED, "ane-program-not-loaded", requests.not_loaded)
+        yield _make_refused(PROGRAM_NOT_LOADED, "ane-program-not-loaded", requests.not_loaded)
 
 
-def _failed_in_calls(calls: Calls, requests: LoggedRequests, model: ModelCalls) -> Finding[FailureNumbers]:
+def _make_failed_in_calls(
+    calls: Calls, requests: LoggedRequests, model: ModelCalls
+) -> Finding[FailureNumbers]:
     rows = model.rows[requests.failed[model.rows] > 0]
     is_empty = calls.served[rows] == 0
     statuses = sorted({status for row in rows.tolist() for status in requests.window_statuses.get(row, ())})
@@ -82,11 +84,11 @@ def _failed_in_calls(calls: Calls, requests: LoggedRequests, model: ModelCalls) 
         **calls.locate(rows, model),
         numbers=numbers,
         support=(Support("table", OS_LOG, "requests with a failure", failed),),
-        actions=_actions("ane-requests-failed"),
+        actions=_make_actions("ane-requests-failed"),
     )
 
 
-def _failed_outside(calls: Calls, failed: int) -> Finding[FailureNumbers]:
+def _make_failed_outside(calls: Calls, failed: int) -> Finding[FailureNumbers]:
     """Return the failures that belong to no call for certain, such as those of calls at the same time."""
     requests = calls.analysis.requests
     target = [process for process in requests.processes if process.is_target and process.failed]
@@ -107,11 +109,11 @@ def _failed_outside(calls: Calls, failed: int) -> Finding[FailureNumbers]:
         pid=target[0].pid if len(target) == 1 else -1,
         numbers=numbers,
         support=(Support("table", OS_LOG, "requests with a failure", failed),),
-        actions=_actions("ane-requests-failed"),
+        actions=_make_actions("ane-requests-failed"),
     )
 
 
-def _refused(
+def _make_refused(
     kind: Kind[RefusalNumbers], code: IssueCode, refusals: tuple[Refusal, ...]
 ) -> Finding[RefusalNumbers]:
     lines = sum(refusal.count for refusal in refusals)
@@ -122,9 +124,9 @@ def _refused(
         basis=Basis.MEASURED,
         numbers=RefusalNumbers(kinds=len(refusals), lines=lines, refusals=refusals[:_MOST_REFUSALS]),
         support=(Support("table", OS_LOG, "", lines),),
-        actions=_actions(code),
+        actions=_make_actions(code),
     )
 
 
-def _actions(code: IssueCode) -> tuple[Action, ...]:
+def _make_actions(code: IssueCode) -> tuple[Action, ...]:
     return Action("show-table", {"table": OS_LOG}), Action("check-issue", {"code": code})

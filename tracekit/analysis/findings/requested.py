@@ -39,7 +39,7 @@ _ALLOWED: Mapping[str, tuple[Engine, ...]] = {
 """The engines of each setting; an app that requests one beside the CPU expects it to be used."""
 
 
-def not_on_requested_engine(calls: Calls) -> Iterator[Finding[RequestedNumbers]]:
+def find_not_on_requested_engine(calls: Calls) -> Iterator[Finding[RequestedNumbers]]:
     """Yield the models whose calls the requested engine never served, or an excluded engine did."""
     setting = calls.analysis.compute_units
     if not setting or not calls.is_timed:
@@ -47,21 +47,21 @@ def not_on_requested_engine(calls: Calls) -> Iterator[Finding[RequestedNumbers]]
     allowed = _ALLOWED[setting]
     for engine in SERVING:
         if engine not in allowed:
-            yield from _excluded(calls, engine)
+            yield from _find_on_excluded_engine(calls, engine)
     if len(allowed) > 1:
-        yield from _never(calls, allowed[0])
+        yield from _find_never_on_engine(calls, allowed[0])
 
 
-def _excluded(calls: Calls, engine: Engine) -> Iterator[Finding[RequestedNumbers]]:
+def _find_on_excluded_engine(calls: Calls, engine: Engine) -> Iterator[Finding[RequestedNumbers]]:
     """Yield the models that an excluded engine served."""
     # Of calls at the same time, an interval without a model's name counts in each.
     is_alone = calls.analysis.window_rows["alone"].to_numpy(bool)
     is_served = calls.serves(engine) & is_alone
-    for model in calls.models_with(is_served):
+    for model in calls.iter_models(is_served):
         rows = model.rows[is_served[model.rows]]
         is_seen = calls.work[engine].samples[rows].any()
         confidence: Confidence = "certain" if is_seen or not _is_owner_doubtful(calls, engine) else "possible"
-        yield _finding(calls, model, engine, rows, confidence, is_excluded=True)
+        yield _make_finding(calls, model, engine, rows, confidence, is_excluded=True)
 
 
 def _is_owner_doubtful(calls: Calls, engine: Engine) -> bool:
@@ -70,21 +70,21 @@ def _is_owner_doubtful(calls: Calls, engine: Engine) -> bool:
     return engine is Engine.ANE and bool(owner.unchecked or owner.unmatched)
 
 
-def _never(calls: Calls, engine: Engine) -> Iterator[Finding[RequestedNumbers]]:
+def _find_never_on_engine(calls: Calls, engine: Engine) -> Iterator[Finding[RequestedNumbers]]:
     """Yield the models that the requested engine never served, although it is known what did."""
     measured = calls.analysis.measured
     is_measured = calls.is_measured(engine) and not measured.owner.unattributed
     is_absent = calls.served > 0 if is_measured else calls.is_elsewhere(engine)
     is_absent = is_absent & ~calls.is_contested(engine)
-    for model in _without(calls, calls.serves(engine)):
+    for model in _iter_without(calls, calls.serves(engine)):
         rows = model.rows[is_absent[model.rows]]
         if len(rows) >= (1 if is_measured else FEWEST_SAMPLED):
-            yield _finding(
+            yield _make_finding(
                 calls, model, engine, rows, "certain" if is_measured else "likely", is_excluded=False
             )
 
 
-def _without(calls: Calls, is_served: BoolArray) -> Iterator[ModelCalls]:
+def _iter_without(calls: Calls, is_served: BoolArray) -> Iterator[ModelCalls]:
     """Yield the models without a marked call, of those whose engine is known in any."""
     positions, count = calls.model_of, len(calls.models)
     served, known = (
@@ -95,7 +95,7 @@ def _without(calls: Calls, is_served: BoolArray) -> Iterator[ModelCalls]:
         yield calls.models[position]
 
 
-def _finding(
+def _make_finding(
     calls: Calls,
     model: ModelCalls,
     engine: Engine,

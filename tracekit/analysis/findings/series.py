@@ -34,14 +34,14 @@ _SMALLEST_GROUP, _SMALLEST_SHARE = 5, 0.15
 _CLIPPED = 95
 
 
-def outliers(logs: FloatArray) -> BoolArray:
+def mark_outliers(logs: FloatArray) -> BoolArray:
     """Mark lengths far above the rest; none where they are too many to be single ones."""
     distance = logs - np.median(logs)
     marked: BoolArray = distance > max(_SPREADS_OUT * _spread(logs), _FACTOR_OUT)
     return marked if marked.sum() <= _MOST_OUTLYING * len(marked) else np.zeros(len(marked), bool)
 
 
-def trend(logs: FloatArray) -> float:
+def measure_trend(logs: FloatArray) -> float:
     """Return the change from the first length to the last if they grow or shrink steadily, else 0.
 
     Ten blocks' medians are in order, but for a few of their pairs (Kendall), and the change by the median of
@@ -59,7 +59,7 @@ def trend(logs: FloatArray) -> float:
     return change if abs(change) >= max(_TREND, _TREND_SPREADS * _spread(around)) else 0
 
 
-def longer_group(logs: FloatArray) -> BoolArray | None:
+def mark_longer_group(logs: FloatArray) -> BoolArray | None:
     """Mark the longer ones where lengths form two groups clearly apart; None where they do not.
 
     The groups are those of least spread. Their means have to differ by six standard deviations within them:

@@ -12,7 +12,7 @@ from tracekit.analysis.engines.interval_sets import IntervalSet, merge_sets
 from tracekit.analysis.findings.action import Action
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.finding import Finding, Support
-from tracekit.analysis.findings.host import interface_threads
+from tracekit.analysis.findings.host import list_interface_threads
 from tracekit.analysis.findings.kind import Kind, Need
 from tracekit.analysis.findings.lengths import hold_length
 from tracekit.analysis.windows.window import sampling_period_ns
@@ -53,7 +53,7 @@ FRAME_NS = 16_666_667
 """A display of 60 Hz shows a picture in this time; those of 120 Hz in half of it."""
 
 
-def gaps_in_calls(calls: Calls) -> Iterator[Finding[GapNumbers]]:
+def find_gaps_in_calls(calls: Calls) -> Iterator[Finding[GapNumbers]]:
     """Yield a finding per model in whose calls no engine and no thread of the app works for a while."""
     idle = calls.analysis.times["idle_ns"]
     if not calls.is_timed or not len(idle) or idle.isna().all():
@@ -62,14 +62,14 @@ def gaps_in_calls(calls: Calls) -> Iterator[Finding[GapNumbers]]:
     is_candidate = _is_idle_known(calls) & ~idle.isna().to_numpy(bool)
     is_long = is_candidate & (idle_ns >= _SHARE * calls.lengths) & (idle_ns > 0)
     computing: dict[int, IntervalSet] = {}
-    for model in calls.models_with(is_long, _FEWEST):
+    for model in calls.iter_models(is_long, _FEWEST):
         rows = model.rows[is_candidate[model.rows]]
         if model.pid not in computing:
-            computing[model.pid] = _computing(calls, model.pid)
-        waited_ns = _waited(calls, model, rows, computing[model.pid])
+            computing[model.pid] = _collect_computing(calls, model.pid)
+        waited_ns = _measure_waiting(calls, model, rows, computing[model.pid])
         typical, length = calls.median(waited_ns), calls.median(calls.lengths[rows])
         if typical and typical >= _SHARE * length:
-            yield _gap(calls, model, rows, waited_ns, typical, length)
+            yield _make_gap(calls, model, rows, waited_ns, typical, length)
 
 
 def _is_idle_known(calls: Calls) -> BoolArray:
@@ -86,7 +86,7 @@ def _is_idle_known(calls: Calls) -> BoolArray:
     return marked & (calls.analysis.members.counts > 0)
 
 
-def _computing(calls: Calls, pid: int) -> IntervalSet:
+def _collect_computing(calls: Calls, pid: int) -> IntervalSet:
     """Return when any thread of a process was sampled: one may compute for a call without showing it."""
     trace = calls.trace
     is_own = calls.analysis.labels.pid == pid if pid >= 0 else np.ones(len(trace.samples), bool)
@@ -94,7 +94,7 @@ def _computing(calls: Calls, pid: int) -> IntervalSet:
     return IntervalSet.of(starts, starts + trace.weights[is_own])
 
 
-def _waited(calls: Calls, model: ModelCalls, rows: IntArray, computing: IntervalSet) -> IntArray:
+def _measure_waiting(calls: Calls, model: ModelCalls, rows: IntArray, computing: IntervalSet) -> IntArray:
     """Return the time in each call in which certainly nothing worked.
 
     A sample stands for a period from its moment on, so before and after each interval of an engine up to a
@@ -111,7 +111,7 @@ def _waited(calls: Calls, model: ModelCalls, rows: IntArray, computing: Interval
     return waited
 
 
-def _gap(
+def _make_gap(
     calls: Calls, model: ModelCalls, rows: IntArray, waited_ns: IntArray, typical_ns: int, length_ns: int
 ) -> Finding[GapNumbers]:
     with_gap = rows[waited_ns > 0]
@@ -140,7 +140,7 @@ def _gap(
     )
 
 
-def main_thread_blocked(calls: Calls) -> Iterator[Finding[BlockedNumbers]]:
+def find_main_thread_blocked(calls: Calls) -> Iterator[Finding[BlockedNumbers]]:
     """Yield a finding per model whose calls keep a user interface's main thread longer than a frame.
 
     A command-line tool may wait on its main thread: only threads that show a user interface count.
@@ -149,12 +149,12 @@ def main_thread_blocked(calls: Calls) -> Iterator[Finding[BlockedNumbers]]:
         return
     sources = calls.analysis.window_rows["source"]
     is_long = (calls.lengths > FRAME_NS) & ~sources.isin(ANE_TABLES).to_numpy(bool)
-    threads = interface_threads(calls)
+    threads = list_interface_threads(calls)
     is_long &= np.isin(calls.thread_ids, threads)
     if not is_long.any():
         return
-    is_blocked = is_long & _stays_in_call(calls, is_long)
-    for model in calls.models_with(is_blocked):
+    is_blocked = is_long & _mark_staying(calls, is_long)
+    for model in calls.iter_models(is_blocked):
         rows = model.rows[is_blocked[model.rows]]
         longest = int(rows[np.argmax(calls.lengths[rows])])
         numbers: BlockedNumbers = {
@@ -177,7 +177,7 @@ def main_thread_blocked(calls: Calls) -> Iterator[Finding[BlockedNumbers]]:
         )
 
 
-def _stays_in_call(calls: Calls, chosen: BoolArray) -> BoolArray:
+def _mark_staying(calls: Calls, chosen: BoolArray) -> BoolArray:
     """Mark the chosen calls whose thread is seen in both halves of the call, and nowhere else meanwhile.
 
     An asynchronous call leaves the thread after a moment: it may be idle, or do something else.

@@ -37,47 +37,49 @@ def _add_symbols(arguments: Arguments, info: TraceInfo) -> NextStep:
     binary = binary_label(arguments["name"], arguments["uuid"])
     return NextStep(
         f"Name the functions of {binary} with its dSYM, or a folder that holds it:",
-        _command("analyze", info, "--symbols", "PATH"),
+        _write_command("analyze", info, "--symbols", "PATH"),
     )
 
 
-def _compute_units(_: Arguments, info: TraceInfo) -> NextStep:
+def _record_compute_units(_: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
         "Record each setting of the compute units, to see where the model can run and what each costs:",
-        _record(info, "--compute-units", "all,cpuAndNeuralEngine,cpuAndGPU,cpuOnly"),
+        _write_record_command(info, "--compute-units", "all,cpuAndNeuralEngine,cpuAndGPU,cpuOnly"),
     )
 
 
 def _check_engine(arguments: Arguments, info: TraceInfo) -> NextStep:
-    requirement = f"{arguments['engine']} used share == 100%{_scope(arguments['model'])}"
-    return _hold(arguments, info, "--require", requirement)
+    requirement = f"{arguments['engine']} used share == 100%{_write_scope(arguments['model'])}"
+    return _hold_requirement(arguments, info, "--require", requirement)
 
 
 def _check_issue(arguments: Arguments, info: TraceInfo) -> NextStep:
-    return _hold(arguments, info, "--require", f"issues {arguments['code']} == 0")
+    return _hold_requirement(arguments, info, "--require", f"issues {arguments['code']} == 0")
 
 
 def _check_first(arguments: Arguments, info: TraceInfo) -> NextStep:
     limit_ns = 1.1 * arguments["warm_ns"]  # a first call that is found is longer by a fifth
     limit = f"{round(limit_ns / 1e6)}ms" if limit_ns >= 1e7 else f"{max(round(limit_ns / 1e3), 1)}us"
-    requirement = f"first{_scope(arguments['model'])} <= {limit}"
-    return _hold(arguments, info, "--require", requirement)
+    requirement = f"first{_write_scope(arguments['model'])} <= {limit}"
+    return _hold_requirement(arguments, info, "--require", requirement)
 
 
 def _check_segments(arguments: Arguments, info: TraceInfo) -> NextStep:
     quantity = "segments" if arguments["is_named"] else "submissions"
-    requirement = f"{quantity} per inference{_scope(arguments['model'])} <= 1"
-    return _hold(arguments, info, "--require", requirement)
+    requirement = f"{quantity} per inference{_write_scope(arguments['model'])} <= 1"
+    return _hold_requirement(arguments, info, "--require", requirement)
 
 
 def _check_no_engine(arguments: Arguments, info: TraceInfo) -> NextStep:
-    return _hold(arguments, info, "--forbid", f"{arguments['engine']}{_scope(arguments['model'])}")
+    return _hold_requirement(
+        arguments, info, "--forbid", f"{arguments['engine']}{_write_scope(arguments['model'])}"
+    )
 
 
 def _show_table(arguments: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
         "Read the rows it rests on:",
-        _command("tables", info, "--schema", arguments["table"]),
+        _write_command("tables", info, "--schema", arguments["table"]),
     )
 
 
@@ -88,27 +90,27 @@ def _record_again(arguments: Arguments, info: TraceInfo) -> NextStep:
     if limit_ns := arguments.get("time_limit_ns"):
         options += ["--time-limit", f"{limit_ns // 1_000_000_000}s"]
     target = ["--all-processes"] if arguments.get("all_processes") else None
-    return NextStep(PURPOSES[arguments["purpose"]], _record(info, *options, target=target))
+    return NextStep(PURPOSES[arguments["purpose"]], _write_record_command(info, *options, target=target))
 
 
 def _record_process(arguments: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
         "Record the process that runs the model:",
-        _record(info, "--preset", "coreml", target=_target(arguments["process"])),
+        _write_record_command(info, "--preset", "coreml", target=_list_target_options(arguments["process"])),
     )
 
 
 def _analyze_process(arguments: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
         "Analyze the process that ran a model:",
-        _command("analyze", info, "--process", arguments["process"]),
+        _write_command("analyze", info, "--process", arguments["process"]),
     )
 
 
 def _analyze_all(_: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
         "Analyze the whole recording, not the selected process or thread alone:",
-        _command("analyze", info),
+        _write_command("analyze", info),
     )
 
 
@@ -117,22 +119,21 @@ def _analyze_signposts(arguments: Arguments, info: TraceInfo) -> NextStep:
         "If signposts of one kind mark the app's inference, take these as the calls:"
         if arguments["is_system"]
         else "If these intervals of the app mark its inference, take them as the calls:",
-        _command("analyze", info, "--window-signpost", arguments["pattern"]),
+        _write_command("analyze", info, "--window-signpost", arguments["pattern"]),
     )
 
 
-def _advice(text: str) -> Callable[[Arguments, TraceInfo], NextStep]:
+def _give_advice(text: str) -> Callable[[Arguments, TraceInfo], NextStep]:
     return lambda *_: NextStep(text)
 
 
 def _check_latency(arguments: Arguments, info: TraceInfo) -> NextStep:
-    requirement = (
-        f"warm {arguments['statistic']}{_scope(arguments['model'])} <= {_limit(arguments['limit_ns'])}"
-    )
-    return _hold(arguments, info, "--require", requirement)
+    limit = _format_limit(arguments["limit_ns"])
+    requirement = f"warm {arguments['statistic']}{_write_scope(arguments['model'])} <= {limit}"
+    return _hold_requirement(arguments, info, "--require", requirement)
 
 
-def _limit(limit_ns: int) -> str:
+def _format_limit(limit_ns: int) -> str:
     """Return a length as a requirement has it, rounded up: ``17.9ms``, ``120us``."""
     if limit_ns < 1_000_000:
         return f"{max(-(-limit_ns // 1000), 1)}us"
@@ -140,24 +141,24 @@ def _limit(limit_ns: int) -> str:
     return f"{whole}.{tenth}ms" if tenth else f"{whole}ms"
 
 
-def _timeline(arguments: Arguments, info: TraceInfo) -> NextStep:
-    options = (*_selected(arguments), "--to", "perfetto", "-o", "timeline.pftrace")
+def _show_timeline(arguments: Arguments, info: TraceInfo) -> NextStep:
+    options = (*_list_selection_options(arguments), "--to", "perfetto", "-o", "timeline.pftrace")
     return NextStep(
-        "Look at these calls in a timeline, at ui.perfetto.dev:", _command("export", info, *options)
+        "Look at these calls in a timeline, at ui.perfetto.dev:", _write_command("export", info, *options)
     )
 
 
-def _flame_graph(arguments: Arguments, info: TraceInfo) -> NextStep:
+def _show_flame_graph(arguments: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
         "See the functions of the calling thread in a flame graph:",
-        _command("report", info, *_selected(arguments), "-o", "report.html"),
+        _write_command("report", info, *_list_selection_options(arguments), "-o", "report.html"),
     )
 
 
-def _thread_states(_: Arguments, info: TraceInfo) -> NextStep:
+def _record_thread_states(_: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
         "Record when each thread was blocked, and in which system call:",
-        _record(
+        _write_record_command(
             info, "--template", "System Trace", "--instrument", "Neural Engine", "--instrument", "Core ML"
         ),
     )
@@ -166,7 +167,7 @@ def _thread_states(_: Arguments, info: TraceInfo) -> NextStep:
 def _analyze_bundle(_: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
         "Analyze the .trace itself, which holds every table that was recorded:",
-        format_shell_command(["tracekit", "analyze", f"{_UNNAMED}.trace", *_run(info)]),
+        format_shell_command(["tracekit", "analyze", f"{_UNNAMED}.trace", *_list_run_options(info)]),
     )
 
 
@@ -178,30 +179,32 @@ def _analyze_time(arguments: Arguments, info: TraceInfo) -> NextStep:
     part = Selection(selection.process, selection.thread)
     return NextStep(
         "See everything that ran in the time of such a call:",
-        _command("analyze", info, *_selected({"selection": part}), "--window", f"{start}-{end}"),
+        _write_command(
+            "analyze", info, *_list_selection_options({"selection": part}), "--window", f"{start}-{end}"
+        ),
     )
 
 
 def _read_with_xctrace(arguments: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
         "On a Mac with Xcode, read it with Apple's own reader:",
-        _command("analyze", info, *_selected(arguments), "--via", "xctrace"),
+        _write_command("analyze", info, *_list_selection_options(arguments), "--via", "xctrace"),
     )
 
 
-def _hold(arguments: Arguments, info: TraceInfo, *requirement: str) -> NextStep:
-    command = _command("check", info, *_selected(arguments), *requirement)
+def _hold_requirement(arguments: Arguments, info: TraceInfo, *requirement: str) -> NextStep:
+    command = _write_command("check", info, *_list_selection_options(arguments), *requirement)
     return NextStep("Hold it in CI, once it is fixed:", command)
 
 
-def _command(name: str, info: TraceInfo, *options: str) -> str:
+def _write_command(name: str, info: TraceInfo, *options: str) -> str:
     """Return a command that reads the recording, which is in the folder where the command is given."""
     recording = _UNNAMED if info.name == STANDARD_INPUT else info.name
     recording = f"./{recording}" if recording.startswith("-") else recording
-    return format_shell_command(["tracekit", name, recording, *_run(info), *options])
+    return format_shell_command(["tracekit", name, recording, *_list_run_options(info), *options])
 
 
-def _selected(arguments: Arguments) -> list[str]:
+def _list_selection_options(arguments: Arguments) -> list[str]:
     """Return the options of the analysis that a finding is about, so that a command sees the same calls."""
     selection: Selection = arguments.get("selection", Selection())
     options = [] if selection.process is None else ["--process", str(selection.process)]
@@ -211,22 +214,22 @@ def _selected(arguments: Arguments) -> list[str]:
     return [*options, "--windows", selection.windows] if is_chosen else options
 
 
-def _run(info: TraceInfo) -> list[str]:
+def _list_run_options(info: TraceInfo) -> list[str]:
     return ["--run", str(info.run)] if info.run != 1 else []
 
 
-def _record(info: TraceInfo, *options: str, target: Sequence[str] | None = None) -> str:
+def _write_record_command(info: TraceInfo, *options: str, target: Sequence[str] | None = None) -> str:
     device = ["--device", info.device] if info.device and info.platform not in ("", "macOS") else []
-    chosen = target or _target(info.process or "APP")
+    chosen = target or _list_target_options(info.process or "APP")
     return format_shell_command(["tracekit", "record", *chosen, *device, *options])
 
 
-def _target(process: str) -> list[str]:
+def _list_target_options(process: str) -> list[str]:
     """Return the options that record a process: the kernel is no target, and is recorded with all others."""
     return ["--all-processes"] if process == _KERNEL else ["--app", process]
 
 
-def _scope(model: str) -> str:
+def _write_scope(model: str) -> str:
     """Return `` in Net``, quoted where needed; "" where a requirement cannot hold the name."""
     if not model or not model.isprintable() or '"' in model or len(model) > _LONGEST_NAME:
         return ""
@@ -261,31 +264,31 @@ STEPS: Mapping[ActionKind, Callable[[Arguments, TraceInfo], NextStep]] = {
     "check-latency": _check_latency,
     "check-no-engine": _check_no_engine,
     "check-segments": _check_segments,
-    "compute-units": _compute_units,
-    "flame-graph": _flame_graph,
-    "get-whole-text": _advice("Save the text again, as a whole, and analyze that."),
-    "load-once": _advice("Load the model once, keep it, and call it from there."),
-    "model-format": _advice(
+    "compute-units": _record_compute_units,
+    "flame-graph": _show_flame_graph,
+    "get-whole-text": _give_advice("Save the text again, as a whole, and analyze that."),
+    "load-once": _give_advice("Load the model once, keep it, and call it from there."),
+    "model-format": _give_advice(
         "Produce images in the size and pixel format that the model declares, and arrays in its type, so that"
         " nothing is converted."
     ),
-    "off-main-thread": _advice(
+    "off-main-thread": _give_advice(
         "Call the model on another thread or queue, or with the asynchronous prediction."
     ),
-    "raise-qos": _advice(
+    "raise-qos": _give_advice(
         "Call the model at a higher quality of service (user-initiated): background work stays on efficiency"
         " cores."
     ),
-    "reuse-buffers": _advice(
+    "reuse-buffers": _give_advice(
         "Keep buffers between calls: a pixel buffer pool, and output backings of the prediction."
     ),
     "show-table": _show_table,
-    "warm-up": _advice(
+    "warm-up": _give_advice(
         "Load the model and call it once with empty input before a user waits for its result."
     ),
     "read-with-xctrace": _read_with_xctrace,
     "record": _record_again,
     "record-process": _record_process,
-    "thread-states": _thread_states,
-    "timeline": _timeline,
+    "thread-states": _record_thread_states,
+    "timeline": _show_timeline,
 }

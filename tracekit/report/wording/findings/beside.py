@@ -10,14 +10,14 @@ from tracekit.analysis.findings.beside import (
     BetweenNumbers,
 )
 from tracekit.analysis.findings.finding import Finding
-from tracekit.report.wording.findings.sentences import Sentences, sentences_of
+from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
 from tracekit.report.wording.names import calls_of, model_name
 from tracekit.text import clip, format_duration, format_percent, plural, printable
 
 _SYMBOL_WIDTH = 60
 
 
-def _app_work(finding: Finding[BetweenNumbers]) -> Sentences:
+def _write_app_work(finding: Finding[BetweenNumbers]) -> Sentences:
     numbers = finding.numbers
     work, length = format_duration(numbers["typical_ns"]), format_duration(numbers["length_ns"])
     title = (
@@ -31,15 +31,15 @@ def _app_work(finding: Finding[BetweenNumbers]) -> Sentences:
     return Sentences(title, f"Most of it is in {heaviest} (sampled on the calling thread).")
 
 
-def _conversions(finding: Finding[BetweenNumbers]) -> Sentences:
-    return _repeated(finding, "Images or arrays are converted")
+def _write_conversions(finding: Finding[BetweenNumbers]) -> Sentences:
+    return _write_repeated(finding, "Images or arrays are converted")
 
 
-def _allocations(finding: Finding[BetweenNumbers]) -> Sentences:
-    return _repeated(finding, "Memory is allocated")
+def _write_allocations(finding: Finding[BetweenNumbers]) -> Sentences:
+    return _write_repeated(finding, "Memory is allocated")
 
 
-def _repeated(finding: Finding[BetweenNumbers], event: str) -> Sentences:
+def _write_repeated(finding: Finding[BetweenNumbers], event: str) -> Sentences:
     numbers = finding.numbers
     mean = format_duration(numbers["mean_ns"])
     symbol = clip(printable(numbers["symbol"]), _SYMBOL_WIDTH)
@@ -49,7 +49,7 @@ def _repeated(finding: Finding[BetweenNumbers], event: str) -> Sentences:
     return Sentences(title, f"That is {format_percent(share)} of the length of a call ({seen}, sampled).")
 
 
-def _loads(finding: Finding[BetweenNumbers]) -> Sentences:
+def _write_loads(finding: Finding[BetweenNumbers]) -> Sentences:
     numbers = finding.numbers
     share = f"{numbers['seen']:,} of {plural(numbers['gaps'], 'call')}"
     if numbers["basis"] == "measured":
@@ -62,9 +62,9 @@ def _loads(finding: Finding[BetweenNumbers]) -> Sentences:
 
 SENTENCES = dict(
     (
-        sentences_of(ALLOCATIONS, _allocations),
-        sentences_of(CONVERSIONS, _conversions),
-        sentences_of(LOAD_PER_CALL, _loads),
-        sentences_of(WORK_BESIDE_CALLS, _app_work),
+        pair_sentences(ALLOCATIONS, _write_allocations),
+        pair_sentences(CONVERSIONS, _write_conversions),
+        pair_sentences(LOAD_PER_CALL, _write_loads),
+        pair_sentences(WORK_BESIDE_CALLS, _write_app_work),
     )
 )

@@ -11,19 +11,19 @@ _THERMAL = {0: "nominal", 1: "fair", 2: "serious", 3: "critical"}
 _NAME_WIDTH = 40
 
 
-def just_then(changes: Sequence[Change]) -> str:
+def write_coincidences(changes: Sequence[Change]) -> str:
     """Return what else changed then; a coincidence in time proves no cause, and the sentence says so."""
     if not changes:
         return "Nothing else in this recording changed just then."
-    return f"Just then: {changes_text(changes)}. That is a coincidence in time, which proves no cause."
+    return f"Just then: {join_changes(changes)}. That is a coincidence in time, which proves no cause."
 
 
-def changes_text(changes: Sequence[Change]) -> str:
+def join_changes(changes: Sequence[Change]) -> str:
     """Return ``Net was loaded (at 65.0 ms); the thermal state became serious (at 70.0 ms)``."""
-    return "; ".join(f"{_change(change)} (at {format_duration(change.time_ns)})" for change in changes)
+    return "; ".join(f"{_write_change(change)} (at {format_duration(change.time_ns)})" for change in changes)
 
 
-def _change(change: Change) -> str:
+def _write_change(change: Change) -> str:
     detail = clip(printable(change.detail), _NAME_WIDTH)
     match change.kind:
         case "thermal":

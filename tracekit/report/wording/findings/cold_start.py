@@ -12,14 +12,14 @@ from tracekit.analysis.findings.cold_start import (
 )
 from tracekit.analysis.findings.finding import Finding
 from tracekit.model.vocabulary import Basis, Phase
-from tracekit.report.wording.findings.sentences import Sentences, sentences_of
+from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
 from tracekit.report.wording.names import engine_name, model_name
 from tracekit.text import clip, format_duration, plural, printable
 
 _SYMBOL_WIDTH = 60
 
 
-def _cold(finding: Finding[ColdNumbers]) -> Sentences:
+def _write_cold_first_call(finding: Finding[ColdNumbers]) -> Sentences:
     numbers = finding.numbers
     name = model_name(finding.model, numbers["is_named"])
     subject = f"The first call of {name}" if numbers["is_named"] else f"{name}: the first"
@@ -31,10 +31,10 @@ def _cold(finding: Finding[ColdNumbers]) -> Sentences:
     )
     lost = format_duration(finding.lost_ns or 0)
     overlapping = "" if numbers["is_alone"] else "Another call ran at the same time, which may explain it."
-    return Sentences(title, f"That is {lost} more, once{_reason(finding)}.", overlapping)
+    return Sentences(title, f"That is {lost} more, once{_explain(finding)}.", overlapping)
 
 
-def _reason(finding: Finding[ColdNumbers]) -> str:
+def _explain(finding: Finding[ColdNumbers]) -> str:
     numbers = finding.numbers
     if numbers["preparing_ns"]:
         prepared = format_duration(numbers["preparing_ns"])
@@ -48,7 +48,7 @@ def _reason(finding: Finding[ColdNumbers]) -> str:
     return "; no compile and no load is seen in it"
 
 
-def _compiled(finding: Finding[CompileNumbers]) -> Sentences:
+def _write_compiled(finding: Finding[CompileNumbers]) -> Sentences:
     numbers = finding.numbers
     name = model_name(finding.model, True) if numbers["is_named"] else "A model"
     moment = f" (at {format_duration(finding.start_ns)})" if finding.start_ns else ""
@@ -61,7 +61,7 @@ def _compiled(finding: Finding[CompileNumbers]) -> Sentences:
     return Sentences(title, f"That took about {length} of CPU time{where}.")
 
 
-def _again(finding: Finding[RepeatNumbers]) -> Sentences:
+def _write_loaded_again(finding: Finding[RepeatNumbers]) -> Sentences:
     numbers = finding.numbers
     word = "compiled" if numbers["phase"] == Phase.COMPILE else "loaded"
     moments = ", ".join(format_duration(moment) for moment in numbers["moments_ns"])
@@ -77,8 +77,8 @@ def _again(finding: Finding[RepeatNumbers]) -> Sentences:
 
 SENTENCES = dict(
     (
-        sentences_of(COLD_FIRST_CALL, _cold),
-        sentences_of(COMPILED_IN_RUN, _compiled),
-        sentences_of(LOADED_AGAIN, _again),
+        pair_sentences(COLD_FIRST_CALL, _write_cold_first_call),
+        pair_sentences(COMPILED_IN_RUN, _write_compiled),
+        pair_sentences(LOADED_AGAIN, _write_loaded_again),
     )
 )

@@ -9,15 +9,15 @@ from tracekit.analysis.findings.contention import (
     SharingNumbers,
 )
 from tracekit.analysis.findings.finding import Finding
-from tracekit.report.wording.findings.sentences import Sentences, sentences_of
+from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
 from tracekit.report.wording.names import calls_of, engine_name, model_name
 from tracekit.text import clip, format_duration, printable
 
 _NAME_WIDTH = 40
 
 
-def _other_processes(finding: Finding[SharingNumbers]) -> Sentences:
-    names = _names(finding)
+def _write_contention(finding: Finding[SharingNumbers]) -> Sentences:
+    names = _list_users(finding)
     if finding.numbers["are_processes_known"]:
         others, detail = (f"another process ({names})" if names else "another process"), ""
     else:
@@ -28,28 +28,30 @@ def _other_processes(finding: Finding[SharingNumbers]) -> Sentences:
             " models."
         )
     return Sentences(
-        f"The Neural Engine worked for {others} during {_share(finding)}.", _cost(finding), detail
+        f"The Neural Engine worked for {others} during {_write_share(finding)}.", _write_cost(finding), detail
     )
 
 
-def _gpu(finding: Finding[SharingNumbers]) -> Sentences:
+def _write_gpu_sharing(finding: Finding[SharingNumbers]) -> Sentences:
     numbers = finding.numbers
     drawing = [name for name, is_own in numbers["users"] if is_own]
     others = [name or "another process" for name, is_own in numbers["users"] if not is_own]
     work = ["this app's drawing"] if drawing else []
     work += [clip(printable(name), _NAME_WIDTH) for name in dict.fromkeys(others)]
-    title = f"The GPU also worked for {_listed(work)} during {_share(finding)}."
-    return Sentences(title, _cost(finding))
+    title = f"The GPU also worked for {_join_names(work)} during {_write_share(finding)}."
+    return Sentences(title, _write_cost(finding))
 
 
-def _in_turn(finding: Finding[SharingNumbers]) -> Sentences:
+def _write_models_in_turn(finding: Finding[SharingNumbers]) -> Sentences:
     numbers = finding.numbers
     engine = engine_name(numbers["engine"])
-    title = f"{_subject(finding)} and {_names(finding)} take turns on {engine} where their calls overlap."
-    return Sentences(title, _cost(finding))
+    title = (
+        f"{_name_model(finding)} and {_list_users(finding)} take turns on {engine} where their calls overlap."
+    )
+    return Sentences(title, _write_cost(finding))
 
 
-def _cost(finding: Finding[SharingNumbers]) -> str:
+def _write_cost(finding: Finding[SharingNumbers]) -> str:
     numbers = finding.numbers
     others = format_duration(numbers["others_ns"])
     in_each = " in each" if numbers["shared"] > 1 else ""
@@ -67,32 +69,32 @@ def _cost(finding: Finding[SharingNumbers]) -> str:
     return f"{calls} not clearly longer than the others ({lengths}); {work}."
 
 
-def _names(finding: Finding[SharingNumbers]) -> str:
+def _list_users(finding: Finding[SharingNumbers]) -> str:
     names = dict.fromkeys(clip(printable(name), _NAME_WIDTH) for name, _ in finding.numbers["users"] if name)
     more = finding.numbers["more_users"]
-    return _listed([*names, *([f"{more:,} more"] if more else [])])
+    return _join_names([*names, *([f"{more:,} more"] if more else [])])
 
 
-def _listed(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     """Return ``A``, ``A and B``, ``A, B and C``."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def _share(finding: Finding[SharingNumbers]) -> str:
+def _write_share(finding: Finding[SharingNumbers]) -> str:
     """Return ``2 of 8 calls of Detector``; of calls without a model's name, ``2 of 8 calls of predict()``."""
     shared, calls = finding.numbers["shared"], finding.numbers["calls"]
     count = f"{shared:,} of {calls:,}" if calls > 1 else "the only one of"
     return f"{count} {calls_of(finding.model)}"
 
 
-def _subject(finding: Finding[SharingNumbers]) -> str:
+def _name_model(finding: Finding[SharingNumbers]) -> str:
     return model_name(finding.model, finding.numbers["is_named"])
 
 
 SENTENCES = dict(
     (
-        sentences_of(ENGINE_CONTENTION, _other_processes),
-        sentences_of(GPU_SHARED_WITH_RENDERING, _gpu),
-        sentences_of(MODELS_SERIALIZED, _in_turn),
+        pair_sentences(ENGINE_CONTENTION, _write_contention),
+        pair_sentences(GPU_SHARED_WITH_RENDERING, _write_gpu_sharing),
+        pair_sentences(MODELS_SERIALIZED, _write_models_in_turn),
     )
 )

@@ -7,14 +7,14 @@ from tracekit.analysis.findings.copies import (
     CopyNumbers,
 )
 from tracekit.analysis.findings.finding import Finding
-from tracekit.report.wording.findings.sentences import Sentences, sentences_of
+from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
 from tracekit.report.wording.names import model_name
 from tracekit.text import clip, format_duration, plural, printable
 
 _SYMBOL_WIDTH = 60
 
 
-def _copies(finding: Finding[CopyNumbers]) -> Sentences:
+def _write_copies(finding: Finding[CopyNumbers]) -> Sentences:
     numbers = finding.numbers
     share = f"{100 * numbers['share']:.0f} %"
     time = f"spends {share} of its calls' time" if numbers["is_named"] else f"spend {share} of their time"
@@ -28,4 +28,4 @@ def _copies(finding: Finding[CopyNumbers]) -> Sentences:
     return Sentences(title, f"That is {copied} of {length} in {calls} (sampled){where}.")
 
 
-SENTENCES = dict((sentences_of(COPIES_AROUND_ENGINE, _copies),))
+SENTENCES = dict((pair_sentences(COPIES_AROUND_ENGINE, _write_copies),))

@@ -7,12 +7,12 @@ from tracekit.analysis.findings.cores import (
     CoreNumbers,
 )
 from tracekit.analysis.findings.finding import Finding
-from tracekit.report.wording.findings.sentences import Sentences, sentences_of
+from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
 from tracekit.report.wording.names import calls_of
 from tracekit.text import format_duration, format_percent, plural
 
 
-def _efficiency_cores(finding: Finding[CoreNumbers]) -> Sentences:
+def _write_efficiency_cores(finding: Finding[CoreNumbers]) -> Sentences:
     numbers = finding.numbers
     title = (
         f"Efficiency cores did {format_percent(numbers['share'])} of the CPU's inference in"
@@ -32,4 +32,4 @@ def _efficiency_cores(finding: Finding[CoreNumbers]) -> Sentences:
     return Sentences(title, f"{calls} not clearly longer than the others ({lengths}).")
 
 
-SENTENCES = dict((sentences_of(ON_EFFICIENCY_CORES, _efficiency_cores),))
+SENTENCES = dict((pair_sentences(ON_EFFICIENCY_CORES, _write_efficiency_cores),))

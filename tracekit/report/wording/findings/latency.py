@@ -13,26 +13,26 @@ from tracekit.analysis.findings.latency import (
     GroupNumbers,
     OutlierNumbers,
 )
-from tracekit.report.wording.findings.coincidences import changes_text, just_then
-from tracekit.report.wording.findings.sentences import Sentences, sentences_of
+from tracekit.report.wording.findings.coincidences import join_changes, write_coincidences
+from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
 from tracekit.report.wording.names import model_name, ordinal
 from tracekit.text import clip, format_duration, plural, printable
 
 _NAME_WIDTH = 40
 
 
-def _outliers(finding: Finding[OutlierNumbers]) -> Sentences:
+def _write_outliers(finding: Finding[OutlierNumbers]) -> Sentences:
     numbers = finding.numbers
     count, calls = numbers["long"], numbers["calls"]
     longest = format_duration(numbers["longest_ns"])
     up_to = longest if count == 1 else f"up to {longest}"
     title = (
-        f"{count:,} of {plural(calls, 'call')} of {_name(finding)} took far longer than the rest: {up_to}"
-        f" against {format_duration(numbers['usual_ns'])}."
+        f"{count:,} of {plural(calls, 'call')} of {_name_model(finding)} took far longer than the rest:"
+        f" {up_to} against {format_duration(numbers['usual_ns'])}."
     )
     listed = []
     for number, start_ns, length_ns, changes in numbers["listed"]:
-        coinciding = f", during which {changes_text(changes)}" if changes else ""
+        coinciding = f", during which {join_changes(changes)}" if changes else ""
         listed.append(
             f"the {ordinal(number + 1)} (at {format_duration(start_ns)},"
             f" {format_duration(length_ns)}{coinciding})"
@@ -48,11 +48,11 @@ def _outliers(finding: Finding[OutlierNumbers]) -> Sentences:
     return Sentences(title, lost, detail)
 
 
-def _drift(finding: Finding[DriftNumbers]) -> Sentences:
+def _write_drift(finding: Finding[DriftNumbers]) -> Sentences:
     numbers = finding.numbers
     first, last = numbers["first_ns"], numbers["last_ns"]
     way = "slower" if numbers["is_slower"] else "faster"
-    subject = _name(finding)
+    subject = _name_model(finding)
     title = (
         f"{subject[:1].upper()}{subject[1:]} grew {way} along the run: from {format_duration(first)} to"
         f" {format_duration(last)} per call."
@@ -62,7 +62,7 @@ def _drift(finding: Finding[DriftNumbers]) -> Sentences:
     )
     lost = f", {format_duration(finding.lost_ns)} in all" if finding.lost_ns else ""
     if numbers["heat"]:
-        detail = f"In this time: {changes_text(numbers['heat'])}. That proves no cause."
+        detail = f"In this time: {join_changes(numbers['heat'])}. That proves no cause."
     elif numbers["is_heat_recorded"]:
         detail = "The thermal state did not change in this time."
     else:
@@ -72,17 +72,17 @@ def _drift(finding: Finding[DriftNumbers]) -> Sentences:
     return Sentences(title, f"{percent}{lost}.", detail)
 
 
-def _populations(finding: Finding[GroupNumbers]) -> Sentences:
+def _write_populations(finding: Finding[GroupNumbers]) -> Sentences:
     numbers = finding.numbers
     title = (
-        f"The calls of {_name(finding)} form two groups: {numbers['short']:,} of about"
+        f"The calls of {_name_model(finding)} form two groups: {numbers['short']:,} of about"
         f" {format_duration(numbers['short_ns'])}, {numbers['long']:,} of about"
         f" {format_duration(numbers['long_ns'])}."
     )
-    return Sentences(title, detail=" ".join(_differences(finding)))
+    return Sentences(title, detail=" ".join(_list_differences(finding)))
 
 
-def _differences(finding: Finding[GroupNumbers]) -> list[str]:
+def _list_differences(finding: Finding[GroupNumbers]) -> list[str]:
     """Return what the two groups differ by, a sentence each."""
     numbers = finding.numbers
     reasons = []
@@ -94,7 +94,7 @@ def _differences(finding: Finding[GroupNumbers]) -> list[str]:
         change = "longer" if numbers["is_longer_since"] else "shorter"
         reasons.append(
             f"Calls are {change} since the {ordinal(numbers['step'] + 1)} (at"
-            f" {format_duration(numbers['step_ns'])}). {just_then(numbers['coinciding'])}"
+            f" {format_duration(numbers['step_ns'])}). {write_coincidences(numbers['coinciding'])}"
         )
     if not reasons:
         reasons.append(
@@ -103,7 +103,7 @@ def _differences(finding: Finding[GroupNumbers]) -> list[str]:
     return reasons
 
 
-def _name(finding: Finding[Any]) -> str:
+def _name_model(finding: Finding[Any]) -> str:
     """Return the name of a model inside a sentence; the function for calls without a model."""
     name = finding.model
     return model_name(name, finding.numbers["is_named"]).removeprefix("Calls of ") if name else "the model"
@@ -111,8 +111,8 @@ def _name(finding: Finding[Any]) -> str:
 
 SENTENCES = dict(
     (
-        sentences_of(LATENCY_DRIFT, _drift),
-        sentences_of(LATENCY_OUTLIERS, _outliers),
-        sentences_of(TWO_POPULATIONS, _populations),
+        pair_sentences(LATENCY_DRIFT, _write_drift),
+        pair_sentences(LATENCY_OUTLIERS, _write_outliers),
+        pair_sentences(TWO_POPULATIONS, _write_populations),
     )
 )

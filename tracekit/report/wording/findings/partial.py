@@ -10,7 +10,7 @@ from tracekit.analysis.findings.partial import (
     PartNumbers,
 )
 from tracekit.model.vocabulary import Basis, Engine
-from tracekit.report.wording.findings.sentences import Sentences, sentences_of
+from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
 from tracekit.report.wording.names import engine_name, model_name
 from tracekit.text import clip, format_duration, plural, printable
 
@@ -19,12 +19,12 @@ _NAMES_WIDTH = 100
 _MOST_NAMES = 5
 
 
-def _partly(finding: Finding[PartNumbers]) -> Sentences:
+def _write_partly_on_engine(finding: Finding[PartNumbers]) -> Sentences:
     pieces, part = finding.numbers["pieces"], finding.numbers["between"]
-    return _pieces(finding, pieces or 0) if pieces or part is None else _parts(finding, part)
+    return _write_pieces(finding, pieces or 0) if pieces or part is None else _write_part(finding, part)
 
 
-def _pieces(finding: Finding[PartNumbers], pieces: int) -> Sentences:
+def _write_pieces(finding: Finding[PartNumbers], pieces: int) -> Sentences:
     numbers = finding.numbers
     cut, calls = numbers["cut"], numbers["calls"]
     where = "each call" if cut == calls else f"{cut:,} of {calls:,} calls"
@@ -36,17 +36,17 @@ def _pieces(finding: Finding[PartNumbers], pieces: int) -> Sentences:
         f"Per call, {format_duration(numbers['gaps_ns'])} pass between its first and last piece without the"
         f" engine (measured, {100 * numbers['share']:.0f} % of {whole})."
     )
-    return Sentences(title, f"{cost}{_between(finding)}", _listed(numbers["names"]))
+    return Sentences(title, f"{cost}{_write_between(finding)}", _list_pieces(numbers["names"]))
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_pieces(names: Sequence[str]) -> str:
     if not names:
         return ""
     shown = names if len(names) <= _MOST_NAMES else (*names[: _MOST_NAMES - 1], "…", names[-1])
     return f"The pieces: {clip(printable(', '.join(shown)), _NAMES_WIDTH)}."
 
 
-def _between(finding: Finding[PartNumbers]) -> str:
+def _write_between(finding: Finding[PartNumbers]) -> str:
     numbers = finding.numbers
     engine, work_ns, frame = numbers["between"], numbers["between_ns"], numbers["frame"]
     if engine is None or work_ns is None:
@@ -56,7 +56,7 @@ def _between(finding: Finding[PartNumbers]) -> str:
     return f" Of that, {subject} worked about {format_duration(work_ns)}{name} (sampled)."
 
 
-def _parts(finding: Finding[PartNumbers], part: Engine) -> Sentences:
+def _write_part(finding: Finding[PartNumbers], part: Engine) -> Sentences:
     numbers = finding.numbers
     cut, calls = numbers["cut"], numbers["calls"]
     main, other = engine_name(numbers["engine"]), engine_name(part)
@@ -76,7 +76,7 @@ def _parts(finding: Finding[PartNumbers], part: Engine) -> Sentences:
         return Sentences(title, f"{host}{name}; the engine itself is not measured.")
     if numbers["part_basis"] == Basis.SAMPLED:
         return Sentences(
-            title, f"{_capital(other)} worked {format_duration(work)} per call ({share}, sampled){name}."
+            title, f"{_capitalize(other)} worked {format_duration(work)} per call ({share}, sampled){name}."
         )
     beside = ""
     # Samples of the CPU are its work; of another engine, they are the host's, and measure nothing of it.
@@ -85,12 +85,13 @@ def _parts(finding: Finding[PartNumbers], part: Engine) -> Sentences:
         beside = f" Samples show {sampled} per call{name}: Core ML's table lists a part of this work only."
         name = ""
     return Sentences(
-        title, f"{_capital(other)} worked {format_duration(work)} per call ({share}, measured){name}.{beside}"
+        title,
+        f"{_capitalize(other)} worked {format_duration(work)} per call ({share}, measured){name}.{beside}",
     )
 
 
-def _capital(text: str) -> str:
+def _capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-SENTENCES = dict((sentences_of(PARTLY_ON_ENGINE, _partly),))
+SENTENCES = dict((pair_sentences(PARTLY_ON_ENGINE, _write_partly_on_engine),))

@@ -12,8 +12,8 @@ from tracekit.analysis.findings.placement import (
     MOVED_TO_ENGINE,
     PlacementNumbers,
 )
-from tracekit.report.wording.findings.coincidences import just_then
-from tracekit.report.wording.findings.sentences import Sentences, sentences_of
+from tracekit.report.wording.findings.coincidences import write_coincidences
+from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
 from tracekit.report.wording.names import engine_name, model_name, ordinal
 from tracekit.text import clip, format_duration, plural, printable
 
@@ -21,58 +21,63 @@ _NAME_WIDTH = 40
 NO_NAME = "Stacks name no model: calls of two models look the same."
 
 
-def _fell_back(finding: Finding[PlacementNumbers]) -> Sentences:
+def _write_fell_back(finding: Finding[PlacementNumbers]) -> Sentences:
     numbers = finding.numbers
     after = ordinal(numbers["first_away"])
     title = (
-        f"{_model(finding)} left {engine_name(numbers['engine'])} after its {after} call{_moment(finding)}."
+        f"{_name_model(finding)} left {engine_name(numbers['engine'])} after its {after}"
+        f" call{_write_moment(finding)}."
     )
-    subject = "The only call since" if numbers["without"] == 1 else _subject(finding, "calls since")
-    return Sentences(title, f"{subject} {_ran(finding)}.", _detail(finding))
+    subject = "The only call since" if numbers["without"] == 1 else _write_subject(finding, "calls since")
+    return Sentences(title, f"{subject} {_write_predicate(finding)}.", _write_detail(finding))
 
 
-def _came_back(finding: Finding[PlacementNumbers]) -> Sentences:
+def _write_came_back(finding: Finding[PlacementNumbers]) -> Sentences:
     numbers = finding.numbers
     title = (
-        f"{_model(finding)} left {engine_name(numbers['engine'])} after its {ordinal(numbers['first_away'])}"
-        f" call{_moment(finding)} and came back with its {ordinal((numbers['returned'] or 0) + 1)}."
+        f"{_name_model(finding)} left {engine_name(numbers['engine'])} after its"
+        f" {ordinal(numbers['first_away'])} call{_write_moment(finding)} and came back"
+        f" with its {ordinal((numbers['returned'] or 0) + 1)}."
     )
-    subject = "The call between" if numbers["without"] == 1 else _subject(finding, "calls between")
-    return Sentences(title, f"{subject} {_ran(finding)}.", _detail(finding))
+    subject = "The call between" if numbers["without"] == 1 else _write_subject(finding, "calls between")
+    return Sentences(title, f"{subject} {_write_predicate(finding)}.", _write_detail(finding))
 
 
-def _moved(finding: Finding[PlacementNumbers]) -> Sentences:
+def _write_moved(finding: Finding[PlacementNumbers]) -> Sentences:
     numbers = finding.numbers
     arrived = ordinal((numbers["arrived"] or 0) + 1)
-    title = f"{_model(finding)} moved to {engine_name(numbers['engine'])} with its {arrived} call."
-    subject = "The call before" if numbers["without"] == 1 else _subject(finding, "calls before")
-    return Sentences(title, f"{subject} {_ran(finding)}.", _detail(finding))
+    title = f"{_name_model(finding)} moved to {engine_name(numbers['engine'])} with its {arrived} call."
+    subject = "The call before" if numbers["without"] == 1 else _write_subject(finding, "calls before")
+    return Sentences(title, f"{subject} {_write_predicate(finding)}.", _write_detail(finding))
 
 
-def _alternates(finding: Finding[PlacementNumbers]) -> Sentences:
+def _write_alternates(finding: Finding[PlacementNumbers]) -> Sentences:
     numbers = finding.numbers
     title = (
-        f"{_model(finding)} alternates: {numbers['served']:,} of {plural(numbers['calls'], 'call')} ran on"
-        f" {engine_name(numbers['engine'])}, with {plural(numbers['changes'], 'change')} between engines."
+        f"{_name_model(finding)} alternates: {numbers['served']:,} of {plural(numbers['calls'], 'call')} ran"
+        f" on {engine_name(numbers['engine'])}, with {plural(numbers['changes'], 'change')} between engines."
     )
-    subject = "The other call" if numbers["without"] == 1 else _subject(finding, "other calls")
-    return Sentences(title, f"{subject} {_ran(finding)}.", _doubt(finding))
+    subject = "The other call" if numbers["without"] == 1 else _write_subject(finding, "other calls")
+    return Sentences(title, f"{subject} {_write_predicate(finding)}.", _write_doubt(finding))
 
 
-def _differs(finding: Finding[PlacementNumbers]) -> Sentences:
+def _write_differs_by_function(finding: Finding[PlacementNumbers]) -> Sentences:
     numbers = finding.numbers
     listed = ", ".join(
         f"{clip(printable(name), _NAME_WIDTH)} {'on it' if served else 'not'} ({plural(count, 'call')})"
         for name, served, count in numbers["functions"]
     )
     title = (
-        f"{_model(finding)} runs on {engine_name(numbers['engine'])} in some of its functions only: {listed}."
+        f"{_name_model(finding)} runs on {engine_name(numbers['engine'])} in some of its functions only:"
+        f" {listed}."
     )
-    subject = "The call without it" if numbers["without"] == 1 else _subject(finding, "calls without it")
-    return Sentences(title, f"{subject} {_ran(finding)}.", _doubt(finding))
+    subject = (
+        "The call without it" if numbers["without"] == 1 else _write_subject(finding, "calls without it")
+    )
+    return Sentences(title, f"{subject} {_write_predicate(finding)}.", _write_doubt(finding))
 
 
-def _by_copy(finding: Finding[PlacementNumbers]) -> Sentences:
+def _write_differs_by_copy(finding: Finding[PlacementNumbers]) -> Sentences:
     numbers = finding.numbers
     engine = engine_name(numbers["engine"])
     copies = numbers["copies"]
@@ -82,34 +87,36 @@ def _by_copy(finding: Finding[PlacementNumbers]) -> Sentences:
         for number, (name, served, count) in enumerate(copies, 1)
     )
     times = "twice" if len(copies) == 2 else f"{len(copies)} times"
-    title = f"{_model(finding)} is loaded {times}: {listed}."
-    subject = "The call without it" if numbers["without"] == 1 else _subject(finding, "calls without it")
-    return Sentences(title, f"{subject} {_ran(finding)}.", _doubt(finding))
+    title = f"{_name_model(finding)} is loaded {times}: {listed}."
+    subject = (
+        "The call without it" if numbers["without"] == 1 else _write_subject(finding, "calls without it")
+    )
+    return Sentences(title, f"{subject} {_write_predicate(finding)}.", _write_doubt(finding))
 
 
-def _detail(finding: Finding[PlacementNumbers]) -> str:
-    return " ".join(filter(None, (_doubt(finding), just_then(finding.numbers["coinciding"]))))
+def _write_detail(finding: Finding[PlacementNumbers]) -> str:
+    return " ".join(filter(None, (_write_doubt(finding), write_coincidences(finding.numbers["coinciding"]))))
 
 
-def _doubt(finding: Finding[PlacementNumbers]) -> str:
+def _write_doubt(finding: Finding[PlacementNumbers]) -> str:
     return NO_NAME if finding.confidence == "possible" else ""
 
 
-def _model(finding: Finding[PlacementNumbers]) -> str:
+def _name_model(finding: Finding[PlacementNumbers]) -> str:
     return model_name(finding.model, finding.numbers["is_named"])
 
 
-def _subject(finding: Finding[PlacementNumbers], calls: str) -> str:
+def _write_subject(finding: Finding[PlacementNumbers], calls: str) -> str:
     """Return ``The 4 calls since``; ``3 of the 4 calls since`` where the fourth ran elsewhere or unseen."""
     count, shown = finding.numbers["without"], finding.numbers["verdict_calls"]
     return f"The {count:,} {calls}" if shown == count else f"{shown:,} of the {count:,} {calls}"
 
 
-def _moment(finding: Finding[PlacementNumbers]) -> str:
+def _write_moment(finding: Finding[PlacementNumbers]) -> str:
     return "" if finding.start_ns is None else f" (at {format_duration(finding.start_ns)})"
 
 
-def _ran(finding: Finding[PlacementNumbers]) -> str:
+def _write_predicate(finding: Finding[PlacementNumbers]) -> str:
     """Return ``ran on the CPU: 22 ms of CPU work each, 8 % slower (28.4 ms against 26.2 ms)``."""
     numbers = finding.numbers
     verdict = numbers["verdict"]
@@ -147,11 +154,11 @@ def _ran(finding: Finding[PlacementNumbers]) -> str:
 
 SENTENCES = dict(
     (
-        sentences_of(ALTERNATES, _alternates),
-        sentences_of(CAME_BACK, _came_back),
-        sentences_of(DIFFERS_BY_COPY, _by_copy),
-        sentences_of(DIFFERS_BY_FUNCTION, _differs),
-        sentences_of(FELL_BACK, _fell_back),
-        sentences_of(MOVED_TO_ENGINE, _moved),
+        pair_sentences(ALTERNATES, _write_alternates),
+        pair_sentences(CAME_BACK, _write_came_back),
+        pair_sentences(DIFFERS_BY_COPY, _write_differs_by_copy),
+        pair_sentences(DIFFERS_BY_FUNCTION, _write_differs_by_function),
+        pair_sentences(FELL_BACK, _write_fell_back),
+        pair_sentences(MOVED_TO_ENGINE, _write_moved),
     )
 )

@@ -26,7 +26,7 @@ from tracekit.analysis.findings.recording_limits import (
     InstrumentNumbers,
     LossNumbers,
 )
-from tracekit.report.wording.findings.sentences import Sentences, sentences_of
+from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
 from tracekit.report.wording.names import engine_name, model_name
 from tracekit.report.wording.symbols import binary_label
 from tracekit.text import clip, format_duration, plural, printable
@@ -35,11 +35,11 @@ _NAME_WIDTH = 60
 _MESSAGE_WIDTH = 240
 
 
-def _no_model(finding: Finding[NoModelNumbers]) -> Sentences:
-    return Sentences("No model was seen running.", detail=" ".join(_reasons(finding)))
+def _write_no_model(finding: Finding[NoModelNumbers]) -> Sentences:
+    return Sentences("No model was seen running.", detail=" ".join(_list_reasons(finding)))
 
 
-def _reasons(finding: Finding[NoModelNumbers]) -> list[str]:
+def _list_reasons(finding: Finding[NoModelNumbers]) -> list[str]:
     """Return what explains that no model was seen, a sentence each."""
     numbers = finding.numbers
     samples = numbers["samples"]
@@ -72,12 +72,12 @@ def _reasons(finding: Finding[NoModelNumbers]) -> list[str]:
             " an ML framework could be there unseen."
         )
     if numbers["missing"]:
-        reasons.append(_missing(numbers["missing"]))
-    reasons += _signposts(finding)
+        reasons.append(_write_missing(numbers["missing"]))
+    reasons += _list_signposts(finding)
     return reasons
 
 
-def _missing(missing: Sequence[MissingInstrument]) -> str:
+def _write_missing(missing: Sequence[MissingInstrument]) -> str:
     """Return ``Not recorded: Core ML, GPU. Recorded, but not in this export: Neural Engine.``"""
     intros = {
         "not recorded": "Not recorded",
@@ -93,7 +93,7 @@ def _missing(missing: Sequence[MissingInstrument]) -> str:
     return " ".join(parts)
 
 
-def _signposts(finding: Finding[NoModelNumbers] | Finding[NoCallsNumbers]) -> list[str]:
+def _list_signposts(finding: Finding[NoModelNumbers] | Finding[NoCallsNumbers]) -> list[str]:
     signposts = finding.numbers["signposts"]
     if not signposts:
         return []
@@ -105,7 +105,7 @@ def _signposts(finding: Finding[NoModelNumbers] | Finding[NoCallsNumbers]) -> li
     return [f"The app marks intervals of its own: {listed}{more}. One of them may mark its inference."]
 
 
-def _no_calls(finding: Finding[NoCallsNumbers]) -> Sentences:
+def _write_no_calls(finding: Finding[NoCallsNumbers]) -> Sentences:
     numbers = finding.numbers
     if numbers["ml_samples"]:
         verb = "is" if numbers["ml_samples"] == 1 else "are"
@@ -118,18 +118,18 @@ def _no_calls(finding: Finding[NoCallsNumbers]) -> Sentences:
     else:
         seen = "An engine was measured at work, but no table and no stack shows a call."
     detail = [seen, "Single calls are not separated, so there is no latency."]
-    detail += [_missing(numbers["missing"])] if numbers["missing"] else []
+    detail += [_write_missing(numbers["missing"])] if numbers["missing"] else []
     title = (
         "No call of a model can be measured." if numbers["without_length"] else "No call of a model was seen."
     )
-    return Sentences(title, detail=" ".join([*detail, *_signposts(finding)]))
+    return Sentences(title, detail=" ".join([*detail, *_list_signposts(finding)]))
 
 
-def _no_engine(finding: Finding[NoEngineNumbers]) -> Sentences:
+def _write_no_engine(finding: Finding[NoEngineNumbers]) -> Sentences:
     numbers = finding.numbers
     calls = numbers["calls"]
     subject = "the only call" if calls == 1 else f"any of the {calls:,} calls"
-    title = f"No engine is visible in {subject} of {_listed(numbers['models'], numbers['model_count'])}."
+    title = f"No engine is visible in {subject} of {_list_models(numbers['models'], numbers['model_count'])}."
     if not numbers["is_sampled"]:
         cause = "This recording has no samples"
     elif not numbers["samples"]:
@@ -144,19 +144,19 @@ def _no_engine(finding: Finding[NoEngineNumbers]) -> Sentences:
     if numbers["is_system_model"]:
         reasons.append("The requests of Foundation Models may be served by another process.")
     if numbers["missing"]:
-        reasons.append(_missing(numbers["missing"]))
+        reasons.append(_write_missing(numbers["missing"]))
     return Sentences(title, detail=" ".join(reasons))
 
 
-def _listed(models: Sequence[tuple[str, bool]], count: int) -> str:
+def _list_models(models: Sequence[tuple[str, bool]], count: int) -> str:
     """Return ``Net, Encoder and 4 more models``; calls without a model's name keep their own."""
-    names = [_name(name, is_named) for name, is_named in models]
+    names = [_name_model(name, is_named) for name, is_named in models]
     if count > len(names):
         return f"{', '.join(names)} and {plural(count - len(names), 'more model')}"
-    return _joined(names)
+    return _join_names(names)
 
 
-def _no_symbols(finding: Finding[NoSymbolsNumbers]) -> Sentences:
+def _write_no_symbols(finding: Finding[NoSymbolsNumbers]) -> Sentences:
     numbers = finding.numbers
     stacks, without = numbers["stacks"], numbers["without_symbols"]
     if not stacks:
@@ -178,11 +178,12 @@ def _no_symbols(finding: Finding[NoSymbolsNumbers]) -> Sentences:
     return Sentences("Stacks without symbols show no engine.", detail=f"{counted} {advice}")
 
 
-def _too_few(finding: Finding[FewCallsNumbers]) -> Sentences:
+def _write_too_few_calls(finding: Finding[FewCallsNumbers]) -> Sentences:
     numbers = finding.numbers
     needed = numbers["needed"]
     names = [
-        f"{_name(name, is_named)} ({plural(count, 'call')})" for name, is_named, count in numbers["models"]
+        f"{_name_model(name, is_named)} ({plural(count, 'call')})"
+        for name, is_named, count in numbers["models"]
     ]
     by_figure = {
         figure: ", ".join(
@@ -200,7 +201,7 @@ def _too_few(finding: Finding[FewCallsNumbers]) -> Sentences:
     )
 
 
-def _rows_lost(finding: Finding[LossNumbers]) -> Sentences:
+def _write_rows_lost(finding: Finding[LossNumbers]) -> Sentences:
     numbers = finding.numbers
     issues = numbers["issues"]
     title = (
@@ -215,11 +216,11 @@ def _rows_lost(finding: Finding[LossNumbers]) -> Sentences:
     return Sentences(title, detail=f"{listed}{more}")
 
 
-def _too_coarse(finding: Finding[CoarseNumbers]) -> Sentences:
+def _write_coarse_sampling(finding: Finding[CoarseNumbers]) -> Sentences:
     numbers = finding.numbers
     period = format_duration(numbers["period_ns"])
     listed = ", ".join(
-        f"{_name(name, is_named)} ({format_duration(length_ns)} per call)"
+        f"{_name_model(name, is_named)} ({format_duration(length_ns)} per call)"
         for name, is_named, length_ns in numbers["models"]
     )
     more = numbers["model_count"] - len(numbers["models"])
@@ -233,7 +234,7 @@ def _too_coarse(finding: Finding[CoarseNumbers]) -> Sentences:
     )
 
 
-def _instruments(finding: Finding[InstrumentNumbers]) -> Sentences:
+def _write_missing_instruments(finding: Finding[InstrumentNumbers]) -> Sentences:
     numbers = finding.numbers
     limits = []
     if numbers["is_deduced"]:
@@ -243,28 +244,28 @@ def _instruments(finding: Finding[InstrumentNumbers]) -> Sentences:
         limits.append(f"the work of {engines} is not measured")
     names = [entry.name for entry in numbers["missing"]]
     instruments = "instrument is" if len(names) == 1 else "instruments are"
-    title = f"The {_joined(names)} {instruments} missing here: {'; '.join(limits)}."
-    return Sentences(title, detail=_missing(numbers["missing"]))
+    title = f"The {_join_names(names)} {instruments} missing here: {'; '.join(limits)}."
+    return Sentences(title, detail=_write_missing(numbers["missing"]))
 
 
-def _joined(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _name(name: str, is_named: bool) -> str:
+def _name_model(name: str, is_named: bool) -> str:
     """Return the name of a model inside a sentence: ``Net``; the function for calls without a model."""
     return model_name(name, is_named).removeprefix("Calls of ") if name else "the model"
 
 
 SENTENCES = dict(
     (
-        sentences_of(INSTRUMENTS_MISSING, _instruments),
-        sentences_of(NO_CALLS_SEEN, _no_calls),
-        sentences_of(NO_ENGINE_VISIBLE, _no_engine),
-        sentences_of(NO_MODEL_SEEN, _no_model),
-        sentences_of(NO_SYMBOLS, _no_symbols),
-        sentences_of(ROWS_LOST, _rows_lost),
-        sentences_of(SAMPLING_TOO_COARSE, _too_coarse),
-        sentences_of(TOO_FEW_CALLS, _too_few),
+        pair_sentences(INSTRUMENTS_MISSING, _write_missing_instruments),
+        pair_sentences(NO_CALLS_SEEN, _write_no_calls),
+        pair_sentences(NO_ENGINE_VISIBLE, _write_no_engine),
+        pair_sentences(NO_MODEL_SEEN, _write_no_model),
+        pair_sentences(NO_SYMBOLS, _write_no_symbols),
+        pair_sentences(ROWS_LOST, _write_rows_lost),
+        pair_sentences(SAMPLING_TOO_COARSE, _write_coarse_sampling),
+        pair_sentences(TOO_FEW_CALLS, _write_too_few_calls),
     )
 )

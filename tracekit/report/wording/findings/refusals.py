@@ -11,7 +11,7 @@ from tracekit.analysis.findings.refusals import (
     RefusalNumbers,
 )
 from tracekit.report.wording.diagnostics import refusal_text
-from tracekit.report.wording.findings.sentences import Sentences, sentences_of
+from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
 from tracekit.report.wording.names import model_name
 from tracekit.report.wording.verdicts import statuses_text
 from tracekit.text import clip, format_duration, plural, printable
@@ -20,7 +20,7 @@ _REFUSAL_WIDTH = 120
 _MOST_REFUSALS = 3
 
 
-def _failed(finding: Finding[FailureNumbers]) -> Sentences:
+def _write_failed_requests(finding: Finding[FailureNumbers]) -> Sentences:
     numbers = finding.numbers
     statuses = statuses_text(numbers["statuses"])
     requests = f"{plural(numbers['failed'], 'request')} to the Neural Engine failed ({statuses})"
@@ -41,23 +41,23 @@ def _failed(finding: Finding[FailureNumbers]) -> Sentences:
     return Sentences(title, f"{nothing}{check}")
 
 
-def _refused(finding: Finding[RefusalNumbers]) -> Sentences:
+def _write_refused_operators(finding: Finding[RefusalNumbers]) -> Sentences:
     count = finding.numbers["kinds"]
     return Sentences(
-        f"{plural(count, 'kind')} of operators cannot run on the Neural Engine: {_refusals(finding)}.",
+        f"{plural(count, 'kind')} of operators cannot run on the Neural Engine: {_list_refusals(finding)}.",
         "A model that has them leaves the engine there, or runs elsewhere as a whole.",
     )
 
 
-def _not_loaded(finding: Finding[RefusalNumbers]) -> Sentences:
+def _write_not_loaded(finding: Finding[RefusalNumbers]) -> Sentences:
     times = plural(finding.numbers["lines"], "time")
     return Sentences(
-        f"A program for the Neural Engine was not compiled or loaded ({times}): {_refusals(finding)}.",
+        f"A program for the Neural Engine was not compiled or loaded ({times}): {_list_refusals(finding)}.",
         "Its model runs elsewhere, or not at all.",
     )
 
 
-def _refusals(finding: Finding[RefusalNumbers]) -> str:
+def _list_refusals(finding: Finding[RefusalNumbers]) -> str:
     refusals = finding.numbers["refusals"][:_MOST_REFUSALS]
     more = finding.numbers["kinds"] - len(refusals)
     listed = "; ".join(clip(printable(refusal_text(refusal)), _REFUSAL_WIDTH) for refusal in refusals)
@@ -66,8 +66,8 @@ def _refusals(finding: Finding[RefusalNumbers]) -> str:
 
 SENTENCES = dict(
     (
-        sentences_of(OPERATORS_REFUSED, _refused),
-        sentences_of(PROGRAM_NOT_LOADED, _not_loaded),
-        sentences_of(REQUESTS_FAILED, _failed),
+        pair_sentences(OPERATORS_REFUSED, _write_refused_operators),
+        pair_sentences(PROGRAM_NOT_LOADED, _write_not_loaded),
+        pair_sentences(REQUESTS_FAILED, _write_failed_requests),
     )
 )

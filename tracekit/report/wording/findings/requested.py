@@ -7,19 +7,19 @@ from tracekit.analysis.findings.requested import (
     NOT_ON_REQUESTED_ENGINE,
     RequestedNumbers,
 )
-from tracekit.report.wording.findings.sentences import Sentences, sentences_of
+from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
 from tracekit.report.wording.names import engine_name, model_name
 
 
-def _not_as_requested(finding: Finding[RequestedNumbers]) -> Sentences:
-    return _excluded(finding) if finding.numbers["is_excluded"] else _never(finding)
+def _write_not_on_requested_engine(finding: Finding[RequestedNumbers]) -> Sentences:
+    return _write_excluded(finding) if finding.numbers["is_excluded"] else _write_never(finding)
 
 
-def _excluded(finding: Finding[RequestedNumbers]) -> Sentences:
+def _write_excluded(finding: Finding[RequestedNumbers]) -> Sentences:
     numbers = finding.numbers
     title = (
         f"{model_name(finding.model, numbers['is_named'])} ran on {engine_name(numbers['engine'])} in"
-        f" {_of_calls(finding)}, although {numbers['setting']} excludes it."
+        f" {_count_calls(finding)}, although {numbers['setting']} excludes it."
     )
     return Sentences(
         title,
@@ -28,20 +28,20 @@ def _excluded(finding: Finding[RequestedNumbers]) -> Sentences:
     )
 
 
-def _never(finding: Finding[RequestedNumbers]) -> Sentences:
+def _write_never(finding: Finding[RequestedNumbers]) -> Sentences:
     numbers = finding.numbers
     title = (
         f"{model_name(finding.model, numbers['is_named'])} never ran on {engine_name(numbers['engine'])},"
         f" although {numbers['setting']} allows it."
     )
     return Sentences(
-        title, f"It ran on {engine_name(numbers['verdict'])} ({_of_calls(finding)} with a visible engine)."
+        title, f"It ran on {engine_name(numbers['verdict'])} ({_count_calls(finding)} with a visible engine)."
     )
 
 
-def _of_calls(finding: Finding[RequestedNumbers]) -> str:
+def _count_calls(finding: Finding[RequestedNumbers]) -> str:
     concerned, calls = finding.numbers["concerned"], finding.numbers["calls"]
     return "its only call" if calls == 1 else f"{concerned:,} of {calls:,} calls"
 
 
-SENTENCES = dict((sentences_of(NOT_ON_REQUESTED_ENGINE, _not_as_requested),))
+SENTENCES = dict((pair_sentences(NOT_ON_REQUESTED_ENGINE, _write_not_on_requested_engine),))

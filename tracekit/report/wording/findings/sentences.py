@@ -19,7 +19,7 @@ class Sentences:
     detail: str = ""
 
 
-def sentences_of(
+def pair_sentences(
     kind: Kind[Numbers], write: Callable[[Finding[Numbers]], Sentences]
 ) -> tuple[Kind[Any], Callable[[Finding[Any]], Sentences]]:
     """Return a kind with the function that writes its sentences, whose findings have the kind's numbers."""

@@ -27,7 +27,7 @@ from tracekit.report.wording.findings import (
     waiting,
 )
 from tracekit.report.wording.findings.actions import NextStep, next_steps
-from tracekit.report.wording.findings.sentences import Sentences, sentences_of
+from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
 from tracekit.text import clip, plural, printable
 
 _SYMBOL_WIDTH = 60
@@ -51,7 +51,7 @@ class FindingText:
     link: str
 
 
-def _more(finding: Finding[MoreNumbers]) -> Sentences:
+def _write_more_findings(finding: Finding[MoreNumbers]) -> Sentences:
     """Write the numbers of findings that are not listed."""
     listed = ", ".join(f"{count:,} × {kind}" for kind, count in finding.numbers["kinds"].items())
     return Sentences(f"More findings of the same kinds are not listed: {listed}.")
@@ -70,7 +70,7 @@ SENTENCES: Mapping[Kind[Any], Callable[[Finding[Any]], Sentences]] = {
     **refusals.SENTENCES,
     **requested.SENTENCES,
     **waiting.SENTENCES,
-    **dict((sentences_of(MORE_FINDINGS, _more),)),
+    **dict((pair_sentences(MORE_FINDINGS, _write_more_findings),)),
 }
 """For each kind, what happened in words."""
 
@@ -87,24 +87,24 @@ def finding_text(finding: Finding[Any], info: TraceInfo) -> FindingText:
         sentences.title,
         sentences.cost,
         sentences.detail,
-        _basis(finding),
+        _write_basis(finding),
         tuple(next_steps(finding.actions, info)),
         f"{DOCUMENTATION}#{finding.kind}",
     )
 
 
-def _basis(finding: Finding[Any]) -> str:
+def _write_basis(finding: Finding[Any]) -> str:
     """Return ``Measured: 6 rows of ane-hw-intervals; …``, ``Likely (sampled): …``; "" for a plain count."""
     is_certain = finding.confidence == "certain"
     known = str(finding.basis).capitalize()
     known = known if is_certain else f"{finding.confidence.capitalize()} ({finding.basis})"
-    parts = [_support(entry) for entry in finding.support[:_MOST_SUPPORT]]
+    parts = [_write_support(entry) for entry in finding.support[:_MOST_SUPPORT]]
     if is_certain and not parts:
         return ""
     return f"{known}: {'; '.join(parts)}." if parts else f"{known}."
 
 
-def _support(support: Support) -> str:
+def _write_support(support: Support) -> str:
     source = clip(printable(support.source), _SYMBOL_WIDTH)
     if support.kind == "frame":
         where = f"{printable(shorten(support.detail, _SYMBOL_WIDTH))} in {source or 'an unknown binary'}"

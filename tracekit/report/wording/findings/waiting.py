@@ -9,12 +9,12 @@ from tracekit.analysis.findings.waiting import (
     BlockedNumbers,
     GapNumbers,
 )
-from tracekit.report.wording.findings.sentences import Sentences, sentences_of
+from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
 from tracekit.report.wording.names import calls_of
 from tracekit.text import format_duration, plural
 
 
-def _gaps(finding: Finding[GapNumbers]) -> Sentences:
+def _write_gaps(finding: Finding[GapNumbers]) -> Sentences:
     numbers = finding.numbers
     gap, length = format_duration(numbers["gap_ns"]), format_duration(numbers["length_ns"])
     return Sentences(
@@ -25,7 +25,7 @@ def _gaps(finding: Finding[GapNumbers]) -> Sentences:
     )
 
 
-def _main_thread(finding: Finding[BlockedNumbers]) -> Sentences:
+def _write_main_thread(finding: Finding[BlockedNumbers]) -> Sentences:
     numbers = finding.numbers
     blocked, calls = numbers["blocked"], numbers["calls"]
     longest = format_duration(numbers["longest_ns"])
@@ -42,7 +42,7 @@ def _main_thread(finding: Finding[BlockedNumbers]) -> Sentences:
 
 SENTENCES = dict(
     (
-        sentences_of(GAPS_IN_CALLS, _gaps),
-        sentences_of(MAIN_THREAD_BLOCKED, _main_thread),
+        pair_sentences(GAPS_IN_CALLS, _write_gaps),
+        pair_sentences(MAIN_THREAD_BLOCKED, _write_main_thread),
     )
 )
