@@ -12,8 +12,9 @@ from typing import Any
 
 from tracekit.analysis.engines.counters import EVENT_COUNTS, METRIC_SUMS
 from tracekit.analysis.engines.segments import SEGMENTS, TIMES
-from tracekit.columns import CALL_COLUMNS, FRAMES
+from tracekit.columns.calls import CALL_COLUMNS
 from tracekit.columns.frame import FrameColumn, FrameColumns
+from tracekit.columns.frames import FRAMES
 from tracekit.model import columns
 from tracekit.model.columns import get_unit
 from tracekit.model.vocabulary import Basis

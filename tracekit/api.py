@@ -86,7 +86,7 @@ class Analysis(analysis.Analysis):
 
         Raises ``UsageError`` for any other table.
         """
-        from tracekit.columns import FRAMES
+        from tracekit.columns.frames import FRAMES
 
         if table not in FRAMES:
             raise UsageError(f"An analysis has no table '{table}'. Its tables are {', '.join(FRAMES)}.")

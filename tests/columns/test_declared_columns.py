@@ -14,9 +14,10 @@ import pandas as pd
 import pytest
 from export_support import two_windows, written
 
-from tracekit.columns import CALL_COLUMNS, FRAMES
 from tracekit.columns.call_rows import CallRows
+from tracekit.columns.calls import CALL_COLUMNS
 from tracekit.columns.frame import Display, FrameColumn
+from tracekit.columns.frames import FRAMES
 from tracekit.export.flat_tables import write_csv, write_parquet
 from tracekit.model import columns
 from tracekit.report.analysis.json import to_dict

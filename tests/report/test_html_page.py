@@ -373,7 +373,10 @@ def test_every_section_is_there_in_order(name: str) -> None:
 def test_the_sections_show_the_findings() -> None:
     analysis = literal()
     text = to_html(analysis)
-    assert section_of(text, "verdict") == f"Summary {analysis.headline} warning: something is odd (3 × odd)"
+    assert (
+        section_of(text, "verdict")
+        == f"Summary {analysis.headline} warning: something is odd (3 × clocks-disagree)"
+    )
     windows = section_of(text, "windows")
     assert "Net 1* 10.000 ms 10.0 ms ANE 4.00 ms (40 %)" in windows
     assert "30.000 ms 10.0 ms CPU 0 " in windows

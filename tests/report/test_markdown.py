@@ -199,8 +199,8 @@ def test_the_deciding_frame_shows_however_deep_it_lies(above: int) -> None:
 
 def test_limits_have_their_severity_and_code() -> None:
     text = to_markdown(literal())
-    assert "- warning: Net (odd)\n" in text
-    assert "- quiet (x)\n" in text
+    assert "- warning: Net (clocks-disagree)\n" in text
+    assert "- quiet (types-unconfirmed)\n" in text
 
 
 def test_the_writers_words() -> None:
