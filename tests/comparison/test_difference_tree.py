@@ -66,6 +66,15 @@ def test_a_recording_compared_with_itself_does_not_differ() -> None:
     assert tree.base.sum() == pytest.approx(members.sum() / 3)
 
 
+@pytest.mark.parametrize("empty_side", [0, 1])
+def test_a_side_without_stacks_has_no_weight(empty_side: int) -> None:
+    sides = [analysed(NEW[:1]), analysed(NEW[:1])]
+    sides[empty_side] = analysed([(1, "main", None)])
+    tree = difference_tree(*sides)
+    assert [float(weight.sum()) for weight in (tree.base, tree.new)][empty_side] == 0
+    assert len(tree.nodes) == 3
+
+
 def test_functions_without_a_symbol_are_one_per_binary() -> None:
     """Addresses differ from run to run."""
     sides = [analysed([(1, "main", call(f"App | 0x{address}"))]) for address in ("1040", "2080")]
