@@ -65,7 +65,7 @@ WINDOWS = st.lists(
 
 def samples_of(members: Membership, window: int) -> Any:
     """The samples of one window in their order."""
-    return members.samples[members.first[window] : members.last[window]]
+    return members.samples[members.start[window] : members.stop[window]]
 
 
 @dataclass(frozen=True)

@@ -390,7 +390,7 @@ def test_threads_and_samples_of_a_whole_system_are_those_that_its_heads_state():
     # A thread is an id, or the one queue that several served; 226 headings are of a thread and a queue.
     work = tracekit.analyze(trace).thread_work
     assert work.count == sum(entry.threads for entry in work.processes) == len(stated) == 215
-    assert work.outside + work.listed == work.count
+    assert work.unlisted_count + work.listed_count == work.count
     running = sum(int(count) for count in re.findall(r"^ +\*?(\d+) .*\] \(running\)$", text, re.MULTILINE))
     assert int(trace.samples.loc[trace.samples["state"] == "Running", "samples"].sum()) == running
     assert codes(trace) == set()

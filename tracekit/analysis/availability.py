@@ -127,10 +127,10 @@ def _is_ane_shared(trace: Trace, measured: Measured, is_own: BoolArray) -> bool:
 def _assess_tables(
     tables: tuple[str, ...], usual: Scope, trace: Trace, measured: Measured, is_shared: bool
 ) -> Evidence:
-    listed = [table for table in trace.tables if table.schema in tables]
-    present = [table for table in listed if table.row_count is not None]
+    matching_tables = [table for table in trace.tables if table.schema in tables]
+    present = [table for table in matching_tables if table.row_count is not None]
     filled = [table for table in present if table.row_count]
-    names = sorted({table.schema for table in filled or present or listed}, key=tables.index)
+    names = sorted({table.schema for table in filled or present or matching_tables}, key=tables.index)
     rows = sum(table.row_count or 0 for table in present)
     state: State = "rows" if rows else "empty" if present else "absent"
     is_system_wide = any(
@@ -138,17 +138,21 @@ def _assess_tables(
     )
     scope: Scope = "system" if is_system_wide else usual
     use, excluded = (
-        _use(names, trace, measured, is_shared) if rows else (_explain_absence(state, listed, trace), 0)
+        _use(names, trace, measured, is_shared)
+        if rows
+        else (_explain_absence(state, matching_tables, trace), 0)
     )
     return Evidence(", ".join(names) or tables[0], state, rows, scope, tables[0], use, excluded)
 
 
-def _explain_absence(state: State, listed: list[TableInfo], trace: Trace) -> Use:
+def _explain_absence(state: State, matching_tables: list[TableInfo], trace: Trace) -> Use:
     if state == "empty":
         return Use.NO_ROWS
-    if listed:
+    if matching_tables:
         messages = " ".join(issue.message for issue in trace.issues if issue.code in _UNREAD)
-        if trace.info.kind == "trace-bundle" or any(f"'{table.schema}'" in messages for table in listed):
+        if trace.info.kind == "trace-bundle" or any(
+            f"'{table.schema}'" in messages for table in matching_tables
+        ):
             return Use.NOT_READABLE
         return Use.NOT_EXPORTED
     return Use.NOT_RECORDED if trace.has_toc else Use.NOT_KNOWN

@@ -34,20 +34,20 @@ class CallTree:
         return len(self.parent)
 
 
-def build_tree(stacks: StackTable, joined: Joined | None = None) -> CallTree:
+def build_tree(stacks: StackTable, joined_stacks: Joined | None = None) -> CallTree:
     """Return the call tree of all stacks; frames of one function at several addresses are one node.
 
     Joined stacks follow those of the table, each with a node that marks the join.
     """
     function, symbols, binaries = find_functions(stacks)
     offsets, frame_ids = stacks.offsets, stacks.frame_ids
-    if joined is not None and len(joined):
-        marks = np.array([worker_mark(label) for label in joined.labels], object)
+    if joined_stacks is not None and len(joined_stacks):
+        marks = np.array([worker_mark(label) for label in joined_stacks.labels], object)
         function = np.append(function, len(symbols) + np.arange(len(marks)))
         symbols = np.append(symbols, marks)
         binaries = np.append(binaries, np.full(len(marks), -1, np.int64))
-        offsets = np.append(offsets, offsets[-1] + joined.offsets[1:])
-        frame_ids = np.append(frame_ids, joined.frame_ids)
+        offsets = np.append(offsets, offsets[-1] + joined_stacks.offsets[1:])
+        frame_ids = np.append(frame_ids, joined_stacks.frame_ids)
     return grow_tree(offsets, frame_ids, function, symbols, binaries)
 
 
@@ -61,10 +61,10 @@ def grow_tree(
     """Return the call tree of stacks in CSR form, leaf first; ``function`` is the function of each frame."""
     counts = np.diff(offsets)
     # All stacks descend together, one frame per round from the root: those at the same node that call the
-    # same function share the next node. ``reached`` is the node of each stack so far.
+    # same function share the next node. ``node_of_stack`` is the node of each stack so far.
     #
     #     stacks  main→a→b   main→a   main→c      round 0: main (0)   round 1: a (1), c (2)   round 2: b (3)
-    reached = np.full(len(counts), ROOT, np.int64)
+    node_of_stack = np.full(len(counts), ROOT, np.int64)
     parents, functions = [], []
     node_count = 0
     for depth in range(int(counts.max(initial=0))):
@@ -73,17 +73,21 @@ def grow_tree(
         row = function[frame_ids[offsets[deep_enough + 1] - 1 - depth]]
         # A pair (node, function) is one number; the pairs of a round are numbered in order of their parents:
         # a tree's levels are found by that.
-        pair, distinct = pd.factorize((reached[deep_enough] + 1) * len(symbols) + row)
+        pair, distinct = pd.factorize((node_of_stack[deep_enough] + 1) * len(symbols) + row)
         order = np.argsort(distinct)
         number = np.empty_like(order)
         number[order] = np.arange(len(order))
         parents.append(distinct[order] // len(symbols) - 1)
         functions.append(distinct[order] % len(symbols))
-        reached[deep_enough] = node_count + number[pair]
+        node_of_stack[deep_enough] = node_count + number[pair]
         node_count += len(distinct)
     empty = np.zeros(0, np.int64)
     return CallTree(
-        np.concatenate([empty, *parents]), np.concatenate([empty, *functions]), reached, symbols, binaries
+        np.concatenate([empty, *parents]),
+        np.concatenate([empty, *functions]),
+        node_of_stack,
+        symbols,
+        binaries,
     )
 
 

@@ -47,10 +47,10 @@ RAIL_FACTS = (
 """docs/evidence.md has the source of each."""
 
 
-def identify_chip(model: str, stated: str = "") -> str:
+def identify_chip(model: str, reported_name: str = "") -> str:
     """Return ``M2 Pro`` for a model identifier, the family alone after M2; "" where it is unknown."""
-    if stated:
-        return stated.removeprefix("Apple ").strip()
+    if reported_name:
+        return reported_name.removeprefix("Apple ").strip()
     if model in _CHIP_OF_MODEL:
         return _CHIP_OF_MODEL[model]
     family = _FAMILIES.get(model.partition(",")[0], "")

@@ -101,10 +101,12 @@ def diagnose_requests(requests: LoggedRequests, windows: int) -> list[Diagnostic
     if requests.refused:
         count = len(requests.refused)
         found.append(Diagnostic("warning", "operators-not-on-ane", count, {"refusals": requests.refused}))
-    others = [process for process in requests.processes if not process.is_target]
-    if others:
-        count = sum(process.requests for process in others)
-        found.append(Diagnostic("info", "ane-requests-of-others", count, {"processes": tuple(others)}))
+    other_processes = [process for process in requests.processes if not process.is_target]
+    if other_processes:
+        count = sum(process.requests for process in other_processes)
+        found.append(
+            Diagnostic("info", "ane-requests-of-others", count, {"processes": tuple(other_processes)})
+        )
     return found
 
 
@@ -230,5 +232,5 @@ def _report_binaries_without_symbols(trace: Trace) -> list[Diagnostic]:
     missing = [binary for binary in find_binaries_without_symbols(trace) if binary.name]
     if not missing:
         return []
-    listed = tuple((binary.name, binary.uuid, binary.samples) for binary in missing[:_MOST_BINARIES])
-    return [Diagnostic("info", "binaries-without-symbols", len(missing), {"binaries": listed})]
+    binaries = tuple((binary.name, binary.uuid, binary.samples) for binary in missing[:_MOST_BINARIES])
+    return [Diagnostic("info", "binaries-without-symbols", len(missing), {"binaries": binaries})]

@@ -106,8 +106,8 @@ class _Samples:
     @property
     def energy_mj(self) -> npt.NDArray[np.float64]:
         """mW times seconds."""
-        joined: npt.NDArray[np.float64] = self.power * (self.ends - self.starts) / 1e9
-        return joined
+        energy: npt.NDArray[np.float64] = self.power * (self.ends - self.starts) / 1e9
+        return energy
 
     def recorded(self, trace: Trace) -> _Samples:
         """Return what lies in the recorded time; a sample across an end of it keeps its part inside."""
@@ -131,11 +131,11 @@ def measure_power(calls: Calls) -> Power | None:
     is_summed = facts.get("combined") == "sum"
     # A text laid over a recording begins before it and ends after it: what is added up is what was recorded.
     is_laid_over = any(OVERLAID in table.attributes for table in tables)
-    counted = {rail: part.recorded(trace) if is_laid_over else part for rail, part in samples.items()}
+    recorded = {rail: part.recorded(trace) if is_laid_over else part for rail, part in samples.items()}
     rails = tuple(
-        _build_rail(rail, counted[rail], chip, macos, is_sum=is_summed and rail == COMBINED)
+        _build_rail(rail, recorded[rail], chip, macos, is_sum=is_summed and rail == COMBINED)
         for rail in RAILS
-        if len(counted[rail].power) or rail == ANE_RAIL
+        if len(recorded[rail].power) or rail == ANE_RAIL
     )
     lengths = np.concatenate([part.ends - part.starts for part in samples.values()])
     accuracy = facts.get("accuracy-ns", "")
@@ -225,19 +225,19 @@ def _find_runs(calls: Calls, number: int) -> _Runs:
     other_starts, other_ends = np.sort(calls.starts[~is_own]), np.sort(calls.ends[~is_own])
 
     def is_shared(begin: IntArray, end: IntArray) -> BoolArray:
-        begun = np.searchsorted(other_starts, end, "left")
-        ended = np.searchsorted(other_ends, begin, "right")
-        shared: BoolArray = begun > ended
+        begun_count = np.searchsorted(other_starts, end, "left")
+        ended_count = np.searchsorted(other_ends, begin, "right")
+        shared: BoolArray = begun_count > ended_count
         return shared
 
-    alone = np.flatnonzero(~is_shared(starts, ends))
-    if not len(alone):
+    unshared_calls = np.flatnonzero(~is_shared(starts, ends))
+    if not len(unshared_calls):
         return _Runs(*[np.zeros(0, np.int64)] * 3)
-    starts, ends = starts[alone], ends[alone]
+    starts, ends = starts[unshared_calls], ends[unshared_calls]
     reach = np.maximum.accumulate(ends)
     pause = starts[1:] - reach[:-1]
     is_begin = pause > _MOST_GAP * float(np.median(ends - starts))
-    is_begin |= (np.diff(alone) > 1) | is_shared(np.minimum(reach[:-1], starts[1:]), starts[1:])
+    is_begin |= (np.diff(unshared_calls) > 1) | is_shared(np.minimum(reach[:-1], starts[1:]), starts[1:])
     begins = np.append(0, np.flatnonzero(is_begin) + 1)
     return _Runs(starts[begins], np.maximum.reduceat(ends, begins), np.diff(begins, append=len(starts)))
 
@@ -255,16 +255,16 @@ def _sum_energy(runs: _Runs, samples: _Samples, accuracy_ns: int) -> _Price:
 
     The calls of samples are their part of the run's time, times its calls.
     """
-    first = np.searchsorted(samples.starts, runs.starts + accuracy_ns, "left")
-    stop = np.maximum(np.searchsorted(samples.ends, runs.ends - accuracy_ns, "right"), first)
+    start = np.searchsorted(samples.starts, runs.starts + accuracy_ns, "left")
+    stop = np.maximum(np.searchsorted(samples.ends, runs.ends - accuracy_ns, "right"), start)
     energy = np.append(0.0, np.cumsum(samples.energy_mj))
     passed = np.append(0, np.cumsum(samples.ends - samples.starts))
-    covered = passed[stop] - passed[first]
+    covered = passed[stop] - passed[start]
     share = covered / np.maximum(runs.ends - runs.starts, 1)
     is_priced = covered > 0
     return _Price(
-        float((energy[stop] - energy[first])[is_priced].sum()),
+        float((energy[stop] - energy[start])[is_priced].sum()),
         float((runs.calls * share)[is_priced].sum()),
-        int((stop - first)[is_priced].sum()),
+        int((stop - start)[is_priced].sum()),
         int(is_priced.sum()),
     )

@@ -45,8 +45,8 @@ def without_symbols(trace: Trace, engine: npt.NDArray[np.int8]) -> BoolArray:
     unknown = engine == ENGINE_CODE[Engine.UNKNOWN]
     stack_ids = trace.samples["stack_id"].to_numpy()
     if trace.has_timeline or not unknown.any():
-        marked: BoolArray = unknown & (stack_ids >= 0)
-        return marked
+        mask: BoolArray = unknown & (stack_ids >= 0)
+        return mask
     stacks = trace.stacks
     names = map(str, stacks.symbol_names)
     is_bare_name = [not has_symbol(name) and name not in INCOMPLETE for name in names]
@@ -82,8 +82,8 @@ def find_binaries_without_symbols(trace: Trace) -> tuple[BinaryWithoutSymbols, .
     addresses = stacks.frames["address"].to_numpy(np.uint64)[frames]
     distinct = np.unique(np.stack([build.astype(np.uint64), addresses]), axis=1)
     address_counts = np.bincount(distinct[0].astype(np.int64), minlength=len(builds))
-    listed = [
+    entries = [
         BinaryWithoutSymbols(*builds[row], int(address_counts[row]), int(samples[row]))
         for row in np.flatnonzero(samples).tolist()
     ]
-    return tuple(sorted(listed, key=lambda entry: (-entry.samples, entry.name, entry.uuid)))
+    return tuple(sorted(entries, key=lambda entry: (-entry.samples, entry.name, entry.uuid)))

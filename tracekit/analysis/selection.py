@@ -65,21 +65,21 @@ def select_thread(
         raise UsageError(_no_thread(trace, selection.thread, present))
     given = windows["source"].isin(GIVEN_SOURCES).to_numpy(bool)
     called = np.append(is_selected, False)[windows["thread_id"].to_numpy()]
-    marked = _mark_samples_of_threads(trace, is_selected) | _mark_worker_samples(trace, is_selected, labels)
-    marked |= members.mark(np.flatnonzero(called), len(marked))
+    is_kept = _mark_samples_of_threads(trace, is_selected) | _mark_worker_samples(trace, is_selected, labels)
+    is_kept |= members.mark(np.flatnonzero(called), len(is_kept))
     rows = windows[given | called].reset_index(drop=True)
     return (
-        _keep(trace, marked),
-        _select_labels(labels, marked),
+        _keep(trace, is_kept),
+        _select_labels(labels, is_kept),
         rows.assign(window_id=np.arange(len(rows), dtype=np.int64)),
-        members.part(marked, given | called),
+        members.part(is_kept, given | called),
     )
 
 
-def _select_labels(labels: SampleLabels, marked: Mask) -> SampleLabels:
+def _select_labels(labels: SampleLabels, is_kept: Mask) -> SampleLabels:
     """Return the labels of the marked samples."""
     names = ("engine", "phase", "in_call", "is_worker", "is_ml", "boundary_rule", "pid")
-    return replace(labels, **{name: getattr(labels, name)[marked] for name in names})
+    return replace(labels, **{name: getattr(labels, name)[is_kept] for name in names})
 
 
 def select_pids(trace: Trace, selection: Selection) -> frozenset[int]:
@@ -114,24 +114,24 @@ def _select_process(trace: Trace, pids: frozenset[int]) -> Trace:
     )
 
 
-def _mark_samples_of_threads(trace: Trace, chosen: Mask) -> Mask:
+def _mark_samples_of_threads(trace: Trace, is_selected: Mask) -> Mask:
     """Mark the samples of the chosen rows of ``trace.threads``."""
-    marked: Mask = np.append(chosen, False)[trace.samples["thread_id"].to_numpy()]
-    return marked
+    mask: Mask = np.append(is_selected, False)[trace.samples["thread_id"].to_numpy()]
+    return mask
 
 
-def _mark_worker_samples(trace: Trace, chosen: Mask, labels: SampleLabels) -> Mask:
+def _mark_worker_samples(trace: Trace, is_selected: Mask, labels: SampleLabels) -> Mask:
     """Mark the samples, on whatever thread, that belong to calls of the chosen threads."""
     if not trace.has_timeline:  # which call a worker serves follows from times
         return np.zeros(len(trace.samples), bool)
     windows = build_window_frame(build_windows_from_stacks(trace, labels).windows())
     members = assign_samples(trace, labels, windows)
-    of_calls = np.append(chosen, False)[windows["thread_id"].to_numpy()]
+    of_calls = np.append(is_selected, False)[windows["thread_id"].to_numpy()]
     return members.mark(np.flatnonzero(of_calls), len(trace.samples))
 
 
-def _keep(trace: Trace, marked: Mask) -> Trace:
-    rows = np.flatnonzero(marked)
+def _keep(trace: Trace, is_kept: Mask) -> Trace:
+    rows = np.flatnonzero(is_kept)
     samples = trace.samples.iloc[rows].reset_index(drop=True)
     counters = trace.counters.iloc[rows].reset_index(drop=True)
     return replace(trace, samples=samples, counters=counters)
@@ -151,11 +151,11 @@ def _mark_matches(threads: pd.DataFrame, number: str, name: str, selected: str |
 
 def _describe_missing_process(trace: Trace, process: str | int) -> str:
     processes = trace.threads[["process", "pid"]].drop_duplicates().head(12)
-    listed = ", ".join(f"{row['process']} ({row['pid']})" for row in processes.to_dict("records"))
-    return f"{trace.info.name} has no samples of a process '{process}'; it has {listed or 'none'}."
+    process_list = ", ".join(f"{row['process']} ({row['pid']})" for row in processes.to_dict("records"))
+    return f"{trace.info.name} has no samples of a process '{process}'; it has {process_list or 'none'}."
 
 
 def _no_thread(trace: Trace, thread: str | int, present: Mask) -> str:
     threads = trace.threads[present][["name", "tid"]].drop_duplicates().head(12)
-    listed = ", ".join(format_thread(row["name"], row["tid"]) for row in threads.to_dict("records"))
-    return f"{trace.info.name} has no samples of a thread '{thread}' there; it has {listed or 'none'}."
+    thread_list = ", ".join(format_thread(row["name"], row["tid"]) for row in threads.to_dict("records"))
+    return f"{trace.info.name} has no samples of a thread '{thread}' there; it has {thread_list or 'none'}."

@@ -190,36 +190,36 @@ class ThreadWork(Content):
             sorted(present, key=lambda answer: (-answer.ml_samples, -answer.idle_threads, -answer.samples))
         )
 
-    def answers(self, most: int) -> tuple[ThreadAnswer, ...]:
+    def answers(self, max_count: int) -> tuple[ThreadAnswer, ...]:
         """Return the threads in ML code or parked in a service, at most so many, and those that crashed.
 
         Those with most ML samples come first; the one that crashed is among them.
         """
-        faulting = self.faulting[:most]
+        faulting = self.faulting[:max_count]
         matters = (self.ml_samples > 0) | (self.idle_samples > 0)
         matters[faulting] = True
         threads = np.flatnonzero(matters)
         order = np.lexsort((threads, -self.idle_samples[threads], -self.ml_samples[threads]))
-        chosen = threads[order][:most].tolist()
-        chosen += [thread for thread in faulting if thread not in chosen]
-        return tuple(self._build_answer(thread) for thread in chosen)
+        selected = threads[order][:max_count].tolist()
+        selected += [thread for thread in faulting if thread not in selected]
+        return tuple(self._build_answer(thread) for thread in selected)
 
     @property
-    def listed(self) -> int:
+    def listed_count(self) -> int:
         """The number of threads that ``answers`` lists without a limit."""
         return int(self._whole.first_rows((self.ml_samples > 0) | (self.idle_samples > 0)).sum())
 
     def left_out(self, answers: Sequence[ThreadAnswer]) -> int:
         """Return the number of threads in ML code or parked in a service that have no answer among these."""
-        shown = {
+        threads_of_answers = {
             (answer.pid, answer.process, answer.tid if answer.tid >= 0 else -2 - position)
             for position, answer in enumerate(answers)
             if any(work.is_ml or work.phase is Phase.IDLE for work in answer.works)
         }
-        return max(self.listed - len(shown), 0)
+        return max(self.listed_count - len(threads_of_answers), 0)
 
     @property
-    def outside(self) -> int:
+    def unlisted_count(self) -> int:
         """The number of threads with samples that ``answers`` never lists."""
         matters = (self.ml_samples > 0) | (self.idle_samples > 0)
         matters[self.faulting] = True
@@ -238,8 +238,8 @@ class ThreadWork(Content):
             self._sum_work(str(engine), str(phase), int(group["samples"].sum()), group)
             for (engine, phase), group in rows.groupby(["engine", "phase"], sort=False)
         ]
-        chosen = [work for work in works if work.is_ml or not ml_only]
-        return tuple(sorted(chosen, key=_rank_work))
+        selected = [work for work in works if work.is_ml or not ml_only]
+        return tuple(sorted(selected, key=_rank_work))
 
     @property
     def _phases(self) -> pd.Series[str]:
@@ -254,17 +254,17 @@ class ThreadWork(Content):
         idle: BoolArray = (self.idle_samples > 0) & (self._whole.sums(self.ml_samples) == 0)
         return idle
 
-    def _count_per_thread(self, marked: BoolArray) -> IntArray:
+    def _count_per_thread(self, mask: BoolArray) -> IntArray:
         thread = self.rows["thread_id"].to_numpy(np.int64)
         thread = np.where(thread < 0, len(self.threads), thread)
-        samples = np.where(marked, self.rows["samples"].to_numpy(np.int64), 0)
+        samples = np.where(mask, self.rows["samples"].to_numpy(np.int64), 0)
         return sum_by_code(thread, samples, len(self.threads) + 1)
 
     def _build_answer(self, thread: int) -> ThreadAnswer:
         is_thread = thread < len(self.threads)
         number = thread if is_thread else -1
         ids, engines, phases, samples, frames = self._columns
-        first, last = np.searchsorted(ids, [number, number + 1]).tolist()
+        start, stop = np.searchsorted(ids, [number, number + 1]).tolist()
         works = [
             Work(
                 Engine(engines[row]),
@@ -272,7 +272,7 @@ class ThreadWork(Content):
                 samples[row],
                 self.frames[frames[row]] if frames[row] >= 0 else None,
             )
-            for row in range(first, last)
+            for row in range(start, stop)
         ]
         return ThreadAnswer(
             *(self._names[thread] if is_thread else ("", -1, "", -1)),
@@ -314,9 +314,16 @@ def collect_thread_work(trace: Trace, labels: SampleLabels, rule_set: RuleSet) -
     """Return what each thread did."""
     thread = trace.samples["thread_id"].to_numpy(np.int64)
     stack = trace.samples["stack_id"].to_numpy(np.int64)
-    counted = np.flatnonzero(trace.sample_counts > 0)
-    thread, stack, counts = thread[counted], stack[counted], trace.sample_counts[counted]
-    engine, phase = labels.engine[counted].astype(np.int64), labels.phase[counted].astype(np.int64)
+    counted_samples = np.flatnonzero(trace.sample_counts > 0)
+    thread, stack, counts = (
+        thread[counted_samples],
+        stack[counted_samples],
+        trace.sample_counts[counted_samples],
+    )
+    engine, phase = (
+        labels.engine[counted_samples].astype(np.int64),
+        labels.phase[counted_samples].astype(np.int64),
+    )
     keys, row = group_keys(((thread + 1) * len(ENGINES) + engine) * (len(PHASES) + 1) + phase + 1)
     frame, frames = _find_leading_frames(trace, labels, rule_set, stack, phase, row, counts, len(keys))
     thread_of, engine_of = np.divmod(keys // (len(PHASES) + 1), len(ENGINES))

@@ -46,14 +46,11 @@ def decode_phases(order: int) -> tuple[Phase, ...]:
 class _Rows(Content):
     """Base of a frozen dataclass of columns: its arrays have an entry per window."""
 
-    def rows(self, first: int, after: int) -> Self:
-        """Return the columns of the windows from ``first`` up to ``after``."""
+    def rows(self, start: int, stop: int) -> Self:
+        """Return the columns of the windows from ``start`` up to ``stop``."""
         columns = ((column.name, getattr(self, column.name)) for column in fields(self))
         return type(self)(
-            **{
-                name: value[first:after] if isinstance(value, np.ndarray) else value
-                for name, value in columns
-            }
+            **{name: value[start:stop] if isinstance(value, np.ndarray) else value for name, value in columns}
         )
 
 
@@ -193,19 +190,19 @@ class Verdicts:
     def __len__(self) -> int:
         return len(self.names)
 
-    def block(self, first: int = 0, after: int | None = None) -> VerdictBlock:
-        """Return the verdicts of the windows from ``first`` up to ``after``, of all windows by default."""
-        after = len(self) if after is None else min(after, len(self))
-        works = tuple(work.rows(first, after) for work in self.works)
-        lead = self._find_lead[first:after]
+    def block(self, start: int = 0, stop: int | None = None) -> VerdictBlock:
+        """Return the verdicts of the windows from ``start`` up to ``stop``, of all windows by default."""
+        stop = len(self) if stop is None else min(stop, len(self))
+        works = tuple(work.rows(start, stop) for work in self.works)
+        lead = self._find_lead[start:stop]
         # An engine has a place in the window only beside another one.
         is_mixed = np.sum([work.is_serving for work in works], axis=0) > 1
         return VerdictBlock(
-            self.names[first:after],
+            self.names[start:stop],
             works,
             lead,
-            self._windows.rows(first, after),
-            find_transitions(self._build_segments, first, after, np.where(is_mixed, lead, -1)),
+            self._windows.rows(start, stop),
+            find_transitions(self._build_segments, start, stop, np.where(is_mixed, lead, -1)),
             self._run.unit,
             tuple(engine for engine in SERVING if engine in self._run.tables),
             self._frames,
@@ -254,17 +251,17 @@ class _Shares:
         """Mark the rows of these phases."""
         return np.isin(self._phase, [PHASE_CODE[phase] for phase in phases])
 
-    def total(self, name: str, marked: BoolArray) -> IntArray:
+    def total(self, name: str, mask: BoolArray) -> IntArray:
         """Return the sum of the marked rows of each window."""
-        return sum_by_code(self._window[marked], self._amounts[name][marked], self._count)
+        return sum_by_code(self._window[mask], self._amounts[name][mask], self._count)
 
-    def phase_orders(self, marked: BoolArray) -> IntArray:
+    def phase_orders(self, mask: BoolArray) -> IntArray:
         """Return the phases of inference of each window's marked rows with samples, the most first.
 
         They are digits of a number, the first phase the lowest (``decode_phases``).
         """
         samples = self._amounts["samples"]
-        rows = np.flatnonzero(marked & (samples > 0))
+        rows = np.flatnonzero(mask & (samples > 0))
         rows = rows[np.lexsort((-samples[rows], self._window[rows]))]
         window = self._window[rows]
         counts = np.bincount(window, minlength=self._count)
@@ -318,10 +315,10 @@ def _name_verdicts(works: Iterable[EngineWork]) -> list[str]:
     """Return the verdict of every window."""
     # Each window has a bit per engine that served it; the bits' number is the position in a list of verdicts:
     #   bits      ANE = 1, GPU = 2, CPU = 4 (in the order of ``SERVING``)
-    #   served    0 → UNKNOWN   1, 2, 4 → the engine   any other → MIXED
-    served = np.sum([work.is_serving * (1 << bit) for bit, work in enumerate(works)], axis=0)
-    named = [MIXED] * (1 << len(SERVING))
-    named[0] = UNKNOWN
+    #   served_bits  0 → UNKNOWN   1, 2, 4 → the engine   any other → MIXED
+    served_bits = np.sum([work.is_serving * (1 << bit) for bit, work in enumerate(works)], axis=0)
+    verdict_names = [MIXED] * (1 << len(SERVING))
+    verdict_names[0] = UNKNOWN
     for bit, engine in enumerate(SERVING):
-        named[1 << bit] = str(engine)
-    return [named[bits] for bits in served.tolist()]
+        verdict_names[1 << bit] = str(engine)
+    return [verdict_names[bits] for bits in served_bits.tolist()]

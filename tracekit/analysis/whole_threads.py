@@ -26,9 +26,9 @@ class WholeThreads:
         """Return, for each row, the sum of the amounts of all rows of its thread."""
         return codes.sum_by_code(self._numbers, amounts, len(self._numbers))[self._numbers]
 
-    def first_rows(self, marked: BoolArray) -> BoolArray:
+    def first_rows(self, mask: BoolArray) -> BoolArray:
         """Return the marks with the first marked row of each thread alone."""
-        rows = np.flatnonzero(marked)
-        first = np.zeros(len(marked), bool)
-        first[rows[np.unique(self._numbers[rows], return_index=True)[1]]] = True
-        return first
+        rows = np.flatnonzero(mask)
+        is_first = np.zeros(len(mask), bool)
+        is_first[rows[np.unique(self._numbers[rows], return_index=True)[1]]] = True
+        return is_first

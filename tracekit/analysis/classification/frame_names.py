@@ -83,8 +83,8 @@ def _without_location(symbol: str) -> tuple[str, str]:
         image = location[1] or location[2] or location[3] or image
         symbol = symbol[: location.start()]
     # LLDB prints ``binary`symbol``.
-    if "`" in symbol and (before := _IMAGE_BEFORE.match(symbol)):
-        image, symbol = before[1], symbol[before.end() :]
+    if "`" in symbol and (image_match := _IMAGE_BEFORE.match(symbol)):
+        image, symbol = image_match[1], symbol[image_match.end() :]
     return image, symbol
 
 

@@ -66,25 +66,25 @@ def find_leading_frames(
     group_of_sample = np.append(representative, -1)[stack_ids]
     group_of_sample[~is_phase(labels.phase, *INFERENCE)] = -1
     tally = members.tally(group_of_sample)
-    window, group, size, first = tally.window, tally.code, tally.count, tally.first
+    window, group, size, first_sample = tally.window, tally.code, tally.count, tally.first
     engine = classification.engine[group].astype(np.int64)
 
     # Sorted by window, engine, then preference: the first pair of each (window, engine) leads.
     # ``lexsort`` sorts by its last key first: window, engine, named before bare, most samples, then the
     # lowest rule, then the first in time.
-    order = np.lexsort((first, classification.rule[group], -size, ~has_name[group], engine, window))
+    order = np.lexsort((first_sample, classification.rule[group], -size, ~has_name[group], engine, window))
     leading = order[np.flatnonzero(np.diff(window[order] * len(ENGINES) + engine[order], prepend=-1))]
 
     # All stacks of a group with a symbol name the same frame. Bare addresses share one group per binary, so
     # there the first sampled stack of the window is described: its callers may have a name.
-    stack = np.where(has_name[group[leading]], group[leading], stack_ids[first[leading]])
+    stack = np.where(has_name[group[leading]], group[leading], stack_ids[first_sample[leading]])
     describer = FrameDescriber(trace.stacks, classification, rule_set)
     stack_code, distinct = pd.factorize(stack)
     numbers: dict[DecidingFrame, int] = {}
     code_of_stack = [
         numbers.setdefault(describer.describe(stack_id), len(numbers)) for stack_id in distinct.tolist()
     ]
-    codes = np.full((len(members.first), len(ENGINES)), -1, np.int64)
+    codes = np.full((len(members.start), len(ENGINES)), -1, np.int64)
     codes[window[leading], engine[leading]] = np.array(code_of_stack, np.int64)[stack_code]
     return LeadingFrames(tuple(numbers), codes)
 
@@ -109,11 +109,11 @@ def group_by_deciding_frame(stacks: StackTable, classification: Classification) 
     ):
         key = key * size + codes
     group, distinct = pd.factorize(key)
-    first = find_firsts(group, len(distinct))
+    first_positions = find_firsts(group, len(distinct))
     representative, has_name = np.full(count, -1, np.int64), np.zeros(count, bool)
-    representative[decided] = decided[first][group]
-    symbols = names.symbols[names.symbol_codes[frame[first]]]
-    has_name[decided[first]] = [has_symbol(symbol) for symbol in symbols]
+    representative[decided] = decided[first_positions][group]
+    symbols = names.symbols[names.symbol_codes[frame[first_positions]]]
+    has_name[decided[first_positions]] = [has_symbol(symbol) for symbol in symbols]
     return representative, has_name
 
 
@@ -138,9 +138,9 @@ class FrameDescriber:
             binary, symbol = self._find_frame_names(stack_id, caller)
             if not has_symbol(symbol):
                 continue
-            matched = self._rule_set.match(binary, symbol).rule
-            if self._is_of_same_engine(matched, deciding):
-                return DecidingFrame(symbol, binary, self._rule_set.rules[matched].id)
+            caller_rule = self._rule_set.match(binary, symbol).rule
+            if self._is_of_same_engine(caller_rule, deciding):
+                return DecidingFrame(symbol, binary, self._rule_set.rules[caller_rule].id)
         binary, symbol = self._find_frame_names(stack_id, position)
         return DecidingFrame(symbol, binary, self._rule_set.rules[deciding].id)
 
@@ -148,14 +148,14 @@ class FrameDescriber:
         frame = self._stacks.stack(stack_id)[position]
         return str(self._stacks.binary_names[frame]), str(self._stacks.symbols[frame])
 
-    def _is_of_same_engine(self, matched: int, deciding: int) -> bool:
-        if matched == deciding:
+    def _is_of_same_engine(self, caller_rule: int, deciding: int) -> bool:
+        if caller_rule == deciding:
             return True
         rules = self._rule_set.rules
         return (
-            matched >= 0
-            and rules[matched].strength == "decisive"
-            and rules[matched].engine is rules[deciding].engine
+            caller_rule >= 0
+            and rules[caller_rule].strength == "decisive"
+            and rules[caller_rule].engine is rules[deciding].engine
         )
 
 

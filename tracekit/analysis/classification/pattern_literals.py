@@ -71,9 +71,9 @@ class _Literals:
             opening = _OPENING.match(self._pattern, self._position)
             look = opening is not None and opening[0][-1:] in ("=", "!")
             self._position += len(opening[0]) if opening else 0
-            inside = self.alternatives()
+            literals = self.alternatives()
             self._position += 1
-            return "", () if look else inside
+            return "", () if look else literals
         return ("" if char in "^$." else char), ()
 
     def _read_repetition(self) -> bool:

@@ -95,11 +95,11 @@ def _parse(path: Path) -> dict[str, Any]:
 
 
 def _find_repeated_name(names: Iterable[str]) -> str | None:
-    seen: set[str] = set()
+    seen_names: set[str] = set()
     for name in names:
-        if name in seen:
+        if name in seen_names:
             return name
-        seen.add(name)
+        seen_names.add(name)
     return None
 
 

@@ -133,13 +133,13 @@ class StackWalk:
         needs = flags & Flag.NEEDS_ML != 0
         converts = flags & Flag.CONVERTS != 0
         by_ml = caller & Flag.FOR_ML != 0
-        drawn = (caller & Flag.DRAWS != 0) & (flags & Flag.HAS_OTHERWISE != 0)
+        is_drawn = (caller & Flag.DRAWS != 0) & (flags & Flag.HAS_OTHERWISE != 0)
         allowed = by_ml | (flags & Flag.DECIDES != 0)
         self._flags[dependent[needs & by_ml & ~converts]] |= Flag.CALLED_BY_ML
         self._flags[dependent[needs & by_ml & converts]] |= Flag.RUNTIME
         self._flags[dependent[needs & ~by_ml]] |= Flag.FALLS_BACK
         # A Metal frame that drawing code calls belongs to class 3; its otherwise (GRAPHICS) is the engine.
-        self._flags[dependent[needs & ~by_ml & drawn]] |= Flag.RUNTIME
+        self._flags[dependent[needs & ~by_ml & is_drawn]] |= Flag.RUNTIME
         self._flags[dependent[allowed & (flags & Flag.LOADS_IF_DECIDING != 0)]] |= Flag.LOADS
 
     def _drop_released(self) -> None:
@@ -168,8 +168,8 @@ class StackWalk:
         deciding = self._find_innermost(Flag.DECIDES)
         for flag in (Flag.PARKED, Flag.DRIVER, Flag.CALLED_BY_ML, Flag.RUNTIME, Flag.RELEASED):
             deciding = np.where(deciding >= 0, deciding, self._find_innermost(flag))
-        both = Flag.FALLS_BACK | Flag.HAS_OTHERWISE
-        fallbacks = np.flatnonzero(self._flags & both == both)
+        required_flags = Flag.FALLS_BACK | Flag.HAS_OTHERWISE
+        fallbacks = np.flatnonzero(self._flags & required_flags == required_flags)
         return np.where(deciding >= 0, deciding, self._pick_innermost(fallbacks))
 
     def _find_engines(self, deciding: IntArray, rule: RuleIndices) -> Codes:
@@ -237,8 +237,10 @@ class StackWalk:
         A request comes from a client, whose frames are on the stack, or has a rule of its own.
         """
         decides = np.append(self._flags & Flag.DRIVER != 0, False)[deciding]
-        others = self._pick_innermost(np.flatnonzero(self._flags & (Flag.WRAPPER_OR_WAIT | Flag.DRIVER) == 0))
-        only: Bools = decides & (others < 0)
+        other_position = self._pick_innermost(
+            np.flatnonzero(self._flags & (Flag.WRAPPER_OR_WAIT | Flag.DRIVER) == 0)
+        )
+        only: Bools = decides & (other_position < 0)
         return only
 
     def _mark_waiting_stacks(self) -> Bools:
@@ -264,15 +266,15 @@ class StackWalk:
         """Return the innermost of ``positions`` in every stack; -1 for none."""
         # It is the first position from the stack's start on, unless that one is in a later stack:
         #   starts     0     3     5
-        #   positions    2       4        first: 2, 4, none (the appended end)
-        first = np.append(positions, len(self._flags))[np.searchsorted(positions, self._starts)]
-        return np.where(first < self._ends, first, -1)
+        #   positions    2       4        first_position: 2, 4, none (the appended end)
+        first_position = np.append(positions, len(self._flags))[np.searchsorted(positions, self._starts)]
+        return np.where(first_position < self._ends, first_position, -1)
 
     def _find_outermost(self, flag: np.uint32) -> IntArray:
         """Return every stack's outermost position with the flag; -1 for none."""
         positions = self._find_positions(flag)
-        last = np.append(-1, positions)[np.searchsorted(positions, self._ends)]
-        return np.where(last >= self._starts, last, -1)
+        last_position = np.append(-1, positions)[np.searchsorted(positions, self._ends)]
+        return np.where(last_position >= self._starts, last_position, -1)
 
     def _get_caller_flags(self, positions: IntArray, flag: np.uint32) -> npt.NDArray[np.uint32]:
         """Return the flags of the next frame with ``flag`` toward the root of each position; 0 for none."""

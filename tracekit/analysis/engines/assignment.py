@@ -53,16 +53,16 @@ class _Lists:
         """Return the position at which each of ``count`` lists begins."""
         return np.searchsorted(self._keys, np.arange(count) * self._width)
 
-    def between(self, number: IntArray, first: IntArray, last: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the positions at which lists reach the samples ``first`` and ``last``."""
-        low, high = (np.searchsorted(self._keys, number * self._width + edge) for edge in (first, last))
+    def between(self, number: IntArray, start: IntArray, stop: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the positions at which lists reach the samples ``start`` and ``stop``."""
+        low, high = (np.searchsorted(self._keys, number * self._width + edge) for edge in (start, stop))
         return low, high
 
-    def running_sum(self, first: IntArray, last: IntArray, amount: IntArray) -> IntArray:
+    def running_sum(self, start: IntArray, stop: IntArray, amount: IntArray) -> IntArray:
         """Return, per sample, the sum of the amounts of the ranges around it."""
         edges = np.zeros(len(self._keys) + 1, np.int64)
-        np.add.at(edges, first, amount)
-        np.subtract.at(edges, last, amount)
+        np.add.at(edges, start, amount)
+        np.subtract.at(edges, stop, amount)
         totals = np.empty(len(self._keys), np.int64)
         totals[self.samples] = np.cumsum(edges, out=edges)[:-1]
         return totals
@@ -79,13 +79,13 @@ class _Assignment:
         self._count = len(self._thread)
         times = trace.samples["time_ns"].to_numpy()
         edges = (np.searchsorted(times, windows[name].to_numpy()) for name in ("start_ns", "end_ns"))
-        first, last = edges
+        start, stop = edges
         is_call = ~windows["source"].isin(GIVEN_SOURCES).to_numpy(bool)
         owner, pid = (windows[name].to_numpy(np.int64) for name in ("thread_id", "pid"))
         # The windows of one thread have one caller. A call without a thread is a caller of its own, with a
         # number beyond the threads'; windows that count everything share the last number.
         threads, self._everyone = len(trace.threads), len(trace.threads) + len(windows)
-        alone = np.where(is_call, threads + np.arange(len(windows)), self._everyone)
+        threadless_caller = np.where(is_call, threads + np.arange(len(windows)), self._everyone)
         # Processes are numbered from 1; 0 is any. The last of the threads' is for samples without a thread.
         pids = np.concatenate([trace.threads["pid"].to_numpy(np.int64), [-1], pid])
         process = np.unique(pids, return_inverse=True)[1] + 1
@@ -94,13 +94,13 @@ class _Assignment:
         self._processes = int(process.max()) + 1
         self._windows = pd.DataFrame(
             {
-                "first": first,
-                "last": last,
+                "start": start,
+                "stop": stop,
                 "is_call": is_call,
                 "counts_workers": (windows["source"] == "stacks").to_numpy(bool),
                 "is_of_any": (windows["source"].isin(ANE_TABLES) & (pid < 0) & (owner < 0)).to_numpy(bool),
                 "has_thread": owner >= 0,
-                "caller": np.where(owner >= 0, owner, alone),
+                "caller": np.where(owner >= 0, owner, threadless_caller),
                 "process": np.where(is_call & (pid >= 0), process[threads + 1 :], 0),
             }
         )
@@ -113,23 +113,25 @@ class _Assignment:
         recording, or until after it, unless a table has the call. Where no table has any, a call that an edge
         cuts is assumed to be no longer than the longest: else a thread that ends leaves all later work open.
         """
-        first, last = (np.searchsorted(times, edges) for edges in (runs.starts_ns, runs.ends_ns))
-        listed = self._windows[(self._windows["is_call"] & ~self._windows["counts_workers"]).to_numpy(bool)]
-        unlisted = np.flatnonzero(~self._mark_inside_own_call(listed))
+        start, stop = (np.searchsorted(times, edges) for edges in (runs.starts_ns, runs.ends_ns))
+        table_calls = self._windows[
+            (self._windows["is_call"] & ~self._windows["counts_workers"]).to_numpy(bool)
+        ]
+        unlisted = np.flatnonzero(~self._mark_inside_own_call(table_calls))
         every = np.arange(self._count)
         edges = np.full((2, len(self._process_of_thread)), [[self._count], [-1]])
         np.minimum.at(edges[0], self._thread, every)
         np.maximum.at(edges[1], self._thread, every)
         earliest, latest = np.where(np.isin(edges, unlisted), edges, [[-1], [self._count]])
         is_cut = np.ones((2, len(runs)), bool)
-        if not len(listed) and self._count:
+        if not len(table_calls) and self._count:
             longest_ns = (runs.ends_ns - runs.starts_ns).max(initial=0)
             is_cut[0] = runs.ends_ns - times[0] <= longest_ns
             is_cut[1] = times[-1] - runs.starts_ns <= longest_ns
         return pd.DataFrame(
             {
-                "first": np.where((earliest[runs.thread_id] >= first) & is_cut[0], 0, first),
-                "last": np.where((latest[runs.thread_id] < last) & is_cut[1], self._count, last),
+                "start": np.where((earliest[runs.thread_id] >= start) & is_cut[0], 0, start),
+                "stop": np.where((latest[runs.thread_id] < stop) & is_cut[1], self._count, stop),
                 "is_call": True,
                 "counts_workers": True,
                 "is_of_any": False,
@@ -146,27 +148,27 @@ class _Assignment:
             return Membership(every, np.zeros(1, np.int64), *_get_edges(windows), every[:0])
         # Work on another thread joins the windows of one caller at most. So each caller has a list of its own
         # samples and of those that join it, and all lists are about as long as the samples together.
-        served, is_ambiguous = self._find_callers_served()
-        first, last = np.zeros(len(windows), np.int64), np.zeros(len(windows), np.int64)
+        served_caller, is_ambiguous = self._find_callers_served()
+        start, stop = np.zeros(len(windows), np.int64), np.zeros(len(windows), np.int64)
         samples, starts, size = [every[:0]], [every[:0]], 0
-        for rows, number, lists in self._iter_lists(served):
+        for rows, number, lists in self._iter_lists(served_caller):
             edges = lists.between(number, *_get_edges(windows.iloc[rows]))
-            first[rows], last[rows] = (size + edge for edge in edges)
+            start[rows], stop[rows] = (size + edge for edge in edges)
             samples.append(lists.samples)
             starts.append(size + lists.starts(int(number.max()) + 1))
             size += len(samples[-1])
         return Membership(
-            np.concatenate(samples), np.concatenate(starts), first, last, np.flatnonzero(is_ambiguous)
+            np.concatenate(samples), np.concatenate(starts), start, stop, np.flatnonzero(is_ambiguous)
         )
 
-    def _iter_lists(self, served: IntArray) -> Iterator[tuple[IntArray, IntArray, _Lists]]:
+    def _iter_lists(self, served_caller: IntArray) -> Iterator[tuple[IntArray, IntArray, _Lists]]:
         """Yield windows that are alike in what they count, the numbers of their lists, and the lists."""
         windows = self._windows
-        alike = windows[["is_call", "counts_workers"]].assign(
+        kinds = windows[["is_call", "counts_workers"]].assign(
             counts_all=windows["caller"] == self._everyone, of_any=windows["process"] == 0
         )
         every = np.arange(self._count)
-        for (is_call, counts_workers, counts_all, of_any), rows in group_rows(alike, *alike):
+        for (is_call, counts_workers, counts_all, of_any), rows in group_rows(kinds, *kinds):
             distinct, number = np.unique(self._number_callers(windows.iloc[rows]), return_inverse=True)
             if counts_all:
                 yield rows, number, _Lists(np.zeros(self._count, np.int64), every, self._count)
@@ -177,14 +179,14 @@ class _Assignment:
             threads: IntArray = np.append(np.arange(len(self._process_of_thread) - 1), -1)
             own = _find_positions(distinct, threads * self._processes + process)[self._thread]
             sample = np.flatnonzero(own >= 0)
-            listed = own[sample]
+            list_number = own[sample]
             if is_call:
-                joins = np.flatnonzero((served >= 0) & (self._labels.is_worker | (not counts_workers)))
+                joins = np.flatnonzero((served_caller >= 0) & (self._labels.is_worker | (not counts_workers)))
                 process = 0 if of_any else self._process[joins]
-                places = _find_positions(distinct, served[joins] * self._processes + process)
+                places = _find_positions(distinct, served_caller[joins] * self._processes + process)
                 counts = places >= 0
-                sample, listed = np.append(sample, joins[counts]), np.append(listed, places[counts])
-            yield rows, number, _Lists(listed, sample, self._count)
+                sample, list_number = np.append(sample, joins[counts]), np.append(list_number, places[counts])
+            yield rows, number, _Lists(list_number, sample, self._count)
 
     def _number_callers(self, windows: pd.DataFrame) -> IntArray:
         """Return one number per caller and process."""
@@ -208,27 +210,29 @@ class _Assignment:
             count, total = (
                 np.where(labels.is_worker, *pair) for pair in zip((count, total), claims, strict=True)
             )
-        served = np.where(at_work & (count == 1), total, -1)
-        unclaimed = self._mark_of_other_calls(served)
-        return np.where(unclaimed, -1, served), (at_work & (count > 1)) | unclaimed
+        served_caller = np.where(at_work & (count == 1), total, -1)
+        unclaimed = self._mark_of_other_calls(served_caller)
+        return np.where(unclaimed, -1, served_caller), (at_work & (count > 1)) | unclaimed
 
-    def _mark_of_other_calls(self, served: IntArray) -> BoolArray:
+    def _mark_of_other_calls(self, served_caller: IntArray) -> BoolArray:
         """Mark the samples that would join a call, and are of calls that no table reports.
 
         A thread inside a prediction works for its own call: not for the call of another thread, and of a call
         whose thread is not known, for it or for another one where several threads are inside predictions.
         """
         labels, threads = self._labels, len(self._process_of_thread) - 1
-        inside = (served >= 0) & labels.in_call & ~labels.is_worker
-        if not inside.any():
-            return inside
-        rows = np.flatnonzero(inside & (served >= threads))
-        callers = int(served.max()) + 1
-        first, last = np.full((2, callers), [[threads + 1], [-1]])
-        np.minimum.at(first, served[rows], self._thread[rows])
-        np.maximum.at(last, served[rows], self._thread[rows])
-        marked: BoolArray = (served >= 0) & np.append(last > first, False)[served]
-        return marked | (inside & (served < threads))
+        is_inside = (served_caller >= 0) & labels.in_call & ~labels.is_worker
+        if not is_inside.any():
+            return is_inside
+        rows = np.flatnonzero(is_inside & (served_caller >= threads))
+        callers = int(served_caller.max()) + 1
+        lowest_thread, highest_thread = np.full((2, callers), [[threads + 1], [-1]])
+        np.minimum.at(lowest_thread, served_caller[rows], self._thread[rows])
+        np.maximum.at(highest_thread, served_caller[rows], self._thread[rows])
+        has_several_threads: BoolArray = (served_caller >= 0) & np.append(
+            highest_thread > lowest_thread, False
+        )[served_caller]
+        return has_several_threads | (is_inside & (served_caller < threads))
 
     def _mark_inside_own_call(self, calls: pd.DataFrame) -> BoolArray:
         """Mark the samples that lie in a call of their own thread."""
@@ -256,22 +260,22 @@ class _Assignment:
         of_any, of_process = calls[calls["process"] == 0], calls[calls["process"] > 0]
         # A caller may have calls of a process and calls of any: those of any are added per process, and what
         # they would count twice is taken off.
-        again = of_any[:0]
+        duplicates = of_any[:0]
         if len(of_any) and len(of_process):
             pairs = of_process[["caller", "process"]].drop_duplicates()
-            again = of_any.drop(columns="process").merge(pairs)
+            duplicates = of_any.drop(columns="process").merge(pairs)
         count, total = np.zeros(self._count, np.int64), np.zeros(self._count, np.int64)
         for sign, lists, rows in (
             (1, self._everything, of_any),
-            (1, self._by_process, pd.concat([of_process, again])),
-            (-1, self._by_process, again),
+            (1, self._by_process, pd.concat([of_process, duplicates])),
+            (-1, self._by_process, duplicates),
         ):
             if not len(rows):
                 continue
             distinct, number = group_keys(self._number_callers(rows))
-            group, first, last = merge_by_group(number, *_get_edges(rows))
+            group, start, stop = merge_by_group(number, *_get_edges(rows))
             caller, process = np.divmod(distinct[group], self._processes)
-            edges = lists.between(process, first, last)
+            edges = lists.between(process, start, stop)
             count += sign * lists.running_sum(*edges, np.ones(len(caller), np.int64))
             total += sign * lists.running_sum(*edges, caller)
         return count, total
@@ -284,4 +288,4 @@ def _find_positions(distinct: IntArray, numbers: IntArray) -> IntArray:
 
 
 def _get_edges(windows: pd.DataFrame) -> tuple[IntArray, IntArray]:
-    return windows["first"].to_numpy(np.int64), windows["last"].to_numpy(np.int64)
+    return windows["start"].to_numpy(np.int64), windows["stop"].to_numpy(np.int64)

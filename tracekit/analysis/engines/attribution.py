@@ -64,8 +64,8 @@ class SharesByWindow(Mapping[int, list[Share]]):
         self._rows = dict(zip(windows.tolist(), pairwise(edges), strict=True))
 
     def __getitem__(self, window: int) -> list[Share]:
-        first, last = self._rows[window]
-        rows = zip(*[column[first:last] for column in self._columns], strict=True)
+        start, stop = self._rows[window]
+        rows = zip(*[column[start:stop] for column in self._columns], strict=True)
         return list(map(Share._make, rows))
 
     def __iter__(self) -> Iterator[int]:
@@ -112,14 +112,14 @@ def attribute(
     """
     # Three sparse tables with the same kind of key: samples, busy time, waiting time. Their keys are united,
     # and each column is scattered to its rows of the union:
-    #   keys      3 5 8        sampled 3 8 → 4 _ 7      worked 5 → _ 20 _      (_ is missing, not zero)
-    sampled, samples, own_weight = _sample_totals(trace, labels, members)
-    worked, busy = _collect_amounts(windows, _iter_busy(windows, measured), measured.engines)
-    waited, waits = _collect_amounts(windows, _iter_waits(windows, waiting, measured), frozenset())
-    keys, _ = group_keys(np.concatenate([sampled, worked, waited]))
+    #   keys      3 5 8        samples 3 8 → 4 _ 7      busy 5 → _ 20 _      (_ is missing, not zero)
+    sample_keys, samples, own_weight = _sample_totals(trace, labels, members)
+    busy_keys, busy = _collect_amounts(windows, _iter_busy(windows, measured), measured.engines)
+    waiting_keys, waits = _collect_amounts(windows, _iter_waits(windows, waiting, measured), frozenset())
+    keys, _ = group_keys(np.concatenate([sample_keys, busy_keys, waiting_keys]))
     window, engine, phase = _decode_keys(keys)
-    weight = _place_amounts(keys, sampled, own_weight).to_numpy(np.int64, na_value=0)
-    busy_ns, waiting_ns = _place_amounts(keys, worked, busy), _place_amounts(keys, waited, waits)
+    weight = _place_amounts(keys, sample_keys, own_weight).to_numpy(np.int64, na_value=0)
+    busy_ns, waiting_ns = _place_amounts(keys, busy_keys, busy), _place_amounts(keys, waiting_keys, waits)
     basis = np.where(waiting_ns.isna(), -1, _list_waiting_bases(waiting, measured)[engine])
     return ATTRIBUTION.check(
         pd.DataFrame(
@@ -127,7 +127,7 @@ def attribute(
                 "window_id": window,
                 "engine": make_categorical(engine, ENGINES),
                 "phase": make_categorical(phase, PHASES),
-                "samples": _place_amounts(keys, sampled, samples).to_numpy(np.int64, na_value=0),
+                "samples": _place_amounts(keys, sample_keys, samples).to_numpy(np.int64, na_value=0),
                 "sampled_ns": pd.arrays.IntegerArray(
                     weight.copy(), np.full(len(keys), trace.weight_unit != "ns")
                 ),
@@ -158,10 +158,10 @@ def _decode_keys(keys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
 
 def _place_amounts(keys: IntArray, some_keys: IntArray, amounts: IntArray) -> pd.arrays.IntegerArray:
     """Return amounts of some of the keys for all of them, missing for the others."""
-    placed, missing = np.zeros(len(keys), np.int64), np.ones(len(keys), bool)
+    values, missing = np.zeros(len(keys), np.int64), np.ones(len(keys), bool)
     positions = np.searchsorted(keys, some_keys)
-    placed[positions], missing[positions] = amounts, False
-    return pd.arrays.IntegerArray(placed, missing)
+    values[positions], missing[positions] = amounts, False
+    return pd.arrays.IntegerArray(values, missing)
 
 
 def _sample_totals(
@@ -170,14 +170,14 @@ def _sample_totals(
     """Return keys, and the samples and the weight of each."""
     nowhere = np.full(len(trace.samples), UNASSIGNED, np.int64)
     code = _encode_keys(nowhere, labels.engine, labels.phase)
-    outside = members.outside(len(trace.samples))
-    keys, row = group_keys(code[outside])
-    weight = sum_by_code(row, trace.weights[outside], len(keys))
-    inside = members.tally(code, trace.weights)
+    outside_samples = members.outside(len(trace.samples))
+    keys, row = group_keys(code[outside_samples])
+    weight = sum_by_code(row, trace.weights[outside_samples], len(keys))
+    tally = members.tally(code, trace.weights)
     return (
-        np.append(keys, _encode_keys(inside.window, *_decode_keys(inside.code)[1:])),
-        np.append(sum_by_code(row, trace.sample_counts[outside], len(keys)), inside.count),
-        np.append(weight, inside.sums[0]),
+        np.append(keys, _encode_keys(tally.window, *_decode_keys(tally.code)[1:])),
+        np.append(sum_by_code(row, trace.sample_counts[outside_samples], len(keys)), tally.count),
+        np.append(weight, tally.sums[0]),
     )
 
 
@@ -188,14 +188,14 @@ def _iter_busy(windows: pd.DataFrame, measured: Measured) -> Iterator[Amounts]:
         if not is_work(key):
             continue
         amounts = np.zeros(len(windows) + 1, np.int64)
-        counted = []
+        pieces = []
         for rows, spans in measured.of_windows(key, np.arange(len(windows))):
             amounts[rows] = spans.within(starts[rows], ends[rows])
-            counted.append(spans & IntervalSet.of(starts[rows], ends[rows]))
+            pieces.append(spans & IntervalSet.of(starts[rows], ends[rows]))
         # Ranges that overlap count the same work each; outside of all windows lies what no window counted, so
         # it is the total less the union of the counted pieces, not less the sum of the amounts.
         amounts[-1] = (
-            measured.everything(key).total_ns - (measured.everything(key) & merge_sets(counted)).total_ns
+            measured.everything(key).total_ns - (measured.everything(key) & merge_sets(pieces)).total_ns
         )
         yield Amounts(*key, amounts)
     # A table with rows, none of them an execution, measured that the engine executed nothing: a zero for each
@@ -213,14 +213,14 @@ def _iter_waits(windows: pd.DataFrame, waiting: Waiting, measured: Measured) -> 
         if engine not in waiting.basis and not measured.requests(engine):
             continue
         amounts = np.zeros(len(windows) + 1, np.int64)
-        counted = []
+        pieces = []
         for rows, spans in iter_waits(windows, np.arange(len(windows)), engine, waiting, measured):
             amounts[rows] = spans.within(starts[rows], ends[rows])
-            counted.append(spans & IntervalSet.of(starts[rows], ends[rows]))
+            pieces.append(spans & IntervalSet.of(starts[rows], ends[rows]))
         every = waiting.spans(engine, -1, -1, True)
         if measured.requests(engine):
             every = measured.everything((engine, Phase.WAIT))
-        amounts[-1] = every.total_ns - (every & merge_sets(counted)).total_ns
+        amounts[-1] = every.total_ns - (every & merge_sets(pieces)).total_ns
         yield Amounts(engine, Phase.WAIT, amounts)
 
 
@@ -234,13 +234,13 @@ def iter_waits(
     if measured.requests(engine):
         yield from measured.of_windows((engine, Phase.WAIT), rows)
         return
-    chosen = windows.iloc[rows]
-    owned = chosen.assign(is_call=~chosen["source"].isin(GIVEN_SOURCES))
+    selected = windows.iloc[rows]
+    owned = selected.assign(is_call=~selected["source"].isin(GIVEN_SOURCES))
     names = ("thread_id", "pid", "alone", "is_call")
-    for (thread, pid, alone, call), members in group_rows(owned, *names):
-        if call and thread < 0 and not alone:
+    for (thread, pid, is_alone, call), members in group_rows(owned, *names):
+        if call and thread < 0 and not is_alone:
             continue  # any of the overlapping calls may have waited
-        yield rows[members], waiting.spans(engine, int(thread), int(pid), bool(alone))
+        yield rows[members], waiting.spans(engine, int(thread), int(pid), bool(is_alone))
 
 
 def _collect_amounts(

@@ -116,8 +116,8 @@ class Measured:
         self, keys: Sequence[Key], windows: IntArray | None = None
     ) -> Iterator[tuple[IntArray, list[IntervalSet]]]:
         """Yield the ranges that the user gave, and when the engines were in these phases for them."""
-        chosen = np.arange(len(self._windows)) if windows is None else windows
-        given = chosen[~self._is_call[chosen]]
+        window_rows = np.arange(len(self._windows)) if windows is None else windows
+        given = window_rows[~self._is_call[window_rows]]
         if len(given):
             for rows, scope in iter_scopes(self._windows.iloc[given]):
                 yield given[rows], [self.spans(self.scope(*scope), key) for key in keys]
@@ -178,8 +178,8 @@ class Measured:
         starts, ends = self._window_edges
         several = IntervalSet.of(*(edges[crowded] for edges in self._edges))
         contested += np.where(self._is_call, several.within(starts, ends), 0)
-        most: IntArray = np.minimum(contested, ends - starts - owned.totals(count))
-        return most
+        capped_ns: IntArray = np.minimum(contested, ends - starts - owned.totals(count))
+        return capped_ns
 
     def _is_key(self, key: Key, rows: IntArray) -> BoolArray:
         """Mark the rows of an engine and phase."""
@@ -199,8 +199,8 @@ class Measured:
             self.assignment.is_owner(Owner.OTHER) & self.assignment.has_reason(Reason.SUBMITTED)
         )
 
-    def _select_time(self, marked: BoolArray) -> IntervalSet:
-        return IntervalSet.of(*(edges[marked] for edges in self._edges))
+    def _select_time(self, mask: BoolArray) -> IntervalSet:
+        return IntervalSet.of(*(edges[mask] for edges in self._edges))
 
     @cached_property
     def sources(self) -> dict[Engine, str]:
@@ -213,13 +213,13 @@ class Measured:
         has_length = self._edges[1] > self._edges[0]
         # MPS rows that repeat the Neural Engine's show nothing of the GPU.
         on_gpu = is_among(frame["source"], *GPU_TABLES) & ~is_among(frame["engine"], Engine.ANE)
-        marked = on_gpu & is_among(frame["engine"], Engine.GPU)
+        has_ml_mark = on_gpu & is_among(frame["engine"], Engine.GPU)
         has_unmarked = len(self.everything((Engine.GRAPHICS, None))) > 0
         rows = {
             Engine.ANE: is_among(frame["source"], *ANE_TABLES),
             # Where all GPU work of the target lacks the mark, none of it may be inference and all of it may:
             # then the table does not measure inference, and a zero would claim too much.
-            Engine.GPU: on_gpu if (marked & has_length).any() or not has_unmarked else marked,
+            Engine.GPU: on_gpu if (has_ml_mark & has_length).any() or not has_unmarked else has_ml_mark,
             Engine.GRAPHICS: is_among(frame["source"], GPU_INTERVALS),
         }
         source = frame["source"].cat
@@ -256,23 +256,23 @@ class Measured:
         by_process = self._lanes.get(key, {})
         # A lane without a process or a model may be of any: it counts where nothing excludes it.
         pids = sorted({-1, *scope.pids}) if scope.pids else by_process
-        counted = tuple(
+        lanes = tuple(
             (pid, model)
             for pid in pids
             for model in (("", scope.model) if scope.model else by_process.get(pid, {}))
             if model in by_process.get(pid, {})
         )
         # A thousand processes may all have the lanes of none: these are one union.
-        if (key, counted) not in self._unions:
-            self._unions[key, counted] = merge_sets([by_process[pid][model] for pid, model in counted])
-        return self._unions[key, counted]
+        if (key, lanes) not in self._unions:
+            self._unions[key, lanes] = merge_sets([by_process[pid][model] for pid, model in lanes])
+        return self._unions[key, lanes]
 
     @cached_property
     def submissions(self) -> pd.DataFrame:
         """The Neural Engine's rows of execution that calls own, each with ``window`` and once."""
         rows, windows = self.assignment.owned_row, self.assignment.owned_call
-        chosen = self._is_submission[rows]
-        frame = self._frame.iloc[rows[chosen]].assign(window=windows[chosen])
+        is_submission = self._is_submission[rows]
+        frame = self._frame.iloc[rows[is_submission]].assign(window=windows[is_submission])
         frame = frame.assign(label=frame["label"].astype("str"))
         return frame.drop_duplicates(["window", "start_ns", "end_ns", "label"])
 
@@ -280,12 +280,12 @@ class Measured:
     def contested_submissions(self) -> BoolArray:
         """Marks the windows with a row of the Neural Engine's execution whose owner is not known."""
         rows, windows = self.assignment.contested_row, self.assignment.contested_call
-        marked = np.bincount(windows[self._is_submission[rows]], minlength=len(self._windows)) > 0
+        has_contested = np.bincount(windows[self._is_submission[rows]], minlength=len(self._windows)) > 0
         crowded = IntervalSet.of(
             *(edges[self._is_submission & self.assignment.crowded] for edges in self._edges)
         )
-        touched: BoolArray = marked | (self._is_call & crowded.touches(*self._window_edges))
-        return touched
+        mask: BoolArray = has_contested | (self._is_call & crowded.touches(*self._window_edges))
+        return mask
 
     @cached_property
     def _is_submission(self) -> BoolArray:
@@ -296,10 +296,12 @@ class Measured:
     @cached_property
     def preparations(self) -> pd.DataFrame:
         """The target's outermost rows of load or compile, with ``owner_model``; the same row twice is one."""
-        chosen = np.flatnonzero(
+        positions = np.flatnonzero(
             is_among(self._frame["phase"], Phase.LOAD, Phase.COMPILE) & ~self._is_other_ane
         )
-        rows = self._frame.iloc[chosen].assign(owner_model=self.owner.model_names[self._model_code[chosen]])
+        rows = self._frame.iloc[positions].assign(
+            owner_model=self.owner.model_names[self._model_code[positions]]
+        )
         rows = rows[(rows["depth"] <= 0).to_numpy(bool)]
         if self._all_pids:
             rows = rows[rows["pid"].isin([-1, *self._all_pids]).to_numpy(bool)]
@@ -366,10 +368,10 @@ class Measured:
     def _lanes(self) -> dict[Key, dict[int, dict[str, IntervalSet]]]:
         """The intervals of the target and of processes that name themselves, by key, process and model."""
         # What may be another process's is in no lane: ``contested_ns`` has it.
-        counted = np.flatnonzero(~self._is_other_ane & ~self.assignment.has_reason(*_MAY_BE_OTHERS))
-        starts, ends = (edges[counted] for edges in self._edges)
-        frame = self._frame[["engine", "phase", "pid"]].iloc[counted]
-        frame = frame.assign(model=self._model_code[counted])
+        positions = np.flatnonzero(~self._is_other_ane & ~self.assignment.has_reason(*_MAY_BE_OTHERS))
+        starts, ends = (edges[positions] for edges in self._edges)
+        frame = self._frame[["engine", "phase", "pid"]].iloc[positions]
+        frame = frame.assign(model=self._model_code[positions])
         names = self.owner.model_names.tolist()
         lanes: dict[Key, dict[int, dict[str, IntervalSet]]] = {}
         for (engine, phase, pid, model), rows in group_rows(frame, "engine", "phase", "pid", "model"):

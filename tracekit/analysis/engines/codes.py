@@ -33,8 +33,8 @@ def _mark_codes(codes: npt.NDArray[np.int8], accepted: Iterable[int]) -> BoolArr
     # One lookup per row, however many codes are accepted; -1 indexes the table's last entry.
     table = np.zeros(_TABLE_SIZE, bool)
     table[list(accepted)] = True
-    marked: BoolArray = table[codes]
-    return marked
+    mask: BoolArray = table[codes]
+    return mask
 
 
 def is_among(column: pd.Series[str], *words: str) -> BoolArray:
@@ -42,8 +42,8 @@ def is_among(column: pd.Series[str], *words: str) -> BoolArray:
     # A lookup per row takes a tenth of the time of ``isin``; a missing value indexes the last entry.
     accepted = frozenset(map(str, words))
     table = np.array([*(str(name) in accepted for name in column.cat.categories), False])
-    marked: BoolArray = table[column.cat.codes.to_numpy()]
-    return marked
+    mask: BoolArray = table[column.cat.codes.to_numpy()]
+    return mask
 
 
 def convert_categories(column: pd.Series[str], words: Sequence[str]) -> IntArray:
@@ -107,17 +107,19 @@ def group_rows(frame: pd.DataFrame, *names: str) -> Iterator[tuple[tuple[Any, ..
 
 def find_firsts(codes: IntArray, count: int) -> IntArray:
     """Return the position where each of the codes ``0 … count - 1`` occurs first; all of them must occur."""
-    first = np.zeros(count, np.int64)
+    first_positions = np.zeros(count, np.int64)
     # Written back to front, so that the earliest position is the last to be written.
-    first[codes[::-1]] = np.arange(len(codes))[::-1]  # of repeated targets, the last assignment stays
-    return first
+    first_positions[codes[::-1]] = np.arange(len(codes))[
+        ::-1
+    ]  # of repeated targets, the last assignment stays
+    return first_positions
 
 
 def sum_before(amounts: npt.NDArray[Any]) -> IntArray:
     """Return the sum of the amounts before each position, and of all of them: one entry more."""
-    before = np.zeros(len(amounts) + 1, np.int64)
-    np.cumsum(amounts, out=before[1:])
-    return before
+    sums = np.zeros(len(amounts) + 1, np.int64)
+    np.cumsum(amounts, out=sums[1:])
+    return sums
 
 
 def sum_by_code(codes: IntArray, amounts: IntArray, count: int) -> IntArray:

@@ -38,13 +38,13 @@ def count_events(trace: Trace, labels: SampleLabels, members: Membership) -> pd.
     names = [str(name) for name in trace.counters.columns]
     counters = [trace.counters[name].to_numpy(np.int64) for name in names]
     engine = labels.engine.astype(np.int64)
-    outside = members.outside(len(trace.samples)) if names else np.zeros(0, np.int64)
-    engines, row = group_keys(engine[outside])
-    totals = [sum_by_code(row, values[outside], len(engines)) for values in counters]
-    inside = (members if names else NO_WINDOWS).tally(engine, *counters)
-    window_of = np.repeat(np.append(np.full(len(engines), UNASSIGNED), inside.window), len(names))
-    engine_of = np.repeat(np.append(engines, inside.code), len(names))
-    rows = [np.append(*columns) for columns in zip(totals, inside.sums, strict=True)]
+    outside_samples = members.outside(len(trace.samples)) if names else np.zeros(0, np.int64)
+    engines, row = group_keys(engine[outside_samples])
+    totals = [sum_by_code(row, values[outside_samples], len(engines)) for values in counters]
+    tally = (members if names else NO_WINDOWS).tally(engine, *counters)
+    window_of = np.repeat(np.append(np.full(len(engines), UNASSIGNED), tally.window), len(names))
+    engine_of = np.repeat(np.append(engines, tally.code), len(names))
+    rows = [np.append(*columns) for columns in zip(totals, tally.sums, strict=True)]
     flat = np.stack(rows, axis=1).reshape(-1) if rows else np.zeros(0, np.int64)
     return EVENT_COUNTS.check(
         pd.DataFrame(
@@ -52,7 +52,7 @@ def count_events(trace: Trace, labels: SampleLabels, members: Membership) -> pd.
                 "window_id": window_of.astype(np.int64),
                 "engine": make_categorical(engine_of, [str(engine) for engine in ENGINES]),
                 "event": make_categorical(
-                    np.tile(np.arange(len(names)), len(engines) + len(inside.window)), names
+                    np.tile(np.arange(len(names)), len(engines) + len(tally.window)), names
                 ),
                 "value": flat,
             }
@@ -80,12 +80,16 @@ def sum_metrics(trace: Trace, windows: pd.DataFrame) -> pd.DataFrame:
             positions = np.flatnonzero(total > 0)
             pieces.append((window_ids[positions], np.full(len(positions), code), total[positions]))
     window = np.concatenate([piece[0] for piece in pieces] or [np.zeros(0, np.int64)])
-    named = np.concatenate([piece[1] for piece in pieces] or [np.zeros(0, np.int64)])
+    name_code = np.concatenate([piece[1] for piece in pieces] or [np.zeros(0, np.int64)])
     value = np.concatenate([piece[2] for piece in pieces] or [np.zeros(0)])
-    order = np.lexsort((named, window))
+    order = np.lexsort((name_code, window))
     return METRIC_SUMS.check(
         pd.DataFrame(
-            {"window_id": window[order], "name": make_categorical(named[order], names), "value": value[order]}
+            {
+                "window_id": window[order],
+                "name": make_categorical(name_code[order], names),
+                "value": value[order],
+            }
         ),
         "metric sums",
     )
@@ -95,8 +99,8 @@ def _sum_until(rows: pd.DataFrame, until: pd.Series[int]) -> np.ndarray[tuple[in
     """Return the sum of one thread's metric up to each time; a row counts by its part that has passed."""
     ordered = rows.sort_values("start_ns", kind="stable")
     edges = ordered[["start_ns", "end_ns"]].to_numpy(np.int64).reshape(-1)
-    reached = np.cumsum(ordered["value"].to_numpy(np.float64))
-    sum_by_code = np.stack([np.append(0.0, reached[:-1]), reached], axis=1).reshape(-1)
+    running_sum = np.cumsum(ordered["value"].to_numpy(np.float64))
+    sum_by_code = np.stack([np.append(0.0, running_sum[:-1]), running_sum], axis=1).reshape(-1)
     shares: np.ndarray[tuple[int], np.dtype[np.float64]] = np.interp(
         until.to_numpy(np.int64), np.maximum.accumulate(edges), sum_by_code, left=0.0
     )
@@ -106,12 +110,12 @@ def _sum_until(rows: pd.DataFrame, until: pd.Series[int]) -> np.ndarray[tuple[in
 def ratios(events: Mapping[str, int]) -> dict[str, float]:
     """Return instructions per cycle and the like, as far as the events were recorded."""
     quotients = {}
-    for name, above, below in (
+    for name, numerators, denominators in (
         ("instructions per cycle", _INSTRUCTIONS, _CYCLES),
         ("branches mispredicted", _MISPREDICTED, _BRANCHES),
     ):
-        over = next((events[event] for event in above if event in events), None)
-        under = next((events[event] for event in below if event in events), None)
+        over = next((events[event] for event in numerators if event in events), None)
+        under = next((events[event] for event in denominators if event in events), None)
         if over is not None and under:
             quotients[name] = over / under
     return quotients

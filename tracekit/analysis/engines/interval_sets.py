@@ -70,10 +70,10 @@ class IntervalSet:
         #          ──a──     ──b──┊──
         #                         time     until = a + b − (end of b − time)
         # Only the last can reach past the moment, because the intervals are disjoint.
-        begun = np.searchsorted(self.starts, times, "right")
-        last = np.maximum(begun - 1, 0)
-        remaining = np.where(begun > 0, np.maximum(self.ends[last] - times, 0), 0)
-        covered: IntArray = self._time_before[begun] - remaining
+        begun_count = np.searchsorted(self.starts, times, "right")
+        last_row = np.maximum(begun_count - 1, 0)
+        remaining = np.where(begun_count > 0, np.maximum(self.ends[last_row] - times, 0), 0)
+        covered: IntArray = self._time_before[begun_count] - remaining
         return covered
 
     def within(self, starts: IntArray, ends: IntArray) -> IntArray:
@@ -83,24 +83,24 @@ class IntervalSet:
     def touches(self, starts: IntArray, ends: IntArray) -> BoolArray:
         """Mark the windows ``[start, end)`` in which any of the intervals lies."""
         # The first interval that ends after the window's start must begin before the window's end.
-        first = np.searchsorted(self.ends, starts, "right")
-        touched: BoolArray = np.append(self.starts, np.iinfo(np.int64).max)[first] < ends
-        return touched
+        first_row = np.searchsorted(self.ends, starts, "right")
+        mask: BoolArray = np.append(self.starts, np.iinfo(np.int64).max)[first_row] < ends
+        return mask
 
     def count(self, starts: IntArray, ends: IntArray) -> IntArray:
         """Return how many of the intervals lie in each window ``[start, end)``, or reach into it."""
-        first = np.searchsorted(self.ends, starts, "right")
-        counts: IntArray = np.maximum(np.searchsorted(self.starts, ends, "left") - first, 0)
+        first_row = np.searchsorted(self.ends, starts, "right")
+        counts: IntArray = np.maximum(np.searchsorted(self.starts, ends, "left") - first_row, 0)
         return counts
 
     def pieces(self, starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Return the intervals cut to the windows, as (row of the window, start, end), window by window."""
-        # Window w has ``counts[w]`` consecutive intervals from ``first[w]`` on. All of them in one array:
-        #   first 4 9    counts 2 3    →    4 5 9 10 11
-        first = np.searchsorted(self.ends, starts, "right")
+        # Window w has ``counts[w]`` consecutive intervals from ``first_row[w]`` on. All of them in one array:
+        #   first_row 4 9    counts 2 3    →    4 5 9 10 11
+        first_row = np.searchsorted(self.ends, starts, "right")
         counts = self.count(starts, ends)
         window = np.repeat(np.arange(len(starts)), counts)
-        interval = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
+        interval = np.repeat(first_row - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
         piece_starts = np.maximum(self.starts[interval], starts[window])
         piece_ends = np.minimum(self.ends[interval], ends[window])
         has_length = piece_ends > piece_starts  # a window without a length has no piece
@@ -139,7 +139,9 @@ def merge_sets(sets: Sequence[IntervalSet]) -> IntervalSet:
 def find_covered_twice(sets: Sequence[IntervalSet]) -> IntervalSet:
     """Return the time that at least two of the sets cover."""
     # A pair for every two sets: there are as many sets as engines, so the square of their number is small.
-    pairs = [first & second for index, first in enumerate(sets) for second in sets[index + 1 :]]
+    pairs = [
+        first_set & second_set for index, first_set in enumerate(sets) for second_set in sets[index + 1 :]
+    ]
     return merge_sets(pairs)
 
 

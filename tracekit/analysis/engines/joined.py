@@ -92,8 +92,8 @@ def _build_joined(
     label, distinct = pd.factorize(names.to_numpy(object))
     rows = np.flatnonzero(is_joined)
     # A joined stack is a worker's stack, the end of the caller's, and the call's model, as one number each.
-    below = callers.of_call[call[rows]]
-    way, ways = pd.factorize((below + 1) * len(distinct) + label[call[rows]])
+    caller_node = callers.of_call[call[rows]]
+    way, ways = pd.factorize((caller_node + 1) * len(distinct) + label[call[rows]])
     key, number = np.unique(stack[rows] * len(ways) + way, return_inverse=True)
     worker, way_of = np.divmod(key, len(ways))
     node, label_of = np.divmod(ways[way_of], len(distinct))
@@ -113,10 +113,10 @@ def _build_joined(
     frame_ids = np.empty(int(sizes.sum()), np.int32)
     ends = np.cumsum(sizes)
     depth = np.append(callers.depth, 0)[node]
-    first = ends - sizes
+    start = ends - sizes
     marks = ends - depth - 1
     frame_ids[marks] = len(trace.stacks.frames) + label_of
-    _copy(trace.stacks, frame_ids, first, offsets[worker], marks - first)
+    _copy(trace.stacks, frame_ids, start, offsets[worker], marks - start)
     caller = np.append(callers.stack, 0)[node]
     _copy(trace.stacks, frame_ids, marks + 1, offsets[caller + 1] - depth, depth)
     return Joined(
@@ -150,42 +150,49 @@ class _Callers:
         boundary, owner = labels.classification.boundary, windows["thread_id"].to_numpy(np.int64)
         stack, thread = (trace.samples[name].to_numpy(np.int64) for name in ("stack_id", "thread_id"))
         rows = np.flatnonzero(labels.in_call)
-        chosen, number = np.unique(stack[rows], return_inverse=True)
-        depths = trace.stacks.offsets[chosen + 1] - trace.stacks.offsets[chosen] - boundary[chosen]
-        node = self._build_tree(trace.stacks, chosen, depths)[number]
+        caller_stacks, number = np.unique(stack[rows], return_inverse=True)
+        depths = (
+            trace.stacks.offsets[caller_stacks + 1]
+            - trace.stacks.offsets[caller_stacks]
+            - boundary[caller_stacks]
+        )
+        node = self._build_tree(trace.stacks, caller_stacks, depths)[number]
         is_own = own_call[rows] >= 0
         self.of_call = self._find_shared_nodes(own_call[rows[is_own]], node[is_own], len(windows))
         # A call whose thread was not sampled inside the prediction has the caller that the others of the same
         # thread and label share; else that of all predictions of the thread.
-        group, shown = group_codes(windows["thread_id"], windows["label"]), np.flatnonzero(self.of_call >= 0)
-        shared = self._find_shared_nodes(group[shown], self.of_call[shown], len(windows))[group]
+        group, known_calls = (
+            group_codes(windows["thread_id"], windows["label"]),
+            np.flatnonzero(self.of_call >= 0),
+        )
+        shared = self._find_shared_nodes(group[known_calls], self.of_call[known_calls], len(windows))[group]
         of_thread = self._find_shared_nodes(thread[rows] + 1, node, len(trace.threads) + 1)[owner + 1]
         of_thread[owner < 0] = _NONE
-        for others in (shared, of_thread):
-            self.of_call = np.where(self.of_call >= 0, self.of_call, others)
+        for fallback in (shared, of_thread):
+            self.of_call = np.where(self.of_call >= 0, self.of_call, fallback)
 
-    def _build_tree(self, stacks: StackTable, chosen: IntArray, depths: IntArray) -> IntArray:
+    def _build_tree(self, stacks: StackTable, stack_ids: IntArray, depths: IntArray) -> IntArray:
         """Build the tree, all stacks a frame from the root per round, and return the node of each."""
         names = len(stacks.symbol_names)
         pairs = (stacks.frames["binary_id"].to_numpy(np.int64) + 1) * names + stacks.symbol_codes
         function = pd.factorize(pairs)[0]
-        reached = np.full(len(chosen), _NONE, np.int64)
+        node_of_stack = np.full(len(stack_ids), _NONE, np.int64)
         parents, of_stack, at_depth, count = [], [], [], 0
         for depth in range(int(depths.max(initial=0))):
             deep = np.flatnonzero(depths > depth)
-            frames = function[stacks.frame_ids[stacks.offsets[chosen[deep] + 1] - 1 - depth]]
-            keys = (reached[deep] + 1) * (int(function.max()) + 1) + frames
-            _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-            parents.append(reached[deep][first])
-            of_stack.append(chosen[deep][first])
-            at_depth.append(np.full(len(first), depth + 1))
-            reached[deep] = count + inverse
-            count += len(first)
+            frames = function[stacks.frame_ids[stacks.offsets[stack_ids[deep] + 1] - 1 - depth]]
+            keys = (node_of_stack[deep] + 1) * (int(function.max()) + 1) + frames
+            _, first_position, inverse = np.unique(keys, return_index=True, return_inverse=True)
+            parents.append(node_of_stack[deep][first_position])
+            of_stack.append(stack_ids[deep][first_position])
+            at_depth.append(np.full(len(first_position), depth + 1))
+            node_of_stack[deep] = count + inverse
+            count += len(first_position)
         empty = np.zeros(0, np.int64)
         self._parent, self.stack, self.depth = (
             np.concatenate([empty, *part]) for part in (parents, of_stack, at_depth)
         )
-        return reached
+        return node_of_stack
 
     def _find_shared_nodes(self, group: IntArray, node: IntArray, count: int) -> IntArray:
         """Return the deepest node at or above all nodes of each group, -1 for none."""

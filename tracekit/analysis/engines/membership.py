@@ -38,68 +38,68 @@ class Membership:
     """The samples that count in each window, as a range of a list: memory does not grow with overlap.
 
     ``samples`` are lists of samples, one after another, each in order of time; ``list_starts`` is where each
-    begins. A window counts the samples from position ``first`` up to ``last``. ``ambiguous`` are the ML
+    begins. A window counts the samples from position ``start`` up to ``stop``. ``ambiguous`` are the ML
     samples that no single one of several overlapping calls can claim, in order of time.
     """
 
     samples: IntArray
     list_starts: IntArray
-    first: IntArray
-    last: IntArray
+    start: IntArray
+    stop: IntArray
     ambiguous: IntArray
 
     @property
     def counts(self) -> IntArray:
         """The number of samples of each window."""
-        return self.last - self.first
+        return self.stop - self.start
 
     def pairs(self, windows: IntArray) -> tuple[IntArray, IntArray]:
         """Return the samples of these windows one after another, and the window of each."""
-        positions = list_positions(self.first[windows], self.last[windows])
+        positions = list_positions(self.start[windows], self.stop[windows])
         return self.samples[positions], np.repeat(windows, self.counts[windows])
 
     def part(self, samples: BoolArray, windows: BoolArray) -> Membership:
         """Return the membership of the marked windows in the marked samples alone, both numbered anew."""
-        stays = samples[self.samples]
-        position = sum_before(stays)
+        is_kept = samples[self.samples]
+        position = sum_before(is_kept)
         new_number = np.cumsum(samples) - 1
         return Membership(
-            new_number[self.samples[stays]],
+            new_number[self.samples[is_kept]],
             position[self.list_starts],
-            position[self.first[windows]],
-            position[self.last[windows]],
+            position[self.start[windows]],
+            position[self.stop[windows]],
             new_number[self.ambiguous[samples[self.ambiguous]]],
         )
 
-    def count(self, marked: BoolArray) -> IntArray:
+    def count(self, mask: BoolArray) -> IntArray:
         """Return how many of the marked samples each window has."""
-        return sum_per_range(marked[self.samples], self.first, self.last)
+        return sum_per_range(mask[self.samples], self.start, self.stop)
 
     def positions(self, windows: IntArray) -> IntervalSet:
         """Return the positions that any of these windows counts."""
-        return IntervalSet.of(self.first[windows], self.last[windows])
+        return IntervalSet.of(self.start[windows], self.stop[windows])
 
     def mark(self, windows: IntArray, count: int) -> BoolArray:
         """Mark those of ``count`` samples that any of these windows counts."""
-        marked = np.zeros(count, bool)
+        mask = np.zeros(count, bool)
         spans = self.positions(windows)
-        marked[self.samples[list_positions(spans.starts, spans.ends)]] = True
-        return marked
+        mask[self.samples[list_positions(spans.starts, spans.ends)]] = True
+        return mask
 
     def outside(self, count: int) -> IntArray:
         """Return those of ``count`` samples that no window counts."""
-        return np.flatnonzero(~self.mark(np.arange(len(self.first)), count))
+        return np.flatnonzero(~self.mark(np.arange(len(self.start)), count))
 
     def times_counted(self, count: int) -> IntArray:
         """Return in how many windows each of ``count`` samples counts."""
         size = len(self.samples) + 1
-        edges = np.bincount(self.first, minlength=size) - np.bincount(self.last, minlength=size)
+        edges = np.bincount(self.start, minlength=size) - np.bincount(self.stop, minlength=size)
         return sum_by_code(self.samples, np.cumsum(edges)[:-1], count)
 
     def find_highest(self, rank: IntArray, count: int) -> IntArray:
         """Return the highest rank of the windows that count each of ``count`` samples, -1 where none does."""
         result = np.full(count, -1, np.int64)
-        np.maximum.at(result, self.samples, find_highest(self.first, self.last, rank, len(self.samples)))
+        np.maximum.at(result, self.samples, find_highest(self.start, self.stop, rank, len(self.samples)))
         return result
 
     def tally(self, code: IntArray, *amounts: IntArray) -> Tally:
@@ -109,18 +109,20 @@ class Membership:
         parts = list(self._iter_tallies(code, amounts))
         if not parts:
             return self._count_by_sample(np.full(len(code), -1, np.int64), amounts)
-        window, codes, count, first, *totals = (np.concatenate(part) for part in zip(*parts, strict=True))
+        window, codes, count, first_sample, *totals = (
+            np.concatenate(part) for part in zip(*parts, strict=True)
+        )
         order = np.argsort(window, kind="stable")
         return Tally(
             window[order],
             codes[order],
             count[order],
-            first[order],
+            first_sample[order],
             tuple(total[order] for total in totals),
         )
 
     def _count_by_sample(self, code: IntArray, amounts: tuple[IntArray, ...]) -> Tally:
-        sample, window = self.pairs(np.arange(len(self.first)))
+        sample, window = self.pairs(np.arange(len(self.start)))
         counts = np.flatnonzero(code[sample] >= 0)
         sample, window = sample[counts], window[counts]
         width = int(code.max(initial=0)) + 1
@@ -139,12 +141,12 @@ class Membership:
             if codes[order[begin]] < 0:
                 continue
             positions = order[begin:end]
-            first, last = np.searchsorted(positions, self.first), np.searchsorted(positions, self.last)
-            window = np.flatnonzero(last > first)
-            first, last, sample = first[window], last[window], self.samples[positions]
-            totals = (sum_per_range(amount[sample], first, last) for amount in amounts)
+            start, stop = np.searchsorted(positions, self.start), np.searchsorted(positions, self.stop)
+            window = np.flatnonzero(stop > start)
+            start, stop, sample = start[window], stop[window], self.samples[positions]
+            totals = (sum_per_range(amount[sample], start, stop) for amount in amounts)
             own_code = np.full(len(window), codes[positions[0]], np.int64)
-            yield window, own_code, last - first, sample[first], *totals
+            yield window, own_code, stop - start, sample[start], *totals
 
 
 _NOTHING = np.zeros(0, np.int64)

@@ -68,11 +68,11 @@ class Ownership:
         models = self._vocabulary.names(named_model[outermost])
         parts = self._vocabulary.names(named_model[nested]) - models
         self._core_ai = _CoreAI(frame[is_core_ai], named_model[is_core_ai], self._vocabulary)
-        named = {
+        table_models = {
             table: self._vocabulary.names(named_model[of_table])
             for table, of_table in ((CORE_ML, is_core_ml), (CORE_AI, is_core_ai))
         }
-        self.runtimes = tuple(name for table, name in RUNTIMES.items() if named[table])
+        self.runtimes = tuple(name for table, name in RUNTIMES.items() if table_models[table])
         is_ane = is_among(frame["source"], *ANE_TABLES)
         self._named_model = named_model
         self.model_code: IntArray = np.where(outermost, named_model, NAMELESS)
@@ -83,7 +83,7 @@ class Ownership:
         rows = np.flatnonzero(is_ane)
         reported = frozenset(models)
         if self.runtimes:
-            self._match(rows, models, parts, bool(named[CORE_ML]))
+            self._match(rows, models, parts, bool(table_models[CORE_ML]))
             models |= self._vocabulary.names(self.model_code[rows])
         elif not ane_is_target:
             self.other_process = is_ane & ~self._has_process
@@ -131,20 +131,20 @@ class Ownership:
             self.unmatched += int((~self._has_process[rows[is_open]]).sum())
             self._match_by_time(rows[is_open], None)
         is_rest = ~of_region[label_of_row]
-        rest = rows[is_rest]
+        other_rows = rows[is_rest]
         if fits[~of_region].any():
             # One label that fits proves that both tables name models alike, so that a label that fits none is
             # another process's.
-            self.other_process[rest] = ~fits[label_of_row][is_rest]
+            self.other_process[other_rows] = ~fits[label_of_row][is_rest]
         elif not is_core_ml_named and some_region_fits:
             # A label that names no model is of none of the models that have windows.
-            self._take_label(rest)
+            self._take_label(other_rows)
             whole_label = np.array([self._vocabulary.code(label) for label in labels.tolist()], np.int64)
-            nameless = self.model_code[rest] == NAMELESS
-            self.model_code[rest[nameless]] = whole_label[label_of_row[is_rest][nameless]]
+            nameless = self.model_code[other_rows] == NAMELESS
+            self.model_code[other_rows[nameless]] = whole_label[label_of_row[is_rest][nameless]]
         else:
             # Without any fit, a difference in naming is as likely, and no row is excluded.
-            self.unmatched += int((~self._has_process[rest]).sum())
+            self.unmatched += int((~self._has_process[other_rows]).sum())
         self.other_process &= ~self._has_process
 
     def _match_gpu(self, models: frozenset[str], is_alike: bool) -> None:
@@ -233,11 +233,13 @@ class _CoreAI:
         for (model, function), members in group_rows(pd.DataFrame(keys, index=self._rows.index), *keys):
             if model == NAMELESS or (functions is not None and function == NAMELESS):
                 continue
-            chosen = np.arange(len(starts)) if functions is None else np.flatnonzero(functions == function)
+            candidate_rows = (
+                np.arange(len(starts)) if functions is None else np.flatnonzero(functions == function)
+            )
             spans = IntervalSet.of(row_starts[members], row_ends[members])
-            touched = chosen[spans.touches(starts[chosen], ends[chosen])]
-            count[touched] += 1
-            owner[touched] = model
+            touching_rows = candidate_rows[spans.touches(starts[candidate_rows], ends[candidate_rows])]
+            count[touching_rows] += 1
+            owner[touching_rows] = model
         owner[count > 1] = NAMELESS
         return owner, count > 0
 

@@ -87,16 +87,16 @@ def find_logged_requests(trace: Trace, windows: pd.DataFrame, pids: frozenset[in
     is_request = kind.isin([LogKind.REQUEST, LogKind.FAILURE]).to_numpy(bool)
     is_failed = is_request & ((status > 0) | (kind == LogKind.FAILURE).to_numpy(bool))
     window = _find_windows(trace, is_request & is_target, windows)
-    inside = window >= 0
+    has_window = window >= 0
     count = len(windows)
-    served = np.bincount(window[inside & ~is_failed], minlength=count)
-    failed = np.bincount(window[inside & is_failed], minlength=count)
-    rows = np.flatnonzero(inside & is_failed)
+    served_counts = np.bincount(window[has_window & ~is_failed], minlength=count)
+    failed = np.bincount(window[has_window & is_failed], minlength=count)
+    rows = np.flatnonzero(has_window & is_failed)
     statuses: dict[int, set[int]] = {}
     for number, value in zip(window[rows].tolist(), status[rows].tolist(), strict=True):
         statuses.setdefault(number, set()).add(value)
     return LoggedRequests(
-        served,
+        served_counts,
         failed,
         {number: tuple(sorted(values)) for number, values in statuses.items()},
         _count_by_process(trace, log[is_request], is_failed[is_request], is_target[is_request]),
@@ -106,15 +106,15 @@ def find_logged_requests(trace: Trace, windows: pd.DataFrame, pids: frozenset[in
     )
 
 
-def _find_windows(trace: Trace, chosen: BoolArray, windows: pd.DataFrame) -> IntArray:
+def _find_windows(trace: Trace, is_selected: BoolArray, windows: pd.DataFrame) -> IntArray:
     """Return the window of each chosen line; -1 for none, or where several windows could be the line's.
 
     A line of a text that was laid over the recording may be off by ``CLOCKS_WITHIN_NS``: it has a window only
     where an earlier and a later line would have the same.
     """
     log = trace.engine_log
-    window = _find_windows_at(trace, log["time_ns"].to_numpy(np.int64), chosen, windows)
-    is_laid = chosen & ~log["source"].isin([OS_LOG, SIGNPOST_EVENTS]).to_numpy(bool)
+    window = _find_windows_at(trace, log["time_ns"].to_numpy(np.int64), is_selected, windows)
+    is_laid = is_selected & ~log["source"].isin([OS_LOG, SIGNPOST_EVENTS]).to_numpy(bool)
     if is_laid.any():
         for shift_ns in (-CLOCKS_WITHIN_NS, CLOCKS_WITHIN_NS):
             moved = _find_windows_at(trace, log["time_ns"].to_numpy(np.int64) + shift_ns, is_laid, windows)
@@ -122,7 +122,9 @@ def _find_windows(trace: Trace, chosen: BoolArray, windows: pd.DataFrame) -> Int
     return window
 
 
-def _find_windows_at(trace: Trace, times: IntArray, chosen: BoolArray, windows: pd.DataFrame) -> IntArray:
+def _find_windows_at(
+    trace: Trace, times: IntArray, is_selected: BoolArray, windows: pd.DataFrame
+) -> IntArray:
     """Return the window of each chosen line if it was written at these times; -1 for none or several.
 
     It is the window of the line's process around the line, or the last one that ended not long before: the
@@ -139,18 +141,20 @@ def _find_windows_at(trace: Trace, times: IntArray, chosen: BoolArray, windows: 
     # Processes without a window of their own have those of an unknown process in common: a log may name a
     # million processes, and each turn looks at all windows.
     owner = np.where(np.isin(pid, window_pid) | (pid < 0), pid, _NO_WINDOW)
-    for (number,), rows in group_rows(pd.DataFrame({"owner": np.where(chosen, owner, _NOT_CHOSEN)}), "owner"):
+    for (number,), rows in group_rows(
+        pd.DataFrame({"owner": np.where(is_selected, owner, _NOT_CHOSEN)}), "owner"
+    ):
         if number == _NOT_CHOSEN:
             continue
         fits = np.flatnonzero((window_pid == number) | (window_pid < 0) | (number == -1))
         around, count = _sum_around(starts[fits], ends[fits], times[rows])
         window[rows[count == 1]] = fits[around[count == 1]]
-        after = rows[count == 0]
+        late_lines = rows[count == 0]
         by_end = fits[np.argsort(ends[fits], kind="stable")]
-        latest = np.searchsorted(ends[by_end], times[after], "right") - 1
-        near = latest >= 0
-        near[near] = times[after[near]] < ends[by_end[latest[near]]] + LOGGED_WITHIN_NS
-        window[after[near]] = by_end[latest[near]]
+        latest = np.searchsorted(ends[by_end], times[late_lines], "right") - 1
+        is_near = latest >= 0
+        is_near[is_near] = times[late_lines[is_near]] < ends[by_end[latest[is_near]]] + LOGGED_WITHIN_NS
+        window[late_lines[is_near]] = by_end[latest[is_near]]
         shared = rows[count > 1]
         for own in np.unique(tid[shared][tid[shared] >= 0]).tolist():
             of_thread, lines = fits[window_tid[fits] == own], shared[tid[shared] == own]

@@ -81,7 +81,7 @@ class Segments:
     def __init__(self, blocks: Sequence[tuple[int, int]], make: Callable[[int, int], pd.DataFrame]) -> None:
         self.blocks = blocks
         self._make = make
-        self._firsts = [first for first, _ in blocks]
+        self._firsts = [start for start, _ in blocks]
         self._latest: tuple[int, pd.DataFrame] = -1, SEGMENTS.empty()
 
     def frames(self) -> Iterator[pd.DataFrame]:
@@ -129,9 +129,9 @@ class Timeline:
 
     # Segments -----------------------------------------------------------------------------------------------
 
-    def _build_segments(self, begin: int, after: int) -> pd.DataFrame:
-        """Return the segments of the windows from ``begin`` up to ``after``."""
-        rows = np.arange(begin, after)
+    def _build_segments(self, start: int, stop: int) -> pd.DataFrame:
+        """Return the segments of the windows from ``start`` up to ``stop``."""
+        rows = np.arange(start, stop)
         pieces = [
             piece for engine in SERVING for piece in self._iter_pieces(engine, rows) if len(piece.window)
         ]
@@ -146,23 +146,23 @@ class Timeline:
         if len(pieces) > 1:  # each is in order
             order = np.lexsort((ends, starts, window))
             window, starts, ends, code = window[order], starts[order], ends[order], code[order]
-        # Neighbouring pieces of one engine and basis in one window become a segment. ``first`` are the rows
-        # at which a segment begins, and ``reduceat`` folds the rows from each of them to the next:
-        #   code    A A C A A      first  0 2 3      segments  A C A
+        # Neighbouring pieces of one engine and basis in one window become a segment. A segment begins at each
+        # of ``first_rows``, and ``reduceat`` folds the rows from each to the next:
+        #   code    A A C A A      first_rows  0 2 3      segments  A C A
         # The end is a maximum, since a piece may end before one that began earlier.
         changes = (window[1:] != window[:-1]) | (code[1:] != code[:-1])
-        first = np.flatnonzero(np.append(True, changes)[: len(window)])
-        engine, basis = np.divmod(code[first], len(BASES))
-        some = bool(len(first))
-        amounts = np.add.reduceat(ends - starts, first) if some else ends
+        first_rows = np.flatnonzero(np.append(True, changes)[: len(window)])
+        engine, basis = np.divmod(code[first_rows], len(BASES))
+        some = bool(len(first_rows))
+        amounts = np.add.reduceat(ends - starts, first_rows) if some else ends
         # Samples are of the host: they are the engine's own time on the CPU alone.
         is_host = (basis != BASES.index(Basis.MEASURED)) & (engine != ENGINE_CODE[Engine.CPU])
         return SEGMENTS.check(
             pd.DataFrame(
                 {
-                    "window_id": window[first],
-                    "start_ns": starts[first],
-                    "end_ns": np.maximum.reduceat(ends, first) if some else ends,
+                    "window_id": window[first_rows],
+                    "start_ns": starts[first_rows],
+                    "end_ns": np.maximum.reduceat(ends, first_rows) if some else ends,
                     "engine": make_categorical(engine, ENGINES),
                     "busy_ns": np.where(is_host, 0, amounts),
                     "host_ns": np.where(is_host, amounts, 0),
@@ -193,13 +193,13 @@ class Timeline:
         bits = np.zeros(len(self._windows), np.int64)
         every = np.arange(len(self._windows))
         for number, engine in enumerate(SERVING):
-            seen = np.zeros(len(self._windows), bool)
+            has_engine = np.zeros(len(self._windows), bool)
             if engine in self._measured.reported:
                 for rows, spans in self._measured.of_windows((engine, Phase.EXECUTE), every):
-                    seen[rows] = spans.within(self._starts[rows], self._ends[rows]) > 0
+                    has_engine[rows] = spans.within(self._starts[rows], self._ends[rows]) > 0
             if self._is_sampled(engine):
                 matches = self._mark_samples([engine], INFERENCE)
-                seen |= self._members.count(matches & (self._trace.weights > 0)) > 0
+                has_engine |= self._members.count(matches & (self._trace.weights > 0)) > 0
                 # Waiting shows an engine only where a sample does, even one without a duration.
                 if engine in self._waiting.basis:
                     is_sampled = self._members.count(matches) > 0
@@ -207,8 +207,8 @@ class Timeline:
                         self._windows, every, engine, self._waiting, self._measured
                     ):
                         waits = spans.within(self._starts[rows], self._ends[rows]) > 0
-                        seen[rows] |= is_sampled[rows] & waits
-            bits[seen] |= 1 << number
+                        has_engine[rows] |= is_sampled[rows] & waits
+            bits[has_engine] |= 1 << number
         return bits
 
     def _is_sampled(self, engine: Engine) -> bool:
@@ -222,27 +222,29 @@ class Timeline:
         """
         # Measured pieces come first and mark their windows; samples then fill only windows without a mark, so
         # that no window has an engine from two sources.
-        seen = np.zeros(len(self._windows), bool)
+        is_measured = np.zeros(len(self._windows), bool)
         if engine in self._measured.reported:
             for rows, spans in self._measured.of_windows((engine, Phase.EXECUTE), windows):
                 window, starts, ends = spans.pieces(self._starts[rows], self._ends[rows])
-                seen[rows[window]] = True
+                is_measured[rows[window]] = True
                 yield _Pieces(rows[window], starts, ends, engine, Basis.MEASURED)
         if not self._is_sampled(engine):
             return
         window, starts, ends = self._find_sampled_time(engine, windows)
         basis = Basis.SAMPLED
         if engine in self._waiting.basis:
-            waited, since, until = self._find_waits(engine, windows)
-            is_sampled = np.isin(waited, window)  # waiting alone, from a call before, is not this window's
-            window = np.concatenate([window, waited[is_sampled]])
+            wait_window, since, until = self._find_waits(engine, windows)
+            is_sampled = np.isin(
+                wait_window, window
+            )  # waiting alone, from a call before, is not this window's
+            window = np.concatenate([window, wait_window[is_sampled]])
             starts, ends = (
                 np.concatenate([starts, since[is_sampled]]),
                 np.concatenate([ends, until[is_sampled]]),
             )
             if self._waiting.basis[engine] is Basis.INFERRED:
                 basis = Basis.INFERRED
-        keep = ~seen[window]
+        keep = ~is_measured[window]
         yield _Pieces(*merge_by_group(window[keep], starts[keep], ends[keep]), engine, basis)
 
     def _mark_samples(self, engines: Iterable[Engine], phases: Iterable[Phase | None]) -> BoolArray:
@@ -272,16 +274,16 @@ class Timeline:
         members = self._members
         spans = members.positions(windows)
         positions = list_positions(spans.starts, spans.ends)
-        matched = matches[members.samples[positions]]
-        before = sum_before(matched)
-        first, last = (before[spans.until(edge[windows])] for edge in (members.first, members.last))
-        sample = members.samples[positions[matched]]
-        group = np.searchsorted(members.list_starts, positions[matched], "right")
+        is_match = matches[members.samples[positions]]
+        matches_before = sum_before(is_match)
+        start, stop = (matches_before[spans.until(edge[windows])] for edge in (members.start, members.stop))
+        sample = members.samples[positions[is_match]]
+        group = np.searchsorted(members.list_starts, positions[is_match], "right")
         # Time runs only outside of the intervals: what they cover has no length then.
         starts = self._trace.samples["time_ns"].to_numpy(np.int64)[sample]
         edges = starts, starts + self._trace.weights[sample], self._ends[windows]
         starts, ends, until = (time - without.until(time) for time in edges)
-        return measure_covered_per_range(group, starts, ends, first, last, until)
+        return measure_covered_per_range(group, starts, ends, start, stop, until)
 
     # Times --------------------------------------------------------------------------------------------------
 
@@ -331,8 +333,8 @@ class Timeline:
     def _compute_contested_time(self) -> IntArray:
         """Return the most that any engine worked in each window for an owner that is not known."""
         amounts = [self._measured.contested_ns((engine, Phase.EXECUTE)) for engine in SERVING]
-        most: IntArray = np.max(amounts, axis=0)[: len(self._windows)]
-        return most
+        longest: IntArray = np.max(amounts, axis=0)[: len(self._windows)]
+        return longest
 
     def _compute_preparing_time(self) -> tuple[IntArray, IntArray]:
         """Return compile and load per window, and its basis: measured where a table has it, else sampled."""

@@ -33,14 +33,17 @@ class SpanCounts:
         return len(self._spans)
 
     def count(
-        self, group: IntArray, starts: IntArray, ends: IntArray, marked: BoolArray | None = None
+        self, group: IntArray, starts: IntArray, ends: IntArray, mask: BoolArray | None = None
     ) -> IntArray:
         """Return how many spans of its group share time with each window, all or the marked ones."""
-        begun, ended = self._count_begun(group, ends), self._count_ended(group, starts)
-        if marked is None:
-            return begun - ended
-        chosen = marked[self._spans]
-        count: IntArray = sum_before(chosen[self._by_start])[begun] - sum_before(chosen[self._by_end])[ended]
+        begun_count, ended_count = self._count_begun(group, ends), self._count_ended(group, starts)
+        if mask is None:
+            return begun_count - ended_count
+        span_mask = mask[self._spans]
+        count: IntArray = (
+            sum_before(span_mask[self._by_start])[begun_count]
+            - sum_before(span_mask[self._by_end])[ended_count]
+        )
         return count
 
     def furthest(self, group: IntArray, ends: IntArray) -> IntArray:
@@ -50,8 +53,8 @@ class SpanCounts:
         """
         if not len(self._spans):
             return np.zeros(len(group), np.int64)
-        before = np.maximum(self._count_begun(group, ends) - 1, 0)
-        span: IntArray = self._spans[self._by_start[self._furthest[before]]]
+        last_position = np.maximum(self._count_begun(group, ends) - 1, 0)
+        span: IntArray = self._spans[self._by_start[self._furthest[last_position]]]
         return span
 
     def _count_begun(self, group: IntArray, moments: IntArray) -> IntArray:

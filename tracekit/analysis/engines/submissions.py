@@ -81,18 +81,18 @@ def count_submissions(windows: pd.DataFrame, measured: Measured) -> pd.DataFrame
     of_calls = _OfCalls(windows, measured.submissions)
     numbers = of_calls.numbers()
     known = single & ~measured.contested_submissions
-    named = of_calls.named
+    has_names = of_calls.named
     texts: dict[str, int] = {"": 0}
     patterns = np.array([texts.setdefault(text, len(texts)) for text in of_calls.names()], np.int64)
     # Windows that are the engine's own rows begin where a label repeats: without names, each row is a window.
     of_engine = windows["source"].isin(ANE_TABLES).to_numpy(bool)
-    named = known & (named | ((numbers["submissions"] <= 1) & ~of_engine))
+    has_names = known & (has_names | ((numbers["submissions"] <= 1) & ~of_engine))
     columns = {name: _mask_unknown(values, known) for name, values in numbers.items()}
     frame = pd.DataFrame(
         {
             "window_id": windows["window_id"].to_numpy(np.int64),
             **columns,
-            "segments": _mask_unknown(numbers["segments"], named),
+            "segments": _mask_unknown(numbers["segments"], has_names),
             "names": take_texts(np.where(known, patterns, 0), list(texts)),
         }
     )
@@ -101,8 +101,8 @@ def count_submissions(windows: pd.DataFrame, measured: Measured) -> pd.DataFrame
 
 def _mark_single_inferences(windows: pd.DataFrame) -> BoolArray:
     """Mark the windows that are one inference each: not those from stacks, which may be several."""
-    marked: BoolArray = (~windows["source"].isin([*GIVEN_SOURCES, "stacks"])).to_numpy(bool)
-    return marked
+    mask: BoolArray = (~windows["source"].isin([*GIVEN_SOURCES, "stacks"])).to_numpy(bool)
+    return mask
 
 
 def _mask_unknown(values: IntArray, is_known: BoolArray) -> pd.arrays.IntegerArray:
@@ -135,12 +135,12 @@ class _OfCalls:
         follows = np.flatnonzero(window[1:] == window[:-1]) + 1
         gaps = starts[follows] - ends[follows - 1]
         np.maximum.at(longest_gap, window[follows], gaps)
-        inside = np.minimum(ends, self._ends[window]) - np.maximum(starts, self._starts[window])
+        inside_ns = np.minimum(ends, self._ends[window]) - np.maximum(starts, self._starts[window])
         distinct = np.unique(self._window * (len(self._words) + 1) + self._segment)
         return {
             "submissions": self._counts,
             "segments": np.bincount(distinct // (len(self._words) + 1), minlength=count),
-            "covered_ns": sum_by_code(window, np.maximum(inside, 0), count),
+            "covered_ns": sum_by_code(window, np.maximum(inside_ns, 0), count),
             "longest_ns": longest,
             "gaps_ns": sum_by_code(window[follows], gaps, count),
             "longest_gap_ns": longest_gap,
@@ -152,10 +152,10 @@ class _OfCalls:
         codes = self._segment.astype(np.int32)
         content, width = codes.tobytes(), codes.itemsize
         texts: dict[bytes, str] = {}
-        for first, last in pairwise(edges):
-            key = content[first * width : last * width]
+        for start, stop in pairwise(edges):
+            key = content[start * width : stop * width]
             if key not in texts:
-                words = [self._words[code] for code in codes[first:last].tolist()]
+                words = [self._words[code] for code in codes[start:stop].tolist()]
                 texts[key] = SEPARATOR.join(dict.fromkeys(words)) if all(words) else ""
             yield texts[key]
 
@@ -176,10 +176,10 @@ def _summarize_model(model: str, every: pd.DataFrame, windows: pd.DataFrame) -> 
     made_any = (every["submissions"] > 0).to_numpy(bool)
     rows, without = every[made_any], every[~made_any]
     counts = rows["submissions"].to_numpy(np.int64)
-    (most, _), *_others = submissions = _count_values(counts)
-    alike, unlike = rows[counts == most], rows[counts != most]
-    usual = alike.iloc[
-        np.argsort(alike["covered_ns"].to_numpy(np.int64), kind="stable")[(len(alike) - 1) // 2]
+    (usual_count, _), *_others = submissions = _count_values(counts)
+    usual_rows, other_rows = rows[counts == usual_count], rows[counts != usual_count]
+    usual = usual_rows.iloc[
+        np.argsort(usual_rows["covered_ns"].to_numpy(np.int64), kind="stable")[(len(usual_rows) - 1) // 2]
     ]
     window = windows.loc[usual.name]
     names = tuple(filter(None, str(usual["names"]).split(SEPARATOR)))
@@ -191,7 +191,7 @@ def _summarize_model(model: str, every: pd.DataFrame, windows: pd.DataFrame) -> 
         submissions,
         _count_values(rows["segments"].dropna().to_numpy(np.int64)),
         int(usual["window_id"]),
-        int(unlike["window_id"].iloc[0]) if len(unlike) else None,
+        int(other_rows["window_id"].iloc[0]) if len(other_rows) else None,
         names,
         _find_absent_regions(names),
         int(usual["covered_ns"]) / max(1, int(window["end_ns"] - window["start_ns"])),
@@ -200,8 +200,8 @@ def _summarize_model(model: str, every: pd.DataFrame, windows: pd.DataFrame) -> 
 
 
 def _count_values(numbers: IntArray) -> tuple[tuple[int, int], ...]:
-    counted = Counter(numbers.tolist())
-    return tuple(sorted(counted.items(), key=lambda entry: (-entry[1], -entry[0])))
+    counts = Counter(numbers.tolist())
+    return tuple(sorted(counts.items(), key=lambda entry: (-entry[1], -entry[0])))
 
 
 def _find_absent_regions(names: Sequence[str]) -> tuple[str, ...]:

@@ -42,35 +42,35 @@ class Transitions(Content):
     stretches: IntArray
 
 
-def find_transitions(segments: Segments, first: int, after: int, lead: IntArray) -> Transitions:
-    """Return the transitions of the windows from ``first`` up to ``after``.
+def find_transitions(segments: Segments, start: int, stop: int, lead: IntArray) -> Transitions:
+    """Return the transitions of the windows from ``start`` up to ``stop``.
 
     ``lead`` has their leading engines as positions in ``SERVING``, -1 where no other one is seen from it.
     """
     parts: list[dict[str, IntArray | BoolArray]] = []
-    begin = first
-    while begin < after or not parts:
-        frame, end = SEGMENTS.empty(), after
-        if begin < after:
-            frame, end = segments.around(begin), min(after, segments.windows_around(begin).stop)
-        parts.append(_Part(frame, begin, end).columns(lead[begin - first : end - first]))
+    begin = start
+    while begin < stop or not parts:
+        frame, end = SEGMENTS.empty(), stop
+        if begin < stop:
+            frame, end = segments.around(begin), min(stop, segments.windows_around(begin).stop)
+        parts.append(_Part(frame, begin, end).columns(lead[begin - start : end - start]))
         begin = end
     columns = {name: np.concatenate([part[name] for part in parts], axis=-1) for name in parts[0]}
-    listed = np.minimum(columns["counts"], MOST_LISTED)
-    return Transitions(edges=np.append(0, np.cumsum(listed)), **columns)
+    listed_counts = np.minimum(columns["counts"], MOST_LISTED)
+    return Transitions(edges=np.append(0, np.cumsum(listed_counts)), **columns)
 
 
 class _Part:
     """The rows of a ``SEGMENTS`` frame that are of neighbouring windows."""
 
-    def __init__(self, segments: pd.DataFrame, first: int, after: int) -> None:
-        begin, end = np.searchsorted(segments["window_id"].to_numpy(np.int64), (first, after))
+    def __init__(self, segments: pd.DataFrame, start: int, stop: int) -> None:
+        begin, end = np.searchsorted(segments["window_id"].to_numpy(np.int64), (start, stop))
         rows = segments.iloc[begin:end]
-        self._count = after - first
+        self._count = stop - start
         self._window, self._starts, self._ends, self._busy = (
             rows[name].to_numpy(np.int64) for name in ("window_id", "start_ns", "end_ns", "busy_ns")
         )
-        self._window = self._window - first
+        self._window = self._window - start
         self._busy = self._busy + rows["host_ns"].to_numpy(np.int64)  # one of them is 0
         self._engine, self._basis = (
             convert_categories(rows["engine"], ENGINES),
@@ -82,7 +82,7 @@ class _Part:
         counts = np.bincount(self._window, minlength=self._count)
         number = np.arange(len(self._window)) - (np.cumsum(counts) - counts)[self._window]
         overlaps = (number > 0) & (self._starts < np.roll(self._ends, 1))
-        listed = number < MOST_LISTED
+        is_listed = number < MOST_LISTED
         position = np.zeros((len(SERVING), self._count), np.int64)
         stretches = position.copy()
         for leading in np.unique(lead[lead >= 0]).tolist():
@@ -92,10 +92,10 @@ class _Part:
                 position[engine, rows], stretches[engine, rows] = places[rows], pieces[rows]
         return {
             "counts": counts,
-            "engine": self._engine[listed],
-            "busy_ns": self._busy[listed],
-            "basis": self._basis[listed],
-            "overlaps": overlaps[listed],
+            "engine": self._engine[is_listed],
+            "busy_ns": self._busy[is_listed],
+            "basis": self._basis[is_listed],
+            "overlaps": overlaps[is_listed],
             "position": position,
             "stretches": stretches,
         }
@@ -115,8 +115,8 @@ class _Part:
         # A stretch that begins before the row above it has ended: both engines worked at once.
         meets = begins & ~opens & (self._starts[rows] < np.roll(self._ends[rows], 1))
 
-        def count(marked: BoolArray) -> IntArray:
-            return np.bincount(window[marked], minlength=self._count)
+        def count(mask: BoolArray) -> IntArray:
+            return np.bincount(window[mask], minlength=self._count)
 
         stretches, lead_stretches = count(begins & is_engine), count(begins & ~is_engine)
         is_single = stretches == 1

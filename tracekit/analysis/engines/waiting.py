@@ -127,8 +127,8 @@ class Waiting:
             # Sorted by thread, each sample's neighbor is its thread's next one, but for the last of a thread.
             positions = np.flatnonzero(self._submits[piece[:-1]])
             rows, following = piece[positions], piece[positions + 1]
-            same = np.flatnonzero(threads[rows] == threads[following])
-            yield rows[same], following[same]
+            in_thread = np.flatnonzero(threads[rows] == threads[following])
+            yield rows[in_thread], following[in_thread]
 
     def _find_blocked_samples(self) -> dict[_Lane, IntervalSet]:
         # States are categories: the test is made once per category, and code -1 (no state) takes the appended
@@ -161,10 +161,12 @@ class Waiting:
         keys = np.searchsorted(sampled_tids, tid[order])
         thread_keys, is_sampled = _find(sampled_tids, states["tid"].to_numpy(np.int64))
         starts = states["start_ns"].to_numpy(np.int64)
-        last = _find_last_before(keys, times[order], thread_keys, starts)
-        sample = order[np.maximum(last, 0)]
-        near = starts - times[sample] <= LONG_HOLE_NS  # it may wake and wait again without a sample
-        fits = is_sampled & (last >= 0) & (keys[np.maximum(last, 0)] == thread_keys) & near
+        last_position = _find_last_before(keys, times[order], thread_keys, starts)
+        sample = order[np.maximum(last_position, 0)]
+        is_near = starts - times[sample] <= LONG_HOLE_NS  # it may wake and wait again without a sample
+        fits = (
+            is_sampled & (last_position >= 0) & (keys[np.maximum(last_position, 0)] == thread_keys) & is_near
+        )
         submits = self._submits
         fits &= (submits | self._labels.in_call)[sample]
         engines = np.where(submits, self._labels.engine, ENGINE_CODE[Engine.RUNTIME])
@@ -184,12 +186,12 @@ class Waiting:
         )
         lanes = {}
         for positions in group_positions(lane_of_sample, len(keys)):
-            first = int(samples[positions[0]])
+            first_sample = int(samples[positions[0]])
             lane = _Lane(
-                ENGINES[engines[first]],
-                int(threads[first]),
-                int(self._labels.pid[first]),
-                bool(self._labels.is_worker[first]),
+                ENGINES[engines[first_sample]],
+                int(threads[first_sample]),
+                int(self._labels.pid[first_sample]),
+                bool(self._labels.is_worker[first_sample]),
             )
             lanes[lane] = IntervalSet.of(starts[positions], ends[positions])
         return lanes
@@ -201,7 +203,7 @@ def _find(sorted_values: IntArray, values: IntArray) -> tuple[IntArray, BoolArra
     return positions, (sorted_values[positions] == values) & (values >= 0)
 
 
-def _find_last_before(keys: IntArray, times: IntArray, query_keys: IntArray, before: IntArray) -> IntArray:
+def _find_last_before(keys: IntArray, times: IntArray, query_keys: IntArray, moments: IntArray) -> IntArray:
     """Return, per (query key, moment), the position of the last sorted (key, time) that is not after it.
 
     Both parts become one number: key × span + rank of the time, where all times share one ranking. Ranks fit
@@ -209,10 +211,10 @@ def _find_last_before(keys: IntArray, times: IntArray, query_keys: IntArray, bef
     """
     #   keys 0 0 1, times 10 30 20        ranked   0·4+0   0·4+2   1·4+1
     #   query (0, 25) with ranks of 10 20 25 30 …   the rank of 25 decides within key 0, and key 1 lies above
-    every = np.unique(np.concatenate([times, before]))
+    every = np.unique(np.concatenate([times, moments]))
     span = np.int64(len(every) + 1)
     ranked = keys * span + np.searchsorted(every, times)
     positions: IntArray = (
-        np.searchsorted(ranked, query_keys * span + np.searchsorted(every, before), "right") - 1
+        np.searchsorted(ranked, query_keys * span + np.searchsorted(every, moments), "right") - 1
     )
     return positions

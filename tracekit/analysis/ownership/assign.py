@@ -49,8 +49,8 @@ def assign(
         return assigner.assignment(assigner.doubted())
     # The calls that a runtime reports show other users of the engine, whatever the calls of the analysis are.
     reported = Calls.of_runtimes(frame, labels.models)
-    beside = _Assigner(Rows.of(frame, labels, reported, own_pids), reported, pids, submitters, True)
-    return assigner.assignment(beside.doubted())
+    runtime_assigner = _Assigner(Rows.of(frame, labels, reported, own_pids), reported, pids, submitters, True)
+    return assigner.assignment(runtime_assigner.doubted())
 
 
 class _Assigner:
@@ -76,8 +76,8 @@ class _Assigner:
     @cached_property
     def _of_models(self) -> Pairs:
         """The calls that may own each row, by its model."""
-        chosen = np.flatnonzero(self._is_free)
-        return self._find_pairs(chosen, self._rows.pool[chosen])
+        free_rows = np.flatnonzero(self._is_free)
+        return self._find_pairs(free_rows, self._rows.pool[free_rows])
 
     @cached_property
     def _of_nameless(self) -> Pairs:
@@ -120,16 +120,16 @@ class _Assigner:
         """
         rows, calls = self._rows, self._calls
         is_other = calls.is_of_engine[pairs.call] & ~rows.is_open[pairs.row]
-        marked: BoolArray = is_other & self._submitters.has_several_callers
-        return marked
+        mask: BoolArray = is_other & self._submitters.has_several_callers
+        return mask
 
-    def _without_model(self, chosen: IntArray) -> Pairs:
+    def _without_model(self, rows: IntArray) -> Pairs:
         """Return the calls without a model that may own these rows."""
-        return self._find_pairs(chosen, np.full(len(chosen), self._calls.nameless))
+        return self._find_pairs(rows, np.full(len(rows), self._calls.nameless))
 
-    def _find_pairs(self, chosen: IntArray, pool: IntArray) -> Pairs:
+    def _find_pairs(self, rows: IntArray, pool: IntArray) -> Pairs:
         """Return the calls of a pool that may own these rows."""
-        pairs = self._candidates.of(chosen, pool)
+        pairs = self._candidates.of(rows, pool)
         needs_stack = self._mark_needing_stack(pairs)
         return pairs.part(~needs_stack | self._rules.near(pairs)) if needs_stack.any() else pairs
 
@@ -145,9 +145,9 @@ class _Assigner:
         for find, reason in self._rules.in_order:
             if not len(pairs):
                 return
-            chosen = find(pairs)
-            self._decisions.own(pairs, chosen, reason)
-            pairs = pairs.part(pairs.of_row(chosen) == 0)
+            mask = find(pairs)
+            self._decisions.own(pairs, mask, reason)
+            pairs = pairs.part(pairs.of_row(mask) == 0)
         self._decisions.contest(pairs, np.ones(len(pairs), bool), Reason.SEVERAL_CALLS)
 
     def _contest_refuted(self, pairs: Pairs) -> BoolArray:
@@ -196,12 +196,12 @@ class _Assigner:
         if not len(pairs):
             return
         decisions = self._decisions
-        near = self._rules.near(pairs)
-        seen, _ = self._rules.shows(pairs)
+        is_near = self._rules.near(pairs)
+        shows_engine, _ = self._rules.shows(pairs)
         # A call whose stacks may begin a row, this one or another, shows nothing else about it.
         has_near = np.zeros(len(self._calls), bool)
         has_near[self._of_models.call[self._rules.may_begin(self._of_models)]] = True
-        shows = near | (seen & ~has_near[pairs.call] & (pairs.of_row(near) == 0))
+        shows = is_near | (shows_engine & ~has_near[pairs.call] & (pairs.of_row(is_near) == 0))
         count = pairs.of_row(shows)
         decisions.own(pairs, shows & (count == 1), Reason.SUBMITTED)
         decisions.contest(pairs, shows & (count > 1), Reason.SEVERAL_CALLS)
@@ -228,18 +228,18 @@ class _Assigner:
             return
         rows = self._rows
         model, is_open = rows.model[pairs.row], rows.is_open[pairs.row]
-        near = self._rules.near(pairs)
+        is_near = self._rules.near(pairs)
         supported = np.zeros(rows.models, bool)
-        supported[model[near & is_open]] = True
+        supported[model[is_near & is_open]] = True
         is_odd = ~supported[model] & (supported.any() and not self._has_runtime)
         is_odd |= self._mark_lying_outside(pairs)[model]
         needs_stack = is_open & (is_odd | doubted[pairs.row] | (rows.pool[pairs.row] >= 0))
         # Another thread may have made a call of that model that nothing lists.
         needs_stack |= is_engine(rows.engine[pairs.row], Engine.GPU) & self._submitters.has_several_callers
-        open_pairs, near = pairs.part(needs_stack), near[needs_stack]
-        count = open_pairs.of_row(near)
-        self._decisions.own(open_pairs, near & (count == 1), Reason.SUBMITTED)
-        self._decisions.contest(open_pairs, near & (count > 1), Reason.SEVERAL_CALLS)
+        open_pairs, is_near = pairs.part(needs_stack), is_near[needs_stack]
+        count = open_pairs.of_row(is_near)
+        self._decisions.own(open_pairs, is_near & (count == 1), Reason.SUBMITTED)
+        self._decisions.contest(open_pairs, is_near & (count > 1), Reason.SEVERAL_CALLS)
         self._decisions.contest(open_pairs, count == 0, Reason.NO_SUBMITTER)
         self._decide(pairs.part(~needs_stack).narrowed())
 
@@ -250,10 +250,9 @@ class _Assigner:
         for of_calls in (pairs, self._of_models):
             is_inside[of_calls.row[of_calls.is_contained]] = True
         is_named = rows.is_open & ~rows.is_nameless
-        inside, every = (
-            np.bincount(rows.model[marked], minlength=rows.models)
-            for marked in (is_named & is_inside, is_named)
+        inside_counts, total_counts = (
+            np.bincount(rows.model[mask], minlength=rows.models) for mask in (is_named & is_inside, is_named)
         )
-        is_always = (every > 0) & (inside == every)
-        marked: BoolArray = (inside < every) & bool(is_always.any() and not self._has_runtime)
-        return marked
+        is_always = (total_counts > 0) & (inside_counts == total_counts)
+        mask: BoolArray = (inside_counts < total_counts) & bool(is_always.any() and not self._has_runtime)
+        return mask

@@ -59,8 +59,8 @@ class CallSpans:
         """Return the spans of some windows, which are then numbered by their position."""
         # A window after the last one with a span has none: its range begins and ends at the end.
         edges = self._edges
-        first, last = (edges[np.minimum(windows + shift, len(edges) - 1)] for shift in (0, 1))
-        return SelectedSpans(self, first, last)
+        start, stop = (edges[np.minimum(windows + shift, len(edges) - 1)] for shift in (0, 1))
+        return SelectedSpans(self, start, stop)
 
     def everything(self) -> IntervalSet:
         """Return the time of all windows together."""
@@ -104,16 +104,16 @@ class SelectedSpans:
     """
 
     spans: CallSpans
-    first: IntArray
-    last: IntArray
+    start: IntArray
+    stop: IntArray
 
     def within(self, starts: IntArray, ends: IntArray) -> IntArray:  # noqa: ARG002
         """Return how much time each window has."""
-        return sum_per_range(self.spans.ends - self.spans.starts, self.first, self.last)
+        return sum_per_range(self.spans.ends - self.spans.starts, self.start, self.stop)
 
     def count(self, starts: IntArray, ends: IntArray) -> IntArray:  # noqa: ARG002
         """Return how many intervals each window has."""
-        return self.last - self.first
+        return self.stop - self.start
 
     def pieces(
         self,
@@ -121,11 +121,11 @@ class SelectedSpans:
         ends: IntArray,  # noqa: ARG002
     ) -> tuple[IntArray, IntArray, IntArray]:
         """Return the intervals as (row of the window, start, end), window by window."""
-        positions = list_positions(self.first, self.last)
-        row = np.repeat(np.arange(len(self.first)), self.last - self.first)
+        positions = list_positions(self.start, self.stop)
+        row = np.repeat(np.arange(len(self.start)), self.stop - self.start)
         return row, self.spans.starts[positions], self.spans.ends[positions]
 
     def __and__(self, times: IntervalSet) -> IntervalSet:
         """Return the time of these windows that others cover as well."""
-        positions = list_positions(self.first, self.last)
+        positions = list_positions(self.start, self.stop)
         return IntervalSet.of(self.spans.starts[positions], self.spans.ends[positions]) & times

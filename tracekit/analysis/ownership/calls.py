@@ -88,20 +88,20 @@ class Calls:
         """
         if np.isin(callers, self.thread).all():
             return False
-        listed = np.flatnonzero(self.is_listed)
-        edges = np.concatenate([self.starts[listed], self.ends[listed]])
-        step = np.repeat([1, -1], len(listed))
+        listed_rows = np.flatnonzero(self.is_listed)
+        edges = np.concatenate([self.starts[listed_rows], self.ends[listed_rows]])
+        step = np.repeat([1, -1], len(listed_rows))
         at_once = np.cumsum(step[np.lexsort((step, edges))])
         return int(at_once.max(initial=0)) < len(callers)
 
     @cached_property
     def has_several_threads(self) -> BoolArray:
         """Marks the calls of models whose calls are not all known to be of one thread."""
-        least, most = np.full((2, len(self.models)), [[np.iinfo(np.int64).max], [-1]])
-        np.minimum.at(least, self.model, self.thread)
-        np.maximum.at(most, self.model, self.thread)
-        marked: BoolArray = ((least < most) | (least < 0))[self.model]
-        return marked
+        lowest_thread, highest_thread = np.full((2, len(self.models)), [[np.iinfo(np.int64).max], [-1]])
+        np.minimum.at(lowest_thread, self.model, self.thread)
+        np.maximum.at(highest_thread, self.model, self.thread)
+        mask: BoolArray = ((lowest_thread < highest_thread) | (lowest_thread < 0))[self.model]
+        return mask
 
     @property
     def nameless(self) -> int:

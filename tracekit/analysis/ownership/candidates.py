@@ -35,12 +35,12 @@ class Candidates:
         self.crowded = np.zeros(len(rows), bool)
         """Marks the rows of more calls than are listed."""
 
-    def of(self, chosen: IntArray, pool: IntArray) -> Pairs:
+    def of(self, row_numbers: IntArray, pool: IntArray) -> Pairs:
         """Return the calls whose time, process and pool fit these rows, without those that they touch."""
         rows, calls = self._rows, self._calls
-        listed = self._pools.pairs(pool, rows.starts[chosen], rows.ends[chosen])
-        self.crowded[chosen[listed.crowded]] = True
-        row, call = chosen[listed.row], listed.call
+        candidates = self._pools.pairs(pool, rows.starts[row_numbers], rows.ends[row_numbers])
+        self.crowded[row_numbers[candidates.crowded]] = True
+        row, call = row_numbers[candidates.row], candidates.call
         row_pid, call_pid = rows.pid[row], calls.pid[call]
         fits = (row_pid < 0) | (row_pid == call_pid)
         fits |= (call_pid < 0) & (np.isin(row_pid, sorted(self._pids)) | (not self._pids))
@@ -49,10 +49,12 @@ class Candidates:
         fits &= ~calls.is_of_engine[call] | (call_pid >= 0) | is_same
         row_copy, call_copy = rows.copy[row], calls.copy[call]
         fits &= (row_copy == call_copy) | (row_copy == UNKNOWN) | (call_copy == UNKNOWN)
-        first = np.maximum(rows.starts[row], calls.starts[call])
-        shared = np.minimum(rows.ends[row], calls.ends[call]) - first
+        shared_start = np.maximum(rows.starts[row], calls.starts[call])
+        shared = np.minimum(rows.ends[row], calls.ends[call]) - shared_start
         length, call_length = rows.ends[row] - rows.starts[row], calls.ends[call] - calls.starts[call]
         fits &= (shared >= length // _FLOOR) | (shared >= call_length // _FLOOR)
-        outside = length - shared
-        is_contained = outside <= np.minimum(length // _PROTRUDES, _CLOCKS_NS)
-        return Pairs(row, call, shared, is_contained, outside <= _CLOCKS_NS, 2 * shared > length).part(fits)
+        outside_ns = length - shared
+        is_contained = outside_ns <= np.minimum(length // _PROTRUDES, _CLOCKS_NS)
+        return Pairs(row, call, shared, is_contained, outside_ns <= _CLOCKS_NS, 2 * shared > length).part(
+            fits
+        )

@@ -24,11 +24,11 @@ class ThreadEdges:
 
     thread: IntArray
     pid: IntArray
-    first: IntArray
+    first_ns: IntArray
     """The time of the first sample."""
     first_inside: IntArray
     """The time of the last sample of the prediction that the first one lies in; -1 for none."""
-    last: IntArray
+    last_ns: IntArray
     last_inside: IntArray
     """The time of the first sample of the prediction that the last one lies in; the largest for none."""
 
@@ -39,27 +39,27 @@ class ThreadEdges:
         threads = trace.samples["thread_id"].to_numpy(np.int64)
         callers = np.unique(threads[labels.in_call])
         callers = callers[callers >= 0]
-        chosen = np.flatnonzero(np.isin(threads, callers))
-        if not len(chosen):
+        samples = np.flatnonzero(np.isin(threads, callers))
+        if not len(samples):
             nothing = np.zeros(0, np.int64)
             return cls(nothing, nothing, nothing, nothing, nothing, nothing)
-        chosen = chosen[np.argsort(threads[chosen], kind="stable")]
-        times = trace.samples["time_ns"].to_numpy(np.int64)[chosen]
-        inside = labels.in_call[chosen]
-        begin = np.flatnonzero(np.append(True, np.diff(threads[chosen]) != 0))
-        end = np.append(begin[1:], len(chosen)) - 1
+        samples = samples[np.argsort(threads[samples], kind="stable")]
+        times = trace.samples["time_ns"].to_numpy(np.int64)[samples]
+        in_call = labels.in_call[samples]
+        begin = np.flatnonzero(np.append(True, np.diff(threads[samples]) != 0))
+        end = np.append(begin[1:], len(samples)) - 1
         # The first and the last sample of each thread outside of predictions.
-        position = np.arange(len(chosen))
-        outside_first = np.minimum.reduceat(np.where(inside, len(chosen), position), begin)
-        outside_last = np.maximum.reduceat(np.where(inside, -1, position), begin)
-        first_inside = np.where(inside[begin], times[np.clip(outside_first - 1, begin, end)], -1)
-        last_inside = np.where(inside[end], times[np.clip(outside_last + 1, begin, end)], never)
+        position = np.arange(len(samples))
+        outside_first = np.minimum.reduceat(np.where(in_call, len(samples), position), begin)
+        outside_last = np.maximum.reduceat(np.where(in_call, -1, position), begin)
+        first_inside = np.where(in_call[begin], times[np.clip(outside_first - 1, begin, end)], -1)
+        last_inside = np.where(in_call[end], times[np.clip(outside_last + 1, begin, end)], never)
         pids = trace.threads["pid"].to_numpy(np.int64)[callers]
         return cls(callers, pids, times[begin], first_inside, times[end], last_inside)
 
     def may_be_cut(self, calls: Calls, call: IntArray, moments: IntArray) -> BoolArray:
         """Mark the pairs of a call and a moment at which another thread may be in a cut call."""
-        marked = np.zeros(len(call), bool)
+        mask = np.zeros(len(call), bool)
         size = int(self.thread.max(initial=-1)) + 2
         starts, ends = np.full((2, size), [[np.iinfo(np.int64).max], [-1]])
         of_callers = np.flatnonzero(calls.is_listed & np.isin(calls.thread, self.thread))
@@ -67,16 +67,18 @@ class ThreadEdges:
         np.maximum.at(ends, calls.thread[of_callers], calls.ends[of_callers])
         # A call without a thread may be the one that the sample lies in.
         threadless = np.flatnonzero(calls.is_listed & (calls.thread < 0))
-        listed = IntervalSet.of(calls.starts[threadless], calls.ends[threadless])
-        has_before, has_after = (listed.within(edge, edge + 1) > 0 for edge in (self.first, self.last))
-        has_before |= starts[self.thread] <= self.first
-        has_after |= ends[self.thread] > self.last
-        before = np.where(has_before, -1, self.first_inside)
-        after = np.where(has_after, np.iinfo(np.int64).max, self.last_inside)
-        for edge, sign in ((before, 1), (-after, -1)):
+        threadless_time = IntervalSet.of(calls.starts[threadless], calls.ends[threadless])
+        has_before, has_after = (
+            threadless_time.within(edge, edge + 1) > 0 for edge in (self.first_ns, self.last_ns)
+        )
+        has_before |= starts[self.thread] <= self.first_ns
+        has_after |= ends[self.thread] > self.last_ns
+        edge_before = np.where(has_before, -1, self.first_inside)
+        edge_after = np.where(has_after, np.iinfo(np.int64).max, self.last_inside)
+        for edge, sign in ((edge_before, 1), (-edge_after, -1)):
             furthest = _Furthest(edge, self.thread, self.pid)
-            marked |= sign * moments <= furthest.of_others(calls.pid[call], calls.thread[call])
-        return marked
+            mask |= sign * moments <= furthest.of_others(calls.pid[call], calls.thread[call])
+        return mask
 
 
 class _Furthest:
@@ -87,12 +89,12 @@ class _Furthest:
         # A call of an unknown process may be of any process: -1 stands for all of them.
         edge, thread, pid = np.tile(edge, 2), np.tile(thread, 2), np.append(pid, np.full(len(pid), -1))
         order = np.lexsort((-edge, pid))
-        self._pids, first = np.unique(pid[order], return_index=True)
-        second = np.minimum(first + 1, len(order) - 1)
-        is_same = (second > first) & (pid[order][second] == self._pids)
-        self._thread = thread[order][first]
-        self._edge = edge[order][first]
-        self._second = np.where(is_same, edge[order][second], never)
+        self._pids, first_row = np.unique(pid[order], return_index=True)
+        second_row = np.minimum(first_row + 1, len(order) - 1)
+        is_same = (second_row > first_row) & (pid[order][second_row] == self._pids)
+        self._thread = thread[order][first_row]
+        self._edge = edge[order][first_row]
+        self._second = np.where(is_same, edge[order][second_row], never)
 
     def of_others(self, pid: IntArray, thread: IntArray) -> IntArray:
         """Return the furthest edge of a thread of each process that is not the given one."""

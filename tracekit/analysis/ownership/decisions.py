@@ -22,17 +22,17 @@ class Decisions:
         """Give rows an owner other than a call."""
         self._owner[rows], self._reason[rows] = OWNER_CODE[owner], REASON_CODE[reason]
 
-    def own(self, pairs: Pairs, marked: BoolArray, reason: Reason) -> None:
+    def own(self, pairs: Pairs, mask: BoolArray, reason: Reason) -> None:
         """Give the rows of the marked pairs to their calls."""
-        rows = pairs.row[marked]
+        rows = pairs.row[mask]
         self.set(rows, Owner.CALL, reason)
-        self._owned.append((rows, pairs.call[marked]))
+        self._owned.append((rows, pairs.call[mask]))
 
-    def contest(self, pairs: Pairs, marked: BoolArray, reason: Reason) -> None:
+    def contest(self, pairs: Pairs, mask: BoolArray, reason: Reason) -> None:
         """Leave the rows of the marked pairs between their calls."""
-        rows = pairs.row[marked]
+        rows = pairs.row[mask]
         self.set(rows, Owner.CONTESTED, reason)
-        self._contested.append((rows, pairs.call[marked]))
+        self._contested.append((rows, pairs.call[mask]))
 
     def assignment(self, window: IntArray, crowded: BoolArray, doubted: BoolArray) -> Assignment:
         """Return the decisions; ``window`` has the window of each call."""

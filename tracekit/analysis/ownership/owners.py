@@ -63,10 +63,10 @@ class Assignment:
 
     def is_owner(self, owner: Owner) -> BoolArray:
         """Mark the intervals with this owner."""
-        marked: BoolArray = self.owner == OWNER_CODE[owner]
-        return marked
+        mask: BoolArray = self.owner == OWNER_CODE[owner]
+        return mask
 
     def has_reason(self, *reasons: Reason) -> BoolArray:
         """Mark the intervals that one of these reasons decided."""
-        marked: BoolArray = np.isin(self.reason, [REASON_CODE[reason] for reason in reasons])
-        return marked
+        mask: BoolArray = np.isin(self.reason, [REASON_CODE[reason] for reason in reasons])
+        return mask

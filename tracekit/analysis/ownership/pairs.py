@@ -30,10 +30,10 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.row)
 
-    def part(self, marked: BoolArray | IntArray) -> Pairs:
+    def part(self, selection: BoolArray | IntArray) -> Pairs:
         """Return the marked pairs, or those at positions in increasing order."""
-        row, call, shared = (column[marked] for column in (self.row, self.call, self.shared))
-        flags = (column[marked] for column in (self.is_contained, self.is_near, self.is_most))
+        row, call, shared = (column[selection] for column in (self.row, self.call, self.shared))
+        flags = (column[selection] for column in (self.is_contained, self.is_near, self.is_most))
         return Pairs(row, call, shared, *flags)
 
     def narrowed(self) -> Pairs:
@@ -50,23 +50,23 @@ class Pairs:
         """Return for each pair the largest amount of its row's pairs."""
         if not len(self):
             return amounts
-        most: IntArray = np.maximum.reduceat(amounts, self._firsts)[self._group]
-        return most
+        largest: IntArray = np.maximum.reduceat(amounts, self._firsts)[self._group]
+        return largest
 
     def first_of_row(self, values: IntArray) -> IntArray:
         """Return for each pair the value of its row's first pair."""
         return values[self._firsts][self._group]
 
-    def only(self, marked: BoolArray) -> BoolArray:
+    def only(self, mask: BoolArray) -> BoolArray:
         """Mark the marked pairs of rows that have no other marked pair."""
-        alone: BoolArray = marked & (self.of_row(marked) == 1)
-        return alone
+        is_only: BoolArray = mask & (self.of_row(mask) == 1)
+        return is_only
 
     @property
     def is_alone(self) -> BoolArray:
         """Marks the pairs that are the only one of their row."""
-        marked: BoolArray = self._opens & np.append(self._opens[1:], True)[: len(self)]
-        return marked
+        mask: BoolArray = self._opens & np.append(self._opens[1:], True)[: len(self)]
+        return mask
 
     @cached_property
     def _opens(self) -> BoolArray:

@@ -61,29 +61,32 @@ class CallPools:
 
     def pairs(self, pool: IntArray, starts: IntArray, ends: IntArray) -> Listed:
         """Return the candidates of intervals in one pool each; pool -1 has none."""
-        chosen = np.flatnonzero(pool >= 0)
-        pool, starts, ends = pool[chosen], starts[chosen], ends[chosen]
+        in_pool = np.flatnonzero(pool >= 0)
+        pool, starts, ends = pool[in_pool], starts[in_pool], ends[in_pool]
         base = pool * self._width
         after_start = base + np.searchsorted(self._edges, starts, "right")
         before_end = base + np.searchsorted(self._edges, ends, "left")
         # From the first call with which the pool reaches beyond the interval's start, to the last that begins
         # before its end: these are a few, unless a long call is around the interval.
-        first = np.searchsorted(self._reach, after_start)
-        last = np.maximum(np.searchsorted(self._starts, before_end), first)
-        is_few = last - first <= _MOST_IN_LAYER
-        few, many = np.flatnonzero(is_few), np.flatnonzero(~is_few)
-        entry, row = list_positions(first[few], last[few]), np.repeat(few, (last - first)[few])
+        start = np.searchsorted(self._reach, after_start)
+        stop = np.maximum(np.searchsorted(self._starts, before_end), start)
+        is_few = stop - start <= _MOST_IN_LAYER
+        few_rows, many_rows = np.flatnonzero(is_few), np.flatnonzero(~is_few)
+        entry, row = (
+            list_positions(start[few_rows], stop[few_rows]),
+            np.repeat(few_rows, (stop - start)[few_rows]),
+        )
         shares = self._ends[entry] >= after_start[row]
-        far_row, far_entry, is_crowded = self._list_candidates(after_start[many], before_end[many])
-        row, entry = np.append(row[shares], many[far_row]), np.append(entry[shares], far_entry)
+        far_row, far_entry, is_crowded = self._list_candidates(after_start[many_rows], before_end[many_rows])
+        row, entry = np.append(row[shares], many_rows[far_row]), np.append(entry[shares], far_entry)
         crowded = np.zeros(len(pool), bool)
-        crowded[many] = is_crowded
+        crowded[many_rows] = is_crowded
         if len(self._beyond):
             crowded |= self._beyond.count(pool, starts, ends) > 0
-        listed = np.flatnonzero(~crowded[row])
-        row, call = row[listed], self._call[entry[listed]]
+        kept = np.flatnonzero(~crowded[row])
+        row, call = row[kept], self._call[entry[kept]]
         order = np.lexsort((call, row))
-        return Listed(chosen[row[order]], call[order], chosen[crowded])
+        return Listed(in_pool[row[order]], call[order], in_pool[crowded])
 
     def _list_candidates(
         self, after_start: IntArray, before_end: IntArray
@@ -92,13 +95,13 @@ class CallPools:
         crowded = np.zeros(len(after_start), bool)
         rows, entries = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for members in self._members if len(after_start) else ():
-            first = np.searchsorted(self._ends[members], after_start)
-            last = np.maximum(np.searchsorted(self._starts[members], before_end), first)
-            is_crowded = last - first > _MOST_IN_LAYER
+            start = np.searchsorted(self._ends[members], after_start)
+            stop = np.maximum(np.searchsorted(self._starts[members], before_end), start)
+            is_crowded = stop - start > _MOST_IN_LAYER
             crowded |= is_crowded
-            last = np.where(is_crowded, first, last)
-            rows.append(np.repeat(np.arange(len(first)), last - first))
-            entries.append(members[list_positions(first, last)])
+            stop = np.where(is_crowded, start, stop)
+            rows.append(np.repeat(np.arange(len(start)), stop - start))
+            entries.append(members[list_positions(start, stop)])
         return np.concatenate(rows), np.concatenate(entries), crowded
 
 
@@ -114,8 +117,8 @@ def _assign_layers(pool: IntArray, starts: IntArray, ends: IntArray) -> IntArray
     crowded = np.flatnonzero(np.bincount(group[overlaps], minlength=int(group[-1]) + 1))
     firsts = np.append(np.flatnonzero(changes), len(pool))
     for number in crowded.tolist():
-        first, after = int(firsts[number]), int(firsts[number + 1])
-        layer[first:after] = _fit_into_layers(starts[first:after].tolist(), ends[first:after].tolist())
+        start, stop = int(firsts[number]), int(firsts[number + 1])
+        layer[start:stop] = _fit_into_layers(starts[start:stop].tolist(), ends[start:stop].tolist())
     return layer
 
 

@@ -55,39 +55,41 @@ class Rules:
 
     def near(self, pairs: Pairs) -> BoolArray:
         """Mark the calls with a stack of the row's engine near the row's start, and near no other row's."""
-        marked: BoolArray = self.may_begin(pairs)
+        mask: BoolArray = self.may_begin(pairs)
         if len(pairs):
-            marked &= self.is_apart[pairs.row]
-        return marked
+            mask &= self.is_apart[pairs.row]
+        return mask
 
     def may_begin(self, pairs: Pairs) -> BoolArray:
         """Mark the calls with a stack of the row's engine near the row's start."""
-        near = np.zeros(len(pairs), bool)
+        is_near = np.zeros(len(pairs), bool)
         for engine in SERVING:
-            chosen = np.flatnonzero(self._rows.engine[pairs.row] == ENGINE_CODE[engine])
-            window = self._calls.window[pairs.call[chosen]]
-            near[chosen] = self._submitters.near(engine, window, self._rows.starts[pairs.row[chosen]])
-        return near
+            positions = np.flatnonzero(self._rows.engine[pairs.row] == ENGINE_CODE[engine])
+            window = self._calls.window[pairs.call[positions]]
+            is_near[positions] = self._submitters.near(
+                engine, window, self._rows.starts[pairs.row[positions]]
+            )
+        return is_near
 
     def shows(self, pairs: Pairs) -> tuple[BoolArray, BoolArray]:
         """Mark the calls whose stacks or log show the row's engine, and those that show others alone."""
-        seen, elsewhere = np.zeros((2, len(pairs)), bool)
+        shows_engine, elsewhere = np.zeros((2, len(pairs)), bool)
         for engine in SERVING:
-            chosen = np.flatnonzero(self._rows.engine[pairs.row] == ENGINE_CODE[engine])
-            call = pairs.call[chosen]
+            positions = np.flatnonzero(self._rows.engine[pairs.row] == ENGINE_CODE[engine])
+            call = pairs.call[positions]
             window = self._calls.window[call]
-            seen[chosen] = self._submitters.of_engine(engine)[window] > 0
+            shows_engine[positions] = self._submitters.of_engine(engine)[window] > 0
             if engine is Engine.ANE:
-                seen[chosen] |= self._calls.logged[call] > 0
-            elsewhere[chosen] = self._submitters.beside(engine)[window] >= _FEWEST_ELSEWHERE
-        return seen, elsewhere & ~seen
+                shows_engine[positions] |= self._calls.logged[call] > 0
+            elsewhere[positions] = self._submitters.beside(engine)[window] >= _FEWEST_ELSEWHERE
+        return shows_engine, elsewhere & ~shows_engine
 
     def _mark_nested(self, pairs: Pairs) -> BoolArray:
         """Mark the calls around a row that are all of one thread: they nest, so the row has one owner."""
         thread = self._calls.thread[pairs.call]
         differs = (thread != pairs.first_of_row(thread)) | (thread < 0)
-        marked: BoolArray = pairs.is_contained & (pairs.of_row(differs) == 0)
-        return marked
+        mask: BoolArray = pairs.is_contained & (pairs.of_row(differs) == 0)
+        return mask
 
     def _mark_longest(self, pairs: Pairs) -> BoolArray:
         """Mark the call that most of a row lies in, of rows that no call contains.
@@ -96,11 +98,11 @@ class Rules:
         """
         start = self._rows.starts[pairs.row]
         begins = (self._calls.starts[pairs.call] <= start) & (start < self._calls.ends[pairs.call])
-        most = pairs.most_of_row(pairs.shared)
-        rivals = pairs.of_row(_DOMINATES * pairs.shared > most)
-        is_chosen = (pairs.shared == most) & ((rivals == 1) | pairs.only(begins))
-        marked: BoolArray = pairs.only(is_chosen) & ~pairs.is_contained
-        return marked
+        longest_ns = pairs.most_of_row(pairs.shared)
+        rivals = pairs.of_row(_DOMINATES * pairs.shared > longest_ns)
+        is_chosen = (pairs.shared == longest_ns) & ((rivals == 1) | pairs.only(begins))
+        mask: BoolArray = pairs.only(is_chosen) & ~pairs.is_contained
+        return mask
 
     def _mark_learned(self, pairs: Pairs) -> BoolArray:
         """Mark the only call of a row that is of the model and thread of all decided rows of its label."""
@@ -118,13 +120,13 @@ class Rules:
 
         Of rows that name no process, it has no more than samples of the engine: each shows one row's start.
         """
-        seen, elsewhere = self.shows(pairs)
-        marked: BoolArray = pairs.only(seen) & (pairs.of_row(~seen & ~elsewhere) == 0)
-        chosen = marked & self._rows.is_open[pairs.row]
-        call = pairs.call[chosen]
+        shows_engine, elsewhere = self.shows(pairs)
+        mask: BoolArray = pairs.only(shows_engine) & (pairs.of_row(~shows_engine & ~elsewhere) == 0)
+        open_pairs = mask & self._rows.is_open[pairs.row]
+        call = pairs.call[open_pairs]
         samples = self._submitters.of_engine(Engine.ANE)[self._calls.window[call]] + self._calls.logged[call]
-        marked[chosen] = np.bincount(call, minlength=len(self._calls))[call] <= samples
-        return marked
+        mask[open_pairs] = np.bincount(call, minlength=len(self._calls))[call] <= samples
+        return mask
 
     @cached_property
     def is_apart(self) -> BoolArray:
@@ -132,12 +134,12 @@ class Rules:
         rows = self._rows
         apart = np.ones(len(rows), bool)
         for engine in SERVING:
-            chosen = np.flatnonzero(rows.is_work & (rows.engine == ENGINE_CODE[engine]))
+            engine_rows = np.flatnonzero(rows.is_work & (rows.engine == ENGINE_CODE[engine]))
             # A row may be in the table twice.
             starts = np.unique(
-                np.stack([rows.starts[chosen], rows.ends[chosen], rows.label[chosen]]), axis=1
+                np.stack([rows.starts[engine_rows], rows.ends[engine_rows], rows.label[engine_rows]]), axis=1
             )[0]
             is_far = np.diff(starts) > 2 * self._submitters.near_ns
-            far = np.append(True, is_far) & np.append(is_far, True) if len(starts) else is_far
-            apart[chosen] = far[np.searchsorted(starts, rows.starts[chosen])]
+            is_isolated = np.append(True, is_far) & np.append(is_far, True) if len(starts) else is_far
+            apart[engine_rows] = is_isolated[np.searchsorted(starts, rows.starts[engine_rows])]
         return apart

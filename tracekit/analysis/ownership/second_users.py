@@ -48,52 +48,54 @@ class SecondUsers:
         rows, calls = self._rows, self._calls
         doubted = np.zeros(len(rows), bool)
         is_open = rows.is_open & (rows.pool >= 0)
-        chosen = np.flatnonzero(is_open)
-        if not len(chosen) or not calls.is_listed.any():
+        open_rows = np.flatnonzero(is_open)
+        if not len(open_rows) or not calls.is_listed.any():
             return doubted
-        pid, between = self._find_pools(chosen)
+        pid, is_between = self._find_pools(open_rows)
         has_pair, is_inside = np.zeros((2, len(rows)), bool)
         has_pair[pairs.row] = True
         is_inside[pairs.row[pairs.is_contained]] = True
-        group = self._group(chosen)
-        is_alone = ~(has_pair | crowded)[chosen]
-        is_odd = is_alone & (between | self._mark_coming_twice(chosen, is_alone & ~between))
+        group = self._group(open_rows)
+        is_alone = ~(has_pair | crowded)[open_rows]
+        is_odd = is_alone & (is_between | self._mark_coming_twice(open_rows, is_alone & ~is_between))
         # If no row meets a call, the clocks differ or no table lists the calls.
-        is_odd &= (np.bincount(group[has_pair[chosen]], minlength=int(group.max()) + 1) > 0)[group]
+        is_odd &= (np.bincount(group[has_pair[open_rows]], minlength=int(group.max()) + 1) > 0)[group]
         of_rows = pairs.part((is_open & ~is_inside & ~crowded)[pairs.row])
-        is_odd |= self._mark_reaching_out(of_rows, group, is_inside[chosen])[chosen]
-        odd = np.flatnonzero(is_odd)
+        is_odd |= self._mark_reaching_out(of_rows, group, is_inside[open_rows])[open_rows]
+        odd_rows = np.flatnonzero(is_odd)
         # A stack of the process shows a call that the tables lack.
-        is_submitted = self._submitters.by_process(Engine.ANE, pid[odd], rows.starts[chosen[odd]])
+        is_submitted = self._submitters.by_process(
+            Engine.ANE, pid[odd_rows], rows.starts[open_rows[odd_rows]]
+        )
         has_odd, has_alone = np.zeros((2, int(group.max()) + 1), bool)
-        has_odd[group[odd[~is_submitted]]] = True
+        has_odd[group[odd_rows[~is_submitted]]] = True
         has_alone[group[is_alone]] = True
-        doubted[chosen] = has_odd[group] | self.submitted_elsewhere(chosen, pid)
-        doubted[self._find_refuted(pairs, chosen, group, has_alone[group], doubted)] = True
+        doubted[open_rows] = has_odd[group] | self.submitted_elsewhere(open_rows, pid)
+        doubted[self._find_refuted(pairs, open_rows, group, has_alone[group], doubted)] = True
         return doubted
 
     def _find_refuted(
-        self, pairs: Pairs, chosen: IntArray, group: IntArray, has_alone: BoolArray, doubted: BoolArray
+        self, pairs: Pairs, open_rows: IntArray, group: IntArray, has_alone: BoolArray, doubted: BoolArray
     ) -> IntArray:
         """Return the rows whose calls another engine worked for, or whose copy never shows this one.
 
-        ``chosen`` are the open rows, ``group`` is theirs, and ``has_alone`` marks those of groups with a row
-        in no call. Of a group with such a row, others whose calls show other engines alone are refuted too.
+        ``group`` and ``has_alone`` are of the open rows; ``has_alone`` marks those of groups with a row in no
+        call. Of a group with such a row, others whose calls show other engines alone are refuted too.
         """
         rows, pairs = self._rows, pairs.narrowed()
         is_suspect = np.zeros(len(rows), bool)
-        is_suspect[chosen] = has_alone | rows.is_named_otherwise[chosen]
-        inside = pairs.part((is_suspect & ~doubted)[pairs.row])
-        if not len(inside):
-            return chosen[:0]
+        is_suspect[open_rows] = has_alone | rows.is_named_otherwise[open_rows]
+        suspects = pairs.part((is_suspect & ~doubted)[pairs.row])
+        if not len(suspects):
+            return open_rows[:0]
         refuted = np.zeros(len(rows), bool)
-        is_refuted = self.is_busy_elsewhere(inside, pairs) | self._never_seen[inside.call]
-        refuted[inside.row[is_refuted]] = True
+        is_refuted = self.is_busy_elsewhere(suspects, pairs) | self._never_seen[suspects.call]
+        refuted[suspects.row[is_refuted]] = True
         has_refuted = np.zeros(int(group.max()) + 1, bool)
-        has_refuted[group[(refuted | doubted)[chosen]]] = True
+        has_refuted[group[(refuted | doubted)[open_rows]]] = True
         is_of_refuted = np.zeros(len(rows), bool)
-        is_of_refuted[chosen] = has_refuted[group]
-        refuted[inside.row[is_of_refuted[inside.row] & self._mark_showing_others(inside)]] = True
+        is_of_refuted[open_rows] = has_refuted[group]
+        refuted[suspects.row[is_of_refuted[suspects.row] & self._mark_showing_others(suspects)]] = True
         return np.flatnonzero(refuted)
 
     @cached_property
@@ -104,41 +106,41 @@ class SecondUsers:
             return np.zeros(len(calls), bool)
         copy = group_codes(calls.model, calls.copy)
         count = int(copy.max(initial=-1)) + 1
-        seen = self._submitters.of_engine(Engine.ANE)[calls.window] + calls.logged
-        beside = self._submitters.beside(Engine.ANE)[calls.window]
-        is_elsewhere = (sum_by_code(copy, seen, count) == 0) & (
-            sum_by_code(copy, beside, count) >= _FEWEST_ELSEWHERE
+        engine_samples = self._submitters.of_engine(Engine.ANE)[calls.window] + calls.logged
+        other_samples = self._submitters.beside(Engine.ANE)[calls.window]
+        is_elsewhere = (sum_by_code(copy, engine_samples, count) == 0) & (
+            sum_by_code(copy, other_samples, count) >= _FEWEST_ELSEWHERE
         )
-        marked: BoolArray = is_elsewhere[copy]
-        return marked
+        mask: BoolArray = is_elsewhere[copy]
+        return mask
 
-    def _mark_showing_others(self, inside: Pairs) -> BoolArray:
+    def _mark_showing_others(self, pairs: Pairs) -> BoolArray:
         """Mark the Neural Engine's rows of calls whose stacks show other engines, and not this one."""
-        window = self._calls.window[inside.call]
+        window = self._calls.window[pairs.call]
         if (window < 0).any():
-            return np.zeros(len(inside), bool)
+            return np.zeros(len(pairs), bool)
         is_unseen = self._submitters.of_engine(Engine.ANE)[window] == 0
-        marked: BoolArray = is_unseen & (self._submitters.beside(Engine.ANE)[window] > 0)
-        return marked
+        mask: BoolArray = is_unseen & (self._submitters.beside(Engine.ANE)[window] > 0)
+        return mask
 
-    def _find_pools(self, chosen: IntArray) -> tuple[IntArray, BoolArray]:
+    def _find_pools(self, open_rows: IntArray) -> tuple[IntArray, BoolArray]:
         """Return the process of the calls that rows may be of, -1 for several, and mark rows between them."""
         rows, calls = self._rows, self._calls
         every = len(calls.models)
-        first, last = np.full(every + 1, np.iinfo(np.int64).max), np.full(every + 1, -1)
-        np.minimum.at(first, calls.model, calls.starts)
-        np.maximum.at(last, calls.model, calls.ends)
-        first[every], last[every] = first.min(), last.max()
+        first_start, last_end = np.full(every + 1, np.iinfo(np.int64).max), np.full(every + 1, -1)
+        np.minimum.at(first_start, calls.model, calls.starts)
+        np.maximum.at(last_end, calls.model, calls.ends)
+        first_start[every], last_end[every] = first_start.min(), last_end.max()
         pid = np.full(every + 1, calls.pid[0] if (calls.pid == calls.pid[0]).all() else -1)
         pid[calls.model] = calls.pid
-        pool = rows.pool[chosen]
-        between = (rows.starts[chosen] >= first[pool]) & (rows.ends[chosen] <= last[pool])
-        return pid[pool], between
+        pool = rows.pool[open_rows]
+        is_between = (rows.starts[open_rows] >= first_start[pool]) & (rows.ends[open_rows] <= last_end[pool])
+        return pid[pool], is_between
 
-    def _group(self, chosen: IntArray) -> IntArray:
+    def _group(self, open_rows: IntArray) -> IntArray:
         """Return a number for each row: of its model, or of its label where it names none."""
         rows = self._rows
-        return np.where(rows.is_nameless, rows.models + 1 + rows.label, rows.model)[chosen]
+        return np.where(rows.is_nameless, rows.models + 1 + rows.label, rows.model)[open_rows]
 
     def _mark_reaching_out(self, pairs: Pairs, group: IntArray, is_inside: BoolArray) -> BoolArray:
         """Mark the rows that reach out of their calls, unless the clocks of two tables may be the reason.
@@ -157,49 +159,51 @@ class SecondUsers:
         begins_before, ends_after = np.zeros((2, len(rows)), bool)
         begins_before[pairs.row[is_before & counts]] = True
         ends_after[pairs.row[is_after & counts]] = True
-        chosen = np.flatnonzero(rows.is_open & (rows.pool >= 0))
-        before, after, inside = (
-            np.bincount(group[marked], minlength=int(group.max()) + 1)
-            for marked in (begins_before[chosen], ends_after[chosen], is_inside)
+        open_rows = np.flatnonzero(rows.is_open & (rows.pool >= 0))
+        before_counts, after_counts, inside_counts = (
+            np.bincount(group[mask], minlength=int(group.max()) + 1)
+            for mask in (begins_before[open_rows], ends_after[open_rows], is_inside)
         )
-        is_odd = (before + after <= inside) | ((before > 0) & (after > 0))
-        reaches = (begins_before | ends_after)[chosen]
-        distinct = np.unique(np.stack([group, rows.starts[chosen], rows.ends[chosen]])[:, reaches], axis=1)
-        is_odd &= np.bincount(distinct[0], minlength=len(before)) >= _FEWEST_ROWS
-        marked = np.zeros(len(rows), bool)
-        marked[chosen] = reaches & is_odd[group]
-        return marked
+        is_odd = (before_counts + after_counts <= inside_counts) | ((before_counts > 0) & (after_counts > 0))
+        reaches = (begins_before | ends_after)[open_rows]
+        distinct = np.unique(
+            np.stack([group, rows.starts[open_rows], rows.ends[open_rows]])[:, reaches], axis=1
+        )
+        is_odd &= np.bincount(distinct[0], minlength=len(before_counts)) >= _FEWEST_ROWS
+        mask = np.zeros(len(rows), bool)
+        mask[open_rows] = reaches & is_odd[group]
+        return mask
 
-    def is_busy_elsewhere(self, inside: Pairs, *pairs: Pairs) -> BoolArray:
+    def is_busy_elsewhere(self, suspects: Pairs, *pairs: Pairs) -> BoolArray:
         """Mark the pairs of which another engine worked for the call more than half of the time in common.
 
         ``pairs`` are all rows in calls.
         """
         rows, calls = self._rows, self._calls
-        starts = np.maximum(rows.starts[inside.row], calls.starts[inside.call])
-        ends = starts + inside.shared
-        window = calls.window[inside.call]
-        samples = np.zeros(len(inside), np.int64)
-        marked = np.zeros(len(inside), bool)
+        starts = np.maximum(rows.starts[suspects.row], calls.starts[suspects.call])
+        ends = starts + suspects.shared
+        window = calls.window[suspects.call]
+        samples = np.zeros(len(suspects), np.int64)
+        mask = np.zeros(len(suspects), bool)
         for engine in SERVING:
             of_engine = is_engine(rows.engine, engine)
-            is_beside = ~of_engine[inside.row]
+            is_beside = ~of_engine[suspects.row]
             if engine is not Engine.ANE:  # whose samples are those that hand work over
                 samples += is_beside * self._submitters.count(engine, window, starts, ends)
             for every in pairs:
                 work = every.part(every.is_contained & (of_engine & rows.is_execution)[every.row])
-                marked |= is_beside & (2 * self._measure_shared_time(work, inside) > ends - starts)
+                mask |= is_beside & (2 * self._measure_shared_time(work, suspects) > ends - starts)
         is_sampled = samples >= _FEWEST_ELSEWHERE
-        marked |= is_sampled & (2 * samples * self._submitters.period_ns > ends - starts)
-        return marked
+        mask |= is_sampled & (2 * samples * self._submitters.period_ns > ends - starts)
+        return mask
 
-    def _measure_shared_time(self, work: Pairs, inside: Pairs) -> IntArray:
-        """Return how much of the rows ``inside`` calls lies in the rows ``work`` of the same calls."""
+    def _measure_shared_time(self, work: Pairs, suspects: Pairs) -> IntArray:
+        """Return how much of the rows ``suspects`` lies in the rows ``work`` of the same calls."""
         rows, calls = self._rows, self._calls
-        number = np.unique(inside.call)
+        number = np.unique(suspects.call)
         longest = int((calls.ends - calls.starts)[number].max(initial=0)) + 1
         if not len(number) or longest > np.iinfo(np.int64).max // (len(number) + 1):
-            return np.zeros(len(inside), np.int64)
+            return np.zeros(len(suspects), np.int64)
         # The calls one after another: a time is a call's position and the time since its start, as a number.
         work = work.part(np.isin(work.call, number))
 
@@ -209,35 +213,37 @@ class SecondUsers:
             return moments
 
         spans = IntervalSet.of(times(work, rows.starts), times(work, rows.ends))
-        return spans.within(times(inside, rows.starts), times(inside, rows.ends))
+        return spans.within(times(suspects, rows.starts), times(suspects, rows.ends))
 
-    def submitted_elsewhere(self, chosen: IntArray, pid: IntArray) -> BoolArray:
+    def submitted_elsewhere(self, row: IntArray, pid: IntArray) -> BoolArray:
         """Mark rows at whose start a stack of another process hands over work, unless to a row of its own."""
         rows, near_ns = self._rows, self._submitters.near_ns
-        starts = rows.starts[chosen]
+        starts = rows.starts[row]
         is_elsewhere = self._submitters.elsewhere(Engine.ANE, pid, starts) & (pid >= 0)
         other_starts = np.sort(rows.starts[rows.is_work & rows.is_other])
         if not len(other_starts) or not is_elsewhere.any():
             return is_elsewhere
-        first, last = (np.searchsorted(other_starts, starts + shift) for shift in (-near_ns, near_ns + 1))
-        alone: BoolArray = is_elsewhere & (last == first)
-        return alone
+        start, stop = (np.searchsorted(other_starts, starts + shift) for shift in (-near_ns, near_ns + 1))
+        mask: BoolArray = is_elsewhere & (stop == start)
+        return mask
 
-    def submitted_by_others(self, chosen: IntArray, pid: IntArray) -> BoolArray:
+    def submitted_by_others(self, row: IntArray, pid: IntArray) -> BoolArray:
         """Mark rows at whose start a stack of another process hands over work, and none of this process."""
-        is_own = self._submitters.by_process(Engine.ANE, pid, self._rows.starts[chosen])
-        return self.submitted_elsewhere(chosen, pid) & ~is_own
+        is_own = self._submitters.by_process(Engine.ANE, pid, self._rows.starts[row])
+        return self.submitted_elsewhere(row, pid) & ~is_own
 
-    def _mark_coming_twice(self, chosen: IntArray, marked: BoolArray) -> BoolArray:
+    def _mark_coming_twice(self, open_rows: IntArray, mask: BoolArray) -> BoolArray:
         """Mark rows before the first call or after the last whose label comes twice there.
 
         The recording cuts one call at each end, and a call has one row of a label.
         """
         rows = self._rows
-        label = rows.label[chosen]
+        label = rows.label[open_rows]
         # A row may be in the table twice.
-        named = marked & (label >= 0)
-        distinct = np.unique(np.stack([label, rows.starts[chosen], rows.ends[chosen]])[:, named], axis=1)
+        has_label = mask & (label >= 0)
+        distinct = np.unique(
+            np.stack([label, rows.starts[open_rows], rows.ends[open_rows]])[:, has_label], axis=1
+        )
         counts = np.bincount(distinct[0], minlength=int(label.max(initial=0)) + 1)
-        twice: BoolArray = marked & (label >= 0) & (np.append(counts, 0)[label] > 1)
+        twice: BoolArray = mask & (label >= 0) & (np.append(counts, 0)[label] > 1)
         return twice

@@ -46,10 +46,10 @@ class Submitters:
 
     def beside(self, engine: Engine) -> IntArray:
         """Return how many samples of inference on other engines each call has."""
-        total = np.zeros(len(self._members.first), np.int64)
-        for beside in SERVING:
-            if beside is not engine:
-                total += self.of_engine(beside)
+        total = np.zeros(len(self._members.start), np.int64)
+        for other_engine in SERVING:
+            if other_engine is not engine:
+                total += self.of_engine(other_engine)
         return total
 
     def near(self, engine: Engine, call: IntArray, moments: IntArray) -> BoolArray:
@@ -61,43 +61,46 @@ class Submitters:
         """Return how many samples of an engine each call has in a stretch of time; the call -1 has none."""
         if engine not in self._before:
             self._before[engine] = sum_before(self._mark_samples(engine)[self._members.samples])
-        before = self._before[engine]
-        if not before[-1] or not len(call):
+        counts_before = self._before[engine]
+        if not counts_before[-1] or not len(call):
             return np.zeros(len(call), np.int64)
         count: IntArray = (
-            before[self._find_positions(call, ends)] - before[self._find_positions(call, starts)]
+            counts_before[self._find_positions(call, ends)]
+            - counts_before[self._find_positions(call, starts)]
         )
         return np.where(call >= 0, count, 0)
 
     def elsewhere(self, engine: Engine, pid: IntArray, moments: IntArray) -> BoolArray:
         """Mark the pairs of a process and a moment near which another process' sample is of the engine."""
         pids, _ = self._list_processes(engine)
-        marked = np.zeros(len(pid), bool)
+        mask = np.zeros(len(pid), bool)
         # Where only one process has samples, no other one has any beside it.
-        chosen = np.flatnonzero(pid != pids[0]) if len(pids) == 1 else np.arange(len(pid) * (len(pids) > 1))
+        positions = (
+            np.flatnonzero(pid != pids[0]) if len(pids) == 1 else np.arange(len(pid) * (len(pids) > 1))
+        )
         times = self._times[self._find_samples(engine)]
-        near_any = self._count_near(times, moments[chosen])
-        marked[chosen] = near_any > self._count_near_process(engine, pid[chosen], moments[chosen])
-        return marked
+        near_any = self._count_near(times, moments[positions])
+        mask[positions] = near_any > self._count_near_process(engine, pid[positions], moments[positions])
+        return mask
 
     def by_process(self, engine: Engine, pid: IntArray, moments: IntArray) -> BoolArray:
         """Mark the pairs of a process and a moment near which a sample of it is of the engine."""
         return self._count_near_process(engine, pid, moments) > 0
 
     def _count_near(self, times: IntArray, moments: IntArray) -> IntArray:
-        first, last = (np.searchsorted(times, moments + shift) for shift in (-self.near_ns, self.near_ns + 1))
-        return last - first
+        start, stop = (np.searchsorted(times, moments + shift) for shift in (-self.near_ns, self.near_ns + 1))
+        return stop - start
 
     def _count_near_process(self, engine: Engine, pid: IntArray, moments: IntArray) -> IntArray:
         pids, keys = self._list_processes(engine)
         if not len(pids) or not len(pid):
             return np.zeros(len(pid), np.int64)
         number = np.minimum(np.searchsorted(pids, pid), len(pids) - 1) * (len(self._times) + 1)
-        first, last = (
+        start, stop = (
             np.searchsorted(keys, number + np.searchsorted(self._times, moments + shift))
             for shift in (-self.near_ns, self.near_ns + 1)
         )
-        count: IntArray = np.where(np.isin(pid, pids), last - first, 0)
+        count: IntArray = np.where(np.isin(pid, pids), stop - start, 0)
         return count
 
     def _list_processes(self, engine: Engine) -> tuple[IntArray, IntArray]:
@@ -123,12 +126,12 @@ class Submitters:
         size = len(members.samples)
         marks = np.bincount(members.list_starts, minlength=size + 1)
         number = np.cumsum(marks)
-        return number[:size] * width + members.samples, number[np.minimum(members.first, size)], width
+        return number[:size] * width + members.samples, number[np.minimum(members.start, size)], width
 
     def _find_positions(self, call: IntArray, moments: IntArray) -> IntArray:
         """Return the position in the list of each call at which the samples of a moment begin."""
         keys, number, width = self._keys
         sample = np.searchsorted(self._times, moments)
         position = np.searchsorted(keys, number[call] * width + sample)
-        clipped: IntArray = np.clip(position, self._members.first[call], self._members.last[call])
-        return clipped
+        position_in_list: IntArray = np.clip(position, self._members.start[call], self._members.stop[call])
+        return position_in_list

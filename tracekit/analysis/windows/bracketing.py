@@ -63,10 +63,10 @@ class _Samples:
 
     def is_bracketing(self, kind: pd.DataFrame) -> bool:
         """Return whether each interval has one prediction, and no prediction lies outside of all of them."""
-        inside = seen = 0
+        filled_count = interval_count = 0
         for (tid,), rows in group_rows(kind, "tid"):
-            first, last = np.searchsorted(self._tid, [int(tid), int(tid) + 1])
-            times, in_call = self._times[first:last], self._in_call[first:last]
+            start, stop = np.searchsorted(self._tid, [int(tid), int(tid) + 1])
+            times, in_call = self._times[start:stop], self._in_call[start:stop]
             starts, ends = (kind[name].to_numpy(np.int64)[rows] for name in ("start_ns", "end_ns"))
             order = np.argsort(starts, kind="stable")
             starts, ends = starts[order] - self._slack_ns, ends[order] + self._slack_ns
@@ -80,9 +80,9 @@ class _Samples:
             opened = np.searchsorted(starts, times[opens], "right") - 1
             if len(opened) and np.bincount(opened, minlength=1).max() > 1:
                 return False
-            inside += len(np.unique(position))
-            seen += len(rows)
-        return 2 * inside >= seen > 0
+            filled_count += len(np.unique(position))
+            interval_count += len(rows)
+        return 2 * filled_count >= interval_count > 0
 
 
 def _has_repeats(trace: Trace, kind: pd.DataFrame) -> bool:
@@ -115,9 +115,9 @@ def _find_models(trace: Trace, kind: pd.DataFrame) -> list[str]:
     The app's own messages name it, or the Neural Engine's rows, if all intervals have rows of one model. An
     interval without such rows may be a call of another model.
     """
-    named = kind["message"].str.extract(_MODEL_IN_MESSAGE, expand=False).fillna("")
-    if (named != "").all():
-        return named.tolist()
+    message_models = kind["message"].str.extract(_MODEL_IN_MESSAGE, expand=False).fillna("")
+    if (message_models != "").all():
+        return message_models.tolist()
     starts, ends = _get_edges(kind)
     order = np.argsort(starts, kind="stable")
     rows = _select_executions(trace)

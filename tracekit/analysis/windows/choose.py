@@ -137,10 +137,10 @@ def _build_from_table(
             " lists the tables of the recording; without --windows it chooses the best source."
         )
     windows = bind_threads(trace, labels, windows, inferred)
-    untouched = _select_untouched(windows, inferred)
+    untouched_calls = _select_untouched(windows, inferred)
     diagnostics = _report_ane_windows(trace, labels, windows) if source == "ane" else []
-    if untouched:
-        diagnostics.append(Diagnostic("warning", "calls-outside-windows", len(untouched)))
+    if untouched_calls:
+        diagnostics.append(Diagnostic("warning", "calls-outside-windows", len(untouched_calls)))
     return WindowSelection(windows, tuple(diagnostics), _select_concurrent_runs(inferred))
 
 
@@ -153,15 +153,19 @@ def _with_calls(
 ) -> WindowSelection:
     """Return measured windows, and the calls on stacks that none of them touches, so that no call is lost."""
     windows = bind_threads(trace, labels, windows, inferred)
-    untouched = _select_untouched(windows, inferred)
-    diagnostics = [Diagnostic("info", "windows-from-stacks-too", len(untouched))] if untouched else []
+    untouched_calls = _select_untouched(windows, inferred)
+    diagnostics = (
+        [Diagnostic("info", "windows-from-stacks-too", len(untouched_calls))] if untouched_calls else []
+    )
     if source == "signposts":
         diagnostics.append(
             Diagnostic("info", "windows-from-signposts", len(windows), {"name": windows[0].label})
         )
     if source == "ane":
-        diagnostics += _report_ane_windows(trace, labels, [*windows, *untouched])
-    return WindowSelection([*windows, *untouched], tuple(diagnostics), _select_concurrent_runs(inferred))
+        diagnostics += _report_ane_windows(trace, labels, [*windows, *untouched_calls])
+    return WindowSelection(
+        [*windows, *untouched_calls], tuple(diagnostics), _select_concurrent_runs(inferred)
+    )
 
 
 def _select_concurrent_runs(runs: Inferred) -> Inferred | None:
@@ -183,15 +187,15 @@ def _select_untouched(windows: Sequence[Window], calls: Inferred) -> list[Window
         group_rows(owned, "pid", "thread"), (((pid, None), rows) for (pid,), rows in group_rows(owned, "pid"))
     )
     unions = {owner: IntervalSet.of(window_starts[rows], window_ends[rows]) for owner, rows in groups}
-    touched = np.zeros(len(calls), bool)
+    is_touched = np.zeros(len(calls), bool)
     starts, ends = calls.starts_ns, calls.ends_ns
     owners = pd.DataFrame({"pid": calls.pid, "thread": calls.thread_id})
     for (pid, thread), rows in group_rows(owners, "pid", "thread"):
         threads = (None,) if thread < 0 else (-1, int(thread))
         for owner in product({-1, int(pid)}, threads):
             if owner in unions:
-                touched[rows] |= unions[owner].touches(starts[rows], ends[rows])
-    return calls.part(~touched).windows()
+                is_touched[rows] |= unions[owner].touches(starts[rows], ends[rows])
+    return calls.part(~is_touched).windows()
 
 
 def _report_ane_windows(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Diagnostic]:
@@ -200,10 +204,10 @@ def _report_ane_windows(trace: Trace, labels: SampleLabels, windows: list[Window
     times = trace.samples["time_ns"].to_numpy(np.int64)
     elsewhere = is_phase(labels.phase, *INFERENCE) & is_engine(labels.engine, Engine.CPU, Engine.GPU)
     # A moment is a window of one nanosecond: covered or not.
-    outside = int((elsewhere & (covered.within(times, times + 1) == 0)).sum())
+    outside_count = int((elsewhere & (covered.within(times, times + 1) == 0)).sum())
     diagnostics = [Diagnostic("info", "windows-from-ane")]
-    if outside:
-        diagnostics.append(Diagnostic("warning", "inference-outside-windows", outside))
+    if outside_count:
+        diagnostics.append(Diagnostic("warning", "inference-outside-windows", outside_count))
     return diagnostics
 
 
@@ -234,8 +238,8 @@ def bind_threads(
         of_runtime, runs = (
             part.part(_is_core_ai(part) == of_core_ai) if is_mixed else part for part in (bursts, calls)
         )
-        chosen = [windows[row] for row in rows.tolist()]
-        threads[rows] = find_threads(trace, labels, chosen, of_runtime, runs)
+        runtime_windows = [windows[row] for row in rows.tolist()]
+        threads[rows] = find_threads(trace, labels, runtime_windows, of_runtime, runs)
     return _on_threads(windows, threads)
 
 
@@ -248,8 +252,8 @@ def _on_threads(windows: Sequence[Window], threads: IntArray) -> list[Window]:
 
 def _is_core_ai(calls: Inferred) -> BoolArray:
     """Mark the calls whose prediction frame is Core AI's."""
-    marked: BoolArray = np.array([*(_CORE_AI_ENTRY in name for name in calls.names), False], bool)[calls.name]
-    return marked
+    mask: BoolArray = np.array([*(_CORE_AI_ENTRY in name for name in calls.names), False], bool)[calls.name]
+    return mask
 
 
 def _report_stack_windows(inferred: Inferred, at_work: bool) -> list[Diagnostic]:
@@ -271,8 +275,13 @@ def _report_outside_recording(trace: Trace, windows: Sequence[Window]) -> list[D
     tables = [frame for frame in (trace.intervals, trace.signposts) if len(frame)]
     start_ns = min([run.start_ns, *(int(frame["start_ns"].min()) for frame in tables)])
     end_ns = max([run.end_ns, *(int(frame["end_ns"].max()) for frame in tables)])
-    outside = [window for window in windows if window.start_ns >= end_ns or window.end_ns <= start_ns]
-    if not outside:
+    outside_windows = [window for window in windows if window.start_ns >= end_ns or window.end_ns <= start_ns]
+    if not outside_windows:
         return []
-    numbers = {"windows": len(windows), "start_ns": start_ns, "end_ns": end_ns, "label": outside[0].label}
-    return [Diagnostic("warning", "window-outside", len(outside), numbers)]
+    numbers = {
+        "windows": len(windows),
+        "start_ns": start_ns,
+        "end_ns": end_ns,
+        "label": outside_windows[0].label,
+    }
+    return [Diagnostic("warning", "window-outside", len(outside_windows), numbers)]

@@ -39,17 +39,17 @@ class Elimination:
         slack_ns: int,
     ) -> None:
         times, threads = (trace.samples[name].to_numpy(np.int64) for name in ("time_ns", "thread_id"))
-        chosen = np.flatnonzero(np.isin(threads, bursts.thread_id))
-        chosen = chosen[np.argsort(threads[chosen], kind="stable")]
-        thread, time, inside = threads[chosen], times[chosen], labels.in_call[chosen]
+        samples = np.flatnonzero(np.isin(threads, bursts.thread_id))
+        samples = samples[np.argsort(threads[samples], kind="stable")]
+        thread, time, in_call = threads[samples], times[samples], labels.in_call[samples]
         self._slack = slack_ns
         self._by_start, self._by_end = (np.argsort(edges, kind="stable") for edges in (starts, ends))
         self._starts, self._ends = starts[self._by_start], ends[self._by_end]
-        begun, ended = self._count_passed(time)
-        is_listed = ~inside | (begun > ended)
+        begun_count, ended_count = self._count_passed(time)
+        is_listed = ~in_call | (begun_count > ended_count)
         # A stretch is of samples of one thread between those outside of predictions.
         changes = np.append(True, thread[1:] != thread[:-1])[: len(thread)]
-        stretch = np.cumsum(changes | ~inside) - 1
+        stretch = np.cumsum(changes | ~in_call) - 1
         is_whole = np.ones(len(thread) + 1, bool)
         is_whole[stretch[~is_listed]] = False
         # A thread's first stretch and its last may be cut: they have no sample outside before or behind them.
@@ -59,30 +59,34 @@ class Elimination:
         is_inner[edges] = False
         makes_others = np.zeros(int(thread.max(initial=-1)) + 1, bool)
         makes_others[thread[is_inner[stretch]]] = True
-        rows = np.flatnonzero(inside)
+        rows = np.flatnonzero(in_call)
         self.thread, self.time = thread[rows], time[rows]
         self._shows = (is_whole[stretch] & ~makes_others[thread])[rows]
 
     def _count_passed(self, times: IntArray) -> tuple[IntArray, IntArray]:
         """Return how many rows begin and how many end before moments."""
-        begun = np.searchsorted(self._starts, times + self._slack, "right")
-        return begun, np.searchsorted(self._ends, times - self._slack, "right")
+        begun_count = np.searchsorted(self._starts, times + self._slack, "right")
+        return begun_count, np.searchsorted(self._ends, times - self._slack, "right")
 
     def only_rows(self, is_open: BoolArray, is_explained: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
         """Return pairs of an open row and a thread whose unexplained samples lie in that row alone.
 
         The mask has the pairs of threads all of whose calls are listed.
         """
-        chosen = np.flatnonzero(~is_explained)
-        total, count = np.zeros((2, len(chosen)), np.int64)
+        unexplained = np.flatnonzero(~is_explained)
+        total, count = np.zeros((2, len(unexplained)), np.int64)
         for sign, order, passed in zip(
-            (1, -1), (self._by_start, self._by_end), self._count_passed(self.time[chosen]), strict=True
+            (1, -1), (self._by_start, self._by_end), self._count_passed(self.time[unexplained]), strict=True
         ):
-            marked = is_open[order]
-            total += sign * sum_before(order * marked)[passed]
-            count += sign * sum_before(marked)[passed]
+            mask = is_open[order]
+            total += sign * sum_before(order * mask)[passed]
+            count += sign * sum_before(mask)[passed]
         is_only = count == 1
-        row, thread, shows = total[is_only], self.thread[chosen][is_only], self._shows[chosen][is_only]
+        row, thread, shows = (
+            total[is_only],
+            self.thread[unexplained][is_only],
+            self._shows[unexplained][is_only],
+        )
         changes = np.flatnonzero(np.append(True, (np.diff(row) != 0) | (np.diff(thread) != 0))[: len(row)])
         shows = np.logical_or.reduceat(shows, changes) if len(row) else shows
         return row[changes], thread[changes], shows

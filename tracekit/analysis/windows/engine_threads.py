@@ -51,7 +51,7 @@ def find_engine_threads(
     submitter = _find_only_thread(times, on_ane, *begins)
     is_known = (submitter >= 0) & (submitter < len(trace.threads))
     thread = np.where(is_known, submitter, thread)
-    handed_over, seen, elsewhere = (
+    handed_over, ane_counts, elsewhere_counts = (
         _count_samples(times, callers, thread, *edges)
         for callers, edges in (
             (on_ane, begins),
@@ -64,14 +64,17 @@ def find_engine_threads(
     supported = (np.bincount(label[is_shown], minlength=len(distinct)) > 0)[label]
     # One thread and one label leave no other call that the window may be of.
     is_only = len(distinct) == 1 and len(np.unique(calls.thread_id)) == 1
-    is_refuted = (seen == 0) & (elsewhere >= _FEWEST_ELSEWHERE) & ~(supported & is_only)
+    is_refuted = (ane_counts == 0) & (elsewhere_counts >= _FEWEST_ELSEWHERE) & ~(supported & is_only)
     # Of two labels, one that stacks support and one that none does, the second is of another process.
     is_refuted |= ~supported & supported.any()
     is_refuted |= _mark_overlapping(np.where(is_refuted, -1, thread), starts, ends) & (handed_over == 0)
     # Short calls leave no sample: a window that no run touches is suspicious only among many that runs do.
     is_touched = BurstSpans(calls, calls.starts_ns, calls.ends_ns).touch(pids, starts, ends)
-    touched, every = np.bincount(label[is_touched], minlength=len(distinct)), np.bincount(label)
-    is_odd = ~is_touched & (2 * touched > every)[label]
+    touched_counts, window_counts = (
+        np.bincount(label[is_touched], minlength=len(distinct)),
+        np.bincount(label),
+    )
+    is_odd = ~is_touched & (2 * touched_counts > window_counts)[label]
     thread = np.where(is_refuted, -1, thread)
     is_of_any = is_refuted | is_odd | ((thread < 0) & (not is_only))
     # Of a label that several processes use, a window is of the process whose stack hands it over.
@@ -86,35 +89,35 @@ def _begin_apart(trace: Trace, starts: IntArray, least_ns: int) -> BoolArray:
     # A row may be in the table twice.
     distinct = rows.loc[is_work, ["start_ns", "end_ns", "label"]].drop_duplicates()
     begins = np.sort(distinct["start_ns"].to_numpy(np.int64))
-    first, last = (
+    start, stop = (
         np.searchsorted(begins, starts - least_ns),
         np.searchsorted(begins, starts + least_ns, "right"),
     )
-    apart: BoolArray = last - first <= 1
+    apart: BoolArray = stop - start <= 1
     return apart
 
 
 def _has_users(trace: Trace, label: IntArray, thread: IntArray, is_of_any: BoolArray) -> BoolArray:
     """Mark the windows whose label has windows of two processes, or of one that no stack shows."""
     pids = np.append(trace.threads["pid"].to_numpy(np.int64), -1)[thread]
-    least, most = np.full((2, int(label.max(initial=-1)) + 1), [[np.iinfo(np.int64).max], [-1]])
+    lowest_pid, highest_pid = np.full((2, int(label.max(initial=-1)) + 1), [[np.iinfo(np.int64).max], [-1]])
     is_bound = thread >= 0
-    np.minimum.at(least, label[is_bound], pids[is_bound])
-    np.maximum.at(most, label[is_bound], pids[is_bound])
-    has_users = least < most
+    np.minimum.at(lowest_pid, label[is_bound], pids[is_bound])
+    np.maximum.at(highest_pid, label[is_bound], pids[is_bound])
+    has_users = lowest_pid < highest_pid
     has_users[label[is_of_any]] = True
-    marked: BoolArray = has_users[label]
-    return marked
+    mask: BoolArray = has_users[label]
+    return mask
 
 
 def _mark_overlapping(thread: IntArray, starts: IntArray, ends: IntArray) -> BoolArray:
     """Mark the windows that overlap another one of their thread, which makes one call at a time."""
-    marked = np.zeros(len(thread), bool)
-    bound = np.flatnonzero(thread >= 0)
-    for members in group_positions(thread[bound], int(thread.max(initial=-1)) + 1):
-        rows = bound[members]
-        marked[rows] = mark_overlapping(starts[rows], ends[rows])
-    return marked
+    mask = np.zeros(len(thread), bool)
+    bound_rows = np.flatnonzero(thread >= 0)
+    for members in group_positions(thread[bound_rows], int(thread.max(initial=-1)) + 1):
+        rows = bound_rows[members]
+        mask[rows] = mark_overlapping(starts[rows], ends[rows])
+    return mask
 
 
 def _find_callers(trace: Trace, labels: SampleLabels) -> IntArray:
@@ -126,8 +129,8 @@ def _find_callers(trace: Trace, labels: SampleLabels) -> IntArray:
     threads = trace.samples["thread_id"].to_numpy(np.int64)
     of_callers = np.unique(threads[labels.in_call & (threads >= 0)])
     pids = trace.threads["pid"].to_numpy(np.int64)
-    distinct, first, count = np.unique(pids[of_callers], return_index=True, return_counts=True)
-    callers = np.where(count == 1, of_callers[first], len(pids) + np.arange(len(distinct)))
+    distinct, first_row, count = np.unique(pids[of_callers], return_index=True, return_counts=True)
+    callers = np.where(count == 1, of_callers[first_row], len(pids) + np.arange(len(distinct)))
     only = dict(zip(distinct.tolist(), callers.tolist(), strict=True))
     of_thread = np.array([*(only.get(pid, -1) for pid in pids.tolist()), -1], np.int64)
     return np.where(labels.in_call, threads, np.where(labels.is_worker, of_thread[threads], -1))
@@ -136,12 +139,12 @@ def _find_callers(trace: Trace, labels: SampleLabels) -> IntArray:
 def _find_only_thread(times: IntArray, callers: IntArray, starts: IntArray, ends: IntArray) -> IntArray:
     """Return the only caller whose samples lie in each stretch of time, -1 for none or several."""
     times, callers = times[callers >= 0], callers[callers >= 0]
-    first, last = np.searchsorted(times, starts), np.searchsorted(times, ends)
+    start, stop = np.searchsorted(times, starts), np.searchsorted(times, ends)
     # A stretch is of one caller if the caller does not change between two of its samples.
     changes = np.append(0, np.cumsum(callers[1:] != callers[:-1]))
     padded, changes = np.append(callers, -1), np.append(changes, 0)
-    is_one = (first < last) & (changes[first] == changes[np.maximum(last - 1, 0)])
-    only: IntArray = np.where(is_one, padded[first], -1)
+    is_one = (start < stop) & (changes[start] == changes[np.maximum(stop - 1, 0)])
+    only: IntArray = np.where(is_one, padded[start], -1)
     return only
 
 
@@ -150,10 +153,10 @@ def _count_samples(
 ) -> IntArray:
     """Return how many samples of a caller lie in each stretch of time."""
     width = len(times) + 1
-    chosen = np.flatnonzero(callers >= 0)
-    keys = np.sort(callers[chosen] * width + chosen)
-    first, last = (
+    positions = np.flatnonzero(callers >= 0)
+    keys = np.sort(callers[positions] * width + positions)
+    start, stop = (
         np.searchsorted(keys, thread * width + np.searchsorted(times, edges)) for edges in (starts, ends)
     )
-    count: IntArray = np.where(thread >= 0, last - first, 0)
+    count: IntArray = np.where(thread >= 0, stop - start, 0)
     return count

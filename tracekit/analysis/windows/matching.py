@@ -108,12 +108,12 @@ class BurstSpans:
         pids: IntArray,
         starts: IntArray,
         ends: IntArray,
-        marked: BoolArray | None = None,
+        mask: BoolArray | None = None,
     ) -> BoolArray:
         """Mark the windows with which bursts share time that are of the process and of another thread."""
-        again = None if marked is None else np.tile(marked, self._copies)
-        every = self._of_processes.count(self._group(pids), starts, ends, again)
-        return every > self._of_threads.count(thread, starts, ends, marked)
+        tiled_mask = None if mask is None else np.tile(mask, self._copies)
+        every = self._of_processes.count(self._group(pids), starts, ends, tiled_mask)
+        return every > self._of_threads.count(thread, starts, ends, mask)
 
 
 class _Matcher:
@@ -150,10 +150,10 @@ class _Matcher:
         self._reaching = BurstSpans(bursts, begins + self._slack, self._lasts - self._slack)
         self._thread = np.full(len(starts), -1, np.int64)
         times, threads = (trace.samples[name].to_numpy(np.int64) for name in ("time_ns", "thread_id"))
-        outside = np.flatnonzero(~labels.in_call & (threads >= 0))
+        outside_samples = np.flatnonzero(~labels.in_call & (threads >= 0))
         # Thread and sample as one number: a search finds a thread's samples in a stretch of time.
         self._times, self._width = times, len(times) + 1
-        self._select_outside = np.sort(threads[outside] * self._width + outside)
+        self._select_outside = np.sort(threads[outside_samples] * self._width + outside_samples)
 
     def threads(self) -> IntArray:
         """Return the thread of each window, -1 where it is not known."""
@@ -183,9 +183,9 @@ class _Matcher:
         samples = self._elimination
         if samples is None:
             return self._by_start[:0], self._by_start[:0]
-        bound = self._by_start[self._thread[self._by_start] >= 0]
-        before = np.searchsorted(self._starts[self._by_start], samples.time + self._slack, "right")
-        row = self._find_latest(bound, samples.thread, before)
+        bound_rows = self._by_start[self._thread[self._by_start] >= 0]
+        begun_count = np.searchsorted(self._starts[self._by_start], samples.time + self._slack, "right")
+        row = self._find_latest(bound_rows, samples.thread, begun_count)
         is_explained = (row >= 0) & (samples.time < self._ends[row] + self._slack)
         window, thread, shows = samples.only_rows(self._thread < 0, is_explained)
         fits = (self._pids[window] < 0) | (self._pids[window] == self._pid_of[thread])
@@ -209,13 +209,13 @@ class _Matcher:
         open_rows = self._by_start[is_unbound[self._by_start]]
         passed = sum_before(is_unbound[self._by_start])
         of_thread, pid = self._bursts.thread_id, self._bursts.pid
-        first, after = passed[self._begun_early], passed[self._begun_then]
-        is_one = np.flatnonzero((after - first == 1) & is_open)
-        within = np.flatnonzero((after == first) & is_open & np.isin(of_thread, self._thread))
+        start, stop = passed[self._begun_early], passed[self._begun_then]
+        is_one = np.flatnonzero((stop - start == 1) & is_open)
+        within = np.flatnonzero((stop == start) & is_open & np.isin(of_thread, self._thread))
         row, burst = self._find_only_around(is_unbound, within)
-        window, burst = np.append(open_rows[first[is_one]], row), np.append(is_one, burst)
-        same = (self._pids[window] < 0) | (self._pids[window] == pid[burst])
-        window, thread = window[same], of_thread[burst[same]]
+        window, burst = np.append(open_rows[start[is_one]], row), np.append(is_one, burst)
+        fits_process = (self._pids[window] < 0) | (self._pids[window] == pid[burst])
+        window, thread = window[fits_process], of_thread[burst[fits_process]]
         return _find_only_values(window, thread, len(self._starts))
 
     def _find_only_around(self, is_unbound: BoolArray, bursts: IntArray) -> tuple[IntArray, IntArray]:
@@ -225,9 +225,9 @@ class _Matcher:
             (1, self._by_start, self._begun_then[bursts]),
             (-1, self._by_end, self._ended_then[bursts]),
         ):
-            marked = is_unbound[order]
-            total += sign * sum_before(order * marked)[passed]
-            count += sign * sum_before(marked)[passed]
+            mask = is_unbound[order]
+            total += sign * sum_before(order * mask)[passed]
+            count += sign * sum_before(mask)[passed]
         is_only = np.flatnonzero(count == 1)
         window = total[is_only]
         fits = self._lasts[bursts[is_only]] < self._ends[window] + self._slack
@@ -235,65 +235,68 @@ class _Matcher:
 
     def _mark_explained(self) -> BoolArray:
         """Mark the bursts that lie in windows of their own thread, which follow one another."""
-        bound = self._by_start[self._thread[self._by_start] >= 0]
+        bound_rows = self._by_start[self._thread[self._by_start] >= 0]
         of_thread, explained = self._bursts.thread_id, np.ones(len(self._bursts), bool)
-        rows = self._find_latest(bound, np.tile(of_thread, 2), np.append(self._begun_then, self._begun_last))
-        first, last = np.split(rows, 2)
-        for moments, row in ((self._bursts.starts_ns, first), (self._lasts, last)):
+        rows = self._find_latest(
+            bound_rows, np.tile(of_thread, 2), np.append(self._begun_then, self._begun_last)
+        )
+        first_row, last_row = np.split(rows, 2)
+        for moments, row in ((self._bursts.starts_ns, first_row), (self._lasts, last_row)):
             explained &= (row >= 0) & (moments < self._ends[row] + self._slack)
         # A thread that is sampled between two of its windows may be in another one's call there.
-        order = bound[np.lexsort((self._starts[bound], self._thread[bound]))]
+        order = bound_rows[np.lexsort((self._starts[bound_rows], self._thread[bound_rows]))]
         chain = np.zeros(len(self._thread), np.int64)
         is_apart = self._starts[order[1:]] - self._ends[order[:-1]] > self._period
         chain[order[1:]] = np.cumsum(is_apart)
-        explained &= chain[first] == chain[last]
+        explained &= chain[first_row] == chain[last_row]
         return explained
 
     def _is_free(self, window: IntArray, thread: IntArray) -> BoolArray:
         """Mark the pairs in which the thread is in no other place during the window."""
         edges = (self._starts[window] + self._slack, self._ends[window] - self._slack)
-        first, last = (
+        start, stop = (
             np.searchsorted(self._select_outside, thread * self._width + np.searchsorted(self._times, edge))
             for edge in edges
         )
         is_bound = (self._thread >= 0) & (self._ends > self._starts)
-        bound = self._by_start[is_bound[self._by_start]]
-        row = self._find_latest(bound, thread, self._begun_before_end[window])
+        bound_rows = self._by_start[is_bound[self._by_start]]
+        row = self._find_latest(bound_rows, thread, self._begun_before_end[window])
         is_busy = (row >= 0) & (self._ends[row] > self._starts[window])
-        free: BoolArray = (last <= first) & ~is_busy
+        free: BoolArray = (stop <= start) & ~is_busy
         return free
 
-    def _find_latest(self, bound: IntArray, thread: IntArray, before: IntArray) -> IntArray:
+    def _find_latest(self, bound_rows: IntArray, thread: IntArray, begun_count: IntArray) -> IntArray:
         """Return the last of a thread's windows among the first ones of all windows, -1 for none.
 
-        ``bound`` are the windows that have a thread, in order of start; ``before`` is how many come first.
+        ``bound_rows`` are the windows that have a thread, in order of start; ``begun_count`` is how many
+        come first.
         """
-        if not len(bound):
+        if not len(bound_rows):
             return np.full(len(thread), -1)
         # Windows of one thread do not overlap: the last that began is the only one that may reach on.
         width = len(self._starts) + 1
-        keys = self._thread[bound] * width + self._rank[bound]
+        keys = self._thread[bound_rows] * width + self._rank[bound_rows]
         order = np.argsort(keys, kind="stable")
-        position = np.searchsorted(keys[order], thread * width + before) - 1
-        row = bound[order[np.maximum(position, 0)]]
+        position = np.searchsorted(keys[order], thread * width + begun_count) - 1
+        row = bound_rows[order[np.maximum(position, 0)]]
         return np.where((position >= 0) & (self._thread[row] == thread), row, -1)
 
     def _clear_overlapping(self) -> None:
         """Take the thread from windows of the same thread that overlap: it made one of them."""
-        bound = np.flatnonzero(self._thread >= 0)
-        order = bound[np.lexsort((self._starts[bound], self._thread[bound]))]
-        before, after = order[:-1], order[1:]
-        clash = (self._thread[before] == self._thread[after]) & (self._starts[after] < self._ends[before])
-        self._thread[before[clash]] = self._thread[after[clash]] = -1
+        bound_rows = np.flatnonzero(self._thread >= 0)
+        order = bound_rows[np.lexsort((self._starts[bound_rows], self._thread[bound_rows]))]
+        earlier, later = order[:-1], order[1:]
+        clash = (self._thread[earlier] == self._thread[later]) & (self._starts[later] < self._ends[earlier])
+        self._thread[earlier[clash]] = self._thread[later[clash]] = -1
 
 
 def _find_only_values(rows: IntArray, values: IntArray, count: int) -> tuple[IntArray, IntArray]:
     """Return the rows, out of ``count``, that have a single distinct value, and that value."""
-    least, most = np.full((2, count), [[np.iinfo(np.int64).max], [-1]])
-    np.minimum.at(least, rows, values)
-    np.maximum.at(most, rows, values)
-    only = np.flatnonzero(least == most)
-    return only, most[only]
+    lowest, highest = np.full((2, count), [[np.iinfo(np.int64).max], [-1]])
+    np.minimum.at(lowest, rows, values)
+    np.maximum.at(highest, rows, values)
+    only = np.flatnonzero(lowest == highest)
+    return only, highest[only]
 
 
 def find_covering_threads(
@@ -314,13 +317,13 @@ def find_covering_threads(
     return np.where(is_certain, owner, -1)
 
 
-def _group_by_thread(runs: Inferred, chosen: IntArray) -> list[IntArray]:
+def _group_by_thread(runs: Inferred, selected_runs: IntArray) -> list[IntArray]:
     """Return some runs by thread, in order of time; a thread is of one process."""
-    order = chosen[np.argsort(runs.starts_ns[chosen], kind="stable")]
+    order = selected_runs[np.argsort(runs.starts_ns[selected_runs], kind="stable")]
     codes = group_keys(runs.thread_id[order].astype(np.int64))[1]
     return [order[members] for members in group_positions(codes, int(codes.max(initial=-1)) + 1)]
 
 
 def _is_same_process(pids: IntArray, pid: int) -> BoolArray:
-    marked: BoolArray = (pids < 0) | (pids == pid)
-    return marked
+    mask: BoolArray = (pids < 0) | (pids == pid)
+    return mask

@@ -60,9 +60,9 @@ class _Runs:
     def __len__(self) -> int:
         return len(self.first_ns)
 
-    def part(self, marked: BoolArray) -> _Runs:
+    def part(self, mask: BoolArray) -> _Runs:
         """Return the marked runs."""
-        return _Runs(*(column[marked] for column in self._iter_columns()))
+        return _Runs(*(column[mask] for column in self._iter_columns()))
 
     @staticmethod
     def joined(parts: Sequence[_Runs]) -> _Runs:
@@ -95,10 +95,10 @@ class Inferred:
     def __len__(self) -> int:
         return len(self.starts_ns)
 
-    def part(self, marked: BoolArray) -> Inferred:
+    def part(self, mask: BoolArray) -> Inferred:
         """Return the marked windows."""
         arrays = ("starts_ns", "ends_ns", "thread_id", "pid", "name")
-        return replace(self, **{name: getattr(self, name)[marked] for name in arrays})
+        return replace(self, **{name: getattr(self, name)[mask] for name in arrays})
 
     def windows(self) -> list[Window]:
         """Return the windows as records."""
@@ -163,17 +163,17 @@ class _StackReader:
         order = np.argsort(self._threads, kind="stable")  # samples are in order of time
         order = order[self._threads[order] >= 0]
         thread, time = self._threads[order], self._times[order]
-        inside, entry = self._labels.in_call[order], self._labels.boundary_rule[order]
-        joined = inside[1:] & inside[:-1] & (entry[1:] == entry[:-1]) & (thread[1:] == thread[:-1])
-        joined &= np.diff(time) <= SHORT_HOLE * self._period
-        first = np.flatnonzero(inside & ~np.append(False, joined)[: len(order)])
-        last = np.flatnonzero(inside & ~np.append(joined, False)[: len(order)])
-        name, stacks = pd.factorize(self._stacks[order[first]].astype(np.int64))
+        in_call, entry = self._labels.in_call[order], self._labels.boundary_rule[order]
+        is_joined = in_call[1:] & in_call[:-1] & (entry[1:] == entry[:-1]) & (thread[1:] == thread[:-1])
+        is_joined &= np.diff(time) <= SHORT_HOLE * self._period
+        first_row = np.flatnonzero(in_call & ~np.append(False, is_joined)[: len(order)])
+        last_row = np.flatnonzero(in_call & ~np.append(is_joined, False)[: len(order)])
+        name, stacks = pd.factorize(self._stacks[order[first_row]].astype(np.int64))
         return Inferred(
-            time[first],
-            time[last] + self._tail,
-            thread[first].astype(np.int64),
-            self._labels.pid[order[first]],
+            time[first_row],
+            time[last_row] + self._tail,
+            thread[first_row].astype(np.int64),
+            self._labels.pid[order[first_row]],
             name,
             [self._find_entry_point(number) for number in stacks.tolist()],
             0,
@@ -189,40 +189,40 @@ class _StackReader:
         pids, process = np.unique(labels.pid[at_work], return_inverse=True)
         for pid, positions in zip(pids.tolist(), group_positions(process, len(pids)), strict=True):
             rows = at_work[positions]
-            workers, inside = rows[labels.is_worker[rows]], rows[labels.in_call[rows]]
-            callers = np.unique(self._threads[inside]).tolist()
+            workers, in_call_rows = rows[labels.is_worker[rows]], rows[labels.in_call[rows]]
+            callers = np.unique(self._threads[in_call_rows]).tolist()
             runs = _Runs.joined([self._call_runs(of_thread[c + 1], c, workers) for c in callers])
             yield int(pid), self._extend_runs(runs, self._find_clusters(self._select_outside(workers, runs)))
 
     def _call_runs(self, samples: IntArray, thread: int, workers: IntArray) -> _Runs:
         """Cut one thread's samples into runs inside a call."""
         # Arrays of the thread's n samples, and of the n - 1 gaps between neighbours:
-        #   inside   0 1 1 1 1 0 1
-        #   joined    0 1 1 1 0 0      both sides are inside the same entry point's call
-        #   opens    0 1 0 0 0 0 1     inside, and not joined to the sample before
-        #   closes   0 0 0 0 1 0 1     inside, and not joined to the sample after
+        #   in_call    0 1 1 1 1 0 1
+        #   is_joined   0 1 1 1 0 0      both sides are inside the same entry point's call
+        #   opens      0 1 0 0 0 0 1     in a call, and not joined to the sample before
+        #   closes     0 0 0 0 1 0 1     in a call, and not joined to the sample after
         times = self._times[samples]
-        inside = self._labels.in_call[samples]
+        in_call = self._labels.in_call[samples]
         entry = self._labels.boundary_rule[samples]
-        joined = inside[1:] & inside[:-1] & (entry[1:] == entry[:-1])
+        is_joined = in_call[1:] & in_call[:-1] & (entry[1:] == entry[:-1])
         hole = np.diff(times)
         is_short = hole <= self._longest_hole[samples][:-1]
         # Only holes too long for the caller itself, and not longer than any wait, are worth a look at the
         # workers.
-        gaps = np.flatnonzero(joined & ~is_short & (hole <= self._long))
+        gaps = np.flatnonzero(is_joined & ~is_short & (hole <= self._long))
         is_short[gaps] = self._mark_filled_holes(samples[gaps], samples[gaps + 1], workers)
-        self._note_bridged(hole[joined & is_short])
-        opens = inside & ~np.append(False, joined & is_short)
-        closes = inside & ~np.append(joined & is_short, False)
-        first, last = np.flatnonzero(opens), np.flatnonzero(closes)
+        self._note_bridged(hole[is_joined & is_short])
+        opens = in_call & ~np.append(False, is_joined & is_short)
+        closes = in_call & ~np.append(is_joined & is_short, False)
+        first_row, last_row = np.flatnonzero(opens), np.flatnonzero(closes)
         return _Runs(
-            times[first],
-            times[last],
-            samples[last],
-            np.full(len(first), thread),
-            self._stacks[samples[first]].astype(np.int64),
-            np.append(-_NEVER, times)[first],
-            np.append(times, _NEVER)[last + 1],
+            times[first_row],
+            times[last_row],
+            samples[last_row],
+            np.full(len(first_row), thread),
+            self._stacks[samples[first_row]].astype(np.int64),
+            np.append(-_NEVER, times)[first_row],
+            np.append(times, _NEVER)[last_row + 1],
         )
 
     def _note_bridged(self, holes: IntArray) -> None:
@@ -230,25 +230,25 @@ class _StackReader:
         self._bridged += len(long)
         self._longest_bridged_ns = max(self._longest_bridged_ns, int(long.max(initial=0)))
 
-    def _mark_filled_holes(self, before: IntArray, after: IntArray, workers: IntArray) -> BoolArray:
+    def _mark_filled_holes(self, earlier: IntArray, later: IntArray, workers: IntArray) -> BoolArray:
         """Mark the holes, between samples of a caller, that worker samples leave no unexplained part of."""
         # Positions of samples are in time order, so the workers between two samples are a slice:
-        #   before ─── w ── w ───── w ── after     each step short enough for the sample before it
-        low, high = np.searchsorted(workers, before), np.searchsorted(workers, after)
+        #   earlier ─── w ── w ───── w ── later     each step short enough for the sample before it
+        low, high = np.searchsorted(workers, earlier), np.searchsorted(workers, later)
         filled = low < high
-        low, last = low[filled], high[filled] - 1
+        low, last_worker = low[filled], high[filled] - 1
         long_steps = np.append(0, np.cumsum(~self._mark_connected(workers[:-1], workers[1:])))
         filled[filled] = (
-            self._mark_connected(before[filled], workers[low])
-            & self._mark_connected(workers[last], after[filled])
-            & (long_steps[last] == long_steps[low])
+            self._mark_connected(earlier[filled], workers[low])
+            & self._mark_connected(workers[last_worker], later[filled])
+            & (long_steps[last_worker] == long_steps[low])
         )
         return filled
 
-    def _mark_connected(self, before: IntArray, after: IntArray) -> BoolArray:
+    def _mark_connected(self, earlier: IntArray, later: IntArray) -> BoolArray:
         """Mark the pairs of samples that have no unexplained hole between them."""
-        marked: BoolArray = self._times[after] - self._times[before] <= self._longest_hole[before]
-        return marked
+        mask: BoolArray = self._times[later] - self._times[earlier] <= self._longest_hole[earlier]
+        return mask
 
     def _select_outside(self, workers: IntArray, runs: _Runs) -> IntArray:
         """Return the worker samples that lie in no run."""
@@ -261,17 +261,17 @@ class _StackReader:
                 np.searchsorted(times, runs.last_ns, "right"),
             )
         )
-        outside: IntArray = workers[np.cumsum(begins - ends)[:-1] == 0]
-        return outside
+        outside_workers: IntArray = workers[np.cumsum(begins - ends)[:-1] == 0]
+        return outside_workers
 
     def _find_clusters(self, samples: IntArray) -> _Runs:
         """Return groups of samples without an unexplained hole."""
         is_joined = self._mark_connected(samples[:-1], samples[1:])
         self._note_bridged(np.diff(self._times[samples])[is_joined])
-        first = samples[np.append(True, ~is_joined)[: len(samples)]]
-        last = samples[np.append(~is_joined, True)[: len(samples)]]
-        unlimited = (np.full(len(first), value, np.int64) for value in (-1, -1, -_NEVER, _NEVER))
-        return _Runs(self._times[first], self._times[last], last, *unlimited)
+        first_sample = samples[np.append(True, ~is_joined)[: len(samples)]]
+        last_sample = samples[np.append(~is_joined, True)[: len(samples)]]
+        unlimited = (np.full(len(first_sample), value, np.int64) for value in (-1, -1, -_NEVER, _NEVER))
+        return _Runs(self._times[first_sample], self._times[last_sample], last_sample, *unlimited)
 
     def _extend_runs(self, runs: _Runs, clusters: _Runs) -> _Runs:
         """Extend each run over the cluster next to it.
@@ -287,9 +287,9 @@ class _StackReader:
         # ``after_ns``). Clusters lie further apart than the samples of one: a run that one follows is out of
         # reach for the next.
         reach_ns = np.minimum(runs.before_ns - 1, runs.last_ns + self._longest_hole[runs.last_sample])
-        first = np.searchsorted(clusters.first_ns, runs.last_ns, "left")
-        beyond = np.searchsorted(clusters.first_ns, reach_ns, "right")
-        attached, followed, contested = _find_reachable(first, beyond, len(clusters))
+        start = np.searchsorted(clusters.first_ns, runs.last_ns, "left")
+        stop = np.searchsorted(clusters.first_ns, reach_ns, "right")
+        attached, followed, contested = _find_reachable(start, stop, len(clusters))
         last_ns = runs.last_ns.copy()
         last_ns[followed] = np.minimum(clusters.last_ns[attached], runs.before_ns[followed] - 1)
 
@@ -319,19 +319,17 @@ class _StackReader:
         return str(stacks.symbols[frame])
 
 
-def _find_reachable(
-    first: IntArray, beyond: IntArray, clusters: int
-) -> tuple[list[int], list[int], list[int]]:
+def _find_reachable(start: IntArray, stop: IntArray, clusters: int) -> tuple[list[int], list[int], list[int]]:
     """Return the clusters that are within reach of one run, their runs, and those within reach of several.
 
-    Each run reaches the clusters from ``first`` to ``beyond``, and is closed by the one that it gets.
+    Each run reaches the clusters from ``start`` to ``stop``, and is closed by the one that it gets.
     """
-    runs = np.flatnonzero(first < beyond)
-    runs = runs[np.argsort(first[runs], kind="stable")]
-    in_reach = np.bincount(first[runs], minlength=clusters + 1) - np.bincount(
-        beyond[runs], minlength=clusters + 1
+    runs = np.flatnonzero(start < stop)
+    runs = runs[np.argsort(start[runs], kind="stable")]
+    in_reach = np.bincount(start[runs], minlength=clusters + 1) - np.bincount(
+        stop[runs], minlength=clusters + 1
     )
-    opening = deque(zip(first[runs].tolist(), beyond[runs].tolist(), runs.tolist(), strict=True))
+    opening = deque(zip(start[runs].tolist(), stop[runs].tolist(), runs.tolist(), strict=True))
     closing: list[tuple[int, int]] = []
     opened: set[int] = set()
     attached, owners, contested = [], [], []

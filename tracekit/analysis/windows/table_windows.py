@@ -47,15 +47,18 @@ def build_runtime_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
     of_core_ml, of_core_ai = build_core_ml_windows(trace, pids), build_core_ai_windows(trace, pids)
     if not of_core_ml or not of_core_ai:
         return of_core_ml or of_core_ai
-    inside = np.zeros(len(of_core_ai), bool)
+    is_inside = np.zeros(len(of_core_ai), bool)
     owners = np.array([(window.pid, window.model) for window in of_core_ai], object)
     for pid, model in {(window.pid, window.model) for window in of_core_ml if window.model}:
         outer = [window for window in of_core_ml if (window.pid, window.model) == (pid, model)]
         rows = np.flatnonzero((owners == np.array((pid, model), object)).all(axis=1))
         covered = IntervalSet.of(*get_edges(outer))
         starts, ends = get_edges([of_core_ai[row] for row in rows.tolist()])
-        inside[rows] = covered.within(starts, ends) == ends - starts
-    return [*of_core_ml, *(w for w, is_part in zip(of_core_ai, inside.tolist(), strict=True) if not is_part)]
+        is_inside[rows] = covered.within(starts, ends) == ends - starts
+    return [
+        *of_core_ml,
+        *(w for w, is_part in zip(of_core_ai, is_inside.tolist(), strict=True) if not is_part),
+    ]
 
 
 def build_foundation_model_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
@@ -106,33 +109,33 @@ def build_ane_windows(trace: Trace, pids: frozenset[int], ane_is_target: bool = 
         starts, ends = group["start_ns"].to_numpy(np.int64), group["end_ns"].to_numpy(np.int64)
         labels, sources = group["label"].tolist(), group["source"].astype("str").tolist()
         firsts = _find_prediction_starts(labels, starts, np.maximum.accumulate(ends))
-        lasts = [*(first - 1 for first in firsts[1:]), len(group) - 1]
+        lasts = [*(start - 1 for start in firsts[1:]), len(group) - 1]
         windows += [
             Window(
-                int(starts[first]),
-                int(ends[first : last + 1].max()),
-                str(model) or labels[first],
-                sources[first],
+                int(starts[start]),
+                int(ends[start : stop + 1].max()),
+                str(model) or labels[start],
+                sources[start],
                 Basis.MEASURED,
                 -1,
                 target,
                 str(model),
             )
-            for first, last in zip(firsts, lasts, strict=True)
+            for start, stop in zip(firsts, lasts, strict=True)
         ]
     return windows
 
 
-def _find_prediction_starts(labels: Sequence[str], starts: IntArray, reached: IntArray) -> list[int]:
+def _find_prediction_starts(labels: Sequence[str], starts: IntArray, reach: IntArray) -> list[int]:
     """Return the rows at which a label of the current prediction repeats, or a long hole ends."""
-    after_hole = np.append(False, starts[1:] - reached[:-1] > LONG_HOLE_NS).tolist()
+    after_hole = np.append(False, starts[1:] - reach[:-1] > LONG_HOLE_NS).tolist()
     firsts = [0]
-    seen: set[str] = set()
+    seen_labels: set[str] = set()
     for row, label in enumerate(labels):
-        if label in seen or after_hole[row]:
+        if label in seen_labels or after_hole[row]:
             firsts.append(row)
-            seen = set()
-        seen.add(label)
+            seen_labels = set()
+        seen_labels.add(label)
     return firsts
 
 
@@ -145,14 +148,14 @@ def build_signpost_windows(trace: Trace, patterns: Sequence[str]) -> list[Window
     """
     rows = select_signpost_intervals(trace)
     parts = [rows[name].astype("str") for name in ("subsystem", "category", "name")]
-    chosen = np.zeros(len(rows), bool)
+    is_selected = np.zeros(len(rows), bool)
     for pattern in patterns:
         matching = (parts[0] + "/" + parts[1] + "/" + parts[2] == pattern).to_numpy(bool)
         if not matching.any():
             matching = _mark_matching(parts, pattern)
         if not matching.any():
             raise UsageError(_describe_missing_signpost(pattern, trace))
-        chosen |= matching
+        is_selected |= matching
     threads = {tid: row for row, tid in reversed(list(enumerate(trace.threads["tid"].tolist())))}
     return [
         Window(
@@ -164,7 +167,7 @@ def build_signpost_windows(trace: Trace, patterns: Sequence[str]) -> list[Window
             threads.get(row["tid"], -1),
             int(row["pid"]),
         )
-        for row in rows[chosen].to_dict("records")
+        for row in rows[is_selected].to_dict("records")
     ]
 
 
@@ -177,11 +180,11 @@ def select_signpost_intervals(trace: Trace) -> pd.DataFrame:
 
 def _mark_matching(parts: Sequence[pd.Series[str]], pattern: str) -> BoolArray:
     """Mark the signposts whose subsystem, category and name match the globs of a pattern."""
-    marked = np.ones(len(parts[0]), bool)
+    mask = np.ones(len(parts[0]), bool)
     for values, glob in zip(parts, _compile_globs(pattern), strict=True):
         distinct = {value: bool(glob.fullmatch(value)) for value in values.unique()}
-        marked &= values.map(distinct).to_numpy(bool)
-    return marked
+        mask &= values.map(distinct).to_numpy(bool)
+    return mask
 
 
 def _compile_globs(pattern: str) -> list[re.Pattern[str]]:
@@ -204,6 +207,6 @@ def _describe_missing_signpost(pattern: str, trace: Trace) -> str:
     subsystem, category, name = (rows[part].astype("str") for part in ("subsystem", "category", "name"))
     names = subsystem + "/" + category + "/" + name
     counts = names.value_counts()
-    listed = ", ".join(f"{name} ({count})" for name, count in counts.head(12).items())
+    name_list = ", ".join(f"{name} ({count})" for name, count in counts.head(12).items())
     more = f" and {len(counts) - 12} more" if len(counts) > 12 else ""
-    return f"{trace.info.name} has no signpost interval '{pattern}'{unpaired_note}; it has {listed}{more}."
+    return f"{trace.info.name} has no signpost interval '{pattern}'{unpaired_note}; it has {name_list}{more}."

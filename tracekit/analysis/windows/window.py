@@ -164,8 +164,8 @@ def parse_window(text: str) -> Window:
 
     Raises ``UsageError`` for anything else, and when the window does not end after it starts.
     """
-    first, dash, second = text.partition("-")
-    start, end = _TIME.fullmatch(first), _TIME.fullmatch(second)
+    start_text, dash, end_text = text.partition("-")
+    start, end = _TIME.fullmatch(start_text), _TIME.fullmatch(end_text)
     if not dash or start is None or end is None or end[2] is None:
         raise UsageError(f"'{text}' is not a valid range. Write START-END with a unit, such as 12.5ms-18ms.")
     start_ns = _convert_to_ns(start[1], start[2] or end[2])

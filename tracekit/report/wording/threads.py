@@ -364,8 +364,8 @@ def threads_notes(work: ThreadWork, shown: Sequence[ThreadAnswer]) -> list[str]:
     """Return what the table of threads leaves out, and what such samples can and cannot show."""
     left = work.left_out(shown)
     counts = [f"{plural(left, 'more thread')} in ML code or idle" if left > 0 else ""]
-    if work.outside and shown:
-        counts.append(f"{plural(work.outside, 'other thread')} without an ML frame")
+    if work.unlisted_count and shown:
+        counts.append(f"{plural(work.unlisted_count, 'other thread')} without an ML frame")
     listed = "; ".join(filter(None, counts))
     return [*([f"Not listed: {listed}."] if listed else []), *threads_limits(work)]
 
