@@ -140,7 +140,7 @@ def test_joined_stacks_beyond_the_limit_stay_as_sampled(monkeypatch: pytest.Monk
         (3, "queue", E5_CPU),
         (6, "main", CALL),
     ]
-    monkeypatch.setattr(module, "_MOST_FRAMES", 7)  # room for one joined stack of 3 + 1 + 2 frames
+    monkeypatch.setattr(module, "_MAX_FRAMES", 7)  # room for one joined stack of 3 + 1 + 2 frames
     analysis = analysed(samples)
     assert joined_paths(analysis)[1] == ["main", PREDICTION, mark(PREDICTION), *E5_ANE_PATH]
     assert joined_paths(analysis)[2] == E5_CPU_PATH

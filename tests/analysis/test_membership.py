@@ -178,7 +178,7 @@ def test_sums_per_window_are_those_of_the_pairs(case: Case, by_code: bool) -> No
         weights[window, int(code[sample])] += int(weight[sample])
     keys = sorted(key for key in expected if key[1] >= 0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(membership_module, "_FEW_PER_SAMPLE", -1 if by_code else 99)
+        patch.setattr(membership_module, "_MAX_WINDOWS_PER_SAMPLE", -1 if by_code else 99)
         tally = case.members.tally(code, weight)
     assert list(zip(tally.window.tolist(), tally.code.tolist(), strict=True)) == keys
     assert tally.count.tolist() == [expected[key] for key in keys]
@@ -192,7 +192,7 @@ def test_sums_per_window_are_those_of_the_pairs(case: Case, by_code: bool) -> No
 def test_marks_counts_and_parts_are_those_of_the_pairs(case: Case) -> None:
     members, size, number = case.members, len(case.trace.samples), len(case.windows)
     inside = {sample for _, sample in case.pairs}
-    assert set(members.outside(size).tolist()) == set(range(size)) - inside
+    assert set(members.find_outside(size).tolist()) == set(range(size)) - inside
     assert members.times_counted(size).tolist() == [
         sum(sample == row for _, sample in case.pairs) for row in range(size)
     ]

@@ -51,6 +51,6 @@ def test_counts_and_the_furthest_equal_a_slow_count(
     of, since, until = (np.array([value]) for value in (number, start, end))
     assert spans.count(of, since, until).tolist() == [len(shared)]
     if shared:
-        furthest = int(spans.furthest(of, until)[0])
+        furthest = int(spans.find_furthest(of, until)[0])
         assert furthest in shared
         assert starts[furthest] + lengths[furthest] == max(starts[row] + lengths[row] for row in shared)

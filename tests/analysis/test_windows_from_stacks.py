@@ -257,7 +257,7 @@ def test_windows_are_within_the_samples_and_hold_the_calls(samples: list[Sample]
     for window in analysis.window_rows.to_dict("records"):
         assert times.min() <= window["start_ns"] < window["end_ns"] <= times.max() + MS
     if (analysis.window_rows["source"] == "stacks").any():
-        outside = analysis.members.outside(len(analysis.trace.samples))
+        outside = analysis.members.find_outside(len(analysis.trace.samples))
         assert not analysis.labels.in_call[outside].any()
 
 

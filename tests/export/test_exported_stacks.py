@@ -62,7 +62,7 @@ def test_groups_hold_every_sample_and_weight_by_engine(name: str) -> None:
     for code, engine in enumerate(ENGINES):
         stated = analysis.totals.loc[analysis.totals["engine"] == engine, "weight"].sum()
         assert groups.weight[groups.engine == code].sum() == stated
-    outside = analysis.members.outside(len(analysis.trace.samples))
+    outside = analysis.members.find_outside(len(analysis.trace.samples))
     assert groups.samples[groups.window < 0].sum() == len(outside)
 
 

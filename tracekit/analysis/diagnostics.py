@@ -22,7 +22,7 @@ from tracekit.model.schemas import CORE_AI, CORE_ML, MPS_INTERVALS
 from tracekit.model.trace import Severity, Trace
 from tracekit.model.vocabulary import SERVING, Engine, Phase
 
-_MOST_BINARIES = 3
+_MAX_BINARIES = 3
 
 
 @dataclass(frozen=True)
@@ -232,5 +232,5 @@ def _report_binaries_without_symbols(trace: Trace) -> list[Diagnostic]:
     missing = [binary for binary in find_binaries_without_symbols(trace) if binary.name]
     if not missing:
         return []
-    binaries = tuple((binary.name, binary.uuid, binary.samples) for binary in missing[:_MOST_BINARIES])
+    binaries = tuple((binary.name, binary.uuid, binary.samples) for binary in missing[:_MAX_BINARIES])
     return [Diagnostic("info", "binaries-without-symbols", len(missing), {"binaries": binaries})]

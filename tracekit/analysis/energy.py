@@ -32,9 +32,9 @@ RailState: TypeAlias = Literal["measured", "zero", "dead", "absent"]
 Missing: TypeAlias = Literal[
     "", "no-interval", "long-samples", "zero", "dead", "absent", "not-single", "several-tools"
 ]
-_MOST_GAP = 0.2
+_MAX_PAUSE_SHARE = 0.2
 """A choice: calls follow one another where the pause is at most this part of the usual call."""
-_MOST_MODELS = 20
+_MAX_MODELS = 20
 _NOT_SINGLE = frozenset({"stacks", "run", "manual", "csv", *ANE_TABLES})
 """Windows that may hold several calls, or a part of one."""
 
@@ -181,7 +181,7 @@ def _price_calls(
 ) -> Iterator[CallEnergy]:
     """Yield the energy of a call of each model on each rail that the recording has."""
     sources = calls.analysis.window_rows["source"].astype(str).to_numpy(object)
-    for number, model in enumerate(calls.models[:_MOST_MODELS]):
+    for number, model in enumerate(calls.models[:_MAX_MODELS]):
         runs = _find_runs(calls, number)
         longest_ns = int((runs.ends - runs.starts).max(initial=0))
         is_single = not {*sources[model.rows]} & _NOT_SINGLE
@@ -236,7 +236,7 @@ def _find_runs(calls: Calls, number: int) -> _Runs:
     starts, ends = starts[unshared_calls], ends[unshared_calls]
     reach = np.maximum.accumulate(ends)
     pause = starts[1:] - reach[:-1]
-    is_begin = pause > _MOST_GAP * float(np.median(ends - starts))
+    is_begin = pause > _MAX_PAUSE_SHARE * float(np.median(ends - starts))
     is_begin |= (np.diff(unshared_calls) > 1) | is_shared(np.minimum(reach[:-1], starts[1:]), starts[1:])
     begins = np.append(0, np.flatnonzero(is_begin) + 1)
     return _Runs(starts[begins], np.maximum.reduceat(ends, begins), np.diff(begins, append=len(starts)))

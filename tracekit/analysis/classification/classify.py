@@ -51,7 +51,7 @@ def classify_stacks(
 def _classify(
     offsets: IntArray, frame_ids: npt.NDArray[np.int32], names: FrameNames, rule_set: RuleSet
 ) -> Classification:
-    return StackWalk(offsets, frame_ids, match_frames(names, rule_set), rule_set.rules).result()
+    return StackWalk(offsets, frame_ids, match_frames(names, rule_set), rule_set.rules).build_classification()
 
 
 def apply_idle_threads(

@@ -31,7 +31,7 @@ _LOCATION_AFTER = re.compile(
     r"|\((?:[^()\s]*:-?\d+|filename not found)\)|at [^()\s]+:\d+)$"
 )
 """The locations that tools print after a symbol: in its binary, in the source file, in memory."""
-_MOST_LOCATIONS = 6
+_MAX_LOCATIONS = 6
 _ENDS_OF_LOCATIONS = frozenset(")]0123456789abcdefABCDEF")
 _MANGLED = re.compile(r"_{1,3}ZT?[hv]?\d*_?N?[rVK]*[RO]?(?=\d)|_{1,3}ZN[rVK]*[RO]?(?:St)?(?=\d)")
 
@@ -49,7 +49,7 @@ def normalize_binary(name: str) -> str:
     because a bundle id of another vendor does not name Apple's library.
     """
     name = name.rpartition("/")[2]
-    for _ in range(_MOST_LOCATIONS):
+    for _ in range(_MAX_LOCATIONS):
         if (location := _VERSION_AFTER.search(name)) is None:
             break
         name = name[: location.start()]
@@ -77,7 +77,7 @@ def _without_location(symbol: str) -> tuple[str, str]:
         symbol = symbol[comment.end() :]
     # Tools chain locations (``start (in dyld) + 6  [0x1880]``). The limit bounds the work on hostile symbols;
     # the test of the last character skips the regular expression for most others.
-    for _ in range(_MOST_LOCATIONS):
+    for _ in range(_MAX_LOCATIONS):
         if symbol[-1:] not in _ENDS_OF_LOCATIONS or (location := _LOCATION_AFTER.search(symbol)) is None:
             break
         image = location[1] or location[2] or location[3] or image

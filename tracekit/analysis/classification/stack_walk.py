@@ -89,7 +89,7 @@ class StackWalk:
         )
         self._phase_of = np.array([PHASE_CODE[rule.phase] for rule in rules] + none, np.int8)
 
-    def result(self) -> Classification:
+    def build_classification(self) -> Classification:
         """Return the classification of all stacks."""
         # The order matters: whether a presumed frame is accepted decides what counts as ML for the frames
         # that it calls, and those decide the classes from which the deciding frame is taken.

@@ -31,7 +31,7 @@ def assign_samples(
     the calling thread, and count all ML work, unless they name no process either. ``runs`` are calls that
     have no window of their own, and may be what another thread's work is for.
     """
-    return _Assignment(trace, labels, windows, runs).membership()
+    return _Assignment(trace, labels, windows, runs).assign()
 
 
 class _Lists:
@@ -49,16 +49,16 @@ class _Lists:
         """The samples of all lists."""
         return self._keys % self._width
 
-    def starts(self, count: int) -> IntArray:
+    def find_starts(self, count: int) -> IntArray:
         """Return the position at which each of ``count`` lists begins."""
         return np.searchsorted(self._keys, np.arange(count) * self._width)
 
-    def between(self, number: IntArray, start: IntArray, stop: IntArray) -> tuple[IntArray, IntArray]:
+    def find_edges(self, number: IntArray, start: IntArray, stop: IntArray) -> tuple[IntArray, IntArray]:
         """Return the positions at which lists reach the samples ``start`` and ``stop``."""
         low, high = (np.searchsorted(self._keys, number * self._width + edge) for edge in (start, stop))
         return low, high
 
-    def running_sum(self, start: IntArray, stop: IntArray, amount: IntArray) -> IntArray:
+    def sum_around(self, start: IntArray, stop: IntArray, amount: IntArray) -> IntArray:
         """Return, per sample, the sum of the amounts of the ranges around it."""
         edges = np.zeros(len(self._keys) + 1, np.int64)
         np.add.at(edges, start, amount)
@@ -141,7 +141,7 @@ class _Assignment:
             }
         )
 
-    def membership(self) -> Membership:
+    def assign(self) -> Membership:
         """Return the samples of each window."""
         windows, every = self._windows, np.arange(self._count)
         if (windows["caller"] == self._everyone).all():
@@ -152,10 +152,10 @@ class _Assignment:
         start, stop = np.zeros(len(windows), np.int64), np.zeros(len(windows), np.int64)
         samples, starts, size = [every[:0]], [every[:0]], 0
         for rows, number, lists in self._iter_lists(served_caller):
-            edges = lists.between(number, *_get_edges(windows.iloc[rows]))
+            edges = lists.find_edges(number, *_get_edges(windows.iloc[rows]))
             start[rows], stop[rows] = (size + edge for edge in edges)
             samples.append(lists.samples)
-            starts.append(size + lists.starts(int(number.max()) + 1))
+            starts.append(size + lists.find_starts(int(number.max()) + 1))
             size += len(samples[-1])
         return Membership(
             np.concatenate(samples), np.concatenate(starts), start, stop, np.flatnonzero(is_ambiguous)
@@ -241,8 +241,8 @@ class _Assignment:
         own_process = self._process_of_thread[owned["caller"].to_numpy()]
         fits = (owned["process"] == 0) | (owned["process"] == own_process)
         owned = owned[fits.to_numpy(bool)]
-        edges = by_thread.between(owned["caller"].to_numpy() + 1, *_get_edges(owned))
-        return by_thread.running_sum(*edges, np.ones(len(owned), np.int64)) > 0
+        edges = by_thread.find_edges(owned["caller"].to_numpy() + 1, *_get_edges(owned))
+        return by_thread.sum_around(*edges, np.ones(len(owned), np.int64)) > 0
 
     @cached_property
     def _everything(self) -> _Lists:
@@ -275,9 +275,9 @@ class _Assignment:
             distinct, number = group_keys(self._number_callers(rows))
             group, start, stop = merge_by_group(number, *_get_edges(rows))
             caller, process = np.divmod(distinct[group], self._processes)
-            edges = lists.between(process, start, stop)
-            count += sign * lists.running_sum(*edges, np.ones(len(caller), np.int64))
-            total += sign * lists.running_sum(*edges, caller)
+            edges = lists.find_edges(process, start, stop)
+            count += sign * lists.sum_around(*edges, np.ones(len(caller), np.int64))
+            total += sign * lists.sum_around(*edges, caller)
         return count, total
 
 

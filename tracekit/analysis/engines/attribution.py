@@ -170,7 +170,7 @@ def _sample_totals(
     """Return keys, and the samples and the weight of each."""
     nowhere = np.full(len(trace.samples), UNASSIGNED, np.int64)
     code = _encode_keys(nowhere, labels.engine, labels.phase)
-    outside_samples = members.outside(len(trace.samples))
+    outside_samples = members.find_outside(len(trace.samples))
     keys, row = group_keys(code[outside_samples])
     weight = sum_by_code(row, trace.weights[outside_samples], len(keys))
     tally = members.tally(code, trace.weights)

@@ -174,11 +174,11 @@ class Measured:
         if not len(pieces) and not len(crowded):
             return np.zeros(count, np.int64)
         owned = self.of_calls(key)
-        contested = merge_spans([pieces, owned]).totals(count) - owned.totals(count)
+        contested = merge_spans([pieces, owned]).sum_per_window(count) - owned.sum_per_window(count)
         starts, ends = self._window_edges
         several = IntervalSet.of(*(edges[crowded] for edges in self._edges))
         contested += np.where(self._is_call, several.within(starts, ends), 0)
-        capped_ns: IntArray = np.minimum(contested, ends - starts - owned.totals(count))
+        capped_ns: IntArray = np.minimum(contested, ends - starts - owned.sum_per_window(count))
         return capped_ns
 
     def _is_key(self, key: Key, rows: IntArray) -> BoolArray:

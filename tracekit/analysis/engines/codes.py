@@ -15,7 +15,7 @@ from tracekit.model.vocabulary import ENGINE_CODE, PHASE_CODE, Basis, Engine, Ph
 BASES: tuple[Basis, ...] = tuple(Basis)
 INFERENCE = frozenset(phase for phase in Phase if phase.is_inference)
 """The phases that count towards a verdict."""
-_EXACT = 2**52  # floats hold whole numbers up to here
+_EXACT_LIMIT = 2**52  # floats hold whole numbers up to here
 _TABLE_SIZE = 256  # any int8, the negative ones from the end
 
 
@@ -125,7 +125,7 @@ def sum_before(amounts: npt.NDArray[Any]) -> IntArray:
 def sum_by_code(codes: IntArray, amounts: IntArray, count: int) -> IntArray:
     """Return the exact sum of the amounts of each of the codes ``0 … count - 1``."""
     # ``bincount`` adds doubles, which are exact only while every partial sum has at most 53 bits.
-    if np.abs(amounts).sum(dtype=np.float64) < _EXACT:
+    if np.abs(amounts).sum(dtype=np.float64) < _EXACT_LIMIT:
         return np.bincount(codes, amounts, minlength=count).astype(np.int64)
     total = np.zeros(count, np.int64)
     np.add.at(total, codes, amounts)

@@ -38,7 +38,7 @@ def count_events(trace: Trace, labels: SampleLabels, members: Membership) -> pd.
     names = [str(name) for name in trace.counters.columns]
     counters = [trace.counters[name].to_numpy(np.int64) for name in names]
     engine = labels.engine.astype(np.int64)
-    outside_samples = members.outside(len(trace.samples)) if names else np.zeros(0, np.int64)
+    outside_samples = members.find_outside(len(trace.samples)) if names else np.zeros(0, np.int64)
     engines, row = group_keys(engine[outside_samples])
     totals = [sum_by_code(row, values[outside_samples], len(engines)) for values in counters]
     tally = (members if names else NO_WINDOWS).tally(engine, *counters)

@@ -27,7 +27,7 @@ from tracekit.model.tables import StackTable
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Basis
 
-_MOST_FRAMES = 8_000_000
+_MAX_FRAMES = 8_000_000
 """The most frames of all joined stacks: deep stacks of many callers must not fill the memory."""
 _NONE = -1
 
@@ -105,7 +105,7 @@ def _build_joined(
     weight = np.bincount(number, trace.weights[rows], len(key))
     order = np.argsort(-weight, kind="stable")
     fits = np.zeros(len(key), bool)
-    fits[order[np.cumsum(sizes[order]) <= _MOST_FRAMES]] = True
+    fits[order[np.cumsum(sizes[order]) <= _MAX_FRAMES]] = True
     new_number = np.where(fits, len(trace.stacks) + np.cumsum(fits) - 1, _NONE)[number]
     stack = stack.copy()
     stack[rows] = np.where(new_number >= 0, new_number, stack[rows])

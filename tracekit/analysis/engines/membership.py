@@ -15,7 +15,7 @@ from tracekit.model.columns import BoolArray, IntArray
 
 UNASSIGNED = -1
 """The ``window_id`` of what lies in no window."""
-_FEW_PER_SAMPLE = 2
+_MAX_WINDOWS_PER_SAMPLE = 2
 """While samples are in so few windows each, they are listed window by window; beyond, counted per code."""
 
 
@@ -86,7 +86,7 @@ class Membership:
         mask[self.samples[list_positions(spans.starts, spans.ends)]] = True
         return mask
 
-    def outside(self, count: int) -> IntArray:
+    def find_outside(self, count: int) -> IntArray:
         """Return those of ``count`` samples that no window counts."""
         return np.flatnonzero(~self.mark(np.arange(len(self.start)), count))
 
@@ -104,7 +104,7 @@ class Membership:
 
     def tally(self, code: IntArray, *amounts: IntArray) -> Tally:
         """Return the samples of each window by their code, with sums of their amounts; no code is -1."""
-        if int(self.counts.sum()) <= _FEW_PER_SAMPLE * len(self.samples):
+        if int(self.counts.sum()) <= _MAX_WINDOWS_PER_SAMPLE * len(self.samples):
             return self._count_by_sample(code, amounts)
         parts = list(self._iter_tallies(code, amounts))
         if not parts:

@@ -31,8 +31,8 @@ NAMELESS = 0
 _BOUNDARIES = "_ .-:/"
 _PROCEDURE = "mpsx.ane @"
 _REGION = "ane_region_"
-_MANY_ELSEWHERE = 20
-_MANY_QUIET = 100
+_MIN_OTHER_SAMPLES = 20
+_MIN_QUIET_SAMPLES = 100
 """Choices: an inference on the Neural Engine leaves a sample or more of it on the host, at 1 ms."""
 RUNTIMES = {CORE_ML: "Core ML", CORE_AI: "Core AI"}
 """The tables whose rows name the target's models, and the runtimes that report them."""
@@ -262,7 +262,8 @@ def ane_may_be_target(labels: SampleLabels) -> bool:
     """Return False where the target's stacks show that the ANE's work is another process's.
 
     They do if most of them have symbols, none shows the Neural Engine in any phase, and either
-    ``_MANY_QUIET`` show no machine learning at all, or ``_MANY_ELSEWHERE`` show which other engine it ran on.
+    ``_MIN_QUIET_SAMPLES`` show no machine learning at all, or ``_MIN_OTHER_SAMPLES`` show which other engine it
+    ran on.
     A runtime with no engine visible may be waiting for the Neural Engine.
     """
     engines = labels.engine
@@ -270,8 +271,8 @@ def ane_may_be_target(labels: SampleLabels) -> bool:
     if 2 * unknown > len(engines) or (engines == ENGINE_CODE[Engine.ANE]).any():
         return True
     elsewhere = int(is_engine(engines, Engine.CPU, Engine.GPU).sum())
-    quiet = not (labels.is_ml | labels.in_call).any() and len(engines) - unknown >= _MANY_QUIET
-    return not quiet and elsewhere < _MANY_ELSEWHERE
+    quiet = not (labels.is_ml | labels.in_call).any() and len(engines) - unknown >= _MIN_QUIET_SAMPLES
+    return not quiet and elsewhere < _MIN_OTHER_SAMPLES
 
 
 def find_target_pids(trace: Trace) -> frozenset[int]:

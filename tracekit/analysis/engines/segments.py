@@ -298,7 +298,7 @@ class Timeline:
         every = self._mark_samples(ENGINES, (*PHASES, None))
         executions: list[Key] = [(engine, Phase.EXECUTE) for engine in serving]
         of_calls = [self._measured.of_calls(key) for key in executions]
-        busy += merge_spans(of_calls).totals(count)
+        busy += merge_spans(of_calls).sum_per_window(count)
         overlap += measure_overlap(of_calls, count)
         for rows, sets in self._measured.of_given(executions):
             starts, ends = self._starts[rows], self._ends[rows]
@@ -340,7 +340,9 @@ class Timeline:
         """Return compile and load per window, and its basis: measured where a table has it, else sampled."""
         amounts = np.zeros(len(self._windows), np.int64)
         keys = [key for key in self._measured.keys if key[1] in _PREPARING]
-        amounts += merge_spans([self._measured.of_calls(key) for key in keys]).totals(len(self._windows))
+        amounts += merge_spans([self._measured.of_calls(key) for key in keys]).sum_per_window(
+            len(self._windows)
+        )
         for rows, sets in self._measured.of_given(keys):
             amounts[rows] = merge_sets(sets).within(self._starts[rows], self._ends[rows])
         # Per window either all of it is measured or all of it sampled: the two are never added.

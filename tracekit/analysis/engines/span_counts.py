@@ -46,7 +46,7 @@ class SpanCounts:
         )
         return count
 
-    def furthest(self, group: IntArray, ends: IntArray) -> IntArray:
+    def find_furthest(self, group: IntArray, ends: IntArray) -> IntArray:
         """Return the span of its group that ends last, of those that begin before each window's end.
 
         Any span where none does.

@@ -39,7 +39,7 @@ SUBMISSIONS = Columns(
 _NUMBERS = ("submissions", "segments", "covered_ns", "longest_ns", "gaps_ns", "longest_gap_ns")
 SEPARATOR = "\x1f"
 _REGION = "region "
-_MOST_ABSENT = 16
+_MAX_ABSENT = 16
 """A number further beyond the others counts something else than regions."""
 
 
@@ -221,7 +221,7 @@ def _find_absent_regions(names: Sequence[str]) -> tuple[str, ...]:
         return ()
     column = columns[0] if columns else len(numbers[0]) - 1
     present = {number[column] for number in numbers}
-    if max(present) >= 2 * len(present) + _MOST_ABSENT:
+    if max(present) >= 2 * len(present) + _MAX_ABSENT:
         return ()
     missing = sorted(set(range(max(present))) - present)
     return tuple(".".join(map(str, (*numbers[0][:column], n, *numbers[0][column + 1 :]))) for n in missing)

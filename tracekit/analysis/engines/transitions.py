@@ -53,7 +53,7 @@ def find_transitions(segments: Segments, start: int, stop: int, lead: IntArray) 
         frame, end = SEGMENTS.empty(), stop
         if begin < stop:
             frame, end = segments.around(begin), min(stop, segments.windows_around(begin).stop)
-        parts.append(_Part(frame, begin, end).columns(lead[begin - start : end - start]))
+        parts.append(_Part(frame, begin, end).build_columns(lead[begin - start : end - start]))
         begin = end
     columns = {name: np.concatenate([part[name] for part in parts], axis=-1) for name in parts[0]}
     listed_counts = np.minimum(columns["counts"], MOST_LISTED)
@@ -77,7 +77,7 @@ class _Part:
             convert_categories(rows["basis"], BASES),
         )
 
-    def columns(self, lead: IntArray) -> dict[str, IntArray | BoolArray]:
+    def build_columns(self, lead: IntArray) -> dict[str, IntArray | BoolArray]:
         """Return the columns of ``Transitions`` without ``edges``."""
         counts = np.bincount(self._window, minlength=self._count)
         number = np.arange(len(self._window)) - (np.cumsum(counts) - counts)[self._window]

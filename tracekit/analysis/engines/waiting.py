@@ -30,7 +30,7 @@ from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, Basis, Engine, Phase
 AWAITED = (Engine.ANE, Engine.GPU, Engine.RUNTIME)
 """RUNTIME: the thread waits inside Core ML, and its stack does not show the engine."""
 _BLOCKED = ("Blocked", "Waiting")
-_BLOCK = 1 << 20  # samples looked at together: memory for many millions at once is slow to get
+_BLOCK_SAMPLES = 1 << 20  # samples looked at together: memory for many millions at once is slow to get
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ class Waiting:
             np.min_scalar_type(-1 - len(self._trace.threads))
         )  # sorts fast up to 16 bits
         order = np.argsort(threads, kind="stable")
-        for begin in range(0, len(order), _BLOCK):
-            piece = order[begin : begin + _BLOCK + 1]
+        for begin in range(0, len(order), _BLOCK_SAMPLES):
+            piece = order[begin : begin + _BLOCK_SAMPLES + 1]
             # Sorted by thread, each sample's neighbor is its thread's next one, but for the last of a thread.
             positions = np.flatnonzero(self._submits[piece[:-1]])
             rows, following = piece[positions], piece[positions + 1]

@@ -46,11 +46,11 @@ def assign(
     rows = Rows.of(frame, labels, calls, own_pids)
     assigner = _Assigner(rows, calls, pids, submitters, bool(labels.runtimes))
     if calls.is_listed.any():
-        return assigner.assignment(assigner.doubted())
+        return assigner.assign_rows(assigner.mark_doubted())
     # The calls that a runtime reports show other users of the engine, whatever the calls of the analysis are.
     reported = Calls.of_runtimes(frame, labels.models)
     runtime_assigner = _Assigner(Rows.of(frame, labels, reported, own_pids), reported, pids, submitters, True)
-    return assigner.assignment(runtime_assigner.doubted())
+    return assigner.assign_rows(runtime_assigner.mark_doubted())
 
 
 class _Assigner:
@@ -69,9 +69,9 @@ class _Assigner:
         self._second_users = SecondUsers(rows, calls, submitters)
         self._decisions = Decisions(len(rows))
 
-    def doubted(self) -> BoolArray:
+    def mark_doubted(self) -> BoolArray:
         """Mark the rows that may be another process's."""
-        return self._second_users.doubted(self._of_models, self._candidates.crowded)
+        return self._second_users.mark_doubted(self._of_models, self._candidates.crowded)
 
     @cached_property
     def _of_models(self) -> Pairs:
@@ -96,7 +96,7 @@ class _Assigner:
     def _is_free(self) -> BoolArray:
         return self._rows.is_work & ~self._rows.is_other
 
-    def assignment(self, doubted: BoolArray) -> Assignment:
+    def assign_rows(self, doubted: BoolArray) -> Assignment:
         """Return the owner of each row; ``doubted`` rows need a call that shows the engine."""
         rows, decisions = self._rows, self._decisions
         is_other = rows.is_work & rows.is_other
@@ -106,11 +106,11 @@ class _Assigner:
         decisions.set(self._is_free & doubted, Owner.CONTESTED, Reason.SECOND_USER)
         pairs, crowded = self._of_models, self._candidates.crowded
         is_doubted = doubted[pairs.row]
-        self._decide_doubted(pairs.part(is_doubted).narrowed())
-        self._decide(pairs.part(~is_doubted).narrowed())
+        self._decide_doubted(pairs.part(is_doubted).narrow())
+        self._decide(pairs.part(~is_doubted).narrow())
         self._decide_nameless(self._of_nameless, doubted)
         decisions.set(crowded, Owner.CONTESTED, Reason.SEVERAL_CALLS)
-        return decisions.assignment(self._calls.window, crowded, doubted)
+        return decisions.build_assignment(self._calls.window, crowded, doubted)
 
     def _mark_needing_stack(self, pairs: Pairs) -> BoolArray:
         """Mark other engines' rows in calls that the Neural Engine's rows show, beside other threads' calls.
@@ -131,7 +131,7 @@ class _Assigner:
         """Return the calls of a pool that may own these rows."""
         pairs = self._candidates.of(rows, pool)
         needs_stack = self._mark_needing_stack(pairs)
-        return pairs.part(~needs_stack | self._rules.near(pairs)) if needs_stack.any() else pairs
+        return pairs.part(~needs_stack | self._rules.mark_near(pairs)) if needs_stack.any() else pairs
 
     def _decide(self, pairs: Pairs) -> None:
         """Give rows to their only call, or to the call that a rule finds, or contest them."""
@@ -139,14 +139,14 @@ class _Assigner:
         is_alone = pairs.is_alone
         is_inside = is_alone & pairs.is_contained
         self._rules.learn(pairs.part(is_inside))
-        self._decisions.own(pairs, is_inside, Reason.CONTAINED)
-        self._decisions.own(pairs, is_alone & ~pairs.is_contained, Reason.MOST)
+        self._decisions.give(pairs, is_inside, Reason.CONTAINED)
+        self._decisions.give(pairs, is_alone & ~pairs.is_contained, Reason.MOST)
         pairs = pairs.part(~is_alone)
         for find, reason in self._rules.in_order:
             if not len(pairs):
                 return
             mask = find(pairs)
-            self._decisions.own(pairs, mask, reason)
+            self._decisions.give(pairs, mask, reason)
             pairs = pairs.part(pairs.of_row(mask) == 0)
         self._decisions.contest(pairs, np.ones(len(pairs), bool), Reason.SEVERAL_CALLS)
 
@@ -182,11 +182,11 @@ class _Assigner:
             # Edges of calls on stacks are those of samples: a row may reach beyond them by a wait.
             is_beyond = ~timed.is_near & ~timed.is_contained & calls.is_listed[timed.call]
             # A label shows that models have names: one that fits no call's needs more than its time.
-            _, is_elsewhere = self._rules.shows(timed)
+            _, is_elsewhere = self._rules.mark_showing(timed)
             is_elsewhere &= ~rows.is_nameless[timed.row]
             refuted[by_time[is_busy | is_beyond | is_elsewhere]] = True
         if refuted.any():
-            refuted &= ~self._rules.near(pairs)
+            refuted &= ~self._rules.mark_near(pairs)
             refuted = pairs.of_row(refuted) == pairs.of_row(np.ones(len(pairs), bool))
             self._decisions.contest(pairs, refuted, Reason.DOUBTFUL)
         return refuted
@@ -196,17 +196,17 @@ class _Assigner:
         if not len(pairs):
             return
         decisions = self._decisions
-        is_near = self._rules.near(pairs)
-        shows_engine, _ = self._rules.shows(pairs)
+        is_near = self._rules.mark_near(pairs)
+        shows_engine, _ = self._rules.mark_showing(pairs)
         # A call whose stacks may begin a row, this one or another, shows nothing else about it.
         has_near = np.zeros(len(self._calls), bool)
         has_near[self._of_models.call[self._rules.may_begin(self._of_models)]] = True
         shows = is_near | (shows_engine & ~has_near[pairs.call] & (pairs.of_row(is_near) == 0))
         count = pairs.of_row(shows)
-        decisions.own(pairs, shows & (count == 1), Reason.SUBMITTED)
+        decisions.give(pairs, shows & (count == 1), Reason.SUBMITTED)
         decisions.contest(pairs, shows & (count > 1), Reason.SEVERAL_CALLS)
         unseen = pairs.part(count == 0)
-        submitted = self._second_users.submitted_by_others(unseen.row, self._calls.pid[unseen.call])
+        submitted = self._second_users.mark_submitted_by_others(unseen.row, self._calls.pid[unseen.call])
         # Of rows that begin together, the other process may have begun another one.
         is_foreign = (unseen.of_row(~submitted) == 0) & self._rules.is_apart[unseen.row]
         decisions.contest(unseen, ~is_foreign, Reason.SECOND_USER)
@@ -214,7 +214,7 @@ class _Assigner:
         decisions.set(rows, Owner.OTHER, Reason.SUBMITTED)
         # The other process may have a call on stacks.
         nameless = self._without_model(rows)
-        decisions.own(nameless, nameless.only(self._rules.near(nameless)), Reason.SUBMITTED)
+        decisions.give(nameless, nameless.mark_only(self._rules.mark_near(nameless)), Reason.SUBMITTED)
 
     def _decide_nameless(self, pairs: Pairs, doubted: BoolArray) -> None:
         """Give rows that name a model to calls that name none.
@@ -228,7 +228,7 @@ class _Assigner:
             return
         rows = self._rows
         model, is_open = rows.model[pairs.row], rows.is_open[pairs.row]
-        is_near = self._rules.near(pairs)
+        is_near = self._rules.mark_near(pairs)
         supported = np.zeros(rows.models, bool)
         supported[model[is_near & is_open]] = True
         is_odd = ~supported[model] & (supported.any() and not self._has_runtime)
@@ -238,10 +238,10 @@ class _Assigner:
         needs_stack |= is_engine(rows.engine[pairs.row], Engine.GPU) & self._submitters.has_several_callers
         open_pairs, is_near = pairs.part(needs_stack), is_near[needs_stack]
         count = open_pairs.of_row(is_near)
-        self._decisions.own(open_pairs, is_near & (count == 1), Reason.SUBMITTED)
+        self._decisions.give(open_pairs, is_near & (count == 1), Reason.SUBMITTED)
         self._decisions.contest(open_pairs, is_near & (count > 1), Reason.SEVERAL_CALLS)
         self._decisions.contest(open_pairs, count == 0, Reason.NO_SUBMITTER)
-        self._decide(pairs.part(~needs_stack).narrowed())
+        self._decide(pairs.part(~needs_stack).narrow())
 
     def _mark_lying_outside(self, pairs: Pairs) -> BoolArray:
         """Mark the models of labels with a row in no call, if all rows of others lie in calls."""

@@ -51,7 +51,7 @@ class CallSpans:
         """The position of the first span of each window, and the end of the last one's."""
         return sum_before(np.bincount(self.window))
 
-    def totals(self, count: int) -> IntArray:
+    def sum_per_window(self, count: int) -> IntArray:
         """Return the time of each of ``count`` windows."""
         return sum_by_code(self.window, self.ends - self.starts, count)
 

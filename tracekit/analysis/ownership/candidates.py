@@ -10,11 +10,11 @@ from tracekit.analysis.ownership.pools import CallPools
 from tracekit.analysis.ownership.rows import Rows
 from tracekit.model.columns import IntArray
 
-_FLOOR = 20
+_MIN_SHARE_DIVISOR = 20
 """A row that shares less than 1/20 of its length and of the call's with a call touches it, and is no work of
 it: a choice."""
-_PROTRUDES = 10
-_CLOCKS_NS = 1_000_000
+_PROTRUSION_DIVISOR = 10
+_CLOCK_TOLERANCE_NS = 1_000_000
 """A row of 1/10 of its length outside of a call, and of a millisecond at most, lies in it: two tables'
 clocks differ."""
 
@@ -52,9 +52,9 @@ class Candidates:
         shared_start = np.maximum(rows.starts[row], calls.starts[call])
         shared = np.minimum(rows.ends[row], calls.ends[call]) - shared_start
         length, call_length = rows.ends[row] - rows.starts[row], calls.ends[call] - calls.starts[call]
-        fits &= (shared >= length // _FLOOR) | (shared >= call_length // _FLOOR)
+        fits &= (shared >= length // _MIN_SHARE_DIVISOR) | (shared >= call_length // _MIN_SHARE_DIVISOR)
         outside_ns = length - shared
-        is_contained = outside_ns <= np.minimum(length // _PROTRUDES, _CLOCKS_NS)
-        return Pairs(row, call, shared, is_contained, outside_ns <= _CLOCKS_NS, 2 * shared > length).part(
-            fits
-        )
+        is_contained = outside_ns <= np.minimum(length // _PROTRUSION_DIVISOR, _CLOCK_TOLERANCE_NS)
+        return Pairs(
+            row, call, shared, is_contained, outside_ns <= _CLOCK_TOLERANCE_NS, 2 * shared > length
+        ).part(fits)

@@ -77,7 +77,7 @@ class ThreadEdges:
         edge_after = np.where(has_after, np.iinfo(np.int64).max, self.last_inside)
         for edge, sign in ((edge_before, 1), (-edge_after, -1)):
             furthest = _Furthest(edge, self.thread, self.pid)
-            mask |= sign * moments <= furthest.of_others(calls.pid[call], calls.thread[call])
+            mask |= sign * moments <= furthest.find_of_others(calls.pid[call], calls.thread[call])
         return mask
 
 
@@ -96,7 +96,7 @@ class _Furthest:
         self._edge = edge[order][first_row]
         self._second = np.where(is_same, edge[order][second_row], never)
 
-    def of_others(self, pid: IntArray, thread: IntArray) -> IntArray:
+    def find_of_others(self, pid: IntArray, thread: IntArray) -> IntArray:
         """Return the furthest edge of a thread of each process that is not the given one."""
         if not len(self._pids):
             return np.full(len(pid), np.iinfo(np.int64).min)

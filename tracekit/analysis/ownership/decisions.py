@@ -22,7 +22,7 @@ class Decisions:
         """Give rows an owner other than a call."""
         self._owner[rows], self._reason[rows] = OWNER_CODE[owner], REASON_CODE[reason]
 
-    def own(self, pairs: Pairs, mask: BoolArray, reason: Reason) -> None:
+    def give(self, pairs: Pairs, mask: BoolArray, reason: Reason) -> None:
         """Give the rows of the marked pairs to their calls."""
         rows = pairs.row[mask]
         self.set(rows, Owner.CALL, reason)
@@ -34,7 +34,7 @@ class Decisions:
         self.set(rows, Owner.CONTESTED, reason)
         self._contested.append((rows, pairs.call[mask]))
 
-    def assignment(self, window: IntArray, crowded: BoolArray, doubted: BoolArray) -> Assignment:
+    def build_assignment(self, window: IntArray, crowded: BoolArray, doubted: BoolArray) -> Assignment:
         """Return the decisions; ``window`` has the window of each call."""
         owned, contested = (
             tuple(np.concatenate(part) for part in zip(*parts, strict=True))

@@ -36,7 +36,7 @@ class Pairs:
         flags = (column[selection] for column in (self.is_contained, self.is_near, self.is_most))
         return Pairs(row, call, shared, *flags)
 
-    def narrowed(self) -> Pairs:
+    def narrow(self) -> Pairs:
         """Return the calls that contain each row, or may; of a row that none contains, all of its calls."""
         contains = self.is_contained | (self.is_near & self.is_most)
         return self.part(contains | (self.of_row(self.is_contained) == 0))
@@ -57,7 +57,7 @@ class Pairs:
         """Return for each pair the value of its row's first pair."""
         return values[self._firsts][self._group]
 
-    def only(self, mask: BoolArray) -> BoolArray:
+    def mark_only(self, mask: BoolArray) -> BoolArray:
         """Mark the marked pairs of rows that have no other marked pair."""
         is_only: BoolArray = mask & (self.of_row(mask) == 1)
         return is_only

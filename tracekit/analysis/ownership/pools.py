@@ -8,8 +8,8 @@ Those of one layer follow one another, so that two searches find the interval's 
     layer 0   ──a──  ──────c──────  ─e─      interval  ▪▪▪▪▪▪▪▪
     layer 1      ───b───     ──d──           layer 0: c      layer 1: b, d
 
-What would need more than ``_LAYERS`` layers, or more than ``_MOST_IN_LAYER`` candidates of a layer, is not
-listed: an interval of so many calls is contested anyway, and the number of pairs stays linear.
+What would need more than ``_MAX_LAYERS`` layers, or more than ``_MAX_CALLS_IN_LAYER`` candidates of a layer,
+is not listed: an interval of so many calls is contested anyway, and the number of pairs stays linear.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from tracekit.analysis.engines.ranges import list_positions
 from tracekit.analysis.engines.span_counts import SpanCounts
 from tracekit.model.columns import BoolArray, IntArray
 
-_LAYERS = 8
-_MOST_IN_LAYER = 4
+_MAX_LAYERS = 8
+_MAX_CALLS_IN_LAYER = 4
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class CallPools:
         # before its end: these are a few, unless a long call is around the interval.
         start = np.searchsorted(self._reach, after_start)
         stop = np.maximum(np.searchsorted(self._starts, before_end), start)
-        is_few = stop - start <= _MOST_IN_LAYER
+        is_few = stop - start <= _MAX_CALLS_IN_LAYER
         few_rows, many_rows = np.flatnonzero(is_few), np.flatnonzero(~is_few)
         entry, row = (
             list_positions(start[few_rows], stop[few_rows]),
@@ -97,7 +97,7 @@ class CallPools:
         for members in self._members if len(after_start) else ():
             start = np.searchsorted(self._ends[members], after_start)
             stop = np.maximum(np.searchsorted(self._starts[members], before_end), start)
-            is_crowded = stop - start > _MOST_IN_LAYER
+            is_crowded = stop - start > _MAX_CALLS_IN_LAYER
             crowded |= is_crowded
             stop = np.where(is_crowded, start, stop)
             rows.append(np.repeat(np.arange(len(start)), stop - start))
@@ -106,7 +106,7 @@ class CallPools:
 
 
 def _assign_layers(pool: IntArray, starts: IntArray, ends: IntArray) -> IntArray:
-    """Return the layer of each call, of calls in order of pool and start; -1 beyond ``_LAYERS``."""
+    """Return the layer of each call, of calls in order of pool and start; -1 beyond ``_MAX_LAYERS``."""
     layer = np.zeros(len(pool), np.int64)
     if not len(pool):
         return layer
@@ -130,7 +130,7 @@ def _fit_into_layers(starts: list[int], ends: list[int]) -> list[int]:
     for start, end in zip(starts, ends, strict=True):
         if busy and busy[0][0] <= start:
             layer = heappop(busy)[1]
-        elif len(busy) < _LAYERS:
+        elif len(busy) < _MAX_LAYERS:
             layer = len(busy)
         else:
             layers.append(-1)

@@ -16,12 +16,12 @@ from tracekit.analysis.ownership.submitters import Submitters
 from tracekit.model.columns import BoolArray
 from tracekit.model.vocabulary import ENGINE_CODE, SERVING, Engine
 
-_DOMINATES = 3
+_DOMINANCE_FACTOR = 3
 """Of calls that a row reaches beyond, one owns it with so many times the row's time in any other: a
 choice."""
-_FEWEST_ALONE = 3
+_MIN_ROWS_ALONE = 3
 """So many rows of a label show which calls it is of: a choice."""
-_FEWEST_ELSEWHERE = 3
+_MIN_OTHER_SAMPLES = 3
 """Heuristic: minimum samples of other engines, with none of this one, that rules out chance."""
 
 
@@ -53,7 +53,7 @@ class Rules:
         np.minimum.at(self._least_group, label, group)
         np.maximum.at(self._most_group, label, group)
 
-    def near(self, pairs: Pairs) -> BoolArray:
+    def mark_near(self, pairs: Pairs) -> BoolArray:
         """Mark the calls with a stack of the row's engine near the row's start, and near no other row's."""
         mask: BoolArray = self.may_begin(pairs)
         if len(pairs):
@@ -66,22 +66,22 @@ class Rules:
         for engine in SERVING:
             positions = np.flatnonzero(self._rows.engine[pairs.row] == ENGINE_CODE[engine])
             window = self._calls.window[pairs.call[positions]]
-            is_near[positions] = self._submitters.near(
+            is_near[positions] = self._submitters.mark_near(
                 engine, window, self._rows.starts[pairs.row[positions]]
             )
         return is_near
 
-    def shows(self, pairs: Pairs) -> tuple[BoolArray, BoolArray]:
+    def mark_showing(self, pairs: Pairs) -> tuple[BoolArray, BoolArray]:
         """Mark the calls whose stacks or log show the row's engine, and those that show others alone."""
         shows_engine, elsewhere = np.zeros((2, len(pairs)), bool)
         for engine in SERVING:
             positions = np.flatnonzero(self._rows.engine[pairs.row] == ENGINE_CODE[engine])
             call = pairs.call[positions]
             window = self._calls.window[call]
-            shows_engine[positions] = self._submitters.of_engine(engine)[window] > 0
+            shows_engine[positions] = self._submitters.count_samples(engine)[window] > 0
             if engine is Engine.ANE:
                 shows_engine[positions] |= self._calls.logged[call] > 0
-            elsewhere[positions] = self._submitters.beside(engine)[window] >= _FEWEST_ELSEWHERE
+            elsewhere[positions] = self._submitters.count_other_samples(engine)[window] >= _MIN_OTHER_SAMPLES
         return shows_engine, elsewhere & ~shows_engine
 
     def _mark_nested(self, pairs: Pairs) -> BoolArray:
@@ -99,32 +99,34 @@ class Rules:
         start = self._rows.starts[pairs.row]
         begins = (self._calls.starts[pairs.call] <= start) & (start < self._calls.ends[pairs.call])
         longest_ns = pairs.most_of_row(pairs.shared)
-        rivals = pairs.of_row(_DOMINATES * pairs.shared > longest_ns)
-        is_chosen = (pairs.shared == longest_ns) & ((rivals == 1) | pairs.only(begins))
-        mask: BoolArray = pairs.only(is_chosen) & ~pairs.is_contained
+        rivals = pairs.of_row(_DOMINANCE_FACTOR * pairs.shared > longest_ns)
+        is_chosen = (pairs.shared == longest_ns) & ((rivals == 1) | pairs.mark_only(begins))
+        mask: BoolArray = pairs.mark_only(is_chosen) & ~pairs.is_contained
         return mask
 
     def _mark_learned(self, pairs: Pairs) -> BoolArray:
         """Mark the only call of a row that is of the model and thread of all decided rows of its label."""
         label = self._rows.label[pairs.row]
-        is_known = (self._decided >= _FEWEST_ALONE) & (self._least_group == self._most_group)
+        is_known = (self._decided >= _MIN_ROWS_ALONE) & (self._least_group == self._most_group)
         is_known[-1] = False
-        return pairs.only(is_known[label] & (self._group[pairs.call] == self._least_group[label]))
+        return pairs.mark_only(is_known[label] & (self._group[pairs.call] == self._least_group[label]))
 
     def _mark_submitted(self, pairs: Pairs) -> BoolArray:
         """Mark the only call of a row that has a sample of the engine near the row's start."""
-        return pairs.only(self.near(pairs))
+        return pairs.mark_only(self.mark_near(pairs))
 
     def _mark_only_seen(self, pairs: Pairs) -> BoolArray:
         """Mark the only call of a row that shows the engine, where the others show where they worked.
 
         Of rows that name no process, it has no more than samples of the engine: each shows one row's start.
         """
-        shows_engine, elsewhere = self.shows(pairs)
-        mask: BoolArray = pairs.only(shows_engine) & (pairs.of_row(~shows_engine & ~elsewhere) == 0)
+        shows_engine, elsewhere = self.mark_showing(pairs)
+        mask: BoolArray = pairs.mark_only(shows_engine) & (pairs.of_row(~shows_engine & ~elsewhere) == 0)
         open_pairs = mask & self._rows.is_open[pairs.row]
         call = pairs.call[open_pairs]
-        samples = self._submitters.of_engine(Engine.ANE)[self._calls.window[call]] + self._calls.logged[call]
+        samples = (
+            self._submitters.count_samples(Engine.ANE)[self._calls.window[call]] + self._calls.logged[call]
+        )
         mask[open_pairs] = np.bincount(call, minlength=len(self._calls))[call] <= samples
         return mask
 

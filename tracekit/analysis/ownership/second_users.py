@@ -20,13 +20,13 @@ from tracekit.analysis.ownership.submitters import Submitters
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import SERVING, Engine
 
-_FEWEST_ELSEWHERE = 3
+_MIN_OTHER_SAMPLES = 3
 """Heuristic: minimum number of samples of other engines that rules out chance."""
 
-_FEWEST_ROWS = 2
+_MIN_ROWS = 2
 """Heuristic: minimum number of rows extending beyond their calls that rules out chance."""
 
-_REACHES = 10
+_REACH_DIVISOR = 10
 """A row reaches out of a call by more than 1/10 of the call: a choice."""
 
 
@@ -36,7 +36,7 @@ class SecondUsers:
     def __init__(self, rows: Rows, calls: Calls, submitters: Submitters) -> None:
         self._rows, self._calls, self._submitters = rows, calls, submitters
 
-    def doubted(self, pairs: Pairs, crowded: BoolArray) -> BoolArray:
+    def mark_doubted(self, pairs: Pairs, crowded: BoolArray) -> BoolArray:
         """Mark the open rows that may be another process's, by the model or the label that they share.
 
         Another process used the engine if a row lies between calls, in none of them, or reaches out of its
@@ -64,13 +64,13 @@ class SecondUsers:
         is_odd |= self._mark_reaching_out(of_rows, group, is_inside[open_rows])[open_rows]
         odd_rows = np.flatnonzero(is_odd)
         # A stack of the process shows a call that the tables lack.
-        is_submitted = self._submitters.by_process(
+        is_submitted = self._submitters.mark_near_process(
             Engine.ANE, pid[odd_rows], rows.starts[open_rows[odd_rows]]
         )
         has_odd, has_alone = np.zeros((2, int(group.max()) + 1), bool)
         has_odd[group[odd_rows[~is_submitted]]] = True
         has_alone[group[is_alone]] = True
-        doubted[open_rows] = has_odd[group] | self.submitted_elsewhere(open_rows, pid)
+        doubted[open_rows] = has_odd[group] | self.mark_submitted_elsewhere(open_rows, pid)
         doubted[self._find_refuted(pairs, open_rows, group, has_alone[group], doubted)] = True
         return doubted
 
@@ -82,7 +82,7 @@ class SecondUsers:
         ``group`` and ``has_alone`` are of the open rows; ``has_alone`` marks those of groups with a row in no
         call. Of a group with such a row, others whose calls show other engines alone are refuted too.
         """
-        rows, pairs = self._rows, pairs.narrowed()
+        rows, pairs = self._rows, pairs.narrow()
         is_suspect = np.zeros(len(rows), bool)
         is_suspect[open_rows] = has_alone | rows.is_named_otherwise[open_rows]
         suspects = pairs.part((is_suspect & ~doubted)[pairs.row])
@@ -106,10 +106,10 @@ class SecondUsers:
             return np.zeros(len(calls), bool)
         copy = group_codes(calls.model, calls.copy)
         count = int(copy.max(initial=-1)) + 1
-        engine_samples = self._submitters.of_engine(Engine.ANE)[calls.window] + calls.logged
-        other_samples = self._submitters.beside(Engine.ANE)[calls.window]
+        engine_samples = self._submitters.count_samples(Engine.ANE)[calls.window] + calls.logged
+        other_samples = self._submitters.count_other_samples(Engine.ANE)[calls.window]
         is_elsewhere = (sum_by_code(copy, engine_samples, count) == 0) & (
-            sum_by_code(copy, other_samples, count) >= _FEWEST_ELSEWHERE
+            sum_by_code(copy, other_samples, count) >= _MIN_OTHER_SAMPLES
         )
         mask: BoolArray = is_elsewhere[copy]
         return mask
@@ -119,8 +119,8 @@ class SecondUsers:
         window = self._calls.window[pairs.call]
         if (window < 0).any():
             return np.zeros(len(pairs), bool)
-        is_unseen = self._submitters.of_engine(Engine.ANE)[window] == 0
-        mask: BoolArray = is_unseen & (self._submitters.beside(Engine.ANE)[window] > 0)
+        is_unseen = self._submitters.count_samples(Engine.ANE)[window] == 0
+        mask: BoolArray = is_unseen & (self._submitters.count_other_samples(Engine.ANE)[window] > 0)
         return mask
 
     def _find_pools(self, open_rows: IntArray) -> tuple[IntArray, BoolArray]:
@@ -149,7 +149,7 @@ class SecondUsers:
         the open rows.
         """
         rows, calls = self._rows, self._calls
-        slack = (calls.ends - calls.starts)[pairs.call] // _REACHES
+        slack = (calls.ends - calls.starts)[pairs.call] // _REACH_DIVISOR
         is_before = rows.starts[pairs.row] + slack < calls.starts[pairs.call]
         is_after = rows.ends[pairs.row] - slack > calls.ends[pairs.call]
         # The call that most of the row lies in counts, if no call has the whole row.
@@ -169,7 +169,7 @@ class SecondUsers:
         distinct = np.unique(
             np.stack([group, rows.starts[open_rows], rows.ends[open_rows]])[:, reaches], axis=1
         )
-        is_odd &= np.bincount(distinct[0], minlength=len(before_counts)) >= _FEWEST_ROWS
+        is_odd &= np.bincount(distinct[0], minlength=len(before_counts)) >= _MIN_ROWS
         mask = np.zeros(len(rows), bool)
         mask[open_rows] = reaches & is_odd[group]
         return mask
@@ -193,7 +193,7 @@ class SecondUsers:
             for every in pairs:
                 work = every.part(every.is_contained & (of_engine & rows.is_execution)[every.row])
                 mask |= is_beside & (2 * self._measure_shared_time(work, suspects) > ends - starts)
-        is_sampled = samples >= _FEWEST_ELSEWHERE
+        is_sampled = samples >= _MIN_OTHER_SAMPLES
         mask |= is_sampled & (2 * samples * self._submitters.period_ns > ends - starts)
         return mask
 
@@ -215,11 +215,11 @@ class SecondUsers:
         spans = IntervalSet.of(times(work, rows.starts), times(work, rows.ends))
         return spans.within(times(suspects, rows.starts), times(suspects, rows.ends))
 
-    def submitted_elsewhere(self, row: IntArray, pid: IntArray) -> BoolArray:
+    def mark_submitted_elsewhere(self, row: IntArray, pid: IntArray) -> BoolArray:
         """Mark rows at whose start a stack of another process hands over work, unless to a row of its own."""
         rows, near_ns = self._rows, self._submitters.near_ns
         starts = rows.starts[row]
-        is_elsewhere = self._submitters.elsewhere(Engine.ANE, pid, starts) & (pid >= 0)
+        is_elsewhere = self._submitters.mark_near_others(Engine.ANE, pid, starts) & (pid >= 0)
         other_starts = np.sort(rows.starts[rows.is_work & rows.is_other])
         if not len(other_starts) or not is_elsewhere.any():
             return is_elsewhere
@@ -227,10 +227,10 @@ class SecondUsers:
         mask: BoolArray = is_elsewhere & (stop == start)
         return mask
 
-    def submitted_by_others(self, row: IntArray, pid: IntArray) -> BoolArray:
+    def mark_submitted_by_others(self, row: IntArray, pid: IntArray) -> BoolArray:
         """Mark rows at whose start a stack of another process hands over work, and none of this process."""
-        is_own = self._submitters.by_process(Engine.ANE, pid, self._rows.starts[row])
-        return self.submitted_elsewhere(row, pid) & ~is_own
+        is_own = self._submitters.mark_near_process(Engine.ANE, pid, self._rows.starts[row])
+        return self.mark_submitted_elsewhere(row, pid) & ~is_own
 
     def _mark_coming_twice(self, open_rows: IntArray, mask: BoolArray) -> BoolArray:
         """Mark rows before the first call or after the last whose label comes twice there.

@@ -16,7 +16,7 @@ from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import SERVING, Engine
 
-_NEAR = 1.5
+_NEAR_PERIODS = 1.5
 """In sampling periods: a sample of the submission lies so near to the start of the engine's work."""
 
 
@@ -27,7 +27,7 @@ class Submitters:
         self._labels, self._members = labels, members
         self._times = trace.samples["time_ns"].to_numpy(np.int64)
         self.period_ns = sampling_period_ns(trace)
-        self.near_ns = int(_NEAR * self.period_ns)
+        self.near_ns = int(_NEAR_PERIODS * self.period_ns)
         # Samples that are weighed in cycles have times as well.
         self._is_inference = is_phase(labels.phase, *INFERENCE)
         self.edges = ThreadEdges.of(trace, labels)
@@ -38,21 +38,21 @@ class Submitters:
         self._before: dict[Engine, IntArray] = {}
         self._processes: dict[Engine, tuple[IntArray, IntArray]] = {}
 
-    def of_engine(self, engine: Engine) -> IntArray:
+    def count_samples(self, engine: Engine) -> IntArray:
         """Return how many samples of inference on an engine each call has."""
         if engine not in self._counts:
             self._counts[engine] = self._members.count(self._mark_samples(engine))
         return self._counts[engine]
 
-    def beside(self, engine: Engine) -> IntArray:
+    def count_other_samples(self, engine: Engine) -> IntArray:
         """Return how many samples of inference on other engines each call has."""
         total = np.zeros(len(self._members.start), np.int64)
         for other_engine in SERVING:
             if other_engine is not engine:
-                total += self.of_engine(other_engine)
+                total += self.count_samples(other_engine)
         return total
 
-    def near(self, engine: Engine, call: IntArray, moments: IntArray) -> BoolArray:
+    def mark_near(self, engine: Engine, call: IntArray, moments: IntArray) -> BoolArray:
         """Mark the pairs of a call and a moment near which a sample of the call is of the engine."""
         is_near: BoolArray = self.count(engine, call, moments - self.near_ns, moments + self.near_ns + 1) > 0
         return is_near
@@ -70,7 +70,7 @@ class Submitters:
         )
         return np.where(call >= 0, count, 0)
 
-    def elsewhere(self, engine: Engine, pid: IntArray, moments: IntArray) -> BoolArray:
+    def mark_near_others(self, engine: Engine, pid: IntArray, moments: IntArray) -> BoolArray:
         """Mark the pairs of a process and a moment near which another process' sample is of the engine."""
         pids, _ = self._list_processes(engine)
         mask = np.zeros(len(pid), bool)
@@ -83,7 +83,7 @@ class Submitters:
         mask[positions] = near_any > self._count_near_process(engine, pid[positions], moments[positions])
         return mask
 
-    def by_process(self, engine: Engine, pid: IntArray, moments: IntArray) -> BoolArray:
+    def mark_near_process(self, engine: Engine, pid: IntArray, moments: IntArray) -> BoolArray:
         """Mark the pairs of a process and a moment near which a sample of it is of the engine."""
         return self._count_near_process(engine, pid, moments) > 0
 

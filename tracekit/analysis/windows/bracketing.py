@@ -20,12 +20,12 @@ from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Basis, Phase
 
-_FEWEST = 3
+_MIN_INTERVALS = 3
 """Minimum number of intervals of one name that rules out coincidence."""
-_MOST_KINDS = 64
+_MAX_KINDS = 64
 _MODEL_IN_MESSAGE = r"\bmodel\s*[=:]\s*\"?([\w.-]{1,128})"
 """The way in which apps name a model in a signpost's message, for example ``model=SpeechEncoder``."""
-_SLACK = 4
+_SLACK_DIVISOR = 4
 """The clocks of signposts and samples may differ by a quarter of a sampling period: a choice."""
 
 
@@ -41,7 +41,7 @@ def find_bracketing_windows(trace: Trace, labels: SampleLabels, pids: frozenset[
         return []
     samples = _Samples(trace, labels)
     kinds = sorted(group_rows(rows, "subsystem", "category", "name"), key=lambda kind: -len(kind[1]))
-    frequent = [rows.iloc[members] for _, members in kinds[:_MOST_KINDS] if len(members) >= _FEWEST]
+    frequent = [rows.iloc[members] for _, members in kinds[:_MAX_KINDS] if len(members) >= _MIN_INTERVALS]
     fitting = [kind for kind in frequent if samples.is_bracketing(kind) and not _has_repeats(trace, kind)]
     if not fitting:
         return []
@@ -59,7 +59,7 @@ class _Samples:
         order = np.argsort(tid, kind="stable")
         self._tid, self._in_call = tid[order], labels.in_call[order]
         self._times = trace.samples["time_ns"].to_numpy(np.int64)[order]
-        self._slack_ns = sampling_period_ns(trace) // _SLACK
+        self._slack_ns = sampling_period_ns(trace) // _SLACK_DIVISOR
 
     def is_bracketing(self, kind: pd.DataFrame) -> bool:
         """Return whether each interval has one prediction, and no prediction lies outside of all of them."""

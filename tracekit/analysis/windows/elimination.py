@@ -68,7 +68,9 @@ class Elimination:
         begun_count = np.searchsorted(self._starts, times + self._slack, "right")
         return begun_count, np.searchsorted(self._ends, times - self._slack, "right")
 
-    def only_rows(self, is_open: BoolArray, is_explained: BoolArray) -> tuple[IntArray, IntArray, BoolArray]:
+    def find_only_rows(
+        self, is_open: BoolArray, is_explained: BoolArray
+    ) -> tuple[IntArray, IntArray, BoolArray]:
         """Return pairs of an open row and a thread whose unexplained samples lie in that row alone.
 
         The mask has the pairs of threads all of whose calls are listed.

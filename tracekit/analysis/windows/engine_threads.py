@@ -21,9 +21,9 @@ from tracekit.model.schemas import ANE_TABLES
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Engine, Phase
 
-_BEGINS = 2
+_BEGIN_PERIODS = 2
 """In sampling periods: a request is handed over so shortly before the engine begins, a choice."""
-_FEWEST_ELSEWHERE = 3
+_MIN_OTHER_SAMPLES = 3
 """Heuristic: minimum samples of other engines, with none of the Neural Engine, that rules out chance."""
 
 
@@ -47,7 +47,7 @@ def find_engine_threads(
     # The request is handed over shortly before the engine begins.
     times, caller = trace.samples["time_ns"].to_numpy(np.int64), _find_callers(trace, labels)
     on_ane = np.where(is_engine(labels.engine, Engine.ANE), caller, -1)
-    begins = (starts - _BEGINS * period_ns, starts + period_ns)
+    begins = (starts - _BEGIN_PERIODS * period_ns, starts + period_ns)
     submitter = _find_only_thread(times, on_ane, *begins)
     is_known = (submitter >= 0) & (submitter < len(trace.threads))
     thread = np.where(is_known, submitter, thread)
@@ -60,11 +60,11 @@ def find_engine_threads(
         )
     )
     label, distinct = pd.factorize(np.array([window.label for window in windows], object))
-    is_shown = (handed_over > 0) & _begin_apart(trace, starts, (_BEGINS + 1) * period_ns)
+    is_shown = (handed_over > 0) & _begin_apart(trace, starts, (_BEGIN_PERIODS + 1) * period_ns)
     supported = (np.bincount(label[is_shown], minlength=len(distinct)) > 0)[label]
     # One thread and one label leave no other call that the window may be of.
     is_only = len(distinct) == 1 and len(np.unique(calls.thread_id)) == 1
-    is_refuted = (ane_counts == 0) & (elsewhere_counts >= _FEWEST_ELSEWHERE) & ~(supported & is_only)
+    is_refuted = (ane_counts == 0) & (elsewhere_counts >= _MIN_OTHER_SAMPLES) & ~(supported & is_only)
     # Of two labels, one that stacks support and one that none does, the second is of another process.
     is_refuted |= ~supported & supported.any()
     is_refuted |= _mark_overlapping(np.where(is_refuted, -1, thread), starts, ends) & (handed_over == 0)

@@ -34,10 +34,10 @@ from tracekit.analysis.windows.window import Window, get_edges, mark_overlapping
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.trace import Trace
 
-_ROUNDS = 16
-_SLACK = 4
+_MAX_ROUNDS = 16
+_SLACK_DIVISOR = 4
 """The clocks of samples and rows may differ by a quarter of a period: a choice."""
-_BEGINS = 2
+_BEGIN_PERIODS = 2
 """In sampling periods: a thread that enters a prediction is sampled so soon, if it is before it waits."""
 
 
@@ -68,7 +68,7 @@ def find_threads(
 def _is_shared(bursts: Inferred, starts: IntArray, ends: IntArray, pids: IntArray) -> BoolArray:
     """Mark the windows in which several threads have a burst."""
     spans = BurstSpans(bursts, bursts.starts_ns, bursts.ends_ns)
-    return spans.are_of_others(spans.thread_inside(pids, ends), pids, starts, ends)
+    return spans.mark_of_others(spans.find_thread_inside(pids, ends), pids, starts, ends)
 
 
 class BurstSpans:
@@ -91,18 +91,18 @@ class BurstSpans:
         group = (position + 1) * (self._copies - 1)
         return np.where(pids < 0, 0, np.where(self._pids[position] == pids, group, -1))
 
-    def thread_inside(self, pids: IntArray, ends: IntArray) -> IntArray:
+    def find_thread_inside(self, pids: IntArray, ends: IntArray) -> IntArray:
         """Return the thread whose burst ends last, of those of the process that begin before each end."""
         if not len(self._thread):
             return np.zeros(len(pids), np.int64)
-        furthest = self._of_processes.furthest(self._group(pids), ends)
+        furthest = self._of_processes.find_furthest(self._group(pids), ends)
         return self._thread[furthest % len(self._thread)]
 
     def touch(self, pids: IntArray, starts: IntArray, ends: IntArray) -> BoolArray:
         """Mark the windows with which bursts share time that may be of the process."""
         return self._of_processes.count(self._group(pids), starts, ends) > 0
 
-    def are_of_others(
+    def mark_of_others(
         self,
         thread: IntArray,
         pids: IntArray,
@@ -132,7 +132,7 @@ class _Matcher:
         self._bursts, self._starts, self._ends, self._pids = bursts, starts, ends, pids
         self._pid_of = trace.threads["pid"].to_numpy(np.int64)
         self._period = sampling_period_ns(trace)
-        self._slack = self._period // _SLACK
+        self._slack = self._period // _SLACK_DIVISOR
         self._lasts = np.maximum(bursts.ends_ns - self._period, bursts.starts_ns)
         self._by_start = np.argsort(starts, kind="stable")
         self._rank = np.empty(len(starts), np.int64)
@@ -140,7 +140,7 @@ class _Matcher:
         self._by_end = np.argsort(ends, kind="stable")
         sorted_starts, begins = starts[self._by_start], bursts.starts_ns
         # So many windows begin or end before moments of each burst.
-        self._begun_early = np.searchsorted(sorted_starts, begins - _BEGINS * self._period)
+        self._begun_early = np.searchsorted(sorted_starts, begins - _BEGIN_PERIODS * self._period)
         self._begun_then, self._begun_last = (
             np.searchsorted(sorted_starts, moments + self._slack, "right")
             for moments in (begins, self._lasts)
@@ -157,7 +157,7 @@ class _Matcher:
 
     def threads(self) -> IntArray:
         """Return the thread of each window, -1 where it is not known."""
-        for _ in range(_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             window, thread = self._match_entered()
             if not len(window) and (self._thread < 0).any():
                 window, thread = self._match_left_over()
@@ -175,7 +175,7 @@ class _Matcher:
         window, thread = window[is_free], thread[is_free]
         start = self._starts[window]
         # A burst of another thread that reaches over the row's beginning may be of the row's call.
-        fits = ~self._reaching.are_of_others(thread, self._pids[window], start, start + 1, is_open)
+        fits = ~self._reaching.mark_of_others(thread, self._pids[window], start, start + 1, is_open)
         return window[fits], thread[fits]
 
     def _match_left_over(self) -> tuple[IntArray, IntArray]:
@@ -187,7 +187,7 @@ class _Matcher:
         begun_count = np.searchsorted(self._starts[self._by_start], samples.time + self._slack, "right")
         row = self._find_latest(bound_rows, samples.thread, begun_count)
         is_explained = (row >= 0) & (samples.time < self._ends[row] + self._slack)
-        window, thread, shows = samples.only_rows(self._thread < 0, is_explained)
+        window, thread, shows = samples.find_only_rows(self._thread < 0, is_explained)
         fits = (self._pids[window] < 0) | (self._pids[window] == self._pid_of[thread])
         fits &= self._is_free(window, thread)
         rows, only = _find_only_values(window[fits], thread[fits], len(self._thread))

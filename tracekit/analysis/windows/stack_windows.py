@@ -65,7 +65,7 @@ class _Runs:
         return _Runs(*(column[mask] for column in self._iter_columns()))
 
     @staticmethod
-    def joined(parts: Sequence[_Runs]) -> _Runs:
+    def concatenate(parts: Sequence[_Runs]) -> _Runs:
         """Return the runs of all parts, one part after another."""
         none = _Runs(*[np.empty(0, np.int64)] * len(fields(_Runs)))
         columns = zip(*(part._iter_columns() for part in (none, *parts)), strict=True)
@@ -144,7 +144,7 @@ class _StackReader:
     def inferred(self) -> Inferred:
         """Return the windows of all processes."""
         by_process = list(self._iter_runs())
-        runs = _Runs.joined([of_process for _, of_process in by_process])
+        runs = _Runs.concatenate([of_process for _, of_process in by_process])
         pids = np.array([pid for pid, _ in by_process], np.int64)
         name, stacks = pd.factorize(runs.entry_stack)
         return Inferred(
@@ -191,7 +191,7 @@ class _StackReader:
             rows = at_work[positions]
             workers, in_call_rows = rows[labels.is_worker[rows]], rows[labels.in_call[rows]]
             callers = np.unique(self._threads[in_call_rows]).tolist()
-            runs = _Runs.joined([self._call_runs(of_thread[c + 1], c, workers) for c in callers])
+            runs = _Runs.concatenate([self._call_runs(of_thread[c + 1], c, workers) for c in callers])
             yield int(pid), self._extend_runs(runs, self._find_clusters(self._select_outside(workers, runs)))
 
     def _call_runs(self, samples: IntArray, thread: int, workers: IntArray) -> _Runs:
@@ -308,7 +308,7 @@ class _StackReader:
         is_alone = np.ones(len(clusters), bool)
         is_alone[attached] = is_alone[latest[run]] = False
         grown = replace(runs, first_ns=first_ns, last_ns=last_ns)
-        return _Runs.joined([grown, clusters.part(is_alone)])
+        return _Runs.concatenate([grown, clusters.part(is_alone)])
 
     def _find_entry_point(self, stack: int) -> str:
         """Return the symbol of a stack's prediction frame; workers of a runtime have no such stack, -1."""

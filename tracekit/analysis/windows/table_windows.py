@@ -19,7 +19,7 @@ from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML, LIFE_CYCLE, MOD
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Basis, Phase
 
-_PARTS = 3
+_PATTERN_PARTS = 3
 
 
 def build_core_ml_windows(trace: Trace, pids: frozenset[int]) -> list[Window]:
@@ -189,12 +189,12 @@ def _mark_matching(parts: Sequence[pd.Series[str]], pattern: str) -> BoolArray:
 
 def _compile_globs(pattern: str) -> list[re.Pattern[str]]:
     parts = pattern.split("/")
-    if len(parts) > _PARTS or not all(parts):
+    if len(parts) > _PATTERN_PARTS or not all(parts):
         raise UsageError(
             f"'{pattern}' is not a valid signpost pattern. Write subsystem/category/name, category/name or"
             " name; * stands for any text."
         )
-    return [re.compile(translate(part)) for part in ["*"] * (_PARTS - len(parts)) + parts]
+    return [re.compile(translate(part)) for part in ["*"] * (_PATTERN_PARTS - len(parts)) + parts]
 
 
 def _describe_missing_signpost(pattern: str, trace: Trace) -> str:
