@@ -262,8 +262,8 @@ def ane_may_be_target(labels: SampleLabels) -> bool:
     """Return False where the target's stacks show that the ANE's work is another process's.
 
     They do if most of them have symbols, none shows the Neural Engine in any phase, and either
-    ``_MIN_QUIET_SAMPLES`` show no machine learning at all, or ``_MIN_OTHER_SAMPLES`` show which other engine it
-    ran on.
+    ``_MIN_QUIET_SAMPLES`` show no machine learning at all, or ``_MIN_OTHER_SAMPLES`` show which other engine
+    it ran on.
     A runtime with no engine visible may be waiting for the Neural Engine.
     """
     engines = labels.engine
