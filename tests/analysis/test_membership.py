@@ -201,7 +201,7 @@ def test_marks_counts_and_parts_are_those_of_the_pairs(case: Case) -> None:
         for row in range(number)
     ]
     stays, kept = np.arange(size) % 3 > 0, np.arange(number) % 3 < 2
-    part = members.part(stays, kept)
+    part = members.select(stays, kept)
     rows, windows = np.flatnonzero(stays), np.flatnonzero(kept)
     assert [rows[samples_of(part, window)].tolist() for window in range(len(windows))] == [
         [sample for sample in samples_of(members, window).tolist() if stays[sample]] for window in windows

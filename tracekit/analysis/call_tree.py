@@ -42,7 +42,7 @@ def build_tree(stacks: StackTable, joined_stacks: Joined | None = None) -> CallT
     function, symbols, binaries = find_functions(stacks)
     offsets, frame_ids = stacks.offsets, stacks.frame_ids
     if joined_stacks is not None and len(joined_stacks):
-        marks = np.array([worker_mark(label) for label in joined_stacks.labels], object)
+        marks = np.array([make_worker_mark(label) for label in joined_stacks.labels], object)
         function = np.append(function, len(symbols) + np.arange(len(marks)))
         symbols = np.append(symbols, marks)
         binaries = np.append(binaries, np.full(len(marks), -1, np.int64))
@@ -91,7 +91,7 @@ def grow_tree(
     )
 
 
-def worker_mark(label: str) -> str:
+def make_worker_mark(label: str) -> str:
     """Return the name of the frame below which a worker's stack is joined to its caller's."""
     return f"(worker of {label}, joined: inferred)"
 

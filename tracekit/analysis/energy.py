@@ -109,7 +109,7 @@ class _Samples:
         energy: npt.NDArray[np.float64] = self.power * (self.ends - self.starts) / 1e9
         return energy
 
-    def recorded(self, trace: Trace) -> _Samples:
+    def cut_to_recording(self, trace: Trace) -> _Samples:
         """Return what lies in the recorded time; a sample across an end of it keeps its part inside."""
         last_ns = trace.info.duration_ns
         starts = np.maximum(self.starts, 0)
@@ -131,7 +131,9 @@ def measure_power(calls: Calls) -> Power | None:
     is_summed = facts.get("combined") == "sum"
     # A text laid over a recording begins before it and ends after it: what is added up is what was recorded.
     is_laid_over = any(OVERLAID in table.attributes for table in tables)
-    recorded = {rail: part.recorded(trace) if is_laid_over else part for rail, part in samples.items()}
+    recorded = {
+        rail: part.cut_to_recording(trace) if is_laid_over else part for rail, part in samples.items()
+    }
     rails = tuple(
         _build_rail(rail, recorded[rail], chip, macos, is_sum=is_summed and rail == COMBINED)
         for rail in RAILS

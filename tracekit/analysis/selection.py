@@ -62,7 +62,7 @@ def select_thread(
     present = np.isin(np.arange(len(trace.threads)), trace.samples["thread_id"].to_numpy())
     is_selected = _mark_matches(trace.threads, "tid", "name", selection.thread)
     if not (is_selected & present).any():
-        raise UsageError(_no_thread(trace, selection.thread, present))
+        raise UsageError(_describe_missing_thread(trace, selection.thread, present))
     given = windows["source"].isin(GIVEN_SOURCES).to_numpy(bool)
     called = np.append(is_selected, False)[windows["thread_id"].to_numpy()]
     is_kept = _mark_samples_of_threads(trace, is_selected) | _mark_worker_samples(trace, is_selected, labels)
@@ -72,7 +72,7 @@ def select_thread(
         _keep(trace, is_kept),
         _select_labels(labels, is_kept),
         rows.assign(window_id=np.arange(len(rows), dtype=np.int64)),
-        members.part(is_kept, given | called),
+        members.select(is_kept, given | called),
     )
 
 
@@ -155,7 +155,7 @@ def _describe_missing_process(trace: Trace, process: str | int) -> str:
     return f"{trace.info.name} has no samples of a process '{process}'; it has {process_list or 'none'}."
 
 
-def _no_thread(trace: Trace, thread: str | int, present: Mask) -> str:
+def _describe_missing_thread(trace: Trace, thread: str | int, present: Mask) -> str:
     threads = trace.threads[present][["name", "tid"]].drop_duplicates().head(12)
     thread_list = ", ".join(format_thread(row["name"], row["tid"]) for row in threads.to_dict("records"))
     return f"{trace.info.name} has no samples of a thread '{thread}' there; it has {thread_list or 'none'}."

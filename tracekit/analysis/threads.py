@@ -155,14 +155,14 @@ class ThreadWork(Content):
     @property
     def count(self) -> int:
         """The number of threads with samples; a queue that several threads served counts as one."""
-        return int(self._whole.first_rows(self.samples > 0).sum())
+        return int(self._whole.mark_first_rows(self.samples > 0).sum())
 
     @property
     def is_single_pause(self) -> bool:
         """True where no thread has more than one sample: one moment, which shows no rate."""
         if self.noun != "sample" or self.is_of_intervals:
             return False
-        return bool(self._whole.sums(self.samples).max(initial=0) <= 1)
+        return bool(self._whole.sum_per_thread(self.samples).max(initial=0) <= 1)
 
     @cached_property
     def processes(self) -> tuple[ProcessAnswer, ...]:
@@ -173,12 +173,14 @@ class ThreadWork(Content):
         columns = (
             sum_by_code(number, amounts, count).tolist()
             for amounts in (
-                self._whole.first_rows(self.samples > 0).astype(np.int64),
+                self._whole.mark_first_rows(self.samples > 0).astype(np.int64),
                 self.samples,
-                self._whole.first_rows(self.ml_samples > 0).astype(np.int64),
+                self._whole.mark_first_rows(self.ml_samples > 0).astype(np.int64),
                 self.ml_samples,
-                self._whole.first_rows(self._is_idle_thread).astype(np.int64),
-                self._whole.first_rows(self._is_idle_thread & (self.service_samples > 0)).astype(np.int64),
+                self._whole.mark_first_rows(self._is_idle_thread).astype(np.int64),
+                self._whole.mark_first_rows(self._is_idle_thread & (self.service_samples > 0)).astype(
+                    np.int64
+                ),
             )
         )
         answers = [
@@ -207,7 +209,7 @@ class ThreadWork(Content):
     @property
     def listed_count(self) -> int:
         """The number of threads that ``answers`` lists without a limit."""
-        return int(self._whole.first_rows((self.ml_samples > 0) | (self.idle_samples > 0)).sum())
+        return int(self._whole.mark_first_rows((self.ml_samples > 0) | (self.idle_samples > 0)).sum())
 
     def left_out(self, answers: Sequence[ThreadAnswer]) -> int:
         """Return the number of threads in ML code or parked in a service that have no answer among these."""
@@ -223,8 +225,8 @@ class ThreadWork(Content):
         """The number of threads with samples that ``answers`` never lists."""
         matters = (self.ml_samples > 0) | (self.idle_samples > 0)
         matters[self.faulting] = True
-        is_other = (self.samples > 0) & (self._whole.sums(matters.astype(np.int64)) == 0)
-        return int(self._whole.first_rows(is_other).sum())
+        is_other = (self.samples > 0) & (self._whole.sum_per_thread(matters.astype(np.int64)) == 0)
+        return int(self._whole.mark_first_rows(is_other).sum())
 
     @cached_property
     def faulting(self) -> list[int]:
@@ -251,7 +253,7 @@ class ThreadWork(Content):
 
     @property
     def _is_idle_thread(self) -> BoolArray:
-        idle: BoolArray = (self.idle_samples > 0) & (self._whole.sums(self.ml_samples) == 0)
+        idle: BoolArray = (self.idle_samples > 0) & (self._whole.sum_per_thread(self.ml_samples) == 0)
         return idle
 
     def _count_per_thread(self, mask: BoolArray) -> IntArray:

@@ -171,18 +171,18 @@ class Verdicts:
         status = np.zeros(len(windows), np.int64)
         status[[*requests.window_statuses]] = [statuses[key] for key in requests.window_statuses.values()]
         self._statuses = tuple(statuses)
-        graphics, preparing = shares.of([Engine.GRAPHICS]), shares.in_phases(_PREPARING)
+        graphics, preparing = shares.mark_engines([Engine.GRAPHICS]), shares.mark_phases(_PREPARING)
         self._windows = WindowEvidence(
             length_ns=(windows["end_ns"] - windows["start_ns"]).to_numpy(np.int64),
             is_call=~windows["source"].isin(GIVEN_SOURCES).to_numpy(bool),
             is_engine_time=windows["source"].isin(ANE_TABLES).to_numpy(bool),
-            samples=shares.total("samples", shares.of(ENGINES)),
-            runtime_samples=shares.total("samples", shares.of([Engine.RUNTIME])),
-            unsymbolicated_samples=shares.total("samples", shares.of([Engine.UNKNOWN])),
-            preparing_samples=shares.total("samples", preparing & shares.of(SERVING)),
-            preparing_ns=shares.total("busy_ns", preparing),
+            samples=shares.sum_amounts("samples", shares.mark_engines(ENGINES)),
+            runtime_samples=shares.sum_amounts("samples", shares.mark_engines([Engine.RUNTIME])),
+            unsymbolicated_samples=shares.sum_amounts("samples", shares.mark_engines([Engine.UNKNOWN])),
+            preparing_samples=shares.sum_amounts("samples", preparing & shares.mark_engines(SERVING)),
+            preparing_ns=shares.sum_amounts("busy_ns", preparing),
             other_process_ns=other_process_ns,
-            unmarked_gpu_ns=shares.total("busy_ns", graphics),
+            unmarked_gpu_ns=shares.sum_amounts("busy_ns", graphics),
             failed_requests=requests.failed,
             status=status,
         )
@@ -243,19 +243,19 @@ class _Shares:
             for name in ("samples", "weight", "sampled_ns", "busy_ns", "waiting_ns")
         }
 
-    def of(self, engines: Iterable[Engine]) -> BoolArray:
+    def mark_engines(self, engines: Iterable[Engine]) -> BoolArray:
         """Mark the rows of these engines."""
         return np.isin(self._engine, [ENGINE_CODE[engine] for engine in engines])
 
-    def in_phases(self, phases: Iterable[Phase]) -> BoolArray:
+    def mark_phases(self, phases: Iterable[Phase]) -> BoolArray:
         """Mark the rows of these phases."""
         return np.isin(self._phase, [PHASE_CODE[phase] for phase in phases])
 
-    def total(self, name: str, mask: BoolArray) -> IntArray:
+    def sum_amounts(self, name: str, mask: BoolArray) -> IntArray:
         """Return the sum of the marked rows of each window."""
         return sum_by_code(self._window[mask], self._amounts[name][mask], self._count)
 
-    def phase_orders(self, mask: BoolArray) -> IntArray:
+    def order_phases(self, mask: BoolArray) -> IntArray:
         """Return the phases of inference of each window's marked rows with samples, the most first.
 
         They are digits of a number, the first phase the lowest (``decode_phases``).
@@ -274,9 +274,10 @@ class _Shares:
 def _collect_work(
     engine: Engine, shares: _Shares, frames: LeadingFrames, run: RunFacts, requests: LoggedRequests
 ) -> EngineWork:
-    rows = shares.of([engine]) & shares.in_phases(_INFERENCE)
+    rows = shares.mark_engines([engine]) & shares.mark_phases(_INFERENCE)
     samples, weight, sampled, busy, waiting = (
-        shares.total(name, rows) for name in ("samples", "weight", "sampled_ns", "busy_ns", "waiting_ns")
+        shares.sum_amounts(name, rows)
+        for name in ("samples", "weight", "sampled_ns", "busy_ns", "waiting_ns")
     )
     requested = waiting if engine in run.requested else np.zeros_like(waiting)
     logged = requests.served if engine is Engine.ANE else np.zeros_like(waiting)
@@ -294,7 +295,7 @@ def _collect_work(
         # The reach decides which engine leads. Measured time is the better answer where there is any; else
         # the host's work for the engine, and its waiting for it, show how long the engine was engaged.
         np.where(busy > 0, busy, sampled + waiting),
-        shares.phase_orders(rows),
+        shares.order_phases(rows),
         frames.codes[:, ENGINE_CODE[engine]],
         logged,
         run.contested.get(engine, np.zeros_like(waiting)),

@@ -22,11 +22,11 @@ class WholeThreads:
         keys = [*zip(*columns, strict=True), (-1, "", -1)]
         self._numbers: IntArray = pd.factorize(pd.MultiIndex.from_tuples(keys))[0].astype(np.int64)
 
-    def sums(self, amounts: IntArray) -> IntArray:
+    def sum_per_thread(self, amounts: IntArray) -> IntArray:
         """Return, for each row, the sum of the amounts of all rows of its thread."""
         return codes.sum_by_code(self._numbers, amounts, len(self._numbers))[self._numbers]
 
-    def first_rows(self, mask: BoolArray) -> BoolArray:
+    def mark_first_rows(self, mask: BoolArray) -> BoolArray:
         """Return the marks with the first marked row of each thread alone."""
         rows = np.flatnonzero(mask)
         is_first = np.zeros(len(mask), bool)

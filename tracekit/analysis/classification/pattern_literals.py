@@ -10,7 +10,7 @@ def find_required_literals(pattern: str) -> tuple[str, ...]:
 
     A substring test is twenty times faster than a regular expression that does not match, and most do not.
     """
-    return _Literals(pattern).alternatives()
+    return _Literals(pattern).read_alternatives()
 
 
 _OPENING = re.compile(r"\?(?:[:>]|P<\w+>|<?[=!])|")
@@ -28,7 +28,7 @@ class _Literals:
         self._pattern = pattern
         self._position = 0
 
-    def alternatives(self) -> tuple[str, ...]:
+    def read_alternatives(self) -> tuple[str, ...]:
         """Read up to the end of the group; one literal per alternative, or () if one has none."""
         literals: list[str] = []
         complete = True
@@ -71,7 +71,7 @@ class _Literals:
             opening = _OPENING.match(self._pattern, self._position)
             look = opening is not None and opening[0][-1:] in ("=", "!")
             self._position += len(opening[0]) if opening else 0
-            literals = self.alternatives()
+            literals = self.read_alternatives()
             self._position += 1
             return "", () if look else literals
         return ("" if char in "^$." else char), ()

@@ -60,7 +60,7 @@ def read_rules_file(path: Path, built_in: Sequence[str] = (), check_patterns: bo
     """
     document = _parse(path)
     reader = _Reader(str(path), check_patterns)
-    reader.only_keys(document, ("rule", "disable"), "the file")
+    reader.require_only_keys(document, ("rule", "disable"), "the file")
     entries = document.get("rule", [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         reader.fail("'rule' must be a list of tables: write each rule under its own [[rule]].")
@@ -123,7 +123,7 @@ class _Reader:
     def fail(self, problem: str) -> NoReturn:
         raise InputError(self._source, self._prefix + problem, _ADVICE)
 
-    def only_keys(self, table: Mapping[str, Any], allowed: Sequence[str], table_name: str) -> None:
+    def require_only_keys(self, table: Mapping[str, Any], allowed: Sequence[str], table_name: str) -> None:
         for key in table:
             if key not in allowed:
                 self.fail(f"{table_name} has the unknown key '{key}'{_suggest_words(key, allowed)}.")
@@ -138,7 +138,7 @@ class _Reader:
         name = entry.get("id")
         # Messages name the rule by its number as long as it has no usable id.
         self._prefix = f"rule '{name}': " if isinstance(name, str) and name else f"rule number {number}: "
-        self.only_keys(entry, _KEYS, "the rule")
+        self.require_only_keys(entry, _KEYS, "the rule")
         if not isinstance(name, str) or not name:
             self.fail("the rule needs an 'id', a string.")
         values = {key: self._read_value(key, value) for key, value in entry.items()}
@@ -176,7 +176,7 @@ class _Reader:
     def _read_example(self, value: object) -> Example:
         if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
             self.fail('an example must be a table of strings: { binary = "…", symbol = "…" }.')
-        self.only_keys(value, ("binary", "symbol", "thread"), "an example")
+        self.require_only_keys(value, ("binary", "symbol", "thread"), "an example")
         return Example(**value)
 
     def _check_pattern(self, key: str, pattern: str) -> None:

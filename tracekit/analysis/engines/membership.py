@@ -58,7 +58,7 @@ class Membership:
         positions = list_positions(self.start[windows], self.stop[windows])
         return self.samples[positions], np.repeat(windows, self.counts[windows])
 
-    def part(self, samples: BoolArray, windows: BoolArray) -> Membership:
+    def select(self, samples: BoolArray, windows: BoolArray) -> Membership:
         """Return the membership of the marked windows in the marked samples alone, both numbered anew."""
         is_kept = samples[self.samples]
         position = sum_before(is_kept)
@@ -75,14 +75,14 @@ class Membership:
         """Return how many of the marked samples each window has."""
         return sum_per_range(mask[self.samples], self.start, self.stop)
 
-    def positions(self, windows: IntArray) -> IntervalSet:
+    def merge_positions(self, windows: IntArray) -> IntervalSet:
         """Return the positions that any of these windows counts."""
         return IntervalSet.of(self.start[windows], self.stop[windows])
 
     def mark(self, windows: IntArray, count: int) -> BoolArray:
         """Mark those of ``count`` samples that any of these windows counts."""
         mask = np.zeros(count, bool)
-        spans = self.positions(windows)
+        spans = self.merge_positions(windows)
         mask[self.samples[list_positions(spans.starts, spans.ends)]] = True
         return mask
 

@@ -121,7 +121,7 @@ class Ownership:
         owner = np.array([self._vocabulary.code(str(name)) for name in owners], np.int64)
         fits = np.array([owner is not None for owner in owner_of_label], bool)
         function = np.zeros(len(labels), np.int64)
-        function[of_region & ~fits] = self._core_ai.functions_of(labels[of_region & ~fits])
+        function[of_region & ~fits] = self._core_ai.find_functions(labels[of_region & ~fits])
         some_region_fits = bool((fits | (function != NAMELESS))[of_region].any())
         self.model_code[rows] = owner[label_of_row]
         is_open = (of_region & ~fits)[label_of_row]
@@ -171,7 +171,7 @@ class Ownership:
     def _match_by_time(self, rows: IntArray, functions: IntArray | None) -> None:
         """Assign rows to the only Core AI model at work on their function (on any, without functions)."""
         starts, ends = (self._frame[name].to_numpy(np.int64)[rows] for name in ("start_ns", "end_ns"))
-        self.model_code[rows], is_possible = self._core_ai.at_work(starts, ends, functions)
+        self.model_code[rows], is_possible = self._core_ai.find_models_at_work(starts, ends, functions)
         self.other_process[rows] = ~is_possible
 
     def _take_label(self, rows: IntArray) -> None:
@@ -214,13 +214,13 @@ class _CoreAI:
         self._functions = _Vocabulary()
         self._function = self._functions.codes(rows["label"])
 
-    def functions_of(self, labels: Names) -> IntArray:
+    def find_functions(self, labels: Names) -> IntArray:
         """Return the function that each label begins with, ``NAMELESS`` for none."""
         functions = self._functions.names(self._function)
         claims = (find_owner(label.removeprefix(_PROCEDURE), functions) or "" for label in labels.tolist())
         return np.array([self._functions.code(claim) for claim in claims], np.int64)
 
-    def at_work(
+    def find_models_at_work(
         self, starts: IntArray, ends: IntArray, functions: IntArray | None
     ) -> tuple[IntArray, BoolArray]:
         """Return the model whose rows share time with each span, ``NAMELESS`` for several; and a mask.

@@ -272,7 +272,7 @@ class Timeline:
     def _sum_sampled_time(self, windows: IntArray, matches: BoolArray, without: IntervalSet) -> IntArray:
         """Return how much time the windows' matching samples cover outside of some intervals."""
         members = self._members
-        spans = members.positions(windows)
+        spans = members.merge_positions(windows)
         positions = list_positions(spans.starts, spans.ends)
         is_match = matches[members.samples[positions]]
         matches_before = sum_before(is_match)

@@ -106,8 +106,8 @@ class _Assigner:
         decisions.set(self._is_free & doubted, Owner.CONTESTED, Reason.SECOND_USER)
         pairs, crowded = self._of_models, self._candidates.crowded
         is_doubted = doubted[pairs.row]
-        self._decide_doubted(pairs.part(is_doubted).narrow())
-        self._decide(pairs.part(~is_doubted).narrow())
+        self._decide_doubted(pairs.select(is_doubted).narrow())
+        self._decide(pairs.select(~is_doubted).narrow())
         self._decide_nameless(self._of_nameless, doubted)
         decisions.set(crowded, Owner.CONTESTED, Reason.SEVERAL_CALLS)
         return decisions.build_assignment(self._calls.window, crowded, doubted)
@@ -131,23 +131,23 @@ class _Assigner:
         """Return the calls of a pool that may own these rows."""
         pairs = self._candidates.of(rows, pool)
         needs_stack = self._mark_needing_stack(pairs)
-        return pairs.part(~needs_stack | self._rules.mark_near(pairs)) if needs_stack.any() else pairs
+        return pairs.select(~needs_stack | self._rules.mark_near(pairs)) if needs_stack.any() else pairs
 
     def _decide(self, pairs: Pairs) -> None:
         """Give rows to their only call, or to the call that a rule finds, or contest them."""
-        pairs = pairs.part(~self._contest_refuted(pairs))
+        pairs = pairs.select(~self._contest_refuted(pairs))
         is_alone = pairs.is_alone
         is_inside = is_alone & pairs.is_contained
-        self._rules.learn(pairs.part(is_inside))
+        self._rules.count_labels(pairs.select(is_inside))
         self._decisions.give(pairs, is_inside, Reason.CONTAINED)
         self._decisions.give(pairs, is_alone & ~pairs.is_contained, Reason.MOST)
-        pairs = pairs.part(~is_alone)
+        pairs = pairs.select(~is_alone)
         for find, reason in self._rules.in_order:
             if not len(pairs):
                 return
             mask = find(pairs)
             self._decisions.give(pairs, mask, reason)
-            pairs = pairs.part(pairs.of_row(mask) == 0)
+            pairs = pairs.select(pairs.sum_per_row(mask) == 0)
         self._decisions.contest(pairs, np.ones(len(pairs), bool), Reason.SEVERAL_CALLS)
 
     def _contest_refuted(self, pairs: Pairs) -> BoolArray:
@@ -177,7 +177,7 @@ class _Assigner:
         if self._lacks_callers:
             refuted[by_time] = True
         elif len(by_time):
-            timed = pairs.part(by_time)
+            timed = pairs.select(by_time)
             is_busy = self._second_users.is_busy_elsewhere(timed, self._of_models, self._of_nameless)
             # Edges of calls on stacks are those of samples: a row may reach beyond them by a wait.
             is_beyond = ~timed.is_near & ~timed.is_contained & calls.is_listed[timed.call]
@@ -187,7 +187,7 @@ class _Assigner:
             refuted[by_time[is_busy | is_beyond | is_elsewhere]] = True
         if refuted.any():
             refuted &= ~self._rules.mark_near(pairs)
-            refuted = pairs.of_row(refuted) == pairs.of_row(np.ones(len(pairs), bool))
+            refuted = pairs.sum_per_row(refuted) == pairs.sum_per_row(np.ones(len(pairs), bool))
             self._decisions.contest(pairs, refuted, Reason.DOUBTFUL)
         return refuted
 
@@ -201,14 +201,14 @@ class _Assigner:
         # A call whose stacks may begin a row, this one or another, shows nothing else about it.
         has_near = np.zeros(len(self._calls), bool)
         has_near[self._of_models.call[self._rules.may_begin(self._of_models)]] = True
-        shows = is_near | (shows_engine & ~has_near[pairs.call] & (pairs.of_row(is_near) == 0))
-        count = pairs.of_row(shows)
+        shows = is_near | (shows_engine & ~has_near[pairs.call] & (pairs.sum_per_row(is_near) == 0))
+        count = pairs.sum_per_row(shows)
         decisions.give(pairs, shows & (count == 1), Reason.SUBMITTED)
         decisions.contest(pairs, shows & (count > 1), Reason.SEVERAL_CALLS)
-        unseen = pairs.part(count == 0)
+        unseen = pairs.select(count == 0)
         submitted = self._second_users.mark_submitted_by_others(unseen.row, self._calls.pid[unseen.call])
         # Of rows that begin together, the other process may have begun another one.
-        is_foreign = (unseen.of_row(~submitted) == 0) & self._rules.is_apart[unseen.row]
+        is_foreign = (unseen.sum_per_row(~submitted) == 0) & self._rules.is_apart[unseen.row]
         decisions.contest(unseen, ~is_foreign, Reason.SECOND_USER)
         rows = np.unique(unseen.row[is_foreign])
         decisions.set(rows, Owner.OTHER, Reason.SUBMITTED)
@@ -236,12 +236,12 @@ class _Assigner:
         needs_stack = is_open & (is_odd | doubted[pairs.row] | (rows.pool[pairs.row] >= 0))
         # Another thread may have made a call of that model that nothing lists.
         needs_stack |= is_engine(rows.engine[pairs.row], Engine.GPU) & self._submitters.has_several_callers
-        open_pairs, is_near = pairs.part(needs_stack), is_near[needs_stack]
-        count = open_pairs.of_row(is_near)
+        open_pairs, is_near = pairs.select(needs_stack), is_near[needs_stack]
+        count = open_pairs.sum_per_row(is_near)
         self._decisions.give(open_pairs, is_near & (count == 1), Reason.SUBMITTED)
         self._decisions.contest(open_pairs, is_near & (count > 1), Reason.SEVERAL_CALLS)
         self._decisions.contest(open_pairs, count == 0, Reason.NO_SUBMITTER)
-        self._decide(pairs.part(~needs_stack).narrow())
+        self._decide(pairs.select(~needs_stack).narrow())
 
     def _mark_lying_outside(self, pairs: Pairs) -> BoolArray:
         """Mark the models of labels with a row in no call, if all rows of others lie in calls."""

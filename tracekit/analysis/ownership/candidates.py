@@ -57,4 +57,4 @@ class Candidates:
         is_contained = outside_ns <= np.minimum(length // _PROTRUSION_DIVISOR, _CLOCK_TOLERANCE_NS)
         return Pairs(
             row, call, shared, is_contained, outside_ns <= _CLOCK_TOLERANCE_NS, 2 * shared > length
-        ).part(fits)
+        ).select(fits)

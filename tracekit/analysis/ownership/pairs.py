@@ -30,7 +30,7 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.row)
 
-    def part(self, selection: BoolArray | IntArray) -> Pairs:
+    def select(self, selection: BoolArray | IntArray) -> Pairs:
         """Return the marked pairs, or those at positions in increasing order."""
         row, call, shared = (column[selection] for column in (self.row, self.call, self.shared))
         flags = (column[selection] for column in (self.is_contained, self.is_near, self.is_most))
@@ -39,27 +39,27 @@ class Pairs:
     def narrow(self) -> Pairs:
         """Return the calls that contain each row, or may; of a row that none contains, all of its calls."""
         contains = self.is_contained | (self.is_near & self.is_most)
-        return self.part(contains | (self.of_row(self.is_contained) == 0))
+        return self.select(contains | (self.sum_per_row(self.is_contained) == 0))
 
-    def of_row(self, amounts: npt.NDArray[Any]) -> IntArray:
+    def sum_per_row(self, amounts: npt.NDArray[Any]) -> IntArray:
         """Return for each pair the sum of the amounts of its row's pairs."""
         total: IntArray = np.bincount(self._group, amounts).astype(np.int64)[self._group]
         return total
 
-    def most_of_row(self, amounts: IntArray) -> IntArray:
+    def find_row_maximum(self, amounts: IntArray) -> IntArray:
         """Return for each pair the largest amount of its row's pairs."""
         if not len(self):
             return amounts
         largest: IntArray = np.maximum.reduceat(amounts, self._firsts)[self._group]
         return largest
 
-    def first_of_row(self, values: IntArray) -> IntArray:
+    def take_row_first(self, values: IntArray) -> IntArray:
         """Return for each pair the value of its row's first pair."""
         return values[self._firsts][self._group]
 
     def mark_only(self, mask: BoolArray) -> BoolArray:
         """Mark the marked pairs of rows that have no other marked pair."""
-        is_only: BoolArray = mask & (self.of_row(mask) == 1)
+        is_only: BoolArray = mask & (self.sum_per_row(mask) == 1)
         return is_only
 
     @property

@@ -46,7 +46,7 @@ class Rules:
             (self._mark_only_seen, Reason.ENGINE_SEEN),
         )
 
-    def learn(self, pairs: Pairs) -> None:
+    def count_labels(self, pairs: Pairs) -> None:
         """Count the rows of each label that are of calls of each model and thread."""
         label, group = self._rows.label[pairs.row], self._group[pairs.call]
         np.add.at(self._decided, label, 1)
@@ -87,8 +87,8 @@ class Rules:
     def _mark_nested(self, pairs: Pairs) -> BoolArray:
         """Mark the calls around a row that are all of one thread: they nest, so the row has one owner."""
         thread = self._calls.thread[pairs.call]
-        differs = (thread != pairs.first_of_row(thread)) | (thread < 0)
-        mask: BoolArray = pairs.is_contained & (pairs.of_row(differs) == 0)
+        differs = (thread != pairs.take_row_first(thread)) | (thread < 0)
+        mask: BoolArray = pairs.is_contained & (pairs.sum_per_row(differs) == 0)
         return mask
 
     def _mark_longest(self, pairs: Pairs) -> BoolArray:
@@ -98,8 +98,8 @@ class Rules:
         """
         start = self._rows.starts[pairs.row]
         begins = (self._calls.starts[pairs.call] <= start) & (start < self._calls.ends[pairs.call])
-        longest_ns = pairs.most_of_row(pairs.shared)
-        rivals = pairs.of_row(_DOMINANCE_FACTOR * pairs.shared > longest_ns)
+        longest_ns = pairs.find_row_maximum(pairs.shared)
+        rivals = pairs.sum_per_row(_DOMINANCE_FACTOR * pairs.shared > longest_ns)
         is_chosen = (pairs.shared == longest_ns) & ((rivals == 1) | pairs.mark_only(begins))
         mask: BoolArray = pairs.mark_only(is_chosen) & ~pairs.is_contained
         return mask
@@ -121,7 +121,7 @@ class Rules:
         Of rows that name no process, it has no more than samples of the engine: each shows one row's start.
         """
         shows_engine, elsewhere = self.mark_showing(pairs)
-        mask: BoolArray = pairs.mark_only(shows_engine) & (pairs.of_row(~shows_engine & ~elsewhere) == 0)
+        mask: BoolArray = pairs.mark_only(shows_engine) & (pairs.sum_per_row(~shows_engine & ~elsewhere) == 0)
         open_pairs = mask & self._rows.is_open[pairs.row]
         call = pairs.call[open_pairs]
         samples = (

@@ -60,7 +60,7 @@ class SecondUsers:
         is_odd = is_alone & (is_between | self._mark_coming_twice(open_rows, is_alone & ~is_between))
         # If no row meets a call, the clocks differ or no table lists the calls.
         is_odd &= (np.bincount(group[has_pair[open_rows]], minlength=int(group.max()) + 1) > 0)[group]
-        of_rows = pairs.part((is_open & ~is_inside & ~crowded)[pairs.row])
+        of_rows = pairs.select((is_open & ~is_inside & ~crowded)[pairs.row])
         is_odd |= self._mark_reaching_out(of_rows, group, is_inside[open_rows])[open_rows]
         odd_rows = np.flatnonzero(is_odd)
         # A stack of the process shows a call that the tables lack.
@@ -85,7 +85,7 @@ class SecondUsers:
         rows, pairs = self._rows, pairs.narrow()
         is_suspect = np.zeros(len(rows), bool)
         is_suspect[open_rows] = has_alone | rows.is_named_otherwise[open_rows]
-        suspects = pairs.part((is_suspect & ~doubted)[pairs.row])
+        suspects = pairs.select((is_suspect & ~doubted)[pairs.row])
         if not len(suspects):
             return open_rows[:0]
         refuted = np.zeros(len(rows), bool)
@@ -153,8 +153,8 @@ class SecondUsers:
         is_before = rows.starts[pairs.row] + slack < calls.starts[pairs.call]
         is_after = rows.ends[pairs.row] - slack > calls.ends[pairs.call]
         # The call that most of the row lies in counts, if no call has the whole row.
-        counts = (pairs.shared == pairs.most_of_row(pairs.shared)) & (
-            pairs.of_row(~is_before & ~is_after) == 0
+        counts = (pairs.shared == pairs.find_row_maximum(pairs.shared)) & (
+            pairs.sum_per_row(~is_before & ~is_after) == 0
         )
         begins_before, ends_after = np.zeros((2, len(rows)), bool)
         begins_before[pairs.row[is_before & counts]] = True
@@ -191,7 +191,7 @@ class SecondUsers:
             if engine is not Engine.ANE:  # whose samples are those that hand work over
                 samples += is_beside * self._submitters.count(engine, window, starts, ends)
             for every in pairs:
-                work = every.part(every.is_contained & (of_engine & rows.is_execution)[every.row])
+                work = every.select(every.is_contained & (of_engine & rows.is_execution)[every.row])
                 mask |= is_beside & (2 * self._measure_shared_time(work, suspects) > ends - starts)
         is_sampled = samples >= _MIN_OTHER_SAMPLES
         mask |= is_sampled & (2 * samples * self._submitters.period_ns > ends - starts)
@@ -205,7 +205,7 @@ class SecondUsers:
         if not len(number) or longest > np.iinfo(np.int64).max // (len(number) + 1):
             return np.zeros(len(suspects), np.int64)
         # The calls one after another: a time is a call's position and the time since its start, as a number.
-        work = work.part(np.isin(work.call, number))
+        work = work.select(np.isin(work.call, number))
 
         def times(of: Pairs, edges: IntArray) -> IntArray:
             since = np.clip(edges[of.row] - calls.starts[of.call], 0, (calls.ends - calls.starts)[of.call])

@@ -170,7 +170,7 @@ def _with_calls(
 
 def _select_concurrent_runs(runs: Inferred) -> Inferred | None:
     """Return the calls on stacks of several threads, which work on other threads may be of."""
-    calls = runs.part(runs.thread_id >= 0)
+    calls = runs.select(runs.thread_id >= 0)
     return calls if len(np.unique(calls.thread_id)) > 1 else None
 
 
@@ -195,7 +195,7 @@ def _select_untouched(windows: Sequence[Window], calls: Inferred) -> list[Window
         for owner in product({-1, int(pid)}, threads):
             if owner in unions:
                 is_touched[rows] |= unions[owner].touches(starts[rows], ends[rows])
-    return calls.part(~is_touched).windows()
+    return calls.select(~is_touched).windows()
 
 
 def _report_ane_windows(trace: Trace, labels: SampleLabels, windows: list[Window]) -> list[Diagnostic]:
@@ -236,7 +236,7 @@ def bind_threads(
     for of_core_ai in (True, False) if is_mixed else (bool(is_core_ai.any()),):
         rows = np.flatnonzero(is_core_ai == of_core_ai)
         of_runtime, runs = (
-            part.part(_is_core_ai(part) == of_core_ai) if is_mixed else part for part in (bursts, calls)
+            part.select(_is_core_ai(part) == of_core_ai) if is_mixed else part for part in (bursts, calls)
         )
         runtime_windows = [windows[row] for row in rows.tolist()]
         threads[rows] = find_threads(trace, labels, runtime_windows, of_runtime, runs)

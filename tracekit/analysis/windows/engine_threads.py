@@ -38,7 +38,7 @@ def find_engine_threads(
     Neural Engine in windows of other labels only.
     """
     starts, ends = get_edges(windows)
-    calls = runs.part(runs.thread_id >= 0)
+    calls = runs.select(runs.thread_id >= 0)
     if not len(calls) or not len(windows):
         return np.full(len(windows), -1, np.int64), np.zeros(len(windows), bool)
     pids = np.array([window.pid for window in windows], np.int64)

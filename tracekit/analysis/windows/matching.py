@@ -55,7 +55,7 @@ def find_threads(
     if len(bursts) and len(windows):
         matcher = _Matcher(trace, labels, bursts, starts, ends, pids)
         thread = matcher.threads()
-    calls = runs.part(runs.thread_id >= 0)
+    calls = runs.select(runs.thread_id >= 0)
     is_clear = ~mark_overlapping(starts, ends) & ~_is_shared(bursts, starts, ends, pids)
     unbound = np.flatnonzero((thread < 0) & is_clear)
     if len(calls) and len(unbound):
@@ -198,7 +198,7 @@ class _Matcher:
     @cached_property
     def _elimination(self) -> Elimination | None:
         of_process = np.isin(self._bursts.pid, self._pids) | (self._pids < 0).any()
-        bursts = self._bursts.part(of_process)
+        bursts = self._bursts.select(of_process)
         if has_unlisted_caller(bursts, self._starts, self._ends):
             return None
         return Elimination(self._trace, self._labels, bursts, self._starts, self._ends, self._slack)

@@ -60,7 +60,7 @@ class _Runs:
     def __len__(self) -> int:
         return len(self.first_ns)
 
-    def part(self, mask: BoolArray) -> _Runs:
+    def select(self, mask: BoolArray) -> _Runs:
         """Return the marked runs."""
         return _Runs(*(column[mask] for column in self._iter_columns()))
 
@@ -95,7 +95,7 @@ class Inferred:
     def __len__(self) -> int:
         return len(self.starts_ns)
 
-    def part(self, mask: BoolArray) -> Inferred:
+    def select(self, mask: BoolArray) -> Inferred:
         """Return the marked windows."""
         arrays = ("starts_ns", "ends_ns", "thread_id", "pid", "name")
         return replace(self, **{name: getattr(self, name)[mask] for name in arrays})
@@ -113,7 +113,7 @@ class Inferred:
 
 def build_windows_from_stacks(trace: Trace, labels: SampleLabels) -> Inferred:
     """Return the windows by the rules in the module's docstring. Expects ``trace.samples`` in time order."""
-    return _StackReader(trace, labels).inferred()
+    return _StackReader(trace, labels).find_windows()
 
 
 def find_bursts(trace: Trace, labels: SampleLabels) -> Inferred:
@@ -121,7 +121,7 @@ def find_bursts(trace: Trace, labels: SampleLabels) -> Inferred:
 
     A call that waits for an engine is several of them; no hole is taken for a wait.
     """
-    return _StackReader(trace, labels).bursts()
+    return _StackReader(trace, labels).find_bursts()
 
 
 class _StackReader:
@@ -141,7 +141,7 @@ class _StackReader:
         self._long = max(LONG_HOLE_NS, SHORT_HOLE * self._period)
         self._longest_hole = np.where(waits_for_engine, self._long, SHORT_HOLE * self._period)
 
-    def inferred(self) -> Inferred:
+    def find_windows(self) -> Inferred:
         """Return the windows of all processes."""
         by_process = list(self._iter_runs())
         runs = _Runs.concatenate([of_process for _, of_process in by_process])
@@ -158,7 +158,7 @@ class _StackReader:
             self._longest_bridged_ns,
         )
 
-    def bursts(self) -> Inferred:
+    def find_bursts(self) -> Inferred:
         """Return the stretches of in-call samples; all threads at once, because nothing joins them."""
         order = np.argsort(self._threads, kind="stable")  # samples are in order of time
         order = order[self._threads[order] >= 0]
@@ -308,7 +308,7 @@ class _StackReader:
         is_alone = np.ones(len(clusters), bool)
         is_alone[attached] = is_alone[latest[run]] = False
         grown = replace(runs, first_ns=first_ns, last_ns=last_ns)
-        return _Runs.concatenate([grown, clusters.part(is_alone)])
+        return _Runs.concatenate([grown, clusters.select(is_alone)])
 
     def _find_entry_point(self, stack: int) -> str:
         """Return the symbol of a stack's prediction frame; workers of a runtime have no such stack, -1."""

@@ -111,4 +111,4 @@ def _sampled_threads(trace: Trace) -> str:
     has_samples = np.zeros(len(trace.threads) + 1, bool)
     has_samples[trace.samples["thread_id"].to_numpy(np.int64)[trace.sample_counts > 0]] = True
     has_samples[-1] = False
-    return plural(int(WholeThreads(trace.threads).first_rows(has_samples).sum()), "thread")
+    return plural(int(WholeThreads(trace.threads).mark_first_rows(has_samples).sum()), "thread")
