@@ -82,7 +82,7 @@ def test_functions_without_a_symbol_are_one_per_binary() -> None:
 
 
 def test_pruned_paths_keep_their_weight() -> None:
-    tree = difference_tree(analysed(BASE), analysed(NEW), most=3)
+    tree = difference_tree(analysed(BASE), analysed(NEW), max_nodes=3)
     assert weights(tree) == {("work",): (3 * MS, MS), ("(less)",): (0.5 * MS, MS)}
 
 

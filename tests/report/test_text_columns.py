@@ -35,6 +35,6 @@ def test_objects_are_laid_out_as_json_does_it() -> None:
         (Layout(is_indented=True), 2, None),
         (Layout(is_indented=False), None, (",", ":")),
     ):
-        objects = layout.objects({"a": layout.arrays(items, edges, 1), "b": "null"}, 0, after="\n")
+        objects = layout.objects({"a": layout.arrays(items, edges, 1), "b": "null"}, 0, suffix="\n")
         lines = "".join(f"{json.dumps(each, indent=indent, separators=separators)}\n" for each in documents)
         assert content(objects).decode() == lines

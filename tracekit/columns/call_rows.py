@@ -23,11 +23,11 @@ _IS_INFERENCE = np.array([*(phase in INFERENCE for phase in PHASES), True])
 
 
 class CallRows:
-    """The calls from row ``first`` up to ``after``, all by default."""
+    """The calls from row ``start`` up to ``stop``, all by default."""
 
-    def __init__(self, analysis: Analysis, first: int = 0, after: int | None = None) -> None:
+    def __init__(self, analysis: Analysis, start: int = 0, stop: int | None = None) -> None:
         self.analysis = analysis
-        self.span = slice(first, len(analysis.window_rows) if after is None else after)
+        self.span = slice(start, len(analysis.window_rows) if stop is None else stop)
 
     def __len__(self) -> int:
         return len(self.windows)

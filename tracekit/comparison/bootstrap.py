@@ -97,8 +97,8 @@ def _iter_counts(count: int, draws: int, rng: np.random.Generator) -> Iterator[F
     lengths = np.full(blocks, length)
     lengths[-1] = count - (blocks - 1) * length
     batch = max(1, _BATCH_CELLS // (2 * count))
-    for first in range(0, draws, batch):
-        rows = min(batch, draws - first)
+    for first_draw in range(0, draws, batch):
+        rows = min(batch, draws - first_draw)
         starts = rng.integers(count, size=(rows, blocks)) + np.arange(rows)[:, None] * 2 * count
         size = rows * 2 * count + 1
         edges = np.bincount(starts.ravel(), minlength=size) - np.bincount(
@@ -121,9 +121,9 @@ def _compute_statistics(
             continue
         if spec.statistic == "mean":
             weight = counts[:, has_value]
-            drawn = weight.sum(axis=1)
-            mean = weight @ values[has_value] / np.maximum(drawn, 1)
-            result[:, position] = np.where(drawn > 0, mean, np.nan)
+            window_counts = weight.sum(axis=1)
+            mean = weight @ values[has_value] / np.maximum(window_counts, 1)
+            result[:, position] = np.where(window_counts > 0, mean, np.nan)
             continue
         # A percentile is the value at which the running count of drawn windows reaches the rank:
         #   sorted values   10 11 12 14
@@ -133,8 +133,8 @@ def _compute_statistics(
             order = has_value[np.argsort(values[has_value], kind="stable")]
             sorted_columns[spec.column] = (values[order], np.cumsum(counts[:, order], axis=1))
         ordered, cumulative = sorted_columns[spec.column]
-        drawn = cumulative[:, -1]
-        ranks = np.maximum(1, np.ceil(float(spec.statistic) * drawn - 1e-9))
+        window_counts = cumulative[:, -1]
+        ranks = np.maximum(1, np.ceil(float(spec.statistic) * window_counts - 1e-9))
         percentile = ordered[np.argmax(cumulative >= ranks[:, None], axis=1)]
-        result[:, position] = np.where(drawn > 0, percentile, np.nan)
+        result[:, position] = np.where(window_counts > 0, percentile, np.nan)
     return result

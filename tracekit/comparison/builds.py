@@ -71,13 +71,13 @@ def circumstances(analysis: Analysis) -> Circumstances | str:
 def builds_of(recordings: Iterable[Analysis], compared: Sequence[Analysis]) -> Builds:
     """Return the recordings that ran as one of the ``compared`` ones did, in groups of the same build."""
     wanted_circumstances = {circumstances(analysis) for analysis in compared}
-    seen = {recording_identity(Observations(analysis)) for analysis in compared}
+    identities = {recording_identity(Observations(analysis)) for analysis in compared}
     left_out: Counter[str] = Counter()
     by_main: defaultdict[tuple[Circumstances, str, str], list[tuple[Analysis, _Binaries]]] = defaultdict(list)
     for analysis in recordings:
         identity = recording_identity(Observations(analysis))
         ran = circumstances(analysis)
-        if identity in seen:
+        if identity in identities:
             left_out[COMPARED] += 1
         elif isinstance(ran, str):
             left_out[ran] += 1
@@ -88,8 +88,8 @@ def builds_of(recordings: Iterable[Analysis], compared: Sequence[Analysis]) -> B
         else:
             main, uuid = next(iter(binaries.items()))
             by_main[ran, main, uuid].append((analysis, binaries))
-        seen.add(identity)
-    groups = [group for alike in by_main.values() for group in _group_by_binaries(alike, left_out)]
+        identities.add(identity)
+    groups = [group for candidates in by_main.values() for group in _group_by_binaries(candidates, left_out)]
     left_out[ALONE] += sum(len(group) == 1 for group in groups)
     return Builds(tuple(tuple(group) for group in groups if len(group) > 1), +left_out)
 
@@ -118,8 +118,8 @@ def program_binaries(trace: Trace) -> _Binaries | str:
     Paths begin at the program's folder, because an installed app may lie elsewhere each time.
     """
     paths, uuids = _list_binaries_on_stacks(trace)
-    named = (trace.info.process + _DEBUG_CODE, trace.info.process)
-    found = [{path for path in paths if _is_file_of_program(path, name)} for name in named]
+    names = (trace.info.process + _DEBUG_CODE, trace.info.process)
+    found = [{path for path in paths if _is_file_of_program(path, name)} for name in names]
     mains = found[0] or found[1]
     if len(mains) != 1:
         return NO_BINARY

@@ -84,29 +84,29 @@ def cautions(
 ) -> Iterator[Caution]:
     """Yield differences in how the sides were recorded, and limits of the intervals."""
     for name in _COMPARED_FIELDS:
-        of_base, of_new = _list_values(base, name), _list_values(new, name)
-        if name == "thermal" and "not known" in of_base | of_new:
+        base_values, new_values = _list_values(base, name), _list_values(new, name)
+        if name == "thermal" and "not known" in base_values | new_values:
             continue
         field = name.replace("_", "-").removesuffix("-ns")
-        if of_base != of_new:
-            yield Caution(f"different-{field}", {"base": sorted(of_base), "new": sorted(of_new)})
-        elif len(of_base) > 1:
-            yield Caution(f"several-{field}", {"values": sorted(of_base)})
+        if base_values != new_values:
+            yield Caution(f"different-{field}", {"base": sorted(base_values), "new": sorted(new_values)})
+        elif len(base_values) > 1:
+            yield Caution(f"several-{field}", {"values": sorted(base_values)})
     if one_sided and base.windows and new.windows:
         yield Caution(MIXED_WINDOWS)
     hot = sorted({run.thermal for side in (base, new) for run in side.runs} & {"serious", "critical"})
     if hot:
         yield Caution("hot", {"states": hot})
-    fewest, most = sorted((len(base.runs), len(new.runs)))
+    fewest_runs, most_runs = sorted((len(base.runs), len(new.runs)))
     if run_noise is not None:
         yield Caution("given-noise", {"run_noise": run_noise})
     elif noise_runs:
         yield Caution("noise-recordings", {"count": noise_runs, "builds": noise_builds})
-    elif most == 1:
+    elif most_runs == 1:
         yield Caution("one-run")
-    elif fewest == 1:
+    elif fewest_runs == 1:
         yield Caution("one-run-on-one-side", {"side": "BASE" if len(base.runs) == 1 else "NEW"})
-    elif fewest == 2:
+    elif fewest_runs == 2:
         yield Caution("two-runs")
 
 
@@ -122,9 +122,9 @@ def repeated(
     base: Sequence[Observations], new: Sequence[Observations], noise: Sequence[Observations]
 ) -> Iterator[Caution]:
     """Yield a caution where one recording is given as several runs, which are then not independent."""
-    named = (("BASE", base), ("NEW", new), ("the recordings for the noise", noise))
+    labelled_sides = (("BASE", base), ("NEW", new), ("the recordings for the noise", noise))
     by_identity: dict[Hashable, list[tuple[str, Observations]]] = {}
-    for name, run in [(name, run) for name, side in named for run in side]:
+    for name, run in [(name, run) for name, side in labelled_sides for run in side]:
         by_identity.setdefault(recording_identity(run), []).append((name, run))
     for group in by_identity.values():
         if len(group) > 1:
@@ -146,9 +146,9 @@ def recording_identity(run: Observations) -> Hashable:
 
 def other_verdict_bases(base: Sequence[Observations], new: Sequence[Observations]) -> Iterator[Caution]:
     """Yield a caution where the sides' verdicts have different bases, which shares do not distinguish."""
-    of_base, of_new = (_list_verdict_bases(side) for side in (base, new))
-    if of_base and of_new and of_base != of_new:
-        yield Caution("different-verdict-bases", {"base": sorted(of_base), "new": sorted(of_new)})
+    base_values, new_values = (_list_verdict_bases(side) for side in (base, new))
+    if base_values and new_values and base_values != new_values:
+        yield Caution("different-verdict-bases", {"base": sorted(base_values), "new": sorted(new_values)})
 
 
 def _list_verdict_bases(side: Sequence[Observations]) -> set[str]:

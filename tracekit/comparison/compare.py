@@ -124,9 +124,9 @@ def compare(
 
 def noise_groups(noise_from: NoiseRuns) -> list[list[Analysis]]:
     """Return the groups of recordings for the noise; analyses that are not in groups are one."""
-    alone = [entry for entry in noise_from if isinstance(entry, Analysis)]
+    ungrouped = [entry for entry in noise_from if isinstance(entry, Analysis)]
     groups = [list(entry) for entry in noise_from if not isinstance(entry, Analysis)]
-    return [*([alone] if alone else []), *groups]
+    return [*([ungrouped] if ungrouped else []), *groups]
 
 
 def _build_first_sentence(
@@ -144,17 +144,17 @@ def _build_first_sentence(
     if all(row.tested in (None, _UNTESTED) for row in whole.rows):
         # About these recordings alone, nothing is tested, and the rows are those of the table.
         of_table = rows_of(every, shares) if one_sided else whole.rows
-        listed = tuple(row for row in of_table if row.metric in _SHARES_OF_WINDOWS)
+        share_rows = tuple(row for row in of_table if row.metric in _SHARES_OF_WINDOWS)
         rows = [
             (name, row)
             for name in names
             for group in groups
             if (row := group.row(_FIRST_METRIC)) and ("model", name) in _list_models(group)
         ]
-        return FirstSentence(whole.row(_FIRST_METRIC), listed, tuple(rows), one_sided=one_sided)
-    seen = [row for row in rows_of(every, shares) if row.base.highest or row.new.highest]
+        return FirstSentence(whole.row(_FIRST_METRIC), share_rows, tuple(rows), one_sided=one_sided)
+    nonzero_rows = [row for row in rows_of(every, shares) if row.base.highest or row.new.highest]
     # Bonferroni: each of the shares that any window has gets its part of the 1 %, each model its part of 4 %.
-    engines = rows_of(every, shares, 1 - 0.01 / max(1, len(seen)))
+    engines = rows_of(every, shares, 1 - 0.01 / max(1, len(nonzero_rows)))
     level = 1 - (1 - _FIRST_LEVEL) / max(1, len(names))
     models = [
         (name, row)
@@ -204,19 +204,19 @@ def _build_groups(
     largest = sorted(keys[1:], key=lambda key: (-counts[key], key))[:_MOST_GROUPS]
     for key in [keys[0], *sorted(largest)]:
         of_group = _group_sides(sides, key, run_noise)
-        both = of_group.base, of_group.new
-        empty = [not side.windows for side in both]
+        pair = of_group.base, of_group.new
+        empty = [not side.windows for side in pair]
         if key[0] != "all" and any(empty):
-            filled = both[empty.index(False)]
+            filled = pair[empty.index(False)]
             one_sided.append(OneSided(*key, "new" if empty[0] else "base", filled.windows))
             continue
-        windows = b"".join(rows.tobytes() + b"|" for side in both for rows in side.rows)
+        windows = b"".join(rows.tobytes() + b"|" for side in pair for rows in side.rows)
         if windows in by_windows:
-            same = by_windows[windows]
-            by_windows[windows] = replace(same, also=(*same.also, key))
+            existing = by_windows[windows]
+            by_windows[windows] = replace(existing, also=(*existing.also, key))
         else:
             rows = tuple(rows_of(of_group, METRICS))
-            by_windows[windows] = Group(*key, both[0].windows, both[1].windows, rows)
+            by_windows[windows] = Group(*key, pair[0].windows, pair[1].windows, rows)
     return tuple(by_windows.values()), tuple(one_sided), len(keys) - 1 - len(largest)
 
 
@@ -227,11 +227,11 @@ def _group_sides(sides: Sequence[_Runs], key: _Key, run_noise: float | None) -> 
 
 def _select_shared_sides(sides: Sequence[_Runs], names: Sequence[str], run_noise: float | None) -> Sides:
     """Return the windows of some models."""
-    chosen = [
+    group_sides = [
         GroupSide(runs, [np.asarray(np.isin(run.model.astype(str), names), bool) for run in runs])
         for runs in sides
     ]
-    return Sides(chosen[0], chosen[1], chosen[2:], run_noise)
+    return Sides(group_sides[0], group_sides[1], group_sides[2:], run_noise)
 
 
 def _list_keys(side: _Runs) -> set[_Key]:
@@ -266,8 +266,8 @@ def _run_metrics(sides: Sequence[_Runs], run_noise: float | None) -> Iterator[Di
         if refusal := refused(name, ("ns", "ns"), base, new):
             yield refusal
             continue
-        alike = [group for group in noise if group.basis == base.basis]
-        estimate = _compare_preparation(base, new, alike, run_noise)
+        comparable = [group for group in noise if group.basis == base.basis]
+        estimate = _compare_preparation(base, new, comparable, run_noise)
         if estimate is not None:
             yield tested_row(name, "ns", (base, new), estimate)
         else:
@@ -280,10 +280,10 @@ def _run_metrics(sides: Sequence[_Runs], run_noise: float | None) -> Iterator[Di
 def _compare_preparation(
     base: Value, new: Value, noise: Sequence[Value], run_noise: float | None
 ) -> Estimate | None:
-    of_base, of_new, *of_noise = (np.array(side.runs, float) for side in (base, new, *noise))
-    scale = scale_of(True, of_base, of_new, *of_noise)
+    base_values, new_values, *noise_values = (np.array(side.runs, float) for side in (base, new, *noise))
+    scale = scale_of(True, base_values, new_values, *noise_values)
     if run_noise is None:
-        return between_runs(of_base, of_new, of_noise, scale)
+        return between_runs(base_values, new_values, noise_values, scale)
     exact = [[RunVariation(value, 0.0, np.inf) for value in side.runs] for side in (base, new)]
     return within_runs(exact[0], exact[1], scale, run_noise)
 
@@ -320,18 +320,23 @@ def _compare_functions(
     weights = [[by_function.weights_of(run) for run in side] for side in (base, new, *comparable)]
     compared = by_function.compared(weights[0], weights[1], weights[2:])
     changed = compared.changed
-    rest = [row for row in range(len(compared.names)) if row not in set(changed)]
+    remaining = [row for row in range(len(compared.names)) if row not in set(changed)]
     windows = [sum(run.windows for run in side) for side in weights[:2]]
     is_tested = compared.probabilities is not None
-    listed = [
-        [_describe_function(compared, row, unit, windows, shown, is_tested) for row in rows]
-        for rows, shown in ((changed, True), (rest[: by_function.MOST_FUNCTIONS], False))
+    changes = [
+        [_describe_function(compared, row, unit, windows, is_changed, is_tested) for row in rows]
+        for rows, is_changed in ((changed, True), (remaining[: by_function.MOST_FUNCTIONS], False))
     ]
-    return tuple(listed[0]), tuple(listed[1]), compared.count, ""
+    return tuple(changes[0]), tuple(changes[1]), compared.count, ""
 
 
 def _describe_function(
-    compared: by_function.Compared, row: int, unit: Unit, windows: Sequence[int], shown: bool, tested: bool
+    compared: by_function.Compared,
+    row: int,
+    unit: Unit,
+    windows: Sequence[int],
+    is_changed: bool,
+    is_tested: bool,
 ) -> FunctionChange:
     base, new = (
         Value(float(means[row].mean()), count, count, "sampled", runs=tuple(means[row].tolist()))
@@ -340,10 +345,10 @@ def _describe_function(
     assert base.value is not None
     assert new.value is not None
     change = new.value - base.value
-    not_shown: Judgement = "within the noise" if tested else "not tested"
-    judged: Judgement = ("higher" if change > 0 else "lower") if shown else not_shown
+    not_shown: Judgement = "within the noise" if is_tested else "not tested"
+    judged: Judgement = ("higher" if change > 0 else "lower") if is_changed else not_shown
     difference = Difference("weight per window", unit, base, new, change, None, None, judged)
-    if tested:
+    if is_tested:
         difference = replace(difference, tested="between runs")
     return FunctionChange(*compared.names[row], _describe_change(difference), difference)
 

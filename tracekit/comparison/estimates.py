@@ -81,8 +81,8 @@ class Estimate:
     @property
     def smallest(self) -> float:
         """The change that four of five such comparisons would show: a fraction of the base, or an amount."""
-        shown = (t_quantile((1 + LEVEL) / 2, self.df) + t_quantile(POWER, self.df)) * self.error
-        return math.expm1(_limit_exponent(shown)) if self.scale == "log" else shown
+        difference = (t_quantile((1 + LEVEL) / 2, self.df) + t_quantile(POWER, self.df)) * self.error
+        return math.expm1(_limit_exponent(difference)) if self.scale == "log" else difference
 
     def runs_for(self, change: float) -> int | None:
         """Return the runs per side that would show a change as ``smallest`` has it; None beyond 200."""

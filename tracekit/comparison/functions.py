@@ -58,9 +58,9 @@ def weights_of(run: Observations) -> FunctionWeights:
         names[frame_id, engine] = (str(trace.stacks.binary_names[frame_id]), symbol, str(ENGINES[engine]))
     pairs = zip(frame["frame"].tolist(), frame["engine"].tolist(), strict=True)
     frame["function"] = pd.Series([names[pair] for pair in pairs], index=frame.index, dtype=object)
-    counted = np.where(has_stack, members.times_counted(len(has_stack)), 0)
+    call_counts = np.where(has_stack, members.times_counted(len(has_stack)), 0)
     weights = trace.weights.astype(np.float64)
-    sample_weight = float((counted * weights**2).sum() / max(1.0, (counted * weights).sum()))
+    sample_weight = float((call_counts * weights**2).sum() / max(1.0, (call_counts * weights).sum()))
     return FunctionWeights(frame[["function", "window", "weight"]], run.count, sample_weight)
 
 
@@ -112,21 +112,25 @@ def compared(
         for function in tables[0].keys() | tables[1].keys()
         if sum(table[function].windows for table in tables[:2] if function in table) >= _FEWEST_WINDOWS
     )
-    of_base, of_new, *of_noise = (
+    base_means, new_means, *noise_means = (
         np.array([table[name].means if name in table else np.zeros(len(side)) for name in names]).reshape(
             len(names), len(side)
         )
         for table, side in zip(tables, (base, new, *noise), strict=True)
     )
-    change = of_new.mean(axis=1) - of_base.mean(axis=1)
+    change = new_means.mean(axis=1) - base_means.mean(axis=1)
     order = np.argsort(-np.abs(change), kind="stable")
     order, family = order[change[order] != 0], len(names)
     names = [names[row] for row in order]
-    of_base, of_new, of_noise = of_base[order], of_new[order], [group[order] for group in of_noise]
+    base_means, new_means, noise_means = (
+        base_means[order],
+        new_means[order],
+        [group[order] for group in noise_means],
+    )
     windows = [sum(run.windows for run in side) for side in (base, new)]
     sample_weight = max(run.sample_weight for run in (*base, *new))
-    probabilities = _compute_probabilities(of_base, of_new, of_noise, windows, sample_weight)
-    return Compared(names, (of_base, of_new), probabilities, family)
+    probabilities = _compute_probabilities(base_means, new_means, noise_means, windows, sample_weight)
+    return Compared(names, (base_means, new_means), probabilities, family)
 
 
 @dataclass(frozen=True)
@@ -176,8 +180,8 @@ def _compute_probabilities(
         df = _compute_degrees_of_freedom(parts[0], parts[1], dfs)
     # Samples are counts: even without any spread between runs, their number varies as Poisson's does.
     total = sum(group.mean(axis=1) * count for group, count in zip((base, new), windows, strict=True))
-    counted = sample_weight * total / sum(windows) * sum(1 / count for count in windows)
-    statistic = np.abs(change) / np.sqrt(np.maximum(variance, counted))
+    poisson_variance = sample_weight * total / sum(windows) * sum(1 / count for count in windows)
+    statistic = np.abs(change) / np.sqrt(np.maximum(variance, poisson_variance))
     # Below 1.9, no degrees of freedom give a probability that could be a discovery.
     return np.array(
         [

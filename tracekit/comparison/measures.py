@@ -53,7 +53,7 @@ def _measure_calls(run: Observations, model: str, rows: BoolArray) -> MeasuredCa
     measures = []
     for metric in METRICS:
         column = side.column(metric) if metric.quantity in _QUANTITIES else None
-        if column is not None and column.value.value is not None and column.most is None:
+        if column is not None and column.value.value is not None and column.upper_runs is None:
             of_calls = f", calls from {sources}" if metric.quantity == "length" else ""
             kind = f"{column.value.basis}{of_calls}" if is_amount(column.unit) else ""
             measures.append(Measure(metric.name, column.unit, column.value.value, kind))

@@ -86,20 +86,20 @@ class Column:
     """A metric's value per window of each run, NaN where a window does not count, and the side's number.
 
     Where the engine of some windows is unknown, a share lies in a range: ``runs`` and ``value`` have the
-    least that these windows can contribute, ``most`` the most.
+    least that these windows can contribute, ``upper_runs`` the most.
     """
 
     runs: tuple[FloatArray, ...]
     value: Value
     unit: Unit
-    most: tuple[FloatArray, ...] | None = None
+    upper_runs: tuple[FloatArray, ...] | None = None
 
     @property
     def highest(self) -> Column:
         """The same column with the most that windows of unknown engine can contribute."""
-        if self.most is None:
+        if self.upper_runs is None:
             return self
-        return Column(self.most, replace(self.value, value=self.value.most), self.unit)
+        return Column(self.upper_runs, replace(self.value, value=self.value.most), self.unit)
 
 
 def run_values(runs: Sequence[FloatArray], statistic: Statistic) -> FloatArray:
@@ -139,36 +139,39 @@ class GroupSide:
         quantities = [run.quantity(metric.quantity, metric.engine) for run in self.runs]
         # Columns keep the length of the whole group, so that all metrics share one panel of windows: windows
         # that a metric leaves out (the first ones of a warm metric) are NaN.
-        counted = [
+        masks = [
             self._mark_part(run, rows, metric.part) for run, rows in zip(self.runs, self.rows, strict=True)
         ]
-        is_counted = [part[rows] for part, rows in zip(counted, self.rows, strict=True)]
+        row_masks = [part[rows] for part, rows in zip(masks, self.rows, strict=True)]
         runs = tuple(
             np.where(part, quantity.values[rows], np.nan)
-            for part, quantity, rows in zip(is_counted, quantities, self.rows, strict=True)
+            for part, quantity, rows in zip(row_masks, quantities, self.rows, strict=True)
         )
         units = {quantity.unit for quantity in quantities}
-        missing = self._explain_missing(quantities, counted, metric)
+        missing = self._explain_missing(quantities, masks, metric)
         if len(units) > 1:
             missing = f"the runs are weighted in {' and '.join(sorted(units))}"
-        unit, total = quantities[0].unit, int(sum(part.sum() for part in is_counted))
+        unit, total = quantities[0].unit, int(sum(part.sum() for part in row_masks))
         if missing:
             nothing = tuple(np.full(len(run), np.nan) for run in runs)
             return Column(nothing, Value(None, 0, total, missing=missing), unit)
-        basis = " and ".join(sorted(_list_bases(quantities, counted)))
+        basis = " and ".join(sorted(_list_bases(quantities, masks)))
         count = int((~np.isnan(concatenated(runs))).sum())
         if metric.is_share_of_windows and count < total:
             # Of the windows whose engine is unknown, none or all may have it.
-            least, most = (
+            lower_runs, upper_runs = (
                 tuple(
                     np.where(part & np.isnan(run), fill, run)
-                    for part, run in zip(is_counted, runs, strict=True)
+                    for part, run in zip(row_masks, runs, strict=True)
                 )
                 for fill in (0.0, 1.0)
             )
-            highest = float(run_values(most, "mean").mean())
+            highest = float(run_values(upper_runs, "mean").mean())
             return Column(
-                least, _compute_value(least, metric, unit, (count, total), basis, highest), unit, most
+                lower_runs,
+                _compute_value(lower_runs, metric, unit, (count, total), basis, highest),
+                unit,
+                upper_runs,
             )
         return Column(runs, _compute_value(runs, metric, unit, (count, total), basis), unit)
 
@@ -179,13 +182,13 @@ class GroupSide:
         return rows & ~run.first if part == "warm" else rows
 
     def _explain_missing(
-        self, quantities: Sequence[Quantity], counted: Sequence[BoolArray], metric: GroupMetric
+        self, quantities: Sequence[Quantity], masks: Sequence[BoolArray], metric: GroupMetric
     ) -> str:
         """Return the reason why the runs give no number, and which runs; a run without windows is skipped."""
         is_only_run = len(self.runs) == 1
         problems = [
             (run, quantity.problem(part))
-            for run, quantity, part in zip(self.runs, quantities, counted, strict=True)
+            for run, quantity, part in zip(self.runs, quantities, masks, strict=True)
             if part.any() or is_only_run
         ]
         if not problems:
@@ -196,7 +199,7 @@ class GroupSide:
             if len(failing) == len(problems):
                 return reason
             return f"{_list_names([run for run, _ in failing])}: {reason}"
-        bases = _list_bases(quantities, counted)
+        bases = _list_bases(quantities, masks)
         if len(bases) > 1 and not metric.quantity.endswith(("share", "hand-offs")):
             return f"some runs are {' and some '.join(sorted(bases))}, which one number cannot combine"
         return ""
@@ -208,15 +211,15 @@ def _compute_value(
     unit: Unit,
     counts: tuple[int, int],
     basis: str,
-    most: float | None = None,
+    highest: float | None = None,
 ) -> Value:
     values = run_values(runs, metric.statistic)
     middle = centre(values, scale_of(is_amount(unit), values))
-    return Value(middle, *counts, basis, most=most, runs=tuple(values.tolist()))
+    return Value(middle, *counts, basis, most=highest, runs=tuple(values.tolist()))
 
 
-def _list_bases(quantities: Sequence[Quantity], counted: Sequence[BoolArray]) -> set[str]:
-    parts = zip(quantities, counted, strict=True)
+def _list_bases(quantities: Sequence[Quantity], masks: Sequence[BoolArray]) -> set[str]:
+    parts = zip(quantities, masks, strict=True)
     return {basis for quantity, part in parts for basis in quantity.bases(part)}
 
 

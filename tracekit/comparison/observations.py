@@ -206,8 +206,8 @@ class Observations:
     def _select_inference_rows(self, engine: Engine) -> pd.DataFrame:
         if engine not in self._rows_of:
             rows = self._rows
-            chosen = (rows["engine"] == engine) & rows["phase"].isin(_INFERENCE)
-            self._rows_of[engine] = rows[chosen.to_numpy(bool)]
+            mask = (rows["engine"] == engine) & rows["phase"].isin(_INFERENCE)
+            self._rows_of[engine] = rows[mask.to_numpy(bool)]
         return self._rows_of[engine]
 
     def _repeat_basis(self, basis: str) -> Names:
@@ -286,8 +286,8 @@ class Observations:
     def _mark_uses(self, engine: Engine) -> BoolArray:
         rows = self._select_inference_rows(engine)
         requested = rows["waiting_ns"].fillna(0) if self.analysis.measured.requests(engine) else 0
-        shown = (rows["samples"] > 0) | (rows["busy_ns"].fillna(0) > 0) | (requested > 0)
-        window = rows["window_id"].to_numpy(np.int64)[shown.to_numpy(bool)]
+        is_used = (rows["samples"] > 0) | (rows["busy_ns"].fillna(0) > 0) | (requested > 0)
+        window = rows["window_id"].to_numpy(np.int64)[is_used.to_numpy(bool)]
         marks: BoolArray = np.bincount(window, minlength=self.count) > 0
         return marks
 
@@ -346,10 +346,10 @@ class Observations:
         pids = self.windows["pid"].to_numpy(np.int64)
         for pid in np.unique(labels.pid[samples]).tolist():
             of_process = times[labels.pid[samples] == pid]
-            first, last = (
+            starts, stops = (
                 np.searchsorted(of_process, self.windows[edge].to_numpy()) for edge in ("start_ns", "end_ns")
             )
-            marks |= (last > first) & ((pids == pid) | (pids < 0) | (pid < 0))
+            marks |= (stops > starts) & ((pids == pid) | (pids < 0) | (pid < 0))
         return marks & ~self.given
 
     @cached_property

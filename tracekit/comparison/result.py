@@ -143,8 +143,8 @@ class Difference:
             return self.estimate.smallest
         if self.low is None or self.high is None:
             return None
-        shown = NormalDist().inv_cdf(0.975)
-        return (self.high - self.low) / 2 * (shown + NormalDist().inv_cdf(POWER)) / shown
+        quantile = NormalDist().inv_cdf(0.975)
+        return (self.high - self.low) / 2 * (quantile + NormalDist().inv_cdf(POWER)) / quantile
 
     @property
     def ratio(self) -> float | None:

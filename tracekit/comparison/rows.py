@@ -66,7 +66,7 @@ class Columns:
     def is_open(self) -> bool:
         """True for a share that windows of unknown engine leave open."""
         both_have_values = self.base.value.value is not None and self.new.value.value is not None
-        return both_have_values and not (self.base.most is None and self.new.most is None)
+        return both_have_values and not (self.base.upper_runs is None and self.new.upper_runs is None)
 
 
 def rows_of(sides: Sides, metrics: Sequence[GroupMetric], level: float = LEVEL) -> Iterator[Difference]:
@@ -80,9 +80,9 @@ def rows_of(sides: Sides, metrics: Sequence[GroupMetric], level: float = LEVEL) 
         )
         for metric in metrics
     )
-    listed = [columns for columns in every if columns.is_shown]
-    variation = _Variation(listed)
-    for position, columns in enumerate(listed):
+    shown_columns = [columns for columns in every if columns.is_shown]
+    variation = _Variation(shown_columns)
+    for position, columns in enumerate(shown_columns):
         if columns.is_open:
             yield _open_share(columns, sides, level)
         elif sides.same_sources or columns.metric.quantity != "length":
@@ -94,17 +94,17 @@ def rows_of(sides: Sides, metrics: Sequence[GroupMetric], level: float = LEVEL) 
 class _Variation:
     """How much each metric varies within each run; drawn once for all metrics, and only if needed."""
 
-    def __init__(self, listed: Sequence[Columns]) -> None:
-        self._listed = listed
+    def __init__(self, columns: Sequence[Columns]) -> None:
+        self._columns = columns
         self._draws: dict[tuple[str, int], FloatArray] = {}
 
     def draws(self, side: str, run: int, position: int) -> FloatArray:
         """Return the draws of one metric in one run."""
         if (side, run) not in self._draws:
-            columns = [getattr(listed, side).runs[run] for listed in self._listed]
+            columns = [getattr(entry, side).runs[run] for entry in self._columns]
             statistics = [
-                ColumnStatistic(self._find_same_column(index), listed.metric.statistic)
-                for index, listed in enumerate(self._listed)
+                ColumnStatistic(self._find_same_column(index), entry.metric.statistic)
+                for index, entry in enumerate(self._columns)
             ]
             count = len(columns[0])
             self._draws[side, run] = resampled(columns, statistics, draws_for(count), (0,))
@@ -112,8 +112,10 @@ class _Variation:
 
     def _find_same_column(self, position: int) -> int:
         """Let percentiles of the same windows use one column, which is then sorted once."""
-        key = _get_column_key(self._listed[position].metric)
-        return next(index for index, other in enumerate(self._listed) if _get_column_key(other.metric) == key)
+        key = _get_column_key(self._columns[position].metric)
+        return next(
+            index for index, other in enumerate(self._columns) if _get_column_key(other.metric) == key
+        )
 
 
 def _get_column_key(metric: GroupMetric) -> tuple[str, str, str]:
@@ -129,10 +131,10 @@ def _compute_difference(
         return refusal
     if metric.is_share_of_windows:
         return _compute_share(columns, sides, level)
-    of_base, of_new = (run_values(side.runs, metric.statistic) for side in (base, new))
+    base_values, new_values = (run_values(side.runs, metric.statistic) for side in (base, new))
     noise = _list_noise_values(columns)
-    scale = scale_of(is_amount(base.unit), of_base, of_new, *noise)
-    estimate = None if sides.run_noise is not None else between_runs(of_base, of_new, noise, scale)
+    scale = scale_of(is_amount(base.unit), base_values, new_values, *noise)
+    estimate = None if sides.run_noise is not None else between_runs(base_values, new_values, noise, scale)
     fewest = metric.fewest_per_run if estimate is not None else fewest_values(metric.statistic)
     if _count_fewest(base, new) < fewest:
         return _report_too_few(metric.name, base, new)
@@ -174,26 +176,26 @@ def _estimate_within(columns: Columns, sides: Sides, variation: _Variation, posi
         for number, values in enumerate(getattr(columns, side).runs):
             of_run = run_values([values], statistic)
             if len(of_run):
-                drawn = variation.draws(side, number, position)
-                runs.append((float(of_run[0]), drawn[~np.isnan(drawn)], len(values)))
-    every = [drawn for runs in draws.values() for _, drawn, _ in runs]
-    if not all(len(drawn) > 1 for drawn in every):
+                draw_values = variation.draws(side, number, position)
+                runs.append((float(of_run[0]), draw_values[~np.isnan(draw_values)], len(values)))
+    every = [draw_values for runs in draws.values() for _, draw_values, _ in runs]
+    if not all(len(draw_values) > 1 for draw_values in every):
         return None
     scale = scale_of(is_amount(columns.base.unit), *every)
     varied = [
         [
-            _measure_variation(value, np.log(drawn) if scale == "log" else drawn, count)
-            for value, drawn, count in runs
+            _measure_variation(value, np.log(draw_values) if scale == "log" else draw_values, count)
+            for value, draw_values, count in runs
         ]
         for runs in draws.values()
     ]
     return within_runs(varied[0], varied[1], scale, sides.run_noise)
 
 
-def _measure_variation(value: float, drawn: FloatArray, count: int) -> RunVariation:
+def _measure_variation(value: float, draw_values: FloatArray, count: int) -> RunVariation:
     # Of few blocks, the variance of the draws is too small by (blocks - 1) / blocks.
     blocks = max(2, int(np.ceil(count / block_length(count))))
-    return RunVariation(value, float(drawn.var()) * blocks / (blocks - 1), blocks - 1)
+    return RunVariation(value, float(draw_values.var()) * blocks / (blocks - 1), blocks - 1)
 
 
 def tested_row(

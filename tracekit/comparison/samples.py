@@ -55,14 +55,16 @@ def sample_shares(base: Sequence[Analysis], new: Sequence[Analysis]) -> tuple[Sa
     sides = [_count_side(base), _count_side(new)]
     totals = [_sum_counts(counts) for counts in sides]
     keys = dict.fromkeys(chain.from_iterable(counts for counts in sides))
-    most = Counter({thread: sum(total[thread] for total in totals) for thread in {key[0] for key in keys}})
-    chosen = {"", *(thread for thread, _ in most.most_common(_MOST_THREADS + 1) if thread)}
+    sample_counts = Counter(
+        {thread: sum(total[thread] for total in totals) for thread in {key[0] for key in keys}}
+    )
+    threads = {"", *(thread for thread, _ in sample_counts.most_common(_MOST_THREADS + 1) if thread)}
     rows = [
         SampleShare(*key, sides[0][key], sides[1][key], totals[0][key[0]], totals[1][key[0]])
         for key in keys
-        if key[0] in chosen
+        if key[0] in threads
     ]
-    return tuple(sorted(rows, key=lambda row: (row.thread != "", -most[row.thread], row.thread)))
+    return tuple(sorted(rows, key=lambda row: (row.thread != "", -sample_counts[row.thread], row.thread)))
 
 
 def _count_side(runs: Iterable[Analysis]) -> Counter[_Key]:

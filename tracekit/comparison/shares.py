@@ -29,12 +29,17 @@ def wilson(share: float, count: float, level: float = LEVEL) -> tuple[float, flo
     return low, 1.0 if share >= 1 else min(1.0, middle + half)
 
 
-def independent_calls(values: FloatArray, alike: Sequence[FloatArray] = ()) -> float:
+def independent_calls(values: FloatArray, similar_runs: Sequence[FloatArray] = ()) -> float:
     """Return the number of independent calls that a run's calls, in their order, count for.
 
-    ``alike`` are the runs whose calls resemble their neighbours as much as these do: by default this one.
+    ``similar_runs`` are the runs whose calls resemble their neighbours as much as these do: by default
+    this one.
     """
-    return max(1.0, len(values) / _estimate_calls_per_independent(alike or [values])) if len(values) else 0.0
+    return (
+        max(1.0, len(values) / _estimate_calls_per_independent(similar_runs or [values]))
+        if len(values)
+        else 0.0
+    )
 
 
 def _estimate_calls_per_independent(runs: Sequence[FloatArray]) -> float:

@@ -44,16 +44,16 @@ class Layout:
         return self._enclose("{", (self.member(name, value) for name, value in fields.items()), "}", level)
 
     def objects(
-        self, fields: Mapping[str, Texts | str], level: int, before: Texts | str = "", after: str = ""
+        self, fields: Mapping[str, Texts | str], level: int, prefix: Texts | str = "", suffix: str = ""
     ) -> Texts:
-        """Return an object per row, of which the values are JSON text, between ``before`` and ``after``."""
+        """Return an object per row, of which the values are JSON text, between ``prefix`` and ``suffix``."""
         # All at once: each step that adds to a text copies it.
-        parts = [before]
+        parts = [prefix]
         opening = f"{{{self._begin_line(level + 1)}"
         for name, value in fields.items():
             parts += [opening + self.member(name, ""), value]
             opening = self.separator(level)
-        return joined(*parts, f"{self._begin_line(level)}}}{after}")
+        return joined(*parts, f"{self._begin_line(level)}}}{suffix}")
 
     def objects_of(self, members: Texts, edges: IntArray, level: int) -> Texts:
         """Return an object per row, of the members from ``edges[row]`` up to ``edges[row + 1]``."""

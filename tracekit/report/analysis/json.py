@@ -50,7 +50,7 @@ def json_pieces(analysis: Analysis) -> Iterator[bytes]:
     # one that opens the second.
     yield (head.removesuffix("\n}") + layout.separator(0) + layout.member("windows", "[")).encode()
     unseparated = len(",")  # before the first window
-    for text in window_texts(analysis, layout, 2, before=layout.separator(1)):
+    for text in window_texts(analysis, layout, 2, prefix=layout.separator(1)):
         yield text[unseparated:]
         unseparated = 0
     closing = f"{layout.separator(0).removeprefix(',')}]" if len(analysis.window_rows) else "]"
@@ -59,7 +59,7 @@ def json_pieces(analysis: Analysis) -> Iterator[bytes]:
 
 def line_pieces(analysis: Analysis) -> Iterator[bytes]:
     """Return the windows of the document, each as JSON on a line of its own, in pieces of some lines."""
-    return window_texts(analysis, Layout(is_indented=False), 0, after="\n")
+    return window_texts(analysis, Layout(is_indented=False), 0, suffix="\n")
 
 
 def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -88,9 +88,9 @@ def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _selection(selection: Selection) -> dict[str, Any]:
-    chosen = {"process": selection.process, "thread": selection.thread}
+    filters = {"process": selection.process, "thread": selection.thread}
     return {
-        **{name: None if by is None else str(by) for name, by in chosen.items()},
+        **{name: None if by is None else str(by) for name, by in filters.items()},
         "windows": selection.windows,
         "signposts": list(selection.signposts),
     }

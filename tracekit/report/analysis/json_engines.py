@@ -44,21 +44,21 @@ class EngineObjects:
             ]
         )
 
-    def block(self, frame: pd.DataFrame, first: int, last: int) -> Texts:
-        """Return the engines of the windows from ``first`` to ``last``; ``frame`` has their rows."""
+    def block(self, frame: pd.DataFrame, start: int, stop: int) -> Texts:
+        """Return the engines of the windows from ``start`` to ``stop``; ``frame`` has their rows."""
         # Rows are sorted by window, engine and phase, as these keys are. The ML engines are listed for every
         # window, whether they have rows or not:
-        #   rows      ANE execute  ANE wait  OTHER        listed    ANE  GPU  CPU  RUNTIME  OTHER
+        #   rows      ANE execute  ANE wait  OTHER        all_keys  ANE  GPU  CPU  RUNTIME  OTHER
         count = len(ENGINES)
-        window = frame["window_id"].to_numpy(np.int64) - first
+        window = frame["window_id"].to_numpy(np.int64) - start
         keys = window * count + convert_categories(frame["engine"], ENGINES)
         begins = np.flatnonzero(np.diff(keys, prepend=-1))
-        every_ml = np.arange(last - first)[:, None] * count + self._ml
-        listed = np.union1d(keys[begins], every_ml.reshape(-1))
-        position = listed % count
-        position[np.searchsorted(listed, keys[begins])] = count + np.arange(len(begins))
+        every_ml = np.arange(stop - start)[:, None] * count + self._ml
+        all_keys = np.union1d(keys[begins], every_ml.reshape(-1))
+        position = all_keys % count
+        position[np.searchsorted(all_keys, keys[begins])] = count + np.arange(len(begins))
         members = picked_from([self._without_rows, self._with_rows(frame, begins)], position)
-        edges = np.searchsorted(listed, np.arange(last - first + 1) * count)
+        edges = np.searchsorted(all_keys, np.arange(stop - start + 1) * count)
         return self._layout.objects_of(members, edges, self._level)
 
     def _with_rows(self, frame: pd.DataFrame, begins: IntArray) -> Texts:
@@ -71,19 +71,19 @@ class EngineObjects:
         )
         samples, weight = (frame[name].to_numpy(np.int64) for name in ("samples", "weight"))
         sampled, busy, waiting = (amounts(frame[name]) for name in ("sampled_ns", "busy_ns", "waiting_ns"))
-        counted = _COUNTS_AS_BUSY[phase]
-        is_busy_known = self._is_measured[engine] | _any(busy[1] & counted, begins)
+        counts_as_busy = _COUNTS_AS_BUSY[phase]
+        is_busy_known = self._is_measured[engine] | _any(busy[1] & counts_as_busy, begins)
         basis = _first_codes(convert_categories(frame["waiting_basis"], BASES), begins)
         fields = _fields(
             self._if_sampled(_sums(samples, begins)),
             digits(_sums(sampled[0], begins)) if self._is_time else NULL,
-            numbers_or_null(_sums(np.where(counted, busy[0], 0), begins), is_busy_known),
+            numbers_or_null(_sums(np.where(counts_as_busy, busy[0], 0), begins), is_busy_known),
             numbers_or_null(_sums(waiting[0], begins), _any(waiting[1], begins)),
             picked(basis % len(_BASES), _BASES),
             self._if_sampled(_sums(weight, begins)),
             self._phase_objects(phase, begins, samples, sampled, busy),
         )
-        return self._layout.objects(fields, self._level + 1, before=picked(engine, self._engines))
+        return self._layout.objects(fields, self._level + 1, prefix=picked(engine, self._engines))
 
     def _phase_objects(
         self, phase: IntArray, begins: IntArray, samples: IntArray, sampled: _Amounts, busy: _Amounts
@@ -96,7 +96,7 @@ class EngineObjects:
             numbers_or_null(busy[0][rows], busy[1][rows]),
         )
         fields = dict(zip(_PHASE_FIELDS, values, strict=True))
-        members = self._layout.objects(fields, self._level + 3, before=picked(phase[rows], self._phases))
+        members = self._layout.objects(fields, self._level + 3, prefix=picked(phase[rows], self._phases))
         edges = np.searchsorted(rows, [*begins.tolist(), len(phase)])
         return self._layout.objects_of(members, edges, self._level + 2)
 
@@ -115,13 +115,13 @@ def _sums(numbers: IntArray, begins: IntArray) -> IntArray:
     return sums
 
 
-def _any(marked: BoolArray, begins: IntArray) -> BoolArray:
-    some: BoolArray = np.logical_or.reduceat(marked, begins)
+def _any(mask: BoolArray, begins: IntArray) -> BoolArray:
+    some: BoolArray = np.logical_or.reduceat(mask, begins)
     return some
 
 
 def _first_codes(codes: IntArray, begins: IntArray) -> IntArray:
     """Return the first code of each group that is not -1, else -1."""
     positions = np.where(codes >= 0, np.arange(len(codes)), len(codes))
-    first: IntArray = np.append(codes, -1)[np.minimum.reduceat(positions, begins)]
-    return first
+    result: IntArray = np.append(codes, -1)[np.minimum.reduceat(positions, begins)]
+    return result

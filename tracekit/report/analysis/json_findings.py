@@ -28,8 +28,8 @@ def _calls(finding: Finding[Any], numbers: IntArray) -> list[list[int]] | None:
     if not finding.model or not finding.windows.ranges:
         return None
     ranges: list[list[int]] = []
-    for first, last in finding.windows.ranges:
-        begin, end = int(numbers[first]), int(numbers[last])
+    for first_row, last_row in finding.windows.ranges:
+        begin, end = int(numbers[first_row]), int(numbers[last_row])
         if ranges and ranges[-1][1] + 1 == begin:
             ranges[-1][1] = end
         else:

@@ -29,14 +29,14 @@ _SUBMISSION_FIELDS = ("segments", "covered_ns", "longest_ns", "gaps_ns", "longes
 
 
 def window_texts(
-    analysis: Analysis, layout: Layout, level: int, before: str = "", after: str = ""
+    analysis: Analysis, layout: Layout, level: int, prefix: str = "", suffix: str = ""
 ) -> Iterator[bytes]:
     """Yield the windows' objects as UTF-8, ``level`` deep, in blocks; each is between two texts."""
     blocks = _Blocks(analysis, layout, level)
     for begin, end in analysis.segment_blocks.blocks:
-        for first in range(begin, end, _BLOCK):
-            fields = blocks.fields(first, min(first + _BLOCK, end))
-            yield content(layout.objects(fields, level, before, after))
+        for start in range(begin, end, _BLOCK):
+            fields = blocks.fields(start, min(start + _BLOCK, end))
+            yield content(layout.objects(fields, level, prefix, suffix))
 
 
 class _Blocks:
@@ -44,22 +44,22 @@ class _Blocks:
         self._analysis, self._layout, self._level = analysis, layout, level
         self._engines = EngineObjects(analysis, layout, level + 1)
 
-    def fields(self, first: int, last: int) -> dict[str, Texts | str]:
-        """Return the fields of the windows from row ``first`` to row ``last``."""
-        attribution = _rows_of(self._analysis.attribution_rows, first, last)[0]
+    def fields(self, start: int, stop: int) -> dict[str, Texts | str]:
+        """Return the fields of the windows from row ``start`` to row ``stop``."""
+        attribution = _rows_of(self._analysis.attribution_rows, start, stop)[0]
         return {
-            **self._write_columns(first, last),
-            "engines": self._engines.block(attribution, first, last),
-            "segments": self._segments(first, last),
-            "submissions": self._submissions(first, last),
-            "counters": self._events(first, last),
-            "metrics": self._metrics(first, last),
-            "requests": self._requests(first, last),
+            **self._write_columns(start, stop),
+            "engines": self._engines.block(attribution, start, stop),
+            "segments": self._segments(start, stop),
+            "submissions": self._submissions(start, stop),
+            "counters": self._events(start, stop),
+            "metrics": self._metrics(start, stop),
+            "requests": self._requests(start, stop),
         }
 
-    def _write_columns(self, first: int, last: int) -> dict[str, Texts]:
+    def _write_columns(self, start: int, stop: int) -> dict[str, Texts]:
         """Return the fields that are declared columns; a path with a dot leads into an object."""
-        rows = CallRows(self._analysis, first, last)
+        rows = CallRows(self._analysis, start, stop)
         fields: dict[str, Texts] = {}
         objects: dict[str, dict[str, Texts]] = {}
         for _, column in CALL_COLUMNS.select("JSON"):
@@ -73,14 +73,14 @@ class _Blocks:
         """Return an object per row of a frame."""
         return self._layout.objects(_columns(frame, names), level)
 
-    def _segments(self, first: int, last: int) -> Texts:
-        frame, edges = _rows_of(self._analysis.segment_blocks.around(first), first, last)
+    def _segments(self, start: int, stop: int) -> Texts:
+        frame, edges = _rows_of(self._analysis.segment_blocks.around(start), start, stop)
         items = self._objects(frame, _SEGMENT_FIELDS, self._level + 2)
         return self._layout.arrays(items, edges, self._level + 1)
 
-    def _submissions(self, first: int, last: int) -> Texts:
+    def _submissions(self, start: int, stop: int) -> Texts:
         """Return the Neural Engine's submissions; null where they cannot be counted."""
-        frame = self._analysis.submissions.iloc[first:last]
+        frame = self._analysis.submissions.iloc[start:stop]
         names = [self._segment_names(str(names)) for names in frame["names"].cat.categories]
         fields = {
             "count": column_texts(frame["submissions"]),
@@ -94,9 +94,9 @@ class _Blocks:
         items = [quoted(name) for name in names.split(SEPARATOR) if name]
         return self._layout.array(items, self._level + 2)
 
-    def _events(self, first: int, last: int) -> Texts | str:
+    def _events(self, start: int, stop: int) -> Texts | str:
         """Return engine → its counters' sums, and the ratios that they give."""
-        frame, edges = _rows_of(self._analysis.events, first, last)
+        frame, edges = _rows_of(self._analysis.events, start, stop)
         if not len(frame):
             return "{}"
         engines, events = (frame[name].astype("str").tolist() for name in ("engine", "event"))
@@ -106,8 +106,8 @@ class _Blocks:
             by_engine: dict[str, dict[str, int]] = {}
             for row in range(begin, end):
                 by_engine.setdefault(engines[row], {})[events[row]] = values[row]
-            counted = {engine: self._counted(sums) for engine, sums in by_engine.items()}
-            texts.append(self._layout.object(counted, self._level + 1))
+            numbers = {engine: self._counted(sums) for engine, sums in by_engine.items()}
+            texts.append(self._layout.object(numbers, self._level + 1))
         return texts_of(texts)
 
     def _counted(self, sums: dict[str, int]) -> str:
@@ -117,8 +117,8 @@ class _Blocks:
         }
         return self._layout.object(members, self._level + 2)
 
-    def _metrics(self, first: int, last: int) -> Texts | str:
-        frame, edges = _rows_of(self._analysis.metrics, first, last)
+    def _metrics(self, start: int, stop: int) -> Texts | str:
+        frame, edges = _rows_of(self._analysis.metrics, start, stop)
         if not len(frame):
             return "{}"
         names, values = frame["name"].astype("str").tolist(), frame["value"].tolist()
@@ -128,7 +128,7 @@ class _Blocks:
         )
         return texts_of([self._numbers(of_window, self._level + 1) for of_window in numbers])
 
-    def _requests(self, first: int, last: int) -> Texts | str:
+    def _requests(self, start: int, stop: int) -> Texts | str:
         """Return the requests to the Neural Engine by the log; null where it has none of the target's."""
         requests = self._analysis.requests
         if not requests.requests:
@@ -138,11 +138,11 @@ class _Blocks:
             self._layout.array(
                 [str(status) for status in failed.get(row, ()) if status >= 0], self._level + 2
             )
-            for row in range(first, last)
+            for row in range(start, stop)
         ]
         fields = {
-            "served": digits(requests.served[first:last]),
-            "failed": digits(requests.failed[first:last]),
+            "served": digits(requests.served[start:stop]),
+            "failed": digits(requests.failed[start:stop]),
             "statuses": texts_of(statuses),
         }
         return self._layout.objects(fields, self._level + 1)
@@ -155,8 +155,8 @@ def _columns(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, Texts]:
     return {name: column_texts(frame[name]) for name in names}
 
 
-def _rows_of(frame: pd.DataFrame, first: int, last: int) -> tuple[pd.DataFrame, IntArray]:
+def _rows_of(frame: pd.DataFrame, start: int, stop: int) -> tuple[pd.DataFrame, IntArray]:
     """Return the rows of some windows, and the edges between them; the frame is sorted by window."""
-    edges = np.searchsorted(frame["window_id"].to_numpy(np.int64), np.arange(first, last + 1))
+    edges = np.searchsorted(frame["window_id"].to_numpy(np.int64), np.arange(start, stop + 1))
     begin, end = int(edges[0]), int(edges[-1])
     return frame.iloc[begin:end], edges - begin

@@ -30,14 +30,16 @@ def device_name(device: str, device_model: str) -> str:
 def change_text(history: History, change: SeriesChange) -> str:
     """Return what changed, from which build on, and the build at which it was found."""
     key = history.keys[change.series]
-    first = printable(history.build_name(change.series, change.first))
+    first_build = printable(history.build_name(change.series, change.first))
     place = printable(history.build_name(change.series, change.found_at))
     when = (
         f"Found at build {place}, {_describe_later_builds(change.later)}."
         if change.later
         else "Found at that build."
     )
-    return f"{_describe_amount(key, change)} from build {first} ({_describe_levels(key, change)}). {when}"
+    return (
+        f"{_describe_amount(key, change)} from build {first_build} ({_describe_levels(key, change)}). {when}"
+    )
 
 
 def _describe_later_builds(builds: int) -> str:
@@ -53,9 +55,11 @@ def _describe_amount(key: SeriesKey, change: SeriesChange) -> str:
 
 def _describe_levels(key: SeriesKey, change: SeriesChange) -> str:
     if key.is_length:
-        before, after = (format_ms_or_us(math.exp(level[0])) for level in (change.before, change.after))
+        old_level, new_level = (
+            format_ms_or_us(math.exp(level[0])) for level in (change.before, change.after)
+        )
         low, high = (100 * math.expm1(end) for end in change.interval)
-        return f"{before} → {after}, 95 % interval {low:+.1f} … {high:+.1f} %"
+        return f"{old_level} → {new_level}, 95 % interval {low:+.1f} … {high:+.1f} %"
     return f"{_format_band(change.before)} → {_format_band(change.after)} of the calls"
 
 

@@ -77,8 +77,8 @@ def _list_chips(recordings: pa.Table) -> dict[str, str]:
 
 def _list_days(recordings: pa.Table) -> dict[tuple[str, str], str]:
     dated = recordings.select(["app", "build", "recorded"]).drop_null()
-    first = dated.group_by(["app", "build"]).aggregate([("recorded", "min")]).to_pylist()
-    return {(row["app"], row["build"]): row["recorded_min"].date().isoformat() for row in first}
+    first_days = dated.group_by(["app", "build"]).aggregate([("recorded", "min")]).to_pylist()
+    return {(row["app"], row["build"]): row["recorded_min"].date().isoformat() for row in first_days}
 
 
 def history_view(data: HistoryData, app: str) -> dict[str, Any]:
@@ -108,10 +108,14 @@ def _describe_history(data: HistoryData) -> str:
         (left_out.without_build, "without a build"),
         (left_out.hot, "on a hot device"),
     ]
-    listed = ", ".join(f"{count:,} {words_}" for count, words_ in parts if count)
+    left_out_text = ", ".join(f"{count:,} {words_}" for count, words_ in parts if count)
     unplaced = len(left_out.builds_without_time)
     missing = f" {plural(unplaced, 'build')} without a date have no place." if unplaced else ""
-    return plural(data.recordings, "recording") + (f"; left out: {listed}." if listed else ".") + missing
+    return (
+        plural(data.recordings, "recording")
+        + (f"; left out: {left_out_text}." if left_out_text else ".")
+        + missing
+    )
 
 
 def _find_row(key: SeriesKey) -> Row:

@@ -36,8 +36,8 @@ def _notes(answer: DatasetAnswer, width: int) -> list[str]:
 
 def _table(header: Sequence[str], columns: list[list[str]], right: Sequence[bool], width: int) -> list[str]:
     """Return the table; nothing if it cannot be made to fit."""
-    fitted = _fitted(header, columns, right, width)
-    return [align(header, list(zip(*fitted, strict=True)), right)] if fitted else []
+    fitted_columns = _fitted(header, columns, right, width)
+    return [align(header, list(zip(*fitted_columns, strict=True)), right)] if fitted_columns else []
 
 
 def _with_common(
@@ -66,14 +66,14 @@ def _fitted(
 ) -> list[list[str]]:
     """Return the columns with text cut so that the table is no wider than ``width``; none if it cannot be."""
     widths = [max(len(name), *map(len, column), 0) for name, column in zip(header, columns, strict=True)]
-    least = [
+    min_widths = [
         size if to_right else max(len(name), min(size, _NARROWEST))
         for name, size, to_right in zip(header, widths, right, strict=True)
     ]
     excess = sum(widths) + _GAP * (len(widths) - 1) - width
     while excess > 0:
-        widest = max(range(len(widths)), key=lambda place: (widths[place] > least[place], widths[place]))
-        if widths[widest] <= least[widest]:
+        widest = max(range(len(widths)), key=lambda place: (widths[place] > min_widths[place], widths[place]))
+        if widths[widest] <= min_widths[widest]:
             return []
         widths[widest] -= 1
         excess -= 1

@@ -42,12 +42,12 @@ def call_lanes(windows: pd.DataFrame, names: CallNames) -> list[CallLane]:
     models = [names.names[group] for group in groups.tolist()]
     counts = np.bincount(codes)
     busiest = np.argsort(-counts, kind="stable")
-    alone = busiest[: _MOST_MODELS if len(models) <= _MOST_MODELS else _MOST_MODELS - 1]
+    separate_codes = busiest[: _MOST_MODELS if len(models) <= _MOST_MODELS else _MOST_MODELS - 1]
     # Windows are in order of time, and so are the codes of their models.
-    lanes = [_build_lane(windows, codes == code, models[code]) for code in sorted(alone.tolist())]
-    others = len(models) - len(alone)
-    if others:
-        lanes.append(_build_lane(windows, ~np.isin(codes, alone), f"{others:,} other models"))
+    lanes = [_build_lane(windows, codes == code, models[code]) for code in sorted(separate_codes.tolist())]
+    other_count = len(models) - len(separate_codes)
+    if other_count:
+        lanes.append(_build_lane(windows, ~np.isin(codes, separate_codes), f"{other_count:,} other models"))
     return lanes
 
 

@@ -67,15 +67,23 @@ def _add_windows(figure: Figure, analysis: Analysis, lanes: list[str]) -> None:
     verdicts = np.array(analysis.verdicts.names, object)
     names = wording.call_names(analysis)
     present, counts = np.unique(thread_ids, return_counts=True)
-    shown: set[str] = {engine for engine in SERVING if f"{engine} busy" in lanes}
+    legend_groups: set[str] = {engine for engine in SERVING if f"{engine} busy" in lanes}
     for thread in present[np.argsort(-counts, kind="stable")][:_MOST_THREADS].tolist():
         lane = _describe_lane(analysis, thread)
         lanes.append(lane)
         for verdict in sorted(set(verdicts[thread_ids == thread])):
-            chosen = np.flatnonzero((thread_ids == thread) & (verdicts == verdict))
-            texts = [f"{escape(names.title(row))}: {verdict}" for row in chosen.tolist()]
-            _add_bars(figure, lane, verdict, starts[chosen], ends[chosen], texts, show=verdict not in shown)
-            shown.add(verdict)
+            call_rows = np.flatnonzero((thread_ids == thread) & (verdicts == verdict))
+            texts = [f"{escape(names.title(row))}: {verdict}" for row in call_rows.tolist()]
+            _add_bars(
+                figure,
+                lane,
+                verdict,
+                starts[call_rows],
+                ends[call_rows],
+                texts,
+                show=verdict not in legend_groups,
+            )
+            legend_groups.add(verdict)
 
 
 def _describe_lane(analysis: Analysis, thread: int) -> str:
@@ -88,15 +96,15 @@ def _describe_lane(analysis: Analysis, thread: int) -> str:
 def _add_bars(
     figure: Figure, lane: str, group: str, starts: IntArray, ends: IntArray, texts: list[str], show: bool
 ) -> None:
-    drawn = np.arange(len(starts))
+    bar_rows = np.arange(len(starts))
     if len(starts) > MOST_MARKS:
-        drawn = np.sort(np.argsort(starts - ends, kind="stable")[:MOST_MARKS])
-    lengths = (ends - starts)[drawn] / 1e6
-    details: list[Any] = [texts[row] for row in drawn.tolist()]
+        bar_rows = np.sort(np.argsort(starts - ends, kind="stable")[:MOST_MARKS])
+    lengths = (ends - starts)[bar_rows] / 1e6
+    details: list[Any] = [texts[row] for row in bar_rows.tolist()]
     figure.add_bar(
         x=lengths,
-        base=starts[drawn] / 1e6,
-        y=[lane] * len(drawn),
+        base=starts[bar_rows] / 1e6,
+        y=[lane] * len(bar_rows),
         orientation="h",
         name=group,
         legendgroup=group,

@@ -87,11 +87,11 @@ class _Drawing:
         return picture
 
     def _draw_lanes(self) -> Sequence[Rect | Line | Words]:
-        drawn: list[Rect | Line | Words] = []
-        drawn += self._draw_flags()
-        drawn += self._draw_calls()
+        shapes: list[Rect | Line | Words] = []
+        shapes += self._draw_flags()
+        shapes += self._draw_calls()
         for lane in span_lanes(self._analysis, self._bins, self._duration_ns):
-            drawn += self._draw_lane(
+            shapes += self._draw_lane(
                 lane.title, "measured", [(str(lane.engine), lane.plane)], lane.other_plane
             )
         threads = thread_lanes(self._analysis, self._bins, self._duration_ns)
@@ -102,14 +102,14 @@ class _Drawing:
             planes = [
                 (str(ENGINES[code]), plane) for code, plane in zip(thread.engines, thread.planes, strict=True)
             ]
-            drawn += self._draw_lane(name, process, planes, is_scaled=True)
+            shapes += self._draw_lane(name, process, planes, is_scaled=True)
         if len(threads) > _MOST_THREADS:
             text = f"and {len(threads) - _MOST_THREADS} more threads"
-            drawn.append(Words(_MARGIN, self._y + 14, text, 11, "muted"))
+            shapes.append(Words(_MARGIN, self._y + 14, text, 11, "muted"))
             self._y += _LANE
         for track in tracks(self._analysis)[:_MOST_TRACKS]:
-            drawn += self._draw_track(track)
-        return drawn
+            shapes += self._draw_track(track)
+        return shapes
 
     def _draw_label(self, name: str, detail: str) -> list[Rect | Line | Words]:
         return [
@@ -121,7 +121,7 @@ class _Drawing:
         """Return a lane of the notes' texts; one that would lie over the one before stays a line."""
         if not self._notes:
             return []
-        drawn = self._draw_label("Notes", "")
+        shapes = self._draw_label("Notes", "")
         right = 0.0
         for note in self._notes:
             x = self._scale_time(note.time_ns)
@@ -130,9 +130,9 @@ class _Drawing:
                 continue
             text = clip(note.text, min(room, _LONGEST_FLAG))
             right = x + _LETTER * len(text) + _GAP
-            drawn.append(Words(x + 4, self._y + 15, text, 11))
+            shapes.append(Words(x + 4, self._y + 15, text, 11))
         self._y += _LANE + _GAP
-        return drawn
+        return shapes
 
     def _draw_calls(self) -> list[Rect | Line | Words]:
         windows = self._analysis.window_rows
@@ -146,7 +146,7 @@ class _Drawing:
 
     def _call_lane(self, lane: CallLane) -> list[Rect | Line | Words]:
         windows, verdicts = self._analysis.window_rows, self._analysis.verdicts.names
-        drawn = self._draw_label(lane.name, f"{lane.folded:,} more at once" if lane.folded else "calls")
+        shapes = self._draw_label(lane.name, f"{lane.folded:,} more at once" if lane.folded else "calls")
         starts, ends = (windows[name].to_numpy(np.int64)[lane.rows] for name in ("start_ns", "end_ns"))
         height = _LANE - 4 if lane.lines == 1 else _CALL
         # Calls are in order of time, so one bound per line suffices: a call within pixels that are drawn
@@ -161,13 +161,13 @@ class _Drawing:
             verdict = verdicts[row]
             self._seen.add(verdict)
             y = self._y + 2 + line * (_CALL + 2)
-            drawn.append(Rect(x, y, max(0.6, width - 0.6), height, verdict))
+            shapes.append(Rect(x, y, max(0.6, width - 0.6), height, verdict))
             if width > 10:
                 letter = _LETTERS.get(verdict, verdict[:1])
                 middle = y + height / 2 + 5
-                drawn.append(Words(x + width / 2, middle, letter, 10, "surface", "middle", bold=True))
+                shapes.append(Words(x + width / 2, middle, letter, 10, "surface", "middle", bold=True))
         self._y += (_LANE if lane.lines == 1 else 2 + lane.lines * (_CALL + 2)) + _GAP
-        return drawn
+        return shapes
 
     def _draw_lane(
         self,
@@ -182,37 +182,37 @@ class _Drawing:
         With ``is_scaled``, the lane's height stands for a round share of time that holds its highest bin.
         """
         full = _scale([plane for _, plane in planes]) if is_scaled else 1.0
-        drawn = self._draw_label(name, detail if full == 1 else f"max {100 * full:g} %")
+        shapes = self._draw_label(name, detail if full == 1 else f"max {100 * full:g} %")
         base = self._y + _LANE
         if other_plane is not None:
             share = other_plane.astype(np.float64) / FULL
-            drawn += self._draw_pieces(planes[0][0], np.zeros(self._bins), share, base, _FAINT)
-        drawn.append(Line(((_MARGIN + _LABELS, base), (_WIDTH - _MARGIN, base)), "line"))
+            shapes += self._draw_pieces(planes[0][0], np.zeros(self._bins), share, base, _FAINT)
+        shapes.append(Line(((_MARGIN + _LABELS, base), (_WIDTH - _MARGIN, base)), "line"))
         # Engines of one bin are stacked, and cut where together they exceed the lane: two may share a
         # rounded-up bin.
         stacked = np.zeros(self._bins)
         for engine, plane in planes:
             share = plane.astype(np.float64) / FULL / full
             share = np.minimum(share, 1 - stacked)
-            drawn += self._draw_pieces(engine, stacked, share, base)
+            shapes += self._draw_pieces(engine, stacked, share, base)
             stacked += share
         self._y += _LANE + _GAP
-        return drawn
+        return shapes
 
     def _draw_pieces(
         self,
         engine: str,
-        below: npt.NDArray[np.float64],
+        offset: npt.NDArray[np.float64],
         share: npt.NDArray[np.float64],
         base: float,
         opacity: float = 1.0,
     ) -> list[Rect | Line | Words]:
         """Return the rectangles of one engine: a run of equal bins is one rectangle.
 
-        ``share`` is the height of each bin and ``below`` the height of the engines beneath it, of 0 to 1.
+        ``share`` is the height of each bin and ``offset`` the height of the engines beneath it, of 0 to 1.
         """
         height = np.round(share * _LANE, 1)
-        low = np.round(below * _LANE, 1)
+        low = np.round(offset * _LANE, 1)
         # Compared after rounding, so that runs of nearly equal bins become one rectangle.
         changed = np.flatnonzero((np.diff(height) != 0) | (np.diff(low) != 0)) + 1
         edges = [0, *changed.tolist(), self._bins]
@@ -227,7 +227,7 @@ class _Drawing:
         return pieces
 
     def _draw_track(self, track: Track) -> list[Rect | Line | Words]:
-        drawn = self._draw_label(track.name, track.unit)
+        shapes = self._draw_label(track.name, track.unit)
         if not np.isnan(track.value).all():
             low, high = float(np.nanmin(track.value)), float(np.nanmax(track.value))
             spread = (high - low) or 1.0
@@ -237,9 +237,9 @@ class _Drawing:
                 if not math.isnan(value):
                     y = self._y + _LANE - 3 - (value - low) / spread * (_LANE - 6)
                     points += [(self._scale_time(start), y), (self._scale_time(end), y)]
-            drawn.append(Line(tuple(points), "accent"))
+            shapes.append(Line(tuple(points), "accent"))
         self._y += _LANE + _GAP
-        return drawn
+        return shapes
 
     def _scale_time(self, time_ns: float) -> float:
         return _MARGIN + _LABELS + min(max(time_ns / self._duration_ns, 0.0), 1.0) * self._plot

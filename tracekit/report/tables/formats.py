@@ -65,8 +65,8 @@ def _write_csv_lines(rows: Iterable[Iterable[str]]) -> str:
 
 
 def _iter_blocks(table: Table, size: int) -> Iterator[pd.DataFrame]:
-    for first in range(0, len(table), size):
-        yield table.rows.iloc[first : first + size]
+    for start in range(0, len(table), size):
+        yield table.rows.iloc[start : start + size]
 
 
 def to_text(table: Table, columns: Sequence[Column]) -> str:

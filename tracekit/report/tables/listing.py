@@ -37,10 +37,10 @@ def _run_text(run: RunInfo) -> str:
         ]
         for table in run.tables
     ]
-    listed = align(
+    table_text = align(
         ["#", "schema", "rows", "file", "attributes"], rows, [True, False, True, False, False], "  "
     )
-    return f"{title} ({described})\n{listed}" if described else f"{title}\n{listed}"
+    return f"{title} ({described})\n{table_text}" if described else f"{title}\n{table_text}"
 
 
 def _describe_attributes(table: TableInfo) -> str:

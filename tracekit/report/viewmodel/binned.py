@@ -56,9 +56,9 @@ class SampleBins:
             )
 
     def summed(
-        self, stack_of_kind: Ints, bin_ns: float, edges: Floats, most: int | None
+        self, stack_of_kind: Ints, bin_ns: float, edges: Floats, max_rows: int | None
     ) -> SampleRows | None:
-        """Return the sums by piece between edges; None as soon as they are more than ``most`` rows."""
+        """Return the sums by piece between edges; None as soon as they are more than ``max_rows`` rows."""
         stack = stack_of_kind[self._kind]
         rows, code = find_combinations((self._lane, stack), len(stack))
         keys, weights, numbers = [np.zeros(0, np.int64)], [np.zeros(0)], [np.zeros(0, np.int64)]
@@ -70,7 +70,7 @@ class SampleBins:
             weights.append(np.bincount(group, self._weights[block], len(distinct)).astype(np.float64))
             numbers.append(np.bincount(group, minlength=len(distinct)))
             count += len(distinct)
-            if most is not None and count > most:
+            if max_rows is not None and count > max_rows:
                 return None
         slot, summed = np.divmod(np.concatenate(keys), max(1, len(rows)))
         lane, stack = self._lane[rows][summed], stack[rows][summed]
@@ -94,6 +94,6 @@ class SampleBins:
         count = len(self._times)
         cuts = np.concatenate([[0], np.searchsorted(self._times, edges), [count]])
         ends = np.searchsorted(cuts, [block.stop for block in iter_row_blocks(count)])
-        for first, last in pairwise([0, *np.unique(ends).tolist()]):
-            pieces = np.repeat(np.arange(first, last), np.diff(cuts[first : last + 1]))
-            yield slice(int(cuts[first]), int(cuts[last])), pieces
+        for start, stop in pairwise([0, *np.unique(ends).tolist()]):
+            pieces = np.repeat(np.arange(start, stop), np.diff(cuts[start : stop + 1]))
+            yield slice(int(cuts[start]), int(cuts[stop])), pieces

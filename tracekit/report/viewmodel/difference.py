@@ -39,7 +39,7 @@ class DifferenceTree:
     per: Per
 
 
-def difference_tree(base: Analysis, new: Analysis, most: int = MOST_NODES) -> DifferenceTree:
+def difference_tree(base: Analysis, new: Analysis, max_nodes: int = MOST_NODES) -> DifferenceTree:
     """Return the heaviest nodes of both trees."""
     sides = (base, new)
     is_per_window = all(len(side.window_rows) for side in sides)
@@ -47,12 +47,12 @@ def difference_tree(base: Analysis, new: Analysis, most: int = MOST_NODES) -> Di
     weights = [_measure_weights(side, is_per_window) for side in sides]
     nodes, binary_names = _build_joint_tree(sides)
     zeros = [np.zeros(len(weight)) for weight in weights]
-    of_base, of_new = np.append(weights[0], zeros[1]), np.append(zeros[0], weights[1])
-    nodes = prune(nodes, of_base + of_new, most)
+    base_weights, new_weights = np.append(weights[0], zeros[1]), np.append(zeros[0], weights[1])
+    nodes = prune(nodes, base_weights + new_weights, max_nodes)
     has_node = nodes.leaf >= 0
     ends = [
         np.bincount(nodes.leaf[has_node], weight[has_node], len(nodes)).astype(np.float64)
-        for weight in (of_base, of_new)
+        for weight in (base_weights, new_weights)
     ]
     return DifferenceTree(nodes, binary_names, ends[0], ends[1], "window" if is_per_window else "sample")
 

@@ -15,8 +15,8 @@ MOST_FINDINGS = 60
 
 def finding_places(analysis: Analysis) -> list[list[int] | None]:
     """Return start and end of each finding, as far as a page lists them; None for one about the recording."""
-    most = MOST_FINDINGS + sum(finding.is_limit for finding in analysis.findings)
-    return [_locate_finding(analysis, finding) for finding in analysis.findings[:most]]
+    max_findings = MOST_FINDINGS + sum(finding.is_limit for finding in analysis.findings)
+    return [_locate_finding(analysis, finding) for finding in analysis.findings[:max_findings]]
 
 
 def _locate_finding(analysis: Analysis, finding: Finding[Any]) -> list[int] | None:

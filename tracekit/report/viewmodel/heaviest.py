@@ -35,7 +35,7 @@ class HeavyStack:
     below: int = 0
 
 
-def heaviest_stacks(analysis: Analysis, most: int = MOST_STACKS) -> list[HeavyStack]:
+def heaviest_stacks(analysis: Analysis, max_stacks: int = MOST_STACKS) -> list[HeavyStack]:
     """Return the heaviest stacks in which an ML engine works, or of all stacks if none shows one at work."""
     trace, labels = analysis.trace, analysis.labels
     at_work = np.isin(labels.engine, [ENGINE_CODE[engine] for engine in ML_ENGINES])
@@ -47,7 +47,7 @@ def heaviest_stacks(analysis: Analysis, most: int = MOST_STACKS) -> list[HeavySt
     samples = np.bincount(node + 1, stack_samples)[1:].astype(np.int64)
     classification = labels.classification
     names, symbols = trace.stacks.binary_names, trace.stacks.symbols
-    order = np.lexsort((np.arange(len(total)), -total))[:most]
+    order = np.lexsort((np.arange(len(total)), -total))[:max_stacks]
     # Filled from the last stack to the first, so that the first stack of each node remains.
     stack_of_node = dict(zip(node[::-1].tolist(), range(len(node) - 1, -1, -1), strict=True))
     stacks = []
@@ -56,8 +56,8 @@ def heaviest_stacks(analysis: Analysis, most: int = MOST_STACKS) -> list[HeavySt
         frames = trace.stacks.stack(stack_id)
         phase = int(classification.phase[stack_id])
         deciding = int(classification.deciding[stack_id])
-        above = max(0, min(deciding - _MOST_FRAMES // 2, len(frames) - _MOST_FRAMES))
-        shown = frames[above : above + _MOST_FRAMES]
+        start = max(0, min(deciding - _MOST_FRAMES // 2, len(frames) - _MOST_FRAMES))
+        visible_frames = frames[start : start + _MOST_FRAMES]
         rule = int(classification.rule[stack_id])
         stacks.append(
             HeavyStack(
@@ -66,24 +66,24 @@ def heaviest_stacks(analysis: Analysis, most: int = MOST_STACKS) -> list[HeavySt
                 str(ENGINES[int(classification.engine[stack_id])]),
                 None if phase < 0 else str(PHASES[phase]),
                 analysis.rules[rule].id if rule >= 0 else "",
-                tuple((str(symbols[frame]), str(names[frame])) for frame in shown.tolist()),
-                deciding - above if deciding >= 0 else -1,
-                above,
-                len(frames) - above - len(shown),
+                tuple((str(symbols[frame]), str(names[frame])) for frame in visible_frames.tolist()),
+                deciding - start if deciding >= 0 else -1,
+                start,
+                len(frames) - start - len(visible_frames),
             )
         )
     return stacks
 
 
-def _sum_by_stack(analysis: Analysis, counted: BoolArray | None) -> tuple[npt.NDArray[np.float64], IntArray]:
+def _sum_by_stack(analysis: Analysis, mask: BoolArray | None) -> tuple[npt.NDArray[np.float64], IntArray]:
     """Return the weight and the number of each stack's samples, of those that are marked."""
     trace = analysis.trace
     stacks, count = trace.samples["stack_id"].to_numpy(), len(trace.stacks) + 1
     weights, samples = np.zeros(count), np.zeros(count, np.int64)
     for block in iter_row_blocks(len(stacks)):
         stack, weight, number = stacks[block] + 1, trace.weights[block], trace.sample_counts[block]
-        if counted is not None:
-            stack, weight, number = (column[counted[block]] for column in (stack, weight, number))
+        if mask is not None:
+            stack, weight, number = (column[mask[block]] for column in (stack, weight, number))
         weights += np.bincount(stack, weight, count)
         samples += sum_by_code(stack, number, count)
     return weights[1:], samples[1:]

@@ -53,11 +53,11 @@ class Note:
 def limits_of(analysis: Analysis) -> tuple[Limit, ...]:
     """Return the limits of an analysis in the order of its diagnostics."""
     issues = wording.issues(analysis.diagnostics)
-    chosen = (getattr(diagnostic, "windows", None) for diagnostic in analysis.diagnostics)
+    affected_windows = (getattr(diagnostic, "windows", None) for diagnostic in analysis.diagnostics)
     total = len(analysis.window_rows)
     return tuple(
         _build_limit(analysis, issue, None if windows is None or len(windows) == total else windows)
-        for issue, windows in zip(issues, chosen, strict=True)
+        for issue, windows in zip(issues, affected_windows, strict=True)
     )
 
 
@@ -140,10 +140,10 @@ class Footnotes:
     def model_marks(self, *reaches: Reach, models: Iterable[str]) -> Marks:
         """Return the marks of a column in a table of models: those of some models are at their rows."""
         marks = Marks()
-        shown = set(models)
+        listed_models = set(models)
         for position, limit in self._match_limits(reaches):
-            named = shown.intersection(limit.models or ())
-            self._mark(position, named if len(named) < len(shown) else (), marks)
+            limited_models = listed_models.intersection(limit.models or ())
+            self._mark(position, limited_models if len(limited_models) < len(listed_models) else (), marks)
         return marks
 
     def notes(self) -> list[Note]:
@@ -159,8 +159,10 @@ class Footnotes:
         )
 
     def _match_limits(self, reaches: Iterable[Reach]) -> list[tuple[int, Limit]]:
-        asked = set(reaches)
-        return [(position, limit) for position, limit in enumerate(self._limits) if limit.reach in asked]
+        wanted_reaches = set(reaches)
+        return [
+            (position, limit) for position, limit in enumerate(self._limits) if limit.reach in wanted_reaches
+        ]
 
     def _mark(self, position: int, rows: Collection[object], marks: Marks) -> None:
         """Mark a limit at rows of a column, or at its head without any."""
@@ -190,12 +192,12 @@ def window_marks(notes: Footnotes, rows: int, engines: Iterable[str]) -> WindowM
     )
 
 
-def shortened(issues: Iterable[Issue], most: int) -> tuple[list[Issue], list[tuple[str, int]]]:
-    """Return at most ``most`` issues of each code, and the codes of the others with their numbers."""
-    seen: Counter[str] = Counter()
-    shown = []
+def shortened(issues: Iterable[Issue], max_per_code: int) -> tuple[list[Issue], list[tuple[str, int]]]:
+    """Return at most ``max_per_code`` issues of each code, and the codes of the others with their numbers."""
+    counts: Counter[str] = Counter()
+    kept = []
     for issue in issues:
-        seen[issue.code] += 1
-        if seen[issue.code] <= most:
-            shown.append(issue)
-    return shown, [(code, count - most) for code, count in seen.items() if count > most]
+        counts[issue.code] += 1
+        if counts[issue.code] <= max_per_code:
+            kept.append(issue)
+    return kept, [(code, count - max_per_code) for code, count in counts.items() if count > max_per_code]

@@ -74,10 +74,10 @@ class Covered:
 
     def add(self, plane: IntArray, starts: IntArray, ends: IntArray) -> None:
         """Add intervals, each to its plane."""
-        first = plane * (self._bins + 1)
+        offset = plane * (self._bins + 1)
         for times, sign in ((starts, 1), (ends, -1)):
             position, part = np.divmod(np.clip(times, 0, self._length) * self._bins, self._length)
-            position += first
+            position += offset
             np.add.at(self._open, position, sign)
             np.add.at(self._missing, position, sign * part)
 

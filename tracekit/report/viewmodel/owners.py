@@ -59,9 +59,9 @@ def interval_owners(analysis: Analysis) -> IntervalOwners:
     row, call = _list_pairs(assignment)
     # An outer row's calls are those of the rows inside of it as well.
     has_owner = np.flatnonzero(assigned >= 0)
-    first, last = (np.searchsorted(row, assigned[has_owner], side) for side in ("left", "right"))
-    pair = list_positions(first, last)
-    pair_row = np.repeat(has_owner, last - first)
+    starts, stops = (np.searchsorted(row, assigned[has_owner], side) for side in ("left", "right"))
+    pair = list_positions(starts, stops)
+    pair_row = np.repeat(has_owner, stops - starts)
     return IntervalOwners(
         owner, reason, pair_row, call[pair], _mark_sure(analysis, row, call)[pair], is_other
     )
@@ -87,9 +87,9 @@ def _with_nested(frame: pd.DataFrame, assigned: IntArray) -> IntArray:
         if not len(nested) or not len(outer):
             continue
         outer = outer[np.argsort(starts[outer], kind="stable")]
-        before = np.searchsorted(starts[outer], starts[nested], "right") - 1
-        around = outer[np.maximum(before, 0)]
-        lies_within = (before >= 0) & (ends[around] >= ends[nested])
+        outer_index = np.searchsorted(starts[outer], starts[nested], "right") - 1
+        around = outer[np.maximum(outer_index, 0)]
+        lies_within = (outer_index >= 0) & (ends[around] >= ends[nested])
         result[nested[lies_within]] = assigned[around[lies_within]]
     return result
 
@@ -100,8 +100,8 @@ def _is_elsewhere(analysis: Analysis) -> BoolArray:
     if analysis.trace.info.pid is not None:
         pids.add(analysis.trace.info.pid)
     pid = analysis.trace.intervals["pid"].to_numpy(np.int64)
-    marked: BoolArray = (pid >= 0) & ~np.isin(pid, sorted(pids)) & bool(pids)
-    return marked
+    mask: BoolArray = (pid >= 0) & ~np.isin(pid, sorted(pids)) & bool(pids)
+    return mask
 
 
 def _mark_sure(analysis: Analysis, row: IntArray, call: IntArray) -> BoolArray:
@@ -112,5 +112,5 @@ def _mark_sure(analysis: Analysis, row: IntArray, call: IntArray) -> BoolArray:
     is_owned = (assignment.owner == OWNER_CODE[Owner.CALL])[row]
     is_reported = (windows["basis"] == Basis.MEASURED).to_numpy(bool)[call]
     names_model = (model != "") & (model == windows["model"].to_numpy(object)[call])
-    marked: BoolArray = is_owned & is_contained & is_reported & names_model.astype(bool)
-    return marked
+    mask: BoolArray = is_owned & is_contained & is_reported & names_model.astype(bool)
+    return mask

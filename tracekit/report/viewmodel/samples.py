@@ -64,9 +64,9 @@ def view_samples(
             tree_size = nodes
             tree = prune(analysis.call_tree, per_stack, tree_size)
             stacks = LabelledStacks.of(analysis, kinds, tree)
-        most = _MOST_ROWS if (bins, nodes) != _DETAILS[-1] else None
+        max_rows = _MOST_ROWS if (bins, nodes) != _DETAILS[-1] else None
         rows = bins_of_samples.summed(
-            stacks.of_kinds, width, _choose_edges(analysis.window_rows, bins, width), most
+            stacks.of_kinds, width, _choose_edges(analysis.window_rows, bins, width), max_rows
         )
         if rows is not None:
             return rows, stacks, tree
@@ -89,11 +89,11 @@ def _list_each_sample(analysis: Analysis, lane_of_thread: Ints, stack: IntArray)
 
 def _sum_weight_by_stack(analysis: Analysis) -> Floats:
     """Return the weight of each stack, then that of each joined one, which is in its worker's as well."""
-    joined, count = analysis.joined, len(analysis.trace.stacks)
-    weight: Floats = np.zeros(1 + count + len(joined))
-    for block in iter_row_blocks(len(joined.stack)):
-        weight += np.bincount(joined.stack[block] + 1, analysis.trace.weights[block], len(weight))
-    weight[1:] += np.bincount(joined.worker, weight[1 + count :], len(weight) - 1)
+    joined_stacks, count = analysis.joined, len(analysis.trace.stacks)
+    weight: Floats = np.zeros(1 + count + len(joined_stacks))
+    for block in iter_row_blocks(len(joined_stacks.stack)):
+        weight += np.bincount(joined_stacks.stack[block] + 1, analysis.trace.weights[block], len(weight))
+    weight[1:] += np.bincount(joined_stacks.worker, weight[1 + count :], len(weight) - 1)
     return weight[1:]
 
 

@@ -23,20 +23,20 @@ def totals(tree: CallTree, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.f
     # From the deepest level up, each level hands its finished totals to its parents.
     for start, end in reversed(_list_levels(tree)):
         parents = tree.parent[start:end]
-        inside = parents >= 0
-        total += np.bincount(parents[inside], total[start:end][inside], len(tree))
+        has_parent = parents >= 0
+        total += np.bincount(parents[has_parent], total[start:end][has_parent], len(tree))
     return total
 
 
-def prune(tree: CallTree, weights: npt.NDArray[np.float64], most: int) -> CallTree:
-    """Return the ``most`` heaviest nodes; below a node that lost descendants, one node of function -1 stands
-    for all of them. ``tree`` must be a whole one.
+def prune(tree: CallTree, weights: npt.NDArray[np.float64], max_nodes: int) -> CallTree:
+    """Return the ``max_nodes`` heaviest nodes; below a node that lost descendants, one node of function -1
+    stands for all of them. ``tree`` must be a whole one.
     """
-    # With most = 3:
+    # With max_nodes = 3:
     #   main 9 ─ a 6 ─ b 5          main 9 ─ a 6 ─ b 5
     #              └ c 1      →                └ (-1) 1
     #          └ d 3 ─ e 3                └ (-1) 3
-    return tree if len(tree) <= most else _prune_tree(tree, _mark_heaviest(tree, weights, most))
+    return tree if len(tree) <= max_nodes else _prune_tree(tree, _mark_heaviest(tree, weights, max_nodes))
 
 
 def _prune_tree(tree: CallTree, remains: npt.NDArray[np.bool_]) -> CallTree:
@@ -65,13 +65,13 @@ def _prune_tree(tree: CallTree, remains: npt.NDArray[np.bool_]) -> CallTree:
     )
 
 
-def _mark_heaviest(tree: CallTree, weights: npt.NDArray[np.float64], most: int) -> npt.NDArray[np.bool_]:
-    """Mark the ``most`` heaviest nodes; of equal ones the first, which is nearer to the root."""
+def _mark_heaviest(tree: CallTree, weights: npt.NDArray[np.float64], max_nodes: int) -> npt.NDArray[np.bool_]:
+    """Mark the ``max_nodes`` heaviest nodes; of equal ones the first, which is nearer to the root."""
     total = totals(tree, weights)
-    least = np.partition(total, len(total) - most)[len(total) - most]  # of the nodes that are marked
-    marked: npt.NDArray[np.bool_] = total > least
-    marked[np.flatnonzero(total == least)[: most - np.count_nonzero(marked)]] = True
-    return marked
+    threshold = np.partition(total, len(total) - max_nodes)[len(total) - max_nodes]  # the least marked total
+    mask: npt.NDArray[np.bool_] = total > threshold
+    mask[np.flatnonzero(total == threshold)[: max_nodes - np.count_nonzero(mask)]] = True
+    return mask
 
 
 def _list_levels(tree: CallTree) -> list[tuple[int, int]]:

@@ -319,8 +319,8 @@ class _Builder:
         return self._arrays.add(numbers, "u4" if is_count.all() else "f8")
 
     def _workers(self) -> dict[str, Any]:
-        most = _MOST_LINKS_WITH_SERVER if self._with_server else _MOST_LINKS
-        links = worker_links(self._analysis, self._lane_of_thread, most)
+        max_links = _MOST_LINKS_WITH_SERVER if self._with_server else _MOST_LINKS
+        links = worker_links(self._analysis, self._lane_of_thread, max_links)
         columns = {
             "call": "u4",
             "lane": "u2",

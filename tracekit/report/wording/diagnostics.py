@@ -40,12 +40,12 @@ def _count_rows(count: int, noun: str) -> str:
 
 
 def _describe_binaries(diagnostic: Diagnostic) -> str:
-    listed = [
+    entries = [
         f"{binary_label(name, uuid)} in {plural(samples, 'sample')}"
         for name, uuid, samples in diagnostic.numbers["binaries"]
     ]
-    left = diagnostic.count - len(listed)
-    return ", ".join([*listed, f"{left:,} more"] if left else listed)
+    remaining = diagnostic.count - len(entries)
+    return ", ".join([*entries, f"{remaining:,} more"] if remaining else entries)
 
 
 def _describe_unattributed(diagnostic: Diagnostic) -> str:
@@ -116,12 +116,13 @@ def _describe_contested(diagnostic: Diagnostic) -> str:
 
 def _describe_shared_name(diagnostic: Diagnostic) -> str:
     models = diagnostic.numbers["models"]
-    listed = ", ".join(clip(printable(name), _NAME_WIDTH) for name in models[:_MOST_LISTED])
+    model_names = ", ".join(clip(printable(name), _NAME_WIDTH) for name in models[:_MOST_LISTED])
     more = f" and {len(models) - _MOST_LISTED} more" if len(models) > _MOST_LISTED else ""
     return (
-        f"The Neural Engine's work under names of this app's models ({listed}{more}) may be another owner's:"
-        " some of it lies outside of their calls, reaches out of them, lies beside a call's work on another"
-        " engine, or begins as another process submits work. Only calls whose stacks show the engine own it."
+        f"The Neural Engine's work under names of this app's models ({model_names}{more}) may be another"
+        " owner's: some of it lies outside of their calls, reaches out of them, lies beside a call's work on"
+        " another engine, or begins as another process submits work. Only calls whose stacks show the engine"
+        " own it."
     )
 
 
@@ -167,11 +168,11 @@ def _list_refusals(refusals: Sequence[Refusal]) -> str:
 
 def _describe_requests_of_others(diagnostic: Diagnostic) -> str:
     processes = diagnostic.numbers["processes"]
-    named = ", ".join(process_text(process) for process in processes[:_MOST_LISTED])
+    process_names = ", ".join(process_text(process) for process in processes[:_MOST_LISTED])
     more = f" and {len(processes) - _MOST_LISTED} more" if len(processes) > _MOST_LISTED else ""
     return (
         f"Other processes sent {plural(diagnostic.count, 'request')} to the Neural Engine in this time, by"
-        f" the log: {named}{more}."
+        f" the log: {process_names}{more}."
     )
 
 

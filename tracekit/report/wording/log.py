@@ -26,8 +26,8 @@ def log_sentence(log: LogAnswer) -> str:
     """Return the sentences about a log that was read without a recording."""
     requests = log.requests
     parts = [_describe_requests(process) for process in requests.processes[:_MOST_PROCESSES]]
-    left = len(requests.processes) - len(parts)
-    parts += [f"requests of {left:,} more"] if left else []
+    remaining = len(requests.processes) - len(parts)
+    parts += [f"requests of {remaining:,} more"] if remaining else []
     if requests.refused:
         parts.append(f"{plural(sum(entry.count for entry in requests.refused), 'refusal')} of an operator")
     if requests.not_loaded:
@@ -37,9 +37,9 @@ def log_sentence(log: LogAnswer) -> str:
         parts.append(f"{plural(requests.loaded, 'program')} made by the kernel's driver (a load)")
     parts += _list_powered_periods(log)
     if parts:
-        shown = "; ".join(parts)
+        facts = "; ".join(parts)
         return (
-            f"The log about the Neural Engine shows {shown}. It has no engine time, and by default not every"
+            f"The log about the Neural Engine shows {facts}. It has no engine time, and by default not every"
             " request."
         )
     if log.lines:
@@ -64,8 +64,8 @@ def _list_powered_periods(log: LogAnswer) -> list[str]:
     if log.is_off_first:
         parts.append("power off at the first line about it, after a period that began before")
     if log.powered:
-        least = "at least " if log.is_on_at_end else ""
-        total = [f"{least}{format_rounded(log.powered_ns)} in total"] if log.powered_ns else []
+        prefix = "at least " if log.is_on_at_end else ""
+        total = [f"{prefix}{format_rounded(log.powered_ns)} in total"] if log.powered_ns else []
         still = ["on at the end of the log"] if log.is_on_at_end else []
         periods = [f"power on in {plural(log.powered, 'period')}"]
         parts.append(", ".join([*periods, *still, *total, "of no known process"]))
@@ -78,8 +78,8 @@ def _describe_requests(process: ProcessRequests) -> str:
 
 
 def _process_line(process: ProcessRequests) -> str:
-    served = process.requests - process.failed
-    parts = [f"{served:,} served"] if served else []
+    served_count = process.requests - process.failed
+    parts = [f"{served_count:,} served"] if served_count else []
     if process.failed:
         parts.append(f"{process.failed:,} failed ({statuses_text([s for s, _ in process.statuses])})")
     other = "" if process.is_target else ", another process"

@@ -13,8 +13,8 @@ def model_name(name: str, is_named: bool) -> str:
     """Return the subject of a sentence about some calls: ``SpeechEncoder``, or ``Calls of predict()``."""
     if not name:
         return "The model"
-    shown = clip(printable(name), _NAME_WIDTH)
-    return shown if is_named else f"Calls of {shown}"
+    short_name = clip(printable(name), _NAME_WIDTH)
+    return short_name if is_named else f"Calls of {short_name}"
 
 
 def calls_of(name: str) -> str:

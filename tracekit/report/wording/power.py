@@ -32,11 +32,11 @@ _OF_CALLS = (
 def power_sentence(power: Power) -> str:
     """Return the sentence about a recording that shows power and no model."""
     rail = power.rail(ANE_RAIL)
-    alone = "power alone does not show which process or model used it."
+    caveat = "power alone does not show which process or model used it."
     samples = _describe_samples(rail, power)
     match rail.state:
         case "measured":
-            return f"The Neural Engine drew {_format_watts(rail.mean_mw)} on average over {samples}; {alone}"
+            return f"The Neural Engine drew {_format_watts(rail.mean_mw)} on average over {samples}; {caveat}"
         case "zero":
             return (
                 f"The Neural Engine's power reads 0 mW in {samples}. That does not prove that it was idle:"
@@ -44,11 +44,15 @@ def power_sentence(power: Power) -> str:
             )
         case "dead":
             return f"The Neural Engine's power reads 0 mW in {samples}: {_FACTS[rail.fact]}."
-    others = [other for other in power.rails if other.state == "measured" and other.rail != ANE_RAIL]
-    drew = ", ".join(f"{_RAILS[other.rail]} drew {_format_watts(other.mean_mw)}" for other in others[:2])
+    other_rails = [other for other in power.rails if other.state == "measured" and other.rail != ANE_RAIL]
+    drew = ", ".join(f"{_RAILS[other.rail]} drew {_format_watts(other.mean_mw)}" for other in other_rails[:2])
     why = f": {_FACTS[rail.fact]}" if rail.fact else ""
-    shown = f" On average, {drew} over {_describe_samples(others[0], power)}; {alone}" if others else ""
-    return f"No sample has the Neural Engine's power{why}.{shown}"
+    other_power = (
+        f" On average, {drew} over {_describe_samples(other_rails[0], power)}; {caveat}"
+        if other_rails
+        else ""
+    )
+    return f"No sample has the Neural Engine's power{why}.{other_power}"
 
 
 def power_lines(power: Power | None) -> list[str]:
@@ -112,8 +116,8 @@ def _describe_rail(rail: Rail) -> str:
 
 def _call_lines(power: Power) -> Iterator[str]:
     for (model, _), entries in groupby(power.calls, lambda entry: (entry.model, entry.pid)):
-        listed = list(entries)
-        priced = [entry for entry in listed if entry.energy_mj is not None]
+        rail_entries = list(entries)
+        priced = [entry for entry in rail_entries if entry.energy_mj is not None]
         name = model_name(model, is_named=True)
         if priced:
             basis = max(priced, key=lambda entry: entry.samples)
@@ -125,13 +129,13 @@ def _call_lines(power: Power) -> Iterator[str]:
             )
             unknown = (
                 f"; not known for {_RAILS[entry.rail]}: {missing_energy(entry, power)}"
-                for entry in listed
+                for entry in rail_entries
                 if entry.missing not in ("", "absent")
             )
             yield f"{name}: {amounts} {_OF_CALLS}; {runs}{''.join(unknown)}"
             continue
         reasons = dict.fromkeys(
-            _explain_missing_energy(entry, power) for entry in listed if entry.missing != "absent"
+            _explain_missing_energy(entry, power) for entry in rail_entries if entry.missing != "absent"
         )
         yield f"{name}: the energy of a call is not known: {'; '.join(reasons)}"
 
@@ -157,8 +161,8 @@ def _describe_samples(rail: Rail, power: Power) -> str:
 def _describe_interval(power: Power) -> str:
     if not power.interval_ns:
         return "the length of its samples is not stated"
-    placed = f", placed in time to ±{format_rounded(power.accuracy_ns)}" if power.accuracy_ns else ""
-    return f"samples of {format_rounded(power.interval_ns)}{placed}"
+    accuracy = f", placed in time to ±{format_rounded(power.accuracy_ns)}" if power.accuracy_ns else ""
+    return f"samples of {format_rounded(power.interval_ns)}{accuracy}"
 
 
 def _format_watts(milliwatts: float | None) -> str:

@@ -99,5 +99,5 @@ def names_text(names: Sequence[str]) -> str:
         head = next(iter(heads))
         return f"{names[0]}{', ' if len(names) == 2 else ' … '}{head.rpartition(' ')[2]}{numbers[-1]}"
     more = len(names) - _MOST_NAMES
-    listed = ", ".join(names[:_MOST_NAMES])
-    return f"{listed} and {more} more" if more > 0 else listed
+    first_names = ", ".join(names[:_MOST_NAMES])
+    return f"{first_names} and {more} more" if more > 0 else first_names

@@ -88,11 +88,11 @@ def _describe_others(processes: Sequence[ProcessAnswer]) -> list[str]:
     """Return ``Another process ran models in this time: photosd (99), 12 calls …, with work on the CPU.``"""
     if not processes:
         return []
-    listed = [_describe_other(process) for process in processes[:_MOST_OTHERS]]
-    more = len(processes) - len(listed)
-    listed += [f"{more:,} more"] if more else []
+    descriptions = [_describe_other(process) for process in processes[:_MOST_OTHERS]]
+    more = len(processes) - len(descriptions)
+    descriptions += [f"{more:,} more"] if more else []
     subject = "Another process" if len(processes) == 1 else "Other processes"
-    return [f"{subject} ran models in this time: {'; '.join(listed)}."]
+    return [f"{subject} ran models in this time: {'; '.join(descriptions)}."]
 
 
 def _describe_other(answer: ProcessAnswer) -> str:
@@ -165,9 +165,11 @@ def _describe_placement(model: ModelAnswer) -> str:
     if model.calls == 1 and not model.is_named:
         # No sample lies between calls that follow one another at once.
         several = ", or several in a row," if model.source == "stacks" else ""
-        lead, *others = model.engines
-        beside = "".join(f", with work on {engine_name(use.engine)}{_describe_basis(use)}" for use in others)
-        action = f"{_describe_use(lead)}{_describe_basis(lead)}{beside}"
+        lead, *other_uses = model.engines
+        other_work = "".join(
+            f", with work on {engine_name(use.engine)}{_describe_basis(use)}" for use in other_uses
+        )
+        action = f"{_describe_use(lead)}{_describe_basis(lead)}{other_work}"
         return f"A call of {name.removeprefix('Calls of ')}{several} {action}{_describe_length(model)}."
     hidden = f"; no engine is visible in the other {model.unknown:,}{_cut(model)}" if model.unknown else ""
     return f"{name} {_describe_action(model)}{hidden}{_describe_length(model)}."
@@ -184,10 +186,10 @@ def _cut(model: ModelAnswer) -> str:
 def _describe_action(model: ModelAnswer) -> str:
     """Return ``ran on the Neural Engine in all 12 calls, with work on the CPU in 3 of them``."""
     engines = sorted(model.engines, key=lambda use: -use.calls)
-    lead, others = engines[0], engines[1:]
+    lead, other_uses = engines[0], engines[1:]
     parts = [f"{_describe_use(lead)} {_count_calls(model, lead.calls)}{_describe_basis(lead)}"]
     if lead.calls == model.calls - model.unknown:
-        for use in others:
+        for use in other_uses:
             part = (
                 ""
                 if lead.calls == 1
@@ -197,7 +199,7 @@ def _describe_action(model: ModelAnswer) -> str:
             )
             parts.append(f", with work on {engine_name(use.engine)}{part}")
     else:
-        parts += [f", {_describe_use(use)} in {use.calls:,}{_describe_basis(use)}" for use in others]
+        parts += [f", {_describe_use(use)} in {use.calls:,}{_describe_basis(use)}" for use in other_uses]
     return "".join(parts)
 
 
@@ -236,8 +238,8 @@ def _choose_noun(model: ModelAnswer) -> str:
 def _describe_calls(model: ModelAnswer, count: int) -> str:
     # Calls that are deduced from stacks may be several that follow one another without a sample between.
     is_measured = any(use.basis is Basis.MEASURED for use in model.engines)
-    seen = " seen on stacks" if model.source == "stacks" and (is_measured or not model.engines) else ""
-    return f"{plural(count, _choose_noun(model))}{seen}"
+    source_note = " seen on stacks" if model.source == "stacks" and (is_measured or not model.engines) else ""
+    return f"{plural(count, _choose_noun(model))}{source_note}"
 
 
 def _describe_length(model: ModelAnswer) -> str:
@@ -271,18 +273,18 @@ def _format_range(low_ns: int, high_ns: int) -> str:
 
 def _format_share(use: EngineUse) -> str:
     """Return ``61 %``, or ``33 to 100 %`` where some of the engine's work may be another owner's."""
-    least, most = format_percent(use.busy_share), format_percent(use.most_share)
-    if use.most_share <= use.busy_share or least == most:
-        return least
-    return f"{least.removesuffix(' %')} to {most}"
+    low, high = format_percent(use.busy_share), format_percent(use.most_share)
+    if use.most_share <= use.busy_share or low == high:
+        return low
+    return f"{low.removesuffix(' %')} to {high}"
 
 
 def _describe_whole_run(answer: Answer) -> str:
     engines = answer.models[0].engines if answer.models else ()
     if not engines:
         return f"No engine can be determined: {_describe_ml_work(answer)}, none of them inside a prediction."
-    listed = " and ".join(f"{_describe_used(use)}{_describe_basis(use)}" for use in engines)
-    return f"Over the whole recording, inference used {listed}; single calls cannot be separated."
+    engine_uses = " and ".join(f"{_describe_used(use)}{_describe_basis(use)}" for use in engines)
+    return f"Over the whole recording, inference used {engine_uses}; single calls cannot be separated."
 
 
 def _describe_used(use: EngineUse) -> str:

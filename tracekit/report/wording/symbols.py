@@ -46,8 +46,8 @@ def symbols_notes(binaries: Sequence[BinaryWithoutSymbols]) -> list[str]:
 
 def binary_label(name: str, uuid: str) -> str:
     """Return a binary as sentences name it."""
-    shown = clip(printable(name), _LONGEST_NAME)
-    return f"{shown} ({uuid})" if uuid else shown
+    short_name = clip(printable(name), _LONGEST_NAME)
+    return f"{short_name} ({uuid})" if uuid else short_name
 
 
 def _locate_binary(binary: BinaryWithoutSymbols) -> str:

@@ -55,18 +55,18 @@ def joined(*parts: Texts | str) -> Texts:
     return pc.binary_join_element_wise(*map(_convert_part, parts), _convert_part(""))
 
 
-def listed(parts: Sequence[Texts], between: str) -> Texts:
-    """Return those parts of each row that it has, with ``between`` between them."""
+def listed(parts: Sequence[Texts], separator: str) -> Texts:
+    """Return those parts of each row that it has, with ``separator`` between them."""
     # Arrow 26 leaves out a row that has no part. An empty part goes before all, and its separator is cut off.
     texts = pc.binary_join_element_wise(
-        _convert_part(""), *parts, _convert_part(between), null_handling="skip"
+        _convert_part(""), *parts, _convert_part(separator), null_handling="skip"
     )
-    return pc.utf8_slice_codeunits(texts, start=len(between)) if between else texts
+    return pc.utf8_slice_codeunits(texts, start=len(separator)) if separator else texts
 
 
-def listed_by_row(items: Texts, edges: IntArray, between: str) -> Texts:
-    """Return row r's items from ``edges[r]`` up to ``edges[r + 1]`` with ``between`` between them."""
-    return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(edges), items), _convert_part(between))
+def listed_by_row(items: Texts, edges: IntArray, separator: str) -> Texts:
+    """Return row r's items from ``edges[r]`` up to ``edges[r + 1]`` with ``separator`` between them."""
+    return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(edges), items), _convert_part(separator))
 
 
 def where(condition: BoolArray, texts: Texts | str, otherwise: Texts | str | None = None) -> Texts:
@@ -76,10 +76,10 @@ def where(condition: BoolArray, texts: Texts | str, otherwise: Texts | str | Non
 
 def first_of(*cases: tuple[BoolArray, Texts | str], otherwise: Texts | str) -> Texts:
     """Return the texts of the first case that holds in each row."""
-    chosen = otherwise
+    result = otherwise
     for condition, texts in reversed(cases):
-        chosen = where(condition, texts, chosen)
-    return chosen
+        result = where(condition, texts, result)
+    return result
 
 
 def rewritten(texts: Texts, pattern: str, rewrite: Callable[[str], str]) -> Texts:
@@ -87,8 +87,8 @@ def rewritten(texts: Texts, pattern: str, rewrite: Callable[[str], str]) -> Text
     matches = pc.fill_null(pc.match_substring_regex(texts, pattern), False)
     if not pc.any(matches, min_count=0).as_py():
         return texts
-    chosen = pc.filter(texts, matches).to_pylist()
-    return pc.replace_with_mask(texts, matches, texts_of([rewrite(text) for text in chosen]))
+    matching_texts = pc.filter(texts, matches).to_pylist()
+    return pc.replace_with_mask(texts, matches, texts_of([rewrite(text) for text in matching_texts]))
 
 
 def content(texts: Texts) -> bytes:

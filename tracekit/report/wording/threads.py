@@ -78,13 +78,16 @@ def threads_headline(work: ThreadWork) -> str:
         return "This text shows no thread with a stack."
     unknown = [entry.engine is Engine.UNKNOWN for entry in work.works(ml_only=False)]
     if all(unknown) and not work.idle_samples.any():
-        first = f"{_describe_unknown_only(work)}, so engines cannot be identified."
+        first_sentence = f"{_describe_unknown_only(work)}, so engines cannot be identified."
     elif work.is_single_pause:
-        first = f"{_describe_pause(work)}; a single pause shows no rate and no latency."
+        first_sentence = f"{_describe_pause(work)}; a single pause shows no rate and no latency."
     else:
-        first = f"{_describe_counts(work)}."
+        first_sentence = f"{_describe_counts(work)}."
     return " ".join(
-        filter(None, [first, _describe_dropped_hits(work), _describe_idle(work), _describe_faulting(work)])
+        filter(
+            None,
+            [first_sentence, _describe_dropped_hits(work), _describe_idle(work), _describe_faulting(work)],
+        )
     )
 
 
@@ -131,8 +134,8 @@ def _describe_counts(work: ThreadWork) -> str:
     if not works:
         threads = f"None of {work.count:,} threads" if work.count != 1 else "The only thread"
         place = f"of {_place(work)}" if len(work.processes) == 1 else f"in {_place(work)}"
-        inside = "was in an ML engine or an ML runtime" if work.count != 1 else "was never in ML code"
-        return f"{threads} {place} {inside}{_describe_unknown(work)}"
+        predicate = "was in an ML engine or an ML runtime" if work.count != 1 else "was never in ML code"
+        return f"{threads} {place} {predicate}{_describe_unknown(work)}"
     parts: list[str] = []
     engine: Engine | None = None
     for entry in works[:_MOST_WORKS]:
@@ -143,8 +146,8 @@ def _describe_counts(work: ThreadWork) -> str:
     threads = f"{'the only thread' if work.count == 1 else f'{work.count:,} threads'} {joint} {owner}"
     if not work.has_separate_threads:
         threads = f"{owner} ({_UNSEPARATED})"
-    listed = _join_parts([*parts, *_list_other_work(works, work.noun)])
-    return f"Of {plural(samples, work.noun)} of {threads}, {listed}{_describe_process(work)}"
+    work_text = _join_parts([*parts, *_list_other_work(works, work.noun)])
+    return f"Of {plural(samples, work.noun)} of {threads}, {work_text}{_describe_process(work)}"
 
 
 def _place(work: ThreadWork) -> str:
@@ -157,10 +160,10 @@ def _place(work: ThreadWork) -> str:
 
 def process_name(name: str, pid: int, with_pid: bool = False) -> str:
     """Return a process as a sentence names it: ``MyApp``, ``process 412``, ``the process``."""
-    shown = clip(printable(name), _NAME_WIDTH)
-    if not shown:
+    short_name = clip(printable(name), _NAME_WIDTH)
+    if not short_name:
         return f"process {pid}" if pid >= 0 else "the process"
-    return f"{shown} ({pid})" if with_pid and pid >= 0 else shown
+    return f"{short_name} ({pid})" if with_pid and pid >= 0 else short_name
 
 
 def _describe_process(work: ThreadWork) -> str:
@@ -225,16 +228,16 @@ def _describe_faulting(work: ThreadWork) -> str:
         return ""
     answer = crashed[0]
     name = _start_with_capital(thread_name(answer))
-    inside = next((entry for entry in answer.works if entry.is_ml), None)
+    ml_work = next((entry for entry in answer.works if entry.is_ml), None)
     is_crash = answer.state.lower().startswith("crash")
-    if inside is None:
+    if ml_work is None:
         place = f"outside ML code{f', in {_shorten_symbol(answer.leaf)}' if answer.leaf else ''}"
     else:
-        is_named = any(entry.frame == inside.frame for entry in work.works()[:_MOST_WORKS])
-        place = f"{doing(inside)}{'' if is_named else _describe_frame(inside)}"
+        is_named = any(entry.frame == ml_work.frame for entry in work.works()[:_MOST_WORKS])
+        place = f"{doing(ml_work)}{'' if is_named else _describe_frame(ml_work)}"
     if not is_crash:
         return f"The report was written because of {thread_name(answer)}, which was {place}."
-    return f"{name} crashed {'' if inside is None else 'while '}{place}."
+    return f"{name} crashed {'' if ml_work is None else 'while '}{place}."
 
 
 def _start_with_capital(text: str) -> str:
@@ -259,7 +262,9 @@ def _describe_work(work: Work, is_named: bool) -> str:
     return sentence
 
 
-def _describe_phases(work: Work, phases: dict[Phase | None, str], on_cpu: str, inside: str) -> str:
+def _describe_phases(
+    work: Work, phases: dict[Phase | None, str], on_cpu: str, verb_without_phase: str
+) -> str:
     if work.engine in _OUTSIDE:
         return _OUTSIDE[work.engine]
     if work.engine is Engine.CPU and work.phase in (Phase.EXECUTE, None):
@@ -267,7 +272,7 @@ def _describe_phases(work: Work, phases: dict[Phase | None, str], on_cpu: str, i
     if work.engine in (Engine.RUNTIME, Engine.CPU):
         # The engine is not visible, or is the processor that waits: the verb without its object.
         owner = "an ML runtime, engine not visible" if work.engine is Engine.RUNTIME else _CPU_CODE
-        verb = inside if work.phase is None else phases[work.phase].split(" {engine}")[0]
+        verb = verb_without_phase if work.phase is None else phases[work.phase].split(" {engine}")[0]
         verb = re.sub(r" (?:for|to|of|work to|code of|service of)$", "", verb)
         return f"{verb} {owner}" if work.phase is None else f"{verb} in {owner}"
     return phases[work.phase].format(engine=ENGINE_NAMES[work.engine])
@@ -303,11 +308,11 @@ def thread_rows(answers: Sequence[ThreadAnswer]) -> list[list[str]]:
     for answer in answers:
         state = f" ({answer.state.lower()})" if answer.is_faulting else ""
         for position, work in enumerate(answer.works):
-            first = not position
+            is_first = not position
             rows.append(
                 [
-                    process_name(answer.process, answer.pid, True) if first else "",
-                    f"{thread_name(answer)}{state}" if first else "",
+                    process_name(answer.process, answer.pid, True) if is_first else "",
+                    f"{thread_name(answer)}{state}" if is_first else "",
                     f"{work.samples:,}",
                     format_percent(work.samples / max(answer.samples, 1)),
                     str(work.engine),
@@ -360,21 +365,21 @@ def process_rows(processes: Sequence[ProcessAnswer]) -> list[list[str]]:
     ]
 
 
-def threads_notes(work: ThreadWork, shown: Sequence[ThreadAnswer]) -> list[str]:
+def threads_notes(work: ThreadWork, listed_threads: Sequence[ThreadAnswer]) -> list[str]:
     """Return what the table of threads leaves out, and what such samples can and cannot show."""
-    left = work.left_out(shown)
-    counts = [f"{plural(left, 'more thread')} in ML code or idle" if left > 0 else ""]
-    if work.unlisted_count and shown:
+    remaining = work.left_out(listed_threads)
+    counts = [f"{plural(remaining, 'more thread')} in ML code or idle" if remaining > 0 else ""]
+    if work.unlisted_count and listed_threads:
         counts.append(f"{plural(work.unlisted_count, 'other thread')} without an ML frame")
-    listed = "; ".join(filter(None, counts))
-    return [*([f"Not listed: {listed}."] if listed else []), *threads_limits(work)]
+    omissions = "; ".join(filter(None, counts))
+    return [*([f"Not listed: {omissions}."] if omissions else []), *threads_limits(work)]
 
 
 def threads_limits(work: ThreadWork) -> list[str]:
     """Return what such samples can and cannot show."""
-    counted = COUNTED if work.counts_waiting else COUNTED_RUNNING
-    counted = HITS if work.noun == "hit" else PAUSES if work.is_of_pauses else counted
-    limits = [SINGLE_PAUSE if work.is_single_pause else counted]
+    basis = COUNTED if work.counts_waiting else COUNTED_RUNNING
+    basis = HITS if work.noun == "hit" else PAUSES if work.is_of_pauses else basis
+    limits = [SINGLE_PAUSE if work.is_single_pause else basis]
     return [*limits, IDLE] if work.service_samples.any() and not _is_driver(work) else limits
 
 

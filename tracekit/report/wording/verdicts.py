@@ -75,8 +75,8 @@ def verdict_reasons(block: VerdictBlock) -> Texts:
     engines = [where(work.is_serving, str(work.engine)) for work in block.works]
     order = listed_by_row(picked(transitions.engine, ENGINES), transitions.edges, " → ")
     alternates = joined("alternates between ", listed(engines, " and "))
-    named = where(transitions.counts > _MOST_NAMED, alternates, joined("in the order ", order))
-    return _fill_unknown([*parts, where(transitions.counts > 1, named)], "; ", block)
+    engine_order = where(transitions.counts > _MOST_NAMED, alternates, joined("in the order ", order))
+    return _fill_unknown([*parts, where(transitions.counts > 1, engine_order)], "; ", block)
 
 
 def statuses_text(statuses: Sequence[int]) -> str:
@@ -90,9 +90,9 @@ def _iter_serving(block: VerdictBlock) -> Iterator[tuple[int, EngineWork]]:
     return ((number, work) for number, work in enumerate(block.works) if work.is_serving.any())
 
 
-def _fill_unknown(parts: Sequence[Texts], between: str, block: VerdictBlock) -> Texts:
+def _fill_unknown(parts: Sequence[Texts], separator: str, block: VerdictBlock) -> Texts:
     """Return the parts of the windows that an engine served, and why none is known of the others."""
-    texts, is_unknown = listed(parts, between), block.lead < 0
+    texts, is_unknown = listed(parts, separator), block.lead < 0
     return where(is_unknown, _explain_unknown(block), texts) if is_unknown.any() else texts
 
 
