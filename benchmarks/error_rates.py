@@ -11,8 +11,9 @@ The calls of a recording: log-normal lengths around 20 ms (sigma 0.1), 2 % outli
     warm-up       alike; the first call takes twice as long, and 10 % more fades over the next five
     spread        warm-up; each run is 1 + N(0, 2 %) times as long
 
-Intervals come from ``rows_of``, ``compared``, ``estimate_interval`` and ``estimate_runs_interval``, as those
-of a comparison and a check do; only the reading of recordings is left out. The rates are those of this model.
+Intervals come from ``iter_group_rows``, ``compare_functions``, ``estimate_interval`` and
+``estimate_runs_interval``, as those of a comparison and a check do; only the reading of recordings is left
+out. The rates are those of this model.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ from tracekit.checks.requirements import Condition
 from tracekit.checks.results import MetricValue
 from tracekit.checks.run_values import RunNoise, combine_runs
 from tracekit.comparison.bootstrap import estimate
-from tracekit.comparison.estimates import centre, scale_of
-from tracekit.comparison.functions import FunctionWeights, compared
+from tracekit.comparison.estimates import compute_centre, scale_of
+from tracekit.comparison.functions import FunctionWeights, compare_functions
 from tracekit.comparison.metrics import METRICS, Column, GroupMetric, run_values
 from tracekit.comparison.result import Difference, Value
-from tracekit.comparison.rows import Sides, rows_of
+from tracekit.comparison.rows import Sides, iter_group_rows
 
 FloatArray = npt.NDArray[np.float64]
 Runs = Sequence[FloatArray]
@@ -72,7 +73,7 @@ def recordings(rng: np.random.Generator, model: str, calls: int, count: int) -> 
 
 @dataclass(frozen=True)
 class SimulatedSide:
-    """One side of a group of windows as ``rows_of`` reads it."""
+    """One side of a group of windows as ``iter_group_rows`` reads it."""
 
     runs: Runs
     unit: str = "ns"
@@ -83,7 +84,7 @@ class SimulatedSide:
         if not len(self.runs):
             return Column((), Value(None, 0, 0), self.unit)  # type: ignore[arg-type]
         values = run_values(self.runs, metric.statistic)
-        middle = centre(values, scale_of(self.unit == "ns", values))
+        middle = compute_centre(values, scale_of(self.unit == "ns", values))
         count = sum(len(run) for run in self.runs)
         value = Value(middle, count, count, "measured", runs=tuple(values.tolist()))
         return Column(tuple(self.runs), value, self.unit)  # type: ignore[arg-type]
@@ -100,7 +101,7 @@ def rows(
     """Return the rows of metrics that a comparison of these runs has."""
     unit = "share" if names[0].endswith("share") else "ns"
     sides = Sides(SimulatedSide(base, unit), SimulatedSide(new, unit), (), run_noise)  # type: ignore[arg-type]
-    return list(rows_of(sides, [metric(name) for name in names], level))
+    return list(iter_group_rows(sides, [metric(name) for name in names], level))
 
 
 def is_shown(row: Difference) -> bool:
@@ -207,8 +208,10 @@ def functions_cell(functions: int, calls: int, runs: int, pairs: int) -> dict[st
     doubled[2] *= 2
     for _ in range(pairs):
         base = [run(weights) for _ in range(runs)]
-        rates.note("any alarm", bool(compared(base, [run(weights) for _ in range(runs)], []).changed))
-        result = compared(base, [run(doubled) for _ in range(runs)], [])
+        rates.note(
+            "any alarm", bool(compare_functions(base, [run(weights) for _ in range(runs)], []).changed)
+        )
+        result = compare_functions(base, [run(doubled) for _ in range(runs)], [])
         changed = {result.names[row][1] for row in result.changed}
         rates.note("doubled one found", "function2" in changed)
     return {

@@ -19,14 +19,14 @@ Measures: TypeAlias = dict[str, dict[str, Number]]
 
 def build_measures_document(analysis: Analysis) -> Iterable[bytes]:
     """Return the numbers of all calls and of each model, as ``read_measures`` reads them."""
-    from tracekit.comparison.measures import measured_calls
+    from tracekit.comparison.measures import iter_measured_calls
 
     document = {
         calls.model: {
             "calls": ["calls", calls.calls, ""],
             **{measure.metric: [measure.unit, measure.value, measure.kind] for measure in calls.measures},
         }
-        for calls in measured_calls(analysis)
+        for calls in iter_measured_calls(analysis)
     }
     return [json.dumps(document).encode("utf-8", "backslashreplace")]
 

@@ -81,9 +81,9 @@ def _is_storable(value: object) -> bool:
 
 
 def _build_page_blocks(analysis: Analysis) -> tuple[bytes, bytes]:
-    from tracekit.report.viewmodel.view import served_blocks
+    from tracekit.report.viewmodel.view import build_served_blocks
 
-    return served_blocks(analysis)
+    return build_served_blocks(analysis)
 
 
 def _build_sections(analysis: Analysis) -> Iterable[bytes]:
@@ -131,10 +131,10 @@ def _list_processes(analysis: Analysis) -> Iterable[bytes]:
 
 def _build_summary(analysis: Analysis) -> Iterable[bytes]:
     from tracekit.report import wording
-    from tracekit.report.viewmodel.view import duration_of
+    from tracekit.report.viewmodel.view import measure_duration
 
     info = analysis.trace.info
-    length_ns = info.duration_ns or duration_of(analysis)
+    length_ns = info.duration_ns or measure_duration(analysis)
     facts = {
         "results": RESULTS_VERSION,
         "verdict": make_one_line(wording.headline(analysis.answer)),

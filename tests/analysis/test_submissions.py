@@ -20,7 +20,7 @@ from tracekit.analysis.ownership.owners import Owner
 from tracekit.report import wording
 from tracekit.report.html.sections import sections
 from tracekit.report.viewmodel.view import Extras
-from tracekit.report.wording.submissions import names_text
+from tracekit.report.wording.submissions import format_names
 
 QUIET: list[Sample] = [(0, "a", UI), (60, "a", UI)]
 
@@ -239,7 +239,7 @@ def test_the_words_about_submissions() -> None:
     ],
 )
 def test_names_of_segments(names: list[str], text: str | None) -> None:
-    written = names_text(names)
+    written = format_names(names)
     assert len(written) < 100
     assert text is None or written == text
 

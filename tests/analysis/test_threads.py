@@ -15,7 +15,7 @@ from tracekit import Analysis
 from tracekit.analysis.threads import ThreadAnswer, ThreadWork
 from tracekit.errors import UsageError
 from tracekit.model.vocabulary import Engine, Phase
-from tracekit.report.wording.threads import threads_limits
+from tracekit.report.wording.threads import list_threads_limits
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 STACKS = SHARED / "stacks" / "stacks.jsonl"
@@ -112,7 +112,7 @@ def test_an_idle_thread_of_a_runtimes_pool_is_no_trace_of_the_neural_engine() ->
     )
     analysis = analysed(Thread("stream", pool[::-1], 100), Thread("Main", ELSEWHERE, 100))
     assert analysis.headline == "None of 2 threads of MyApp was in an ML engine or an ML runtime."
-    assert not any("Neural Engine" in limit for limit in threads_limits(work_of(analysis)))
+    assert not any("Neural Engine" in limit for limit in list_threads_limits(work_of(analysis)))
     (process,) = work_of(analysis).processes
     assert (process.idle_threads, process.service_threads) == (1, 0)
     both = analysed(Thread("stream", pool[::-1], 100), Thread("H11ANEServicesThread", SERVICE, 100))
@@ -173,7 +173,9 @@ def test_stacks_with_missing_lines_do_have_names() -> None:
 
 def test_the_count_of_a_debuggers_pauses_is_no_time() -> None:
     pauses, counted = (
-        " ".join(threads_limits(work_of(tracekit.analyze(text_trace(Thread("a", ON_ANE, 2), kind=kind)))))
+        " ".join(
+            list_threads_limits(work_of(tracekit.analyze(text_trace(Thread("a", ON_ANE, 2), kind=kind))))
+        )
         for kind in ("lldb", "sample")
     )
     assert pauses.startswith("A count is the number of pauses in which a thread stood there")

@@ -21,7 +21,7 @@ from tracekit.analysis.verdicts import RunFacts, Verdicts
 from tracekit.model.columns import ATTRIBUTION
 from tracekit.model.trace import WeightUnit
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, SERVING, Basis, Engine, Phase
-from tracekit.report.wording.verdicts import transition_texts
+from tracekit.report.wording.verdicts import format_transitions
 
 Segment: TypeAlias = tuple[int, int, str, int, int, str]
 MS = 1_000_000
@@ -189,7 +189,7 @@ def test_where_the_fallback_was(order: str, place: str) -> None:
 
 
 def texts_of(transitions: Transitions) -> list[str]:
-    return transition_texts(transitions).to_pylist()
+    return format_transitions(transitions).to_pylist()
 
 
 def test_transitions_in_words() -> None:

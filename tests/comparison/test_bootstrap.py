@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from tracekit.comparison.bootstrap import (
     ColumnStatistic,
-    block_length,
-    draws_for,
+    choose_draw_count,
+    compute_block_length,
+    count_required_values,
     estimate,
-    fewest_values,
     rank,
-    resampled,
+    resample_statistics,
 )
 
 NAN = float("nan")
@@ -22,7 +22,7 @@ MEAN = [ColumnStatistic(0, "mean")]
 
 
 def drawn(values: list[float], statistic: float | str = "mean") -> np.ndarray:
-    return resampled([np.array(values, float)], [ColumnStatistic(0, statistic)], 500, (0,))[:, 0]  # type: ignore[arg-type]
+    return resample_statistics([np.array(values, float)], [ColumnStatistic(0, statistic)], 500, (0,))[:, 0]  # type: ignore[arg-type]
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=300), st.sampled_from([0.5, 0.9, 0.99]))
@@ -37,7 +37,7 @@ def test_nearest_ranks() -> None:
 
 
 def test_how_many_windows_each_number_wants() -> None:
-    assert [fewest_values(q) for q in ("mean", 0.5, 0.9, 0.99)] == [5, 5, 10, 100]  # type: ignore[arg-type]
+    assert [count_required_values(q) for q in ("mean", 0.5, 0.9, 0.99)] == [5, 5, 10, 100]  # type: ignore[arg-type]
 
 
 def test_what_is_not_known_is_left_out() -> None:
@@ -45,16 +45,18 @@ def test_what_is_not_known_is_left_out() -> None:
     assert np.isnan(estimate(np.array([NAN]), 0.5))
     assert set(drawn([NAN, 1.0, 1.0, 1.0])) <= {1.0}
     assert np.isnan(drawn([NAN, NAN])).all()
-    assert np.isnan(resampled([np.zeros(0)], MEAN, 5, (0,))).all()
+    assert np.isnan(resample_statistics([np.zeros(0)], MEAN, 5, (0,))).all()
 
 
 def test_blocks_grow_with_the_cube_root() -> None:
-    assert [block_length(count) for count in (1, 5, 20, 100, 1000, 100_000)] == [1, 2, 6, 10, 20, 93]
+    assert [compute_block_length(count) for count in (1, 5, 20, 100, 1000, 100_000)] == [1, 2, 6, 10, 20, 93]
 
 
 @given(st.lists(st.integers(1, 1000).map(float), min_size=1, max_size=40))
 def test_a_draw_has_as_many_windows_as_the_run(values: list[float]) -> None:
-    ones = resampled([np.array(values), np.ones(len(values))], [*MEAN, ColumnStatistic(1, "mean")], 50, (1,))
+    ones = resample_statistics(
+        [np.array(values), np.ones(len(values))], [*MEAN, ColumnStatistic(1, "mean")], 50, (1,)
+    )
     assert (ones[:, 1] == 1.0).all()
     assert min(values) - 1e-9 <= ones[:, 0].min() <= ones[:, 0].max() <= max(values) + 1e-9
 
@@ -75,4 +77,4 @@ def test_the_same_input_gives_the_same_draws() -> None:
 
 
 def test_very_many_calls_are_drawn_less_often() -> None:
-    assert (draws_for(100), draws_for(100_000), draws_for(10**7)) == (1000, 200, 100)
+    assert (choose_draw_count(100), choose_draw_count(100_000), choose_draw_count(10**7)) == (1000, 200, 100)

@@ -22,8 +22,8 @@ from tracekit.comparison.builds import (
     NO_TARGET,
     NO_UUID,
     OTHER,
-    builds_of,
-    program_binaries,
+    find_program_binaries,
+    group_builds,
 )
 
 pytestmark = pytest.mark.integration
@@ -34,12 +34,12 @@ SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 
 def grouped(recordings: list[Analysis], compared: Analysis | None = None) -> list[list[int]]:
     """Return the groups as the numbers of their recordings."""
-    groups = builds_of(recordings, [compared or of_build("new", 99.0)]).groups
+    groups = group_builds(recordings, [compared or of_build("new", 99.0)]).groups
     return [[recordings.index(analysis) for analysis in group] for group in groups]
 
 
 def left_out(*recordings: Analysis) -> dict[str, int]:
-    return dict(builds_of(recordings, [of_build("new", 99.0)]).left_out)
+    return dict(group_builds(recordings, [of_build("new", 99.0)]).left_out)
 
 
 def test_recordings_with_one_uuid_of_the_app_are_one_build() -> None:
@@ -57,7 +57,7 @@ def test_recordings_with_one_uuid_of_the_app_are_one_build() -> None:
 def test_the_compared_recordings_and_copies_are_not_used() -> None:
     base = of_build("A", 10)
     copy = replace(base, trace=replace(base.trace, info=replace(INFO, name="copy")))
-    builds = builds_of([copy, of_build("A", 11), of_build("A", 12), of_build("A", 12)], [base])
+    builds = group_builds([copy, of_build("A", 11), of_build("A", 12), of_build("A", 12)], [base])
     assert ([len(group) for group in builds.groups], builds.left_out) == ([2], {COMPARED: 2})
 
 
@@ -104,14 +104,14 @@ def test_what_a_recording_does_not_show_is_never_guessed() -> None:
 def test_the_binary_of_the_program_is_the_one_with_its_name_where_programs_are(
     binaries: dict[str, str], main: str | None
 ) -> None:
-    shown = program_binaries(with_binaries(recorded([10.0] * 5, info=INFO), binaries).trace)
+    shown = find_program_binaries(with_binaries(recorded([10.0] * 5, info=INFO), binaries).trace)
     assert shown == (NO_BINARY if main is None else {main: "A"})
 
 
 def test_binaries_of_other_processes_do_not_count() -> None:
     trace = of_build("A").trace
     other = replace(trace, threads=trace.threads.assign(pid=np.int64(8)))
-    assert program_binaries(other) == NO_BINARY
+    assert find_program_binaries(other) == NO_BINARY
 
 
 def test_a_framework_that_changes_is_another_build_although_the_main_binary_stays() -> None:
@@ -137,7 +137,7 @@ def test_debug_code_beside_the_main_binary_identifies_the_build() -> None:
     "sample", ["foundation-models-macos27", "gpu-mpsgraph-macos15-bundle/recording.trace"]
 )
 def test_exports_and_bundles_show_the_binary_of_the_program(sample: str) -> None:
-    shown = program_binaries(tracekit.open_trace(SAMPLES / sample))
+    shown = find_program_binaries(tracekit.open_trace(SAMPLES / sample))
     assert isinstance(shown, dict)
     assert list(shown) == ["Contents/MacOS/SampleApp"]
     assert len(shown["Contents/MacOS/SampleApp"]) == 36

@@ -13,7 +13,7 @@ from trace_support import ANE, ANE_WAIT, BNNS, UI, trace_of
 
 from tracekit import Analysis, analyze, compare
 from tracekit.comparison.result import Caution, Value
-from tracekit.comparison.rows import refused
+from tracekit.comparison.rows import refuse_difference
 from tracekit.errors import UsageError
 from tracekit.load import open_trace
 from tracekit.report.comparison.cautions import caution_text
@@ -69,11 +69,11 @@ def test_the_two_names_of_the_neural_engines_table_are_one_source() -> None:
 
 def test_times_with_different_bases_are_not_subtracted() -> None:
     measured, inferred = Value(5.0, 10, 10, "measured"), Value(9.0, 10, 10, "inferred")
-    refusal = refused("ANE waiting", ("ns", "ns"), measured, inferred)
+    refusal = refuse_difference("ANE waiting", ("ns", "ns"), measured, inferred)
     assert refusal is not None
     assert (refusal.difference, refusal.judgement) == (None, "not measurable")
     assert refusal.base.missing == "measured in BASE and inferred in NEW, which cannot be compared"
-    assert refused("hand-offs", ("count", "count"), measured, inferred) is None
+    assert refuse_difference("hand-offs", ("count", "count"), measured, inferred) is None
 
 
 def test_given_windows_have_no_length_to_compare() -> None:

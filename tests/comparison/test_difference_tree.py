@@ -11,7 +11,7 @@ from compare_support import recorded
 from trace_support import MS, Sample, trace_of
 
 from tracekit import Analysis, analyze, compare
-from tracekit.report.viewmodel.difference import DifferenceTree, difference_block, difference_tree
+from tracekit.report.viewmodel.difference import DifferenceTree, build_difference_tree, difference_block
 
 PREDICT = "CoreML | -[MLModel predictionFromFeatures:error:]"
 Path = tuple[str, ...]
@@ -53,14 +53,14 @@ NEW = [(1, "main", call("App | work")), (2, "main", call("App | fresh")), (3, "m
 
 
 def test_paths_of_both_sides_per_call() -> None:
-    tree = difference_tree(analysed(BASE), analysed(NEW))  # BASE has two calls, NEW one
+    tree = build_difference_tree(analysed(BASE), analysed(NEW))  # BASE has two calls, NEW one
     assert tree.per == "window"
     assert weights(tree) == {("work",): (3 * MS, MS), ("old",): (0.5 * MS, 0), ("fresh",): (0, MS)}
 
 
 def test_a_recording_compared_with_itself_does_not_differ() -> None:
     analysis = recorded([10.0, 12, 11], "CAC")
-    tree = difference_tree(analysis, analysis)
+    tree = build_difference_tree(analysis, analysis)
     assert (tree.base == tree.new).all()
     members = analysis.trace.weights * analysis.members.times_counted(len(analysis.trace.samples))
     assert tree.base.sum() == pytest.approx(members.sum() / 3)
@@ -70,7 +70,7 @@ def test_a_recording_compared_with_itself_does_not_differ() -> None:
 def test_a_side_without_stacks_has_no_weight(empty_side: int) -> None:
     sides = [analysed(NEW[:1]), analysed(NEW[:1])]
     sides[empty_side] = analysed([(1, "main", None)])
-    tree = difference_tree(*sides)
+    tree = build_difference_tree(*sides)
     assert [float(weight.sum()) for weight in (tree.base, tree.new)][empty_side] == 0
     assert len(tree.nodes) == 3
 
@@ -78,18 +78,18 @@ def test_a_side_without_stacks_has_no_weight(empty_side: int) -> None:
 def test_functions_without_a_symbol_are_one_per_binary() -> None:
     """Addresses differ from run to run."""
     sides = [analysed([(1, "main", call(f"App | 0x{address}"))]) for address in ("1040", "2080")]
-    assert weights(difference_tree(*sides)) == {("(no symbol)",): (MS, MS)}
+    assert weights(build_difference_tree(*sides)) == {("(no symbol)",): (MS, MS)}
 
 
 def test_pruned_paths_keep_their_weight() -> None:
-    tree = difference_tree(analysed(BASE), analysed(NEW), max_nodes=3)
+    tree = build_difference_tree(analysed(BASE), analysed(NEW), max_nodes=3)
     assert weights(tree) == {("work",): (3 * MS, MS), ("(less)",): (0.5 * MS, MS)}
 
 
 @pytest.mark.parametrize("unit", ["cycles", "ns"])
 def test_without_calls_or_a_common_unit_shares_are_compared(unit: str) -> None:
     other = analyze(trace_of(BASE if unit == "cycles" else [(1, "main", UI)], unit=unit))  # type: ignore[arg-type]
-    tree = difference_tree(analysed(BASE), other)
+    tree = build_difference_tree(analysed(BASE), other)
     assert tree.per == "sample"
     assert (tree.base.sum(), tree.new.sum()) == (pytest.approx(1), pytest.approx(1))
 

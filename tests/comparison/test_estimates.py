@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tracekit.comparison.estimates import (
     Estimate,
     RunVariation,
-    between_runs,
-    centre,
+    compute_centre,
+    estimate_between_runs,
+    estimate_within_runs,
     scale_of,
-    within_runs,
 )
 
 NONE: list[np.ndarray] = []
@@ -25,7 +25,7 @@ values_of_runs = st.lists(st.floats(0.1, 1000), min_size=2, max_size=6).map(np.a
 def between(
     base: list[float], new: list[float], noise: list[float] | None = None, scale: str = "linear"
 ) -> Estimate:
-    estimate = between_runs(np.array(base), np.array(new), [np.array(noise)] if noise else [], scale)  # type: ignore[arg-type]
+    estimate = estimate_between_runs(np.array(base), np.array(new), [np.array(noise)] if noise else [], scale)  # type: ignore[arg-type]
     assert estimate is not None
     return estimate
 
@@ -59,7 +59,7 @@ def test_false_alarms_of_three_runs_whatever_their_spreads(spread: float) -> Non
 def test_one_run_borrows_the_spread_of_the_side_that_has_several() -> None:
     estimate = between([10.0], [11.0, 12, 13])
     assert (estimate.df, estimate.error**2) == pytest.approx((2, 1 * (1 + 1 / 3)))
-    assert between_runs(np.array([1.0]), np.array([2.0]), NONE, "linear") is None
+    assert estimate_between_runs(np.array([1.0]), np.array([2.0]), NONE, "linear") is None
 
 
 def test_recordings_for_the_noise_are_pooled_with_the_runs() -> None:
@@ -71,16 +71,18 @@ def test_recordings_for_the_noise_are_pooled_with_the_runs() -> None:
 
 def test_groups_for_the_noise_spread_around_their_own_means() -> None:
     groups = [np.array([1.0, 2, 3]), np.array([101.0, 103]), np.array([7.0]), np.array([])]
-    estimate = between_runs(np.array([10.0]), np.array([12.0]), groups, "linear")
+    estimate = estimate_between_runs(np.array([10.0]), np.array([12.0]), groups, "linear")
     assert estimate is not None
     assert (estimate.df, estimate.error**2) == pytest.approx((3, (2 + 2) / 3 * 2))
-    alone = between_runs(np.array([10.0]), np.array([12.0]), [np.array([7.0]), np.array([8.0])], "linear")
+    alone = estimate_between_runs(
+        np.array([10.0]), np.array([12.0]), [np.array([7.0]), np.array([8.0])], "linear"
+    )
     assert alone is None
 
 
 def test_times_are_compared_as_factors() -> None:
     estimate = between([10.0, 10.1, 9.9], [12.0, 12.1, 11.9], scale="log")
-    low, high = estimate.ratio_interval() or (0, 0)
+    low, high = estimate.compute_ratio_interval() or (0, 0)
     assert 0.17 < low < 0.2 < high < 0.23
     assert estimate.base == pytest.approx((10 * 10.1 * 9.9) ** (1 / 3))
     assert estimate.interval()[0] < estimate.new - estimate.base < estimate.interval()[1]
@@ -88,8 +90,8 @@ def test_times_are_compared_as_factors() -> None:
 
 @given(values_of_runs, values_of_runs, st.sampled_from(["log", "linear"]))
 def test_swapping_the_sides_negates_the_interval(base: np.ndarray, new: np.ndarray, scale: str) -> None:
-    forward = between_runs(base, new, NONE, scale)  # type: ignore[arg-type]
-    backward = between_runs(new, base, NONE, scale)  # type: ignore[arg-type]
+    forward = estimate_between_runs(base, new, NONE, scale)  # type: ignore[arg-type]
+    backward = estimate_between_runs(new, base, NONE, scale)  # type: ignore[arg-type]
     assert forward is not None
     assert backward is not None
     low, high = forward.interval()
@@ -111,7 +113,9 @@ def test_runs_that_are_all_alike_have_no_nan() -> None:
 
 def test_one_outlier_of_a_million_times_is_no_overflow() -> None:
     estimate = between([1e-9, 1e300], [1e-9, 1e-9], scale="log")
-    assert all(math.isfinite(end) for end in (*estimate.interval(), *(estimate.ratio_interval() or ())))
+    assert all(
+        math.isfinite(end) for end in (*estimate.interval(), *(estimate.compute_ratio_interval() or ()))
+    )
     assert math.isfinite(estimate.smallest)
 
 
@@ -120,25 +124,25 @@ def test_zeros_are_compared_as_amounts() -> None:
     assert scale_of(True, zeros, np.array([1.0])) == "linear"
     assert scale_of(True, np.array([1.0])) == "log"
     assert scale_of(False, np.array([1.0])) == "linear"
-    assert centre(zeros, "linear") == 0.5
-    assert between([0.0, 0.0], [1.0, 2.0]).ratio_interval() is None
+    assert compute_centre(zeros, "linear") == 0.5
+    assert between([0.0, 0.0], [1.0, 2.0]).compute_ratio_interval() is None
 
 
 def test_within_two_runs_the_variation_between_runs_is_unknown() -> None:
     base, new = [RunVariation(10.0, 0.01, 4)], [RunVariation(12.0, 0.03, 4)]
-    estimate = within_runs(base, new, "linear", None)
+    estimate = estimate_within_runs(base, new, "linear", None)
     assert (estimate.tested, estimate.error) == ("within these recordings", pytest.approx(0.2))
     assert estimate.df == pytest.approx(0.04**2 / (0.01**2 / 4 + 0.03**2 / 4))
-    assert estimate.runs_for(0.5) is None
+    assert estimate.count_runs_needed(0.5) is None
 
 
 def test_a_given_spread_is_added_for_each_run() -> None:
     base, new = [RunVariation(10.0, 0.0001, 9)], [RunVariation(12.0, 0.0001, 9)]
-    one = within_runs(base, new, "log", 0.02)
+    one = estimate_within_runs(base, new, "log", 0.02)
     assert (one.tested, one.error**2) == ("given noise", pytest.approx(0.0002 + 2 * 0.02**2))
-    four = within_runs(base * 4, new * 4, "log", 0.02)
+    four = estimate_within_runs(base * 4, new * 4, "log", 0.02)
     assert four.error == pytest.approx(one.error / 2)
-    exact = within_runs(
+    exact = estimate_within_runs(
         [RunVariation(10.0, 0.0, math.inf)], [RunVariation(10.0, 0.0, math.inf)], "linear", 0.1
     )
     assert (exact.error, exact.df) == (pytest.approx(math.sqrt(2)), math.inf)
@@ -148,9 +152,9 @@ def test_the_smallest_change_that_would_show_and_the_runs_that_it_takes() -> Non
     estimate = between([10.0, 10.2, 9.8, 10.1, 9.9], [10.0, 10.2, 9.8, 10.1, 9.9], scale="log")
     # (2.306 + 0.889) × 1.0 %, with eight degrees of freedom
     assert estimate.smallest == pytest.approx(0.0325, abs=0.0005)
-    assert estimate.runs_for(estimate.smallest + 1e-9) == 5
-    assert (estimate.runs_for(0.5), estimate.runs_for(0.02)) == (2, 12)
-    assert (estimate.runs_for(0.0001), estimate.runs_for(0.0)) == (None, None)
+    assert estimate.count_runs_needed(estimate.smallest + 1e-9) == 5
+    assert (estimate.count_runs_needed(0.5), estimate.count_runs_needed(0.02)) == (2, 12)
+    assert (estimate.count_runs_needed(0.0001), estimate.count_runs_needed(0.0)) == (None, None)
 
 
 def test_that_change_shows_in_four_of_five_simulated_comparisons() -> None:
@@ -158,5 +162,5 @@ def test_that_change_shows_in_four_of_five_simulated_comparisons() -> None:
     sides = rng.normal(0, 1, (2000, 2, 5))
     # Of eight degrees of freedom and a spread of 1: (2.306 + 0.889) × sqrt(2 / 5).
     sides[:, 1] += (2.306 + 0.889) * math.sqrt(2 / 5)
-    shown = [between_runs(base, new, NONE, "linear").interval()[0] > 0 for base, new in sides]  # type: ignore[union-attr]
+    shown = [estimate_between_runs(base, new, NONE, "linear").interval()[0] > 0 for base, new in sides]  # type: ignore[union-attr]
     assert 0.76 < np.mean(shown) < 0.84

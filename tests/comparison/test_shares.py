@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.comparison.estimates import between_runs
-from tracekit.comparison.shares import independent_calls, newcombe, share_interval, wilson
+from tracekit.comparison.estimates import estimate_between_runs
+from tracekit.comparison.shares import (
+    compute_newcombe_interval,
+    compute_share_interval,
+    compute_wilson_interval,
+    count_independent_calls,
+)
 
 
 def calls(share: float, count: int) -> np.ndarray:
@@ -24,15 +29,15 @@ def test_newcombes_own_examples() -> None:
         ((0, 10), (20, 10), (0.6791, 1.0)),
     ):
         shares = successes[0] / totals[0], successes[1] / totals[1]
-        assert newcombe(shares, totals) == pytest.approx(expected, abs=5e-5)
+        assert compute_newcombe_interval(shares, totals) == pytest.approx(expected, abs=5e-5)
 
 
 def test_wilsons_interval() -> None:
     # Newcombe 1998, Statistics in Medicine 17:857, table I: 81 of 263, 15 of 148, 0 of 20.
-    assert wilson(81 / 263, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
-    assert wilson(15 / 148, 148) == pytest.approx((0.0624, 0.1605), abs=5e-5)
-    assert wilson(0, 20) == pytest.approx((0, 0.1611), abs=5e-5)
-    assert wilson(0.5, 0) == (0.0, 1.0)
+    assert compute_wilson_interval(81 / 263, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert compute_wilson_interval(15 / 148, 148) == pytest.approx((0.0624, 0.1605), abs=5e-5)
+    assert compute_wilson_interval(0, 20) == pytest.approx((0, 0.1611), abs=5e-5)
+    assert compute_wilson_interval(0.5, 0) == (0.0, 1.0)
 
 
 @given(st.integers(5, 60), st.integers(5, 60), st.integers(1, 4))
@@ -40,16 +45,20 @@ def test_no_interval_is_zero_to_zero(base: int, new: int, runs: int) -> None:
     sides = [np.ones(base)] * runs, [np.ones(new)] * runs
     spread = None
     if runs > 1:
-        spread = between_runs(np.ones(runs), np.ones(runs), np.zeros(0), "linear")
-    low, high = share_interval(*sides, spread, None)
+        spread = estimate_between_runs(np.ones(runs), np.ones(runs), np.zeros(0), "linear")
+    low, high = compute_share_interval(*sides, spread, None)
     assert low < 0 < high
 
 
 def test_calls_in_spells_count_for_fewer() -> None:
     spells = np.repeat(np.tile([1.0, 1, 0, 1, 1, 1, 0, 1, 1, 1], 2), 5)
-    assert independent_calls(spells) < 40
-    assert independent_calls(calls(0.8, 100)) == 100
-    assert (independent_calls(np.ones(7)), independent_calls(np.zeros(0)), independent_calls(np.ones(1))) == (
+    assert count_independent_calls(spells) < 40
+    assert count_independent_calls(calls(0.8, 100)) == 100
+    assert (
+        count_independent_calls(np.ones(7)),
+        count_independent_calls(np.zeros(0)),
+        count_independent_calls(np.ones(1)),
+    ) == (
         7,
         0,
         1,
@@ -58,14 +67,18 @@ def test_calls_in_spells_count_for_fewer() -> None:
 
 def test_a_run_without_a_spell_counts_as_the_runs_that_show_them() -> None:
     spells, alike = np.repeat(np.tile([1.0, 1, 0, 1, 1], 4), 5), np.ones(100)
-    assert independent_calls(alike) == 100
-    assert independent_calls(alike, [alike, spells]) == independent_calls(spells, [alike, spells]) < 30
-    assert independent_calls(np.ones(50), [np.ones(50), calls(0.8, 100)]) == 50
+    assert count_independent_calls(alike) == 100
+    assert (
+        count_independent_calls(alike, [alike, spells])
+        == count_independent_calls(spells, [alike, spells])
+        < 30
+    )
+    assert count_independent_calls(np.ones(50), [np.ones(50), calls(0.8, 100)]) == 50
 
 
 def test_a_change_in_one_spell_is_not_a_change_of_all_calls() -> None:
     base, spell, spread = calls(1.0, 100), np.repeat([1.0, 0.0], [80, 20]), calls(0.8, 100)
-    in_a_spell, apart = (share_interval([base], [new], None, None) for new in (spell, spread))
+    in_a_spell, apart = (compute_share_interval([base], [new], None, None) for new in (spell, spread))
     assert apart == pytest.approx((-0.289, -0.124), abs=0.001)
     assert in_a_spell[0] < -0.5 < -0.06 < in_a_spell[1]
 
@@ -73,15 +86,18 @@ def test_a_change_in_one_spell_is_not_a_change_of_all_calls() -> None:
 def test_runs_that_differ_widen_the_interval_and_runs_that_agree_do_not_narrow_it() -> None:
     base = [calls(0.9, 100)] * 3
     new = [calls(share, 100) for share in (0.5, 0.7, 0.9)]
-    spread = between_runs(np.array([0.9] * 3), np.array([0.5, 0.7, 0.9]), np.zeros(0), "linear")
-    assert share_interval(base, new, spread, None)[1] > 0
-    agreeing = between_runs(np.array([0.9] * 3), np.array([0.9] * 3), np.zeros(0), "linear")
-    low, high = share_interval(base, base, agreeing, None)
+    spread = estimate_between_runs(np.array([0.9] * 3), np.array([0.5, 0.7, 0.9]), np.zeros(0), "linear")
+    assert compute_share_interval(base, new, spread, None)[1] > 0
+    agreeing = estimate_between_runs(np.array([0.9] * 3), np.array([0.9] * 3), np.zeros(0), "linear")
+    low, high = compute_share_interval(base, base, agreeing, None)
     assert (low, high) == pytest.approx((-0.049, 0.049), abs=0.002)
 
 
 def test_a_given_spread_is_added_in_points() -> None:
     side = [calls(0.9, 1000)]
-    narrow, wide = share_interval(side, side, None, 0.0), share_interval(side, side, None, 0.05)
+    narrow, wide = (
+        compute_share_interval(side, side, None, 0.0),
+        compute_share_interval(side, side, None, 0.05),
+    )
     assert wide[1] == pytest.approx(np.hypot(narrow[1], 1.96 * 0.05 * np.sqrt(2)), rel=1e-3)
-    assert share_interval([np.ones(5)], [np.zeros(5)], None, 0.9)[0] == -1.0
+    assert compute_share_interval([np.ones(5)], [np.zeros(5)], None, 0.9)[0] == -1.0

@@ -29,7 +29,7 @@ from tracekit.errors import UsageError
 from tracekit.model.columns import SIGNPOSTS, TRACKS
 from tracekit.model.schemas import LIFE_CYCLE
 from tracekit.model.trace import TraceInfo
-from tracekit.report.viewmodel.lanes import signpost_lanes
+from tracekit.report.viewmodel.lanes import iter_signpost_lanes
 from tracekit.report.wording.findings import FindingText, finding_text
 
 LENGTH, PERIOD = 10.0, 20.0
@@ -330,4 +330,4 @@ def test_states_of_an_app_are_no_signposts_of_its_calls() -> None:
     )
     with pytest.raises(UsageError, match="has no signpost intervals"):
         analyze(trace, signposts="*")
-    assert [name for name, _ in signpost_lanes(analyze(trace))] == ["App state"]
+    assert [name for name, _ in iter_signpost_lanes(analyze(trace))] == ["App state"]

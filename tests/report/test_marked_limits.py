@@ -16,7 +16,7 @@ from tracekit.model.issue_codes import ANE_BUSY, CALLS, LENGTHS, RUN, SAMPLES, T
 from tracekit.model.trace import Issue
 from tracekit.report.analysis.json import to_dict
 from tracekit.report.html.sections import sections
-from tracekit.report.viewmodel.limits import Footnotes, limits_of
+from tracekit.report.viewmodel.limits import Footnotes, list_limits
 from tracekit.report.viewmodel.view import Extras
 
 pytestmark = pytest.mark.integration
@@ -128,7 +128,7 @@ def test_limits_of_some_windows_and_models() -> None:
     (document,) = to_dict(limited)["issues"]
     assert document["affects"]["models"] == [names[0]]
     everywhere = replace(limited.diagnostics[0], windows=tuple(range(len(names))))
-    assert limits_of(replace(limited, diagnostics=(everywhere,)))[0].windows is None
+    assert list_limits(replace(limited, diagnostics=(everywhere,)))[0].windows is None
 
 
 def test_many_alike_are_counted() -> None:

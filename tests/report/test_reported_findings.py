@@ -31,7 +31,7 @@ from tracekit.report.analysis.extent import PAGE, TICKET
 from tracekit.report.document.html_printer import print_html
 from tracekit.report.document.markdown_printer import print_markdown
 from tracekit.report.html.page import to_html
-from tracekit.report.viewmodel.findings import MOST_FINDINGS, finding_places
+from tracekit.report.viewmodel.findings import MOST_FINDINGS, locate_findings
 from tracekit.report.viewmodel.view import view_block
 
 pytestmark = pytest.mark.integration
@@ -110,7 +110,7 @@ def test_a_finding_without_a_moment_has_the_place_of_its_calls_or_none() -> None
         windows=WindowRanges(3, ((1, 1), (3, 4))),
     )
     about_run = replace(about_calls, windows=WindowRanges())
-    assert finding_places(with_findings(analysis, about_calls, about_run)) == [[40 * MS, 110 * MS], None]
+    assert locate_findings(with_findings(analysis, about_calls, about_run)) == [[40 * MS, 110 * MS], None]
 
 
 def test_without_a_finding_the_page_states_it() -> None:

@@ -25,13 +25,13 @@ from view_support import (
 
 from tracekit import Analysis
 from tracekit.report.viewmodel import lanes, samples
-from tracekit.report.viewmodel.view import served_blocks
+from tracekit.report.viewmodel.view import build_served_blocks
 
 pytestmark = pytest.mark.integration
 
 
 def served(analysis: Analysis) -> tuple[View, View]:
-    view, block = served_blocks(analysis)
+    view, block = build_served_blocks(analysis)
     return decoded(view), decoded(block)
 
 
@@ -141,5 +141,5 @@ def test_intervals_that_are_too_many_to_list_are_sent_beside_the_samples(
 def test_a_recording_without_samples_has_an_empty_block() -> None:
     block = served(analyze(trace_of([])))[1]
     assert sample_rows(block).time == []
-    (length,) = struct.unpack_from("<I", served_blocks(analyze(trace_of([])))[1])
+    (length,) = struct.unpack_from("<I", build_served_blocks(analyze(trace_of([])))[1])
     assert length > 0

@@ -29,11 +29,11 @@ from tracekit.model.vocabulary import ENGINE_CODE, Engine
 from tracekit.report.viewmodel import lanes as module
 from tracekit.report.viewmodel.lanes import (
     SpanLane,
+    build_span_lanes,
+    build_thread_lanes,
+    build_tracks,
+    iter_signpost_lanes,
     sample_lengths,
-    signpost_lanes,
-    span_lanes,
-    thread_lanes,
-    tracks,
 )
 
 NAN = float("nan")
@@ -55,7 +55,7 @@ def test_threads_with_most_ml_work_come_first_then_those_with_most_work() -> Non
             (2, "much", BNNS, 5 * MS),
         ]
     )
-    lanes = thread_lanes(analysis, 4, 100 * MS)
+    lanes = build_thread_lanes(analysis, 4, 100 * MS)
     names = analysis.trace.threads["name"].tolist()
     assert [names[lane.thread] for lane in lanes] == ["much", "little", "draws", "draws less"]
     assert [(lane.weight, lane.samples) for lane in lanes] == [
@@ -68,14 +68,14 @@ def test_threads_with_most_ml_work_come_first_then_those_with_most_work() -> Non
 
 def test_a_thread_has_a_plane_for_each_engine_that_it_was_at() -> None:
     analysis = analysis_of([(0, "main", ANE), (1, "main", UI), (2, "main", None), (3, "main", ANE)])
-    (lane,) = thread_lanes(analysis, 4, 4 * MS)
+    (lane,) = build_thread_lanes(analysis, 4, 4 * MS)
     assert lane.engines == (ENGINE_CODE[Engine.ANE], ENGINE_CODE[Engine.OTHER], ENGINE_CODE[Engine.UNKNOWN])
     assert lane.planes.tolist() == [[255, 0, 0, 255], [0, 255, 0, 0], [0, 0, 255, 0]]
 
 
 def test_cycles_last_until_the_usual_next_sample() -> None:
     analysis = analysis_of([(index, "main", ANE, 3_000_000_000) for index in range(4)], unit="cycles")
-    (lane,) = thread_lanes(analysis, 8, 8 * MS)
+    (lane,) = build_thread_lanes(analysis, 8, 8 * MS)
     assert lane.planes.tolist() == [[255, 255, 255, 255, 0, 0, 0, 0]]
     assert lane.weight == 12e9
 
@@ -92,17 +92,17 @@ def test_the_page_draws_single_samples_as_long_as_those_of_its_planes(unit: Any,
 def test_samples_without_a_thread_have_a_lane_of_their_own() -> None:
     trace = trace_of([(0, "main", ANE), (1, "main", ANE)])
     trace.samples["thread_id"] = np.array([0, -1], np.int32)
-    assert sorted(lane.thread for lane in thread_lanes(analyze(trace), 4, 4 * MS)) == [-1, 0]
+    assert sorted(lane.thread for lane in build_thread_lanes(analyze(trace), 4, 4 * MS)) == [-1, 0]
 
 
 def test_no_samples_no_threads() -> None:
-    assert thread_lanes(analysis_of([]), 4, 4 * MS) == []
+    assert build_thread_lanes(analysis_of([]), 4, 4 * MS) == []
 
 
 @pytest.mark.parametrize("name", ["ane-e5rt-macos26", "two-at-once-macos13", "cpu-profile-ane-macos26"])
 def test_a_recordings_lanes_hold_all_of_its_samples(name: str) -> None:
     analysis = recording(name)
-    lanes = thread_lanes(analysis, 512, 10**10)
+    lanes = build_thread_lanes(analysis, 512, 10**10)
     assert sum(lane.samples for lane in lanes) == len(analysis.trace.samples)
     assert sum(lane.weight for lane in lanes) == analysis.trace.weights.sum()
     assert len({lane.thread for lane in lanes}) == len(lanes)
@@ -112,7 +112,7 @@ def test_a_recordings_lanes_hold_all_of_its_samples(name: str) -> None:
 
 
 def spans(analysis: Analysis, bins: int = 10, duration_ms: int = 100) -> dict[str, SpanLane]:
-    return {lane.title: lane for lane in span_lanes(analysis, bins, duration_ms * MS)}
+    return {lane.title: lane for lane in build_span_lanes(analysis, bins, duration_ms * MS)}
 
 
 def of_target_by_name(lane: SpanLane) -> dict[str, set[bool]]:
@@ -153,7 +153,7 @@ def test_another_processs_work_on_the_gpu_is_not_own() -> None:
 @pytest.mark.parametrize("name", ["concurrent-models-ios27", "fallback-midway-ios27"])
 def test_models_of_other_apps_on_the_neural_engine_are_not_own(name: str) -> None:
     analysis = recording(name)
-    (lane,) = [lane for lane in span_lanes(analysis, 64, 10**10) if lane.source == "ane-hw-intervals"]
+    (lane,) = [lane for lane in build_span_lanes(analysis, 64, 10**10) if lane.source == "ane-hw-intervals"]
     by_name = of_target_by_name(lane)
     assert {flag for label, flags in by_name.items() for flag in flags if "PersonSegmenter" in label} == {
         False
@@ -180,7 +180,7 @@ def test_so_many_intervals_are_kept() -> None:
 
 
 def test_no_intervals_no_lanes() -> None:
-    assert span_lanes(analysis_of([(0, "main", ANE)]), 4, 4 * MS) == []
+    assert build_span_lanes(analysis_of([(0, "main", ANE)]), 4, 4 * MS) == []
 
 
 # Signposts ------------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_signposts_are_grouped_by_subsystem_and_category_most_first() -> None:
         Signpost(1, 2, "org.app/ui/layout"),
         Signpost(1, 1, "org.app/ui/tap", kind="event"),
     ]
-    groups = list(signpost_lanes(analyze(with_evidence(trace_of([(0, "main", UI)]), signposts=marks))))
+    groups = list(iter_signpost_lanes(analyze(with_evidence(trace_of([(0, "main", UI)]), signposts=marks))))
     assert [title for title, _ in groups] == ["org.app/ui", "org.app/net"]
     assert groups[0][1]["name"].astype("str").tolist() == ["layout", "draw"]
 
@@ -201,7 +201,7 @@ def test_signposts_are_grouped_by_subsystem_and_category_most_first() -> None:
 @pytest.mark.integration
 def test_at_most_twenty_lanes_and_twenty_thousand_rows() -> None:
     marks = [Signpost(index % 90, 95, f"org.app/c{index % 25}/work") for index in range(25 * 1100)]
-    groups = list(signpost_lanes(analyze(with_evidence(trace_of([(0, "main", UI)]), signposts=marks))))
+    groups = list(iter_signpost_lanes(analyze(with_evidence(trace_of([(0, "main", UI)]), signposts=marks))))
     assert len(groups) == 20
     assert {len(rows) for _, rows in groups} == {1000}
 
@@ -210,7 +210,7 @@ def test_at_most_twenty_lanes_and_twenty_thousand_rows() -> None:
 
 
 def track(rows: list[tuple[int, float]]) -> list[tuple[float, float]]:
-    (thinned,) = tracks(analyze(with_tracks(trace_of([(0, "main", UI)]), rows)))
+    (thinned,) = build_tracks(analyze(with_tracks(trace_of([(0, "main", UI)]), rows)))
     assert (thinned.name, thinned.unit) == ("Power", "W")
     return list(zip(thinned.time.tolist(), thinned.value.tolist(), strict=True))
 
@@ -248,7 +248,9 @@ def test_a_long_track_keeps_its_extremes(unknown: bool) -> None:
 
 @pytest.mark.integration
 def test_tracks_of_a_recording_are_its_rows() -> None:
-    (thermal,) = [track for track in tracks(recording("ane-intervals-macos26")) if "Thermal" in track.name]
+    (thermal,) = [
+        track for track in build_tracks(recording("ane-intervals-macos26")) if "Thermal" in track.name
+    ]
     rows = recording("ane-intervals-macos26").trace.tracks
     rows = rows[(rows["name"].astype("str") == thermal.name).to_numpy(bool)]
     merged = pd.Series(thermal.value, thermal.time).reindex(rows["time_ns"].astype(float), method="ffill")

@@ -12,9 +12,9 @@ from trace_support import CALL, E5_CPU, E5_WORKER, MS, UI, Sample, trace_of
 from tracekit import Analysis, analyze
 from tracekit.analysis.ownership.owners import OWNERS
 from tracekit.model.vocabulary import ENGINES
-from tracekit.report.viewmodel.lanes import lane_threads, lanes_of_threads, span_lanes
-from tracekit.report.viewmodel.links import WorkerLinks, worker_links
-from tracekit.report.wording import owner_reason
+from tracekit.report.viewmodel.lanes import build_span_lanes, list_lane_threads, number_lanes
+from tracekit.report.viewmodel.links import WorkerLinks, find_worker_links
+from tracekit.report.wording import explain_owner
 
 SAMPLES: list[Sample] = [
     *((time, "main", UI) for time in (0, 9, 19)),
@@ -27,12 +27,12 @@ SAMPLES: list[Sample] = [
 
 
 def links(analysis: Analysis, most: int = 99) -> WorkerLinks:
-    return worker_links(analysis, lanes_of_threads(analysis, lane_threads(analysis)), most)
+    return find_worker_links(analysis, number_lanes(analysis, list_lane_threads(analysis)), most)
 
 
 def owners(analysis: Analysis) -> list[tuple[str, list[int], bool, str]]:
     """Return owner, calls, whether the system reported both, and the reason, of the ANE's intervals."""
-    (lane,) = [lane for lane in span_lanes(analysis, 1, 1) if lane.source == "ane-hw-intervals"]
+    (lane,) = [lane for lane in build_span_lanes(analysis, 1, 1) if lane.source == "ane-hw-intervals"]
     assert lane.rows is not None
     pairs = lane.pairs
     found = []
@@ -41,7 +41,7 @@ def owners(analysis: Analysis) -> list[tuple[str, list[int], bool, str]]:
     ):
         calls = pairs.call[pairs.row == row].tolist()
         is_sure = bool(pairs.is_sure[pairs.row == row].any())
-        words = owner_reason(owner, reason, len(calls), is_sure)
+        words = explain_owner(owner, reason, len(calls), is_sure)
         found.append((str(OWNERS[owner]), calls, is_sure, words))
     return found
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.report.viewmodel.occupancy import covered_ns, occupancy
+from tracekit.report.viewmodel.occupancy import measure_covered_ns, measure_occupancy
 
 Intervals = list[tuple[int, int]]
 
 
 def plane(intervals: Intervals, bins: int, duration_ns: int) -> list[int]:
     starts, ends = (np.array([interval[side] for interval in intervals], np.int64) for side in (0, 1))
-    return occupancy(starts, ends, bins, duration_ns).tolist()
+    return measure_occupancy(starts, ends, bins, duration_ns).tolist()
 
 
 def slow_shares(intervals: Intervals, bins: int, duration_ns: int) -> list[Fraction]:
@@ -77,7 +77,7 @@ def test_splitting_intervals_changes_nothing(case: tuple[Intervals, int, int], c
 def test_what_the_bins_cover_is_the_intervals_length_within_the_run(case: tuple[Intervals, int, int]) -> None:
     intervals, bins, duration = case
     starts, ends = (np.array([interval[side] for interval in intervals], np.int64) for side in (0, 1))
-    covered = covered_ns(starts, ends, np.linspace(0, duration, bins + 1))
+    covered = measure_covered_ns(starts, ends, np.linspace(0, duration, bins + 1))
     assert covered.sum() == pytest.approx(sum(min(e, duration) - min(s, duration) for s, e in intervals))
 
 
@@ -100,7 +100,7 @@ def test_what_came_before_puts_no_work_into_empty_bins_and_takes_none_from_other
     late = alone * duration // bins + duration // bins // 2
     starts = np.append(early, late)
     ends = np.append(early + 10_000, late + 1_777)
-    covered_bins = np.flatnonzero(occupancy(starts, ends, bins, duration)[bins // 2 :]) + bins // 2
+    covered_bins = np.flatnonzero(measure_occupancy(starts, ends, bins, duration)[bins // 2 :]) + bins // 2
     assert covered_bins.tolist() == alone.tolist()
 
 

@@ -13,7 +13,7 @@ from tracekit import Analysis
 from tracekit.analysis.call_tree import CallTree, build_tree
 from tracekit.model import combinations
 from tracekit.report.viewmodel import samples as module
-from tracekit.report.viewmodel.samples import view_samples
+from tracekit.report.viewmodel.samples import build_view_samples
 from tracekit.report.viewmodel.view import view_block
 
 pytestmark = pytest.mark.integration
@@ -61,7 +61,7 @@ def drawn(
     analysis: Analysis, full: bool = False, duration_ns: int = 400 * MS, **options: Any
 ) -> tuple[Drawn, CallTree]:
     lanes = np.append(np.arange(len(analysis.trace.threads)), -1)
-    rows, stacks, tree = view_samples(analysis, lanes, duration_ns, full, **options)
+    rows, stacks, tree = build_view_samples(analysis, lanes, duration_ns, full, **options)
     assert (np.diff(rows.lane) >= 0).all()
     assert (np.diff(rows.time)[np.diff(rows.lane) == 0] >= 0).all()
     assert np.bincount(rows.stack, rows.weight, len(stacks.node)).tolist() == stacks.weight.tolist()

@@ -11,7 +11,7 @@ from view_support import replace, stack_table
 
 from tracekit.analysis.call_tree import CallTree, build_tree
 from tracekit.model.tables import StackTable
-from tracekit.report.viewmodel.tree import are_system, prune, totals
+from tracekit.report.viewmodel.tree import mark_system_binaries, prune, sum_totals
 
 Stack = tuple[str, ...]
 
@@ -76,7 +76,7 @@ def test_an_empty_stack_has_no_leaf() -> None:
     made = stack_table([(), ("App | main",)])
     tree = build_tree(made)
     assert (len(tree), tree.leaf.tolist()) == (1, [-1, 0])
-    assert totals(tree, np.array([5.0, 3.0])).tolist() == [3.0]
+    assert sum_totals(tree, np.array([5.0, 3.0])).tolist() == [3.0]
 
 
 def test_no_stacks_no_nodes() -> None:
@@ -106,7 +106,7 @@ def test_totals_equal_the_slow_count(weighed: list[tuple[Stack, int]]) -> None:
             expected[path] = expected.get(path, 0) + weight
     names = paths(tree, made)
     assert len(set(names)) == len(names)
-    assert dict(zip(names, totals(tree, weights).tolist(), strict=True)) == expected
+    assert dict(zip(names, sum_totals(tree, weights).tolist(), strict=True)) == expected
 
 
 @pytest.mark.integration
@@ -132,7 +132,7 @@ def test_pruning_keeps_the_weight_and_the_tree(weighed: list[tuple[Stack, int]],
 def test_what_is_kept_weighs_at_least_what_is_cut(weighed: list[tuple[Stack, int]], most: int) -> None:
     tree, made, weights = _made(weighed)
     names = set(paths(prune(tree, weights, most), made))
-    total = dict(zip(paths(tree, made), totals(tree, weights).tolist(), strict=True))
+    total = dict(zip(paths(tree, made), sum_totals(tree, weights).tolist(), strict=True))
     remaining = [weight for name, weight in total.items() if name in names]
     assert min(remaining, default=0) >= max((w for name, w in total.items() if name not in names), default=0)
 
@@ -181,4 +181,4 @@ def test_python_does_no_work_per_stack() -> None:
     ],
 )
 def test_what_came_with_the_system(path: str, expected: bool) -> None:
-    assert are_system(np.array([path], object)).tolist() == [expected]
+    assert mark_system_binaries(np.array([path], object)).tolist() == [expected]

@@ -29,5 +29,5 @@ def verdicts_of(analysis: Analysis) -> list[Verdict]:
 
 
 def in_words(block: VerdictBlock, order: tuple[str, ...] = ()) -> Verdict:
-    texts = (wording.verdict_sentences, wording.verdict_whys, wording.verdict_reasons)
+    texts = (wording.describe_verdicts, wording.verdict_whys, wording.verdict_reasons)
     return Verdict(block.names[0], *(text(block)[0].as_py() for text in texts), order)

@@ -154,7 +154,7 @@ def estimate_runs_needed(result: ChangeResult) -> int | None:
         amount /= estimate.base
     elif estimate.scale == "linear" and change.relative:
         amount *= estimate.base
-    return estimate.runs_for(amount)
+    return estimate.count_runs_needed(amount)
 
 
 def _name_unit(row: Difference) -> str:

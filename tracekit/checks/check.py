@@ -11,11 +11,11 @@ from tracekit.checks.parser import parse_requirement
 from tracekit.checks.requirements import Absence, Condition, EnginePresence, Operator, Requirement
 from tracekit.checks.results import CheckResult, MetricValue, Outcome
 from tracekit.checks.run_values import RunNoise, combine_runs
-from tracekit.comparison.cautions import distinct
-from tracekit.comparison.compare import NoiseRuns, noise_groups
+from tracekit.comparison.cautions import select_distinct_runs
+from tracekit.comparison.compare import NoiseRuns, group_noise
 from tracekit.comparison.estimates import LEVEL
 from tracekit.comparison.observations import Observations
-from tracekit.comparison.shares import wilson
+from tracekit.comparison.shares import compute_wilson_interval
 from tracekit.errors import UsageError
 
 _WORST_FIRST: tuple[Outcome, ...] = ("failed", "not measurable", "open", "passed")
@@ -47,9 +47,9 @@ def check(
     evaluators, *builds = (
         [
             MetricEvaluator(run, confidence)
-            for run in distinct([Observations(run_observations) for run_observations in given])
+            for run in select_distinct_runs([Observations(run_observations) for run_observations in given])
         ]
-        for given in (analyses, *noise_groups(noise_from))
+        for given in (analyses, *group_noise(noise_from))
     )
     by_build = not all(isinstance(entry, Analysis) for entry in noise_from)
     noise = RunNoise(run_noise, builds, by_build)
@@ -117,7 +117,7 @@ def _add_unseen_share(actual: MetricValue, confidence: float) -> MetricValue:
     """Add the share of calls that may have a property that no recorded call has."""
     if actual.low != 0 or not actual.windows or not confidence:
         return actual
-    upper_share = wilson(0.0, actual.windows, confidence)[1]
+    upper_share = compute_wilson_interval(0.0, actual.windows, confidence)[1]
     unseen = f"up to {100 * upper_share:.1f} % of calls may have it ({100 * confidence:g} % confidence)"
     return replace(actual, note="; ".join(filter(None, (actual.note, unseen))))
 

@@ -132,7 +132,7 @@ class MetricEvaluator:
     def _sum_preparation(self, metric: Metric, scope: str) -> MetricValue:
         if scope and not self.mark_windows(scope).any():
             return MetricValue("time", missing=self._explain_empty_scope(scope))
-        time = self._observations.preparation(Phase(metric.quantity), scope)
+        time = self._observations.measure_preparation(Phase(metric.quantity), scope)
         return MetricValue("time", time.value, time.value, time.basis, missing=time.missing)
 
     def _count_windows(self, rows: BoolArray) -> MetricValue:
@@ -159,7 +159,7 @@ class MetricEvaluator:
             return MetricValue("share", missing=_OWN_TIME, windows=count)
         is_served = quantity.values > 0
         unknown = rows & np.isnan(quantity.values)
-        contested = rows & unknown & self._observations.contested_for(metric.quantity, metric.engine)
+        contested = rows & unknown & self._observations.mark_contested_for(metric.quantity, metric.engine)
         if not (rows & ~unknown).any() and not contested.any():
             return MetricValue("share", missing=quantity.if_unknown, windows=count)
         low = int((rows & is_served).sum()) / count

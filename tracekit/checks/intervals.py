@@ -1,7 +1,7 @@
 """Intervals of one recording's numbers, and of the numbers of several runs.
 
 A recording is a sample of what the program does. Percentiles have intervals from order statistics, shares
-Wilson's, means Student's t; correlated calls count as fewer (``independent_calls``).
+Wilson's, means Student's t; correlated calls count as fewer (``count_independent_calls``).
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracekit.checks.requirements import Kind
-from tracekit.comparison.bootstrap import FloatArray, Statistic, estimate, fewest_values
+from tracekit.comparison.bootstrap import FloatArray, Statistic, count_required_values, estimate
 from tracekit.comparison.distributions import binomial_at_most, normal_quantile, t_quantile
-from tracekit.comparison.estimates import centre, scale_of
-from tracekit.comparison.shares import independent_calls, wilson
+from tracekit.comparison.estimates import compute_centre, scale_of
+from tracekit.comparison.shares import compute_wilson_interval, count_independent_calls
 
 Interval = tuple[float, float]
 
 
 def estimate_interval(values: FloatArray, statistic: Statistic, confidence: float) -> Interval:
     """Return the interval of a statistic of calls in their order; an end that nothing bounds is infinite."""
-    if len(values) < fewest_values(statistic) or not np.isfinite(values).all():
+    if len(values) < count_required_values(statistic) or not np.isfinite(values).all():
         return -math.inf, math.inf
     if statistic == "mean":
         return _estimate_mean_interval(values, confidence)
@@ -31,7 +31,7 @@ def estimate_interval(values: FloatArray, statistic: Statistic, confidence: floa
 
 def estimate_share_interval(values: FloatArray, confidence: float) -> Interval:
     """Return the interval of a share of calls, 1 or 0 in their order."""
-    return wilson(float(values.mean()), independent_calls(values), confidence)
+    return compute_wilson_interval(float(values.mean()), count_independent_calls(values), confidence)
 
 
 def estimate_ratio_interval(parts: FloatArray, totals: FloatArray, confidence: float) -> Interval:
@@ -39,7 +39,7 @@ def estimate_ratio_interval(parts: FloatArray, totals: FloatArray, confidence: f
     ratio = float(parts.sum() / totals.sum())
     residuals = (parts - ratio * totals) / totals.mean()
     low, high = _estimate_mean_interval(residuals, confidence)
-    share_low, share_high = wilson(ratio, int((totals > 0).sum()), confidence)
+    share_low, share_high = compute_wilson_interval(ratio, int((totals > 0).sum()), confidence)
     return max(0.0, min(share_low, ratio + low)), min(1.0, max(share_high, ratio + high))
 
 
@@ -103,7 +103,7 @@ def compute_run_mean(values: FloatArray, is_amount: bool) -> float:
     """Return the mean of several runs' values, as ``compare`` has it."""
     if not np.isfinite(values).all():
         return math.inf
-    return centre(values, scale_of(is_amount, values))
+    return compute_centre(values, scale_of(is_amount, values))
 
 
 def parse_statistic(name: str) -> Statistic:
@@ -113,14 +113,14 @@ def parse_statistic(name: str) -> Statistic:
 
 def count_fewest_calls(statistic: str, otherwise: int) -> int:
     """Return the number of calls that a percentile needs in a run; ``otherwise`` for other statistics."""
-    return fewest_values(float(statistic[1:]) / 100) if statistic.startswith("p") else otherwise
+    return count_required_values(float(statistic[1:]) / 100) if statistic.startswith("p") else otherwise
 
 
 def _estimate_mean_interval(values: FloatArray, confidence: float) -> Interval:
     count = len(values)
     if count < 2:
         return -math.inf, math.inf
-    error = math.sqrt(float(values.var(ddof=1)) / independent_calls(values))
+    error = math.sqrt(float(values.var(ddof=1)) / count_independent_calls(values))
     half = t_quantile((1 + confidence) / 2, count - 1.0) * error
     return float(values.mean()) - half, float(values.mean()) + half
 
@@ -134,7 +134,7 @@ def _estimate_percentile_interval(values: FloatArray, fraction: float, confidenc
     """
     count = len(values)
     is_below = (values <= estimate(values, fraction)).astype(np.float64)
-    trials = max(1, int(independent_calls(is_below)))
+    trials = max(1, int(count_independent_calls(is_below)))
     tail = (1 - confidence) / 2
     ordered = np.sort(values)
     low = _find_first_rank(trials, fraction, tail) - 1

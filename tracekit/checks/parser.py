@@ -24,7 +24,7 @@ from tracekit.checks.requirements import (
 )
 from tracekit.checks.tokenizer import Tokenizer
 from tracekit.comparison.cautions import THERMAL
-from tracekit.comparison.metrics import all_names
+from tracekit.comparison.metrics import list_all_names
 from tracekit.comparison.observations import SUBMISSION_COUNTS
 from tracekit.model.issue_codes import ISSUE_CODES
 from tracekit.model.vocabulary import Phase
@@ -54,7 +54,9 @@ def parse_requirement(text: str, forbids: bool = False, origin: str = "") -> Req
 
 def parse_change(text: str, origin: str = "--fail-on") -> ChangeRule:
     """Return the change (``p90 > +10%``). Raises ``UsageError`` that points at the column of a mistake."""
-    return _ExpressionParser(Tokenizer(text, origin, "p90 > +10%"), all_names()).parse_change(text.strip())
+    return _ExpressionParser(Tokenizer(text, origin, "p90 > +10%"), list_all_names()).parse_change(
+        text.strip()
+    )
 
 
 class _ExpressionParser:
@@ -129,8 +131,8 @@ class _ExpressionParser:
         name = replace(metric, statistic="").name if metric.engine else metric.name
         name = SUBMISSION_COUNTS.get(name, name)
         implied = not metric.engine or metric.statistic == choose_default_statistic(metric.quantity)
-        if name not in all_names() or not implied:
-            raise tokens.make_unknown_error("metric of compare", metric.name, all_names(), start)
+        if name not in list_all_names() or not implied:
+            raise tokens.make_unknown_error("metric of compare", metric.name, list_all_names(), start)
         scope = self._parse_scope()
         position = tokens.next_position()
         operator = tokens.take_operator()

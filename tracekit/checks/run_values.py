@@ -20,7 +20,7 @@ from tracekit.checks.intervals import (
 from tracekit.checks.requirements import Condition, Metric
 from tracekit.checks.results import MetricValue
 from tracekit.comparison.observations import FloatArray
-from tracekit.comparison.shares import wilson
+from tracekit.comparison.shares import compute_wilson_interval
 from tracekit.text import plural
 
 
@@ -130,4 +130,6 @@ def _estimate_all_calls_interval(
     windows = np.array([value.windows for value in values], float)
     count = int(windows.sum())
     shares = [float((_read_ends(values, name) * windows).sum()) / max(1, count) for name in ("low", "high")]
-    return wilson(shares[0], count, confidence)[0], wilson(shares[1], count, confidence)[1]
+    return compute_wilson_interval(shares[0], count, confidence)[0], compute_wilson_interval(
+        shares[1], count, confidence
+    )[1]

@@ -71,7 +71,7 @@ def collect_noise_runs(
 
 
 def _collect_library_builds(path: str, options: AnalysisOptions, compared: Sequence[Analysis]) -> Builds:
-    from tracekit.comparison.builds import builds_of, circumstances
+    from tracekit.comparison.builds import circumstances, group_builds
 
     run_conditions = [circumstances(analysis) for analysis in compared]
     if isinstance(run_conditions[0], str) and all(
@@ -93,7 +93,7 @@ def _collect_library_builds(path: str, options: AnalysisOptions, compared: Seque
     unread[_OTHER_DEVICE] = len(entries) - len(same_device_entries)
     unread[_OLDER] = max(0, len(same_device_entries) - _MAX_READ_RECORDINGS)
     analyses = _iter_analyses(same_device_entries[:_MAX_READ_RECORDINGS], replace(options, run=None), unread)
-    builds = builds_of(analyses, compared)
+    builds = group_builds(analyses, compared)
     left_out = sorted((builds.left_out + unread).items(), key=lambda entry: (-entry[1], entry[0]))
     unused = "; ".join(f"{count} {reason}" for reason, count in left_out)
     if not builds.groups:

@@ -105,14 +105,14 @@ def report_command(
 
     from tracekit.record.journal import read_recorded_commands
     from tracekit.report.viewmodel.notes import check_notes, parse_notes
-    from tracekit.report.viewmodel.view import Extras, duration_of
+    from tracekit.report.viewmodel.view import Extras, measure_duration
 
     pinned = parse_notes(notes)
     if link and not Extras(link=link).web_link:
         raise UsageError(f"--link {link}: not a web address. Give one that begins with https:// or http://.")
     commands = () if redact or len(inputs) != 1 else read_recorded_commands(Path(inputs[0]))
     analysis = analyse(inputs, options, redact=redact)
-    check_notes(pinned, duration_of(analysis))
+    check_notes(pinned, measure_duration(analysis))
     if report_format == "json":
         from tracekit.report.analysis.json import json_pieces
 

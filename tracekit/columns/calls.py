@@ -264,7 +264,7 @@ _COLUMNS: Mapping[str, _Column] = {
     "sentence": FrameColumn(
         "str",
         "the verdict for a person",
-        lambda rows: wording.verdict_sentences(rows.verdicts),
+        lambda rows: wording.describe_verdicts(rows.verdicts),
         json="sentence",
         is_in_tables=False,
     ),

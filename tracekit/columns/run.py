@@ -70,7 +70,7 @@ ATTRIBUTION_COLUMNS: FrameColumns[pd.DataFrame] = FrameColumns(
 )
 
 EVIDENCE_COLUMNS: FrameColumns[_Objects] = FrameColumns(
-    lambda analysis: [wording.evidence_document(row) for row in analysis.evidence],
+    lambda analysis: [wording.build_evidence_document(row) for row in analysis.evidence],
     {
         name: make_listed_column(type_, meaning, itemgetter(name))
         for name, type_, meaning in (

@@ -52,7 +52,7 @@ def rank(count: int, fraction: float) -> int:
     return max(1, int(np.ceil(np.float64(fraction) * count - 1e-9)))
 
 
-def fewest_values(statistic: Statistic) -> int:
+def count_required_values(statistic: Statistic) -> int:
     """Return the number of values that a statistic needs: of fewer than 100, the p99 is only the largest."""
     if statistic == "mean":
         return FEWEST
@@ -60,17 +60,17 @@ def fewest_values(statistic: Statistic) -> int:
     return max(FEWEST, int(np.ceil(1 / (1 - fraction) - 1e-9)))
 
 
-def block_length(count: int) -> int:
+def compute_block_length(count: int) -> int:
     """Return the number of neighbours that are drawn together: twice the cube root, at most a third."""
     return max(1, min(math.ceil(count / 3), math.ceil(2 * math.cbrt(count))))
 
 
-def draws_for(windows: int) -> int:
+def choose_draw_count(windows: int) -> int:
     """Return the number of draws; fewer where there are very many windows."""
     return int(np.clip(_MOST_DRAWN_CALLS // max(1, windows), _FEWEST_DRAWS, DRAWS))
 
 
-def resampled(
+def resample_statistics(
     columns: Sequence[FloatArray], statistics: Sequence[ColumnStatistic], draws: int, seed: tuple[int, ...]
 ) -> FloatArray:
     """Return the statistics of each draw of a run's windows, as an array of draws × statistics."""
@@ -92,7 +92,7 @@ def _iter_counts(count: int, draws: int, rng: np.random.Generator) -> Iterator[F
         cumulative sum                       [ 0  1  1  1  1  1 | 1  0 … ]
         end wrapped to the start             [ 1  1  1  1  1  1 ]
     """
-    length = block_length(count)
+    length = compute_block_length(count)
     blocks = math.ceil(count / length)
     lengths = np.full(blocks, length)
     lengths[-1] = count - (blocks - 1) * length

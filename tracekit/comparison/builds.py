@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tracekit.analysis.result import Analysis
-from tracekit.comparison.cautions import recording_identity
+from tracekit.comparison.cautions import get_recording_identity
 from tracekit.comparison.observations import Observations
 from tracekit.model.trace import Trace
 
@@ -68,14 +68,14 @@ def circumstances(analysis: Analysis) -> Circumstances | str:
     return Circumstances(info.process, info.device, info.model, system, models) if models else NO_MODEL
 
 
-def builds_of(recordings: Iterable[Analysis], compared: Sequence[Analysis]) -> Builds:
+def group_builds(recordings: Iterable[Analysis], compared: Sequence[Analysis]) -> Builds:
     """Return the recordings that ran as one of the ``compared`` ones did, in groups of the same build."""
     wanted_circumstances = {circumstances(analysis) for analysis in compared}
-    identities = {recording_identity(Observations(analysis)) for analysis in compared}
+    identities = {get_recording_identity(Observations(analysis)) for analysis in compared}
     left_out: Counter[str] = Counter()
     by_main: defaultdict[tuple[Circumstances, str, str], list[tuple[Analysis, _Binaries]]] = defaultdict(list)
     for analysis in recordings:
-        identity = recording_identity(Observations(analysis))
+        identity = get_recording_identity(Observations(analysis))
         ran = circumstances(analysis)
         if identity in identities:
             left_out[COMPARED] += 1
@@ -83,7 +83,7 @@ def builds_of(recordings: Iterable[Analysis], compared: Sequence[Analysis]) -> B
             left_out[ran] += 1
         elif ran not in wanted_circumstances:
             left_out[OTHER] += 1
-        elif isinstance(binaries := program_binaries(analysis.trace), str):
+        elif isinstance(binaries := find_program_binaries(analysis.trace), str):
             left_out[binaries] += 1
         else:
             main, uuid = next(iter(binaries.items()))
@@ -112,7 +112,7 @@ def _group_by_binaries(
     return list(groups.values())
 
 
-def program_binaries(trace: Trace) -> _Binaries | str:
+def find_program_binaries(trace: Trace) -> _Binaries | str:
     """Return the UUIDs of the program's own binaries on its stacks, the main one first; else the reason.
 
     Paths begin at the program's folder, because an installed app may lie elsewhere each time.

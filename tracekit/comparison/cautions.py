@@ -9,7 +9,7 @@ from hashlib import sha256
 import numpy as np
 
 from tracekit.analysis.windows.window import sampling_period_ns
-from tracekit.comparison.observations import Observations, comparable_source
+from tracekit.comparison.observations import Observations, normalize_source
 from tracekit.comparison.result import Caution, OneSided, RunDescription, Side
 from tracekit.model.vocabulary import SERVING
 
@@ -74,7 +74,7 @@ def _find_hottest_state(run: Observations) -> str:
     return THERMAL[int(min(max(levels), len(THERMAL) - 1))] if len(levels) else ""
 
 
-def cautions(
+def iter_cautions(
     base: Side,
     new: Side,
     one_sided: Sequence[OneSided],
@@ -110,22 +110,22 @@ def cautions(
         yield Caution("two-runs")
 
 
-def distinct(side: Sequence[Observations]) -> list[Observations]:
+def select_distinct_runs(side: Sequence[Observations]) -> list[Observations]:
     """Return the runs of a side without copies of a recording: a copy is not a second run."""
     by_identity: dict[Hashable, Observations] = {}
     for run in side:
-        by_identity.setdefault(recording_identity(run), run)
+        by_identity.setdefault(get_recording_identity(run), run)
     return list(by_identity.values())
 
 
-def repeated(
+def find_repeated_recordings(
     base: Sequence[Observations], new: Sequence[Observations], noise: Sequence[Observations]
 ) -> Iterator[Caution]:
     """Yield a caution where one recording is given as several runs, which are then not independent."""
     labelled_sides = (("BASE", base), ("NEW", new), ("the recordings for the noise", noise))
     by_identity: dict[Hashable, list[tuple[str, Observations]]] = {}
     for name, run in [(name, run) for name, side in labelled_sides for run in side]:
-        by_identity.setdefault(recording_identity(run), []).append((name, run))
+        by_identity.setdefault(get_recording_identity(run), []).append((name, run))
     for group in by_identity.values():
         if len(group) > 1:
             info = group[0][1].analysis.trace.info
@@ -133,7 +133,7 @@ def repeated(
             yield Caution(REPEATED, {"name": info.name, "run": info.run, "counts": dict(counts)})
 
 
-def recording_identity(run: Observations) -> Hashable:
+def get_recording_identity(run: Observations) -> Hashable:
     """Return a key that only copies of one recording share: times to the nanosecond, not file names."""
     trace, windows = run.analysis.trace, run.windows
     times = trace.samples["time_ns"].to_numpy(), run.starts, windows["end_ns"].to_numpy()
@@ -144,7 +144,7 @@ def recording_identity(run: Observations) -> Hashable:
     return digest, labels
 
 
-def other_verdict_bases(base: Sequence[Observations], new: Sequence[Observations]) -> Iterator[Caution]:
+def compare_verdict_bases(base: Sequence[Observations], new: Sequence[Observations]) -> Iterator[Caution]:
     """Yield a caution where the sides' verdicts have different bases, which shares do not distinguish."""
     base_values, new_values = (_list_verdict_bases(side) for side in (base, new))
     if base_values and new_values and base_values != new_values:
@@ -167,5 +167,5 @@ def _format_field(name: str, value: object) -> str:
     if name == "period_ns":
         return "none" if value is None else f"{int(str(value)) / 1e6:g} ms"
     if isinstance(value, tuple):
-        return ", ".join(dict.fromkeys(map(comparable_source, value))) or "none"
+        return ", ".join(dict.fromkeys(map(normalize_source, value))) or "none"
     return str(value) or ("none" if name == "selection" else "not known")

@@ -10,8 +10,21 @@ import numpy as np
 
 from tracekit.analysis.result import Analysis
 from tracekit.comparison import functions as by_function
-from tracekit.comparison.cautions import cautions, describe_side, distinct, other_verdict_bases, repeated
-from tracekit.comparison.estimates import Estimate, RunVariation, between_runs, centre, scale_of, within_runs
+from tracekit.comparison.cautions import (
+    compare_verdict_bases,
+    describe_side,
+    find_repeated_recordings,
+    iter_cautions,
+    select_distinct_runs,
+)
+from tracekit.comparison.estimates import (
+    Estimate,
+    RunVariation,
+    compute_centre,
+    estimate_between_runs,
+    estimate_within_runs,
+    scale_of,
+)
 from tracekit.comparison.findings import compare_findings
 from tracekit.comparison.metrics import METRICS, RUN_METRICS, GroupSide
 from tracekit.comparison.observations import Amount, Observations, Unit
@@ -28,7 +41,7 @@ from tracekit.comparison.result import (
     OneSided,
     Value,
 )
-from tracekit.comparison.rows import Sides, refused, rows_of, tested_row
+from tracekit.comparison.rows import Sides, build_tested_row, iter_group_rows, refuse_difference
 from tracekit.comparison.samples import sample_shares
 from tracekit.errors import UsageError
 from tracekit.model.columns import BoolArray
@@ -73,10 +86,10 @@ def compare(
         raise UsageError("A comparison needs a recording on each side.")
     if run_noise is not None and noise_from:
         raise UsageError("Give the spread between runs in one way: as a number, or by recordings.")
-    groups_for_noise = noise_groups(noise_from)
+    groups_for_noise = group_noise(noise_from)
     builds = 0 if all(isinstance(entry, Analysis) for entry in noise_from) else len(groups_for_noise)
     given = [[Observations(analysis) for analysis in side] for side in (base, new, *groups_for_noise)]
-    sides = [distinct(side) for side in given]
+    sides = [select_distinct_runs(side) for side in given]
     if any(len(group) < 2 for group in sides[2:]):
         raise UsageError("One recording shows no spread between runs: give two or more.")
     noise_count = sum(map(len, sides[2:]))
@@ -92,14 +105,14 @@ def compare(
         base=base_side,
         new=new_side,
         cautions=(
-            *repeated(given[0], given[1], [run for group in given[2:] for run in group]),
+            *find_repeated_recordings(given[0], given[1], [run for group in given[2:] for run in group]),
             *(
                 caution
-                for caution in cautions(base_side, new_side, one_sided, run_noise, noise_count, builds)
+                for caution in iter_cautions(base_side, new_side, one_sided, run_noise, noise_count, builds)
                 # Those are about how much calls vary.
                 if not without_times or not caution.code.startswith(_ABOUT_CALLS)
             ),
-            *other_verdict_bases(*sides[:2]),
+            *compare_verdict_bases(*sides[:2]),
         ),
         groups=groups,
         preparing=tuple(_run_metrics(sides, run_noise)),
@@ -122,7 +135,7 @@ def compare(
     )
 
 
-def noise_groups(noise_from: NoiseRuns) -> list[list[Analysis]]:
+def group_noise(noise_from: NoiseRuns) -> list[list[Analysis]]:
     """Return the groups of recordings for the noise; analyses that are not in groups are one."""
     ungrouped = [entry for entry in noise_from if isinstance(entry, Analysis)]
     groups = [list(entry) for entry in noise_from if not isinstance(entry, Analysis)]
@@ -143,7 +156,7 @@ def _build_first_sentence(
     )
     if all(row.tested in (None, _UNTESTED) for row in whole.rows):
         # About these recordings alone, nothing is tested, and the rows are those of the table.
-        of_table = rows_of(every, shares) if one_sided else whole.rows
+        of_table = iter_group_rows(every, shares) if one_sided else whole.rows
         share_rows = tuple(row for row in of_table if row.metric in _SHARES_OF_WINDOWS)
         rows = [
             (name, row)
@@ -152,17 +165,21 @@ def _build_first_sentence(
             if (row := group.row(_FIRST_METRIC)) and ("model", name) in _list_models(group)
         ]
         return FirstSentence(whole.row(_FIRST_METRIC), share_rows, tuple(rows), one_sided=one_sided)
-    nonzero_rows = [row for row in rows_of(every, shares) if row.base.highest or row.new.highest]
+    nonzero_rows = [row for row in iter_group_rows(every, shares) if row.base.highest or row.new.highest]
     # Bonferroni: each of the shares that any window has gets its part of the 1 %, each model its part of 4 %.
-    engines = rows_of(every, shares, 1 - 0.01 / max(1, len(nonzero_rows)))
+    engines = iter_group_rows(every, shares, 1 - 0.01 / max(1, len(nonzero_rows)))
     level = 1 - (1 - _FIRST_LEVEL) / max(1, len(names))
     models = [
         (name, row)
         for name in names
-        for row in rows_of(_group_sides(sides, ("model", name, ""), run_noise), length, level)
+        for row in iter_group_rows(_group_sides(sides, ("model", name, ""), run_noise), length, level)
     ]
     return FirstSentence(
-        next(rows_of(every, length, _FIRST_LEVEL), None), tuple(engines), tuple(models), level, one_sided
+        next(iter_group_rows(every, length, _FIRST_LEVEL), None),
+        tuple(engines),
+        tuple(models),
+        level,
+        one_sided,
     )
 
 
@@ -215,7 +232,7 @@ def _build_groups(
             existing = by_windows[windows]
             by_windows[windows] = replace(existing, also=(*existing.also, key))
         else:
-            rows = tuple(rows_of(of_group, METRICS))
+            rows = tuple(iter_group_rows(of_group, METRICS))
             by_windows[windows] = Group(*key, pair[0].windows, pair[1].windows, rows)
     return tuple(by_windows.values()), tuple(one_sided), len(keys) - 1 - len(largest)
 
@@ -259,17 +276,17 @@ def _build_side(runs: _Runs, key: _Key) -> GroupSide:
 def _run_metrics(sides: Sequence[_Runs], run_noise: float | None) -> Iterator[Difference]:
     """Yield the rows of loading and compiling; one number per run."""
     for name in RUN_METRICS:
-        amounts = [[run.preparation(Phase(name)) for run in side] for side in sides]
+        amounts = [[run.measure_preparation(Phase(name)) for run in side] for side in sides]
         base, new, *noise = (_average_runs(side) for side in amounts)
         if base.value is None and new.value is None:
             continue
-        if refusal := refused(name, ("ns", "ns"), base, new):
+        if refusal := refuse_difference(name, ("ns", "ns"), base, new):
             yield refusal
             continue
         comparable = [group for group in noise if group.basis == base.basis]
         estimate = _compare_preparation(base, new, comparable, run_noise)
         if estimate is not None:
-            yield tested_row(name, "ns", (base, new), estimate)
+            yield build_tested_row(name, "ns", (base, new), estimate)
         else:
             assert base.value is not None
             assert new.value is not None
@@ -283,9 +300,9 @@ def _compare_preparation(
     base_values, new_values, *noise_values = (np.array(side.runs, float) for side in (base, new, *noise))
     scale = scale_of(True, base_values, new_values, *noise_values)
     if run_noise is None:
-        return between_runs(base_values, new_values, noise_values, scale)
+        return estimate_between_runs(base_values, new_values, noise_values, scale)
     exact = [[RunVariation(value, 0.0, np.inf) for value in side.runs] for side in (base, new)]
-    return within_runs(exact[0], exact[1], scale, run_noise)
+    return estimate_within_runs(exact[0], exact[1], scale, run_noise)
 
 
 def _average_runs(amounts: Sequence[Amount]) -> Value:
@@ -297,7 +314,7 @@ def _average_runs(amounts: Sequence[Amount]) -> Value:
         reason = f"some runs are {' and some '.join(bases)}, which one number cannot combine"
         return Value(None, 0, len(amounts), missing=reason)
     array = np.array(values, float)
-    middle = centre(array, scale_of(True, array))
+    middle = compute_centre(array, scale_of(True, array))
     return Value(middle, len(values), len(amounts), bases[0], runs=tuple(values))
 
 
@@ -311,14 +328,14 @@ def _compare_functions(
 
     The text is the reason why functions cannot be compared.
     """
-    if reason := by_function.problem(base, new):
+    if reason := by_function.explain_problem(base, new):
         return (), (), 0, reason
-    unit: Unit = next(iter(by_function.units_of(base)))
+    unit: Unit = next(iter(by_function.list_units(base)))
     comparable = [
         [run for run in group if run.count and run.analysis.trace.weight_unit == unit] for group in noise
     ]
-    weights = [[by_function.weights_of(run) for run in side] for side in (base, new, *comparable)]
-    compared = by_function.compared(weights[0], weights[1], weights[2:])
+    weights = [[by_function.measure_weights(run) for run in side] for side in (base, new, *comparable)]
+    compared = by_function.compare_functions(weights[0], weights[1], weights[2:])
     changed = compared.changed
     remaining = [row for row in range(len(compared.names)) if row not in set(changed)]
     windows = [sum(run.windows for run in side) for side in weights[:2]]

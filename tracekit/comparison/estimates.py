@@ -64,7 +64,7 @@ class Estimate:
         low, high = self.ends(level)
         return self._convert_to_unit(low), self._convert_to_unit(high)
 
-    def ratio_interval(self, level: float = LEVEL) -> tuple[float, float] | None:
+    def compute_ratio_interval(self, level: float = LEVEL) -> tuple[float, float] | None:
         """Return the interval of the difference as a fraction of the base; None where the base is 0."""
         low, high = self.ends(level)
         if self.scale == "log":
@@ -84,7 +84,7 @@ class Estimate:
         difference = (t_quantile((1 + LEVEL) / 2, self.df) + t_quantile(POWER, self.df)) * self.error
         return math.expm1(_limit_exponent(difference)) if self.scale == "log" else difference
 
-    def runs_for(self, change: float) -> int | None:
+    def count_runs_needed(self, change: float) -> int | None:
         """Return the runs per side that would show a change as ``smallest`` has it; None beyond 200."""
         distance = abs(math.log1p(max(change, -0.99)) if self.scale == "log" else change)
         if self.tested == "within these recordings" or not distance:
@@ -109,7 +109,7 @@ def _limit_exponent(logarithm: float) -> float:
     return min(max(logarithm, -300.0), 300.0)
 
 
-def centre(values: FloatArray, scale: Scale) -> float:
+def compute_centre(values: FloatArray, scale: Scale) -> float:
     """Return the value of a side from those of its runs: their geometric mean, or their mean."""
     if len(values) == 1:
         return float(values[0])
@@ -121,7 +121,7 @@ def scale_of(is_amount: bool, *sides: FloatArray) -> Scale:
     return "log" if is_amount and all((values > 0).all() for values in sides) else "linear"
 
 
-def between_runs(
+def estimate_between_runs(
     base: FloatArray, new: FloatArray, noise: Sequence[FloatArray], scale: Scale
 ) -> Estimate | None:
     """Return the difference of values of runs, by their spread; None where no spread is known.
@@ -143,7 +143,14 @@ def between_runs(
         error = math.sqrt(variance * sum(1 / count for count in counts))
     harmonic = 2 / sum(1 / count for count in counts)
     return Estimate(
-        centre(base, scale), centre(new, scale), change, error, df, scale, "between runs", harmonic
+        compute_centre(base, scale),
+        compute_centre(new, scale),
+        change,
+        error,
+        df,
+        scale,
+        "between runs",
+        harmonic,
     )
 
 
@@ -182,7 +189,7 @@ class RunVariation:
     df: float
 
 
-def within_runs(
+def estimate_within_runs(
     base: Sequence[RunVariation], new: Sequence[RunVariation], scale: Scale, run_noise: float | None
 ) -> Estimate:
     """Return the difference by the variation within the runs, and a given spread between runs.
@@ -191,7 +198,7 @@ def within_runs(
     known.
     """
     values = [np.array([run.value for run in side], float) for side in (base, new)]
-    centres = [centre(side, scale) for side in values]
+    centres = [compute_centre(side, scale) for side in values]
     variances: list[float] = []
     dfs: list[float] = []
     for side, middle in zip((base, new), centres, strict=True):

@@ -37,7 +37,7 @@ class FunctionWeights:
     """The weight of one sample; where samples differ, the mean that their own weight gives them."""
 
 
-def weights_of(run: Observations) -> FunctionWeights:
+def measure_weights(run: Observations) -> FunctionWeights:
     """Return the weights of a run's functions: the frame that decided a sample's engine, else its leaf."""
     trace, labels = run.analysis.trace, run.analysis.labels
     members = run.analysis.members
@@ -94,10 +94,10 @@ class Compared:
         """The rows that are shown to differ; at most 5 % of them are expected to be wrong."""
         if self.probabilities is None:
             return []
-        return [int(row) for row in discoveries(self.probabilities, self.count)]
+        return [int(row) for row in find_discoveries(self.probabilities, self.count)]
 
 
-def compared(
+def compare_functions(
     base: Sequence[FunctionWeights],
     new: Sequence[FunctionWeights],
     noise: Sequence[Sequence[FunctionWeights]],
@@ -200,7 +200,7 @@ def _compute_degrees_of_freedom(base: FloatArray, new: FloatArray, dfs: Sequence
     return np.where(is_alike & (dfs[0] == dfs[1]), float(sum(dfs)), welch)
 
 
-def discoveries(probabilities: FloatArray, family: int, rate: float = 0.05) -> IntArray:
+def find_discoveries(probabilities: FloatArray, family: int, rate: float = 0.05) -> IntArray:
     """Return the rows whose difference is shown, of ``family`` in all (Benjamini and Hochberg 1995)."""
     order = np.argsort(probabilities, kind="stable")
     ranks = np.arange(1, len(probabilities) + 1)
@@ -208,7 +208,7 @@ def discoveries(probabilities: FloatArray, family: int, rate: float = 0.05) -> I
     return np.sort(order[: passed[-1] + 1]) if len(passed) else np.zeros(0, np.int64)
 
 
-def problem(base: Sequence[Observations], new: Sequence[Observations]) -> str:
+def explain_problem(base: Sequence[Observations], new: Sequence[Observations]) -> str:
     """Return the reason why functions cannot be compared; "" where they can."""
     for name, side in (("BASE", base), ("NEW", new)):
         for run in side:
@@ -217,12 +217,12 @@ def problem(base: Sequence[Observations], new: Sequence[Observations]) -> str:
                 return f"not measurable in {name}: no host sample has a stack"
             if not run.count:
                 return f"not measurable in {name}: there is no call"
-    units = units_of(base) | units_of(new)
+    units = list_units(base) | list_units(new)
     if len(units) > 1:
         return f"samples are weighted in {' and '.join(sorted(units))}, which cannot be compared"
     return ""
 
 
-def units_of(side: Sequence[Observations]) -> set[WeightUnit]:
+def list_units(side: Sequence[Observations]) -> set[WeightUnit]:
     """Return the units in which the samples of a side are weighted."""
     return {run.analysis.trace.weight_unit for run in side}

@@ -35,7 +35,7 @@ class MeasuredCalls:
     measures: tuple[Measure, ...]
 
 
-def measured_calls(analysis: Analysis) -> Iterator[MeasuredCalls]:
+def iter_measured_calls(analysis: Analysis) -> Iterator[MeasuredCalls]:
     """Yield the numbers of all calls, and of each model: those with most calls."""
     run = Observations(analysis)
     if not run.count:

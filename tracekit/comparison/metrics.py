@@ -8,15 +8,15 @@ from itertools import chain
 
 import numpy as np
 
-from tracekit.comparison.bootstrap import Statistic, estimate, fewest_values
-from tracekit.comparison.estimates import centre, scale_of
+from tracekit.comparison.bootstrap import Statistic, count_required_values, estimate
+from tracekit.comparison.estimates import compute_centre, scale_of
 from tracekit.comparison.observations import (
     SUBMISSION_COUNTS,
     FloatArray,
     Observations,
     Quantity,
     Unit,
-    concatenated,
+    join_arrays,
 )
 from tracekit.comparison.result import Value
 from tracekit.model.columns import BoolArray
@@ -48,7 +48,9 @@ class GroupMetric:
     @property
     def fewest_per_run(self) -> int:
         """The windows that each of several runs needs for a value of its own."""
-        return 1 if self.statistic == "mean" or self.part == "first" else fewest_values(self.statistic)
+        return (
+            1 if self.statistic == "mean" or self.part == "first" else count_required_values(self.statistic)
+        )
 
 
 def _iter_metrics() -> Iterator[GroupMetric]:
@@ -76,7 +78,7 @@ RUN_METRICS = ("load", "compile")
 """Metrics of whole runs."""
 
 
-def all_names() -> list[str]:
+def list_all_names() -> list[str]:
     """Return the names of every metric that a comparison can have."""
     return list(chain((metric.name for metric in METRICS), RUN_METRICS))
 
@@ -156,7 +158,7 @@ class GroupSide:
             nothing = tuple(np.full(len(run), np.nan) for run in runs)
             return Column(nothing, Value(None, 0, total, missing=missing), unit)
         basis = " and ".join(sorted(_list_bases(quantities, masks)))
-        count = int((~np.isnan(concatenated(runs))).sum())
+        count = int((~np.isnan(join_arrays(runs))).sum())
         if metric.is_share_of_windows and count < total:
             # Of the windows whose engine is unknown, none or all may have it.
             lower_runs, upper_runs = (
@@ -214,7 +216,7 @@ def _compute_value(
     highest: float | None = None,
 ) -> Value:
     values = run_values(runs, metric.statistic)
-    middle = centre(values, scale_of(is_amount(unit), values))
+    middle = compute_centre(values, scale_of(is_amount(unit), values))
     return Value(middle, *counts, basis, most=highest, runs=tuple(values.tolist()))
 
 

@@ -91,7 +91,7 @@ class Amount:
     missing: str = ""
 
 
-def comparable_source(source: str) -> str:
+def normalize_source(source: str) -> str:
     """Return the source of windows as it is compared: the Neural Engine's table has two names."""
     return ANE_INTERVALS if source in ANE_TABLES else source
 
@@ -111,7 +111,7 @@ class Observations:
         self.starts: IntArray = analysis.window_rows["start_ns"].to_numpy(np.int64)
         self.first: BoolArray = analysis.window_rows["first"].to_numpy(bool)
         self.source: Names = (
-            analysis.window_rows["source"].astype("str").map(comparable_source).to_numpy(object)
+            analysis.window_rows["source"].astype("str").map(normalize_source).to_numpy(object)
         )
         self.label: Names = analysis.window_rows["label"].to_numpy(object)
         self.model: Names = analysis.window_rows["model"].to_numpy(object)
@@ -324,7 +324,7 @@ class Observations:
         marks: BoolArray = work.contested_ns > 0
         return marks
 
-    def contested_for(self, quantity: str, engine: str) -> BoolArray:
+    def mark_contested_for(self, quantity: str, engine: str) -> BoolArray:
         """Mark the windows in which a share depends on work whose owner is not known."""
         return self.is_open if quantity == "share" else self.contested(engine)
 
@@ -395,7 +395,7 @@ class Observations:
 
     # Numbers per run ---------------------------------------------------------------------------------------
 
-    def preparation(self, phase: Phase, model: str = "") -> Amount:
+    def measure_preparation(self, phase: Phase, model: str = "") -> Amount:
         """Return the time of loading or compiling, counted once where engines do it together.
 
         Without a model, sampled time is used where nothing measured it. None does not mean 0: it may have
@@ -436,6 +436,6 @@ class Observations:
         return rows["value"].to_numpy(np.float64), rows["time_ns"].to_numpy(np.int64)
 
 
-def concatenated(parts: Sequence[Any]) -> FloatArray:
+def join_arrays(parts: Sequence[Any]) -> FloatArray:
     """Return the parts one after another; without parts, an empty array."""
     return np.concatenate([np.asarray(part, np.float64) for part in parts] or [np.zeros(0)])

@@ -10,24 +10,24 @@ import numpy as np
 
 from tracekit.comparison.bootstrap import (
     ColumnStatistic,
-    block_length,
-    draws_for,
-    fewest_values,
-    resampled,
+    choose_draw_count,
+    compute_block_length,
+    count_required_values,
+    resample_statistics,
 )
 from tracekit.comparison.estimates import (
     LEVEL,
     Estimate,
     RunVariation,
     Tested,
-    between_runs,
+    estimate_between_runs,
+    estimate_within_runs,
     scale_of,
-    within_runs,
 )
 from tracekit.comparison.metrics import Column, GroupMetric, GroupSide, is_amount, run_values
 from tracekit.comparison.observations import FloatArray, Unit
 from tracekit.comparison.result import Difference, Judgement, Value
-from tracekit.comparison.shares import share_interval
+from tracekit.comparison.shares import compute_share_interval
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,9 @@ class Columns:
         return both_have_values and not (self.base.upper_runs is None and self.new.upper_runs is None)
 
 
-def rows_of(sides: Sides, metrics: Sequence[GroupMetric], level: float = LEVEL) -> Iterator[Difference]:
+def iter_group_rows(
+    sides: Sides, metrics: Sequence[GroupMetric], level: float = LEVEL
+) -> Iterator[Difference]:
     """Yield the group's rows, without those that neither side shows."""
     every = (
         Columns(
@@ -107,7 +109,7 @@ class _Variation:
                 for index, entry in enumerate(self._columns)
             ]
             count = len(columns[0])
-            self._draws[side, run] = resampled(columns, statistics, draws_for(count), (0,))
+            self._draws[side, run] = resample_statistics(columns, statistics, choose_draw_count(count), (0,))
         return self._draws[side, run][:, position]
 
     def _find_same_column(self, position: int) -> int:
@@ -127,22 +129,24 @@ def _compute_difference(
 ) -> Difference:
     metric, base, new = columns.metric, columns.base, columns.new
     units = base.unit, new.unit
-    if refusal := refused(metric.name, units, base.value, new.value):
+    if refusal := refuse_difference(metric.name, units, base.value, new.value):
         return refusal
     if metric.is_share_of_windows:
         return _compute_share(columns, sides, level)
     base_values, new_values = (run_values(side.runs, metric.statistic) for side in (base, new))
     noise = _list_noise_values(columns)
     scale = scale_of(is_amount(base.unit), base_values, new_values, *noise)
-    estimate = None if sides.run_noise is not None else between_runs(base_values, new_values, noise, scale)
-    fewest = metric.fewest_per_run if estimate is not None else fewest_values(metric.statistic)
+    estimate = (
+        None if sides.run_noise is not None else estimate_between_runs(base_values, new_values, noise, scale)
+    )
+    fewest = metric.fewest_per_run if estimate is not None else count_required_values(metric.statistic)
     if _count_fewest(base, new) < fewest:
         return _report_too_few(metric.name, base, new)
     if estimate is None:
         estimate = _estimate_within(columns, sides, variation, position)
     if estimate is None:
         return _report_too_few(metric.name, base, new)
-    return tested_row(metric.name, base.unit, (base.value, new.value), estimate, level)
+    return build_tested_row(metric.name, base.unit, (base.value, new.value), estimate, level)
 
 
 def _list_noise_values(columns: Columns) -> list[FloatArray]:
@@ -189,32 +193,32 @@ def _estimate_within(columns: Columns, sides: Sides, variation: _Variation, posi
         ]
         for runs in draws.values()
     ]
-    return within_runs(varied[0], varied[1], scale, sides.run_noise)
+    return estimate_within_runs(varied[0], varied[1], scale, sides.run_noise)
 
 
 def _measure_variation(value: float, draw_values: FloatArray, count: int) -> RunVariation:
     # Of few blocks, the variance of the draws is too small by (blocks - 1) / blocks.
-    blocks = max(2, int(np.ceil(count / block_length(count))))
+    blocks = max(2, int(np.ceil(count / compute_block_length(count))))
     return RunVariation(value, float(draw_values.var()) * blocks / (blocks - 1), blocks - 1)
 
 
-def tested_row(
+def build_tested_row(
     name: str, unit: Unit, sides: tuple[Value, Value], estimate: Estimate, level: float = LEVEL
 ) -> Difference:
     """Return the row of an estimate."""
     low, high = estimate.interval(level)
-    ratio_low, ratio_high = estimate.ratio_interval(level) or (None, None)
+    ratio_low, ratio_high = estimate.compute_ratio_interval(level) or (None, None)
     change = estimate.new - estimate.base
     base, new = replace(sides[0], value=estimate.base), replace(sides[1], value=estimate.new)
     within = estimate.tested == "within these recordings"
-    judged = judgement(estimate.base, change, low, high, within)
+    judged = decide_judgement(estimate.base, change, low, high, within)
     tested = estimate.tested
     return Difference(
         name, unit, base, new, change, low, high, judged, ratio_low, ratio_high, tested, estimate
     )
 
 
-def judgement(base: float, change: float, low: float, high: float, within: bool) -> Judgement:
+def decide_judgement(base: float, change: float, low: float, high: float, within: bool) -> Judgement:
     """Return the judgement of an interval; ``within`` where it covers variation within two runs only."""
     if low <= 0 <= high or abs(change) <= 1e-9 * abs(base):
         return "within the noise"
@@ -231,13 +235,13 @@ def _compute_share(columns: Columns, sides: Sides, level: float) -> Difference:
     base, new = columns.base, columns.new
     runs = [tuple(run[~np.isnan(run)] for run in side.runs) for side in (base, new)]
     runs = [tuple(run for run in side if len(run)) for side in runs]
-    if min(sum(len(run) for run in side) for side in runs) < fewest_values("mean"):
+    if min(sum(len(run) for run in side) for side in runs) < count_required_values("mean"):
         return _report_too_few(columns.metric.name, base, new)
     spread = None
     if sides.run_noise is None:
         values = [run_values(side, "mean") for side in runs]
-        spread = between_runs(values[0], values[1], _list_noise_values(columns), "linear")
-    low, high = share_interval(runs[0], runs[1], spread, sides.run_noise, level)
+        spread = estimate_between_runs(values[0], values[1], _list_noise_values(columns), "linear")
+    low, high = compute_share_interval(runs[0], runs[1], spread, sides.run_noise, level)
     assert base.value.value is not None
     assert new.value.value is not None
     change = new.value.value - base.value.value
@@ -250,7 +254,7 @@ def _compute_share(columns: Columns, sides: Sides, level: float) -> Difference:
         change,
         low,
         high,
-        judgement(base.value.value, change, low, high, within),
+        decide_judgement(base.value.value, change, low, high, within),
     )
     tested: Tested = "between runs" if spread else "within these recordings" if within else "given noise"
     return replace(row, tested=tested)
@@ -272,14 +276,14 @@ def _open_share(columns: Columns, sides: Sides, level: float) -> Difference:
         if side.most is not None
     ]
     reason = f"the engine of {' and '.join(unknown)} is unknown, and the result depends on them"
-    undecided = incomparable(row.metric, row.unit, row.base, row.new, reason)
+    undecided = build_incomparable_row(row.metric, row.unit, row.base, row.new, reason)
     return replace(undecided, low=lowest.low, high=highest.high, tested=row.tested)
 
 
 # Numbers that cannot be subtracted -------------------------------------------------------------------------
 
 
-def refused(name: str, units: tuple[Unit, Unit], base: Value, new: Value) -> Difference | None:
+def refuse_difference(name: str, units: tuple[Unit, Unit], base: Value, new: Value) -> Difference | None:
     """Return the row of two numbers that cannot be subtracted; None where they can."""
     if base.value is None or new.value is None:
         unit = units[1] if base.value is None else units[0]
@@ -288,7 +292,7 @@ def refused(name: str, units: tuple[Unit, Unit], base: Value, new: Value) -> Dif
         return None
     bases = f"{base.basis} in BASE and {new.basis} in NEW"
     reason = f"{bases if units[0] == units[1] else ' and '.join(units)}, which cannot be compared"
-    return incomparable(name, units[0], base, new, reason)
+    return build_incomparable_row(name, units[0], base, new, reason)
 
 
 def _is_different(units: tuple[Unit, Unit], base: Value, new: Value) -> bool:
@@ -296,7 +300,7 @@ def _is_different(units: tuple[Unit, Unit], base: Value, new: Value) -> bool:
     return units[0] != units[1] or (is_amount(units[0]) and base.basis != new.basis)
 
 
-def incomparable(name: str, unit: Unit, base: Value, new: Value, reason: str) -> Difference:
+def build_incomparable_row(name: str, unit: Unit, base: Value, new: Value, reason: str) -> Difference:
     """Return a row with the values of both sides and without a difference."""
     base, new = replace(base, missing=reason), replace(new, missing=reason)
     return Difference(name, unit, base, new, None, None, None, "not measurable")
@@ -307,4 +311,4 @@ def _report_incomparable_lengths(columns: Columns, sides: Sides) -> Difference:
     names = [" and ".join(sorted(side.sources)) or "nothing" for side in (sides.base, sides.new)]
     reason = f"calls come from {names[0]} in BASE and from {names[1]} in NEW"
     base, new = columns.base, columns.new
-    return incomparable(columns.metric.name, base.unit, base.value, new.value, reason)
+    return build_incomparable_row(columns.metric.name, base.unit, base.value, new.value, reason)

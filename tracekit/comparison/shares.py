@@ -12,12 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracekit.comparison.bootstrap import FloatArray, block_length
+from tracekit.comparison.bootstrap import FloatArray, compute_block_length
 from tracekit.comparison.distributions import normal_quantile, t_quantile
 from tracekit.comparison.estimates import LEVEL, Estimate
 
 
-def wilson(share: float, count: float, level: float = LEVEL) -> tuple[float, float]:
+def compute_wilson_interval(share: float, count: float, level: float = LEVEL) -> tuple[float, float]:
     """Return the interval of a share of ``count`` independent calls (Wilson 1927)."""
     if not count:
         return 0.0, 1.0
@@ -29,7 +29,7 @@ def wilson(share: float, count: float, level: float = LEVEL) -> tuple[float, flo
     return low, 1.0 if share >= 1 else min(1.0, middle + half)
 
 
-def independent_calls(values: FloatArray, similar_runs: Sequence[FloatArray] = ()) -> float:
+def count_independent_calls(values: FloatArray, similar_runs: Sequence[FloatArray] = ()) -> float:
     """Return the number of independent calls that a run's calls, in their order, count for.
 
     ``similar_runs`` are the runs whose calls resemble their neighbours as much as these do: by default
@@ -51,7 +51,7 @@ def _estimate_calls_per_independent(runs: Sequence[FloatArray]) -> float:
     """
     of_calls = of_blocks = blocks = 0.0
     for values in runs:
-        count, length = len(values), block_length(len(values))
+        count, length = len(values), compute_block_length(len(values))
         if count < 2:
             continue
         sums = np.cumsum(np.concatenate([[0.0], values, values[: length - 1]]))
@@ -67,20 +67,20 @@ def _estimate_calls_per_independent(runs: Sequence[FloatArray]) -> float:
     return inflation * tails**2
 
 
-def newcombe(
+def compute_newcombe_interval(
     shares: tuple[float, float], counts: tuple[float, float], level: float = LEVEL
 ) -> tuple[float, float]:
     """Return the interval of the second share minus the first (Newcombe 1998, method 10)."""
     (base, new), change = shares, shares[1] - shares[0]
-    base_low, base_high = wilson(base, counts[0], level)
-    new_low, new_high = wilson(new, counts[1], level)
+    base_low, base_high = compute_wilson_interval(base, counts[0], level)
+    new_low, new_high = compute_wilson_interval(new, counts[1], level)
     return (
         change - math.hypot(new - new_low, base_high - base),
         change + math.hypot(new_high - new, base - base_low),
     )
 
 
-def share_interval(
+def compute_share_interval(
     base: Sequence[FloatArray],
     new: Sequence[FloatArray],
     spread: Estimate | None,
@@ -96,12 +96,12 @@ def share_interval(
     sides = base, new
     if spread is not None:
         counts = [float(sum(len(run) for run in side)) for side in sides]
-        calls = newcombe((spread.base, spread.new), (counts[0], counts[1]), level)
+        calls = compute_newcombe_interval((spread.base, spread.new), (counts[0], counts[1]), level)
         runs = spread.interval(level)
         return _limit_to_one(min(calls[0], runs[0])), _limit_to_one(max(calls[1], runs[1]))
     shares = [float(np.mean([run.mean() for run in side])) for side in sides]
-    counts = [sum(independent_calls(run, [*base, *new]) for run in side) for side in sides]
-    low, high = newcombe((shares[0], shares[1]), (counts[0], counts[1]), level)
+    counts = [sum(count_independent_calls(run, [*base, *new]) for run in side) for side in sides]
+    low, high = compute_newcombe_interval((shares[0], shares[1]), (counts[0], counts[1]), level)
     change = shares[1] - shares[0]
     given = normal_quantile((1 + level) / 2) * (run_noise or 0.0) * math.sqrt(sum(1 / len(s) for s in sides))
     return (

@@ -14,7 +14,7 @@ import pyarrow as pa
 from tracekit import __version__
 from tracekit.analysis.chips import identify_chip
 from tracekit.analysis.result import Analysis
-from tracekit.comparison.builds import program_binaries
+from tracekit.comparison.builds import find_program_binaries
 from tracekit.comparison.cautions import THERMAL
 from tracekit.fleet.call_rows import CallRows
 from tracekit.fleet.copies import identify_run
@@ -164,7 +164,7 @@ def _describe_file(origin: Origin) -> dict[str, object]:
 
 def _build_recording_row(analysis: Analysis, calls: CallRows, origin: Origin) -> dict[str, object]:
     info = analysis.trace.info
-    binaries = program_binaries(analysis.trace)
+    binaries = find_program_binaries(analysis.trace)
     levels, _ = calls.observed.thermal()
     return {
         **_describe_file(origin),

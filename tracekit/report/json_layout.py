@@ -19,8 +19,8 @@ from tracekit.model.columns import BoolArray, IntArray
 from tracekit.report.wording.texts import (
     Texts,
     digits,
+    join_by_row,
     joined,
-    listed_by_row,
     picked,
     rewritten,
     texts_of,
@@ -84,7 +84,7 @@ class Layout:
         )
 
     def _enclose_by_row(self, begin: str, items: Texts, edges: IntArray, end: str, level: int) -> Texts:
-        text = listed_by_row(items, edges, self.separator(level))
+        text = join_by_row(items, edges, self.separator(level))
         enclosed = joined(begin + self._begin_line(level + 1), text, self._begin_line(level) + end)
         has_items = np.diff(edges) > 0
         return enclosed if has_items.all() else where(has_items, enclosed, begin + end)

@@ -15,7 +15,7 @@ from tracekit.checks.intervals import estimate_interval, estimate_share_interval
 from tracekit.checks.requirements import Condition, Metric, Requirement
 from tracekit.checks.results import CheckResult, MetricValue
 from tracekit.checks.run_values import RunNoise, combine_runs
-from tracekit.comparison.bootstrap import estimate, fewest_values
+from tracekit.comparison.bootstrap import count_required_values, estimate
 from tracekit.errors import UsageError
 from tracekit.fleet.dataset import Dataset
 from tracekit.fleet.schema import NO, YES
@@ -150,7 +150,7 @@ def _evaluate_length(run: pd.DataFrame, metric: Metric, confidence: float) -> Me
         value = float(_EXTREMES[metric.statistic](whole))
         return MetricValue("time", value, value, basis, len(whole))
     statistic = parse_statistic(metric.statistic)
-    if len(whole) < fewest_values(statistic):
+    if len(whole) < count_required_values(statistic):
         return MetricValue(
             "time", missing=f"a recording with {plural(len(whole), 'call')} has too few for {metric.name}"
         )

@@ -25,7 +25,7 @@ from tracekit.report.analysis.json_findings import findings_document
 from tracekit.report.analysis.json_threads import threads_document
 from tracekit.report.analysis.json_windows import window_texts
 from tracekit.report.json_layout import Layout
-from tracekit.report.viewmodel.limits import issue_documents
+from tracekit.report.viewmodel.limits import build_issue_documents
 from tracekit.text import escape_json
 
 SCHEMA = "tracekit-analysis/1"
@@ -82,7 +82,7 @@ def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
         "findings": findings_document(analysis),
         "submissions": [_model_submissions(model) for model in analysis.submission_summary],
         "summary": _summary(analysis),
-        "issues": issue_documents(analysis),
+        "issues": build_issue_documents(analysis),
     }
     return head, foot
 
@@ -97,7 +97,7 @@ def _selection(selection: Selection) -> dict[str, Any]:
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:
-    document = wording.evidence_document(evidence)
+    document = wording.build_evidence_document(evidence)
     return {**document, "note": f"{document['shows']}; {document['remark']}"}
 
 
@@ -234,7 +234,7 @@ def _power(power: Power | None) -> dict[str, Any] | None:
             {
                 "rail": rail.rail,
                 "state": rail.state,
-                "meaning": wording.rail_state(rail),
+                "meaning": wording.describe_rail_state(rail),
                 "samples": rail.samples,
                 "mean_mw": rail.mean_mw,
                 "max_mw": rail.max_mw,

@@ -12,7 +12,7 @@ from tracekit.analysis.result import Analysis
 from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, ML_ENGINES, PHASES
 from tracekit.report.json_layout import NULL, Layout, amounts, numbers_or_null, quoted
-from tracekit.report.wording.texts import Texts, digits, picked, picked_from, texts_of
+from tracekit.report.wording.texts import Texts, digits, pick_texts_from, picked, texts_of
 
 _Amounts: TypeAlias = tuple[IntArray, BoolArray]
 _Value = TypeVar("_Value")
@@ -57,7 +57,7 @@ class EngineObjects:
         all_keys = np.union1d(keys[begins], every_ml.reshape(-1))
         position = all_keys % count
         position[np.searchsorted(all_keys, keys[begins])] = count + np.arange(len(begins))
-        members = picked_from([self._without_rows, self._with_rows(frame, begins)], position)
+        members = pick_texts_from([self._without_rows, self._with_rows(frame, begins)], position)
         edges = np.searchsorted(all_keys, np.arange(stop - start + 1) * count)
         return self._layout.objects_of(members, edges, self._level)
 

@@ -26,7 +26,7 @@ def threads_document(work: ThreadWork | None) -> dict[str, Any] | None:
         ],
         "listed": [_thread(answer) for answer in answers],
         "left_out": work.left_out(answers),
-        "limits": wording.threads_limits(work),
+        "limits": wording.list_threads_limits(work),
     }
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tracekit.model.trace import Issue
 from tracekit.report.document.blocks import Item, Items, Section
-from tracekit.report.viewmodel.limits import Footnotes, shortened
+from tracekit.report.viewmodel.limits import Footnotes, shorten_issues
 from tracekit.text import plural
 
 
@@ -20,7 +20,7 @@ def add_notes(section: Section, notes: Footnotes) -> Section:
 
 def list_limits(issues: Iterable[Issue], most_alike: int) -> tuple[Items, ...]:
     """Return a list of limits, if there are any; of many with one code, some and the number of the others."""
-    selected, left_out = shortened(issues, most_alike)
+    selected, left_out = shorten_issues(issues, most_alike)
     items = [_describe_issue(issue) for issue in selected]
     items += [Item(f"… and {plural(count, 'other')} ({code})") for code, count in left_out]
     return (Items(tuple(items), is_of_limits=True),) if items else ()

@@ -14,10 +14,10 @@ from tracekit.model.vocabulary import ENGINES
 from tracekit.report import wording
 from tracekit.report.pictures.call_lanes import CallLane, call_lanes
 from tracekit.report.pictures.shapes import Line, Picture, Rect, Words
-from tracekit.report.viewmodel.lanes import Track, span_lanes, thread_lanes, tracks
+from tracekit.report.viewmodel.lanes import Track, build_span_lanes, build_thread_lanes, build_tracks
 from tracekit.report.viewmodel.notes import Note
 from tracekit.report.viewmodel.occupancy import FULL, Plane
-from tracekit.report.viewmodel.view import duration_of
+from tracekit.report.viewmodel.view import measure_duration
 from tracekit.report.wording import call_names
 from tracekit.text import clip, format_thread, printable
 
@@ -54,7 +54,7 @@ def timeline_picture(analysis: Analysis, notes: Sequence[Note] = ()) -> Picture:
 class _Drawing:
     def __init__(self, analysis: Analysis, notes: Sequence[Note]) -> None:
         self._analysis, self._notes = analysis, notes
-        self._duration_ns = duration_of(analysis)
+        self._duration_ns = measure_duration(analysis)
         self._plot = _WIDTH - _LABELS - 2 * _MARGIN
         self._bins = self._plot // _STEP
         self._picture = Picture(
@@ -90,11 +90,11 @@ class _Drawing:
         shapes: list[Rect | Line | Words] = []
         shapes += self._draw_flags()
         shapes += self._draw_calls()
-        for lane in span_lanes(self._analysis, self._bins, self._duration_ns):
+        for lane in build_span_lanes(self._analysis, self._bins, self._duration_ns):
             shapes += self._draw_lane(
                 lane.title, "measured", [(str(lane.engine), lane.plane)], lane.other_plane
             )
-        threads = thread_lanes(self._analysis, self._bins, self._duration_ns)
+        threads = build_thread_lanes(self._analysis, self._bins, self._duration_ns)
         for thread in threads[:_MOST_THREADS]:
             row = self._analysis.trace.threads.iloc[thread.thread] if thread.thread >= 0 else None
             name = "no thread" if row is None else format_thread(row["name"], int(row["tid"]))
@@ -107,7 +107,7 @@ class _Drawing:
             text = f"and {len(threads) - _MOST_THREADS} more threads"
             shapes.append(Words(_MARGIN, self._y + 14, text, 11, "muted"))
             self._y += _LANE
-        for track in tracks(self._analysis)[:_MOST_TRACKS]:
+        for track in build_tracks(self._analysis)[:_MOST_TRACKS]:
             shapes += self._draw_track(track)
         return shapes
 

@@ -39,7 +39,7 @@ class DifferenceTree:
     per: Per
 
 
-def difference_tree(base: Analysis, new: Analysis, max_nodes: int = MOST_NODES) -> DifferenceTree:
+def build_difference_tree(base: Analysis, new: Analysis, max_nodes: int = MOST_NODES) -> DifferenceTree:
     """Return the heaviest nodes of both trees."""
     sides = (base, new)
     is_per_window = all(len(side.window_rows) for side in sides)
@@ -95,7 +95,7 @@ def _build_joint_tree(sides: Sequence[Analysis]) -> tuple[CallTree, tuple[str, .
 
 def difference_block(comparison: Comparison, base: Analysis, new: Analysis) -> bytes:
     """Return the trees as a block, with what the comparison found out about functions."""
-    tree = difference_tree(base, new)
+    tree = build_difference_tree(base, new)
     arrays, strings = Arrays(), Strings()
     nodes = tree.nodes
     symbols = np.append(nodes.symbols, "(less)")[nodes.function]

@@ -13,7 +13,7 @@ MOST_FINDINGS = 60
 """Maximum number of findings on a page, the most expensive first; the JSON output has all."""
 
 
-def finding_places(analysis: Analysis) -> list[list[int] | None]:
+def locate_findings(analysis: Analysis) -> list[list[int] | None]:
     """Return start and end of each finding, as far as a page lists them; None for one about the recording."""
     max_findings = MOST_FINDINGS + sum(finding.is_limit for finding in analysis.findings)
     return [_locate_finding(analysis, finding) for finding in analysis.findings[:max_findings]]

@@ -17,8 +17,8 @@ from tracekit.model.columns import IntArray
 from tracekit.model.combinations import iter_row_blocks
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINE_CODE, ENGINES, ML_ENGINES, PHASE_CODE, Engine, Phase
-from tracekit.report.viewmodel.occupancy import Covered, Plane, occupancy
-from tracekit.report.viewmodel.owners import IntervalOwners, interval_owners
+from tracekit.report.viewmodel.occupancy import Covered, Plane, measure_occupancy
+from tracekit.report.viewmodel.owners import IntervalOwners, find_interval_owners
 from tracekit.text import format_thread
 
 MOST_SPANS = 20_000
@@ -79,14 +79,14 @@ class Track:
     value: npt.NDArray[np.float64]
 
 
-def thread_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[ThreadLane]:
-    """Return the threads that have samples, in the order of ``lane_threads``."""
+def build_thread_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[ThreadLane]:
+    """Return the threads that have samples, in the order of ``list_lane_threads``."""
     of_threads = _sum_by_thread(analysis)
     # Everywhere here a thread's slot is its row + 1, so that slot 0 holds the samples without a thread.
     present = np.flatnonzero(of_threads.samples.reshape(-1))
     planes = _build_planes(analysis, present, bins, duration_ns)
     lanes = []
-    for slot in (lane_threads(analysis) + 1).tolist():
+    for slot in (list_lane_threads(analysis) + 1).tolist():
         engines = np.flatnonzero(of_threads.samples[slot])
         lanes.append(
             ThreadLane(
@@ -142,7 +142,7 @@ def _build_planes(analysis: Analysis, present: IntArray, bins: int, duration_ns:
     return covered.planes()
 
 
-def lane_threads(analysis: Analysis) -> IntArray:
+def list_lane_threads(analysis: Analysis) -> IntArray:
     """Return the threads that have samples, those with the most ML work first; -1 stands for "no thread"."""
     of_threads = _sum_by_thread(analysis)
     total, counts = of_threads.weight.sum(axis=1), of_threads.samples.sum(axis=1)
@@ -152,7 +152,7 @@ def lane_threads(analysis: Analysis) -> IntArray:
     return np.array(order, np.int64) - 1
 
 
-def thread_names(analysis: Analysis, thread: int) -> tuple[str, str, str | None]:
+def format_thread_names(analysis: Analysis, thread: int) -> tuple[str, str, str | None]:
     """Return a lane's label, process, and tid in digits; ``thread`` -1 is the lane without a thread."""
     if thread < 0:
         return "no thread", "", None
@@ -161,10 +161,10 @@ def thread_names(analysis: Analysis, thread: int) -> tuple[str, str, str | None]
     return format_thread(row["name"], tid), f"{row['process']} ({int(row['pid'])})", str(tid)
 
 
-def lanes_of_threads(analysis: Analysis, threads: IntArray) -> IntArray:
+def number_lanes(analysis: Analysis, threads: IntArray) -> IntArray:
     """Return the lane of each row of ``Trace.threads``, then that of samples without a thread; -1 is no lane.
 
-    ``threads`` is the result of ``lane_threads``. Thread -1 indexes the last entry, which is its own.
+    ``threads`` is the result of ``list_lane_threads``. Thread -1 indexes the last entry, which is its own.
     """
     lanes = np.full(len(analysis.trace.threads) + 1, -1, np.int64)
     lanes[threads] = np.arange(len(threads))
@@ -188,13 +188,13 @@ def sample_period_ns(trace: Trace) -> int:
     return int(np.median(gaps)) if len(gaps) else sampling_period_ns(trace)
 
 
-def span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[SpanLane]:
+def build_span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[SpanLane]:
     """Return a lane per table and engine that reported intervals; calls have their own.
 
     ``rows`` has the columns start_ns, end_ns, name, is_target, which is False for the work of another process
     or model, and owner and reason (``IntervalOwners``); ``pairs`` are the calls that own or may own them.
     """
-    owners = interval_owners(analysis)
+    owners = find_interval_owners(analysis)
     frame = analysis.trace.intervals
     lasting = np.flatnonzero((frame["end_ns"] > frame["start_ns"]).to_numpy(bool))
     frame = frame.iloc[lasting].reset_index(drop=True)
@@ -209,7 +209,9 @@ def span_lanes(analysis: Analysis, bins: int, duration_ns: int) -> list[SpanLane
             IntervalSet.of(starts[is_target], ends[is_target]),
             IntervalSet.of(starts[~is_target], ends[~is_target]),
         )
-        plane, other_plane = (occupancy(union.starts, union.ends, bins, duration_ns) for union in unions)
+        plane, other_plane = (
+            measure_occupancy(union.starts, union.ends, bins, duration_ns) for union in unions
+        )
         lanes.append(
             SpanLane(
                 f"{engine} ({source})",
@@ -246,7 +248,7 @@ def _list_rows(rows: pd.DataFrame, numbers: IntArray, owners: IntervalOwners) ->
     )
 
 
-def signpost_lanes(analysis: Analysis) -> Iterator[tuple[str, pd.DataFrame]]:
+def iter_signpost_lanes(analysis: Analysis) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield each subsystem/category with signpost intervals and its rows, those with the most rows first."""
     frame = analysis.trace.signposts
     frame = frame[(frame["kind"] == "interval").to_numpy(bool)]
@@ -260,7 +262,7 @@ def signpost_lanes(analysis: Analysis) -> Iterator[tuple[str, pd.DataFrame]]:
         yield str(name), rows.head(MOST_SPANS // _MOST_SIGNPOST_LANES)
 
 
-def tracks(analysis: Analysis) -> list[Track]:
+def build_tracks(analysis: Analysis) -> list[Track]:
     """Return every track; a long one is thinned, its extremes and gaps stay."""
     frame = analysis.trace.tracks
     result = []

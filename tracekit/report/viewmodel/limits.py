@@ -50,7 +50,7 @@ class Note:
     issue: Issue
 
 
-def limits_of(analysis: Analysis) -> tuple[Limit, ...]:
+def list_limits(analysis: Analysis) -> tuple[Limit, ...]:
     """Return the limits of an analysis in the order of its diagnostics."""
     issues = wording.issues(analysis.diagnostics)
     affected_windows = (getattr(diagnostic, "windows", None) for diagnostic in analysis.diagnostics)
@@ -69,7 +69,7 @@ def _build_limit(analysis: Analysis, issue: Issue, windows: tuple[int, ...] | No
     return Limit(issue, reach, windows, tuple(name for name in names if name) or None)
 
 
-def affects_document(limit: Limit) -> dict[str, Any]:
+def build_affects_document(limit: Limit) -> dict[str, Any]:
     """Return ``affects`` of an issue in ``tracekit-analysis/1``."""
     return {
         "part": str(limit.reach.part),
@@ -79,9 +79,11 @@ def affects_document(limit: Limit) -> dict[str, Any]:
     }
 
 
-def issue_documents(analysis: Analysis) -> list[dict[str, Any]]:
+def build_issue_documents(analysis: Analysis) -> list[dict[str, Any]]:
     """Return the issues as plain data, with what each of them limits."""
-    return [{**asdict(limit.issue), "affects": affects_document(limit)} for limit in limits_of(analysis)]
+    return [
+        {**asdict(limit.issue), "affects": build_affects_document(limit)} for limit in list_limits(analysis)
+    ]
 
 
 def _without_findings(limits: tuple[Limit, ...], findings: Iterable[Finding[Any]]) -> tuple[Limit, ...]:
@@ -115,7 +117,7 @@ class Footnotes:
     """
 
     def __init__(self, analysis: Analysis, has_findings: bool = False) -> None:
-        limits = limits_of(analysis)
+        limits = list_limits(analysis)
         if analysis.thread_work is not None:
             limits = tuple(limit for limit in limits if limit.issue.code not in _STATED)
         if has_findings:
@@ -192,7 +194,7 @@ def window_marks(notes: Footnotes, rows: int, engines: Iterable[str]) -> WindowM
     )
 
 
-def shortened(issues: Iterable[Issue], max_per_code: int) -> tuple[list[Issue], list[tuple[str, int]]]:
+def shorten_issues(issues: Iterable[Issue], max_per_code: int) -> tuple[list[Issue], list[tuple[str, int]]]:
     """Return at most ``max_per_code`` issues of each code, and the codes of the others with their numbers."""
     counts: Counter[str] = Counter()
     kept = []

@@ -28,7 +28,7 @@ class WorkerLinks:
     until_call: int
 
 
-def worker_links(analysis: Analysis, lane_of_thread: IntArray, max_links: int) -> WorkerLinks:
+def find_worker_links(analysis: Analysis, lane_of_thread: IntArray, max_links: int) -> WorkerLinks:
     """Return the links of the first calls, at most ``max_links``."""
     joined_stacks, trace = analysis.joined, analysis.trace
     calls, lanes = len(analysis.window_rows), int(lane_of_thread.max(initial=0)) + 1

@@ -12,7 +12,7 @@ FULL = 255
 Plane = npt.NDArray[np.uint8]
 
 
-def covered_ns(starts: IntArray, ends: IntArray, edges: IntArray) -> IntArray:
+def measure_covered_ns(starts: IntArray, ends: IntArray, edges: IntArray) -> IntArray:
     """Return how many nanoseconds of [start, end) intervals lie between each pair of neighbouring ``edges``.
 
     Time that several intervals share counts for each of them. The result is exact for any number of bins.
@@ -20,7 +20,10 @@ def covered_ns(starts: IntArray, ends: IntArray, edges: IntArray) -> IntArray:
     # An interval covers max(0, edge - start) - max(0, edge - end) of the time before an edge. Summed over all
     # intervals, starts and ends separate, so each is sorted on its own and no interval is cut into bins.
     starts, ends = np.sort(starts), np.sort(ends)
-    return np.diff(before(starts, running_sums(starts), edges) - before(ends, running_sums(ends), edges))
+    return np.diff(
+        sum_distances_before(starts, running_sums(starts), edges)
+        - sum_distances_before(ends, running_sums(ends), edges)
+    )
 
 
 def running_sums(times: IntArray) -> IntArray:
@@ -32,7 +35,7 @@ def running_sums(times: IntArray) -> IntArray:
     return np.concatenate([[0], np.cumsum(times, dtype=np.int64)])
 
 
-def before(times: IntArray, sums: IntArray, edges: IntArray) -> IntArray:
+def sum_distances_before(times: IntArray, sums: IntArray, edges: IntArray) -> IntArray:
     """Return for each edge the sum of its distances to all sorted ``times`` before it.
 
     ``sums`` are their running sums, which may begin with the sum of earlier times.
@@ -44,12 +47,12 @@ def before(times: IntArray, sums: IntArray, edges: IntArray) -> IntArray:
     return distance
 
 
-def as_bytes(share: npt.NDArray[np.float64]) -> Plane:
+def scale_to_bytes(share: npt.NDArray[np.float64]) -> Plane:
     """Return covered shares of bins as a plane, rounded up: only an uncovered bin is 0."""
     return np.ceil(np.clip(share, 0, 1) * FULL).astype(np.uint8)
 
 
-def occupancy(starts: IntArray, ends: IntArray, bins: int, duration_ns: int) -> Plane:
+def measure_occupancy(starts: IntArray, ends: IntArray, bins: int, duration_ns: int) -> Plane:
     """Return the covered share of each of ``bins`` equal bins over [0, duration), 255 for all of it.
 
     A bin that is covered at all is at least 1, so that no work disappears.
@@ -57,7 +60,7 @@ def occupancy(starts: IntArray, ends: IntArray, bins: int, duration_ns: int) -> 
     # Times are counted in 1/bins of a nanosecond, the unit in which every bin edge is a whole number.
     length = max(duration_ns, 1)
     edges = np.arange(bins + 1, dtype=np.int64) * length
-    return as_bytes(covered_ns(starts * bins, ends * bins, edges) / length)
+    return scale_to_bytes(measure_covered_ns(starts * bins, ends * bins, edges) / length)
 
 
 class Covered:
@@ -65,8 +68,8 @@ class Covered:
 
     def __init__(self, planes: int, bins: int, duration_ns: int) -> None:
         self._bins, self._length = bins, max(duration_ns, 1)
-        # Times are counted in 1/bins of a nanosecond, as in ``occupancy``. A start covers the rest of its bin
-        # and all of every later one; an end takes the same away. A last bin is behind the run.
+        # Times are counted in 1/bins of a nanosecond, as in ``measure_occupancy``. A start covers the rest of
+        # its bin and all of every later one; an end takes the same away. A last bin is behind the run.
         #   bins      |   b   |       |       |      open      number of starts less ends in each bin
         #   covered   |    ───|───────|───────|      missing   parts of the bin before starts less before ends
         self._open = np.zeros(planes * (bins + 1), np.int64)
@@ -85,4 +88,4 @@ class Covered:
         """Return a row of occupancy per plane."""
         is_open = np.cumsum(self._open.reshape(-1, self._bins + 1), axis=1)
         covered = is_open * self._length - self._missing.reshape(-1, self._bins + 1)
-        return as_bytes(covered[:, :-1] / self._length)
+        return scale_to_bytes(covered[:, :-1] / self._length)

@@ -44,7 +44,7 @@ class IntervalOwners:
         return of_row[pairs], pairs
 
 
-def interval_owners(analysis: Analysis) -> IntervalOwners:
+def find_interval_owners(analysis: Analysis) -> IntervalOwners:
     """Return the owners of all intervals; a row inside of another one of its table has the outer row's."""
     measured, frame = analysis.measured, analysis.trace.intervals
     assignment, rows = measured.assignment, measured.rows

@@ -60,7 +60,7 @@ def counter_table(analysis: Analysis) -> dict[str, Any] | None:
     return {"columns": ["engine", *names, "ratios"], "rows": rows, "note": note}
 
 
-def latency_table(analysis: Analysis) -> dict[str, Any]:
+def build_latency_table(analysis: Analysis) -> dict[str, Any]:
     """Return the percentiles of all windows, and under "models" those of each model."""
 
     def as_dict(durations: Durations) -> dict[str, Any]:

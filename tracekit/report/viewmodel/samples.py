@@ -37,7 +37,7 @@ _MOST_CUT_WINDOWS = 2_000
 _MOST_STEP_NS = 1 << 32
 
 
-def view_samples(
+def build_view_samples(
     analysis: Analysis, lane_of_thread: Ints, duration_ns: int, full: bool = False, with_server: bool = False
 ) -> tuple[SampleRows, LabelledStacks, CallTree]:
     """Return the samples, the stacks that they point into, and the call tree of these.
@@ -111,7 +111,7 @@ def _choose_edges(windows: pd.DataFrame, bins: int, width: float) -> Floats:
     return distinct
 
 
-def samples_document(arrays: Arrays, rows: SampleRows, lanes: int) -> dict[str, Any]:
+def build_samples_document(arrays: Arrays, rows: SampleRows, lanes: int) -> dict[str, Any]:
     """Return the header's fields of the samples of ``lanes`` lanes, and add their columns to ``arrays``."""
     return {
         "count": len(rows.time),
@@ -123,7 +123,7 @@ def samples_document(arrays: Arrays, rows: SampleRows, lanes: int) -> dict[str, 
     }
 
 
-def samples_digest(rows: SampleRows) -> str:
+def compute_samples_digest(rows: SampleRows) -> str:
     """Return a text by which a page recognises the samples of its own analysis."""
     digest = hashlib.sha256()
     for column in (rows.lane, rows.time, rows.stack, rows.weight, rows.number):

@@ -12,7 +12,7 @@ SYSTEM, CUT_OFF = 1, 2
 """Flags of nodes: a function of a system library; the rest of what pruning cut off below the parent."""
 
 
-def totals(tree: CallTree, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def sum_totals(tree: CallTree, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return each node's weight including all nodes below it; ``weights`` are those of the stacks.
 
     ``tree`` must be a whole one.
@@ -67,7 +67,7 @@ def _prune_tree(tree: CallTree, remains: npt.NDArray[np.bool_]) -> CallTree:
 
 def _mark_heaviest(tree: CallTree, weights: npt.NDArray[np.float64], max_nodes: int) -> npt.NDArray[np.bool_]:
     """Mark the ``max_nodes`` heaviest nodes; of equal ones the first, which is nearer to the root."""
-    total = totals(tree, weights)
+    total = sum_totals(tree, weights)
     threshold = np.partition(total, len(total) - max_nodes)[len(total) - max_nodes]  # the least marked total
     mask: npt.NDArray[np.bool_] = total > threshold
     mask[np.flatnonzero(total == threshold)[: max_nodes - np.count_nonzero(mask)]] = True
@@ -84,13 +84,13 @@ def _list_levels(tree: CallTree) -> list[tuple[int, int]]:
     return levels[:-1]
 
 
-def are_system(paths: npt.NDArray[np.object_]) -> npt.NDArray[np.bool_]:
+def mark_system_binaries(paths: npt.NDArray[np.object_]) -> npt.NDArray[np.bool_]:
     """Mark the binaries of the operating system, by the folders where Apple's systems keep them."""
     return np.array([bool(SYSTEM_FOLDER.match(str(path))) for path in paths], bool)
 
 
-def node_flags(tree: CallTree, paths: npt.NDArray[np.object_]) -> Ints:
+def compute_node_flags(tree: CallTree, paths: npt.NDArray[np.object_]) -> Ints:
     """Return the flags of each node; ``paths`` are those of the binaries."""
-    system = np.append(are_system(paths), False)[np.append(tree.binaries, -1)]
+    system = np.append(mark_system_binaries(paths), False)[np.append(tree.binaries, -1)]
     flags: Ints = np.where(tree.function < 0, CUT_OFF, np.where(system[tree.function], SYSTEM, 0))
     return flags

@@ -23,26 +23,30 @@ from tracekit.model.vocabulary import ENGINES, PHASES, SERVING
 from tracekit.report import wording
 from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.viewmodel.call_table import build_page_columns
-from tracekit.report.viewmodel.findings import finding_places
+from tracekit.report.viewmodel.findings import locate_findings
 from tracekit.report.viewmodel.lanes import (
     CallPairs,
     SpanLane,
     ThreadLane,
-    lanes_of_threads,
+    build_span_lanes,
+    build_thread_lanes,
+    build_tracks,
+    format_thread_names,
+    iter_signpost_lanes,
+    number_lanes,
     sample_period_ns,
-    signpost_lanes,
-    span_lanes,
-    thread_lanes,
-    thread_names,
-    tracks,
 )
-from tracekit.report.viewmodel.limits import Footnotes, issue_documents
-from tracekit.report.viewmodel.links import worker_links
+from tracekit.report.viewmodel.limits import Footnotes, build_issue_documents
+from tracekit.report.viewmodel.links import find_worker_links
 from tracekit.report.viewmodel.notes import Note
 from tracekit.report.viewmodel.payload import FORMAT, SAMPLES_FORMAT, Arrays, Strings
-from tracekit.report.viewmodel.run_tables import counter_table, engine_rows, latency_table
-from tracekit.report.viewmodel.samples import samples_digest, samples_document, view_samples
-from tracekit.report.viewmodel.tree import node_flags
+from tracekit.report.viewmodel.run_tables import build_latency_table, counter_table, engine_rows
+from tracekit.report.viewmodel.samples import (
+    build_samples_document,
+    build_view_samples,
+    compute_samples_digest,
+)
+from tracekit.report.viewmodel.tree import compute_node_flags
 
 _MOST_BINS = 8_192
 _FEWEST_BINS = 256
@@ -85,13 +89,13 @@ def view_block(analysis: Analysis, extras: Extras = Extras(), full: bool = False
     return _Builder(analysis, full=full).block(extras)
 
 
-def served_blocks(analysis: Analysis) -> tuple[bytes, bytes]:
+def build_served_blocks(analysis: Analysis) -> tuple[bytes, bytes]:
     """Return the view of a page with a server, and the block of its samples, which it loads afterwards."""
     builder = _Builder(analysis, with_server=True)
     return builder.block(Extras()), builder.samples_block()
 
 
-def duration_of(analysis: Analysis) -> int:
+def measure_duration(analysis: Analysis) -> int:
     """Return the length of the time axis: the run, and any sample or interval that ends after it."""
     trace = analysis.trace
     ends = [trace.info.duration_ns or 0]
@@ -109,13 +113,13 @@ class _Builder:
     def __init__(self, analysis: Analysis, full: bool = False, with_server: bool = False) -> None:
         self._analysis, self._with_server = analysis, with_server
         self._arrays, self._strings = Arrays(), Strings()
-        self._duration_ns = duration_of(analysis)
+        self._duration_ns = measure_duration(analysis)
         self._bins = self._count_bins()
-        self._lanes = thread_lanes(analysis, self._bins, self._duration_ns)
-        self._spans = span_lanes(analysis, self._bins, self._duration_ns)
+        self._lanes = build_thread_lanes(analysis, self._bins, self._duration_ns)
+        self._spans = build_span_lanes(analysis, self._bins, self._duration_ns)
         threads = np.array([lane.thread for lane in self._lanes], np.int64)
-        self._lane_of_thread = lanes_of_threads(analysis, threads)
-        self._samples, self._stacks, self._tree = view_samples(
+        self._lane_of_thread = number_lanes(analysis, threads)
+        self._samples, self._stacks, self._tree = build_view_samples(
             analysis, self._lane_of_thread, self._duration_ns, full, with_server
         )
 
@@ -130,7 +134,7 @@ class _Builder:
             **({"notes": [asdict(note) for note in extras.notes]} if extras.notes else {}),
             **({} if trace.has_timeline else {"timeless": True}),
             "verdict": wording.headline(analysis.answer),
-            "findings": finding_places(analysis),
+            "findings": locate_findings(analysis),
             "duration_ns": self._duration_ns,
             "unit": trace.weight_unit,
             "engines": [str(engine) for engine in ENGINES],
@@ -154,17 +158,17 @@ class _Builder:
                     "time": self._arrays.add(track.time, "f8"),
                     "value": self._arrays.add(track.value, "f8"),
                 }
-                for track in tracks(analysis)
+                for track in build_tracks(analysis)
             ],
-            "signposts": [self._signposts(name, rows) for name, rows in signpost_lanes(analysis)],
+            "signposts": [self._signposts(name, rows) for name, rows in iter_signpost_lanes(analysis)],
             "nodes": self._nodes(),
             "engine_rows": engine_rows(analysis),
-            "latency": latency_table(analysis),
+            "latency": build_latency_table(analysis),
             "counters": counter_table(analysis),
-            "evidence": [wording.evidence_document(row) for row in analysis.evidence],
+            "evidence": [wording.build_evidence_document(row) for row in analysis.evidence],
             "recording": [list(fact) for fact in recording_facts(analysis)],
             "commands": list(extras.commands),
-            "issues": issue_documents(analysis),
+            "issues": build_issue_documents(analysis),
         }
         return self._arrays.block({**header, "strings": self._strings.all})
 
@@ -173,8 +177,8 @@ class _Builder:
         arrays = Arrays(is_packed=False)
         header = {
             "format": SAMPLES_FORMAT,
-            "digest": samples_digest(self._samples),
-            "samples": samples_document(arrays, self._samples, len(self._lanes)),
+            "digest": compute_samples_digest(self._samples),
+            "samples": build_samples_document(arrays, self._samples, len(self._lanes)),
             "spans": [
                 {}
                 if lane.rows is not None
@@ -193,8 +197,8 @@ class _Builder:
     def _sample_fields(self) -> dict[str, Any]:
         """Return the samples, or with a server only by what the page recognises them."""
         if self._with_server:
-            return {"count": len(self._samples.time), "digest": samples_digest(self._samples)}
-        return samples_document(self._arrays, self._samples, len(self._lanes))
+            return {"count": len(self._samples.time), "digest": compute_samples_digest(self._samples)}
+        return build_samples_document(self._arrays, self._samples, len(self._lanes))
 
     def _stack_fields(self) -> dict[str, Any]:
         """Return the stacks, and what the rules mean that decided the engine of one."""
@@ -226,7 +230,7 @@ class _Builder:
         return bins
 
     def _thread(self, lane: ThreadLane) -> dict[str, Any]:
-        label, process, tid = thread_names(self._analysis, lane.thread)
+        label, process, tid = format_thread_names(self._analysis, lane.thread)
         return {
             "label": self._strings.add(label),
             "process": self._strings.add(process),
@@ -266,7 +270,7 @@ class _Builder:
         is_named[pairs.row[pairs.is_sure]] = 1
         facts = np.stack([owner, reason, calls, is_named])
         cases, case_of_row = np.unique(facts, axis=1, return_inverse=True)
-        reasons = [wording.owner_reason(*case) for case in cases.T.tolist()]
+        reasons = [wording.explain_owner(*case) for case in cases.T.tolist()]
         texts = np.array([self._strings.add(text) for text in reasons], np.int64)
         return {
             "owner": self._arrays.add(owner + 1, "u1"),  # 0 is none
@@ -320,7 +324,7 @@ class _Builder:
 
     def _workers(self) -> dict[str, Any]:
         max_links = _MOST_LINKS_WITH_SERVER if self._with_server else _MOST_LINKS
-        links = worker_links(self._analysis, self._lane_of_thread, max_links)
+        links = find_worker_links(self._analysis, self._lane_of_thread, max_links)
         columns = {
             "call": "u4",
             "lane": "u2",
@@ -339,7 +343,7 @@ class _Builder:
         names = np.append(binaries["name"].to_numpy(object), "")
         symbols = np.append(tree.symbols, "(less)")[tree.function]
         binary = np.append(tree.binaries, -1)[tree.function]
-        flags = node_flags(tree, binaries["path"].to_numpy(object))
+        flags = compute_node_flags(tree, binaries["path"].to_numpy(object))
         return {
             "count": len(tree),
             "parent": self._arrays.add(tree.parent, "i4"),

@@ -1,11 +1,11 @@
 """The sentences about an analysis, made from its data: verdicts, headline, diagnostics, availability."""
 
-from tracekit.report.wording.availability import evidence_document, remark, shows
+from tracekit.report.wording.availability import build_evidence_document, remark, shows
 from tracekit.report.wording.calls import WHOLE_RUN, CallNames, call_names, noun_of
 from tracekit.report.wording.diagnostics import issues
 from tracekit.report.wording.log import log_lines
-from tracekit.report.wording.owners import owner_reason
-from tracekit.report.wording.power import missing_energy, power_lines, rail_state
+from tracekit.report.wording.owners import explain_owner
+from tracekit.report.wording.power import describe_rail_state, missing_energy, power_lines
 from tracekit.report.wording.submissions import (
     SUBMISSION_HEADER,
     SUBMISSIONS_ABOUT,
@@ -19,13 +19,13 @@ from tracekit.report.wording.threads import (
     THREADS_HEADER,
     doing,
     left_out_columns,
+    list_threads_limits,
     process_rows,
     recording_step,
     thread_rows,
-    threads_limits,
     threads_notes,
 )
-from tracekit.report.wording.verdicts import verdict_reasons, verdict_sentences, verdict_whys
+from tracekit.report.wording.verdicts import describe_verdicts, verdict_reasons, verdict_whys
 
 __all__ = [
     "PROCESSES_HEADER",
@@ -35,19 +35,21 @@ __all__ = [
     "THREADS_HEADER",
     "WHOLE_RUN",
     "CallNames",
+    "build_evidence_document",
     "call_names",
+    "describe_rail_state",
+    "describe_verdicts",
     "doing",
-    "evidence_document",
+    "explain_owner",
     "headline",
     "issues",
     "left_out_columns",
+    "list_threads_limits",
     "log_lines",
     "missing_energy",
     "noun_of",
-    "owner_reason",
     "power_lines",
     "process_rows",
-    "rail_state",
     "recording_step",
     "remark",
     "shows",
@@ -56,10 +58,8 @@ __all__ = [
     "symbols_notes",
     "symbols_rows",
     "thread_rows",
-    "threads_limits",
     "threads_notes",
     "verdict_reasons",
-    "verdict_sentences",
     "verdict_whys",
     "window_sources",
 ]

@@ -95,7 +95,7 @@ def remark(evidence: Evidence) -> str:
             return _REMARKS[use]
 
 
-def evidence_document(evidence: Evidence) -> dict[str, Any]:
+def build_evidence_document(evidence: Evidence) -> dict[str, Any]:
     """Return the availability of a table as plain data, with its sentences."""
     document = asdict(evidence)
     names = ("source", "state", "rows", "scope")

@@ -8,8 +8,8 @@ from tracekit.analysis.diagnostics import Diagnostic
 from tracekit.analysis.engines.requests import ProcessRequests, Refusal
 from tracekit.model.schemas import GPU_INTERVALS, MPS_INTERVALS
 from tracekit.model.trace import Issue
-from tracekit.report.wording.symbols import binary_label
-from tracekit.report.wording.verdicts import statuses_text
+from tracekit.report.wording.symbols import format_binary
+from tracekit.report.wording.verdicts import format_statuses
 from tracekit.text import clip, format_ms, plural, printable
 
 _MOST_LISTED = 6
@@ -21,12 +21,12 @@ def issues(diagnostics: Sequence[Issue | Diagnostic]) -> tuple[Issue, ...]:
     return tuple(
         entry
         if isinstance(entry, Issue)
-        else Issue(entry.severity, entry.code, diagnostic_message(entry), entry.count)
+        else Issue(entry.severity, entry.code, format_diagnostic(entry), entry.count)
         for entry in diagnostics
     )
 
 
-def diagnostic_message(diagnostic: Diagnostic) -> str:
+def format_diagnostic(diagnostic: Diagnostic) -> str:
     """Return the message of one diagnostic."""
     return _MESSAGES[diagnostic.code](diagnostic)
 
@@ -41,7 +41,7 @@ def _count_rows(count: int, noun: str) -> str:
 
 def _describe_binaries(diagnostic: Diagnostic) -> str:
     entries = [
-        f"{binary_label(name, uuid)} in {plural(samples, 'sample')}"
+        f"{format_binary(name, uuid)} in {plural(samples, 'sample')}"
         for name, uuid, samples in diagnostic.numbers["binaries"]
     ]
     remaining = diagnostic.count - len(entries)
@@ -149,12 +149,12 @@ def _describe_failed_requests(diagnostic: Diagnostic) -> str:
     of_calls = " of these calls" if numbers["windows"] else ""
     return (
         f"{diagnostic.count} of {plural(numbers['requests'], 'request')} to the Neural Engine failed{where}"
-        f" ({statuses_text(numbers['statuses'])}). The runtime may return zeros without an error: check the"
+        f" ({format_statuses(numbers['statuses'])}). The runtime may return zeros without an error: check the"
         f" results{of_calls}."
     )
 
 
-def refusal_text(refusal: Refusal) -> str:
+def format_refusal(refusal: Refusal) -> str:
     """Return ``gather (Unsupported gather index type, 3 times)``."""
     reason = refusal.reason or "no reason given"
     times = f", {refusal.count:,} times" if refusal.count > 1 else ""
@@ -163,7 +163,7 @@ def refusal_text(refusal: Refusal) -> str:
 
 def _list_refusals(refusals: Sequence[Refusal]) -> str:
     more = f", and {len(refusals) - _MOST_LISTED:,} more" if len(refusals) > _MOST_LISTED else ""
-    return "; ".join(map(refusal_text, refusals[:_MOST_LISTED])) + more
+    return "; ".join(map(format_refusal, refusals[:_MOST_LISTED])) + more
 
 
 def _describe_requests_of_others(diagnostic: Diagnostic) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tracekit.analysis.engines.requests import LoggedRequests, ProcessRequests
 from tracekit.analysis.findings.answer import LogAnswer
 from tracekit.model.vocabulary import SUBSYSTEMS
-from tracekit.report.wording.diagnostics import process_text, refusal_text
-from tracekit.report.wording.verdicts import statuses_text
+from tracekit.report.wording.diagnostics import format_refusal, process_text
+from tracekit.report.wording.verdicts import format_statuses
 from tracekit.text import format_rounded, plural
 
 _MOST_PROCESSES = 3
@@ -15,8 +15,8 @@ _MOST_PROCESSES = 3
 def log_lines(requests: LoggedRequests) -> list[str]:
     """Return a line per process that sent requests, per refused operator, and per program not loaded."""
     lines = [_process_line(process) for process in requests.processes]
-    lines += [f"operator not on the Neural Engine: {refusal_text(refusal)}" for refusal in requests.refused]
-    lines += [f"program not loaded: {refusal_text(refusal)}" for refusal in requests.not_loaded]
+    lines += [f"operator not on the Neural Engine: {format_refusal(refusal)}" for refusal in requests.refused]
+    lines += [f"program not loaded: {format_refusal(refusal)}" for refusal in requests.not_loaded]
     if requests.loaded:
         lines.append(f"the kernel's driver made {plural(requests.loaded, 'program')}: loads, no inferences")
     return lines
@@ -81,7 +81,7 @@ def _process_line(process: ProcessRequests) -> str:
     served_count = process.requests - process.failed
     parts = [f"{served_count:,} served"] if served_count else []
     if process.failed:
-        parts.append(f"{process.failed:,} failed ({statuses_text([s for s, _ in process.statuses])})")
+        parts.append(f"{process.failed:,} failed ({format_statuses([s for s, _ in process.statuses])})")
     other = "" if process.is_target else ", another process"
     sent = plural(process.requests, "request")
     return f"{process_text(process)}{other}: {sent} to the Neural Engine, {', '.join(parts)}"

@@ -9,7 +9,7 @@ _NAME_WIDTH = 60
 ENGINE_NAMES = {Engine.ANE: "the Neural Engine", Engine.GPU: "the GPU", Engine.CPU: "the CPU"}
 
 
-def model_name(name: str, is_named: bool) -> str:
+def format_model_name(name: str, is_named: bool) -> str:
     """Return the subject of a sentence about some calls: ``SpeechEncoder``, or ``Calls of predict()``."""
     if not name:
         return "The model"
@@ -27,7 +27,7 @@ def engine_name(engine: str) -> str:
     return ENGINE_NAMES[Engine(engine)] if engine in ENGINE_NAMES else "several engines"
 
 
-def ordinal(number: int) -> str:
+def format_ordinal(number: int) -> str:
     """Return ``1st``, ``2nd``, ``11th``."""
     teen = 10 <= number % 100 < 20
     suffix = "th" if teen else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")

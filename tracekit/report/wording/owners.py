@@ -34,7 +34,7 @@ _NAMED = "it names this model, and lies in this call of it only"
 _SEVERAL = "it lies in calls of one thread, one inside of the other"
 
 
-def owner_reason(owner: int, reason: int, calls: int, is_named: int) -> str:
+def explain_owner(owner: int, reason: int, calls: int, is_named: int) -> str:
     """Return why an interval has its owner, from codes in ``OWNERS`` and ``REASONS``; "" for no work.
 
     ``calls`` is the number of calls that own it; ``is_named`` is true where it names their model.

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from tracekit.analysis.energy import CallEnergy, Missing, Power, Rail
 from tracekit.model.power_rails import ANE_RAIL, COMBINED, CPU_RAIL, GPU_RAIL, PACKAGE
-from tracekit.report.wording.names import model_name
+from tracekit.report.wording.names import format_model_name
 from tracekit.text import format_rounded, plural, printable
 
 _RAILS = {
@@ -29,7 +29,7 @@ _OF_CALLS = (
 )
 
 
-def power_sentence(power: Power) -> str:
+def describe_power(power: Power) -> str:
     """Return the sentence about a recording that shows power and no model."""
     rail = power.rail(ANE_RAIL)
     caveat = "power alone does not show which process or model used it."
@@ -60,20 +60,20 @@ def power_lines(power: Power | None) -> list[str]:
     if power is None:
         return []
     return [
-        f"{power_source(power)}: an estimate for the whole device, of no process;"
+        f"{describe_power_source(power)}: an estimate for the whole device, of no process;"
         f" {_describe_interval(power)}",
         *(_describe_rail(rail) for rail in power.rails),
         *_call_lines(power),
     ]
 
 
-def power_source(power: Power) -> str:
+def describe_power_source(power: Power) -> str:
     """Return ``powermetrics, M1, macOS 12 (21G115)``."""
     system = f"macOS {power.macos} ({power.build})" if power.macos else power.build
     return ", ".join(printable(part) for part in (power.tool, power.chip, system) if part)
 
 
-def rail_state(rail: Rail) -> str:
+def describe_rail_state(rail: Rail) -> str:
     """Return what the rail's state means."""
     fact = f": {_FACTS[rail.fact]}" if rail.fact else ""
     match rail.state:
@@ -109,7 +109,7 @@ def _describe_rail(rail: Rail) -> str:
     name = _RAILS[rail.rail] + (" (added up here)" if rail.is_sum else "")
     name = name[0].upper() + name[1:]
     if rail.state != "measured":
-        return f"{name}: {rail_state(rail)}"
+        return f"{name}: {describe_rail_state(rail)}"
     energy = "" if rail.energy_mj is None else f", {_format_joules(rail.energy_mj)}"
     return f"{name}: {_format_watts(rail.mean_mw)} on average, {_format_watts(rail.max_mw)} at most{energy}"
 
@@ -118,7 +118,7 @@ def _call_lines(power: Power) -> Iterator[str]:
     for (model, _), entries in groupby(power.calls, lambda entry: (entry.model, entry.pid)):
         rail_entries = list(entries)
         priced = [entry for entry in rail_entries if entry.energy_mj is not None]
-        name = model_name(model, is_named=True)
+        name = format_model_name(model, is_named=True)
         if priced:
             basis = max(priced, key=lambda entry: entry.samples)
             amounts = ", ".join(
@@ -154,7 +154,7 @@ def _describe_samples(rail: Rail, power: Power) -> str:
     """Return ``10 samples of 107 ms (powermetrics, M1, macOS 12 (21G115))``."""
     count = _describe_period(rail) if rail.state in ("zero", "dead") else plural(rail.samples, "sample")
     length = f" of {format_rounded(power.interval_ns)}" if power.interval_ns else ""
-    source = power_source(power)
+    source = describe_power_source(power)
     return f"{count}{length}{f' ({source})' if source else ''}"
 
 

@@ -61,7 +61,7 @@ def submission_notes(models: Sequence[ModelSubmissions], numbers: IntArray) -> l
             is_single = len(model.absent) == 1
             notes.append(
                 f"{name}: the region numbers jump. No submission of {'region' if is_single else 'regions'}"
-                f" {names_text(model.absent)} was recorded: {'it' if is_single else 'they'} may have run on"
+                f" {format_names(model.absent)} was recorded: {'it' if is_single else 'they'} may have run on"
                 " another engine."
             )
     return notes
@@ -85,10 +85,10 @@ def _describe_segments(model: ModelSubmissions) -> str:
     if not model.segments:
         return "not named"
     counts = _describe_counts(model.segments)
-    return f"{counts}: {names_text(model.names)}" if model.names else counts
+    return f"{counts}: {format_names(model.names)}" if model.names else counts
 
 
-def names_text(names: Sequence[str]) -> str:
+def format_names(names: Sequence[str]) -> str:
     """Return ``region 0.0 … 0.12`` for names that count up by one, else the first of them."""
     names = [clip(printable(name), _NAME_WIDTH) for name in names]
     parts = [match.groups() for name in names if (match := _NUMBERED.fullmatch(name))]

@@ -13,9 +13,9 @@ from tracekit.model.schemas import CORE_AI, MPS_INTERVALS
 from tracekit.model.vocabulary import Basis, Engine
 from tracekit.report.wording.findings import placement
 from tracekit.report.wording.log import log_sentence
-from tracekit.report.wording.names import engine_name, model_name
-from tracekit.report.wording.power import power_sentence
-from tracekit.report.wording.threads import threads_headline
+from tracekit.report.wording.names import engine_name, format_model_name
+from tracekit.report.wording.power import describe_power
+from tracekit.report.wording.threads import describe_threads
 from tracekit.text import clip, format_duration, format_percent, plural, printable
 
 _LEAST_SHARE = 0.01
@@ -55,7 +55,7 @@ def _describe_engines(answer: Answer) -> str:
             if answer.is_prepared:
                 return "A model was compiled or loaded (measured), but nothing here shows it running."
             if answer.power is not None:
-                return power_sentence(answer.power)
+                return describe_power(answer.power)
             return "This recording has no ML evidence: no sample, and no interval of inference on an engine."
         case "no-symbols":
             none = f"None of the {answer.samples:,} samples has a stack"
@@ -74,7 +74,7 @@ def _describe_engines(answer: Answer) -> str:
                 " so neither the engine nor the time of a call can be determined."
             )
         case "threads":
-            return threads_headline(answer.threads) if answer.threads is not None else ""
+            return describe_threads(answer.threads) if answer.threads is not None else ""
         case "whole-run":
             return _describe_whole_run(answer)
         case "models":
@@ -150,7 +150,7 @@ def _describe_placement(model: ModelAnswer) -> str:
         sentences = placement.SENTENCES[model.placement.kind](model.placement)
         doubt = f" {placement.NO_NAME}" if model.placement.confidence == "possible" else ""
         return f"{sentences.title} {sentences.cost}".rstrip() + doubt
-    name = model_name(model.model, model.is_named)
+    name = format_model_name(model.model, model.is_named)
     if model.source in GIVEN_SOURCES:
         name = "Inference"  # a range may have calls of several models
     if not model.engines:

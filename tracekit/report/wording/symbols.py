@@ -44,7 +44,7 @@ def symbols_notes(binaries: Sequence[BinaryWithoutSymbols]) -> list[str]:
     return notes
 
 
-def binary_label(name: str, uuid: str) -> str:
+def format_binary(name: str, uuid: str) -> str:
     """Return a binary as sentences name it."""
     short_name = clip(printable(name), _LONGEST_NAME)
     return f"{short_name} ({uuid})" if uuid else short_name

@@ -32,7 +32,7 @@ def picked(codes: npt.NDArray[np.integer[Any]], texts: Sequence[str | None]) -> 
     return texts_of(texts).take(pa.array(codes, mask=codes < 0))
 
 
-def picked_from(columns: Sequence[Texts], positions: IntArray) -> Texts:
+def pick_texts_from(columns: Sequence[Texts], positions: IntArray) -> Texts:
     """Return the texts at these positions of the columns one after another."""
     return pa.concat_arrays(columns).take(pa.array(positions))
 
@@ -64,7 +64,7 @@ def listed(parts: Sequence[Texts], separator: str) -> Texts:
     return pc.utf8_slice_codeunits(texts, start=len(separator)) if separator else texts
 
 
-def listed_by_row(items: Texts, edges: IntArray, separator: str) -> Texts:
+def join_by_row(items: Texts, edges: IntArray, separator: str) -> Texts:
     """Return row r's items from ``edges[r]`` up to ``edges[r + 1]`` with ``separator`` between them."""
     return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(edges), items), _convert_part(separator))
 

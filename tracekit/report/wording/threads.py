@@ -72,7 +72,7 @@ HITS = (
 IDLE = "An idle service thread shows that its process opened the Neural Engine, not that the engine worked."
 
 
-def threads_headline(work: ThreadWork) -> str:
+def describe_threads(work: ThreadWork) -> str:
     """Return the sentences that state first what the threads did."""
     if not work.count:
         return "This text shows no thread with a stack."
@@ -372,10 +372,10 @@ def threads_notes(work: ThreadWork, listed_threads: Sequence[ThreadAnswer]) -> l
     if work.unlisted_count and listed_threads:
         counts.append(f"{plural(work.unlisted_count, 'other thread')} without an ML frame")
     omissions = "; ".join(filter(None, counts))
-    return [*([f"Not listed: {omissions}."] if omissions else []), *threads_limits(work)]
+    return [*([f"Not listed: {omissions}."] if omissions else []), *list_threads_limits(work)]
 
 
-def threads_limits(work: ThreadWork) -> list[str]:
+def list_threads_limits(work: ThreadWork) -> list[str]:
     """Return what such samples can and cannot show."""
     basis = COUNTED if work.counts_waiting else COUNTED_RUNNING
     basis = HITS if work.noun == "hit" else PAUSES if work.is_of_pauses else basis

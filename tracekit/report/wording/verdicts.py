@@ -15,9 +15,9 @@ from tracekit.model.vocabulary import ENGINES, Basis, Engine
 from tracekit.report.wording.texts import (
     Texts,
     first_of,
+    join_by_row,
     joined,
     listed,
-    listed_by_row,
     picked,
     spelled,
     texts_of,
@@ -40,7 +40,7 @@ _requests = partial(plural, noun="request")
 _samples = partial(plural, noun="sample")
 
 
-def verdict_sentences(block: VerdictBlock) -> Texts:
+def describe_verdicts(block: VerdictBlock) -> Texts:
     """Return ``ran on the ANE (measured, 59 % of 24.9 ms) with a CPU fallback in the middle (…)``."""
     leads, besides = [], []
     for number, work in _iter_serving(block):
@@ -73,13 +73,13 @@ def verdict_reasons(block: VerdictBlock) -> Texts:
     parts += [where(work.is_serving, _explain_engine(work, block)) for _, work in _iter_serving(block)]
     transitions = block.transitions
     engines = [where(work.is_serving, str(work.engine)) for work in block.works]
-    order = listed_by_row(picked(transitions.engine, ENGINES), transitions.edges, " → ")
+    order = join_by_row(picked(transitions.engine, ENGINES), transitions.edges, " → ")
     alternates = joined("alternates between ", listed(engines, " and "))
     engine_order = where(transitions.counts > _MOST_NAMED, alternates, joined("in the order ", order))
     return _fill_unknown([*parts, where(transitions.counts > 1, engine_order)], "; ", block)
 
 
-def statuses_text(statuses: Sequence[int]) -> str:
+def format_statuses(statuses: Sequence[int]) -> str:
     """Return ``status 0x12 or 0x1d``; a failure may come without one."""
     known = [f"0x{status:x}" for status in statuses if status >= 0]
     return f"status {' or '.join(known)}" if known else "no status given"
@@ -155,7 +155,7 @@ def _iter_measured(block: VerdictBlock) -> Iterator[Texts]:
             contested = spelled(work.contested_ns, format_ms_or_us)
             text = joined(f"{work.engine} ", contested, " for this call or for another owner (contested)")
             yield where((work.contested_ns > 0) & (block.lead >= 0), text)
-    yield where(block.transitions.counts > 1, transition_texts(block.transitions))
+    yield where(block.transitions.counts > 1, format_transitions(block.transitions))
     for _, work in _iter_serving(block):
         if work.engine is Engine.GPU:
             is_unmarked = work.is_serving & (work.busy_ns == 0) & (windows.unmarked_gpu_ns > 0)
@@ -167,7 +167,7 @@ def _iter_measured(block: VerdictBlock) -> Iterator[Texts]:
     yield where(windows.other_process_ns > 0, text)
 
 
-def transition_texts(transitions: Transitions) -> Texts:
+def format_transitions(transitions: Transitions) -> Texts:
     """Return ``ANE 2.0 ms → CPU 2.1 ms (sampled) → ANE 18.0 ms``; engines at once are joined by ``∥``."""
     edges = transitions.edges
     is_first = np.zeros(len(transitions.engine) + 1, bool)
@@ -180,7 +180,7 @@ def transition_texts(transitions: Transitions) -> Texts:
         transitions.engine != ENGINES.index(Engine.CPU)
     )
     host = where(is_host, " host ", " ")
-    text = listed_by_row(joined(joint, engine, host, busy, basis), edges, "")
+    text = join_by_row(joined(joint, engine, host, busy, basis), edges, "")
     more = transitions.counts - np.diff(edges)
     return joined(text, spelled(more, lambda count: f" → {count} more" if count else ""))
 
@@ -213,7 +213,7 @@ def _describe_failures(block: VerdictBlock) -> list[Texts]:
 
 
 def _list_statuses(block: VerdictBlock) -> Texts:
-    return spelled(block.windows.status, lambda code: statuses_text(block.statuses[code]))
+    return spelled(block.windows.status, lambda code: format_statuses(block.statuses[code]))
 
 
 def _explain_unknown(block: VerdictBlock) -> Texts:

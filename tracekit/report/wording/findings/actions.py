@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tracekit.analysis.findings.action import Action, ActionKind, Arguments, Purpose
 from tracekit.analysis.selection import Selection
 from tracekit.model.trace import STANDARD_INPUT, TraceInfo
-from tracekit.report.wording.symbols import binary_label
+from tracekit.report.wording.symbols import format_binary
 from tracekit.text import format_shell_command
 
 _UNNAMED = "RECORDING"
@@ -34,7 +34,7 @@ def next_steps(actions: Sequence[Action], info: TraceInfo) -> Iterator[NextStep]
 
 
 def _add_symbols(arguments: Arguments, info: TraceInfo) -> NextStep:
-    binary = binary_label(arguments["name"], arguments["uuid"])
+    binary = format_binary(arguments["name"], arguments["uuid"])
     return NextStep(
         f"Name the functions of {binary} with its dSYM, or a folder that holds it:",
         _write_command("analyze", info, "--symbols", "PATH"),

@@ -11,7 +11,7 @@ from tracekit.analysis.findings.beside import (
 )
 from tracekit.analysis.findings.finding import Finding
 from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
-from tracekit.report.wording.names import calls_of, model_name
+from tracekit.report.wording.names import calls_of, format_model_name
 from tracekit.text import clip, format_duration, format_percent, plural, printable
 
 _SYMBOL_WIDTH = 60
@@ -53,7 +53,9 @@ def _write_loads(finding: Finding[BetweenNumbers]) -> Sentences:
     numbers = finding.numbers
     share = f"{numbers['seen']:,} of {plural(numbers['gaps'], 'call')}"
     if numbers["basis"] == "measured":
-        title = f"{model_name(finding.model, True)} is loaded again before nearly every call ({share})."
+        title = (
+            f"{format_model_name(finding.model, True)} is loaded again before nearly every call ({share})."
+        )
     else:
         title = f"A model is loaded before nearly every one of the {calls_of(finding.model)} ({share})."
     load, length = format_duration(numbers["typical_ns"]), format_duration(numbers["length_ns"])

@@ -13,7 +13,7 @@ from tracekit.analysis.findings.cold_start import (
 from tracekit.analysis.findings.finding import Finding
 from tracekit.model.vocabulary import Basis, Phase
 from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
-from tracekit.report.wording.names import engine_name, model_name
+from tracekit.report.wording.names import engine_name, format_model_name
 from tracekit.text import clip, format_duration, plural, printable
 
 _SYMBOL_WIDTH = 60
@@ -21,7 +21,7 @@ _SYMBOL_WIDTH = 60
 
 def _write_cold_first_call(finding: Finding[ColdNumbers]) -> Sentences:
     numbers = finding.numbers
-    name = model_name(finding.model, numbers["is_named"])
+    name = format_model_name(finding.model, numbers["is_named"])
     subject = f"The first call of {name}" if numbers["is_named"] else f"{name}: the first"
     subject = subject if finding.model else "The first call"
     where = " on the Neural Engine" if numbers["is_engine_time"] else ""
@@ -50,7 +50,7 @@ def _explain(finding: Finding[ColdNumbers]) -> str:
 
 def _write_compiled(finding: Finding[CompileNumbers]) -> Sentences:
     numbers = finding.numbers
-    name = model_name(finding.model, True) if numbers["is_named"] else "A model"
+    name = format_model_name(finding.model, True) if numbers["is_named"] else "A model"
     moment = f" (at {format_duration(finding.start_ns)})" if finding.start_ns else ""
     title = f"{name} was compiled during this recording{moment}."
     length = format_duration(numbers["compile_ns"])
@@ -67,7 +67,7 @@ def _write_loaded_again(finding: Finding[RepeatNumbers]) -> Sentences:
     moments = ", ".join(format_duration(moment) for moment in numbers["moments_ns"])
     more = ", …" if numbers["times"] > len(numbers["moments_ns"]) else ""
     times = plural(numbers["times"], "time")
-    title = f"{model_name(finding.model, True)} was {word} {times} (at {moments}{more})."
+    title = f"{format_model_name(finding.model, True)} was {word} {times} (at {moments}{more})."
     return Sentences(
         title,
         f"The first time took {format_duration(numbers['first_ns'])}, the repetitions"

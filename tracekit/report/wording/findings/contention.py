@@ -10,7 +10,7 @@ from tracekit.analysis.findings.contention import (
 )
 from tracekit.analysis.findings.finding import Finding
 from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
-from tracekit.report.wording.names import calls_of, engine_name, model_name
+from tracekit.report.wording.names import calls_of, engine_name, format_model_name
 from tracekit.text import clip, format_duration, printable
 
 _NAME_WIDTH = 40
@@ -88,7 +88,7 @@ def _write_share(finding: Finding[SharingNumbers]) -> str:
 
 
 def _name_model(finding: Finding[SharingNumbers]) -> str:
-    return model_name(finding.model, finding.numbers["is_named"])
+    return format_model_name(finding.model, finding.numbers["is_named"])
 
 
 SENTENCES = dict(

@@ -8,7 +8,7 @@ from tracekit.analysis.findings.copies import (
 )
 from tracekit.analysis.findings.finding import Finding
 from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
-from tracekit.report.wording.names import model_name
+from tracekit.report.wording.names import format_model_name
 from tracekit.text import clip, format_duration, plural, printable
 
 _SYMBOL_WIDTH = 60
@@ -18,7 +18,7 @@ def _write_copies(finding: Finding[CopyNumbers]) -> Sentences:
     numbers = finding.numbers
     share = f"{100 * numbers['share']:.0f} %"
     time = f"spends {share} of its calls' time" if numbers["is_named"] else f"spend {share} of their time"
-    model = model_name(finding.model, numbers["is_named"])
+    model = format_model_name(finding.model, numbers["is_named"])
     title = f"{model} {time} on binding, casting and copying data."
     copied = format_duration(numbers["copied_ns"])
     length = format_duration(numbers["length_ns"])

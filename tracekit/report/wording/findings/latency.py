@@ -15,7 +15,7 @@ from tracekit.analysis.findings.latency import (
 )
 from tracekit.report.wording.findings.coincidences import join_changes, write_coincidences
 from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
-from tracekit.report.wording.names import model_name, ordinal
+from tracekit.report.wording.names import format_model_name, format_ordinal
 from tracekit.text import clip, format_duration, plural, printable
 
 _NAME_WIDTH = 40
@@ -34,7 +34,7 @@ def _write_outliers(finding: Finding[OutlierNumbers]) -> Sentences:
     for number, start_ns, length_ns, changes in numbers["listed"]:
         coinciding = f", during which {join_changes(changes)}" if changes else ""
         listed.append(
-            f"the {ordinal(number + 1)} (at {format_duration(start_ns)},"
+            f"the {format_ordinal(number + 1)} (at {format_duration(start_ns)},"
             f" {format_duration(length_ns)}{coinciding})"
         )
     intro = "The longest calls" if len(listed) > 1 else "The call"
@@ -93,7 +93,7 @@ def _list_differences(finding: Finding[GroupNumbers]) -> list[str]:
     if numbers["step"] is not None and numbers["step_ns"] is not None:
         change = "longer" if numbers["is_longer_since"] else "shorter"
         reasons.append(
-            f"Calls are {change} since the {ordinal(numbers['step'] + 1)} (at"
+            f"Calls are {change} since the {format_ordinal(numbers['step'] + 1)} (at"
             f" {format_duration(numbers['step_ns'])}). {write_coincidences(numbers['coinciding'])}"
         )
     if not reasons:
@@ -106,7 +106,11 @@ def _list_differences(finding: Finding[GroupNumbers]) -> list[str]:
 def _name_model(finding: Finding[Any]) -> str:
     """Return the name of a model inside a sentence; the function for calls without a model."""
     name = finding.model
-    return model_name(name, finding.numbers["is_named"]).removeprefix("Calls of ") if name else "the model"
+    return (
+        format_model_name(name, finding.numbers["is_named"]).removeprefix("Calls of ")
+        if name
+        else "the model"
+    )
 
 
 SENTENCES = dict(

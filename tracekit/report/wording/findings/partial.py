@@ -11,7 +11,7 @@ from tracekit.analysis.findings.partial import (
 )
 from tracekit.model.vocabulary import Basis, Engine
 from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
-from tracekit.report.wording.names import engine_name, model_name
+from tracekit.report.wording.names import engine_name, format_model_name
 from tracekit.text import clip, format_duration, plural, printable
 
 _SYMBOL_WIDTH = 60
@@ -29,7 +29,7 @@ def _write_pieces(finding: Finding[PartNumbers], pieces: int) -> Sentences:
     cut, calls = numbers["cut"], numbers["calls"]
     where = "each call" if cut == calls else f"{cut:,} of {calls:,} calls"
     about = "" if numbers["alike"] == cut else "about "
-    model = model_name(finding.model, numbers["is_named"])
+    model = format_model_name(finding.model, numbers["is_named"])
     title = f"{model} is cut into {about}{plural(pieces, 'piece')} in {where} on the Neural Engine."
     whole = "that time" if numbers["is_engine_time"] else "it"
     cost = (
@@ -61,7 +61,8 @@ def _write_part(finding: Finding[PartNumbers], part: Engine) -> Sentences:
     cut, calls = numbers["cut"], numbers["calls"]
     main, other = engine_name(numbers["engine"]), engine_name(part)
     where = "every call" if cut == calls else f"{cut:,} of {calls:,} calls"
-    title = f"{model_name(finding.model, numbers['is_named'])} runs in part on {other} in {where} on {main}."
+    model = format_model_name(finding.model, numbers["is_named"])
+    title = f"{model} runs in part on {other} in {where} on {main}."
     frame = numbers["frame"]
     name = f" in {clip(printable(frame.detail), _SYMBOL_WIDTH)}" if frame else ""
     work = numbers["between_ns"]

@@ -14,7 +14,7 @@ from tracekit.analysis.findings.placement import (
 )
 from tracekit.report.wording.findings.coincidences import write_coincidences
 from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
-from tracekit.report.wording.names import engine_name, model_name, ordinal
+from tracekit.report.wording.names import engine_name, format_model_name, format_ordinal
 from tracekit.text import clip, format_duration, plural, printable
 
 _NAME_WIDTH = 40
@@ -23,7 +23,7 @@ NO_NAME = "Stacks name no model: calls of two models look the same."
 
 def _write_fell_back(finding: Finding[PlacementNumbers]) -> Sentences:
     numbers = finding.numbers
-    after = ordinal(numbers["first_away"])
+    after = format_ordinal(numbers["first_away"])
     title = (
         f"{_name_model(finding)} left {engine_name(numbers['engine'])} after its {after}"
         f" call{_write_moment(finding)}."
@@ -36,8 +36,8 @@ def _write_came_back(finding: Finding[PlacementNumbers]) -> Sentences:
     numbers = finding.numbers
     title = (
         f"{_name_model(finding)} left {engine_name(numbers['engine'])} after its"
-        f" {ordinal(numbers['first_away'])} call{_write_moment(finding)} and came back"
-        f" with its {ordinal((numbers['returned'] or 0) + 1)}."
+        f" {format_ordinal(numbers['first_away'])} call{_write_moment(finding)} and came back"
+        f" with its {format_ordinal((numbers['returned'] or 0) + 1)}."
     )
     subject = "The call between" if numbers["without"] == 1 else _write_subject(finding, "calls between")
     return Sentences(title, f"{subject} {_write_predicate(finding)}.", _write_detail(finding))
@@ -45,7 +45,7 @@ def _write_came_back(finding: Finding[PlacementNumbers]) -> Sentences:
 
 def _write_moved(finding: Finding[PlacementNumbers]) -> Sentences:
     numbers = finding.numbers
-    arrived = ordinal((numbers["arrived"] or 0) + 1)
+    arrived = format_ordinal((numbers["arrived"] or 0) + 1)
     title = f"{_name_model(finding)} moved to {engine_name(numbers['engine'])} with its {arrived} call."
     subject = "The call before" if numbers["without"] == 1 else _write_subject(finding, "calls before")
     return Sentences(title, f"{subject} {_write_predicate(finding)}.", _write_detail(finding))
@@ -103,7 +103,7 @@ def _write_doubt(finding: Finding[PlacementNumbers]) -> str:
 
 
 def _name_model(finding: Finding[PlacementNumbers]) -> str:
-    return model_name(finding.model, finding.numbers["is_named"])
+    return format_model_name(finding.model, finding.numbers["is_named"])
 
 
 def _write_subject(finding: Finding[PlacementNumbers], calls: str) -> str:

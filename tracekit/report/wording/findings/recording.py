@@ -27,8 +27,8 @@ from tracekit.analysis.findings.recording_limits import (
     LossNumbers,
 )
 from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
-from tracekit.report.wording.names import engine_name, model_name
-from tracekit.report.wording.symbols import binary_label
+from tracekit.report.wording.names import engine_name, format_model_name
+from tracekit.report.wording.symbols import format_binary
 from tracekit.text import clip, format_duration, plural, printable
 
 _NAME_WIDTH = 60
@@ -165,7 +165,7 @@ def _write_no_symbols(finding: Finding[NoSymbolsNumbers]) -> Sentences:
         advice = f"An export of {numbers['table']} holds addresses only; time-profile has the symbols."
     elif numbers.get("binaries"):
         listed = ", ".join(
-            f"{binary_label(name, uuid)} in {plural(samples, 'sample')}"
+            f"{format_binary(name, uuid)} in {plural(samples, 'sample')}"
             for name, uuid, samples in numbers["binaries"]
         )
         advice = f"Most of it is in {listed}."
@@ -254,7 +254,7 @@ def _join_names(names: Sequence[str]) -> str:
 
 def _name_model(name: str, is_named: bool) -> str:
     """Return the name of a model inside a sentence: ``Net``; the function for calls without a model."""
-    return model_name(name, is_named).removeprefix("Calls of ") if name else "the model"
+    return format_model_name(name, is_named).removeprefix("Calls of ") if name else "the model"
 
 
 SENTENCES = dict(

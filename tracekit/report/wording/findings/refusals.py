@@ -10,10 +10,10 @@ from tracekit.analysis.findings.refusals import (
     FailureNumbers,
     RefusalNumbers,
 )
-from tracekit.report.wording.diagnostics import refusal_text
+from tracekit.report.wording.diagnostics import format_refusal
 from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
-from tracekit.report.wording.names import model_name
-from tracekit.report.wording.verdicts import statuses_text
+from tracekit.report.wording.names import format_model_name
+from tracekit.report.wording.verdicts import format_statuses
 from tracekit.text import clip, format_duration, plural, printable
 
 _REFUSAL_WIDTH = 120
@@ -22,7 +22,7 @@ _MOST_REFUSALS = 3
 
 def _write_failed_requests(finding: Finding[FailureNumbers]) -> Sentences:
     numbers = finding.numbers
-    statuses = statuses_text(numbers["statuses"])
+    statuses = format_statuses(numbers["statuses"])
     requests = f"{plural(numbers['failed'], 'request')} to the Neural Engine failed ({statuses})"
     if not numbers["failed_calls"]:
         title = f"{requests}, in no single call for certain." if numbers["has_calls"] else f"{requests}."
@@ -30,7 +30,7 @@ def _write_failed_requests(finding: Finding[FailureNumbers]) -> Sentences:
     calls, failed_calls = numbers["calls"], numbers["failed_calls"]
     if numbers["has_model"]:
         where = "its only call" if calls == 1 else f"{failed_calls:,} of {calls:,} calls"
-        title = f"{model_name(finding.model, True)}: {requests}, in {where}."
+        title = f"{format_model_name(finding.model, True)}: {requests}, in {where}."
     else:
         title = f"{requests}, in {plural(failed_calls, 'call')} without a model's name."
     is_unserved = numbers["unserved_calls"] == failed_calls
@@ -60,7 +60,7 @@ def _write_not_loaded(finding: Finding[RefusalNumbers]) -> Sentences:
 def _list_refusals(finding: Finding[RefusalNumbers]) -> str:
     refusals = finding.numbers["refusals"][:_MOST_REFUSALS]
     more = finding.numbers["kinds"] - len(refusals)
-    listed = "; ".join(clip(printable(refusal_text(refusal)), _REFUSAL_WIDTH) for refusal in refusals)
+    listed = "; ".join(clip(printable(format_refusal(refusal)), _REFUSAL_WIDTH) for refusal in refusals)
     return f"{listed}; and {more:,} more" if more else listed
 
 

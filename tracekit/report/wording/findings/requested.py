@@ -8,7 +8,7 @@ from tracekit.analysis.findings.requested import (
     RequestedNumbers,
 )
 from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
-from tracekit.report.wording.names import engine_name, model_name
+from tracekit.report.wording.names import engine_name, format_model_name
 
 
 def _write_not_on_requested_engine(finding: Finding[RequestedNumbers]) -> Sentences:
@@ -18,7 +18,7 @@ def _write_not_on_requested_engine(finding: Finding[RequestedNumbers]) -> Senten
 def _write_excluded(finding: Finding[RequestedNumbers]) -> Sentences:
     numbers = finding.numbers
     title = (
-        f"{model_name(finding.model, numbers['is_named'])} ran on {engine_name(numbers['engine'])} in"
+        f"{format_model_name(finding.model, numbers['is_named'])} ran on {engine_name(numbers['engine'])} in"
         f" {_count_calls(finding)}, although {numbers['setting']} excludes it."
     )
     return Sentences(
@@ -31,8 +31,8 @@ def _write_excluded(finding: Finding[RequestedNumbers]) -> Sentences:
 def _write_never(finding: Finding[RequestedNumbers]) -> Sentences:
     numbers = finding.numbers
     title = (
-        f"{model_name(finding.model, numbers['is_named'])} never ran on {engine_name(numbers['engine'])},"
-        f" although {numbers['setting']} allows it."
+        f"{format_model_name(finding.model, numbers['is_named'])} never ran on"
+        f" {engine_name(numbers['engine'])}, although {numbers['setting']} allows it."
     )
     return Sentences(
         title, f"It ran on {engine_name(numbers['verdict'])} ({_count_calls(finding)} with a visible engine)."
