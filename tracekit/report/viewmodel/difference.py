@@ -70,7 +70,8 @@ def _measure_weights(analysis: Analysis, is_per_window: bool) -> Floats:
 
 def _build_joint_tree(sides: Sequence[Analysis]) -> tuple[CallTree, tuple[str, ...]]:
     """Return the tree of the stacks of all sides, in their order, and the names of the binaries."""
-    symbols, binaries, frame_ids, offsets, frames = [], [], [], [np.zeros(1, np.int64)], 0
+    symbols, binaries, offsets, frames = [], [], [np.zeros(1, np.int64)], 0
+    frame_ids: list[npt.NDArray[np.int64]] = []
     for side in sides:
         stacks = side.trace.stacks
         # Addresses differ from run to run: frames without a symbol are one function per binary.
