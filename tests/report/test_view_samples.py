@@ -54,7 +54,7 @@ class Drawn:
     number: np.ndarray
     engine: np.ndarray
     phase: np.ndarray
-    joined: np.ndarray
+    joined_node: np.ndarray
 
 
 def drawn(
@@ -69,7 +69,7 @@ def drawn(
     order = np.argsort(rows.time, kind="stable")
     by_row = (getattr(rows, name)[order] for name in ("time", "lane"))
     of_stack = {
-        name: getattr(stacks, name)[rows.stack[order]] for name in ("node", "engine", "phase", "joined")
+        name: getattr(stacks, name)[rows.stack[order]] for name in ("node", "engine", "phase", "joined_node")
     }
     sums_of_row = {name: getattr(rows, name)[order] for name in ("weight", "number")}
     return Drawn(rows.bin_ns, rows.edges, *by_row, **of_stack, **sums_of_row), tree
@@ -246,5 +246,5 @@ def test_samples_out_of_order_have_the_same_sums(monkeypatch: pytest.MonkeyPatch
     members = replace(analysis.members, samples=np.argsort(order)[analysis.members.samples])
     expected, _ = drawn(analysis)
     found, _ = drawn(replace(analysis, trace=shuffled, labels=labels, members=members))
-    for name in ("time", "lane", "node", "weight", "number", "engine", "phase", "joined"):
+    for name in ("time", "lane", "node", "weight", "number", "engine", "phase", "joined_node"):
         assert getattr(found, name).tolist() == getattr(expected, name).tolist()
