@@ -170,11 +170,11 @@ def eventually(tab: Any, expression: str) -> None:
 
 def until(tab: Any, condition: Callable[[], object]) -> None:
     """Wait for what a test's own handlers note of requests and dialogs: they run while the browser is called."""
-    for _ in range(400):
+    for _ in range(1200):
         if condition():
             return
         tab.wait_for_timeout(25)
-    raise AssertionError("it did not come about within ten seconds")
+    raise AssertionError("it did not come about within thirty seconds")
 
 
 def drawn(tab: Any) -> None:
