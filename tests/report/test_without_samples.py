@@ -14,8 +14,8 @@ from trace_support import UI, trace_of
 
 from tracekit import Analysis, analyze
 from tracekit.analysis import Window
-from tracekit.model.vocabulary import Basis
-from tracekit.report.viewmodel.window_sums import window_sums
+from tracekit.columns.call_rows import CallRows
+from tracekit.model.vocabulary import Basis, Engine
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -50,9 +50,9 @@ def test_the_ticket_and_the_page_give_no_zero(analysis: Analysis) -> None:
 
 
 def test_the_interactive_table_has_no_column_of_samples(analysis: Analysis) -> None:
-    assert window_sums(analysis).samples == {}
+    assert CallRows(analysis).sum_samples(Engine.ANE, "samples").isna().all()
     sampled = analyze(trace_of([(1.0, "main", UI)]), windows=[window(0, 10, "call")])
-    assert window_sums(sampled).samples["ANE"].tolist() == [0.0]
+    assert CallRows(sampled).sum_samples(Engine.ANE, "samples").tolist() == [0]
 
 
 @pytest.mark.parametrize(

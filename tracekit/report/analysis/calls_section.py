@@ -39,7 +39,6 @@ from tracekit.report.document.blocks import (
     count_note,
 )
 from tracekit.report.viewmodel.limits import Footnotes, WindowMarks, window_marks
-from tracekit.report.viewmodel.window_sums import WindowSums, window_sums
 from tracekit.text import format_ms, format_rounded, format_thread
 
 _LABEL_WIDTH = 44
@@ -51,15 +50,18 @@ _COLD = "the first of its model or entry point, which may be cold"
 
 @dataclass(frozen=True)
 class _Calls:
-    """The calls of a table, each with its verdict, the letter of its reason, and its sums by engine."""
+    """The calls of a table, each with its verdict, the letter of its reason, and its engines' numbers."""
 
     analysis: Analysis
     names: wording.CallNames
     windows: Sequence[Window]
     verdicts: Sequence[str]
     letters: Sequence[str]
-    sums: WindowSums
-    waiting: Mapping[str, npt.NDArray[np.int64]]
+    busy: Mapping[str, npt.NDArray[np.float64]]
+    """By engine that a table measured, its work in each call; NaN where it is not known."""
+    samples: Mapping[str, IntArray]
+    """By engine, its host samples in each call; empty where the input has none: a 0 would be a claim."""
+    waiting: Mapping[str, IntArray]
     """By engine, the time in each call in which a thread waited for it."""
     contested: Mapping[str, IntArray]
     """By engine, the work in each call that may be its own or another owner's."""
@@ -73,7 +75,7 @@ def build_calls(analysis: Analysis, extent: Extent, notes: Footnotes) -> Section
     reasons: dict[str, str] = {}
     calls = _select_calls(analysis, extent.most_calls, reasons)
     rows = count if extent.has_all_calls else len(calls.windows)
-    marks = window_marks(notes, rows, calls.sums.busy)
+    marks = window_marks(notes, rows, calls.busy)
     blocks: list[Block] = [_build_table(calls, marks)]
     if remaining := count - len(calls.windows):
         blocks.append(Paragraph(count_note(remaining)))
@@ -92,14 +94,21 @@ def _select_calls(analysis: Analysis, most: int, reasons: dict[str, str]) -> _Ca
         reasons.setdefault(reason, _make_letter(len(reasons)))
         for reason in wording.verdict_reasons(verdicts).to_pylist()
     ]
+    rows = CallRows(analysis, 0, len(windows))
+    reported = [engine for engine in SERVING if engine in analysis.measured.reported]
+    sampled = SERVING if analysis.trace.samples_source else ()
     return _Calls(
         analysis,
         wording.call_names(analysis),
         windows,
         verdicts.names,
         letters,
-        window_sums(analysis),
-        {str(engine): _sum_waiting(analysis, engine, len(windows)) for engine in SERVING},
+        {str(engine): rows.sum_busy_ns(engine).to_numpy(np.float64, na_value=np.nan) for engine in reported},
+        {str(engine): rows.sum_samples(engine, "samples").to_numpy(np.int64) for engine in sampled},
+        {
+            str(engine): rows.sum_amounts(engine, "waiting_ns").to_numpy(np.int64, na_value=0)
+            for engine in SERVING
+        },
         {str(work.engine): work.contested_ns for work in verdicts.works},
     )
 
@@ -116,7 +125,7 @@ def _describe_basis(calls: _Calls) -> str:
     source = wording.window_sources(windows["source"].astype("str").unique().tolist())
     parts = [] if source == "run" else [f"from {source}"]
     parts.append(f"edges {', '.join(windows['basis'].unique())}")
-    parts += ["busy is measured, with its share of the length"] if calls.sums.busy else []
+    parts += ["busy is measured, with its share of the length"] if calls.busy else []
     parts += [] if calls.analysis.trace.samples_source else ["no host samples in this input"]
     return "; ".join(parts)
 
@@ -157,9 +166,9 @@ def _list_engine_columns(calls: _Calls, marks: WindowMarks) -> Iterator[Column]:
         yield Column(f"{engine} busy", [_format_busy(calls, row, engine) for row in rows], "number", mark)
     if waiting := _describe_waiting(calls.analysis):
         yield Column(waiting, [_format_waiting(calls, row) for row in rows], "number")
-    for engine in SERVING if calls.sums.samples else ():
-        counts = calls.sums.samples[engine]
-        yield Column(f"{engine} samples", [f"{int(counts[row]):,}" for row in rows], "number")
+    for engine in SERVING if calls.samples else ():
+        counts = calls.samples[engine]
+        yield Column(f"{engine} samples", [f"{counts[row]:,}" for row in rows], "number")
     if set(calls.analysis.window_rows["source"].unique()).issuperset(RUNTIMES):
         yield Column("runtime", [RUNTIMES.get(window.source, "") for window in calls.windows])
 
@@ -167,14 +176,14 @@ def _list_engine_columns(calls: _Calls, marks: WindowMarks) -> Iterator[Column]:
 def _list_combined_column(calls: _Calls, marks: WindowMarks) -> Iterator[Column]:
     """Yield one column for the work of all engines."""
     rows = range(len(calls.windows))
-    if calls.sums.busy:
+    if calls.busy:
         numbers: dict[object, dict[int, None]] = {}
         for row, notes in (entry for mark in marks.busy.values() for entry in mark.numbers.items()):
             numbers.setdefault(row, {}).update(dict.fromkeys(notes))
         all_marks = Marks({row: list(notes) for row, notes in numbers.items()})
         yield Column("busy", [_format_busy_shares(calls, row) for row in rows], marks=all_marks)
-    elif calls.sums.samples:
-        yield Column("samples", [_format_counts(calls.sums, row) for row in rows])
+    elif calls.samples:
+        yield Column("samples", [_format_counts(calls, row) for row in rows])
 
 
 def _list_names(calls: _Calls) -> Iterator[Column]:
@@ -196,7 +205,7 @@ def _format_thread_name(trace: Trace, window: Window) -> str:
 
 def _format_busy(calls: _Calls, row: int, engine: str) -> str:
     """Return ``15.7 ms (61 %)``; 0 only where the engine's table shows that it did nothing."""
-    busy_ns = calls.sums.busy[engine][row]
+    busy_ns = calls.busy[engine][row]
     if np.isnan(busy_ns):
         return _NOT_MEASURED
     share = _format_share(calls, row, engine)
@@ -206,7 +215,7 @@ def _format_busy(calls: _Calls, row: int, engine: str) -> str:
 def _format_share(calls: _Calls, row: int, engine: str) -> str:
     """Return the percentage of an engine; work that may be another owner's makes a range: ``33-100``."""
     window = calls.windows[row]
-    least_ns = np.nan_to_num(calls.sums.busy[engine][row]) if engine in calls.sums.busy else 0.0
+    least_ns = np.nan_to_num(calls.busy[engine][row]) if engine in calls.busy else 0.0
     most_ns = least_ns + (calls.contested[engine][row] if engine in calls.contested else 0)
     length_ns = window.end_ns - window.start_ns
     lower, upper = (_format_percent(100 * amount_ns / length_ns) for amount_ns in (least_ns, most_ns))
@@ -221,12 +230,8 @@ def _format_busy_shares(calls: _Calls, row: int) -> str:
     """Return ``ANE 61 %, CPU 12 %``; ``ANE 0`` where only tables without a row in the call measured."""
     shares = {engine: _format_share(calls, row, engine) for engine in SERVING}
     parts = [f"{engine} {share} %" for engine, share in shares.items() if share != "0"]
-    zeros = [f"{engine} 0" for engine, busy in calls.sums.busy.items() if not np.isnan(busy[row])]
+    zeros = [f"{engine} 0" for engine, busy in calls.busy.items() if not np.isnan(busy[row])]
     return ", ".join(parts or zeros) or _NOT_MEASURED
-
-
-def _sum_waiting(analysis: Analysis, engine: Engine, count: int) -> npt.NDArray[np.int64]:
-    return CallRows(analysis, 0, count).sum_amounts(engine, "waiting_ns").to_numpy(np.int64, na_value=0)
 
 
 def _format_waiting(calls: _Calls, row: int) -> str:
@@ -234,9 +239,9 @@ def _format_waiting(calls: _Calls, row: int) -> str:
     return ", ".join(f"{engine} {format_rounded(wait_ns)}" for engine, wait_ns in waits.items())
 
 
-def _format_counts(sums: WindowSums, row: int) -> str:
+def _format_counts(calls: _Calls, row: int) -> str:
     """Return ``ANE 72, CPU 3``."""
-    counts = {engine: int(sums.samples[engine][row]) for engine in SERVING}
+    counts = {engine: int(calls.samples[engine][row]) for engine in SERVING}
     return ", ".join(f"{engine} {count:,}" for engine, count in counts.items() if count) or "0"
 
 
