@@ -25,6 +25,8 @@ from tracekit.cli import main, standard_error
 from tracekit.report.document.text_printer import Page
 from tracekit.text import escape_json, escape_spreadsheet_cell, printable, without_commands
 
+pytestmark = pytest.mark.integration
+
 SOURCE = SAMPLES / "fallback-midway-ios27"
 MODEL, APP, FRAME = "::error file=a,line=1::owned", "##vso[task.setvariable variable=a]b", "::stop-commands::"
 NAMES = [

@@ -12,6 +12,8 @@ from trace_support import UI, trace_of
 from tracekit import analyze
 from tracekit.export.folded import write_folded
 
+pytestmark = pytest.mark.integration
+
 CALL = "App`main;CoreML`-[MLModel predictionFromFeatures:error:]"
 ANE = f"{CALL};Espresso`Espresso::ANERuntimeEngine::compiler::__forward_segment(int);ANEServices`H11ANEProgramProcessRequestDirect"
 BNNS = f"{CALL};Espresso`Espresso::BNNSEngine::convolution_kernel::__launch;libBNNS.dylib`BNNSFilterApply"

@@ -25,6 +25,8 @@ from tracekit.cli.export import _TABLES
 from tracekit.export import flat_tables
 from tracekit.export.flat_tables import TABLES, write_csv, write_parquet
 
+pytestmark = pytest.mark.integration
+
 
 def rows(analysis: Analysis, table: str = "samples") -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(written(write_csv, analysis, table=table).decode(), newline="")))

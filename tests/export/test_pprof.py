@@ -20,6 +20,8 @@ pytest.importorskip("google.protobuf", reason="protobuf is not installed: pip in
 from tracekit.export.pprof import write_pprof
 from tracekit.export.pprof_message import make_message_class
 
+pytestmark = pytest.mark.integration
+
 
 def decoded(analysis: Analysis) -> Any:
     return make_message_class("Profile").FromString(gzip.decompress(written(write_pprof, analysis)))

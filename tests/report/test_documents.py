@@ -34,6 +34,8 @@ from tracekit.report.html.sections import sections
 from tracekit.report.viewmodel.view import Extras
 from tracekit.text import printable
 
+pytestmark = pytest.mark.integration
+
 
 def read_text(text: str) -> str:
     return " ".join(text.split())

@@ -22,6 +22,8 @@ from tracekit.report.analysis import json_windows
 from tracekit.report.analysis.json import json_pieces, to_dict, to_json
 from tracekit.text import escape_json
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs" / "tracekit-analysis-1.schema.json").read_text())
 SAMPLES = sorted(path.parent for path in (ROOT / "sample_traces").glob("*/truth.json"))

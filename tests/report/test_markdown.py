@@ -29,6 +29,8 @@ from tracekit.report.analysis.markdown import to_markdown
 from tracekit.report.markdown_text import plain
 from tracekit.report.viewmodel.view import Extras
 
+pytestmark = pytest.mark.integration
+
 HOSTILE = [
     "a | b",
     "\\| b",

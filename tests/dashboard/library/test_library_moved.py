@@ -15,6 +15,8 @@ from dashboard.errors import Conflict
 from dashboard.library.library import Library
 from dashboard.settings import ServerLimits
 
+pytestmark = pytest.mark.integration
+
 
 def test_a_moved_library_finds_what_was_recorded_in_it(tmp_path: Path) -> None:
     with opened(tmp_path / "old") as library:

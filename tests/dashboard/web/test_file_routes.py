@@ -19,6 +19,8 @@ from dashboard.pages.downloads import build_menu
 from dashboard.routes.downloads import make_file_stem
 from dashboard.settings import ServerLimits, Settings
 
+pytestmark = pytest.mark.integration
+
 Client = Callable[..., Any]
 HOST = {"Host": "127.0.0.1:8127"}
 

@@ -10,6 +10,8 @@ from fake_library import READY
 
 from dashboard.library.uploads import UnfinishedUpload
 
+pytestmark = pytest.mark.integration
+
 Client = Callable[..., Any]
 OURS = {"Host": "127.0.0.1:8127", "Origin": "http://127.0.0.1:8127", "X-Tracekit": "1"}
 UPLOAD = f"/api/uploads/{'f' * 32}"
