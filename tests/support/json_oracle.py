@@ -14,6 +14,7 @@ from tracekit.analysis.engines.submissions import SEPARATOR
 from tracekit.analysis.engines.totals import EngineTotals, sum_by_engine
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import ENGINES, ML_ENGINES
+from tracekit.report.wording.budget import explain_differences
 from tracekit.text import format_thread
 
 
@@ -45,10 +46,14 @@ def plain_windows(analysis: Analysis) -> list[dict[str, Any]]:
                 "source": row["source"],
                 "basis": row["basis"],
                 "verdict": verdict.verdict,
+                "typical_id": _find_typical(analysis, number),
+                "difference_ns": _find_difference(analysis, number),
+                "difference": explain_differences(analysis, number, number + 1)[0],
                 "sentence": verdict.sentence,
                 "why": verdict.why,
                 "times": {name: _none(value) for name, value in times.items() if name != "window_id"},
                 "engines": {str(engine.engine): _engine(engine, trace) for engine in totals},
+                "budget": _list_budget(analysis, number),
                 "segments": [
                     {
                         name: segment[name]
@@ -63,6 +68,31 @@ def plain_windows(analysis: Analysis) -> list[dict[str, Any]]:
             }
         )
     return documents
+
+
+def _find_typical(analysis: Analysis, row: int) -> int | None:
+    typical = int(analysis.differences.typical[row])
+    return None if typical < 0 else typical
+
+
+def _find_difference(analysis: Analysis, row: int) -> int | None:
+    typical = _find_typical(analysis, row)
+    lengths = analysis.window_rows["end_ns"] - analysis.window_rows["start_ns"]
+    return None if typical is None else int(lengths.iloc[row] - lengths.iloc[typical])
+
+
+def _list_budget(analysis: Analysis, row: int) -> list[dict[str, Any]]:
+    sums = analysis.budget.sums
+    return [
+        {
+            "part": str(kind.part),
+            "duration_ns": int(sums.duration_ns[row, column]),
+            "basis": kind.basis and str(kind.basis),
+            "overlap_ns": int(sums.overlap_ns[row, column]),
+        }
+        for column, kind in enumerate(sums.kinds)
+        if sums.duration_ns[row, column] or sums.overlap_ns[row, column]
+    ]
 
 
 def _submissions(row: dict[str, Any]) -> dict[str, Any] | None:

@@ -9,6 +9,8 @@ from typing import cast
 import pandas as pd
 
 from tracekit.analysis.availability import gather_evidence
+from tracekit.analysis.budget.budget import Budget
+from tracekit.analysis.budget.layers import Evidence
 from tracekit.analysis.classification.leading_frames import find_leading_frames
 from tracekit.analysis.classification.rule_set import load_rules
 from tracekit.analysis.classification.sample_labels import label_samples
@@ -122,6 +124,10 @@ def analyze(
         timeline.engines(),
     )
 
+    # The time budget of each window, computed where an output asks for it.
+    seen = {work.engine: work.is_serving | (work.samples > 0) for work in verdicts.works}
+    evidence = Evidence(trace, labels, members, rows, measured, waiting, selection, seen)
+
     # Diagnostics and summary.
     return Analysis(
         trace=trace,
@@ -149,6 +155,7 @@ def analyze(
         measured=measured,
         requests=requests,
         times=times,
+        budget=Budget(evidence),
         segment_blocks=segments,
         submissions=count_submissions(rows, measured),
         events=count_events(trace, labels, members),

@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from tracekit.analysis.budget.summary import PartTotal, sum_by_group
+from tracekit.analysis.budget.typical import FEWEST_CALLS, Differences, compare_with_typical
 from tracekit.analysis.energy import Power, measure_power
 from tracekit.analysis.findings.answer import Answer, make_answer
 from tracekit.analysis.findings.calls import Calls, ModelCalls
@@ -43,6 +45,19 @@ class Analysis(AnalyzedRun):
     def call_models(self) -> tuple[ModelCalls, ...]:
         """The calls of each model, the one with most time first."""
         return self._calls.models
+
+    @cached_property
+    def differences(self) -> Differences:
+        """How each call differs from the typical one of its model; first and cut calls are not typical."""
+        calls = self._calls
+        is_comparable = ~calls.first & ~calls.is_cut
+        groups = tuple(calls.iter_models(is_comparable, FEWEST_CALLS)) if calls.is_timed else ()
+        return compare_with_typical(groups, calls.lengths, is_comparable, self.budget.sums)
+
+    @cached_property
+    def budget_totals(self) -> tuple[PartTotal, ...]:
+        """The parts of the budgets of each of ``call_models``, summed over its calls."""
+        return tuple(sum_by_group(self.call_models, self.budget.sums))
 
     @property
     def call_numbers(self) -> IntArray:

@@ -9,6 +9,7 @@ from functools import cached_property
 import pandas as pd
 
 from tracekit.analysis.availability import Evidence
+from tracekit.analysis.budget.budget import Budget
 from tracekit.analysis.call_tree import CallTree, build_tree
 from tracekit.analysis.classification.rules import Rule
 from tracekit.analysis.classification.sample_labels import SampleLabels
@@ -60,7 +61,8 @@ class AnalyzedRun(Content):
     samples, ``engine_totals`` their sum per engine. ``verdicts`` is row-aligned to ``window_rows``, and
     so is ``times`` (``segments.TIMES``). ``segment_blocks`` are the engines of each window in order
     (``segments.SEGMENTS``), made where they are asked for; ``segments`` has all of them in one frame.
-    ``submissions`` are the Neural Engine's per window (``submissions.SUBMISSIONS``), ``events`` and
+    ``budget`` divides the length of each window into parts,
+    likewise. ``submissions`` are the Neural Engine's per window (``submissions.SUBMISSIONS``), ``events`` and
     ``metrics`` the counters (``counters.EVENT_COUNTS``, ``counters.METRIC_SUMS``). ``requests`` are those
     to the Neural Engine in the log. ``measured`` holds the intervals as disjoint spans. ``diagnostics``
     are the limits of the recording and of the analysis, as codes and numbers. ``compute_units`` are those
@@ -84,6 +86,7 @@ class AnalyzedRun(Content):
     measured: Measured
     requests: LoggedRequests
     times: pd.DataFrame
+    budget: Budget
     segment_blocks: Segments
     submissions: pd.DataFrame
     events: pd.DataFrame

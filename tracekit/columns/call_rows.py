@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.analysis.engines.codes import INFERENCE, convert_categories, sum_by_code
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.verdicts import VerdictBlock
@@ -130,6 +131,29 @@ class CallRows:
         amounts_ns = self.times["foreign_ns"].to_numpy(np.int64)
         is_measured = Engine.ANE in self.analysis.measured.engines
         return pd.arrays.IntegerArray(amounts_ns, np.full(len(self), not is_measured))
+
+    def get_budget(self, part: BudgetPart) -> IntArray:
+        """Return the time of a part of the budgets."""
+        return self.analysis.budget.sums.sum_part(part)[self.span]
+
+    @property
+    def differences(self) -> pd.Series[int]:
+        """The calls' lengths less that of the typical call of their model; missing where there is none."""
+        differences = self.analysis.differences
+        is_missing = differences.typical[self.span] < 0
+        return pd.Series(pd.arrays.IntegerArray(differences.length_ns[self.span], is_missing))
+
+    @property
+    def typical_ids(self) -> pd.Series[int]:
+        """The ``window_id`` of the typical call of each call's model; missing where there is none."""
+        typical = self.analysis.differences.typical[self.span]
+        ids = np.append(self.analysis.window_rows["window_id"].to_numpy(np.int64), -1)[typical]
+        return pd.Series(pd.arrays.IntegerArray(ids, typical < 0))
+
+    @property
+    def explanations(self) -> Texts:
+        """The part by which each call differs most from the typical one; missing where it does not differ."""
+        return texts_of(wording.explain_differences(self.analysis, self.span.start, self.span.stop))
 
     @property
     def waiting_bases(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from tracekit.analysis.budget.parts import BUDGET_KINDS, BUDGET_PARTS, BudgetPart
 from tracekit.analysis.windows.window import GIVEN_SOURCES
 from tracekit.columns.call_rows import CallRows
 from tracekit.columns.frame import TABLES, Display, FrameColumn, FrameColumns, Values
@@ -13,6 +14,7 @@ from tracekit.model.issue_codes import BUSY, CALLS, LENGTHS, VERDICTS, Part, Rea
 from tracekit.model.schemas import ANE_INTERVALS, CORE_ML, MODEL_INFERENCE
 from tracekit.model.vocabulary import SERVING, Basis, Engine
 from tracekit.report import wording
+from tracekit.report.wording.budget import PART_WORDS
 from tracekit.report.wording.texts import texts_of
 
 _Column: TypeAlias = FrameColumn[CallRows]
@@ -74,6 +76,15 @@ def _make_times_column(name: str, type_: str, meaning: str, basis: str = "", **s
     """Return a column of ``Analysis.times``."""
     schema = schema or dict(_AMOUNT)
     return FrameColumn(type_, meaning, lambda rows: rows.times[name], basis, f"times.{name}", schema)
+
+
+def _make_budget_column(part: BudgetPart) -> _Column:
+    return FrameColumn(
+        "int64",
+        f"its part of the budget: {PART_WORDS[part].meaning}",
+        lambda rows: rows.get_budget(part),
+        ", ".join(str(kind.basis) for kind in BUDGET_KINDS if kind.part is part and kind.basis),
+    )
 
 
 def _get_column(name: str) -> Callable[[CallRows], Values]:
@@ -240,6 +251,29 @@ _COLUMNS: Mapping[str, _Column] = {
         "an engine at work for this call or for another owner, which the recording does not show; in no other"
         " number",
         "measured",
+    ),
+    **{f"budget_{part}_ns": _make_budget_column(part) for part in BUDGET_PARTS},
+    "typical_id": FrameColumn(
+        "Int64",
+        "the `window_id` of the typical call of its model; missing with fewer than three calls",
+        lambda rows: rows.typical_ids,
+        json="typical_id",
+        schema=_AMOUNT,
+    ),
+    "difference_ns": FrameColumn(
+        "Int64",
+        "its length less that of the typical call",
+        lambda rows: rows.differences,
+        "column `basis`",
+        json="difference_ns",
+    ),
+    "difference": FrameColumn(
+        "str",
+        "the part by which it differs most from the typical call; missing where it differs as most calls do",
+        lambda rows: rows.explanations,
+        json="difference",
+        schema=_TEXT_OR_NULL,
+        display=Display("Against the typical call"),
     ),
     "ANE_submissions": FrameColumn(
         "Int64",

@@ -9,6 +9,7 @@ from tracekit.columns.calls import CALL_COLUMNS
 from tracekit.columns.frame import FrameColumns
 from tracekit.columns.run import (
     ATTRIBUTION_COLUMNS,
+    BUDGET_COLUMNS,
     ENGINE_COLUMNS,
     EVIDENCE_COLUMNS,
     FINDING_COLUMNS,
@@ -18,6 +19,7 @@ from tracekit.columns.run import (
 FRAMES: Mapping[str, FrameColumns[Any]] = {
     "windows": CALL_COLUMNS,
     "engines": ENGINE_COLUMNS,
+    "budgets": BUDGET_COLUMNS,
     "attribution": ATTRIBUTION_COLUMNS,
     "evidence": EVIDENCE_COLUMNS,
     "issues": ISSUE_COLUMNS,

@@ -51,6 +51,42 @@ ENGINE_COLUMNS: FrameColumns[_Objects] = FrameColumns(
     },
 )
 
+
+def build_budget_rows(analysis: Analysis) -> list[dict[str, Any]]:
+    """Return the rows of the frame of budgets."""
+    names = wording.call_names(analysis).names
+    return [
+        {
+            "name": names[total.position],
+            "part": str(total.kind.part),
+            "basis": None if total.kind.basis is None else str(total.kind.basis),
+            **{name: getattr(total, name) for name in ("calls", "total_ns", "median_ns", "overlap_ns")},
+        }
+        for total in analysis.budget_totals
+    ]
+
+
+BUDGET_COLUMNS: FrameColumns[_Objects] = FrameColumns(
+    build_budget_rows,
+    {
+        name: make_listed_column(type_, meaning, itemgetter(name), basis)
+        for name, type_, meaning, basis in (
+            ("name", "str", "the model, as column `name` of the calls' table has it", ""),
+            ("part", "str", "the part of the calls' time ([evidence](evidence.md#budget))", ""),
+            ("basis", "str", "how its time is known; missing for what the recording does not show", ""),
+            ("calls", "int64", "the calls of the model that have time of it", ""),
+            ("total_ns", "int64", "its time in all calls of the model", "column `basis`"),
+            ("median_ns", "int64", "the median of all calls of the model", "column `basis`"),
+            (
+                "overlap_ns",
+                "int64",
+                "for how long it happened while a part of higher precedence had the moment",
+                "column `basis`",
+            ),
+        )
+    },
+)
+
 ATTRIBUTION_COLUMNS: FrameColumns[pd.DataFrame] = FrameColumns(
     lambda analysis: with_missing(analysis.attribution_rows, ("window_id",)),
     {

@@ -84,8 +84,9 @@ class Measured:
         self._windows = windows
         calls = Calls.of(windows, self.owner.models, logged)
         self.assignment = assign(self._frame, self.owner, calls, pids, self._all_pids, submitters)
-        self._is_call = np.zeros(len(windows), bool)
-        self._is_call[calls.window] = True
+        self.is_call = np.zeros(len(windows), bool)
+        self.is_call[calls.window] = True
+        """Marks the windows that are calls; the others are ranges that the user gave."""
         self._model_code = self._find_models(calls)
         self._unions: dict[tuple[Key, tuple[_Lane, ...]], IntervalSet] = {}
         self._of_calls: dict[Key, CallSpans] = {}
@@ -106,7 +107,7 @@ class Measured:
 
         A call has its own work; a range that the user gave has all work of its process and model.
         """
-        of_calls = windows[self._is_call[windows]]
+        of_calls = windows[self.is_call[windows]]
         if len(of_calls):
             yield of_calls, self.of_calls(key).of_windows(of_calls)
         for rows, (spans,) in self.of_given([key], windows):
@@ -117,7 +118,7 @@ class Measured:
     ) -> Iterator[tuple[IntArray, list[IntervalSet]]]:
         """Yield the ranges that the user gave, and when the engines were in these phases for them."""
         window_rows = np.arange(len(self._windows)) if windows is None else windows
-        given = window_rows[~self._is_call[window_rows]]
+        given = window_rows[~self.is_call[window_rows]]
         if len(given):
             for rows, scope in iter_scopes(self._windows.iloc[given]):
                 yield given[rows], [self.spans(self.scope(*scope), key) for key in keys]
@@ -134,7 +135,7 @@ class Measured:
             return NO_SPANS
         rows, windows = pairs
         starts, ends = (
-            limit(self._edges[side][rows], self._window_edges[side][windows])
+            limit(self.edges[side][rows], self._window_edges[side][windows])
             for side, limit in enumerate((np.maximum, np.minimum))
         )
         return CallSpans.of(windows, starts, ends)
@@ -158,7 +159,8 @@ class Measured:
         }
 
     @cached_property
-    def _edges(self) -> tuple[IntArray, IntArray]:
+    def edges(self) -> tuple[IntArray, IntArray]:
+        """The starts and the ends of ``rows``."""
         return get_edges(self._frame)
 
     @cached_property
@@ -168,18 +170,31 @@ class Measured:
     def contested_ns(self, key: Key) -> IntArray:
         """Return for how long that engine was in that phase in each window for an owner that is not known."""
         count = len(self._windows)
-        crowded = np.flatnonzero(self.assignment.crowded)
-        crowded = crowded[self._is_key(key, crowded)]
-        pieces = self._cut(self._contested.get(key))
+        rows, windows, crowded = self.list_contested(key)
+        pieces = self._cut((rows, windows))
         if not len(pieces) and not len(crowded):
             return np.zeros(count, np.int64)
         owned = self.of_calls(key)
         contested = merge_spans([pieces, owned]).sum_per_window(count) - owned.sum_per_window(count)
         starts, ends = self._window_edges
-        several = IntervalSet.of(*(edges[crowded] for edges in self._edges))
-        contested += np.where(self._is_call, several.within(starts, ends), 0)
+        several = IntervalSet.of(*(edges[crowded] for edges in self.edges))
+        contested += np.where(self.is_call, several.within(starts, ends), 0)
         capped_ns: IntArray = np.minimum(contested, ends - starts - owned.sum_per_window(count))
         return capped_ns
+
+    def list_contested(self, key: Key) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the rows that may be of windows, the window of each, and those of more than are listed."""
+        nothing = np.zeros(0, np.int64)
+        crowded = np.flatnonzero(self.assignment.crowded)
+        return *self._contested.get(key, (nothing, nothing)), crowded[self._is_key(key, crowded)]
+
+    def find_work(self, engine: Engine, mask: BoolArray | None = None) -> IntervalSet:
+        """Return when an engine worked for anything at all, or by the marked rows; the GPU draws as well."""
+        is_execution = is_among(self._frame["phase"], Phase.EXECUTE) & is_among(self._frame["engine"], engine)
+        if engine is Engine.GPU:
+            is_drawing = is_among(self._frame["engine"], Engine.GRAPHICS)
+            is_execution |= is_drawing & self._frame["phase"].isna().to_numpy(bool)
+        return self._select_time(is_execution if mask is None else is_execution & mask)
 
     def _is_key(self, key: Key, rows: IntArray) -> BoolArray:
         """Mark the rows of an engine and phase."""
@@ -200,7 +215,7 @@ class Measured:
         )
 
     def _select_time(self, mask: BoolArray) -> IntervalSet:
-        return IntervalSet.of(*(edges[mask] for edges in self._edges))
+        return IntervalSet.of(*(edges[mask] for edges in self.edges))
 
     @cached_property
     def sources(self) -> dict[Engine, str]:
@@ -210,7 +225,7 @@ class Measured:
         inference is not known. The CPU's work is measured only where Core ML reports it, see ``reported``.
         """
         frame = self._frame
-        has_length = self._edges[1] > self._edges[0]
+        has_length = self.edges[1] > self.edges[0]
         # MPS rows that repeat the Neural Engine's show nothing of the GPU.
         on_gpu = is_among(frame["source"], *GPU_TABLES) & ~is_among(frame["engine"], Engine.ANE)
         has_ml_mark = on_gpu & is_among(frame["engine"], Engine.GPU)
@@ -282,16 +297,16 @@ class Measured:
         rows, windows = self.assignment.contested_row, self.assignment.contested_call
         has_contested = np.bincount(windows[self._is_submission[rows]], minlength=len(self._windows)) > 0
         crowded = IntervalSet.of(
-            *(edges[self._is_submission & self.assignment.crowded] for edges in self._edges)
+            *(edges[self._is_submission & self.assignment.crowded] for edges in self.edges)
         )
-        mask: BoolArray = has_contested | (self._is_call & crowded.touches(*self._window_edges))
+        mask: BoolArray = has_contested | (self.is_call & crowded.touches(*self._window_edges))
         return mask
 
     @cached_property
     def _is_submission(self) -> BoolArray:
         frame = self._frame
         is_work = is_among(frame["phase"], Phase.EXECUTE) & is_among(frame["source"], *ANE_TABLES)
-        return is_work & (self._edges[1] > self._edges[0])
+        return is_work & (self.edges[1] > self.edges[0])
 
     @cached_property
     def preparations(self) -> pd.DataFrame:
@@ -325,10 +340,14 @@ class Measured:
         return self.owner.other_process | (is_ane & self.assignment.is_owner(Owner.OTHER))
 
     @cached_property
+    def is_of_other_process(self) -> BoolArray:
+        """Marks the rows of other processes."""
+        return self._is_other_ane | self.assignment.is_owner(Owner.OTHER)
+
+    @cached_property
     def is_other(self) -> BoolArray:
         """Marks the rows of other processes, and those that may be theirs: they count for no call."""
-        is_other = self._is_other_ane | self.assignment.is_owner(Owner.OTHER)
-        return is_other | self.assignment.has_reason(*_MAY_BE_OTHERS)
+        return self.is_of_other_process | self.assignment.has_reason(*_MAY_BE_OTHERS)
 
     @cached_property
     def models_of_others(self) -> Mapping[str, int]:
@@ -369,7 +388,7 @@ class Measured:
         """The intervals of the target and of processes that name themselves, by key, process and model."""
         # What may be another process's is in no lane: ``contested_ns`` has it.
         positions = np.flatnonzero(~self._is_other_ane & ~self.assignment.has_reason(*_MAY_BE_OTHERS))
-        starts, ends = (edges[positions] for edges in self._edges)
+        starts, ends = (edges[positions] for edges in self.edges)
         frame = self._frame[["engine", "phase", "pid"]].iloc[positions]
         frame = frame.assign(model=self._model_code[positions])
         names = self.owner.model_names.tolist()

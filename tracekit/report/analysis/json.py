@@ -18,6 +18,7 @@ from tracekit.analysis.engines.submissions import ModelSubmissions
 from tracekit.analysis.engines.totals import EngineTotals
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.selection import Selection
+from tracekit.columns.run import build_budget_rows
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Basis
 from tracekit.report import wording
@@ -80,6 +81,7 @@ def _ends(analysis: Analysis) -> tuple[dict[str, Any], dict[str, Any]]:
     }
     foot = {
         "findings": findings_document(analysis),
+        "budgets": build_budget_rows(analysis),
         "submissions": [_model_submissions(model) for model in analysis.submission_summary],
         "summary": _summary(analysis),
         "issues": build_issue_documents(analysis),

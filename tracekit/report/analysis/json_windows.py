@@ -50,6 +50,7 @@ class _Blocks:
         return {
             **self._write_columns(start, stop),
             "engines": self._engines.block(attribution, start, stop),
+            "budget": self._list_budgets(start, stop),
             "segments": self._segments(start, stop),
             "submissions": self._submissions(start, stop),
             "counters": self._events(start, stop),
@@ -76,6 +77,22 @@ class _Blocks:
     def _segments(self, start: int, stop: int) -> Texts:
         frame, edges = _rows_of(self._analysis.segment_blocks.around(start), start, stop)
         items = self._objects(frame, _SEGMENT_FIELDS, self._level + 2)
+        return self._layout.arrays(items, edges, self._level + 1)
+
+    def _list_budgets(self, start: int, stop: int) -> Texts:
+        """Return the parts of each window's length that it has time of, or an overlap."""
+        sums = self._analysis.budget.sums
+        durations, overlaps = sums.duration_ns[start:stop], sums.overlap_ns[start:stop]
+        row, column = np.nonzero((durations > 0) | (overlaps > 0))
+        bases = [NULL if kind.basis is None else quoted(str(kind.basis)) for kind in sums.kinds]
+        fields: dict[str, Texts | str] = {
+            "part": picked(column, [quoted(str(kind.part)) for kind in sums.kinds]),
+            "duration_ns": digits(durations[row, column]),
+            "basis": picked(column, bases),
+            "overlap_ns": digits(overlaps[row, column]),
+        }
+        items = self._layout.objects(fields, self._level + 2)
+        edges = np.searchsorted(row, np.arange(stop - start + 1))
         return self._layout.arrays(items, edges, self._level + 1)
 
     def _submissions(self, start: int, stop: int) -> Texts:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 import tracekit
+from tracekit.analysis.budget.parts import BUDGET_KINDS
 from tracekit.analysis.ownership.owners import OWNERS
 from tracekit.analysis.result import Analysis
 from tracekit.analysis.windows.window import sampling_period_ns
@@ -150,6 +151,7 @@ class _Builder:
             "lanes": [self._thread(lane) for lane in self._lanes],
             "spans": [self._span(lane) for lane in self._spans],
             "windows": self._windows(),
+            "budget": self._build_budget(),
             "workers": self._workers(),
             "tracks": [
                 {
@@ -310,6 +312,21 @@ class _Builder:
             "lane": self._arrays.add(np.where(thread < 0, -1, self._lane_of_thread[thread]), "i4"),
             "columns": columns,
             "values": arrays,
+        }
+
+    def _build_budget(self) -> dict[str, Any]:
+        """Return the budgets of the calls: their parts in words, and the pieces that tile each call."""
+        budget, typical = self._analysis.budget, self._analysis.differences.typical
+        pieces = [*budget.iter_pieces()]
+        kinds, part = np.unique(np.concatenate([block.kind for block in pieces]), return_inverse=True)
+        lengths = np.concatenate([block.end_ns - block.start_ns for block in pieces])
+        windows = np.concatenate([block.window for block in pieces])
+        return {
+            "parts": [wording.build_part_document(BUDGET_KINDS[kind]) for kind in kinds.tolist()],
+            "counts": self._arrays.add(np.bincount(windows, minlength=len(typical)), "u4"),
+            "part": self._arrays.add(part, "u1"),
+            "length": self._arrays.add(lengths, "u4" if lengths.max(initial=0) < _COUNTS else "f8"),
+            "typical": self._arrays.add(typical, "i4"),
         }
 
     def _store_column(self, name: str, values: pd.Series[Any]) -> str:

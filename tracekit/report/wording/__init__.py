@@ -1,6 +1,7 @@
 """The sentences about an analysis, made from its data: verdicts, headline, diagnostics, availability."""
 
 from tracekit.report.wording.availability import build_evidence_document, remark, shows
+from tracekit.report.wording.budget import build_part_document, explain_differences
 from tracekit.report.wording.calls import WHOLE_RUN, CallNames, call_names, noun_of
 from tracekit.report.wording.diagnostics import issues
 from tracekit.report.wording.log import log_lines
@@ -36,10 +37,12 @@ __all__ = [
     "WHOLE_RUN",
     "CallNames",
     "build_evidence_document",
+    "build_part_document",
     "call_names",
     "describe_rail_state",
     "describe_verdicts",
     "doing",
+    "explain_differences",
     "explain_owner",
     "headline",
     "issues",

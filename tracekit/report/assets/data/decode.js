@@ -23,6 +23,7 @@ const ARRAY_FIELDS = {
     "start", "end", "call", "group", "label", "model", "source", "basis", "verdict", "why", "lane", "first",
     "values.*",
   ],
+  budget: ["counts", "part", "length", "typical"],
   tracks: ["time", "value"],
   signposts: ["start", "end", "name"],
   samples: ["of_lane", "edges", "edge", "step", "jump_row", "jump_time", "stack", "weight", "number"],
