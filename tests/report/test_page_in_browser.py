@@ -182,6 +182,17 @@ def test_the_filter_drops_samples(opened: Opened) -> None:
 
 def test_the_windows_table_sorts_filters_and_leads_to_the_timeline(opened: Opened) -> None:
     tab = opened()
+    rows = tab.locator("#windows-live tbody tr")
+    assert " ".join(rows.first.inner_text().split()) == "Detector 1* 0 8.00 ms the typical call ANE a"
+    assert rows.first.get_by_role("img").get_attribute("aria-label") == (
+        "Neural Engine 6.00 ms (75 %, measured)\nML runtime 2.00 ms (25 %, sampled)"
+    )
+    assert rows.first.bounding_box()["height"] <= 22
+    tab.get_by_label("Fold equal calls").check()
+    folded = [row.split("\t")[0] for row in rows.all_inner_texts()]
+    assert folded == ["Detector 1* and 4 equal", "Detector 6 and 4 equal"]
+    tab.get_by_label("Fold equal calls").uncheck()
+    tab.get_by_label("All columns").check()
     head = tab.locator("#windows-live th", has_text="ANE busy")
     head.get_by_role("button").click()
     assert head.get_attribute("aria-sort") == "descending"
@@ -288,7 +299,7 @@ def test_many_threads_are_folded_up_to_twelve(opened: Opened) -> None:
     assert tab.locator("#windows-live tbody tr").count() == 100
     tab.get_by_role("button", name="Next page").click()
     assert "page 2 of 5" in tab.locator("#windows-live").inner_text()
-    assert tab.locator("#windows-live tbody tr").first.inner_text().startswith("101")
+    assert tab.locator("#windows-live tbody tr").first.inner_text().startswith("Segmenter 101")
 
 
 def test_keys_are_the_timelines_where_nothing_has_the_focus(opened: Opened) -> None:

@@ -126,6 +126,7 @@ def small_view(names: dict[str, str] | None = None, *, windows: bool = True, sam
             }
         ],
         "windows": _windows(payload, starts, starts + 8e6, verdict, called, np.zeros(count)),
+        "budget": _budget(payload, np.full(count, 8e6), verdict),
         "tracks": [
             {"name": string("thermal state"), "unit": string("level"),
              "time": payload.array([0, 30e6, 60e6], "f8"), "value": payload.array([0, 2, np.nan], "f8")}
@@ -249,6 +250,7 @@ def big_view(rows: int = 300_000, nodes: int = 50_000, windows: int = 1_000, lan
             for name, engine_code in (("ANE", ANE), ("GPU", GPU))
         ],
         "windows": _windows(payload, starts, starts + lengths, verdict, called, np.zeros(windows)),
+        "budget": _budget(payload, lengths, verdict),
         "tracks": [{"name": payload.text("power"), "unit": payload.text("W"),
                     "time": payload.array(np.arange(600) * 1e8, "f8"), "value": payload.array(dice.uniform(1, 9, 600), "f8")}],
         "signposts": [],
@@ -333,7 +335,7 @@ def _windows(
         "start": payload.array(starts, "f8"), "end": payload.array(ends, "f8"),
         "label": repeated(called["window"]), "model": repeated(called["model"]), "source": repeated("coreml-os-signpost"),
         "basis": repeated("measured"), "verdict": payload.array(verdict, "u4"),
-        "why": repeated("its samples say so"), "lane": payload.array(lane, "i4"),
+        "why": repeated("its samples say so"), "reason": repeated("samples"), "difference": repeated(""), "lane": payload.array(lane, "i4"),
         "first": payload.array(np.arange(count) == 0, "u1"),
     }  # fmt: skip
     samples = {name: f"{name}_samples" for name in ENGINES[:4]}
@@ -355,6 +357,25 @@ def _windows(
         **{key: payload.array(np.where(served == name, 8, 0), "u4") for name, key in samples.items()},
     }
     return {"count": count, "noun": "call", **fields, "columns": columns, "values": values}
+
+
+def _budget(payload: Payload, lengths: np.ndarray, verdict: list[int]) -> dict[str, Any]:
+    """A quarter of each call is the runtime's, the rest its engine's; nothing says what others do."""
+    keys = {"ANE": 0, "CPU": 1}
+    served = np.array([keys.get(payload.strings[each], 3) for each in verdict], np.int64)
+    pieces = np.stack([lengths / 4, lengths - lengths / 4], axis=1)
+    parts = (
+        ("ANE", "Neural Engine", "ANE", "measured"), ("CPU", "CPU inference", "CPU", "sampled"),
+        ("runtime", "ML runtime", "RUNTIME", "sampled"), ("unknown", "not shown", None, None),
+    )  # fmt: skip
+    names = ("key", "name", "engine", "basis")
+    return {
+        "parts": [{**dict(zip(names, part, strict=True)), "meaning": part[1]} for part in parts],
+        "counts": payload.array(np.full(len(lengths), 2), "u4"),
+        "part": payload.array(np.stack([np.full(len(lengths), 2), served], axis=1).ravel(), "u1"),
+        "length": payload.array(pieces.ravel(), "f8"),
+        "typical": payload.array(np.zeros(len(lengths)), "i4"),
+    }
 
 
 def script() -> str:

@@ -302,6 +302,12 @@ _COLUMNS: Mapping[str, _Column] = {
         json="sentence",
         is_in_tables=False,
     ),
+    "reason": FrameColumn(
+        "str",
+        "what the verdict rests on, without numbers: the same for calls of one kind",
+        lambda rows: wording.verdict_reasons(rows.verdicts),
+        is_in_tables=False,
+    ),
     "why": FrameColumn(
         "str",
         "the evidence in one sentence",

@@ -53,11 +53,15 @@ _MOST_BINS = 8_192
 _FEWEST_BINS = 256
 _MOST_LINKS, _MOST_LINKS_WITH_SERVER = 10_000, 200_000
 """The most pairs of a call and a thread that worked for it: a report must stay small."""
+_FIELDS_OF_NAME = (
+    *("label", "model", "source", "basis", "first"),
+    *("verdict", "why", "reason", "difference"),
+)
 _CALL_FIELDS = {
     "call": "number",
     "start": "start_ns",
     "end": "end_ns",
-    **{name: name for name in ("label", "model", "source", "basis", "first", "verdict", "why")},
+    **{name: name for name in _FIELDS_OF_NAME},
 }
 """The columns of calls that all parts of a page read, by the names of their fields."""
 _COUNTS = 2**32

@@ -1,7 +1,7 @@
 // The budgets of calls: the pieces that tile each call, and sums of their parts.
 
 /** The pieces of a call in order of time: `{ part, start, end }`, where `part` is a position in `view.budget.parts`. */
-export function piecesOf(view, call) {
+export function listPieces(view, call) {
   const { budget, windows } = view;
   const pieces = [];
   let start = windows.start[call];
@@ -25,7 +25,7 @@ export function sumParts(view, calls) {
 export function sumPartsInRange(view, calls, start, end) {
   const sums = view.budget.parts.map(() => 0);
   for (const call of calls) {
-    for (const piece of piecesOf(view, call)) sums[piece.part] += Math.max(Math.min(piece.end, end) - Math.max(piece.start, start), 0);
+    for (const piece of listPieces(view, call)) sums[piece.part] += Math.max(Math.min(piece.end, end) - Math.max(piece.start, start), 0);
   }
   return sums;
 }

@@ -34,7 +34,8 @@ export function filteredRows(rows, text, filter) {
 }
 
 /**
- * `columns`: { key, title, isNumber, value(row), show(row) → text or element }. With `onChoose(row)` the first cell of a
+ * `columns`: { key, title, isNumber, value(row), show(row) → text or element }; one with a number that `isText` or
+ * `isPicture` sorts as a number and is drawn as those are. With `onChoose(row)` the first cell of a
  * row is a button named `chooseLabel(row)`; Tab reaches one of these buttons, arrow keys move to the next ones.
  * `isIncluded(row)` chooses the rows that are listed, `marked(row)` highlights rows, and `current()` is the one with aria-current.
  */
@@ -103,7 +104,7 @@ export function createTable({ caption, columns, rowCount, isIncluded = () => tru
       const inside = isButton
         ? make("button", { type: "button", className: "plain", tabIndex: -1, "aria-label": chooseLabel(row) }, String(content))
         : content;
-      return make("td", { className: column.isNumber ? "number" : "text" }, inside);
+      return make("td", { className: cellClass(column) }, inside);
     });
     const element = make("tr", { className: onChoose ? "choosable" : "" }, ...cells);
     if (onChoose) element.addEventListener("click", () => onChoose(row));
@@ -157,9 +158,16 @@ function rowText(columns, row) {
   return columns.map(({ value }) => value(row)).filter((value) => typeof value === "string").join("\n");
 }
 
-function headOf({ title, isNumber, note }, sort) {
+/** A picture takes the width that is left; numbers are aligned to the right. */
+function cellClass({ isNumber, isText, isPicture }) {
+  if (isPicture) return "picture";
+  return isNumber && !isText ? "number" : "text";
+}
+
+function headOf(column, sort) {
+  const { title, note } = column;
   const button = make("button", { type: "button", onclick: sort, title: note ?? "" }, title);
-  return make("th", { scope: "col", className: isNumber ? "number" : "text" }, button);
+  return make("th", { scope: "col", className: cellClass(column) }, button);
 }
 
 function pageButtons(turn) {

@@ -1,4 +1,4 @@
-// The table of inference windows; choosing a row shows the window in the timeline.
+// The table of calls, as a picture or with all columns; choosing a row shows the call in the timeline.
 import { callTitle } from "../data/calls.js";
 import { make } from "../shared/dom.js";
 import { indexIntervals } from "../data/intervals.js";
@@ -6,6 +6,9 @@ import { laneId } from "../timeline/lanes.js";
 import { cleanText, formatCount, formatDuration, formatPercent } from "../shared/numbers.js";
 import { windowsInside } from "../data/selection.js";
 import { intervalRange, selectedWindow } from "../timeline/steps.js";
+import { budgetLegend } from "./budget_bar.js";
+import { pictureColumns, reasonList, verdictCell } from "./calls_table.js";
+import { foldEqualCalls } from "./equal_calls.js";
 import { createTable } from "./table.js";
 
 /** `choose(range, chosen)` gets the window that the reader picked. */
@@ -13,13 +16,21 @@ export function createWindowsTable(container, view, store, choose) {
   const { windows } = view;
   if (windows.count === 0) return { refresh() {} }; // the markup has a note instead
   const ordered = indexIntervals(windows.start, windows.end);
+  const folds = foldEqualCalls(view);
   let inside = windowsInside(view, store.state.range);
   let selected = -1;
-  const table = createTable({
+  const box = (label) => {
+    const input = make("input", { type: "checkbox", onchange: () => follow() });
+    return { input, label: make("label", {}, input, ` ${label}`) };
+  };
+  const [everything, folded, detailed] = [box("List all calls"), box("Fold equal calls"), box("All columns")];
+  const isFolded = () => folded.input.checked;
+  const isScoped = () => store.state.range !== null && selected < 0 && !everything.input.checked; // a call is seen among its neighbours
+  const createOf = (columns) => createTable({
     caption: "List of calls",
-    columns: windowColumns(view),
+    columns,
     rowCount: () => windows.count,
-    isIncluded: (row) => !isScoped() || inside[row] === 1,
+    isIncluded: (row) => (!isScoped() || inside[row] === 1) && (!isFolded() || folds.first[row] === row),
     sort: { key: "start_ns", descending: false },
     onChoose: (row) => choose(intervalRange(ordered, laneId("windows", 0), ordered.row.indexOf(row)), { kind: "call", index: row }),
     chooseLabel: (row) => `${callTitle(view, row)}: show it in the timeline`,
@@ -27,11 +38,15 @@ export function createWindowsTable(container, view, store, choose) {
     current: () => selected,
     filterLabel: "Filter calls by text",
   });
+  const picture = createOf(pictureColumns(view, folds, isFolded));
+  const details = createOf(windowColumns(view));
+  const tables = make("div", { className: "calls-table" });
   const note = make("span");
-  const everything = make("input", { type: "checkbox", onchange: () => follow() });
-  const scope = make("label", { hidden: true }, everything, " List all calls");
-  const isScoped = () => store.state.range !== null && selected < 0 && !everything.checked; // a call is seen among its neighbours
-  container.append(make("p", { className: "note calls-scope" }, note, " ", scope), table.element);
+  folded.label.hidden = folds.counts.every((count) => count < 2);
+  container.append(
+    make("p", { className: "note calls-scope" }, note, " ", everything.label, " ", folded.label, " ", detailed.label),
+    tables, budgetLegend(view), reasonList(view),
+  );
   const follow = () => {
     inside = windowsInside(view, store.state.range);
     selected = selectedWindow(ordered, store.state.range);
@@ -39,7 +54,9 @@ export function createWindowsTable(container, view, store, choose) {
     const prefix = selected < 0 ? "" : `${callTitle(view, selected)} is selected: `;
     const summary = `${prefix}${formatCount(count)} of ${formatCount(windows.count)} in the selection.`;
     note.textContent = store.state.range ? summary : NOTE;
-    scope.hidden = store.state.range === null || selected >= 0;
+    everything.label.hidden = store.state.range === null || selected >= 0;
+    const table = detailed.input.checked ? details : picture;
+    if (table.element.parentElement !== tables) tables.replaceChildren(table.element);
     table.refresh();
     if (selected < 0) return;
     table.reveal(selected);
@@ -80,7 +97,7 @@ function cellsOf(view, { kind, key, parts }) {
     case "waiting": return numbers((row) => formatDuration(values[row]));
     case "busy": return numbers((row) => busyCell(values[row], windows.end[row] - windows.start[row]));
     case "part": return samplesCells(Object.entries(parts).map(([engine, name]) => [engine, windows.values[name]]));
-    case "verdict": return { value: text, show: (row) => verdictCell(view, text(row)) };
+    case "verdict": return { value: text, show: (row) => verdictCell(view, cleanText(text(row), 40)) };
     default: return { value: text, show: (row) => clipped(text(row)) };
   }
 }
@@ -117,12 +134,6 @@ function samplesCell(entries, whole) {
   }
   const words = entries.filter(([, count]) => count > 0).map(([engine, count]) => `${engine} ${formatCount(count)}`);
   return make("span", {}, words.join(", ") || "0", whole > 0 ? bar : null);
-}
-
-function verdictCell({ engines }, verdict) {
-  const style = [...engines, "MIXED"].includes(verdict) ? verdict : "UNKNOWN";
-  const badge = make("span", { className: `badge engine-${style}`, "aria-hidden": "true" });
-  return make("span", { className: "verdict" }, badge, cleanText(verdict, 40));
 }
 
 function clipped(text) {
