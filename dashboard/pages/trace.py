@@ -36,11 +36,20 @@ def build_ready_page(
     return html.Div(
         [
             html.Header(
-                [*_build_heading(recording), html.Div(id="options"), build_menu(recording, processes)]
+                [
+                    *_build_heading(recording),
+                    html.Div(id="options"),
+                    html.Div(id="toolbar"),
+                    build_menu(recording, processes),
+                ]
             ),
             html.P(printable(problem), className="problem", role="alert") if problem else None,
-            html.Div(id="headline", role="region", **build_aria_attributes(label="Headline")),
-            html.Div(id="toolbar"),
+            html.Div(
+                _build_remarks(recording),
+                id="headline",
+                role="region",
+                **build_aria_attributes(label="Headline"),
+            ),
             html.Main(id="bench"),
             html.Div(id="status", role="status", **build_aria_attributes(live="polite")),
         ],
@@ -139,15 +148,21 @@ def format_facts(recording: Recording) -> str:
 
 
 def _build_heading(recording: Recording) -> list[Node]:
+    facts = format_facts(recording)
     return [
-        html.H1(printable(recording.name)),
+        html.H1(printable(recording.name), title=printable(recording.name)),
         html.P(
-            [format_facts(recording), *(part for tag in build_tags(recording) for part in (" ", tag))],
-            className="note",
+            [facts, *(part for tag in build_tags(recording) for part in (" ", tag))],
+            className="note facts",
+            title=facts,
         ),
-        html.P(printable(recording.note), className="note") if recording.note else None,
-        html.P(printable(recording.message), className="note") if recording.message else None,
     ]
+
+
+def _build_remarks(recording: Recording) -> list[Node]:
+    """Return the visitor's note and the message of the reading, which unfold with the headline."""
+    texts = [recording.note, recording.message]
+    return [html.P(printable(text), className="note remark") for text in texts if text]
 
 
 def _build_state_page(recording: Recording, *children: Node) -> Node:

@@ -85,6 +85,7 @@ export function showOptions(container, { analysis, awaited, store = null }) {
       if (chosen.length === 0 && !isOfUse(choices)) return [];
       const value = chosen.length > 0 ? optionText(present, chosen) : initial(choices);
       const open = make("button", { type: "button", className: "choice", "aria-haspopup": "dialog", onclick: () => openDialog(keys[0]) });
+      if (chosen.length === 0) open.dataset.option = keys[0];
       open.append(make("span", { className: "name" }, name), " ", make("b", {}, value), make("span", { "aria-hidden": "true" }, " ▾"));
       open.title = `${name}: ${value}`;
       if (chosen.length === 0) return [open];
@@ -92,7 +93,12 @@ export function showOptions(container, { analysis, awaited, store = null }) {
       const remove = make("button", { type: "button", className: "remove", "aria-label": `${name}: back to the default`, onclick: attempt(() => start(rest)) }, "✕");
       return [make("span", { className: "chip" }, open, remove)];
     });
-    choicesBar.replaceChildren(...parts, ...rangeButton(), ...others());
+    const isMenuOpen = choicesBar.querySelector(".more-choices")?.open ?? false; // it stays open when it is drawn again
+    const isInMenu = (part) => part.matches("[data-option='markers']");
+    const menu = [...parts.filter(isInMenu), ...rangeButton()];
+    const summary = make("summary", { "aria-label": "More choices", title: "More choices" }, "⋯");
+    const more = make("details", { className: "downloads more-choices", open: isMenuOpen }, summary, make("div", { className: "menu-body" }, ...menu));
+    choicesBar.replaceChildren(...parts.filter((part) => !isInMenu(part)), ...(menu.length > 0 ? [more] : []), ...others());
   }
 
   /** It is there without a selection too: the bar, and all that is below it, keeps its place. */

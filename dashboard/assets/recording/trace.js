@@ -1,12 +1,12 @@
 // The page of a recording: the report's sections and the report's code, with a view from the server.
 import { readView } from "/report-assets/data/decode.js";
 import { make } from "/report-assets/shared/dom.js";
-import { countOf } from "/report-assets/shared/numbers.js";
 import { showProblem, startPage } from "/report-assets/page.js";
 import { createSource } from "/report-assets/data/source.js";
 import { linkAdvice } from "./advice.js";
 import { libraryKeeper } from "./notes_keeper.js";
 import { callsButton, showOptions } from "./options.js";
+import { showHeadline } from "./headline.js";
 import { showCounters } from "./counter_chart.js";
 import { fetchResult } from "../shared/requests.js";
 import { createDrawnLanes } from "../tables/drawn_lanes.js";
@@ -41,6 +41,7 @@ export async function showRecording(element) {
     let options = null; // of the bar in the header, once the page stands
     const given = { ...createSource(read), laneAction: (row) => callsButton(row, () => options) };
     const { store, source, page } = startPage(read, given, arrange, libraryKeeper(address.split(".")[0]));
+    bench.placeTools();
     options = showOptions(document.getElementById("options"), { analysis: element.dataset.recording, awaited: element.dataset.awaited, store });
     linkAdvice(options);
     showFileSection(document.getElementById("symbols"), "symbols", options.analyseWithFile);
@@ -58,18 +59,4 @@ export async function showRecording(element) {
 /** A section that only the dashboard has, or whose content in the report is a picture. */
 function sectionOf(id, title, ...children) {
   return make("section", { id, "aria-labelledby": `${id}-heading` }, make("h2", { id: `${id}-heading` }, title), ...children);
-}
-
-/** The first sentence of the summary, in sight whichever tab is open, and how much more there is to read. */
-function showHeadline(strip, sections) {
-  const section = (id) => sections.find((element) => element.id === id);
-  const sentence = section("verdict").querySelector("p")?.textContent ?? "";
-  const counts = [
-    ["finding", section("findings").querySelectorAll(".finding").length],
-    ["limit", section("verdict").querySelectorAll(".limits > li").length],
-  ];
-  const links = counts
-    .filter(([, count]) => count > 0)
-    .map(([noun, count]) => make("button", { type: "button", onclick: () => document.getElementById("tab-summary").click() }, countOf(count, noun)));
-  strip.replaceChildren(make("p", { title: sentence }, sentence), ...links);
 }

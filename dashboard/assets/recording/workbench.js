@@ -4,7 +4,7 @@ import { createSplitter } from "./splitter.js";
 
 /** Tabs from left to right: the id, the name, and the ids of their sections in order. */
 const TABS = [
-  ["summary", "Summary", ["verdict", "findings", "notes", "threads", "engines", "latency", "submissions", "counters"]],
+  ["summary", "Summary", ["findings", "notes", "threads", "engines", "latency", "submissions", "counters"]],
   ["calls", "Calls", ["windows"]],
   ["calltree", "Call tree", ["calltree"]],
   ["flame", "Flame graph", ["flame"]],
@@ -15,7 +15,7 @@ const TABS = [
 const WIDE = "(min-width: 1800px)";
 const HAS_PANES = "(min-width: 900px) and (min-height: 560px)"; // as in dashboard.css
 
-/** Places the sections; returns { arrange(store) }, which connects the tabs with the page's state. */
+/** Places the sections; returns { arrange(store, page), placeTools() }: the first connects the tabs with the page's state. */
 export function createWorkbench(container, sections) {
   const byId = new Map(sections.map((section) => [section.id, section]));
   const timeline = byId.get("timeline");
@@ -60,7 +60,11 @@ export function createWorkbench(container, sections) {
     show();
   }
 
-  return { arrange: connect };
+  return {
+    arrange: connect,
+    /** Moves the tools of the view from the bar at the top to the timeline's. */
+    placeTools: () => timeline?.querySelector(".lane-finder").append(document.querySelector(".view-tools")),
+  };
 }
 
 function createPanel(id, name, sections) {
@@ -71,9 +75,7 @@ function createPanel(id, name, sections) {
 
 /** The height that the timeline's pane leaves for its lanes; undefined where the page scrolls as a whole. */
 function roomFor(lanes) {
-  if (!matchMedia(HAS_PANES).matches) return undefined;
-  const { bottom } = lanes.parentElement.getBoundingClientRect();
-  return Math.max(60, Math.floor(bottom - lanes.getBoundingClientRect().top));
+  return matchMedia(HAS_PANES).matches ? lanes.clientHeight : undefined;
 }
 
 /** Shows the open tab, and on a wide screen the one beside it. */

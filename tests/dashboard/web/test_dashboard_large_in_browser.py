@@ -63,7 +63,7 @@ def with_samples(tab: Any) -> Any:
 
 def summary(tab: Any) -> str:
     drawn(tab)
-    return str(tab.locator("#toolbar .summary").inner_text())
+    return str(tab.locator(".view-tools .summary").inner_text())
 
 
 def problem(tab: Any) -> Any:

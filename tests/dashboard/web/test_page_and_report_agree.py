@@ -20,7 +20,7 @@ RECORDINGS = sorted(path.parent.name for path in SAMPLES.glob("*/truth.json"))
 _FIGURES = """() => {
     const linesOf = (place) => [...document.querySelectorAll(place)].map((element) => element.textContent);
     return {
-        summary: linesOf("#toolbar .summary"),
+        summary: linesOf(".view-tools .summary"),
         engines: linesOf("#engines .live-only"),
         tree: [...linesOf("#calltree .calltree > .note"), ...linesOf("#calltree .tree-row").slice(0, 12)],
         flame: linesOf("#flame .flame > .note"),

@@ -66,7 +66,7 @@ def test_the_page_of_a_ready_recording() -> None:
     assert "iPhone17,1 · iOS 27.0 · 2.50 s · 200 samples · 10 calls slow v4" in text
     assert "Since 4.2" in text and "The file has changed." in text
     ids = [part.id for part in page.children if hasattr(part, "id")]
-    assert ids == ["headline", "toolbar", "bench", "status"]
+    assert ids == ["headline", "bench", "status"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import { readHash } from "./shared/hash.js";
 import { createLatency } from "./tables/histogram.js";
 import { keepHistory } from "./shared/history.js";
 import { createInspector } from "./inspector/inspector.js";
-import { createLegend } from "./timeline/legend.js";
+import { createLegend, foldLegend } from "./timeline/legend.js";
 import { addressKeeper, createNotes, notesOfView } from "./inspector/notes.js";
 import { formatCount, formatDuration, formatTime } from "./shared/numbers.js";
 import { readPalette } from "./shared/palette.js";
@@ -194,7 +194,9 @@ function fillSections(source, store, page) {
 function fillTimeline(section, source, store, page) {
   const live = section.appendChild(make("div", { id: "timeline-live" }));
   const timeline = createTimeline(live.appendChild(make("div", { className: "timeline" })), source, store, page);
-  live.append(createLegend(source.view));
+  const legend = createLegend(source.view);
+  timeline.bar.append(foldLegend(legend));
+  timeline.bar.after(legend);
   timeline.addLayer(createArrows(source, store));
   store.on(["chosen"], timeline.redraw);
   return timeline;

@@ -1,4 +1,4 @@
-// The bar at the top: filter, selection, zoom, theme, help.
+// The bar at the top: filter, help, theme, and the tools of the view, which stand at the timeline where the page has room there.
 import { make } from "./shared/dom.js";
 import { FILTER_KEYS } from "./data/filter.js";
 import { createFilterNote } from "./data/filter_advice.js";
@@ -27,8 +27,8 @@ export function createToolbar(container, view, store, actions) {
   });
   const summary = make("span", { className: "summary" });
   const clear = button("Clear selection", () => actions.clear());
-  const theme = make("select", { "aria-label": "Theme", onchange: () => store.set({ theme: theme.value }) });
-  for (const name of ["auto", "light", "dark"]) theme.append(make("option", { value: name }, `${name} theme`));
+  const theme = make("select", { "aria-label": "Theme", title: "Theme", onchange: () => store.set({ theme: theme.value }) });
+  for (const name of ["auto", "light", "dark"]) theme.append(make("option", { value: name }, `◐ ${name}`));
   theme.value = store.state.theme;
   const showHelp = createHelpSheet({
     scope: "Keys apply in the timeline, and wherever nothing else has the focus.",
@@ -41,7 +41,8 @@ export function createToolbar(container, view, store, actions) {
   question.setAttribute("aria-label", "Keys and filter: help");
   container.setAttribute("role", "region");
   container.setAttribute("aria-label", "Selection and view");
-  container.append(make("div", { className: "controls" }, filter, question, ...(view.timeless ? [] : [wholeRun, zoomIn, shown, clear]), theme, summary));
+  const viewTools = make("div", { className: "view-tools" }, ...(view.timeless ? [] : [wholeRun, shown, zoomIn, clear]), summary);
+  container.append(make("div", { className: "controls" }, filter, question, theme, viewTools));
   container.firstChild.append(createFilterNote(filter, store, view));
   const mark = () => {
     const { range, lanes, cursor } = store.state;

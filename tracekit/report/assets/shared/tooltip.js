@@ -19,11 +19,22 @@ export function createTooltip(root = document.body) {
       element.replaceChildren(...lines.map((line) => make("div", {}, line.slice(0, MOST_LETTERS))));
       element.hidden = false;
       const { width, height } = element.getBoundingClientRect();
-      const left = x + DISTANCE + width > window.innerWidth ? x - DISTANCE - width : x + DISTANCE;
-      const top = y + DISTANCE + height > window.innerHeight ? y - DISTANCE - height : y + DISTANCE;
+      const { right, bottom } = freeRoom(x, y);
+      const left = x + DISTANCE + width > right ? x - DISTANCE - width : x + DISTANCE;
+      const top = y + DISTANCE + height > bottom ? y - DISTANCE - height : y + DISTANCE;
       element.style.left = `${Math.max(4, left)}px`;
       element.style.top = `${Math.max(4, top)}px`;
     },
     hide,
+  };
+}
+
+/** Where the tooltip may reach to the right and below: the inspector, which explains more, stays in sight. */
+function freeRoom(x, y) {
+  const inspector = document.getElementById("inspector")?.getBoundingClientRect();
+  const isThere = inspector?.width > 0;
+  return {
+    right: isThere && inspector.left > x ? inspector.left : window.innerWidth,
+    bottom: isThere && inspector.top > y ? inspector.top : window.innerHeight,
   };
 }

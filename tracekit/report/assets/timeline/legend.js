@@ -31,3 +31,14 @@ export function createLegend(view) {
   }
   return list;
 }
+
+/** Hides a legend, and returns the button that shows it. */
+export function foldLegend(list) {
+  list.hidden = true;
+  const button = make("button", { type: "button", "aria-expanded": "false" }, "Legend");
+  button.addEventListener("click", () => {
+    list.hidden = !list.hidden;
+    button.setAttribute("aria-expanded", String(!list.hidden));
+  });
+  return button;
+}

@@ -17,6 +17,8 @@ import { timelineActions } from "./timeline_actions.js";
 
 const AXIS_HEIGHT = 22;
 const MOST_OF_THE_SCREEN = 0.7;
+const DOUBLE_CLICK_MS = 500;
+const DOUBLE_CLICK_PX = 4;
 const NOTHING_DRAWN = "This recording has no samples, calls, intervals or signposts to draw.";
 const TAKES_KEYS = "input, select, textarea, dialog, canvas, .timeline";
 
@@ -48,6 +50,7 @@ export function createTimeline(container, source, store, page) {
   const size = { width: 1, height: 1 };
   let layout = { rows: [], height: 0 };
   let pointer = null;
+  let clicked = null; // the last click: { x, y, moment, range }
   const layers = [];
 
   /** Rows follow the cursor where its lane would be hidden; mostly they stay as they are. */
@@ -65,9 +68,10 @@ export function createTimeline(container, source, store, page) {
     labels.show(layout.rows, labels.element.clientWidth);
     nothing.hidden = layout.rows.length > 0 || store.state.shownLanes !== "";
     inner.style.height = `${layout.height}px`;
+    scroll.style.height = `${layout.height}px`;
     const most = page.timelineHeight?.(scroll) ?? Math.max(240, Math.round(window.innerHeight * MOST_OF_THE_SCREEN));
     const height = Math.min(layout.height, most);
-    scroll.style.height = `${height}px`;
+    if (!page.timelineHeight?.(scroll)) scroll.style.height = `${height}px`;
     const width = Math.max(60, Math.floor(pane.clientWidth));
     pane.style.height = `${height}px`;
     const changed = size.width !== width;
@@ -148,11 +152,14 @@ export function createTimeline(container, source, store, page) {
     },
     select: (from, to, isDone) => actions.select(timeAt(Math.min(from, to)), timeAt(Math.max(from, to)), isDone),
     click(x, y) {
+      if (isSameClick(clicked, x, y)) return; // the second of a double click: the inspector may have changed the scale
       const described = describePoint(x, y);
+      clicked = { x, y, moment: performance.now(), range: described.range };
+      unpoint(); // what was pointed at is now in the inspector
       if (described.note) page.editNote(described.note);
       else actions.choose(described);
     },
-    doubleClick: (x, y) => actions.zoomTo(describePoint(x, y).range),
+    doubleClick: () => actions.zoomTo(clicked?.range),
     hover: (x, y) => {
       pointer = { x, y };
       redrawOverlays();
@@ -206,4 +213,9 @@ export function createTimeline(container, source, store, page) {
 function placeOf(rows, id, top) {
   const row = rows.find((candidate) => candidate.id === id);
   return row ? { y: row.y - top, height: row.height } : null;
+}
+
+/** True for a click at the place of the one before, and soon after it. */
+function isSameClick(before, x, y) {
+  return before !== null && performance.now() - before.moment < DOUBLE_CLICK_MS && Math.hypot(x - before.x, y - before.y) <= DOUBLE_CLICK_PX;
 }

@@ -1,0 +1,95 @@
+"""The recording's page leaves its room to the lanes: heights at usual sizes of a window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from dashboard_support import SAMPLES, Serve, Served, opened
+
+MANY_LANES = SAMPLES / "concurrent-engines-macos27"
+
+_LANES_IN_SIGHT = """() => {
+  const pane = document.querySelector(".timeline-scroll").getBoundingClientRect();
+  const isInSight = (lane) => lane.top >= pane.top && lane.bottom <= Math.min(pane.bottom, innerHeight);
+  const lanes = [...document.querySelectorAll(".timeline-labels .lane")];
+  return lanes.filter((lane) => isInSight(lane.getBoundingClientRect())).length;
+}"""
+_IS_SCROLLED = "(pane => pane.scrollHeight > pane.clientHeight)(document.querySelector('.timeline-scroll'))"
+
+
+@pytest.fixture
+def many_lanes(serve: Serve) -> Iterator[Served]:
+    yield serve(MANY_LANES)
+
+
+def show(tab: Any, address: str, width: int, height: int) -> None:
+    tab.set_viewport_size({"width": width, "height": height})
+    opened(tab, address)
+
+
+def height_of(tab: Any, selector: str) -> float:
+    return float(tab.locator(selector).bounding_box()["height"])
+
+
+def test_a_laptop_s_window_shows_380_pixels_of_lanes(many_lanes: Served, tab: Any) -> None:
+    show(tab, many_lanes.address, 1440, 900)
+    assert height_of(tab, ".workbench header") == 40
+    assert height_of(tab, "#headline") < 30  # one line
+    assert tab.evaluate(_IS_SCROLLED)  # there are more lanes than room
+    assert height_of(tab, ".timeline-scroll") >= 380
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_small_window_shows_six_lanes(fallback: Served, tab: Any) -> None:
+    show(tab, fallback.address, 1024, 768)
+    assert height_of(tab, ".workbench header") == 40
+    assert tab.evaluate(_LANES_IN_SIGHT) >= 6
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_first_lane_of_a_phone_begins_in_the_upper_third(fallback: Served, tab: Any) -> None:
+    show(tab, fallback.address, 390, 844)
+    assert tab.locator(".timeline-labels .lane").first.bounding_box()["y"] < 300
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_timeline_is_no_higher_than_its_lanes(fallback: Served, tab: Any) -> None:
+    show(tab, fallback.address, 1440, 2400)
+    assert not tab.evaluate(_IS_SCROLLED)
+    rows = height_of(tab, ".timeline-rows")
+    assert height_of(tab, ".timeline-scroll") == pytest.approx(rows, abs=3)
+    lower, upper = tab.locator(".bench-lower").bounding_box(), tab.locator(".timeline-scroll").bounding_box()
+    assert lower["y"] - upper["y"] - upper["height"] < 12
+
+
+def test_the_inspector_takes_width_only_while_something_is_chosen(fallback: Served, tab: Any) -> None:
+    show(tab, fallback.address, 1440, 900)
+    assert tab.locator(".bench-main").bounding_box()["width"] == 1440
+    tab.keyboard.press("]")
+    inspector = tab.locator("#inspector")
+    inspector.wait_for()
+    assert tab.locator(".bench-main").bounding_box()["width"] < 1200
+    # A tooltip near the inspector's edge stays off it.
+    pane = tab.locator(".timeline-pane").bounding_box()
+    tab.mouse.move(pane["x"] + pane["width"] * 0.9, pane["y"] + 34)
+    tooltip = tab.locator(".tooltip")
+    tooltip.wait_for()
+    box = tooltip.bounding_box()
+    assert box["x"] + box["width"] <= inspector.bounding_box()["x"]
+    inspector.locator(".close").click()
+    inspector.wait_for(state="hidden")
+    assert tab.locator(".bench-main").bounding_box()["width"] == 1440
+
+
+def test_the_headline_stands_once_and_unfolds(fallback: Served, tab: Any) -> None:
+    show(tab, fallback.address, 1024, 768)
+    sentence = tab.locator("#verdict p").first.inner_text()
+    assert tab.locator("main, #headline").evaluate_all(
+        "(parts, text) => parts.map((part) => part.textContent.split(text).length - 1)", sentence
+    ) == [1, 0]
+    tab.get_by_role("button", name="Unfold the headline").click()
+    assert height_of(tab, "#headline") > 40
+    tab.get_by_role("button", name="Fold the headline").click()
+    assert height_of(tab, "#headline") < 30
