@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -14,7 +15,8 @@ from trace_support import BNNS, CALL, UI, Sample, trace_of
 
 from tracekit import Analysis, Comparison, analyze, compare
 from tracekit.comparison.result import FindingChange
-from tracekit.report.comparison.headline import mark, outcome, sentence
+from tracekit.report.comparison.decision import decide_outcome, describe_outcome
+from tracekit.report.comparison.headline import sentence
 from tracekit.report.comparison.markdown import to_markdown
 from tracekit.report.html.compare_page import to_html
 
@@ -51,21 +53,41 @@ def test_a_finding_of_every_run_of_new_has_appeared() -> None:
     )
     new = "New finding (fell-back in 3 of 3 runs of NEW, in 0 of 3 runs of BASE): Net left the Neural Engine after"
     assert new in text
-    assert (outcome(comparison), mark(comparison)) == ("slower", ("▲", "Slower"))
+    assert (decide_outcome(comparison), describe_outcome(comparison)) == ("slower", ("▲", "Slower"))
 
 
 def test_swapped_it_has_vanished() -> None:
     comparison = compare(several(HALF, 1.3), several())
     assert placement(comparison).change == "vanished"
     assert "Gone (fell-back in 3 of 3 runs of BASE, in 0 of 3 runs of NEW): Net left" in sentence(comparison)
-    assert mark(comparison) == ("▼", "Faster")
+    assert describe_outcome(comparison) == ("▼", "Faster")
 
 
 def test_a_finding_of_one_run_is_counted_and_nothing_more() -> None:
     comparison = compare(several(), several(parts=(HALF, "A" * 10, "A" * 10)))
     assert (placement(comparison).change, placement(comparison).new.found) == ("appeared", 1)
     assert "in 1 of 3 runs of NEW" in sentence(comparison)
-    assert outcome(comparison) == "changed"  # no length is shown to differ
+    assert decide_outcome(comparison) == "not shown"  # one run of three is no difference between the sides
+
+
+def test_a_fallback_that_is_gone_is_good_news_first_and_without_a_warning() -> None:
+    base, new = recorded(LENGTHS, "A" * 6 + "C" * 4), recorded(LENGTHS)
+    comparison = compare(base, new)
+    assert describe_outcome(comparison) == ("✓", "Finding gone in these recordings")
+    text = sentence(comparison)
+    assert text.startswith(
+        "Gone, which is better (fell-back in BASE, not in NEW): Net left the Neural Engine"
+    )
+    assert "can do as much" in text and "no more than" not in text
+    (finding,) = re.findall(r"<li class=.finding finding-gone..*?</li>", to_html(comparison, base, new))
+    assert "severity-gone" in finding and "severity-warning" not in finding
+
+
+def test_calls_that_are_all_on_the_cpu_are_not_better_for_leaving_no_engine() -> None:
+    comparison = compare(recorded(LENGTHS, "A" * 6 + "C" * 4), recorded(LENGTHS, "C" * 10))
+    assert placement(comparison).change == "vanished"
+    assert decide_outcome(comparison) == "changed"
+    assert "which is better" not in sentence(comparison)
 
 
 def test_the_same_on_both_sides_is_no_news() -> None:
@@ -104,14 +126,14 @@ def test_a_side_that_cannot_show_a_finding_is_not_without_it() -> None:
 
 def test_one_run_per_side_is_about_these_recordings() -> None:
     comparison = compare(recorded(LENGTHS), recorded([length * 1.5 for length in LENGTHS], HALF))
-    assert mark(comparison) == ("▲", "Slower in these recordings")
+    assert describe_outcome(comparison) == ("▲", "Slower in these recordings")
     assert "New finding (fell-back in NEW, not in BASE): Net left" in sentence(comparison)
 
 
 def test_without_any_difference() -> None:
     comparison = compare(recorded(LENGTHS), recorded(LENGTHS))
-    assert mark(comparison) == ("=", "No change")
-    assert mark(compare(several(), several(factor=1.005))) == ("?", "No difference shown")
+    assert describe_outcome(comparison) == ("=", "No change")
+    assert describe_outcome(compare(several(), several(factor=1.005))) == ("?", "No difference shown")
 
 
 def mixed(is_mixed: bool) -> Analysis:
@@ -151,9 +173,9 @@ def test_two_models_are_never_one_figure() -> None:
     # 98 % each, so that both together leave 4 %.
     assert text.startswith("NEW is slower: Net p50 13.1 ms against 10.1 ms (+30 %, 98 % interval ")
     assert "No difference in length is shown: Pose p50 20.2 ms against 20.2 ms" in text
-    assert outcome(comparison) == "slower"
+    assert decide_outcome(comparison) == "slower"
     opposite = compare(base, [two_models(13 * run, 15 * run) for run in (1, 1.01, 0.99)])
-    assert outcome(opposite) == "slower and faster"
+    assert decide_outcome(opposite) == "slower and faster"
 
 
 def test_json_lists_findings_by_what_became_of_them() -> None:
@@ -171,7 +193,7 @@ def test_text_markdown_and_page_have_the_findings() -> None:
     comparison = compare(base, new)
     command = "tracekit record --app App --compute-units all,cpuAndNeuralEngine,cpuAndGPU,cpuOnly"
     for text in (comparison.to_text(), to_markdown(comparison), to_html(comparison, base, new)):
-        assert "Findings that appeared, vanished or changed" in text
+        assert "Findings: gone, new and remaining" in text
         assert command in text
     assert "▲ **Slower in these recordings.** In these" in to_markdown(comparison)
     assert 'class="outcome outcome-slower"' in to_html(comparison, base, new)

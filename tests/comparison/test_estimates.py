@@ -105,6 +105,32 @@ def test_a_side_does_not_differ_from_itself(side: np.ndarray) -> None:
     assert low <= 0 <= high
 
 
+shares_of_runs = st.lists(st.floats(0, 1), min_size=2, max_size=4).map(np.array)
+
+
+@given(shares_of_runs, shares_of_runs)
+def test_an_interval_of_shares_is_possible_and_shows_what_that_of_student_shows(
+    base: np.ndarray, new: np.ndarray
+) -> None:
+    estimate = estimate_between_runs(base, new, NONE, "linear", 1.0)
+    assert estimate is not None
+    low, high = estimate.interval()
+    assert -1 <= low <= estimate.change <= high <= 1
+    below, above = estimate.ends()
+    near_zero = 1e-9
+    if min(abs(below), abs(above)) > near_zero:
+        assert (low > near_zero, high < -near_zero) == (below > 0, above < 0)
+
+
+def test_an_amount_cannot_fall_by_more_than_it_is() -> None:
+    # NEW does not vary, so two degrees of freedom: 4.303 × the standard error of BASE's mean.
+    estimate = between([25.0, 5.5, 4.0], [0.0, 0, 0])
+    half = 4.3027 * math.sqrt(((13.5**2 + 6**2 + 7.5**2) / 2) / 3)
+    assert estimate.ends() == pytest.approx((-11.5 - half, -11.5 + half), rel=1e-4)
+    assert estimate.interval() == pytest.approx((-11.5 - half, 0.0), rel=1e-4)
+    assert estimate.compute_ratio_interval() == pytest.approx((-1.0, 0.0))
+
+
 def test_runs_that_are_all_alike_have_no_nan() -> None:
     same, other = between([5.0, 5, 5], [5.0, 5, 5]), between([5.0, 5], [6.0, 6])
     assert (same.interval(), same.probability) == ((0.0, 0.0), 1.0)
@@ -159,7 +185,7 @@ def test_the_smallest_change_that_would_show_and_the_runs_that_it_takes() -> Non
 
 def test_that_change_shows_in_four_of_five_simulated_comparisons() -> None:
     rng = np.random.default_rng(4)
-    sides = rng.normal(0, 1, (2000, 2, 5))
+    sides = rng.normal(10, 1, (2000, 2, 5))
     # Of eight degrees of freedom and a spread of 1: (2.306 + 0.889) × sqrt(2 / 5).
     sides[:, 1] += (2.306 + 0.889) * math.sqrt(2 / 5)
     shown = [estimate_between_runs(base, new, NONE, "linear").interval()[0] > 0 for base, new in sides]  # type: ignore[union-attr]

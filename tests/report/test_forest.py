@@ -57,16 +57,32 @@ def test_work_and_shares_have_no_worse_side() -> None:
     assert 'cx="71.50%"' in markup  # of an axis from -100 to +100 points
 
 
-def test_limits_and_intervals_that_leave_the_picture() -> None:
-    wide = difference("p50", 100.0, 101.0, "within the noise", ends=(-500.0, 900.0))
+def test_limits_are_lines_on_the_axis() -> None:
+    wide = difference("p50", 100.0, 101.0, "within the noise", relative_low=-0.12, relative_high=0.18)
     relative = ChangeRule("p50 > 5 %", "p50", ">", 0.05, relative=True)
     absolute = ChangeRule("p50 > 4 ns", "p50", ">", 4.0, relative=False)
     markup = drawn(wide, changes=(relative, absolute))
     assert texts(markup) == [
-        "p50 ○ within the noise: +1.0 %, 95 % interval -500.0 … +900.0, limit +5 %, limit +4 %"
+        "p50 ○ within the noise: +1.0 %, 95 % interval -12.0 … +18.0, limit +5 %, limit +4 %"
     ]
     assert markup.count('class="forest-limit"') == 2 and 'class="forest-limit" x1="62.50%"' in markup
-    assert markup.count('class="forest-beyond"') == 2 and 'x1="0.00%" x2="100.00%"' in markup
+
+
+def test_one_outlier_does_not_set_the_axis() -> None:
+    lines = [difference(name, 20.0, 21.0, relative_low=0.01, relative_high=0.09) for name in ("p50", "p90")]
+    compiled = difference("compile", 1.0, 21.0)
+    long = difference("first", 20.0, 21.0, "within the noise", relative_low=-0.9, relative_high=3.0)
+    markup = drawn(*lines, long, compiled)
+    assert "+10 % longer, worse ▸" in markup
+    assert 'cx="75.00%"' in markup and 'x1="55.00%" x2="95.00%"' in markup
+    # The interval of the third goes on at both ends, the fourth is a point beyond the axis, with its number.
+    assert markup.count('class="forest-beyond"') == 3 and markup.count("<circle") == 3
+    assert texts(markup)[3] == "compile ▲ worse: +2,000.0 % (beyond the axis)"
+
+
+def test_an_engine_that_is_gone_has_both_numbers() -> None:
+    gone = difference("CPU busy", 11.5e6, 0.0, "lower", relative_low=-1.0, relative_high=0.0)
+    assert texts(drawn(gone)) == ["CPU busy ▼ less: 11.500 ms → 0, -100.0 %, 95 % interval -100.0 … +0.0"]
 
 
 def test_nothing_to_draw() -> None:

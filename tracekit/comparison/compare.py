@@ -51,10 +51,11 @@ _MOST_GROUPS = 20
 _FIRST_METRIC = "p50"
 _ABOUT_CALLS = ("one-run", "two-runs", "given-noise", "noise-recordings")
 _UNTESTED = "within these recordings"
-_MOST_MODELS = 4
-"""Maximum number of models whose length the first sentence states."""
+_MOST_MODELS = 20
+"""Maximum number of models whose lengths are tested together for the first sentence."""
 _FIRST_LEVEL = 0.96
 """Of the p50; the 1 % that it leaves of 5 is for the shares of engines together."""
+_OF_ONE_SIDE = [metric for metric in METRICS if metric.name == _FIRST_METRIC or metric.is_share_of_windows]
 _SHARES_OF_WINDOWS = tuple(metric.name for metric in METRICS if metric.is_share_of_windows)
 NoiseRuns: TypeAlias = Sequence[Analysis] | Sequence[Sequence[Analysis]]
 """Repeated recordings of one program, or groups of them, that are used to estimate noise."""
@@ -225,9 +226,10 @@ def _build_groups(
         empty = [not side.windows for side in pair]
         if key[0] != "all" and any(empty):
             filled = pair[empty.index(False)]
-            one_sided.append(OneSided(*key, "new" if empty[0] else "base", filled.windows))
+            rows = tuple(iter_group_rows(of_group, _OF_ONE_SIDE))
+            one_sided.append(OneSided(*key, "new" if empty[0] else "base", filled.windows, rows))
             continue
-        windows = b"".join(rows.tobytes() + b"|" for side in pair for rows in side.rows)
+        windows = b"".join(mask.tobytes() + b"|" for side in pair for mask in side.rows)
         if windows in by_windows:
             existing = by_windows[windows]
             by_windows[windows] = replace(existing, also=(*existing.also, key))

@@ -11,7 +11,9 @@ a given spread        the variation within each run, plus the given spread betwe
 one run per side      the variation within the two runs, by blocks; between runs it is not known
 ====================  ======================================================================================
 
-Times are compared by their logarithms, so a difference is a factor; Welch 1947, Satterthwaite 1946.
+Times are compared by their logarithms, so a difference is a factor; Welch 1947, Satterthwaite 1946. Other
+numbers are compared as they are. The interval of a side then ends where its number cannot go on (at 0, and a
+share at 1), which does not change how often it holds the true number, nor whether a difference is shown.
 """
 
 from __future__ import annotations
@@ -42,7 +44,8 @@ class Estimate:
     """A difference on its scale, with its standard error and degrees of freedom.
 
     ``base`` and ``new`` are the sides' values in the unit; on the scale "log", ``change`` is the logarithm of
-    their ratio. ``runs`` is the harmonic mean of the runs per side.
+    their ratio. ``errors`` are the standard errors of BASE and NEW, whose squares add up to that of
+    ``error``; neither side can be above ``most``. ``runs`` is the harmonic mean of the runs per side.
     """
 
     base: float
@@ -53,6 +56,8 @@ class Estimate:
     scale: Scale
     tested: Tested
     runs: float = 1.0
+    errors: tuple[float, float] = (0.0, 0.0)
+    most: float = math.inf
 
     def ends(self, level: float = LEVEL) -> tuple[float, float]:
         """Return the interval of ``change`` on its scale."""
@@ -61,15 +66,18 @@ class Estimate:
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
         """Return the interval of new minus base in the unit."""
+        if self.scale == "linear":
+            return self._combine_side_intervals(level)
         low, high = self.ends(level)
         return self._convert_to_unit(low), self._convert_to_unit(high)
 
     def compute_ratio_interval(self, level: float = LEVEL) -> tuple[float, float] | None:
         """Return the interval of the difference as a fraction of the base; None where the base is 0."""
-        low, high = self.ends(level)
         if self.scale == "log":
+            low, high = self.ends(level)
             return math.expm1(_limit_exponent(low)), math.expm1(_limit_exponent(high))
-        return (low / self.base, high / self.base) if self.base > 0 else None
+        low, high = self.interval(level)
+        return (max(-1.0, low / self.base), max(-1.0, high / self.base)) if self.base > 0 else None
 
     @property
     def probability(self) -> float:
@@ -97,11 +105,23 @@ class Estimate:
                 return runs
         return None
 
+    def _combine_side_intervals(self, level: float) -> tuple[float, float]:
+        """Return the interval of a difference from those of both sides (Zou and Donner 2008).
+
+        Without an end that is impossible for a side, it is the one of ``ends``: the squares add up to it.
+        """
+        quantile = t_quantile((1 + level) / 2, self.df) if self.error else 0.0
+        (base_below, base_above), (new_below, new_above) = (
+            (min(quantile * error, max(0.0, value)), min(quantile * error, max(0.0, self.most - value)))
+            for value, error in zip((self.base, self.new), self.errors, strict=True)
+        )
+        return self.change - math.hypot(new_below, base_above), self.change + math.hypot(
+            new_above, base_below
+        )
+
     def _convert_to_unit(self, change: float) -> float:
         # Around the geometric mean of both sides, so that swapping the sides negates the difference exactly:
         #   new - base = sqrt(base new) (sqrt(new / base) - sqrt(base / new))
-        if self.scale == "linear":
-            return change
         return 2 * math.sqrt(self.base * self.new) * math.sinh(_limit_exponent(change) / 2)
 
 
@@ -122,17 +142,18 @@ def scale_of(is_amount: bool, *sides: FloatArray) -> Scale:
 
 
 def estimate_between_runs(
-    base: FloatArray, new: FloatArray, noise: Sequence[FloatArray], scale: Scale
+    base: FloatArray, new: FloatArray, noise: Sequence[FloatArray], scale: Scale, most: float = math.inf
 ) -> Estimate | None:
     """Return the difference of values of runs, by their spread; None where no spread is known.
 
-    ``noise`` has the values of recordings, in groups that differ by nothing but chance within each.
+    ``noise`` has the values of recordings, in groups that differ by nothing but chance within each; no value
+    can be above ``most``.
     """
     sides = [np.log(values) if scale == "log" else values for values in (base, new)]
     change = float(sides[1].mean() - sides[0].mean())
     counts = [len(side) for side in sides]
     if max(map(len, noise), default=0) < 2 and min(counts) >= 2:
-        error, df = _estimate_welch(sides)
+        variances, df = _estimate_welch(sides)
     else:
         groups = [group for group in noise if len(group)]
         pools = [*sides, *(np.log(group) if scale == "log" else group for group in groups)]
@@ -140,22 +161,24 @@ def estimate_between_runs(
         if not df:
             return None
         variance = sum(float(((pool - pool.mean()) ** 2).sum()) for pool in pools) / df
-        error = math.sqrt(variance * sum(1 / count for count in counts))
+        variances = [variance / count for count in counts]
     harmonic = 2 / sum(1 / count for count in counts)
     return Estimate(
         compute_centre(base, scale),
         compute_centre(new, scale),
         change,
-        error,
+        math.sqrt(sum(variances)),
         df,
         scale,
         "between runs",
         harmonic,
+        (math.sqrt(variances[0]), math.sqrt(variances[1])),
+        most,
     )
 
 
-def _estimate_welch(sides: Sequence[FloatArray]) -> tuple[float, float]:
-    """Return the standard error of the difference of means, and its degrees of freedom.
+def _estimate_welch(sides: Sequence[FloatArray]) -> tuple[list[float], float]:
+    """Return the variances of both means, and the degrees of freedom of their difference.
 
     Of few runs, Satterthwaite's degrees of freedom are too few where both sides spread alike: 3.4 % false
     alarms with three runs each, and power lost. Equally many runs whose spreads differ by at most six
@@ -163,11 +186,11 @@ def _estimate_welch(sides: Sequence[FloatArray]) -> tuple[float, float]:
     with three runs per side, and below 10 % with two, whatever the true spreads are (docs/statistics.md).
     """
     variances = [float(side.var(ddof=1)) / len(side) for side in sides]
-    error, df = _combine_variances(variances, [len(side) - 1 for side in sides])
+    _, df = _combine_variances(variances, [len(side) - 1 for side in sides])
     is_alike = max(variances) <= SPREADS_ALIKE**2 * min(variances)
     if len(sides[0]) == len(sides[1]) and is_alike:
         df = 2.0 * (len(sides[0]) - 1)
-    return error, df
+    return variances, df
 
 
 def _combine_variances(variances: Sequence[float], dfs: Sequence[float]) -> tuple[float, float]:
@@ -190,7 +213,11 @@ class RunVariation:
 
 
 def estimate_within_runs(
-    base: Sequence[RunVariation], new: Sequence[RunVariation], scale: Scale, run_noise: float | None
+    base: Sequence[RunVariation],
+    new: Sequence[RunVariation],
+    scale: Scale,
+    run_noise: float | None,
+    most: float = math.inf,
 ) -> Estimate:
     """Return the difference by the variation within the runs, and a given spread between runs.
 
@@ -199,17 +226,14 @@ def estimate_within_runs(
     """
     values = [np.array([run.value for run in side], float) for side in (base, new)]
     centres = [compute_centre(side, scale) for side in values]
-    variances: list[float] = []
-    dfs: list[float] = []
+    variances: list[list[float]] = []
     for side, middle in zip((base, new), centres, strict=True):
-        for run in side:
-            variances.append(run.variance / len(side) ** 2)
-            dfs.append(run.df)
         spread = (run_noise or 0.0) * (1.0 if scale == "log" else abs(middle))
-        variances.append(spread**2 / len(side))
-        dfs.append(math.inf)
-    error, df = _combine_variances(variances, dfs)
+        variances.append([*(run.variance / len(side) ** 2 for run in side), spread**2 / len(side)])
+    dfs = [df for side in (base, new) for df in (*(run.df for run in side), math.inf)]
+    error, df = _combine_variances([*variances[0], *variances[1]], dfs)
+    errors = (math.sqrt(sum(variances[0])), math.sqrt(sum(variances[1])))
     change = math.log(centres[1] / centres[0]) if scale == "log" else centres[1] - centres[0]
     tested: Tested = "within these recordings" if run_noise is None else "given noise"
     harmonic = 2 / (1 / len(base) + 1 / len(new))
-    return Estimate(centres[0], centres[1], change, error, df, scale, tested, harmonic)
+    return Estimate(centres[0], centres[1], change, error, df, scale, tested, harmonic, errors, most)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -114,6 +115,11 @@ def run_values(runs: Sequence[FloatArray], statistic: Statistic) -> FloatArray:
 def is_amount(unit: Unit) -> bool:
     """Return True for times and other weights, whose differences are factors."""
     return unit in ("ns", "cycles", "events", "hits")
+
+
+def find_most(unit: Unit) -> float:
+    """Return the most that a number of this unit can be."""
+    return 1.0 if unit == "share" else math.inf
 
 
 @dataclass(frozen=True)

@@ -245,13 +245,14 @@ class FirstSentence:
 
 @dataclass(frozen=True)
 class OneSided:
-    """A kind of windows, or a model, that exists on one side only."""
+    """A kind of windows, or a model, that exists on one side only; ``rows`` are its p50 and shares there."""
 
     kind: GroupKind
     name: str
     source: str
     side: Literal["base", "new"]
     windows: int
+    rows: tuple[Difference, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)

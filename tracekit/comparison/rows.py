@@ -24,7 +24,7 @@ from tracekit.comparison.estimates import (
     estimate_within_runs,
     scale_of,
 )
-from tracekit.comparison.metrics import Column, GroupMetric, GroupSide, is_amount, run_values
+from tracekit.comparison.metrics import Column, GroupMetric, GroupSide, find_most, is_amount, run_values
 from tracekit.comparison.observations import FloatArray, Unit
 from tracekit.comparison.result import Difference, Judgement, Value
 from tracekit.comparison.shares import compute_share_interval
@@ -137,7 +137,9 @@ def _compute_difference(
     noise = _list_noise_values(columns)
     scale = scale_of(is_amount(base.unit), base_values, new_values, *noise)
     estimate = (
-        None if sides.run_noise is not None else estimate_between_runs(base_values, new_values, noise, scale)
+        None
+        if sides.run_noise is not None
+        else estimate_between_runs(base_values, new_values, noise, scale, find_most(base.unit))
     )
     fewest = metric.fewest_per_run if estimate is not None else count_required_values(metric.statistic)
     if _count_fewest(base, new) < fewest:
@@ -193,7 +195,7 @@ def _estimate_within(columns: Columns, sides: Sides, variation: _Variation, posi
         ]
         for runs in draws.values()
     ]
-    return estimate_within_runs(varied[0], varied[1], scale, sides.run_noise)
+    return estimate_within_runs(varied[0], varied[1], scale, sides.run_noise, find_most(columns.base.unit))
 
 
 def _measure_variation(value: float, draw_values: FloatArray, count: int) -> RunVariation:
@@ -240,7 +242,7 @@ def _compute_share(columns: Columns, sides: Sides, level: float) -> Difference:
     spread = None
     if sides.run_noise is None:
         values = [run_values(side, "mean") for side in runs]
-        spread = estimate_between_runs(values[0], values[1], _list_noise_values(columns), "linear")
+        spread = estimate_between_runs(values[0], values[1], _list_noise_values(columns), "linear", 1.0)
     low, high = compute_share_interval(runs[0], runs[1], spread, sides.run_noise, level)
     assert base.value.value is not None
     assert new.value.value is not None

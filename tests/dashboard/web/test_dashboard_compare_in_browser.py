@@ -62,12 +62,13 @@ def test_from_two_ticks_to_the_verdict(both: Served, tab: Any) -> None:
     assert tab.locator("header h1, main h2").all_inner_texts() == [
         "Comparison",
         "Summary",
-        "Findings that appeared, vanished or changed",
-        "Compared",
-        "Timelines",
-        "Differences",
-        "On one side only, or left out",
+        "Models",
+        "Findings: gone, new and remaining",
+        "Charts: Model SpeechEncoder: 13 in BASE, 12 in NEW",
+        "Compared, with 3 cautions",
+        "All numbers",
         "Functions that changed",
+        "Timelines",
         "Flame graph of both sides",
     ]
     assert "NEW" in tab.locator("#difference canvas").get_attribute("aria-label")

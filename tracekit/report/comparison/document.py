@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from tracekit.checks.results import ChangeResult
-from tracekit.comparison.result import Comparison, FunctionChange, Group
+from tracekit.comparison.result import Comparison, Difference, FunctionChange, Group
 from tracekit.report import wording
-from tracekit.report.comparison import samples
+from tracekit.report.comparison import models, samples
 from tracekit.report.comparison import wording as words
 from tracekit.report.comparison.cautions import caution_text
-from tracekit.report.comparison.findings import FINDINGS, FindingChangeText, finding_changes
-from tracekit.report.comparison.headline import mark, outcome, sentence
+from tracekit.report.comparison.decision import decide_outcome, describe_outcome
+from tracekit.report.comparison.findings import FINDINGS, WORD, FindingChangeText, finding_changes
+from tracekit.report.comparison.headline import sentence
 from tracekit.report.document.blocks import (
     Block,
     Column,
@@ -42,26 +43,30 @@ def build_document(
     comparison: Comparison, changes: Sequence[ChangeResult] = (), most_functions: int = 40
 ) -> tuple[Section, ...]:
     """Return the sections of a comparison; ``changes`` are the required ones."""
-    sign, word = mark(comparison)
-    headline = Headline(sentence(comparison), sign, word, outcome(comparison).split()[0])
+    sign, word = describe_outcome(comparison)
+    headline = Headline(sentence(comparison), sign, word, decide_outcome(comparison).split()[0])
     sections = [
         Section("verdict", "Summary", (headline,), is_lead=True),
+        Section("models", models.HEADING, models.build_models_table(comparison)),
         Section("changes", "Required", _list_changes(changes)),
         Section("findings", FINDINGS, _list_findings(comparison)),
-        Section("sides", "Compared", _list_sides(comparison), _count_sides(comparison)),
     ]
     if comparison.without_times:
-        sections.append(Section("samples", samples.TITLE, _list_samples(comparison)))
+        sections += [
+            Section("samples", samples.TITLE, _list_samples(comparison)),
+            _build_sides(comparison),
+        ]
     else:
         sections += [
-            Section(TIMELINES, "Timelines", (Picture(TIMELINES),)),
-            Section("differences", "Differences", tuple(_iter_differences(comparison))),
-            Section("one-sided", "On one side only, or left out", _list_one_sided(comparison)),
+            _build_charts(comparison),
+            _build_sides(comparison),
+            _build_differences(comparison),
             _build_functions(comparison, most_functions),
+            Section(TIMELINES, "Timelines", (Picture(TIMELINES),), is_folded=True),
         ]
     # Samples of a recording do not count waiting threads: shares of both have no common whole.
     if comparison.samples or not comparison.without_times:
-        sections.append(Section(FLAME, words.FLAME, (Picture(FLAME),)))
+        sections.append(Section(FLAME, words.FLAME, (Picture(FLAME),), is_folded=True))
     return tuple(section for section in sections if section.blocks)
 
 
@@ -81,7 +86,7 @@ def _describe_finding(text: FindingChangeText) -> FindingEntry:
     steps = text.next_steps if is_new else ()
     cost = text.cost if is_new else ""
     return FindingEntry(
-        text.title, text.severity, cost, f"{text.counts}.", next_steps=steps, change=text.change
+        text.title, text.severity, cost, f"{text.counts}.", next_steps=steps, change=WORD[text.change]
     )
 
 
@@ -92,7 +97,8 @@ def _count_sides(comparison: Comparison) -> str:
     )
 
 
-def _list_sides(comparison: Comparison) -> tuple[Block, ...]:
+def _build_sides(comparison: Comparison) -> Section:
+    """Return how both sides were recorded, and what else may explain a difference."""
     rows = [
         [
             name,
@@ -109,7 +115,9 @@ def _list_sides(comparison: Comparison) -> tuple[Block, ...]:
     table = Table.from_rows(_SIDES_HEADER, rows, caption="Recordings", is_wordy=True)
     cautions = tuple(Item(f"{caution_text(caution)} ({caution.code})") for caution in comparison.cautions)
     about = "other explanations of differences, and limits"
-    return (table, *((Section("cautions", "Cautions", (Items(cautions),), about),) if cautions else ()))
+    blocks = (table, *((Section("cautions", "Cautions", (Items(cautions),), about),) if cautions else ()))
+    count = f", with {plural(len(cautions), 'caution')}" if cautions else ""
+    return Section("sides", f"Compared{count}", blocks, _count_sides(comparison), is_folded=True)
 
 
 def _list_samples(comparison: Comparison) -> tuple[Block, ...]:
@@ -119,24 +127,61 @@ def _list_samples(comparison: Comparison) -> tuple[Block, ...]:
     return (table, Paragraph(samples.NOTE)) if comparison.samples else ()
 
 
-def _iter_differences(comparison: Comparison) -> Iterator[Block]:
-    yield Picture(LEGEND)
-    yield Paragraph(words.footnote(comparison))
-    for number, group in enumerate(comparison.groups):
-        yield _build_group(comparison, group, number)
+def _list_groups(comparison: Comparison) -> list[tuple[int, Group]]:
+    """Return the groups with their numbers, without all calls where these are of several models.
+
+    A number of all calls would then be of no model, and would change with the models that run.
+    """
+    numbered = list(enumerate(comparison.groups))
+    has_models = any(map(_is_of_model, comparison.groups[1:])) or any(
+        group.kind == "model" for group in comparison.one_sided
+    )
+    return numbered[1:] if has_models and not _is_of_model(comparison.groups[0]) else numbered
 
 
-def _build_group(comparison: Comparison, group: Group, number: int) -> Section:
-    rows, incomplete = words.table_rows(comparison.rows(group))
-    blocks: list[Block] = [
-        Picture(label_chart(number)),
-        Table.from_rows(words.HEADER, map(words.cells, rows), _NUMBERS),
-    ]
+def _is_of_model(group: Group) -> bool:
+    return group.kind == "model" or any(kind == "model" for kind, _, _ in group.also)
+
+
+def _build_charts(comparison: Comparison) -> Section:
+    """Return the place of the charts of the group with most calls."""
+    groups = _list_groups(comparison)
+    if not groups:
+        return Section("charts", "Charts")
+    number, group = max(groups, key=lambda entry: entry[1].base_windows + entry[1].new_windows)
+    heading = f"Charts: {words.title(group)}"
+    return Section("charts", heading, (Picture(LEGEND), Picture(label_chart(number))))
+
+
+def _build_differences(comparison: Comparison) -> Section:
+    """Return all numbers of all groups."""
+    groups = _list_groups(comparison)
+    most = max(groups, key=lambda entry: entry[1].base_windows + entry[1].new_windows, default=None)
+    blocks: list[Block] = [Paragraph(words.footnote(comparison))]
+    for number, group in groups:
+        chart = () if most is not None and most[0] == number else (Picture(label_chart(number)),)
+        blocks.append(_build_group(label_chart(number), words.title(group), list(group.rows), chart, group))
+    if comparison.preparing:
+        blocks.append(_build_group("runs", "Whole runs", list(comparison.preparing)))
+    if one_sided := _list_one_sided(comparison):
+        blocks.append(Section("one-sided", "On one side only, or left out", one_sided))
+    return Section("differences", "All numbers", tuple(blocks), is_folded=True)
+
+
+def _build_group(
+    label: str,
+    title: str,
+    of_group: Sequence[Difference],
+    pictures: tuple[Picture, ...] = (),
+    group: Group | None = None,
+) -> Section:
+    rows, incomplete = words.table_rows(of_group)
+    blocks: list[Block] = [*pictures, Table.from_rows(words.HEADER, map(words.cells, rows), _NUMBERS)]
     if notes := words.missing(incomplete):
         blocks.append(Items(tuple(Item(note.text) for note in notes)))
-    if runs := words.run_values(group):
+    if runs := words.run_values(group) if group is not None else "":
         blocks.append(Paragraph(runs))
-    return Section(label_chart(number), words.title(group), tuple(blocks))
+    return Section(label, title, tuple(blocks))
 
 
 def label_chart(number: int) -> str:
@@ -159,7 +204,7 @@ def _build_functions(comparison: Comparison, most: int) -> Section:
         table = _build_function_table(comparison.largest_functions[:most])
         blocks.append(Section("largest", words.largest_functions_title(comparison), (table,)))
     about = "host samples per call, by the frame that decided the engine, else the leaf"
-    return Section("functions", words.CHANGED_FUNCTIONS, tuple(blocks), about)
+    return Section("functions", words.CHANGED_FUNCTIONS, tuple(blocks), about, is_folded=True)
 
 
 def _build_function_table(changes: Sequence[FunctionChange]) -> Table:

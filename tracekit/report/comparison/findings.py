@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tracekit.comparison.result import Comparison, FindingChange, FindingSide, FindingTrend
 from tracekit.model.trace import Severity
+from tracekit.report.comparison.decision import is_better, is_grave
 from tracekit.report.wording.findings import NextStep, finding_text
 from tracekit.text import format_duration, plural
 
@@ -17,7 +18,15 @@ SIGN: dict[FindingTrend, str] = {
     "on both sides": "=",
     "not comparable": "?",
 }
-FINDINGS = "Findings that appeared, vanished or changed"
+WORD: dict[FindingTrend, str] = {
+    "appeared": "new",
+    "vanished": "gone",
+    "grew": "costs more",
+    "shrank": "costs less",
+    "on both sides": "on both sides",
+    "not comparable": "not comparable",
+}
+FINDINGS = "Findings: gone, new and remaining"
 _MOST_IN_SENTENCE = 2
 _MOST_LISTED = 20
 
@@ -44,23 +53,22 @@ def finding_changes(comparison: Comparison) -> tuple[list[FindingChangeText], in
 def findings_sentence(comparison: Comparison) -> str:
     """Return what appeared and vanished, for the first sentences; "" where nothing grave did."""
     grave = [change for change in comparison.findings if is_grave(change)]
-    parts = [_sentence(change) for change in grave[:_MOST_IN_SENTENCE]]
+    parts = [_sentence(change, is_better(comparison)) for change in grave[:_MOST_IN_SENTENCE]]
     if left_out := len(grave) - len(parts):
         parts.append(f"{plural(left_out, 'more finding')} appeared or vanished.")
     return " ".join(parts)
 
 
-def is_grave(change: FindingChange) -> bool:
-    """Return whether a finding that appeared or vanished belongs into the first sentences."""
-    return change.change in ("appeared", "vanished") and change.finding.severity != "info"
-
-
-def _sentence(change: FindingChange) -> str:
+def _sentence(change: FindingChange, is_good: bool) -> str:
     """Return ``New finding (fell-back in 3 of 3 runs of NEW, in 0 of 3 runs of BASE): Net left …``."""
     title = finding_text(change.finding, change.recording).title
     begin, names, sides = "New finding", ("NEW", "BASE"), (change.new, change.base)
     if change.change == "vanished":
-        begin, names, sides = "Gone", ("BASE", "NEW"), (change.base, change.new)
+        begin, names, sides = (
+            "Gone, which is better" if is_good else "Gone",
+            ("BASE", "NEW"),
+            (change.base, change.new),
+        )
     where = f"in {names[0]}, not in {names[1]}"
     if max(side.runs for side in sides) > 1:
         where = ", ".join(
@@ -84,18 +92,20 @@ def _text(change: FindingChange) -> FindingChangeText:
 
 
 def _counts(change: FindingChange) -> str:
-    """Return ``fell-back: in 0 of 3 runs of BASE, in 3 of 3 runs of NEW``; on both sides, with the cost."""
+    """Return ``fell-back: in 3 of 3 runs of NEW, in 0 of 3 runs of BASE``; on both sides, with the cost."""
     is_on_both = bool(change.base.lost_ns and change.new.lost_ns)
     sides = [
         _side(name, side, is_on_both and not change.kind.is_per_run)
-        for name, side in (("BASE", change.base), ("NEW", change.new))
+        for name, side in sorted(
+            (("BASE", change.base), ("NEW", change.new)), key=lambda pair: not pair[1].found
+        )
     ]
     return f"{change.kind}: {', '.join(sides)}"
 
 
 def _side(name: str, side: FindingSide, has_cost: bool) -> str:
     if not side.found and side.unseen:
-        return f"{name} cannot show it: {side.reason}"
+        return f"not shown in {name}, because {side.reason}"
     if side.runs > 1:
         found = f"in {side.found} of {plural(side.runs, 'run')} of {name}"
     else:

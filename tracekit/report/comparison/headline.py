@@ -1,43 +1,31 @@
-"""The first sentences of a comparison: slower or faster, other engines, new findings; and the mark of it."""
+"""The first sentences of a comparison: slower or faster, other engines, new findings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
 
 from tracekit.analysis.verdicts import MIXED, UNKNOWN
 from tracekit.comparison.cautions import MIXED_WINDOWS
 from tracekit.comparison.result import Comparison, Difference
 from tracekit.model.vocabulary import SERVING
-from tracekit.report.comparison.findings import findings_sentence, is_grave
+from tracekit.report.comparison.decision import (
+    WITHIN,
+    LengthOutcome,
+    decide_length,
+    decide_outcome,
+    list_changed_shares,
+    list_lengths,
+)
+from tracekit.report.comparison.findings import findings_sentence
 from tracekit.report.comparison.samples import sample_sentence
 from tracekit.report.comparison.wording import could_show, missing, pair, percent, span, value_text
 from tracekit.report.wording.names import engine_name
 from tracekit.text import clip, format_duration, plural, printable
 
-Outcome: TypeAlias = Literal["slower", "faster", "slower and faster", "changed", "same", "not shown"]
-SIGN: dict[Outcome, str] = {
-    "slower": "▲",
-    "faster": "▼",
-    "slower and faster": "◆",
-    "changed": "◆",
-    "same": "=",
-    "not shown": "?",
-}
-"""A mark next to the word, so that colour is never the only sign."""
-_WORDS: dict[Outcome, str] = {
-    "slower": "Slower",
-    "faster": "Faster",
-    "slower and faster": "Slower and faster",
-    "changed": "Changed",
-    "same": "No change",
-    "not shown": "No difference shown",
-}
 _NAME_WIDTH = 60
 _MOST_LEFT_OUT = 3
 _NO_MODEL_IN_COMMON = "Lengths and engines cannot be compared: BASE and NEW have no model in common."
-_HERE = "within these recordings"
-_Verdict: TypeAlias = Literal["slower", "faster", "same", "not shown"]
+_MOST_UNCHANGED = 4
 
 
 def sentence(comparison: Comparison) -> str:
@@ -51,12 +39,25 @@ def sentence(comparison: Comparison) -> str:
     one_sided = comparison.first_sentence.one_sided
     if one_sided and not comparison.first_sentence.models:
         return " ".join(filter(None, [_NO_MODEL_IN_COMMON, findings_sentence(comparison)]))
-    parts = [_lengths(comparison), _engines(comparison), findings_sentence(comparison)]
+    parts = _order_claims(comparison)
     if one_sided:
         parts.append(_left_out(one_sided))
     elif any(caution.code == MIXED_WINDOWS for caution in comparison.cautions):
         parts.append("But the sides have different kinds of calls: compare each kind.")
     return " ".join(filter(None, parts))
+
+
+def _order_claims(comparison: Comparison) -> list[str]:
+    """Return the claims, the one that decided the outcome first."""
+    lengths, engines, findings = _lengths(comparison), _engines(comparison), findings_sentence(comparison)
+    match decide_outcome(comparison):
+        case "better" | "worse":
+            return [findings, lengths, engines]
+        case "changed" if list_changed_shares(comparison):
+            return [engines, findings, lengths]
+        case "changed":
+            return [findings, lengths, engines]
+    return [lengths, engines, findings]
 
 
 def _left_out(models: Sequence[str]) -> str:
@@ -67,58 +68,11 @@ def _left_out(models: Sequence[str]) -> str:
     return f"This leaves out what only one side has: {listed}."
 
 
-def outcome(comparison: Comparison) -> Outcome:
-    """Return better or worse in one word: by the lengths, as far as these are shown to differ."""
-    verdicts = {_verdict(row, comparison.min_change) for _, row in _rows(comparison)}
-    slower, faster = "slower" in verdicts, "faster" in verdicts
-    if slower or faster:
-        return "slower and faster" if slower and faster else "slower" if slower else "faster"
-    if _changed(comparison.first_sentence.engines) or any(map(is_grave, comparison.findings)):
-        return "changed"
-    return "same" if verdicts == {"same"} else "not shown"
-
-
-def mark(comparison: Comparison) -> tuple[str, str]:
-    """Return the sign and the words of the outcome: ``▲``, ``Slower in these recordings``."""
-    decided = outcome(comparison)
-    rows = [row for _, row in _rows(comparison)]
-    is_here = decided in ("slower", "faster", "slower and faster") and any(
-        row.tested == _HERE for row in rows
-    )
-    return SIGN[decided], f"{_WORDS[decided]}{' in these recordings' if is_here else ''}"
-
-
-def _rows(comparison: Comparison) -> list[tuple[str, Difference]]:
-    """Return the rows that the first sentence is about, each with the model of its calls, "" for all."""
-    first = comparison.first_sentence
-    if first.models:
-        return list(first.models)
-    if first.length is None:
-        return []
-    names = [name for kind, name, _ in comparison.groups[0].also if kind == "model"]
-    return [(names[0] if len(names) == 1 else "", first.length)]
-
-
-def _verdict(row: Difference, min_change: float) -> _Verdict:
-    """Return what is shown of a length: never more than its interval carries."""
-    if row.difference is None or row.judgement == "too few to tell":
-        return "not shown"
-    is_small = row.ratio is not None and abs(row.ratio) < min_change
-    if row.judgement.startswith(("higher", "lower")) and not is_small:
-        return "slower" if row.judgement.startswith("higher") else "faster"
-    if row.tested == _HERE:
-        return "same" if not row.difference or row.judgement != "within the noise" else "not shown"
-    is_within = all(
-        end is not None and abs(end) <= min_change for end in (row.relative_low, row.relative_high)
-    )
-    return "same" if is_within or row.judgement != "within the noise" else "not shown"
-
-
 # Lengths ---------------------------------------------------------------------------------------------------
 
 
 def _lengths(comparison: Comparison) -> str:
-    rows = _rows(comparison)
+    rows = list_lengths(comparison)
     comparable = [(name, row) for name, row in rows if row.difference is not None]
     if not comparable:
         reason = (rows[0][1].base.missing or rows[0][1].new.missing) if rows else "there is no length"
@@ -127,19 +81,21 @@ def _lengths(comparison: Comparison) -> str:
     if len(too_few) == len(comparable):
         listed = "; ".join(f"{_subject(name, row)} {_against(row)}" for name, row in too_few)
         return f"Too few calls for an interval of the lengths: {listed}."
-    shown = [(name, row, _verdict(row, comparison.min_change)) for name, row in comparable]
-    here = any(row.tested == _HERE for _, row, _ in shown)
+    shown = [(name, row, decide_length(row, comparison.min_change)) for name, row in comparable]
+    here = any(row.tested == WITHIN for _, row, _ in shown)
     sentences = []
     for verdict in ("slower", "faster"):
         lengths = [_length(comparison, name, row, here) for name, row, each in shown if each == verdict]
         if lengths:
             begin = "In these recordings NEW" if here else "NEW"
             sentences.append(f"{begin} is {verdict}: {'; '.join(lengths)}.")
+    others = [(name, row, verdict) for name, row, verdict in shown if verdict not in ("slower", "faster")]
     sentences += [
-        _unchanged(name, row, verdict, comparison)
-        for name, row, verdict in shown
-        if verdict not in ("slower", "faster")
+        _unchanged(name, row, verdict, comparison) for name, row, verdict in others[:_MOST_UNCHANGED]
     ]
+    if len(others) > _MOST_UNCHANGED:
+        more = plural(len(others) - _MOST_UNCHANGED, "more model")
+        sentences.append(f"No difference in length is shown for {more}.")
     changed = any(verdict in ("slower", "faster") for _, _, verdict in shown)
     if here and changed:
         sentences.append("One run per side does not show how much runs of the same program differ.")
@@ -154,18 +110,18 @@ def _length(comparison: Comparison, name: str, row: Difference, here: bool) -> s
     return f"{_subject(name, row)} {_against(row, interval)}"
 
 
-def _unchanged(name: str, row: Difference, verdict: _Verdict, comparison: Comparison) -> str:
+def _unchanged(name: str, row: Difference, verdict: LengthOutcome, comparison: Comparison) -> str:
     subject, limit = _subject(name, row), percent(comparison.min_change)
     if row.judgement == "too few to tell":
         return f"Too few calls for an interval of {subject}: {_against(row)}."
-    if row.tested == _HERE:
+    if row.tested == WITHIN:
         if not row.difference:
             return f"In these recordings {subject} is the same: {value_text(row.new, row.unit)}."
         if verdict == "same":
             return f"In these recordings {subject} is the same to within {limit}: {_against(row)}."
         return (
-            f"In these recordings {subject} differs by no more than calls vary:"
-            f" {_against(row, f', 95 % interval {span(row)}')}."
+            "No difference in length is shown in these recordings:"
+            f" {subject} {_against(row, f', 95 % interval {span(row)}')}."
         )
     numbers = f"{subject} {_against(row, f', {_level(comparison)} interval {span(row)}')}"
     is_shown = row.judgement in ("higher", "lower")
@@ -219,14 +175,6 @@ def _tested(comparison: Comparison) -> str:
 # Engines ---------------------------------------------------------------------------------------------------
 
 
-def _changed(shares: Sequence[Difference]) -> list[Difference]:
-    return [
-        row
-        for row in shares
-        if row.difference is not None and row.judgement not in ("within the noise", "too few to tell")
-    ]
-
-
 def _engines(comparison: Comparison) -> str:
     shares = comparison.first_sentence.engines
     of_engines = [row for row in shares if row.metric != f"{UNKNOWN} share"]
@@ -237,8 +185,8 @@ def _engines(comparison: Comparison) -> str:
         return (
             f"Engines cannot be compared: {missing(incomparable)[0].reason.removeprefix('not measurable, ')}."
         )
-    if changed := _changed(shares):
-        here = " in these recordings" if changed[0].tested == _HERE else ""
+    if changed := list_changed_shares(comparison):
+        here = " in these recordings" if changed[0].tested == WITHIN else ""
         listed = ", ".join(f"{_place(row)} {pair(row)}" for row in changed)
         return f"Other engines{here}: calls {listed}.{_busier(comparison, changed)}"
     moved = [row for row in shares if row.difference]
@@ -247,9 +195,9 @@ def _engines(comparison: Comparison) -> str:
     if any(row.judgement == "too few to tell" for row in moved):
         listed = ", ".join(f"{_place(row)} {pair(row)}" for row in moved)
         return f"Too few calls for an interval of the engines' shares: calls {listed}."
-    if all(row.tested == _HERE for row in moved):
+    if all(row.tested == WITHIN for row in moved):
         listed = ", ".join(f"{_place(row)} {pair(row)}" for row in moved)
-        return f"The engines' shares differ by no more than calls vary: calls {listed}."
+        return f"Calls {listed}: with so few calls in a row, chance can do as much."
     return "No difference in the engines' shares of the calls is shown."
 
 

@@ -9,12 +9,21 @@ from typing import Any
 
 import tracekit
 from tracekit.checks.results import ChangeResult
-from tracekit.comparison.result import Comparison, Difference, FunctionChange, Group, RunDescription, Side
+from tracekit.comparison.result import (
+    Comparison,
+    Difference,
+    FunctionChange,
+    Group,
+    OneSided,
+    RunDescription,
+    Side,
+)
 from tracekit.report import wording
 from tracekit.report.analysis.json_findings import finding_summary
 from tracekit.report.comparison.cautions import caution_text
+from tracekit.report.comparison.decision import decide_outcome
 from tracekit.report.comparison.findings import SIGN
-from tracekit.report.comparison.headline import outcome, sentence
+from tracekit.report.comparison.headline import sentence
 from tracekit.text import escape_json
 
 SCHEMA = "tracekit-compare/1"
@@ -32,7 +41,7 @@ def to_dict(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> dic
         "schema": SCHEMA,
         "tracekit": tracekit.__version__,
         "sentence": sentence(comparison),
-        "outcome": outcome(comparison),
+        "outcome": decide_outcome(comparison),
         "findings": _findings(comparison),
         "base": _side(comparison.base),
         "new": _side(comparison.new),
@@ -41,7 +50,7 @@ def to_dict(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> dic
         ],
         "groups": [_group(group) for group in comparison.groups],
         "groups_left_out": comparison.groups_left_out,
-        "one_sided": [asdict(group) for group in comparison.one_sided],
+        "one_sided": [_one_sided(group) for group in comparison.one_sided],
         "runs": [_row(row) for row in comparison.preparing],
         "functions": [_function(function) for function in comparison.functions],
         "functions_missing": comparison.functions_missing or None,
@@ -96,6 +105,11 @@ def _group(group: Group) -> dict[str, Any]:
         "also": [{"kind": kind, "name": name, "source": source} for kind, name, source in group.also],
         "rows": [_row(row) for row in group.rows],
     }
+
+
+def _one_sided(group: OneSided) -> dict[str, Any]:
+    names = ("kind", "name", "source", "side", "windows")
+    return {name: getattr(group, name) for name in names}
 
 
 def _run(run: RunDescription) -> dict[str, Any]:

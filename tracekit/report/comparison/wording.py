@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tracekit.checks.changes import describe_coverage, estimate_runs_needed
@@ -87,7 +87,7 @@ def cells(row: Difference) -> list[str]:
     ]
 
 
-def table_rows(rows: Iterator[Difference]) -> tuple[list[Difference], list[Difference]]:
+def table_rows(rows: Iterable[Difference]) -> tuple[list[Difference], list[Difference]]:
     """Return the rows for the table, and those that need a note beneath it (``missing``).
 
     Rows of zeros on both sides are left out; a number that covers only some of the windows is in both lists.

@@ -35,6 +35,8 @@ from tracekit.text import plural
 
 _SIGN: dict[Severity, str] = {"error": "✕", "warning": "!", "info": "i"}
 """The sign of a severity: colour is never the only mark."""
+_GONE = "gone"
+"""What became of a finding that only the older recording has: it warns of nothing any more."""
 _MOST_UNFOLDED = 5
 _NO_PICTURES: Mapping[str, Html | None] = {}
 
@@ -43,19 +45,30 @@ def print_html(
     sections: Iterable[Section],
     pictures: Mapping[str, Html | None] = _NO_PICTURES,
     hidden: Container[str] = (),
+    can_fold: bool = False,
 ) -> dict[str, Html]:
-    """Return the markup of each section by id; ``pictures`` has that of each ``Picture``."""
+    """Return the markup of each section by id; ``pictures`` has that of each ``Picture``.
+
+    Where the page ``can_fold``, a section that is folded shows its heading until it is opened.
+    """
     return {
         section.id: tag(
             "section",
-            tag("h2", section.heading, section.mark, id=f"{section.id}-heading"),
-            _print_content(section, pictures),
+            _print_section(section, pictures, can_fold and section.is_folded),
             id=section.id,
             aria_labelledby=f"{section.id}-heading",
             hidden=section.id in hidden,
         )
         for section in sections
     }
+
+
+def _print_section(section: Section, pictures: Mapping[str, Html | None], is_folded: bool) -> Html:
+    heading = tag("h2", section.heading, section.mark, id=f"{section.id}-heading")
+    content = _print_content(section, pictures)
+    if not is_folded:
+        return join([heading, content])
+    return tag("details", tag("summary", heading), content, class_="folded-section")
 
 
 def _print_content(section: Section, pictures: Mapping[str, Html | None]) -> Html:
@@ -165,15 +178,20 @@ def _print_finding(entry: FindingEntry) -> Html:
     if entry.severity == "info" and not entry.change:
         parts, folded = [], [*parts, *folded]
     change = f"{entry.change}: " if entry.change else None
+    sign = _print_gone() if entry.change == _GONE else print_severity(entry.severity)
     more = [tag("details", tag("summary", "More" if parts else "More and the next step"), *folded)]
     return tag(
         "li",
-        tag("h3", print_severity(entry.severity), change, entry.title),
+        tag("h3", sign, change, entry.title),
         *parts,
         *(more if any(folded) else []),
         class_=f"finding finding-{entry.change.replace(' ', '-')}" if entry.change else "finding",
         data_finding=entry.number,
     )
+
+
+def _print_gone() -> Html:
+    return tag("span", "✓", class_="severity severity-gone", aria_hidden="true")
 
 
 def print_severity(severity: Severity) -> Html:

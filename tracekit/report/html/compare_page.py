@@ -48,11 +48,11 @@ def sections(
     for number, group in enumerate(comparison.groups):
         if charts := _draw_charts(comparison, group, changes):
             pictures[label_chart(number)] = charts
-    return print_html(build_document(comparison, changes), pictures)
+    return print_html(build_document(comparison, changes), pictures, can_fold=True)
 
 
 def _draw_charts(comparison: Comparison, group: Group, changes: Sequence[ChangeResult]) -> Html | None:
-    rows, _ = words.table_rows(comparison.rows(group))
+    rows, _ = words.table_rows(group.rows)
     return forest.charts(group, rows, comparison.min_change, changes)
 
 

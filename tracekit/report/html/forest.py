@@ -15,14 +15,16 @@ from dataclasses import dataclass
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison.metrics import METRICS, RUN_METRICS
 from tracekit.comparison.result import Difference, Group
+from tracekit.report.comparison.wording import value_text
 from tracekit.report.html.elements import Html, join, tag
 
 _LENGTHS = {*RUN_METRICS, *(metric.name for metric in METRICS if metric.quantity == "length")}
 _P50 = "p50"
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 _LEAST_EXTENT = 0.01
-_MOST_OF_POINTS = 2.5
-"""An interval may be far longer than every difference: behind this multiple of the largest, it is cut."""
+_FAR = 4.0
+"""A difference or an interval that reaches this many times as far as the middle one of a chart is cut."""
+_BEYOND = " (beyond the axis)"
 _HEIGHT, _MIDDLE = 22, 11
 
 
@@ -41,7 +43,7 @@ class _Chart:
 LEGEND = (
     "In the charts, a line is the 95 % interval of the difference, a filled dot a difference that is shown, a"
     " hollow one a difference that may be chance. The band around 0 holds changes that count as none; a"
-    " dashed line is a required limit."
+    " dashed line is a required limit, an arrow what goes on beyond the axis."
 )
 
 _CHARTS = (
@@ -112,11 +114,8 @@ def _place(
         return _Place(row, row.difference, row.low, row.high, _limits(group, row, changes), 0.0)
     if row.ratio is None or not row.base.value:
         return None
-    low, high = row.relative_low, row.relative_high
-    if low is None and row.low is not None and row.high is not None:
-        low, high = row.low / row.base.value, row.high / row.base.value
-    limits = _limits(group, row, changes)
-    return _Place(row, row.ratio, low, high, limits, min_change if row.metric == _P50 else 0.0)
+    limits, ignored = _limits(group, row, changes), min_change if row.metric == _P50 else 0.0
+    return _Place(row, row.ratio, row.relative_low, row.relative_high, limits, ignored)
 
 
 def _limits(group: Group, row: Difference, changes: Sequence[ChangeResult]) -> tuple[float, ...]:
@@ -131,13 +130,12 @@ def _limits(group: Group, row: Difference, changes: Sequence[ChangeResult]) -> t
 
 
 def _extent(places: Sequence[_Place]) -> float:
-    """Return the end of an axis: a round number that holds every dot and limit, and most intervals."""
-    inner = max(
-        _LEAST_EXTENT,
-        *(abs(value) for place in places for value in (place.point, place.ignored, *place.limits)),
-    )
-    outer = max((abs(end) for place in places for end in place.ends), default=inner)
-    needed = max(inner, min(outer, _MOST_OF_POINTS * inner)) * 1.04
+    """Return the end of an axis: a round number that holds every limit, and every line but far ones."""
+    reaches = sorted(max(abs(value) for value in (place.point, *place.ends)) for place in places)
+    middle = reaches[(len(reaches) - 1) // 2]
+    near = [reach for reach in reaches if reach <= _FAR * middle]
+    held = (abs(value) for place in places for value in (place.ignored, *place.limits))
+    needed = max(_LEAST_EXTENT, *near, *held) * 1.04
     if places[0].row.unit == "share" and needed > 0.5:
         return 1.0
     unit = 1.0
@@ -174,7 +172,8 @@ def _figure(chart: _Chart, rows: Sequence[Difference], places: Sequence[_Place])
 def _line(chart: _Chart, place: _Place, extent: float) -> Html:
     sign, word, kind = _finding(chart, place.row)
     unit = "pts" if place.row.unit == "share" else "%"
-    parts = [f"{word}: {100 * place.point:+,.1f} {unit}"]
+    beyond = _BEYOND if abs(place.point) > extent else ""
+    parts = [f"{word}: {_describe_sides(place.row)}{100 * place.point:+,.1f} {unit}{beyond}"]
     if place.ends:
         parts.append("95 % interval " + " … ".join(f"{100 * end:+,.1f}" for end in place.ends))
     parts += [f"limit {100 * limit:+,.3g} {unit}" for limit in place.limits]
@@ -190,6 +189,11 @@ def _line(chart: _Chart, place: _Place, extent: float) -> Html:
         ),
         class_=f"forest-{kind}",
     )
+
+
+def _describe_sides(row: Difference) -> str:
+    """Return both numbers where a side has none of it, for which a change in percent is no measure."""
+    return "" if row.new.value or row.unit == "share" else f"{value_text(row.base, row.unit)} → 0, "
 
 
 def _finding(chart: _Chart, row: Difference) -> tuple[str, str, str]:
@@ -231,7 +235,10 @@ def _picture(place: _Place, extent: float, kind: str) -> Html:
         low, high = place.ends
         shapes.append(tag("line", class_="forest-interval", x1=x(low), x2=x(high), y1=_MIDDLE, y2=_MIDDLE))
         shapes += [_end(x(end), end, extent) for end in place.ends]
-    shapes.append(tag("circle", class_="forest-dot", cx=x(place.point), cy=_MIDDLE, r=5))
+    if abs(place.point) <= extent:
+        shapes.append(tag("circle", class_="forest-dot", cx=x(place.point), cy=_MIDDLE, r=5))
+    elif not any(abs(end) > extent for end in place.ends):
+        shapes.append(_end(x(place.point), place.point, extent))
     return tag("svg", *shapes, class_=f"forest-{kind}", width="100%", height=_HEIGHT, aria_hidden="true")
 
 

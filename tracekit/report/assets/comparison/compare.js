@@ -33,6 +33,8 @@ export function startComparison(sources, difference = null) {
   const sides = sources.map((source, index) => showSide(SIDES[index], source, link, { tooltip, help, both }));
   const whole = () => wholeOfBoth(sides.map((side) => ({ anchor: side.anchor(), duration: side.duration })));
   both.whole = whole;
+  // A link that shows a part of the timelines is about them.
+  if (link.view || link.range) document.querySelector("#timelines > details").open = true;
   const joint = createStore({ view: link.view ?? whole(), range: link.range });
   followEachOther(sides, joint);
   showControls(sides, joint, whole);
@@ -169,7 +171,7 @@ function showControls(sides, joint, whole) {
   mark(joint.state);
   const controls = make("div", { className: "controls live-only", role: "group", "aria-label": "Both timelines" });
   controls.append(button("Both runs whole", () => joint.set({ view: whole() })), windows, zoom, clear, note);
-  document.getElementById("timelines-heading").after(controls);
+  document.getElementById("timeline-base").before(controls);
 }
 
 function selectionOf(range, sides) {

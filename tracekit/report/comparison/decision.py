@@ -1,0 +1,133 @@
+"""The outcome of a comparison: of each model's lengths, and of both sides as a whole.
+
+Marks, tags and sentences all follow from these decisions, so that none contradicts another.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from tracekit.analysis.verdicts import UNKNOWN
+from tracekit.comparison.result import Comparison, Difference, FindingChange
+from tracekit.model.vocabulary import Engine
+
+Outcome: TypeAlias = Literal[
+    "slower", "faster", "slower and faster", "better", "worse", "changed", "same", "not shown"
+]
+LengthOutcome: TypeAlias = Literal["slower", "faster", "same", "not shown"]
+SIGN: dict[Outcome, str] = {
+    "slower": "▲",
+    "faster": "▼",
+    "slower and faster": "◆",
+    "better": "✓",
+    "worse": "!",
+    "changed": "◆",
+    "same": "=",
+    "not shown": "?",
+}
+"""A mark next to the word, so that colour is never the only sign."""
+_WORDS: dict[Outcome, str] = {
+    "slower": "Slower",
+    "faster": "Faster",
+    "slower and faster": "Slower and faster",
+    "better": "Finding gone",
+    "worse": "New finding",
+    "changed": "Changed",
+    "same": "No change",
+    "not shown": "No difference shown",
+}
+WITHIN = "within these recordings"
+_NOT_SHOWN = ("within the noise", "too few to tell")
+
+
+def decide_outcome(comparison: Comparison) -> Outcome:
+    """Return the outcome: by the lengths if these are shown to differ, else by what else changed."""
+    lengths = {decide_length(row, comparison.min_change) for _, row in list_lengths(comparison)}
+    slower, faster = "slower" in lengths, "faster" in lengths
+    if slower or faster:
+        return "slower and faster" if slower and faster else "slower" if slower else "faster"
+    trends = {change.change for change in comparison.findings if is_decisive(change)}
+    if list_changed_shares(comparison) or len(trends) > 1:
+        return "changed"
+    if "appeared" in trends:
+        return "worse"
+    if trends:
+        return "better" if _keeps_engines(comparison) else "changed"
+    return "same" if lengths == {"same"} else "not shown"
+
+
+def describe_outcome(comparison: Comparison) -> tuple[str, str]:
+    """Return the sign and the words of the outcome: ``▲``, ``Slower in these recordings``."""
+    outcome = decide_outcome(comparison)
+    is_here = outcome not in ("same", "not shown") and any(
+        row.tested == WITHIN for _, row in list_lengths(comparison)
+    )
+    return SIGN[outcome], f"{_WORDS[outcome]}{' in these recordings' if is_here else ''}"
+
+
+# Lengths ---------------------------------------------------------------------------------------------------
+
+
+def list_lengths(comparison: Comparison) -> list[tuple[str, Difference]]:
+    """Return the lengths that are compared, each with the model of its calls, "" for all."""
+    first = comparison.first_sentence
+    if first.models:
+        return list(first.models)
+    if first.length is None:
+        return []
+    names = [name for kind, name, _ in comparison.groups[0].also if kind == "model"]
+    return [(names[0] if len(names) == 1 else "", first.length)]
+
+
+def decide_length(row: Difference, min_change: float) -> LengthOutcome:
+    """Return what is shown of a length: never more than its interval carries."""
+    if row.difference is None or row.judgement == "too few to tell":
+        return "not shown"
+    is_small = row.ratio is not None and abs(row.ratio) < min_change
+    if row.judgement.startswith(("higher", "lower")) and not is_small:
+        return "slower" if row.judgement.startswith("higher") else "faster"
+    if row.tested == WITHIN:
+        return "same" if not row.difference or row.judgement != "within the noise" else "not shown"
+    is_within = all(
+        end is not None and abs(end) <= min_change for end in (row.relative_low, row.relative_high)
+    )
+    return "same" if is_within or row.judgement != "within the noise" else "not shown"
+
+
+# Engines and findings --------------------------------------------------------------------------------------
+
+
+def list_changed_shares(comparison: Comparison) -> list[Difference]:
+    """Return the shares of calls by engine that are shown to differ."""
+    return [
+        row
+        for row in comparison.first_sentence.engines
+        if row.difference is not None and row.judgement not in _NOT_SHOWN
+    ]
+
+
+def is_grave(change: FindingChange) -> bool:
+    """Return whether a finding that appeared or vanished belongs into the first sentences."""
+    return change.change in ("appeared", "vanished") and change.finding.severity != "info"
+
+
+def is_decisive(change: FindingChange) -> bool:
+    """Return whether all runs of one side have a grave finding and none of the opposite side has it."""
+    side = change.new if change.change == "appeared" else change.base
+    return is_grave(change) and side.found == side.runs
+
+
+def is_better(comparison: Comparison) -> bool:
+    """Return whether findings are gone and nothing else changed: that is good news."""
+    return decide_outcome(comparison) == "better"
+
+
+def _keeps_engines(comparison: Comparison) -> bool:
+    """Return whether no call went from the Neural Engine to another one, or to one that is not known.
+
+    Calls that run on the CPU from the start cannot leave the Neural Engine either.
+    """
+    shares = {row.metric: row.difference or 0.0 for row in comparison.first_sentence.engines}
+    on_ane = shares.get(f"{Engine.ANE} share", 0.0)
+    elsewhere = (shares.get(f"{name} share", 0.0) for name in (Engine.CPU, UNKNOWN))
+    return on_ane >= 0 and all(change <= 0 for change in elsewhere)

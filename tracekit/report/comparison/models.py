@@ -1,0 +1,121 @@
+"""The table of models of a comparison: calls, engines and p50 on both sides, and what is shown of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tracekit.comparison.result import Comparison, Difference, Group, OneSided, Value
+from tracekit.report.comparison.decision import SIGN, WITHIN, decide_length, list_lengths
+from tracekit.report.comparison.wording import ratio, span, value_text
+from tracekit.report.document.blocks import Block, Column, Table
+from tracekit.text import clip, format_duration, printable
+
+HEADING = "Models"
+_NAME_WIDTH = 40
+_ALL_CALLS = "all calls"
+_COLUMNS = ("model", "calls", "engines", "p50", "difference", "interval", "result")
+_NUMBERS = ("calls", "p50", "difference", "interval")
+_RANKS = {"interval": 2, "engines": 1}
+_ABSENT = "–"
+
+
+def build_models_table(comparison: Comparison) -> tuple[Block, ...]:
+    """Return a row for each model: those of both sides, then those of one side."""
+    rows = [*_iter_shared(comparison), *map(_describe_one_sided, _list_one_sided(comparison))]
+    columns = (
+        Column(name, texts, "number" if name in _NUMBERS else "text", rank=_RANKS.get(name, 0))
+        for name, texts in zip(_COLUMNS, zip(*rows, strict=True), strict=True)
+    )
+    return (Table(tuple(columns)),) if rows else ()
+
+
+def _iter_shared(comparison: Comparison) -> Iterator[tuple[str, ...]]:
+    for name, row in list_lengths(comparison):
+        group = _find_group(comparison, name)
+        if group is None:
+            continue
+        counts = f"{group.base_windows:,} → {group.new_windows:,}"
+        has_both = row.difference is not None
+        yield (
+            clip(printable(name), _NAME_WIDTH) or _ALL_CALLS,
+            counts,
+            _join_sides(*_describe_engines(group.rows)),
+            _join_sides(_describe_length(row.base), _describe_length(row.new)),
+            ratio(row) if has_both else "",
+            span(row) if has_both and row.low is not None else "",
+            describe_length_result(row, comparison.min_change),
+        )
+
+
+def _find_group(comparison: Comparison, name: str) -> Group | None:
+    """Return the group of a model's calls; that of all calls without a name."""
+    if not name:
+        return comparison.groups[0]
+    return next(
+        (
+            group
+            for group in comparison.groups
+            if ("model", name) in {(group.kind, group.name), *((kind, same) for kind, same, _ in group.also)}
+        ),
+        None,
+    )
+
+
+def describe_length_result(row: Difference, min_change: float) -> str:
+    """Return the tag of a model, by the decision that the first sentence follows: ``▲ slower``."""
+    if row.difference is None:
+        return f"not comparable: {row.base.missing or row.new.missing}"
+    if row.judgement == "too few to tell":
+        return "too few calls"
+    outcome = decide_length(row, min_change)
+    if outcome in ("same", "not shown"):
+        return f"{SIGN[outcome]} {'the same' if outcome == 'same' else 'not shown'}"
+    return f"{SIGN[outcome]} {outcome}{' here' if row.tested == WITHIN else ''}"
+
+
+def _describe_engines(rows: tuple[Difference, ...]) -> tuple[str, str]:
+    """Return the engines of both sides' calls: ``ANE``, ``50.0 % ANE, 50.0 % CPU``."""
+    shares = [row for row in rows if row.metric.endswith(" share") and " busy" not in row.metric]
+    base, new = (
+        [(row.metric.removesuffix(" share"), value) for row, value in zip(shares, values, strict=True)]
+        for values in ([row.base for row in shares], [row.new for row in shares])
+    )
+    return _list_engines(base), _list_engines(new)
+
+
+def _list_engines(shares: list[tuple[str, Value]]) -> str:
+    present = [(name, value) for name, value in shares if value.highest]
+    if len(present) == 1 and present[0][1].value == 1:
+        return present[0][0]
+    return ", ".join(f"{value_text(value, 'share')} {name}" for name, value in present)
+
+
+def _describe_length(value: Value) -> str:
+    return "" if value.value is None else format_duration(round(value.value))
+
+
+def _join_sides(base: str, new: str) -> str:
+    """Return ``25.9 ms → 30.9 ms``; what is the same on both sides once."""
+    return base if base == new else f"{base or _ABSENT} → {new or _ABSENT}"
+
+
+# Models of one side ----------------------------------------------------------------------------------------
+
+
+def _list_one_sided(comparison: Comparison) -> list[OneSided]:
+    return [group for group in comparison.one_sided if group.kind == "model"]
+
+
+def _describe_one_sided(group: OneSided) -> tuple[str, ...]:
+    p50 = next((row for row in group.rows if row.metric == "p50"), None)
+    length = (_describe_length(p50.base), _describe_length(p50.new)) if p50 is not None else ("", "")
+    count = f"{group.windows:,}"
+    return (
+        clip(printable(group.name), _NAME_WIDTH),
+        _join_sides(*((count, "") if group.side == "base" else ("", count))),
+        _join_sides(*_describe_engines(group.rows)),
+        _join_sides(*length),
+        "",
+        "",
+        f"only in {group.side.upper()}",
+    )
