@@ -19,8 +19,8 @@ from tracekit.parsers.source import Progress, Source
 from tracekit.parsers.tables.missing_samples import (
     explain_missing_samples,
     find_end_of_tables,
-    has_rows,
     is_analyzable_without_samples,
+    is_readable,
     make_no_samples_issue,
 )
 from tracekit.parsers.tables.non_samples import load_non_samples, with_new_threads
@@ -60,13 +60,8 @@ def open_trace(
     return trace_of(source, run, samples)
 
 
-def trace_of(
-    source: Source, run: int | None = None, samples: str | None = None, *, any_table: bool = False
-) -> Trace:
-    """Return one run of an opened source as a ``Trace``; see ``open_trace``.
-
-    With ``any_table``, a run whose tables cannot be analyzed but can be read is a trace without samples.
-    """
+def trace_of(source: Source, run: int | None = None, samples: str | None = None) -> Trace:
+    """Return one run of an opened source as a ``Trace``; see ``open_trace``."""
     runs = source.toc()
     selected_run = _choose_run(source, runs, run)
     infos = selected_run.tables
@@ -80,13 +75,12 @@ def trace_of(
     evidence = load_non_samples(
         read_tables, infos, selected_run.info, loaded.rows["time_ns"].to_numpy(np.int64)
     )
+    is_analyzable = True
     if not loaded.source:
-        is_analyzable = is_analyzable_without_samples(selected_run, evidence) or (
-            any_table and has_rows(selected_run)
-        )
-        if samples is not None or not is_analyzable:
+        is_analyzable = is_analyzable_without_samples(selected_run, evidence)
+        if samples is not None or not (is_analyzable or is_readable(source, selected_run, evidence)):
             raise explain_missing_samples(source, selected_run, samples, evidence)
-        if any_table and not selected_run.info.duration_ns:
+        if not is_analyzable and not selected_run.info.duration_ns:
             selected_run = replace(
                 selected_run,
                 info=replace(selected_run.info, duration_ns=find_end_of_tables(source, selected_run)),
@@ -98,7 +92,7 @@ def trace_of(
         *(find_toc_mismatches(selected_run, loaded) if find_origin(source) == "xctrace-xml" else ()),
     ]
     if not loaded.source:
-        issues.append(make_no_samples_issue(selected_run))
+        issues.append(make_no_samples_issue(selected_run, is_analyzable))
     if run is None and len(runs) > 1:
         numbers = ", ".join(str(run_info.info.run) for run_info in runs[:_MAX_NAMED_RUNS])
         numbers += f", … {runs[-1].info.run}" if len(runs) > _MAX_NAMED_RUNS else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from importlib.metadata import EntryPoint, EntryPoints
 from typing import Any
@@ -67,3 +68,10 @@ def test_a_command_that_is_not_there_has_a_likely_name() -> None:
     result = run("analyse", "x.xml")
     assert result.exit_code == 2
     assert "analyze" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["My App.trace", "export.xml"])
+def test_a_recording_in_the_place_of_a_command_gets_the_command_that_it_needs(name: str) -> None:
+    result = run(name, "--run", "2")
+    assert result.exit_code == 2
+    assert result.stderr.endswith(f"Analyze it: tracekit analyze {shlex.quote(name)} --run 2\n")

@@ -10,8 +10,8 @@ from table_support import issue_counts, records, rows_of, tables_of
 
 from tracekit import analyze
 from tracekit.detect import open_source
-from tracekit.errors import InputError, UsageError
-from tracekit.load import open_trace, trace_of
+from tracekit.errors import UsageError
+from tracekit.load import trace_of
 from tracekit.parsers.tables.app_states import read_app_states
 
 COLUMNS = {
@@ -46,17 +46,13 @@ def test_a_period_is_an_interval_of_its_process() -> None:
     assert issue_counts(issues) == [("interval-without-start", 1), ("interval-open", 1)]
 
 
-def test_states_alone_are_nothing_to_analyze(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no samples; it holds life-cycle-period"):
-        open_trace(write(tmp_path, DOCUMENT))
-
-
-def test_the_dashboard_opens_them_all_the_same(tmp_path: Path) -> None:
-    trace = trace_of(open_source(write(tmp_path, DOCUMENT)), any_table=True)
+def test_states_alone_are_an_analysis_without_calls(tmp_path: Path) -> None:
+    trace = trace_of(open_source(write(tmp_path, DOCUMENT)))
     assert (len(trace.samples), trace.samples_source) == (0, "")
-    assert [issue.code for issue in trace.issues].count("no-samples") == 1
+    (issue,) = [issue for issue in trace.issues if issue.code == "no-samples"]
+    assert issue.message.endswith("It holds life-cycle-period: see tracekit tables")
     assert [table.schema for table in trace.tables] == ["life-cycle-period"]
     assert trace.info.duration_ns == 100  # nothing states a length: the tables' rows have one
     assert len(analyze(trace).window_rows) == 0
     with pytest.raises(UsageError, match="--samples"):  # a table of samples was named, and is not there
-        trace_of(open_source(write(tmp_path, DOCUMENT)), samples="time-profile", any_table=True)
+        trace_of(open_source(write(tmp_path, DOCUMENT)), samples="time-profile")

@@ -97,10 +97,17 @@ CASES = {
         "is a table of contents",
     ),
     "a query without match": (document().encode(), "the query of the export matched nothing"),
-    "an unknown schema": (
-        one_table("new", [("a", "b")], '<b id="1">1</b>').encode(),
-        "holds no samples; it holds new.",
+    "a profile of Firefox": (
+        b'{"meta":{"version":24,"stackwalk":1},"libs":[],"threads":[]}',
+        "is a profile of the Firefox Profiler, which tracekit does not read.",
     ),
+    "a profile of speedscope": (
+        b'{"$schema":"https://www.speedscope.app/file-format-schema.json"}',
+        "is a profile of speedscope, which",
+    ),
+    "an HTTP archive": (b'{"log":{"version":"1.2","creator":{}}}', "is an HTTP archive (HAR), which"),
+    "folded stacks": (b"main;predict;run 12\nmain 3\n", "is a file of folded stacks, which"),
+    "a database": (b"SQLite format 3\0" + bytes(100), "is an SQLite database, which"),
     "a track detail": (
         b'<?xml version="1.0"?><trace-query-result><node xpath=\'//trace-toc[1]/run[1]/tracks[1]/track[1]/details[1]/'
         b'detail[1]\'><row size="1" resident-%="2"/></node></trace-query-result>',

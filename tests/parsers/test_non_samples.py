@@ -143,7 +143,7 @@ def test_samples_that_were_recorded_and_left_behind_are_requested(tmp_path: Path
 
 def test_nothing_to_analyse_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no samples; it holds tick"):
-        opened(tmp_path, rows_of("tick", {"time": "sample-time"}, (1,)))
+        opened(tmp_path, rows_of("tick", {"time": "sample-time"}))
     with pytest.raises(UsageError, match="holds no table 'time-profile'; it holds ane-hw-intervals"):
         opened(tmp_path, ane((1, 2)), samples="time-profile")
     with pytest.raises(UsageError):

@@ -18,6 +18,7 @@ import tracekit
 from tracekit.cli.output import HELP
 from tracekit.cli.standard_error import escape_usage_errors, write_message, write_traceback
 from tracekit.errors import InputError, TracekitError, UsageError
+from tracekit.text import format_shell_command
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
@@ -46,6 +47,9 @@ _COMMANDS = (
     "verify-native",
 )
 """Each is in the module of its name; only the module of the command that runs is imported."""
+
+_RECORDINGS = (".trace", ".trace.zip", ".tracekit.zip", ".xml", ".xml.gz")
+"""Endings of recordings, which stand for a command by mistake."""
 
 _PLUGINS = "tracekit.commands"
 """Entry points of commands in packages that import this one, such as the dashboard's."""
@@ -108,6 +112,16 @@ class _Commands(click.Group):
         for name in _COMMANDS:
             self.add_command(_import_command(name))
         return super().get_command(ctx, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name; of a recording in its place, name the one it needs."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and (os.path.lexists(name) or name.endswith(_RECORDINGS)):
+            command = format_shell_command(["tracekit", "analyze", *args])
+            raise UsageError(f"{name} is no command. Analyze it: {command}")
+        return super().resolve_command(ctx, args)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # Only where tracekit is the program, not where it is imported.

@@ -10,6 +10,7 @@ from tracekit.cli.output import (
     HELP,
     add_output_options,
     check_output,
+    explain_inputs,
     guess_format,
     write_json,
     write_pieces,
@@ -43,6 +44,7 @@ _FORMATS = {".json": "json", ".jsonl": "jsonl", ".txt": "text"}
     help="jsonl: the calls alone, one per line. Default: by the extension of the output file, else text.",
 )
 @add_output_options
+@explain_inputs
 def analyze_command(
     inputs: tuple[str, ...],
     options: AnalysisOptions,
@@ -57,8 +59,7 @@ def analyze_command(
     Text fits the terminal (COLUMNS sets another width; piped, it is 80), and is in colour there unless
     NO_COLOR is set. [1] at a number refers to a note below the table.
 
-    INPUT is a .trace (a folder, or a zip or tar of one), a pack (.tracekit.zip), an export (.xml,
-    .xml.gz), a folder, zip or tar of exports of one recording, several such files, or - for standard input.
+    INPUT is {INPUTS}; several exports of one recording; or - for standard input.
 
     \b
     Examples:

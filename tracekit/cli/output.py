@@ -15,6 +15,7 @@ import click
 
 from tracekit.cli.standard_error import clear_progress, write_message, write_progress
 from tracekit.errors import UsageError
+from tracekit.parsers.input_kinds import INPUTS
 from tracekit.parsers.limits import DEFAULT_LIMITS, RAISE_OPTION
 from tracekit.parsers.progress import format_remaining
 from tracekit.text import format_size, plural, without_commands
@@ -30,6 +31,13 @@ _LARGE_BYTES = 100_000_000
 
 HELP = {"help_option_names": ["-h", "--help"]}
 """Every command's context settings."""
+
+
+def explain_inputs(command: _Command) -> _Command:
+    """Write the kinds of inputs into the command's help, in the place of ``{INPUTS}``."""
+    assert command.__doc__
+    command.__doc__ = command.__doc__.replace("{INPUTS}", INPUTS)
+    return command
 
 
 def add_output_options(command: _Command) -> _Command:

@@ -18,6 +18,7 @@ from tracekit.cli.output import (
     add_via_option,
     check_output,
     check_raw,
+    explain_inputs,
     guess_format,
     open_output,
     write_output,
@@ -58,6 +59,7 @@ _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".txt": "text
 @add_via_option
 @add_limits_option
 @add_output_options
+@explain_inputs
 def tables_command(
     inputs: tuple[str, ...],
     schema: str | None,
@@ -77,8 +79,7 @@ def tables_command(
     JSON and Parquet hold every value exactly. CSV is safe to open in a spreadsheet: control characters are
     escaped, and text that begins like a formula gets a leading '. --raw leaves text as it was recorded.
 
-    INPUT is a .trace (a folder, or a zip or tar of one), a pack (.tracekit.zip), an export (.xml,
-    .xml.gz), a folder, zip or tar of exports of one recording, several such files, or - for standard input.
+    INPUT is {INPUTS}; several exports of one recording; or - for standard input.
     Tables of any schema are read. Prompts and answers of a language model (Foundation Models tables) are
     hidden without --private.
 

@@ -163,7 +163,7 @@ def read_run(
         overlays=options.overlays,
         offset_ns=options.offset_ns,
     )
-    trace = trace_of(source, options.run, options.samples, any_table=True)
+    trace = trace_of(source, options.run, options.samples)
     if uploaded:  # its name on the disk is one of the library's
         trace = replace(trace, info=replace(trace.info, name=name))
         trace = replace(trace, issues=(*trace.issues, *_report_ignored_files(path, inputs)))

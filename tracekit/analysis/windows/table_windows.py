@@ -18,6 +18,7 @@ from tracekit.model.columns import BoolArray, IntArray
 from tracekit.model.schemas import ANE_TABLES, CORE_AI, CORE_ML, LIFE_CYCLE, MODEL_INFERENCE
 from tracekit.model.trace import Trace
 from tracekit.model.vocabulary import Basis, Phase
+from tracekit.text import plural
 
 _PATTERN_PARTS = 3
 
@@ -143,16 +144,14 @@ def build_signpost_windows(trace: Trace, patterns: Sequence[str]) -> list[Window
     """Return one window per signpost interval that a pattern matches.
 
     A pattern is ``subsystem/category/name``, with globs. Fewer parts are the last ones: ``encode`` is any
-    signpost of that name, ``Inference/*`` a category. An exact match of the three parts goes before globs.
+    signpost of that name, ``Inference/*`` a category; where these match nothing, they are the first ones, and
+    ``com.example.app/*`` is everything of a subsystem. An exact match of the three parts goes before globs.
     Raises ``UsageError`` for a pattern that matches no interval, with a list of those that exist.
     """
     rows = select_signpost_intervals(trace)
-    parts = [rows[name].astype("str") for name in ("subsystem", "category", "name")]
     is_selected = np.zeros(len(rows), bool)
     for pattern in patterns:
-        matching = (parts[0] + "/" + parts[1] + "/" + parts[2] == pattern).to_numpy(bool)
-        if not matching.any():
-            matching = _mark_matching(parts, pattern)
+        matching = _mark_matching(rows, pattern)
         if not matching.any():
             raise UsageError(_describe_missing_signpost(pattern, trace))
         is_selected |= matching
@@ -178,35 +177,53 @@ def select_signpost_intervals(trace: Trace) -> pd.DataFrame:
     return rows[(is_mark & (rows["end_ns"] > rows["start_ns"])).to_numpy(bool)]
 
 
-def _mark_matching(parts: Sequence[pd.Series[str]], pattern: str) -> BoolArray:
-    """Mark the signposts whose subsystem, category and name match the globs of a pattern."""
+def _mark_matching(rows: pd.DataFrame, pattern: str) -> BoolArray:
+    """Mark the signposts that a pattern names exactly, else by globs of its last parts, else of its first."""
+    parts = [rows[name].astype("str") for name in ("subsystem", "category", "name")]
+    is_exact = (parts[0] + "/" + parts[1] + "/" + parts[2] == pattern).to_numpy(bool)
+    if is_exact.any():
+        return is_exact
+    globs = _split_pattern(pattern)
+    any_parts = ["*"] * (_PATTERN_PARTS - len(globs))
+    marks = _mark_globs(parts, [*any_parts, *globs])
+    return marks if marks.any() else _mark_globs(parts, [*globs, *any_parts])
+
+
+def _mark_globs(parts: Sequence[pd.Series[str]], globs: Sequence[str]) -> BoolArray:
+    """Mark the signposts whose subsystem, category and name match their globs."""
     mask = np.ones(len(parts[0]), bool)
-    for values, glob in zip(parts, _compile_globs(pattern), strict=True):
-        distinct = {value: bool(glob.fullmatch(value)) for value in values.unique()}
+    for values, expression in zip(parts, map(re.compile, map(translate, globs)), strict=True):
+        distinct = {value: bool(expression.fullmatch(value)) for value in values.unique()}
         mask &= values.map(distinct).to_numpy(bool)
     return mask
 
 
-def _compile_globs(pattern: str) -> list[re.Pattern[str]]:
+def _split_pattern(pattern: str) -> list[str]:
     parts = pattern.split("/")
     if len(parts) > _PATTERN_PARTS or not all(parts):
         raise UsageError(
-            f"'{pattern}' is not a valid signpost pattern. Write subsystem/category/name, category/name or"
-            " name; * stands for any text."
+            f"'{pattern}' is not a valid signpost pattern. Write subsystem/category/name, or a part of it:"
+            " name, category/name, subsystem/*; * stands for any text."
         )
-    return [re.compile(translate(part)) for part in ["*"] * (_PATTERN_PARTS - len(parts)) + parts]
+    return parts
 
 
 def _describe_missing_signpost(pattern: str, trace: Trace) -> str:
-    kinds = trace.signposts["kind"].value_counts()
-    unpaired = int(kinds.get("begin", 0) + kinds.get("end", 0))
-    unpaired_note = f" ({unpaired:,} without a partner)" if unpaired else ""
+    events = trace.signposts[trace.signposts["kind"].isin(["begin", "end"]).to_numpy(bool)]
+    unpaired = int(_mark_matching(events, pattern).sum())
+    lack = "lacks" if unpaired == 1 else "lack"
+    unpaired_note = (
+        f" {plural(unpaired, 'event')} of it {lack} the other end in this recording." if unpaired else ""
+    )
     rows = select_signpost_intervals(trace)
     if not len(rows):
-        return f"{trace.info.name} has no signpost intervals{unpaired_note}, so '{pattern}' matches none."
+        return f"{trace.info.name} has no signpost intervals, so '{pattern}' matches none.{unpaired_note}"
     subsystem, category, name = (rows[part].astype("str") for part in ("subsystem", "category", "name"))
     names = subsystem + "/" + category + "/" + name
     counts = names.value_counts()
     name_list = ", ".join(f"{name} ({count})" for name, count in counts.head(12).items())
     more = f" and {len(counts) - 12} more" if len(counts) > 12 else ""
-    return f"{trace.info.name} has no signpost interval '{pattern}'{unpaired_note}; it has {name_list}{more}."
+    return (
+        f"{trace.info.name} has no signpost interval '{pattern}' (subsystem/category/name).{unpaired_note}"
+        f" It has {name_list}{more}."
+    )

@@ -15,7 +15,9 @@ from tracekit.parsers.tables.non_samples import NonSampleRows
 from tracekit.parsers.tables.row_times import OPEN_NS, read_times
 from tracekit.text import list_first
 
+_DAMAGE = ("table-damaged", "table-unreadable")
 _MAX_LISTED_TABLES = 200
+_MAX_NAMED_TABLES = 12
 _MAX_ROWS_FOR_DURATION = 1_000_000
 
 
@@ -25,9 +27,13 @@ def is_analyzable_without_samples(run: RunInfo, evidence: NonSampleRows) -> bool
     return bool(in_input.intersection(STANDALONE_TABLES) - evidence.unreadable)
 
 
-def has_rows(run: RunInfo) -> bool:
-    """Return True if a table has rows, or, in a bundle, rows that were not counted."""
-    return any(table.row_count not in (None, 0) for table in run.tables)
+def is_readable(source: Source, run: RunInfo, evidence: NonSampleRows) -> bool:
+    """Return True if a table has rows, or rows that were not counted, and no table of samples is damaged."""
+    with_rows = {table.schema for table in run.tables if table.row_count not in (None, 0)}
+    are_samples_damaged = any(table.schema in SAMPLE_TABLES for table in run.tables) and any(
+        issue.code in _DAMAGE for issue in source.issues(run.info.run)
+    )
+    return bool(with_rows - evidence.unreadable) and not are_samples_damaged
 
 
 def find_end_of_tables(source: Source, run: RunInfo) -> int | None:
@@ -48,8 +54,17 @@ def find_end_of_tables(source: Source, run: RunInfo) -> int | None:
     return last_ns or None
 
 
-def make_no_samples_issue(run: RunInfo) -> Issue:
-    """Return the issue of a run that is analyzed without samples."""
+def make_no_samples_issue(run: RunInfo, is_analyzable: bool) -> Issue:
+    """Return the issue of a run without samples; one that is not analyzable has other tables only."""
+    if not is_analyzable:
+        held = list_first(
+            sorted({table.schema for table in run.tables if table.row_count not in (None, 0)}),
+            _MAX_NAMED_TABLES,
+        )
+        text = (
+            f"no table of this input shows a call or an engine. It holds {held}: see tracekit tables"
+        )
+        return Issue("info", "no-samples", text)
     text = (
         "this input has no samples: the analysis rests on other tables only, and the host's work is unknown"
     )
@@ -65,7 +80,7 @@ def explain_missing_samples(
 ) -> InputError | UsageError:
     """Return the error for a run that cannot be analyzed, with the likeliest cause and the next step."""
     messages = {issue.code: issue.message for issue in (*evidence.issues, *source.issues(run.info.run))}
-    codes = ("table-damaged", "recording-unfinished", "table-unreadable")
+    codes = (_DAMAGE[0], "recording-unfinished", _DAMAGE[1])
     cause = next((messages[code] for code in codes if code in messages), "")
     exported = sorted({table.schema for table in run.tables if table.row_count is not None})
     recorded = [schema for schema in SAMPLE_TABLES if any(table.schema == schema for table in run.tables)]

@@ -25,6 +25,7 @@ import numpy as np
 from lxml import etree
 
 from tracekit.errors import InputError
+from tracekit.parsers.input_kinds import INPUTS, name_foreign_file
 from tracekit.parsers.xml.index import parse_table_place
 from tracekit.parsers.xml.store_builder import CellError, StoreBuilder
 from tracekit.parsers.xml.toc import TableOfContents, read_toc
@@ -243,13 +244,13 @@ class DocumentReader:
         elif root:
             problem = f"is XML with the root <{root[:40]}>, not an export of xctrace."
         else:
-            problem = "is not XML, so it is no export of xctrace, and no text of a kind that tracekit reads."
-        return NotAnExportError(
-            self._name,
-            problem,
-            "It reads .trace bundles, exports ('xctrace export --input X.trace --xpath …'), packs, and what"
-            " sample, spindump, lldb, log and powermetrics print.",
-        )
+            foreign = name_foreign_file(self._name, self._head)
+            problem = (
+                f"is {foreign}, which tracekit does not read."
+                if foreign
+                else "is not XML, and no text of a kind that tracekit reads."
+            )
+        return NotAnExportError(self._name, problem, f"It reads: {INPUTS}.")
 
     def _make_syntax_error(self, error: etree.XMLSyntaxError) -> InputError:
         if self._read_root_name() not in _ROOTS:
