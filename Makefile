@@ -41,6 +41,8 @@ demo: $(READY) ## analyse the sample recordings and say where the results are
 MEMORY_DISK := $(shell grep -sq '^[^ ]* /dev/shm .*noexec' /proc/mounts || df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 8000000 { print $$6 }')
 # The tests start tracekit hundreds of times; it is compiled once.
 unexport PYTHONDONTWRITEBYTECODE
+# No test multiplies large matrices: the threads that numpy starts for it wait busily.
+export OPENBLAS_NUM_THREADS := 1
 
 # make test coverage COVERAGE=1: the lines and branches that the tests reach in their own processes
 MEASURE := $(if $(COVERAGE),-m slipcover --dont-wrap-pytest --out coverage.json)
