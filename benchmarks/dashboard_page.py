@@ -233,9 +233,9 @@ def _renderers_mb() -> list[float]:
 
 def _clicked(browser: Browser, address: str, _steps: int) -> Figures:
     with opened(browser, address) as tab:
-        box = _lane(tab)
         tab.evaluate(_WATCH, ["pointerup", _UNINSPECTED])
         for click in range(_CLICKS):
+            box = _lane(tab)  # narrower from the first click on: the inspector unfolds
             tab.evaluate(_OLD)
             tab.mouse.click(box["x"] + (0.05 + 0.9 * click / _CLICKS) * box["width"], box["y"])
             tab.wait_for_timeout(700)
@@ -307,9 +307,9 @@ def _lane(tab: Page) -> Any:
 
 
 def _select(tab: Page, count: int) -> list[float]:
-    box = _lane(tab)
     tab.evaluate(_WATCH, ["pointerup", _UNLOADED])
     for index in range(count):
+        box = _lane(tab)
         left, width = 0.05 + 0.1 * index, 0.6 / (index + 1)
         tab.mouse.move(box["x"] + left * box["width"], box["y"])
         tab.mouse.down()
