@@ -67,7 +67,7 @@ def test_the_rest_of_the_view_is_the_reports(monkeypatch: pytest.MonkeyPatch) ->
     analysis = many()
     view, report = served(analysis)[0], view_of(analysis)
     differing = {"arrays", "strings", "samples", "stacks", "nodes", "bin_ns", "exact"}
-    structured = {"lanes", "windows", "spans", "tracks", "signposts", "workers"}
+    structured = {"budget", "lanes", "windows", "spans", "tracks", "signposts", "workers"}
     for name in sorted(set(report.header) - differing - structured):
         assert view.header[name] == report.header[name], name
     for lane, of_report in zip(view.header["lanes"], report.header["lanes"], strict=True):

@@ -37,13 +37,29 @@ def test_no_line_is_wider_than_the_terminal(name: str) -> None:
 def test_the_default_is_short_and_names_what_verbose_adds() -> None:
     analysis = analyze(open_trace(SAMPLE_TRACES / "concurrent-models-ios27"))
     short, verbose = to_text(analysis), to_text(analysis, TextLayout(is_verbose=True))
-    assert "… and 2 more: see the JSON output" in short
+    assert "… and 1 more: see the JSON output" in short
     assert "-v adds what each finding rests on, more calls (as --max-windows does)" in short
     for heading in ("Neural Engine submissions", "; not recorded; "):
         assert heading in verbose
         assert heading not in short
     assert "… and" not in verbose
     assert "… and 13 more" in to_text(analysis, TextLayout(max_windows=1))
+
+
+def test_equal_calls_are_one_line_and_those_that_differ_have_their_own() -> None:
+    text = to_text(analyze(open_trace(SAMPLE_TRACES / "waiting-app-ios27")))
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    first = lines.index("model call length time budget [1] verdict why difference") + 1
+    assert lines[first : first + 8] == [
+        "Segmenter 1*-3 16.9-17.9 ms rccAAAAAr ANE a",
+        "Segmenter 4 24.9 ms rcc####AAAAAr ANE a +6.17 ms #",
+        "Segmenter 5 23.9 ms rcc###AAAAAr ANE a +6.15 ms #",
+        "Segmenter 6-8 16.9-17.9 ms rccAAAAAr ANE a",
+        "Segmenter 9 23.9 ms rcc###AAAAAr ANE a +6.10 ms #",
+        "Segmenter 10 17.9 ms rccAAAAAr ANE a",
+        "Tagger 1*-6 29.9-30.9 ms rccAAAA.......r ANE a",
+        "Classifier 1*-5 24.9-25.9 ms rccAAAAAAAAAr ANE a",
+    ]
 
 
 def test_columns_are_cut_then_left_out() -> None:

@@ -38,7 +38,7 @@ def test_the_json_has_null(analysis: Analysis) -> None:
 
 def test_the_text_has_no_column_of_samples(analysis: Analysis) -> None:
     text = " ".join(analysis.to_text().split())
-    assert "with its share of the length; no host samples in this input)" in text
+    assert "edges given; no host samples in this input)" in text
     assert "whole run; no host samples in this input) engine busy (measured) meaning ANE 4.00 ms" in text
 
 

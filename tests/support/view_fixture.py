@@ -331,7 +331,9 @@ def _windows(
         return payload.array(np.full(count, payload.text(text)), "u4")
 
     fields = {
-        "call": payload.array(np.arange(count) + 1, "u4"), "group": repeated(called["model"]),
+        "call": payload.array(np.arange(count) + 1, "u4"),
+        "equal": payload.array(find_first_equal(served), "u4"),
+        "group": repeated(called["model"]),
         "start": payload.array(starts, "f8"), "end": payload.array(ends, "f8"),
         "label": repeated(called["window"]), "model": repeated(called["model"]), "source": repeated("coreml-os-signpost"),
         "basis": repeated("measured"), "verdict": payload.array(verdict, "u4"),
@@ -357,6 +359,12 @@ def _windows(
         **{key: payload.array(np.where(served == name, 8, 0), "u4") for name, key in samples.items()},
     }
     return {"count": count, "noun": "call", **fields, "columns": columns, "values": values}
+
+
+def find_first_equal(served: np.ndarray) -> np.ndarray:
+    """Each call, or the first of the calls in a row that one engine served."""
+    begins = np.append(True, served[1:] != served[:-1])[: len(served)]
+    return np.flatnonzero(begins)[np.cumsum(begins) - 1] if len(served) else np.zeros(0, int)
 
 
 def _budget(payload: Payload, lengths: np.ndarray, verdict: list[int]) -> dict[str, Any]:

@@ -116,6 +116,15 @@ class Budget:
         for block in self.blocks:
             yield self._build(*block).pieces
 
+    def list_pieces(self, row: int) -> BudgetPieces:
+        """Return the pieces of one call; quickest for calls in ascending order."""
+        block = next((start, stop) for start, stop in self.blocks if start <= row < stop)
+        pieces = self._build(*block).pieces
+        edges = slice(*np.searchsorted(pieces.window, [row, row + 1]))
+        return BudgetPieces(
+            pieces.window[edges], pieces.start_ns[edges], pieces.end_ns[edges], pieces.kind[edges]
+        )
+
     def _build(self, start: int, stop: int) -> _Block:
         if self._latest is None or self._latest[0] != (start, stop):
             self._latest = (start, stop), _build_block(Layers(self._run, start, stop), start)

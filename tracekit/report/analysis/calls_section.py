@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -38,10 +38,12 @@ from tracekit.report.document.blocks import (
     Table,
     count_note,
 )
+from tracekit.report.viewmodel.equal_calls import fold_equal_calls
 from tracekit.report.viewmodel.limits import Footnotes, WindowMarks, window_marks
 from tracekit.text import format_ms, format_rounded, format_thread
 
 _LABEL_WIDTH = 44
+_BAR_WIDTH = 16
 _THREAD_WIDTH = 28
 _NOT_MEASURED = "not measured"
 _NO_CALLS = "No calls: this recording shows no separate calls of a model."
@@ -54,6 +56,12 @@ class _Calls:
 
     analysis: Analysis
     names: wording.CallNames
+    rows: IntArray
+    """Of the analysis' windows: the first of equal calls stands for all of them."""
+    lasts: IntArray
+    """The last of the calls that each row stands for."""
+    first: IntArray
+    """For every call of the analysis up to the last one listed, the call that stands for it."""
     windows: Sequence[Window]
     verdicts: Sequence[str]
     letters: Sequence[str]
@@ -66,6 +74,17 @@ class _Calls:
     contested: Mapping[str, IntArray]
     """By engine, the work in each call that may be its own or another owner's."""
 
+    def place(self, marks: Marks) -> Marks:
+        """Return marks of the analysis' windows as marks of the rows that stand for them."""
+        placed: dict[object, list[int]] = {}
+        for row, numbers in marks.numbers.items():
+            if isinstance(row, int) and row >= len(self.first):
+                continue  # of a call that is not listed
+            key = int(np.searchsorted(self.rows, self.first[row])) if isinstance(row, int) else None
+            known = placed.setdefault(key, [])
+            known += [number for number in numbers if number not in known]
+        return Marks(placed)
+
 
 def build_calls(analysis: Analysis, extent: Extent, notes: Footnotes) -> Section:
     """Return the table of calls and the reasons of their verdicts, and the number of the others."""
@@ -73,43 +92,59 @@ def build_calls(analysis: Analysis, extent: Extent, notes: Footnotes) -> Section
     if not count:
         return Section("windows", "Calls", (Paragraph(_NO_CALLS),), is_empty=True, is_replaced=True)
     reasons: dict[str, str] = {}
-    calls = _select_calls(analysis, extent.most_calls, reasons)
-    rows = count if extent.has_all_calls else len(calls.windows)
-    marks = window_marks(notes, rows, calls.busy)
-    blocks: list[Block] = [_build_table(calls, marks)]
-    if remaining := count - len(calls.windows):
+    calls = _select_calls(analysis, extent, reasons)
+    listed = len(calls.first)
+    marks = window_marks(notes, count if extent.has_all_calls else listed, calls.busy)
+    scale_ns = wording.measure_scale(
+        (analysis.window_rows["end_ns"] - analysis.window_rows["start_ns"]).to_numpy()
+    )
+    blocks: list[Block] = [_build_table(calls, marks, scale_ns, extent.is_verbose)]
+    if remaining := count - listed:
         blocks.append(Paragraph(count_note(remaining)))
-    legend = [Item(_COLD, "*")] if analysis.window_rows["first"].head(len(calls.windows)).any() else []
+    legend = [Item(_COLD, "*")] if analysis.window_rows["first"].head(listed).any() else []
     legend += [Item(reason, letter) for reason, letter in reasons.items()]
     blocks += [Items(tuple(legend))] if legend else []
-    about = _describe_basis(calls)
+    if analysis.trace.has_timeline:
+        blocks.append(Paragraph(f"Time budget, {wording.explain_bars(analysis, scale_ns, _BAR_WIDTH)}."))
+    about = _describe_basis(calls, has_bars=extent.is_folded and analysis.trace.has_timeline)
     return Section("windows", calls.names.heading, tuple(blocks), about, is_replaced=True)
 
 
-def _select_calls(analysis: Analysis, most: int, reasons: dict[str, str]) -> _Calls:
-    """Return the first calls; ``reasons`` get a letter each."""
-    windows = [window for _, window in numbered_windows(analysis.window_rows.head(most))]
-    verdicts = analysis.verdicts.block(0, len(windows))
-    letters = [
-        reasons.setdefault(reason, _make_letter(len(reasons)))
-        for reason in wording.verdict_reasons(verdicts).to_pylist()
-    ]
-    rows = CallRows(analysis, 0, len(windows))
+def _select_calls(analysis: Analysis, extent: Extent, reasons: dict[str, str]) -> _Calls:
+    """Return the first calls, equal ones as one if the format folds; ``reasons`` get a letter each."""
+    first = fold_equal_calls(analysis) if extent.is_folded else np.arange(len(analysis.window_rows))
+    rows = np.unique(first)
+    listed = int(rows[extent.most_calls]) if len(rows) > extent.most_calls else len(first)
+    rows, first = rows[: extent.most_calls], first[:listed]
+    position = np.searchsorted(rows, first)
+    lasts = np.zeros(len(rows), np.int64)
+    np.maximum.at(lasts, position, np.arange(listed))
+    windows = [window for _, window in numbered_windows(analysis.window_rows.iloc[rows])]
+    verdicts = analysis.verdicts.block(0, listed)
+    texts = wording.verdict_reasons(verdicts).take(rows).to_pylist()
+    letters = [reasons.setdefault(reason, _make_letter(len(reasons))) for reason in texts]
+    calls = CallRows(analysis, 0, listed)
     reported = [engine for engine in SERVING if engine in analysis.measured.reported]
     sampled = SERVING if analysis.trace.samples_source else ()
     return _Calls(
         analysis,
         wording.call_names(analysis),
+        rows,
+        lasts,
+        first,
         windows,
-        verdicts.names,
+        [verdicts.names[row] for row in rows.tolist()],
         letters,
-        {str(engine): rows.sum_busy_ns(engine).to_numpy(np.float64, na_value=np.nan) for engine in reported},
-        {str(engine): rows.sum_samples(engine, "samples").to_numpy(np.int64) for engine in sampled},
         {
-            str(engine): rows.sum_amounts(engine, "waiting_ns").to_numpy(np.int64, na_value=0)
+            str(engine): calls.sum_busy_ns(engine).to_numpy(np.float64, na_value=np.nan)[rows]
+            for engine in reported
+        },
+        {str(engine): calls.sum_samples(engine, "samples").to_numpy(np.int64)[rows] for engine in sampled},
+        {
+            str(engine): calls.sum_amounts(engine, "waiting_ns").to_numpy(np.int64, na_value=0)[rows]
             for engine in SERVING
         },
-        {str(work.engine): work.contested_ns for work in verdicts.works},
+        {str(work.engine): work.contested_ns[rows] for work in verdicts.works},
     )
 
 
@@ -119,51 +154,109 @@ def _make_letter(number: int) -> str:
     return head + chr(ord("a") + number % 26)
 
 
-def _describe_basis(calls: _Calls) -> str:
+def _describe_basis(calls: _Calls, has_bars: bool) -> str:
     """Return the tables that the calls are from, and how their edges and the busy times are known."""
     windows = calls.analysis.window_rows
     source = wording.window_sources(windows["source"].astype("str").unique().tolist())
     parts = [] if source == "run" else [f"from {source}"]
     parts.append(f"edges {', '.join(windows['basis'].unique())}")
-    parts += ["busy is measured, with its share of the length"] if calls.busy else []
+    parts += ["busy is measured, with its share of the length"] if calls.busy and not has_bars else []
     parts += [] if calls.analysis.trace.samples_source else ["no host samples in this input"]
     return "; ".join(parts)
 
 
-def _build_table(calls: _Calls, marks: WindowMarks) -> Table:
-    """Return the calls with a column for each engine; the narrow table has one for all engines."""
-    windows, rows = calls.windows, range(len(calls.windows))
-    lengths = [format_rounded(window.end_ns - window.start_ns) for window in windows]
+def _build_table(calls: _Calls, marks: WindowMarks, scale_ns: int, is_verbose: bool) -> Table:
+    """Return the calls with a column for each engine; the narrow table has their budgets instead."""
+    windows, rows = calls.windows, calls.rows.tolist()
     name = "model" if all(window.model for window in windows) else "name"
     common = [
         Column(name, list(map(calls.names.name, rows)), is_clipped=True, width=_LABEL_WIDTH),
-        Column(calls.names.noun, _format_numbers(calls), "number", marks.number),
-        Column("start", [format_ms(window.start_ns) for window in windows], "number", rank=1),
-        Column("length", lengths, "number", marks.length),
-        Column("verdict", calls.verdicts, "engine", marks.verdict),
+        Column(calls.names.noun, _format_numbers(calls), "number", calls.place(marks.number)),
+        Column("start", [format_ms(window.start_ns) for window in windows], "number", rank=2),
+        Column("length", _format_lengths(calls), "number", calls.place(marks.length)),
     ]
+    verdict = Column("verdict", calls.verdicts, "engine", calls.place(marks.verdict))
     names = list(_list_names(calls))
     reasons = Column("why", calls.letters)
     threads = [_format_thread_name(calls.analysis.trace, window) for window in windows]
     thread = Column("thread", threads, width=_THREAD_WIDTH)
-    narrow = Table((*common, *_list_combined_column(calls, marks), *names, reasons))
-    return Table(
-        (*common, *_list_engine_columns(calls, marks), *names, thread, reasons), "List of calls", narrow
+    signs = _list_differences(calls, wording.sign_differences)
+    work = [*_list_bars(calls, marks, scale_ns)] or [*_list_combined_column(calls, marks)]
+    narrow = Table((*common, *work, verdict, *names, reasons, *signs))
+    differences = _list_differences(calls, wording.explain_differences) if is_verbose else ()
+    bars = [replace(column, marks=Marks()) for column in work] if calls.analysis.trace.has_timeline else []
+    wide = (
+        *common,
+        *bars,
+        verdict,
+        *_list_engine_columns(calls, marks),
+        *names,
+        thread,
+        reasons,
+        *differences,
     )
+    return Table(wide, "List of calls", narrow)
+
+
+def _list_bars(calls: _Calls, marks: WindowMarks, scale_ns: int) -> Iterator[Column]:
+    """Yield the calls' time budgets as bars of signs on one scale."""
+    if calls.analysis.trace.has_timeline:
+        bars = [wording.draw_bar(calls.analysis, row, scale_ns, _BAR_WIDTH) for row in calls.rows.tolist()]
+        yield Column("time budget", bars, marks=calls.place(_join_marks(marks)))
+
+
+def _join_marks(marks: WindowMarks) -> Marks:
+    """Return the marks of the busy times of all engines."""
+    numbers: dict[object, dict[int, None]] = {}
+    for row, notes in (entry for mark in marks.busy.values() for entry in mark.numbers.items()):
+        numbers.setdefault(row, {}).update(dict.fromkeys(notes))
+    return Marks({row: list(notes) for row, notes in numbers.items()})
+
+
+def _list_differences(
+    calls: _Calls, explain: Callable[[Analysis, int, int], list[str | None]]
+) -> Iterator[Column]:
+    """Yield what makes calls differ from the typical one of their model, if any does."""
+    texts = explain(calls.analysis, 0, len(calls.first))
+    if any(texts):
+        yield Column("difference", [texts[row] or "" for row in calls.rows.tolist()])
 
 
 def _format_numbers(calls: _Calls) -> list[str]:
-    firsts, numbers = calls.analysis.window_rows["first"].tolist(), calls.names.numbers
+    """Return ``1*``, and ``1*-3`` for three equal calls."""
+    is_first, numbers = calls.analysis.window_rows["first"].tolist(), calls.names.numbers
+    texts = []
+    for row, last in zip(calls.rows.tolist(), calls.lasts.tolist(), strict=True):
+        star, end = "*" if is_first[row] else "", f"-{numbers[last]:,}" if last > row else ""
+        texts.append(f"{numbers[row]:,}{star}{end}" if numbers[row] else "")
+    return texts
+
+
+def _format_lengths(calls: _Calls) -> list[str]:
+    """Return the length of each call, and the shortest and the longest of equal ones."""
+    frame = calls.analysis.window_rows
+    lengths = (frame["end_ns"] - frame["start_ns"]).to_numpy(np.int64)[: len(calls.first)]
+    position = np.searchsorted(calls.rows, calls.first)
+    shortest, longest = lengths[calls.rows].copy(), lengths[calls.rows].copy()
+    np.minimum.at(shortest, position, lengths)
+    np.maximum.at(longest, position, lengths)
     return [
-        f"{numbers[row]:,}{'*' if firsts[row] else ''}" if numbers[row] else ""
-        for row in range(len(calls.windows))
+        format_rounded(low) if low == high else _join_range(format_rounded(low), format_rounded(high))
+        for low, high in zip(shortest.tolist(), longest.tolist(), strict=True)
     ]
+
+
+def _join_range(low: str, high: str) -> str:
+    """Return ``16.9-17.9 ms``, or both with their units where these differ."""
+    (number, _, unit), (_, _, other_unit) = low.partition(" "), high.partition(" ")
+    return f"{number}-{high}" if unit == other_unit else f"{low}-{high}"
 
 
 def _list_engine_columns(calls: _Calls, marks: WindowMarks) -> Iterator[Column]:
     rows = range(len(calls.windows))
     for engine, mark in marks.busy.items():
-        yield Column(f"{engine} busy", [_format_busy(calls, row, engine) for row in rows], "number", mark)
+        texts = [_format_busy(calls, row, engine) for row in rows]
+        yield Column(f"{engine} busy", texts, "number", calls.place(mark))
     if waiting := _describe_waiting(calls.analysis):
         yield Column(waiting, [_format_waiting(calls, row) for row in rows], "number")
     for engine in SERVING if calls.samples else ():
@@ -177,10 +270,7 @@ def _list_combined_column(calls: _Calls, marks: WindowMarks) -> Iterator[Column]
     """Yield one column for the work of all engines."""
     rows = range(len(calls.windows))
     if calls.busy:
-        numbers: dict[object, dict[int, None]] = {}
-        for row, notes in (entry for mark in marks.busy.values() for entry in mark.numbers.items()):
-            numbers.setdefault(row, {}).update(dict.fromkeys(notes))
-        all_marks = Marks({row: list(notes) for row, notes in numbers.items()})
+        all_marks = calls.place(_join_marks(marks))
         yield Column("busy", [_format_busy_shares(calls, row) for row in rows], marks=all_marks)
     elif calls.samples:
         yield Column("samples", [_format_counts(calls, row) for row in rows])
@@ -191,7 +281,7 @@ def _list_names(calls: _Calls) -> Iterator[Column]:
     windows = calls.windows
     copies = {(window.model, window.copy) for window in windows if window.copy}
     if len(copies) > len({model for model, _ in copies}):
-        yield Column("copy", [window.copy for window in windows], rank=2, width=_LABEL_WIDTH)
+        yield Column("copy", [window.copy for window in windows], rank=1, width=_LABEL_WIDTH)
     if any(window.label != (window.model or window.label) for window in windows):
         yield Column("label", [window.label for window in windows], rank=2, width=_LABEL_WIDTH)
 

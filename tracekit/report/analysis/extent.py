@@ -9,8 +9,9 @@ from dataclasses import dataclass
 class Extent:
     """The part of an analysis that a document has.
 
-    ``left_out`` names sections. A page's script replaces the table of calls by one of all calls, whose
-    marks are those of the document: ``has_all_calls``.
+    ``left_out`` names sections. Where the list of calls ``is_folded``, equal ones are one row. A page's
+    script replaces the table of calls by one of all calls, whose marks are those of the document:
+    ``has_all_calls``.
     """
 
     is_verbose: bool
@@ -23,10 +24,16 @@ class Extent:
     most_stacks: int = 8
     left_out: frozenset[str] = frozenset()
     has_all_calls: bool = False
+    is_folded: bool = False
 
 
 SHORT_TEXT = Extent(
-    False, 12, 12, most_alike=3, left_out=frozenset({"log", "stacks", "counters", "submissions"})
+    False,
+    12,
+    12,
+    most_alike=3,
+    left_out=frozenset({"log", "stacks", "counters", "submissions"}),
+    is_folded=True,
 )
 VERBOSE_TEXT = Extent(True, 40, 60, left_out=frozenset({"stacks"}))
 TICKET = Extent(

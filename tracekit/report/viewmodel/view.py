@@ -24,6 +24,7 @@ from tracekit.model.vocabulary import ENGINES, PHASES, SERVING
 from tracekit.report import wording
 from tracekit.report.analysis.recording_facts import recording_facts
 from tracekit.report.viewmodel.call_table import build_page_columns
+from tracekit.report.viewmodel.equal_calls import fold_equal_calls
 from tracekit.report.viewmodel.findings import locate_findings
 from tracekit.report.viewmodel.lanes import (
     CallPairs,
@@ -310,6 +311,7 @@ class _Builder:
             "count": len(rows),
             "noun": rows.names.noun,
             **fields,
+            "equal": self._arrays.add(fold_equal_calls(self._analysis), "u4"),
             "group": self._arrays.add(groups[rows.names.group], "u4"),
             # A window without a thread has no lane; ``_lane_of_thread`` would give it that of samples without
             # a thread.

@@ -1,7 +1,14 @@
 """The sentences about an analysis, made from its data: verdicts, headline, diagnostics, availability."""
 
 from tracekit.report.wording.availability import build_evidence_document, remark, shows
-from tracekit.report.wording.budget import build_part_document, explain_differences
+from tracekit.report.wording.budget import (
+    build_part_document,
+    draw_bar,
+    explain_bars,
+    explain_differences,
+    measure_scale,
+    sign_differences,
+)
 from tracekit.report.wording.calls import WHOLE_RUN, CallNames, call_names, noun_of
 from tracekit.report.wording.diagnostics import issues
 from tracekit.report.wording.log import log_lines
@@ -42,6 +49,8 @@ __all__ = [
     "describe_rail_state",
     "describe_verdicts",
     "doing",
+    "draw_bar",
+    "explain_bars",
     "explain_differences",
     "explain_owner",
     "headline",
@@ -49,6 +58,7 @@ __all__ = [
     "left_out_columns",
     "list_threads_limits",
     "log_lines",
+    "measure_scale",
     "missing_energy",
     "noun_of",
     "power_lines",
@@ -56,6 +66,7 @@ __all__ = [
     "recording_step",
     "remark",
     "shows",
+    "sign_differences",
     "submission_notes",
     "submission_rows",
     "symbols_notes",

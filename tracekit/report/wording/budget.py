@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
-from tracekit.analysis.budget.parts import BudgetKind, BudgetPart
+from tracekit.analysis.budget.parts import BUDGET_KINDS, BudgetKind, BudgetPart
 from tracekit.analysis.result import Analysis
+from tracekit.model.columns import IntArray
 from tracekit.model.vocabulary import Engine
 from tracekit.text import format_rounded
+
+_LONGEST = 4
+"""Times the median length: a few long calls must not make the bars of all others short."""
 
 
 class PartWords(NamedTuple):
@@ -58,12 +63,12 @@ PART_WORDS: Mapping[BudgetPart, PartWords] = MappingProxyType(
             "thread runs", "the calling thread runs, and no sample shows what", "t", Engine.OTHER
         ),
         BudgetPart.OTHER_PROCESS: PartWords(
-            "engine busy with another process",
+            "other process on engine",
             "the engine works for another process, before it works for the call",
             "#",
         ),
         BudgetPart.OTHER_CALL: PartWords(
-            "engine busy with other work",
+            "other work on engine",
             "the engine does other work, of another call or model, before it works for the call",
             "#",
         ),
@@ -101,19 +106,67 @@ def build_part_document(kind: BudgetKind) -> dict[str, str | None]:
 
 
 def explain_differences(analysis: Analysis, start: int, stop: int) -> list[str | None]:
-    """Return ``+6.80 ms engine busy with another process`` for each call from ``start`` up to ``stop``.
+    """Return ``+6.80 ms other process on engine`` for each call from ``start`` up to ``stop``.
 
     It is the part that explains most of the difference; None for a call that differs as most do.
     """
+    return _describe_main_parts(analysis, start, stop, lambda words: words.name)
+
+
+def sign_differences(analysis: Analysis, start: int, stop: int) -> list[str | None]:
+    """Return ``explain_differences`` with the signs of the bars: ``+6.80 ms #``."""
+    return _describe_main_parts(analysis, start, stop, lambda words: words.sign)
+
+
+def _describe_main_parts(
+    analysis: Analysis, start: int, stop: int, describe: Callable[[PartWords], str]
+) -> list[str | None]:
     differences = analysis.differences
     texts: list[str | None] = [None] * (stop - start)
     for row in np.flatnonzero(differences.main_parts[start:stop] >= 0).tolist():
         position = int(differences.main_parts[start + row])
         amount = format_difference(int(differences.part_ns[start + row, position]))
-        texts[row] = f"{amount} {PART_WORDS[differences.parts[position]].name}"
+        texts[row] = f"{amount} {describe(PART_WORDS[differences.parts[position]])}"
     return texts
 
 
 def format_difference(difference_ns: int) -> str:
     """Return a difference of times with its sign."""
     return f"{'+' if difference_ns > 0 else '-'}{format_rounded(abs(difference_ns))}"
+
+
+def measure_scale(lengths: IntArray) -> int:
+    """Return the length that fills a bar: the longest call's, but of a few long ones."""
+    if not len(lengths):
+        return 1
+    return max(1, min(int(lengths.max()), _LONGEST * int(np.percentile(lengths, 50, method="inverted_cdf"))))
+
+
+def draw_bar(analysis: Analysis, row: int, scale_ns: int, width: int) -> str:
+    """Return the budget of a call as signs in order of time: each is of the part with most of its time.
+
+    ``width`` signs are ``scale_ns``; a longer call is cut, and ends with ``>``.
+    """
+    pieces = analysis.budget.list_pieces(row)
+    length_ns = int((pieces.end_ns - pieces.start_ns).sum())
+    drawn_ns = min(length_ns, scale_ns)
+    signs = []
+    for begin_ns, end_ns in _divide(
+        pieces.start_ns[:1], drawn_ns, max(1, round(drawn_ns * width / scale_ns))
+    ):
+        shares = np.minimum(pieces.end_ns, end_ns) - np.maximum(pieces.start_ns, begin_ns)
+        time_by_kind = np.bincount(pieces.kind, np.maximum(shares, 0), len(BUDGET_KINDS))
+        signs.append(PART_WORDS[BUDGET_KINDS[int(time_by_kind.argmax())].part].sign)
+    return "".join(signs) + (">" if length_ns > scale_ns else "")
+
+
+def _divide(starts: IntArray, length_ns: int, count: int) -> Iterator[tuple[int, int]]:
+    """Yield the edges of equal parts of a length from the start on, if there is one."""
+    for start_ns in starts.tolist():
+        yield from pairwise(start_ns + length_ns * number // count for number in range(count + 1))
+
+
+def explain_bars(analysis: Analysis, scale_ns: int, width: int) -> str:
+    """Return what the signs of the bars mean: those of the parts that the calls have."""
+    signs = (f"{PART_WORDS[part].sign} {PART_WORDS[part].name}" for part in analysis.budget.sums.parts)
+    return f"a sign is {format_rounded(scale_ns / width)}: {', '.join(signs)}"

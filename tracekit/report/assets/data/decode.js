@@ -20,7 +20,7 @@ const ARRAY_FIELDS = {
   workers: ["call", "lane", "first_ns", "last_ns", "number", "engine"],
   spans: ["start", "end", "name", "own", "owner", "why", "pairs.*", "occupancy", "others", "unions.*"],
   windows: [
-    "start", "end", "call", "group", "label", "model", "source", "basis", "verdict", "why", "reason", "difference", "lane", "first",
+    "start", "end", "call", "equal", "group", "label", "model", "source", "basis", "verdict", "why", "reason", "difference", "lane", "first",
     "values.*",
   ],
   budget: ["counts", "part", "length", "typical"],

@@ -4,15 +4,15 @@ import { make } from "../shared/dom.js";
 import { cleanText, formatCount, formatDuration } from "../shared/numbers.js";
 import { barScale, budgetBar } from "./budget_bar.js";
 
-/** The columns of the picture; `isFolded()` is true while equal calls are one row. */
-export function pictureColumns(view, folds, isFolded) {
+/** The columns of the picture; a row stands for `countOf(row)` equal calls. */
+export function pictureColumns(view, countOf) {
   const { windows, strings } = view;
   const scale = barScale(windows);
   const letters = reasonLetters(view);
   const length = (row) => windows.end[row] - windows.start[row];
   const verdict = (row) => cleanText(strings[windows.verdict[row]], 40);
   return [
-    { key: "call", title: "Call", value: (row) => `${callName(view, row)} ${windows.call[row]}`, show: (row) => callLabel(view, row, isFolded() ? folds.counts[row] : 1) },
+    { key: "call", title: "Call", value: (row) => `${callName(view, row)} ${windows.call[row]}`, show: (row) => callLabel(view, row, countOf(row)) },
     { key: "start_ns", title: "Start", isNumber: true, value: (row) => windows.start[row], show: (row) => formatDuration(windows.start[row]) },
     { key: "budget", title: "Time budget, one scale", isNumber: true, isPicture: true, value: length, show: (row) => budgetBar(view, row, scale) },
     { key: "length_ns", title: "Length", isNumber: true, value: length, show: (row) => formatDuration(length(row)) },

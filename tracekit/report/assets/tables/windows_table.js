@@ -8,7 +8,6 @@ import { windowsInside } from "../data/selection.js";
 import { intervalRange, selectedWindow } from "../timeline/steps.js";
 import { budgetLegend } from "./budget_bar.js";
 import { pictureColumns, reasonList, verdictCell } from "./calls_table.js";
-import { foldEqualCalls } from "./equal_calls.js";
 import { createTable } from "./table.js";
 
 /** `choose(range, chosen)` gets the window that the reader picked. */
@@ -16,7 +15,7 @@ export function createWindowsTable(container, view, store, choose) {
   const { windows } = view;
   if (windows.count === 0) return { refresh() {} }; // the markup has a note instead
   const ordered = indexIntervals(windows.start, windows.end);
-  const folds = foldEqualCalls(view);
+  const equalCounts = countEqual(windows);
   let inside = windowsInside(view, store.state.range);
   let selected = -1;
   const box = (label) => {
@@ -30,7 +29,7 @@ export function createWindowsTable(container, view, store, choose) {
     caption: "List of calls",
     columns,
     rowCount: () => windows.count,
-    isIncluded: (row) => (!isScoped() || inside[row] === 1) && (!isFolded() || folds.first[row] === row),
+    isIncluded: (row) => (!isScoped() || inside[row] === 1) && (!isFolded() || windows.equal[row] === row),
     sort: { key: "start_ns", descending: false },
     onChoose: (row) => choose(intervalRange(ordered, laneId("windows", 0), ordered.row.indexOf(row)), { kind: "call", index: row }),
     chooseLabel: (row) => `${callTitle(view, row)}: show it in the timeline`,
@@ -38,11 +37,11 @@ export function createWindowsTable(container, view, store, choose) {
     current: () => selected,
     filterLabel: "Filter calls by text",
   });
-  const picture = createOf(pictureColumns(view, folds, isFolded));
+  const picture = createOf(pictureColumns(view, (row) => (isFolded() ? equalCounts[row] : 1)));
   const details = createOf(windowColumns(view));
   const tables = make("div", { className: "calls-table" });
   const note = make("span");
-  folded.label.hidden = folds.counts.every((count) => count < 2);
+  folded.label.hidden = equalCounts.every((count) => count < 2);
   container.append(
     make("p", { className: "note calls-scope" }, note, " ", everything.label, " ", folded.label, " ", detailed.label),
     tables, budgetLegend(view), reasonList(view),
@@ -63,6 +62,13 @@ export function createWindowsTable(container, view, store, choose) {
     requestAnimationFrame(() => setTimeout(() => scrollToRow(container))); // once the page is laid out, which is not forced here
   };
   return { refresh: follow };
+}
+
+/** The number of equal calls that each call stands for, by the first of them. */
+function countEqual({ count, equal }) {
+  const counts = new Uint32Array(count);
+  for (const first of equal) counts[first] += 1;
+  return counts;
 }
 
 /** Brings the chosen row into sight in a pane of the dashboard; a report's page keeps its place. */
