@@ -61,9 +61,7 @@ def make_no_samples_issue(run: RunInfo, is_analyzable: bool) -> Issue:
             sorted({table.schema for table in run.tables if table.row_count not in (None, 0)}),
             _MAX_NAMED_TABLES,
         )
-        text = (
-            f"no table of this input shows a call or an engine. It holds {held}: see tracekit tables"
-        )
+        text = f"no table of this input shows a call or an engine. It holds {held}: see tracekit tables"
         return Issue("info", "no-samples", text)
     text = (
         "this input has no samples: the analysis rests on other tables only, and the host's work is unknown"
