@@ -35,5 +35,5 @@ def build_order(order: str) -> list[ColumnElement[Any]]:
     column = _COLUMNS[name.removeprefix("-")]
     ordered: list[ColumnElement[Any]] = [column.desc() if name.startswith("-") else column.asc()]
     if order.startswith(BY_APP):
-        ordered.insert(0, _COLUMNS["app"])
+        ordered[:0] = [(_ROW.app == "").asc(), _COLUMNS["app"]]  # recordings without an app come last
     return [*ordered, _ROW.added_us.desc(), _ROW.id]

@@ -24,7 +24,7 @@ def build_engine_bar(recording: Recording) -> Node:
     ]
     words = ", ".join(f"{name} {count:,}" for name, count in calls.items())
     bar = html.Span(parts, className="share", **build_aria_attributes(hidden="true"))
-    return html.Div([bar, html.Span(words, className="note")], className="engine-bar")
+    return html.Span([bar, html.Span(words, className="note")], className="engine-bar", title=words)
 
 
 def count_calls_by_verdict(recording: Recording) -> dict[str, int]:

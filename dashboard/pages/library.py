@@ -181,7 +181,7 @@ def count_pages(total: int) -> int:
 def build_table(page: int, total: int, order: str = NEWEST) -> list[Node]:
     """Return the table of a page without its rows, which library.js adds, and the way to other pages."""
     heads = [
-        html.Th("Compare", scope="col"),
+        html.Th(html.Span("Compare", className="unseen"), scope="col"),
         *(_build_heading(name, first_order, order) for name, first_order in _COLUMNS),
     ]
     head = html.Thead(html.Tr([*heads, html.Th(html.Span("Actions", className="unseen"), scope="col")]))
@@ -259,9 +259,6 @@ def build_row(recording: Recording, deleted: bool, is_recorded: bool, original: 
     ``original`` is the name of an earlier copy in the library.
     """
     name = printable(recording.name)
-    note = html.Div(printable(recording.note), className="note") if recording.note else None
-    place = "recorded here" if is_recorded else _PLACES[recording.origin]
-    device: Node = [printable(recording.device), html.Div(printable(recording.system), className="note")]
     is_ready = recording.state == "ready"
     return html.Tr(
         [
@@ -269,21 +266,14 @@ def build_row(recording: Recording, deleted: bool, is_recorded: bool, original: 
             html.Th(
                 [
                     name if deleted else html.A(name, href=f"/recordings/{recording.id}"),
-                    html.Div(
-                        f"{format_size(recording.size_bytes)}, {place}{_describe_stored_size(recording)}",
-                        className="note",
-                    ),
-                    html.Div(f"The same recording as “{printable(original)}”", className="note copy-of")
-                    if original
-                    else None,
-                    html.Div(components.build_tags(recording), className="tags") if recording.tags else None,
-                    note,
+                    *_build_remarks(recording, is_recorded, original),
                 ],
                 scope="row",
+                title=name,
             ),
             html.Td(printable(recording.app), className="app-name"),
-            html.Td(_build_state(recording)),
-            html.Td(device),
+            html.Td(_build_state(recording), className="state"),
+            _build_device_cell(recording),
             _build_number_cell(
                 "Length", format_duration(recording.duration_ns) if is_ready and recording.duration_ns else ""
             ),
@@ -293,6 +283,23 @@ def build_row(recording: Recording, deleted: bool, is_recorded: bool, original: 
             html.Td(html.Div(_build_actions(recording, deleted, is_recorded), className="actions")),
         ],
         key=recording.id,
+    )
+
+
+def _build_remarks(recording: Recording, is_recorded: bool, original: str) -> list[Node]:
+    """Return what stands behind a recording's name: tags, note, an earlier copy, and its sizes."""
+    place = "recorded here" if is_recorded else _PLACES[recording.origin]
+    sizes = f"{format_size(recording.size_bytes)}, {place}{_describe_stored_size(recording)}"
+    copy = f"The same recording as “{printable(original)}”" if original else ""
+    texts = ((printable(recording.note), "note"), (copy, "note copy-of"), (sizes, "note"))
+    tags = [html.Span(components.build_tags(recording), className="tags")] if recording.tags else []
+    return [*tags, *(html.Span(text, className=kind, title=text) for text, kind in texts if text)]
+
+
+def _build_device_cell(recording: Recording) -> Node:
+    device, system = printable(recording.device), printable(recording.system)
+    return html.Td(
+        [device, html.Span(system, className="note")], className="device", title=f"{device} {system}"
     )
 
 
@@ -311,16 +318,10 @@ def _build_checkbox(recording: Recording) -> Node:
 def _build_state(recording: Recording) -> Node:
     if recording.state == "ready":
         verdict = printable(recording.verdict)
-        return html.Div(
-            [build_engine_bar(recording), html.Span(verdict, className="clip-lines", title=verdict)]
-        )
+        return [build_engine_bar(recording), html.Span(verdict, title=verdict)]
     if is_busy(recording):
-        return html.Div(
-            [
-                components.build_progress_bar(recording),
-                html.Div(describe_progress(recording), className="note"),
-            ]
-        )
+        progress = html.Span(describe_progress(recording), className="note")
+        return [components.build_progress_bar(recording), progress]
     kind = "problem" if recording.state == "failed" else "note"
     return _shorten_reason(printable(recording.message) or STATES[recording.state], kind)
 
@@ -344,12 +345,16 @@ def _build_actions(recording: Recording, deleted: bool, is_recorded: bool) -> li
         [] if recording.state == "ready" else [_build_action_button("Try again", "retry", recording)]
     )
     drop = [] if recording.state != "ready" or recording.is_dropped else [_build_drop_button(recording)]
-    return [
-        *retry_buttons,
+    name = build_aria_attributes(label=f"Actions: {printable(recording.name)}")
+    entries = [
         _build_action_button("Edit", "edit", recording),
         *drop,
         _build_action_button("Delete", "delete", recording),
     ]
+    menu = html.Details(
+        [html.Summary("⋯", **name), html.Div(entries, className="entries")], className="row-menu"
+    )
+    return [*retry_buttons, menu]
 
 
 def _describe_stored_size(recording: Recording) -> str:

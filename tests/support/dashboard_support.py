@@ -207,3 +207,10 @@ def pictures(tab: Any, name: str) -> None:
 
 def export_of(sample: Path) -> Path:
     return max(sample.glob("*.xml"), key=lambda path: path.stat().st_size)
+
+
+def act(tab: Any, name: str) -> None:
+    """Press a button of a recording's menu in the list, such as ``Delete: fallback``."""
+    recording = name.partition(": ")[2]
+    tab.get_by_label(f"Actions: {recording}").first.click()
+    tab.get_by_role("button", name=name).first.click()

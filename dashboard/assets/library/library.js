@@ -13,7 +13,7 @@ export function showLibrary(place) {
   place.addEventListener("state", ({ detail }) => {
     if (detail === "table") draw(place);
     if (detail === "answered") sender.settle(place.state.answered.at);
-    if (detail === "closed") buttonOf(place, "edit", place.state.closed)?.focus();
+    if (detail === "closed") buttonOf(place, "edit", place.state.closed)?.closest("details").querySelector("summary").focus();
   });
   main.addEventListener("click", ({ target }) => {
     const button = target.closest("button");
@@ -24,12 +24,28 @@ export function showLibrary(place) {
     else if (action?.choose) window.dash_clientside.set_props("library-ticked", { data: { ...action, at: Date.now() } });
     else if (action?.act && isConfirmed(action, button, main)) sender.send(action, button);
   });
+  closeMenus(main);
   main.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !event.target.closest(".editor") || !mayClose(main)) return;
     event.preventDefault();
     main.querySelector("#edit-close").click();
   });
   if (place.state?.table) draw(place);
+}
+
+/** A row's menu closes with a choice, with Escape, and when the focus or a press goes elsewhere. */
+function closeMenus(main) {
+  const close = (except) => {
+    for (const menu of main.querySelectorAll(".row-menu[open]")) if (menu !== except) menu.open = false;
+  };
+  main.addEventListener("click", ({ target }) => close(target.closest("button") ? null : target.closest(".row-menu")));
+  main.addEventListener("focusin", ({ target }) => close(target.closest(".row-menu")));
+  main.addEventListener("keydown", (event) => {
+    const menu = event.key === "Escape" && event.target.closest(".row-menu[open]");
+    if (!menu) return;
+    menu.querySelector("summary").focus();
+    close(null);
+  });
 }
 
 const BY_APP = "by-app:";

@@ -11,7 +11,18 @@ from typing import Any
 
 import pytest
 from browser_support import barriers
-from dashboard_support import PATIENCE_MS, READY, SAMPLES, Serve, Served, drawn, eventually, opened, pictures
+from dashboard_support import (
+    PATIENCE_MS,
+    READY,
+    SAMPLES,
+    Serve,
+    Served,
+    act,
+    drawn,
+    eventually,
+    opened,
+    pictures,
+)
 
 BASE, NEW = "ane-intervals-macos26", "fallback-midway-ios27"
 BOTH = (SAMPLES / BASE, SAMPLES / NEW)
@@ -159,7 +170,7 @@ def test_a_recording_deleted_while_it_is_compared_with_is_reported(both: Served,
     compared(tab, both)
     place = tab.url
     opened(tab, both.base, "#library .tick")
-    tab.get_by_role("button", name=f"Delete: {NEW}").click()
+    act(tab, f"Delete: {NEW}")
     tab.get_by_text("Deleted “").wait_for()
     opened(tab, place, "main li")
     assert f"NEW, {NEW}, was deleted." in tab.locator("main").inner_text()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dashboard_support import FALLBACK, SAMPLES, Serve, eventually, free_port, opened, pictures, until
+from dashboard_support import FALLBACK, SAMPLES, Serve, act, eventually, free_port, opened, pictures, until
 from library_support import removed
 
 from dashboard.library.catalog import make_recording
@@ -104,7 +104,7 @@ def test_a_page_from_before_an_update_is_loaded_again_once(idle: Idle, tab: Any)
     base, library = idle
     cancelled(library, FALLBACK)
     opened(tab, base, "#library tbody tr")
-    tab.get_by_role("button", name="Edit").click()
+    act(tab, "Edit: ")
     tab.locator(".editor").wait_for()
     loads: list[str] = []
     polls: list[Any] = []
@@ -147,8 +147,7 @@ def test_a_row_stays_while_others_change(idle: Idle, tab: Any) -> None:
     base, library = idle
     cancelled(library, FALLBACK)
     opened(tab, base, "#library tbody tr")
-    edit = tab.get_by_role("button", name="Edit: fallback")
-    edit.focus()
+    tab.get_by_label("Actions: fallback").focus()
     tab.evaluate("window.before = document.activeElement")
     recording = library.add_file(COUNTERS)
     tab.locator("#library tbody tr >> nth=1").wait_for()
@@ -164,6 +163,7 @@ def test_a_click_that_takes_its_time_is_not_lost(idle: Idle, tab: Any) -> None:
     base, library = idle
     cancelled(library, FALLBACK)
     opened(tab, base, "#library tbody tr")
+    tab.get_by_label("Actions: fallback").click()
     tab.get_by_role("button", name="Edit: fallback").hover()
     tab.mouse.down()
     progress(library, library.add_file(COUNTERS), 0.3)
@@ -178,12 +178,12 @@ def test_the_focus_is_where_one_goes_on(idle: Idle, tab: Any) -> None:
     base, library = idle
     cancelled(library, FALLBACK)
     opened(tab, base, "#library tbody tr")
-    tab.get_by_role("button", name="Edit: fallback").click()
+    act(tab, "Edit: fallback")
     tab.locator("#edit-name").fill("Speech")
     tab.locator("#edit-name").press("Enter")  # saves
     tab.get_by_role("link", name="Speech").wait_for()
-    eventually(tab, "document.activeElement.ariaLabel === 'Edit: Speech'")
-    tab.get_by_role("button", name="Delete: Speech").click()
+    eventually(tab, "document.activeElement.ariaLabel === 'Actions: Speech'")
+    act(tab, "Delete: Speech")
     eventually(tab, "document.activeElement.ariaLabel === 'Undo: Speech'")
     tab.keyboard.press("Enter")
     tab.get_by_role("link", name="Speech").wait_for()
@@ -199,11 +199,12 @@ def test_undo_is_in_sight_wherever_one_deletes(idle: Idle, tab: Any) -> None:
         library.cancel(f"{number:032x}")
     opened(tab, base, "#library tbody tr >> nth=21")
     tab.set_viewport_size({"width": 1280, "height": 700})
+    tab.get_by_label("Actions: ").last.click()
     tab.get_by_role("button", name="Delete:").last.click()
     undo = tab.get_by_role("button", name="Undo:")
     undo.wait_for()
     pictures(tab, "undo")
-    assert tab.evaluate("scrollY") > 300
+    assert tab.evaluate("scrollY") > 150
     assert 0 < undo.bounding_box()["y"] < 700
 
 
@@ -211,7 +212,7 @@ def test_an_undo_that_comes_too_late_is_not_offered_again(idle: Idle, tab: Any) 
     base, library = idle
     recording = cancelled(library, FALLBACK)
     opened(tab, base, "#library tbody tr")
-    tab.get_by_role("button", name="Delete: fallback").click()
+    act(tab, "Delete: fallback")
     tab.get_by_role("button", name="Undo: fallback").wait_for()
     removed(library, recording.id)
     tab.get_by_role("button", name="Undo: fallback").click()
@@ -224,13 +225,13 @@ def test_what_was_pressed_in_vain_is_reported(idle: Idle, sooner: None, tab: Any
     recording = cancelled(library, FALLBACK)
     opened(tab, base, "#library tbody tr")
     tab.route(BROKEN, lambda route: route.abort())
-    tab.get_by_role("button", name="Delete: fallback").click()
+    act(tab, "Delete: fallback")
     notice = tab.get_by_text("“Delete: fallback-midway-ios27” was not answered")
     notice.wait_for(timeout=10_000)
     pictures(tab, "unanswered")
     assert library.find_recording(recording.id).deleted is None
     tab.unroute(BROKEN)
-    tab.get_by_role("button", name="Delete: fallback").click()
+    act(tab, "Delete: fallback")
     tab.get_by_role("button", name="Undo: fallback").wait_for()
     assert not notice.is_visible()
     quiet(tab)
@@ -244,12 +245,12 @@ def test_what_was_typed_is_not_lost_unasked(idle: Idle, tab: Any) -> None:
     cancelled(library, FALLBACK)
     cancelled(library, COUNTERS)
     opened(tab, base, "#library tbody tr >> nth=1")
-    tab.get_by_role("button", name="Edit: fallback").click()
+    act(tab, "Edit: fallback")
     note = tab.locator("#edit-note")
     note.fill("one\ntwo")
     requests: list[str] = []
     tab.on("dialog", lambda dialog: (requests.append(dialog.message), dialog.dismiss()))
-    tab.get_by_role("button", name="Edit: counters").click()
+    act(tab, "Edit: counters")
     note.press("Escape")
     assert len(requests) == 2 and "not saved" in requests[0]
     assert note.input_value() == "one\ntwo"
@@ -257,7 +258,7 @@ def test_what_was_typed_is_not_lost_unasked(idle: Idle, tab: Any) -> None:
     tab.get_by_role("button", name="Save").click()
     note.wait_for(state="detached")
     assert sorted(recording.note for recording in library.list_recordings()) == ["", "one\ntwo"]
-    tab.get_by_role("button", name="Edit: fallback").click()
+    act(tab, "Edit: fallback")
     note.press("Escape")  # nothing was changed: nothing is asked
     note.wait_for(state="detached")
     assert len(requests) == 2
@@ -267,12 +268,12 @@ def test_a_name_of_blanks_is_reported_and_a_deleted_recording_s_form_closes(idle
     base, library = idle
     recording = cancelled(library, FALLBACK)
     opened(tab, base, "#library tbody tr")
-    tab.get_by_role("button", name="Edit: fallback").click()
+    act(tab, "Edit: fallback")
     tab.locator("#edit-name").fill("  ")
     tab.get_by_role("button", name="Save").click()
     tab.get_by_text("A recording needs a name.").wait_for()
     assert library.find_recording(recording.id).name == "fallback-midway-ios27"
-    tab.get_by_role("button", name="Delete: fallback").click()
+    act(tab, "Delete: fallback")
     tab.locator("#edit-name").wait_for(state="detached")
 
 
@@ -298,7 +299,7 @@ def test_what_is_shown_stays_over_a_reload_and_the_way_back(idle: Idle, tab: Any
     opened(tab, f"{base}?deleted=1", "#library tbody tr")
     assert tab.get_by_role("button", name="Restore: fallback").is_visible()
     tab.get_by_role("button", name="Show deleted").click()
-    tab.get_by_role("button", name="Edit: counters").wait_for()
+    tab.get_by_label("Actions: counters").wait_for()
     eventually(tab, "location.search === ''")
 
 
@@ -308,11 +309,11 @@ def test_the_form_and_the_notices_are_open_to_assistive_technology(idle: Idle, t
     cancelled(library, COUNTERS)
     library.uploads.begin("left.xml", 5)
     opened(tab, base, ".unfinished li")
-    tab.get_by_role("button", name="Delete: counters").click()
+    act(tab, "Delete: counters")
     tab.get_by_role("button", name="Undo: counters").wait_for()
     tab.evaluate(axe)
     for _ in range(2):
         violations = tab.evaluate("axe.run({resultTypes: ['violations']})")["violations"]
         assert [(violation["id"], violation["nodes"][0]["html"]) for violation in violations] == []
-        tab.get_by_role("button", name="Edit: fallback").click()
+        act(tab, "Edit: fallback")
         tab.locator("#edit-note").wait_for()

@@ -91,7 +91,7 @@ def test_a_search_looks_at_all_pages_and_begins_with_the_first(long: tuple[str, 
 def test_a_poll_brings_what_changed_or_all_rows_after_a_loss(long: tuple[str, Library], tab: Any) -> None:
     base, library = long
     opened(tab, base, ROWS)
-    edit = tab.get_by_role("button", name="Edit: run-0003")
+    edit = tab.get_by_label("Actions: run-0003")
     edit.focus()
     tab.evaluate("window.before = document.activeElement")
     sizes: list[int] = []
@@ -111,3 +111,30 @@ def test_a_poll_brings_what_changed_or_all_rows_after_a_loss(long: tuple[str, Li
 
 def size_of(response: Any) -> int:
     return int(response.headers.get("content-length", 0))
+
+
+def test_a_screen_has_twenty_recordings_of_a_line_each(long: tuple[str, Library], tab: Any) -> None:
+    base, library = long
+    library.edit(f"{1:032x}", tags=["milestone"], note="after the update, with the note in its row " * 3)
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    opened(tab, base, ROWS)
+    tab.get_by_text("after the update").wait_for()
+    heights = tab.evaluate(f"[...document.querySelectorAll('{ROWS}')].map(row => row.offsetHeight)")
+    assert max(heights) <= 34
+    below = "row => row.getBoundingClientRect().bottom <= innerHeight - document.querySelector('.pages').offsetHeight"
+    assert tab.evaluate(f"[...document.querySelectorAll('{ROWS}')].filter({below}).length") >= 20
+
+
+def test_a_row_has_a_menu_that_closes_with_escape_and_elsewhere(long: tuple[str, Library], tab: Any) -> None:
+    base, _library = long
+    opened(tab, base, ROWS)
+    menu, entry = tab.get_by_label("Actions: run-0001"), tab.get_by_role("button", name="Edit: run-0001")
+    menu.press("Enter")
+    tab.keyboard.press("Tab")
+    eventually(tab, "document.activeElement.ariaLabel === 'Edit: run-0001'")
+    tab.keyboard.press("Escape")
+    entry.wait_for(state="hidden")
+    eventually(tab, "document.activeElement.ariaLabel === 'Actions: run-0001'")
+    menu.click()
+    tab.get_by_label("Actions: run-0002").click()
+    entry.wait_for(state="hidden")

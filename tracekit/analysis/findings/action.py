@@ -69,7 +69,6 @@ class Arguments(TypedDict, total=False):
     engine: Engine
     instruments: tuple[str, ...]
     is_named: bool
-    is_system: bool
     limit_ns: int
     model: str
     name: str

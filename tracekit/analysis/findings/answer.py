@@ -107,10 +107,11 @@ class LogAnswer:
 class Answer:
     """The content of the first sentences about a run.
 
-    ``kind`` is "models" where calls were seen; "whole-run" where the run is the only window; "no-calls"
-    where ML was sampled, but no prediction; "no-length" where all predictions were reported without a
-    length; "no-evidence", "no-symbols" and "no-model" where nothing ran or nothing is visible; "threads"
-    where samples have no times, so that ``threads`` is all that they show. ``models`` are those with most
+    ``kind`` is "models" where calls were seen; "whole-run" where the run is the only window, or an engine was
+    at work and no call was seen; "no-calls" where ML was sampled, but no prediction; "no-length" where all
+    predictions were reported without a length; "no-evidence", "no-symbols" and "no-model" where nothing ran
+    or nothing is visible; "threads" where samples have no times, so that ``threads`` is all that they show.
+    ``models`` are those with most
     time, of ``model_count``. ``samples`` are all samples, of which ``ml_samples`` have an ML frame,
     ``unsymbolicated`` no stack with symbols, and ``parked`` are idle service threads of the Neural Engine,
     ``idle`` those and idle threads of ML runtimes. ``is_prepared`` is True where compiling or loading a model
@@ -150,14 +151,16 @@ def make_answer(calls: Calls, findings: tuple[Finding[Any], ...], power: Power |
     }
     of_target, of_processes = _split_by_process(calls)
     listed = of_target[:MOST_MODELS]
-    is_whole_run = calls.sources == ("run",)
-    if is_whole_run:
-        rows = np.arange(len(calls.starts))
-        listed = (ModelCalls("", "", True, -1, rows),)
+    kind = choose_answer_kind(calls)
+    if calls.sources == ("run",):
+        listed = (ModelCalls("", "", True, -1, np.arange(len(calls.starts))),)
+    models = tuple(
+        _make_model_answer(calls, model, placements.get((model.name, model.pid))) for model in listed
+    )
     requests = analysis.requests
     return Answer(
-        choose_answer_kind(calls),
-        tuple(_make_model_answer(calls, model, placements.get((model.name, model.pid))) for model in listed),
+        kind,
+        models if len(calls.starts) else (_make_run_answer(calls),) if kind == "whole-run" else (),
         len(of_target),
         len(calls.starts),
         calls.trace.count_samples(),
@@ -226,7 +229,8 @@ def choose_answer_kind(calls: Calls) -> AnswerKind:
     """Return the kind of answer that a recording allows."""
     if calls.analysis.thread_work is not None:
         return "threads"
-    is_decided = bool((calls.served > 0).any())
+    run_engines = not len(calls.starts) and _list_run_engines(calls)
+    is_decided = bool((calls.served > 0).any() or run_engines)
     is_reported = bool({*calls.sources} - {"run", "stacks", "manual", "csv"})
     if not is_decided and not is_reported and calls.without_length:
         return "no-length"
@@ -237,8 +241,25 @@ def choose_answer_kind(calls: Calls) -> AnswerKind:
         if not labels.is_ml.any():
             return "no-symbols" if (labels.engine == ENGINE_CODE[Engine.UNKNOWN]).all() else "no-model"
     if not len(calls.starts):
-        return "no-calls"
+        return "whole-run" if run_engines else "no-calls"
     return "whole-run" if calls.sources == ("run",) else "models"
+
+
+def _list_run_engines(calls: Calls) -> tuple[EngineUse, ...]:
+    """Return the engines that inferences used in a run without calls; ANE rows would be calls themselves."""
+    uses = []
+    for totals in calls.analysis.engine_totals:
+        sampled = any(share.samples for share in totals.phases if share.is_inference)
+        measured = bool(totals.busy_ns) and totals.engine is not Engine.ANE
+        if totals.engine in SERVING and (sampled or measured):
+            basis = Basis.MEASURED if measured else Basis.SAMPLED
+            table = calls.analysis.measured.reported.get(totals.engine, "")
+            uses.append(EngineUse(totals.engine, 0, 0.0, basis, table, 0.0))
+    return tuple(uses)
+
+
+def _make_run_answer(calls: Calls) -> ModelAnswer:
+    return ModelAnswer("", True, -1, 0, 0, _list_run_engines(calls), None, "run", is_engine_time=False)
 
 
 def _make_model_answer(

@@ -202,8 +202,9 @@ class _Signposts:
     @property
     def actions(self) -> list[Action]:
         return [
-            Action("analyze-signposts", {"pattern": name, "is_system": self.is_system})
+            Action("analyze-signposts", {"pattern": name})
             for name, _ in self.kinds[:1]
+            if not self.is_system  # Apple's own mark no call of the app
         ]
 
 

@@ -114,9 +114,8 @@ def choose_windows(
             if windows:
                 return _with_calls(trace, labels, source, windows, inferred)
     at_work = bool(labels.is_ml.any()) or _has_measured_work(trace)
-    whole = [whole_run(trace)] if at_work and not len(inferred) else []
     diagnostics = tuple(_report_stack_windows(inferred, at_work))
-    return WindowSelection(inferred.windows() or whole, diagnostics, _select_concurrent_runs(inferred))
+    return WindowSelection(inferred.windows(), diagnostics, _select_concurrent_runs(inferred))
 
 
 def _has_measured_work(trace: Trace) -> bool:

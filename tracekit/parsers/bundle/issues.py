@@ -68,8 +68,8 @@ def _make_type_issues(types: dict[str, bool]) -> list[Issue]:
     texts: dict[bool, tuple[IssueCode, str]] = {
         True: (
             "types-unconfirmed",
-            "are read as another reader of bundles reads them, which no export has confirmed. On a Mac,"
-            " compare them with an export: tracekit verify-native",
+            "have a layout that no export of xctrace has confirmed yet. On a Mac, check them with: tracekit"
+            " verify-native",
         ),
         False: ("types-unknown", "have an unknown layout and are shown as the raw numbers that are stored"),
     }

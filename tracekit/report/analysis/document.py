@@ -35,7 +35,7 @@ from tracekit.report.viewmodel.limits import Footnotes
 from tracekit.report.wording.findings import finding_text
 from tracekit.text import format_rounded, plural
 
-NOTHING_FOUND = "Nothing stands out: none of the findings of docs/findings.md applies to this recording."
+NOTHING_FOUND = "Nothing stands out: no condition that tracekit looks for was found in this recording."
 _SHORT_FACTS = ("Input", "Recorded", "Target", "Duration", "Cause", "Selected", "Samples", "Heat")
 _NO_TOC = "No table of contents was given: device, template and duration are not known."
 _TIMED = frozenset({"timeline", "windows", "latency", "submissions", "counters"})

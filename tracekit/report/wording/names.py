@@ -17,6 +17,11 @@ def format_model_name(name: str, is_named: bool) -> str:
     return short_name if is_named else f"Calls of {short_name}"
 
 
+def format_calls(name: str) -> str:
+    """Return calls as the subject of a sentence: ``Calls of SpeechEncoder``."""
+    return f"C{calls_of(name)[1:]}"
+
+
 def calls_of(name: str) -> str:
     """Return calls as the object of a sentence: ``calls of SpeechEncoder``, ``calls of predict()``."""
     return f"calls of {clip(printable(name), _NAME_WIDTH)}" if name else "calls of the model"

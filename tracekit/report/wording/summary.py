@@ -160,19 +160,18 @@ def _describe_placement(model: ModelAnswer) -> str:
             else f"the {_describe_calls(model, model.calls)}"
         )
         of = f" of {name.removeprefix('Calls of ')}" if model.model else ""
-        verb = "worked in" if model.source in GIVEN_SOURCES else "ran"
-        return f"Nothing here shows which engine {verb} {calls}{of}{_cut(model)}."
+        return f"No engine is visible in {calls}{of}{_cut(model)}."
     if model.calls == 1 and not model.is_named:
         # No sample lies between calls that follow one another at once.
-        several = ", or several in a row," if model.source == "stacks" else ""
+        several = " (or several without a sample between)" if model.source == "stacks" else ""
         lead, *other_uses = model.engines
         other_work = "".join(
             f", with work on {engine_name(use.engine)}{_describe_basis(use)}" for use in other_uses
         )
         action = f"{_describe_use(lead)}{_describe_basis(lead)}{other_work}"
-        return f"A call of {name.removeprefix('Calls of ')}{several} {action}{_describe_length(model)}."
+        return f"One call of {name.removeprefix('Calls of ')}{several} {action}{_describe_length(model)}."
     hidden = f"; no engine is visible in the other {model.unknown:,}{_cut(model)}" if model.unknown else ""
-    return f"{name} {_describe_action(model)}{hidden}{_describe_length(model)}."
+    return f"{name.removeprefix('Calls of ')} {_describe_action(model)}{hidden}{_describe_length(model)}."
 
 
 def _cut(model: ModelAnswer) -> str:
@@ -222,7 +221,7 @@ def _describe_basis(use: EngineUse) -> str:
 def _count_calls(model: ModelAnswer, count: int) -> str:
     if model.calls == 1:
         if model.source == "stacks":
-            return "in one call, or several in a row"  # no sample lies between these
+            return "in one call, or several without a sample between"
         return f"in {'the only' if model.source in GIVEN_SOURCES else 'its only'} {_choose_noun(model)}"
     if count == model.calls == 2:
         return f"in both {_describe_calls(model, count).removeprefix('2 ')}"
@@ -248,7 +247,8 @@ def _describe_length(model: ModelAnswer) -> str:
         return ""
     length = _format_range(*model.lengths_ns) if model.lengths_ns else format_duration(model.length_ns)
     if model.is_engine_time:
-        return f": {length} on the engine{'' if model.calls == 1 else ' per call'}"
+        per_call = "" if model.calls == 1 else " per call"
+        return f": {length}{per_call}, from the engine's first interval to its last"
     busy = [
         f"{engine_name(use.engine)} busy {_format_share(use)} of {_refer_to_calls(use, model)}"
         for use in model.engines

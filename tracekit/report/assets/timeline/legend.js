@@ -9,7 +9,7 @@ const MEANINGS = {
   RUNTIME: "runtime, engine not visible",
   GRAPHICS: "graphics, or GPU work without an ML mark",
   OTHER: "other work",
-  UNKNOWN: "no symbols",
+  UNKNOWN: "unknown: no symbols, or no engine visible",
   MIXED: "mixed (calls)",
 };
 

@@ -116,9 +116,7 @@ def _analyze_all(_: Arguments, info: TraceInfo) -> NextStep:
 
 def _analyze_signposts(arguments: Arguments, info: TraceInfo) -> NextStep:
     return NextStep(
-        "If signposts of one kind mark the app's inference, take these as the calls:"
-        if arguments["is_system"]
-        else "If these intervals of the app mark its inference, take them as the calls:",
+        "If these intervals of the app mark its inference, take them as the calls:",
         _write_command("analyze", info, "--window-signpost", arguments["pattern"]),
     )
 
@@ -194,7 +192,7 @@ def _read_with_xctrace(arguments: Arguments, info: TraceInfo) -> NextStep:
 
 def _hold_requirement(arguments: Arguments, info: TraceInfo, *requirement: str) -> NextStep:
     command = _write_command("check", info, *_list_selection_options(arguments), *requirement)
-    return NextStep("Hold it in CI, once it is fixed:", command)
+    return NextStep("Keep it fixed: add to CI:", command)
 
 
 def _write_command(name: str, info: TraceInfo, *options: str) -> str:
@@ -246,7 +244,7 @@ PURPOSES: Mapping[Purpose, str] = {
     "longer": "Record for longer:",
     "more-calls": "Record more calls, for more samples of each engine:",
     "predicting": "Record while the app predicts:",
-    "restart": "Record another start: if the model is compiled again, its cache is not used:",
+    "restart": "Record another start, to see whether the model is compiled each time:",
     "threads": "A recording shows each call, how often it ran and how long it took:",
     "symbols": "Record with Xcode 14.3.1 or later, which stores symbols:",
     "system-model": "Record all processes, with the one that serves these requests:",

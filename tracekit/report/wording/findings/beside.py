@@ -51,13 +51,14 @@ def _write_repeated(finding: Finding[BetweenNumbers], event: str) -> Sentences:
 
 def _write_loads(finding: Finding[BetweenNumbers]) -> Sentences:
     numbers = finding.numbers
-    share = f"{numbers['seen']:,} of {plural(numbers['gaps'], 'call')}"
+    seen, later = numbers["seen"], numbers["gaps"]
+    share = f"each of the {later:,}" if seen == later else f"{seen:,} of the {later:,}"
     if numbers["basis"] == "measured":
         title = (
-            f"{format_model_name(finding.model, True)} is loaded again before nearly every call ({share})."
+            f"{format_model_name(finding.model, True)} is loaded again before {share} calls after its first."
         )
     else:
-        title = f"A model is loaded before nearly every one of the {calls_of(finding.model)} ({share})."
+        title = f"A model is loaded before {share} {calls_of(finding.model)} after the first."
     load, length = format_duration(numbers["typical_ns"]), format_duration(numbers["length_ns"])
     return Sentences(title, f"Loading takes {load} each time ({numbers['basis']}), a call {length}.")
 

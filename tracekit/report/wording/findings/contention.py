@@ -22,7 +22,7 @@ def _write_contention(finding: Finding[SharingNumbers]) -> Sentences:
         others, detail = (f"another process ({names})" if names else "another process"), ""
     else:
         # Rows without a process are known by their labels alone, which fit no model of this app.
-        others = f"{names}, no model of this app by its label," if names else "others"
+        others = f"{names}, a label that fits no model of this app," if names else "others"
         detail = (
             "No table names the process of that work: it is another app, or work of this app beside its"
             " models."
@@ -55,7 +55,7 @@ def _write_cost(finding: Finding[SharingNumbers]) -> str:
     numbers = finding.numbers
     others = format_duration(numbers["others_ns"])
     in_each = " in each" if numbers["shared"] > 1 else ""
-    work = f"it worked {others} for others{in_each}"
+    work = f"the engine worked {others} for others{in_each}"
     with_others = format_duration(numbers["with_ns"])
     if numbers["without_ns"] is None:
         return f"Of {with_others}, {work}. No call is without, so the cost is unknown."

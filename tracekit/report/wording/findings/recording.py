@@ -174,7 +174,8 @@ def _write_no_symbols(finding: Finding[NoSymbolsNumbers]) -> Sentences:
     else:
         advice = "Xcode 14.3.1 and later store the symbols of every frame with the recording."
     lack = "lacks" if without == 1 else "lack"
-    counted = f"{without:,} of {plural(stacks, 'stack')} {lack} symbols; the work there is unknown."
+    with_stack = plural(stacks, "sample")
+    counted = f"{without:,} of {with_stack} with a stack {lack} symbols; the work there is unknown."
     return Sentences("Stacks without symbols show no engine.", detail=f"{counted} {advice}")
 
 

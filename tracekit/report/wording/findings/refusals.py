@@ -45,7 +45,7 @@ def _write_refused_operators(finding: Finding[RefusalNumbers]) -> Sentences:
     count = finding.numbers["kinds"]
     return Sentences(
         f"{plural(count, 'kind')} of operators cannot run on the Neural Engine: {_list_refusals(finding)}.",
-        "A model that has them leaves the engine there, or runs elsewhere as a whole.",
+        "A model with such an operator runs that part, or all of it, on another engine.",
     )
 
 

@@ -10,7 +10,7 @@ from tracekit.analysis.findings.waiting import (
     GapNumbers,
 )
 from tracekit.report.wording.findings.sentences import Sentences, pair_sentences
-from tracekit.report.wording.names import calls_of
+from tracekit.report.wording.names import calls_of, format_calls
 from tracekit.text import format_duration, plural
 
 
@@ -18,8 +18,8 @@ def _write_gaps(finding: Finding[GapNumbers]) -> Sentences:
     numbers = finding.numbers
     gap, length = format_duration(numbers["gap_ns"]), format_duration(numbers["length_ns"])
     return Sentences(
-        f"In {calls_of(finding.model)}, nothing works for {gap} of {length}: no engine, and no thread of the"
-        " app.",
+        f"{format_calls(finding.model)} idle for {gap} of {length} (median): no engine and no thread of the"
+        " app runs.",
         f"That is at least {format_duration(finding.lost_ns or 0)} in {plural(numbers['counted'], 'call')}.",
         "The recording does not show what the call waits for: a lock, another process, a late wake-up.",
     )
