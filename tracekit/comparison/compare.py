@@ -28,6 +28,7 @@ from tracekit.comparison.estimates import (
 from tracekit.comparison.findings import compare_findings
 from tracekit.comparison.metrics import METRICS, RUN_METRICS, GroupSide
 from tracekit.comparison.observations import Amount, Observations, Unit
+from tracekit.comparison.parts import compare_parts
 from tracekit.comparison.result import (
     MIN_CHANGE,
     Change,
@@ -122,6 +123,7 @@ def compare(
         functions_missing=missing,
         groups_left_out=left_out,
         first_sentence=_build_first_sentence(sides, run_noise, groups),
+        parts=tuple(compare_parts(_iter_models(sides, run_noise))),
         findings=compare_findings(sides[0], sides[1]),
         largest_functions=largest,
         functions_compared=count,
@@ -148,16 +150,16 @@ def _build_first_sentence(
 ) -> FirstSentence:
     """Return the rows that the first sentence is about, with their wider intervals."""
     whole, length = groups[0], [metric for metric in METRICS if metric.name == _FIRST_METRIC]
-    names, one_sided = _find_models_in_all_windows(sides[:2])
-    if one_sided and not names:
-        return FirstSentence(one_sided=one_sided)
+    names, left_out = _find_shared_models(sides[:2])
+    if left_out and not names:
+        return FirstSentence(left_out=left_out)
     shares = [metric for metric in METRICS if metric.is_share_of_windows]
     every = (
-        _select_shared_sides(sides, names, run_noise) if one_sided else _group_sides(sides, _ALL, run_noise)
+        _select_shared_sides(sides, names, run_noise) if left_out else _group_sides(sides, _ALL, run_noise)
     )
     if all(row.tested in (None, _UNTESTED) for row in whole.rows):
         # About these recordings alone, nothing is tested, and the rows are those of the table.
-        of_table = iter_group_rows(every, shares) if one_sided else whole.rows
+        of_table = iter_group_rows(every, shares) if left_out else whole.rows
         share_rows = tuple(row for row in of_table if row.metric in _SHARES_OF_WINDOWS)
         rows = [
             (name, row)
@@ -165,7 +167,7 @@ def _build_first_sentence(
             for group in groups
             if (row := group.row(_FIRST_METRIC)) and ("model", name) in _list_models(group)
         ]
-        return FirstSentence(whole.row(_FIRST_METRIC), share_rows, tuple(rows), one_sided=one_sided)
+        return FirstSentence(whole.row(_FIRST_METRIC), share_rows, tuple(rows), left_out=left_out)
     nonzero_rows = [row for row in iter_group_rows(every, shares) if row.base.highest or row.new.highest]
     # Bonferroni: each of the shares that any window has gets its part of the 1 %, each model its part of 4 %.
     engines = iter_group_rows(every, shares, 1 - 0.01 / max(1, len(nonzero_rows)))
@@ -180,8 +182,17 @@ def _build_first_sentence(
         tuple(engines),
         tuple(models),
         level,
-        one_sided,
+        left_out,
     )
+
+
+def _iter_models(sides: Sequence[_Runs], run_noise: float | None) -> Iterator[tuple[str, Sides]]:
+    """Yield the calls of each model that both sides have; without names, all calls are of one."""
+    base, new = ({str(name) for run in side for name in run.model} for side in sides[:2])
+    for name in sorted(base & new)[:_MOST_MODELS]:
+        key: _Key = ("model", name, "") if name else _ALL
+        if name or base == new == {""}:
+            yield name, _group_sides(sides, key, run_noise)
 
 
 def _list_models(group: Group) -> set[tuple[str, str]]:
@@ -189,16 +200,16 @@ def _list_models(group: Group) -> set[tuple[str, str]]:
     return {(group.kind, group.name), *((kind, name) for kind, name, _ in group.also)}
 
 
-def _find_models_in_all_windows(sides: Sequence[_Runs]) -> tuple[list[str], tuple[str, ...]]:
-    """Return the models that both sides have, and those of one side, where every window has a model.
+def _find_shared_models(sides: Sequence[_Runs]) -> tuple[list[str], tuple[str, ...]]:
+    """Return the models that both sides have, and what these leave out: "" for calls without a model.
 
     The length of a call is then a number of each model: together they would have one that is of none, and
-    it would change with the models that run. Both are empty for one model, and for too many.
+    it would change with the models that run. Both are empty for one model in all calls, and for too many.
     """
     base, new = ({str(name) for run in side for name in run.model} for side in sides)
-    names, one_sided = sorted(base & new), tuple(sorted(base ^ new))
-    is_usable = base and new and "" not in base | new and len(names) <= _MOST_MODELS
-    return (names, one_sided) if is_usable and (one_sided or len(names) > 1) else ([], ())
+    names, left_out = sorted((base & new) - {""}), tuple(sorted((base ^ new) | ((base | new) & {""})))
+    is_usable = base and new and len(names) <= _MOST_MODELS and (names or "" not in left_out)
+    return (names, left_out) if is_usable and (left_out or len(names) > 1) else ([], ())
 
 
 # Groups of windows -----------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -45,6 +44,10 @@ class GroupMetric:
     def is_share_of_windows(self) -> bool:
         """True for a share of windows by verdict, not for a mean of the windows' shares of busy time."""
         return self.quantity == "share"
+
+    def is_compared_by_factor(self, unit: Unit) -> bool:
+        """Return True for times and other weights, but not where means must sum to that of the length."""
+        return is_amount(unit) and not (self.statistic == "mean" and self.quantity in ("length", "part"))
 
     @property
     def fewest_per_run(self) -> int:
@@ -117,11 +120,6 @@ def is_amount(unit: Unit) -> bool:
     return unit in ("ns", "cycles", "events", "hits")
 
 
-def find_most(unit: Unit) -> float:
-    """Return the most that a number of this unit can be."""
-    return 1.0 if unit == "share" else math.inf
-
-
 @dataclass(frozen=True)
 class GroupSide:
     """One side of one group: its runs, and the mask of each run's windows that belong to the group."""
@@ -133,6 +131,12 @@ class GroupSide:
     def windows(self) -> int:
         """The number of windows on this side."""
         return sum(int(rows.sum()) for rows in self.rows)
+
+    @property
+    def longest_ns(self) -> float:
+        """The length of the longest window on this side; 0 without windows."""
+        runs = zip(self.runs, self.rows, strict=True)
+        return max((float(run.lengths_ns[rows].max(initial=0.0)) for run, rows in runs), default=0.0)
 
     @property
     def sources(self) -> set[str]:
@@ -208,7 +212,7 @@ class GroupSide:
                 return reason
             return f"{_list_names([run for run, _ in failing])}: {reason}"
         bases = _list_bases(quantities, masks)
-        if len(bases) > 1 and not metric.quantity.endswith(("share", "hand-offs")):
+        if len(bases) > 1 and not metric.quantity.endswith(("share", "hand-offs", "part")):
             return f"some runs are {' and some '.join(sorted(bases))}, which one number cannot combine"
         return ""
 
@@ -222,7 +226,7 @@ def _compute_value(
     highest: float | None = None,
 ) -> Value:
     values = run_values(runs, metric.statistic)
-    middle = compute_centre(values, scale_of(is_amount(unit), values))
+    middle = compute_centre(values, scale_of(metric.is_compared_by_factor(unit), values))
     return Value(middle, *counts, basis, most=highest, runs=tuple(values.tolist()))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.analysis.engines.busy import Scope
 from tracekit.analysis.engines.codes import INFERENCE, is_engine, is_phase
 from tracekit.analysis.engines.interval_sets import merge_sets
@@ -150,6 +151,8 @@ class Observations:
             return self._compute_length()
         if name == "hand-offs":
             return self._count_hand_offs()
+        if name == "part":
+            return self._read_part(BudgetPart(engine))
         if name in SUBMISSION_COUNTS:
             return self._count_submissions(SUBMISSION_COUNTS[name])
         if name == "share":
@@ -192,6 +195,15 @@ class Observations:
             )
         basis = self.windows["basis"].astype("str").to_numpy(object)
         return Quantity(self.lengths_ns, "ns", basis, missing)
+
+    def _read_part(self, part: BudgetPart) -> Quantity:
+        """Return the time of a part of the calls; without any, a call has no basis for it."""
+        sums = self.analysis.budget.sums
+        basis = self._repeat_basis("")
+        for column, kind in enumerate(sums.kinds):
+            if kind.part is part and kind.basis is not None:
+                basis[sums.duration_ns[:, column] > 0] = str(kind.basis)
+        return Quantity(sums.sum_part(part).astype(np.float64), "ns", basis, mixes_bases=True)
 
     def _sum_per_window(self, rows: pd.DataFrame, name: str) -> FloatArray:
         """Sum a column of the attribution per window; NaN where no row has a value."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from statistics import NormalDist, fmean, stdev
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from tracekit.analysis.budget.parts import BudgetPart
 from tracekit.analysis.findings.answer import Answer
 from tracekit.analysis.findings.finding import Finding
 from tracekit.analysis.findings.kind import Kind
@@ -233,14 +234,38 @@ class FirstSentence:
     ``length`` is the row of the p50 with an interval of 96 %; ``engines`` are the shares of windows, each
     with an interval that leaves 1 % for all of them together. Where both sides have the same models,
     ``models`` has a p50 for each, whose intervals (at ``level``) leave 4 % for all of them together.
-    ``one_sided`` are models that one side alone has: the claims are about the windows of the others.
+    ``left_out`` are models that one side alone has, and "" for windows without one: the claims are about the
+    windows of the others.
     """
 
     length: Difference | None = None
     engines: tuple[Difference, ...] = ()
     models: tuple[tuple[str, Difference], ...] = ()
     level: float = 0.96
-    one_sided: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PartChange:
+    """One part of the calls of a model on both sides: its mean per call, and the difference."""
+
+    part: BudgetPart
+    row: Difference
+
+
+@dataclass(frozen=True)
+class ModelParts:
+    """The parts of the calls of a model after its first, the one that grew most first.
+
+    ``whole`` is the mean length, to which the parts sum on each side. The intervals of the parts, at
+    ``level``, hold together at 95 %. ``missing`` is the reason where the parts cannot be compared.
+    """
+
+    model: str
+    whole: Difference
+    parts: tuple[PartChange, ...] = ()
+    level: float = 0.95
+    missing: str = ""
 
 
 @dataclass(frozen=True)
@@ -265,7 +290,8 @@ class Comparison:
     ``functions_compared`` their number. ``run_noise`` is the given spread between runs, ``noise_runs`` the
     number of recordings that show it, ``noise_builds`` the number of their builds (0 where these were not
     given), ``min_change`` the smallest change of the p50 that the first sentence reports as one.
-    ``findings`` are those of either side, what appeared first.
+    ``findings`` are those of either side, what appeared first; ``parts`` are those of the calls of each model
+    that both sides have.
     ``without_times`` names the sides, BASE or NEW, whose samples have no times; where both have none,
     ``samples`` are the shares of samples.
     ``groups_left_out`` counts the smallest groups, beyond the number that is compared. ``base_analysis`` and
@@ -282,6 +308,7 @@ class Comparison:
     functions_missing: str = ""
     groups_left_out: int = 0
     first_sentence: FirstSentence = FirstSentence()
+    parts: tuple[ModelParts, ...] = ()
     findings: tuple[FindingChange, ...] = ()
     largest_functions: tuple[FunctionChange, ...] = ()
     functions_compared: int = 0

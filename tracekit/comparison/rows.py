@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,10 +25,14 @@ from tracekit.comparison.estimates import (
     estimate_within_runs,
     scale_of,
 )
-from tracekit.comparison.metrics import Column, GroupMetric, GroupSide, find_most, is_amount, run_values
+from tracekit.comparison.metrics import Column, GroupMetric, GroupSide, is_amount, run_values
 from tracekit.comparison.observations import FloatArray, Unit
 from tracekit.comparison.result import Difference, Judgement, Value
 from tracekit.comparison.shares import compute_share_interval
+
+_OF_LENGTHS = ("length", "part")
+_IN_CALLS = ("part", "busy")
+"""Quantities that count each moment of a call at most once."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ def iter_group_rows(
     for position, columns in enumerate(shown_columns):
         if columns.is_open:
             yield _open_share(columns, sides, level)
-        elif sides.same_sources or columns.metric.quantity != "length":
+        elif sides.same_sources or columns.metric.quantity not in _OF_LENGTHS:
             yield _compute_difference(columns, sides, variation, position, level)
         else:
             yield _report_incomparable_lengths(columns, sides)
@@ -135,11 +140,13 @@ def _compute_difference(
         return _compute_share(columns, sides, level)
     base_values, new_values = (run_values(side.runs, metric.statistic) for side in (base, new))
     noise = _list_noise_values(columns)
-    scale = scale_of(is_amount(base.unit), base_values, new_values, *noise)
+    scale = scale_of(metric.is_compared_by_factor(base.unit), base_values, new_values, *noise)
     estimate = (
         None
         if sides.run_noise is not None
-        else estimate_between_runs(base_values, new_values, noise, scale, find_most(base.unit))
+        else estimate_between_runs(
+            base_values, new_values, noise, scale, _find_most(metric, base.unit, sides)
+        )
     )
     fewest = metric.fewest_per_run if estimate is not None else count_required_values(metric.statistic)
     if _count_fewest(base, new) < fewest:
@@ -187,7 +194,7 @@ def _estimate_within(columns: Columns, sides: Sides, variation: _Variation, posi
     every = [draw_values for runs in draws.values() for _, draw_values, _ in runs]
     if not all(len(draw_values) > 1 for draw_values in every):
         return None
-    scale = scale_of(is_amount(columns.base.unit), *every)
+    scale = scale_of(columns.metric.is_compared_by_factor(columns.base.unit), *every)
     varied = [
         [
             _measure_variation(value, np.log(draw_values) if scale == "log" else draw_values, count)
@@ -195,7 +202,17 @@ def _estimate_within(columns: Columns, sides: Sides, variation: _Variation, posi
         ]
         for runs in draws.values()
     ]
-    return estimate_within_runs(varied[0], varied[1], scale, sides.run_noise, find_most(columns.base.unit))
+    most = _find_most(columns.metric, columns.base.unit, sides)
+    return estimate_within_runs(varied[0], varied[1], scale, sides.run_noise, most)
+
+
+def _find_most(metric: GroupMetric, unit: Unit, sides: Sides) -> float:
+    """Return the most that a number can be: a share is at most 1, work in a call as long as a call."""
+    if unit == "share":
+        return 1.0
+    if metric.quantity not in _IN_CALLS:
+        return math.inf
+    return max(side.longest_ns for side in (sides.base, sides.new))
 
 
 def _measure_variation(value: float, draw_values: FloatArray, count: int) -> RunVariation:
@@ -298,8 +315,9 @@ def refuse_difference(name: str, units: tuple[Unit, Unit], base: Value, new: Val
 
 
 def _is_different(units: tuple[Unit, Unit], base: Value, new: Value) -> bool:
-    # Shares and counts of windows are comparable whatever the basis of each window.
-    return units[0] != units[1] or (is_amount(units[0]) and base.basis != new.basis)
+    # Shares and counts of windows are comparable whatever the basis of each window, and so is no time at all.
+    has_other_basis = bool(base.basis and new.basis) and base.basis != new.basis
+    return units[0] != units[1] or (is_amount(units[0]) and has_other_basis)
 
 
 def build_incomparable_row(name: str, unit: Unit, base: Value, new: Value, reason: str) -> Difference:

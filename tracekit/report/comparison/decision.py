@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from tracekit.analysis.verdicts import UNKNOWN
-from tracekit.comparison.result import Comparison, Difference, FindingChange
+from tracekit.comparison.result import Comparison, Difference, FindingChange, ModelParts, PartChange
 from tracekit.model.vocabulary import Engine
 
 Outcome: TypeAlias = Literal[
@@ -53,6 +53,8 @@ def decide_outcome(comparison: Comparison) -> Outcome:
         return "worse"
     if trends:
         return "better" if _keeps_engines(comparison) else "changed"
+    if any(list_changed_parts(model, comparison.min_change) for model in comparison.parts):
+        return "changed"
     return "same" if lengths == {"same"} else "not shown"
 
 
@@ -92,6 +94,18 @@ def decide_length(row: Difference, min_change: float) -> LengthOutcome:
         end is not None and abs(end) <= min_change for end in (row.relative_low, row.relative_high)
     )
     return "same" if is_within or row.judgement != "within the noise" else "not shown"
+
+
+def list_changed_parts(model: ModelParts, min_change: float) -> list[PartChange]:
+    """Return the parts that are shown to differ, by no less than counts of the length, the largest first."""
+    length = max(model.whole.base.value or 0.0, model.whole.new.value or 0.0)
+    shown = [
+        change
+        for change in model.parts
+        if change.row.judgement.startswith(("higher", "lower"))
+        and abs(change.row.difference or 0.0) >= min_change * length
+    ]
+    return sorted(shown, key=lambda change: -abs(change.row.difference or 0.0))
 
 
 # Engines and findings --------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tracekit.checks.results import ChangeResult
 from tracekit.comparison.result import Comparison, Difference, FunctionChange, Group
 from tracekit.report import wording
-from tracekit.report.comparison import models, samples
+from tracekit.report.comparison import models, parts, samples
 from tracekit.report.comparison import wording as words
 from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.comparison.decision import decide_outcome, describe_outcome
@@ -48,6 +48,7 @@ def build_document(
     sections = [
         Section("verdict", "Summary", (headline,), is_lead=True),
         Section("models", models.HEADING, models.build_models_table(comparison)),
+        parts.build_parts(comparison),
         Section("changes", "Required", _list_changes(changes)),
         Section("findings", FINDINGS, _list_findings(comparison)),
     ]

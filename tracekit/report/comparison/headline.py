@@ -17,6 +17,7 @@ from tracekit.report.comparison.decision import (
     list_lengths,
 )
 from tracekit.report.comparison.findings import findings_sentence
+from tracekit.report.comparison.parts import describe_growth
 from tracekit.report.comparison.samples import sample_sentence
 from tracekit.report.comparison.wording import could_show, missing, pair, percent, span, value_text
 from tracekit.report.wording.names import engine_name
@@ -36,12 +37,12 @@ def sentence(comparison: Comparison) -> str:
     if not base or not new:
         empty = "NEW has" if base else "BASE has" if new else "BASE and NEW have"
         return f"Inferences cannot be compared: {empty} no calls."
-    one_sided = comparison.first_sentence.one_sided
-    if one_sided and not comparison.first_sentence.models:
+    left_out = comparison.first_sentence.left_out
+    if left_out and not comparison.first_sentence.models:
         return " ".join(filter(None, [_NO_MODEL_IN_COMMON, findings_sentence(comparison)]))
     parts = _order_claims(comparison)
-    if one_sided:
-        parts.append(_left_out(one_sided))
+    if left_out:
+        parts.append(_left_out(left_out))
     elif any(caution.code == MIXED_WINDOWS for caution in comparison.cautions):
         parts.append("But the sides have different kinds of calls: compare each kind.")
     return " ".join(filter(None, parts))
@@ -49,23 +50,25 @@ def sentence(comparison: Comparison) -> str:
 
 def _order_claims(comparison: Comparison) -> list[str]:
     """Return the claims, the one that decided the outcome first."""
-    lengths, engines, findings = _lengths(comparison), _engines(comparison), findings_sentence(comparison)
+    lengths = " ".join(filter(None, (_lengths(comparison), describe_growth(comparison))))
+    engines, findings = _engines(comparison), findings_sentence(comparison)
     match decide_outcome(comparison):
         case "better" | "worse":
             return [findings, lengths, engines]
         case "changed" if list_changed_shares(comparison):
             return [engines, findings, lengths]
-        case "changed":
+        case "changed" if findings:
             return [findings, lengths, engines]
     return [lengths, engines, findings]
 
 
-def _left_out(models: Sequence[str]) -> str:
-    """Return ``This leaves out models of one side: Detector.``"""
-    names = [clip(printable(name), _NAME_WIDTH) for name in models[:_MOST_LEFT_OUT]]
-    more = len(models) - len(names)
-    listed = ", ".join([*names, *([f"{more:,} more"] if more else [])])
-    return f"This leaves out what only one side has: {listed}."
+def _left_out(names: Sequence[str]) -> str:
+    """Return ``This leaves out what only one side has: Detector.``"""
+    models = [clip(printable(name), _NAME_WIDTH) for name in names if name]
+    more = len(models) - _MOST_LEFT_OUT
+    listed = ", ".join([*models[:_MOST_LEFT_OUT], *([f"{more:,} more"] if more > 0 else [])])
+    parts = [f"what only one side has: {listed}"] if models else []
+    return f"This leaves out {', and '.join([*parts, *(['calls without a model'] if '' in names else [])])}."
 
 
 # Lengths ---------------------------------------------------------------------------------------------------
@@ -211,7 +214,7 @@ def _place(row: Difference) -> str:
 
 def _busier(comparison: Comparison, changed: Sequence[Difference]) -> str:
     """Return what calls on several engines hide: an engine that has fewer calls alone may do more work."""
-    if f"{MIXED} share" not in [row.metric for row in changed] or comparison.first_sentence.one_sided:
+    if f"{MIXED} share" not in [row.metric for row in changed] or comparison.first_sentence.left_out:
         return ""
     parts = []
     for engine in SERVING:

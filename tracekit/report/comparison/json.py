@@ -14,6 +14,7 @@ from tracekit.comparison.result import (
     Difference,
     FunctionChange,
     Group,
+    ModelParts,
     OneSided,
     RunDescription,
     Side,
@@ -24,6 +25,7 @@ from tracekit.report.comparison.cautions import caution_text
 from tracekit.report.comparison.decision import decide_outcome
 from tracekit.report.comparison.findings import SIGN
 from tracekit.report.comparison.headline import sentence
+from tracekit.report.wording.budget import PART_WORDS
 from tracekit.text import escape_json
 
 SCHEMA = "tracekit-compare/1"
@@ -49,6 +51,7 @@ def to_dict(comparison: Comparison, changes: Sequence[ChangeResult] = ()) -> dic
             {"code": caution.code, "message": caution_text(caution)} for caution in comparison.cautions
         ],
         "groups": [_group(group) for group in comparison.groups],
+        "parts": [_parts(model) for model in comparison.parts],
         "groups_left_out": comparison.groups_left_out,
         "one_sided": [_one_sided(group) for group in comparison.one_sided],
         "runs": [_row(row) for row in comparison.preparing],
@@ -104,6 +107,20 @@ def _group(group: Group) -> dict[str, Any]:
         "new_windows": group.new_windows,
         "also": [{"kind": kind, "name": name, "source": source} for kind, name, source in group.also],
         "rows": [_row(row) for row in group.rows],
+    }
+
+
+def _parts(model: ModelParts) -> dict[str, Any]:
+    parts = [
+        {"part": str(change.part), "name": PART_WORDS[change.part].name, "row": _row(change.row)}
+        for change in model.parts
+    ]
+    return {
+        "model": model.model or None,
+        "whole": _row(model.whole),
+        "parts": parts,
+        "level": model.level,
+        "missing": model.missing or None,
     }
 
 
