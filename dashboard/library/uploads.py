@@ -175,7 +175,7 @@ class Uploads:
         with self._hold_upload(upload_id):
             current = self.find_offset(upload_id)
             if offset != current:
-                raise Conflict(f"The upload stands at {current}, not at {offset}.")
+                raise Conflict(f"The upload continues at byte {current:,}, not at byte {offset:,}.")
             if not 0 <= length <= plan.size_bytes - current:
                 raise Conflict(f"{plan.name} was announced with {plan.size_bytes:,} bytes, and this is more.")
             if self._store.measure_free_bytes() < length + self._limits.free_disk_bytes:

@@ -72,7 +72,7 @@ def test_the_text_has_value_basis_windows_and_the_worst() -> None:
         "FAILED          forbid CPU execute in SpeechEncoder\n"
         "                  seen in 6 of 12 calls (measured); first in call 7 of SpeechEncoder at 264.800 ms\n"
         "not measurable  require thermal <= fair\n"
-        "                  not measurable: the recording has no thermal state\n"
+        "                  the recording has no thermal state\n"
         "passed          require calls >= 10\n"
         "                  calls is 12 (measured, 12 calls)\n"
         "\n"

@@ -35,5 +35,5 @@ def test_what_all_rows_share_stands_above_a_table_that_would_be_too_wide() -> No
 
 
 def test_rows_that_fit_in_no_table_are_blocks() -> None:
-    text = to_text(DatasetAnswer("", COLUMNS, ROWS.slice(0, 1)), 10)
+    text = to_text(DatasetAnswer("", COLUMNS, ROWS.slice(0, 1)), 16)
     assert text.splitlines() == ["app     App", "device  iPhone", "build", "calls   12"]

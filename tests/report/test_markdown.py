@@ -170,7 +170,7 @@ def test_the_engines_and_the_latencies() -> None:
         ["---", "--:", "--:", "--:", "---", "---"],
         ["ANE", "4.00 ms", "1", "1.00 ms", "dispatch 1", "Neural Engine"],
         ["CPU", "not measured", "1", "3.00 ms", "execute 1", "an ML engine on the CPU"],
-        ["OTHER", "not measured", "1", "4.00 ms", "", "no ML frame on the stack"],
+        ["OTHER", "–", "1", "4.00 ms", "", "no ML frame on the stack"],
     ]
     assert [row[0] for row in latencies[2:]] == ["all calls", "Net", "Other"]
     assert latencies[2][1:4] == ["2", "10.0 ms", "10.0 ms"]

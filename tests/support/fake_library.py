@@ -65,7 +65,7 @@ class FakeUploads:
         if digest and digest != "d" * 64:
             raise OtherContent("It is not the file.")
         if offset != self.find_offset(upload):
-            raise Conflict("The upload stands elsewhere.")
+            raise Conflict("The upload continues at another byte.")
         self.content += stream.read(length)
         return len(self.content)
 

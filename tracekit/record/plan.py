@@ -105,7 +105,7 @@ class InstrumentCatalog:
 
 @dataclass(frozen=True)
 class InstrumentPlan:
-    """The template and the instruments beside it; None is no template, which xctrace calls Blank.
+    """The template and the instruments added to it; None selects the template Blank of xctrace.
 
     ``reasons`` are pairs (name, reason) in the order of the command line; ``notes`` name what is left out.
     """

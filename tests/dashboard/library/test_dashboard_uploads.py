@@ -99,7 +99,7 @@ def test_a_stream_that_breaks_off_leaves_what_came(library: Library) -> None:
 def test_a_slice_at_the_wrong_offset_changes_nothing(library: Library, offset: int) -> None:
     number = library.uploads.begin("x", len(CONTENT))
     append(library, number, 0, CONTENT[:700])
-    with pytest.raises(Conflict, match=f"stands at 700, not at {offset}"):
+    with pytest.raises(Conflict, match=f"continues at byte 700, not at byte {offset}"):
         append(library, number, offset, b"different")
     send(library, number, CONTENT)
     assert received(library, library.uploads.finish(number).id) == CONTENT

@@ -8,7 +8,7 @@ from tracekit.analysis.engines.totals import EngineTotals, count_samples_by_phas
 from tracekit.analysis.result import Analysis
 from tracekit.model.issue_codes import COUNTERS, SAMPLES, Part, Reach
 from tracekit.model.trace import Trace
-from tracekit.model.vocabulary import Phase
+from tracekit.model.vocabulary import Engine, Phase
 from tracekit.report import wording
 from tracekit.report.analysis.extent import Extent
 from tracekit.report.document.blocks import Block, Column, Marks, Paragraph, Section, Table
@@ -18,6 +18,8 @@ from tracekit.text import format_rounded
 
 _MOST_EVENTS = 8
 _NOT_MEASURED = "not measured"
+_UNMEASURABLE = "–"
+_ONLY_SAMPLED = (Engine.OTHER, Engine.UNKNOWN)
 
 
 def build_engines(analysis: Analysis, _extent: Extent, notes: Footnotes) -> Section:
@@ -33,6 +35,11 @@ def build_engines(analysis: Analysis, _extent: Extent, notes: Footnotes) -> Sect
         columns += _list_sample_columns(analysis, totals, notes)
     columns.append(Column("meaning", [MEANINGS[entry.engine] for entry in totals], rank=1))
     blocks: list[Block] = [Table(tuple(columns))]
+    if analysis.trace.has_timeline and (
+        only_sampled := [entry.engine for entry in totals if entry.engine in _ONLY_SAMPLED]
+    ):
+        names = " and ".join(only_sampled)
+        blocks.append(Paragraph(f"{_UNMEASURABLE}: only samples show {names}, which no table measures."))
     # The threads of a trace without times have a row for each phase.
     blocks += [] if analysis.thread_work is not None else _describe_preparing(analysis)
     return Section("engines", "Engines", tuple(blocks), _describe_basis(analysis))
@@ -46,6 +53,8 @@ def _mark_engines(notes: Footnotes, part: Part, totals: Sequence[EngineTotals], 
 
 
 def _format_busy(totals: EngineTotals) -> str:
+    if totals.engine in _ONLY_SAMPLED:
+        return _UNMEASURABLE
     return _NOT_MEASURED if totals.busy_ns is None else format_rounded(totals.busy_ns)
 
 

@@ -76,6 +76,8 @@ def _findings(results: Sequence[CheckResult], recordings: Sequence[Analysis]) ->
 def _message(result: CheckResult) -> str:
     """Return the reason of an outcome; of a finding, with its next step."""
     actual = result.actual
+    if actual.missing:
+        return f"{result.outcome}: {reason(result)}"
     if not actual.findings or actual.recording is None:
         return reason(result)
     return f"{reason(result)} {_advice(finding_text(actual.findings[0], actual.recording))}".rstrip()

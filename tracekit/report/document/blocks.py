@@ -91,8 +91,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Columns; ``narrow`` has the same rows in fewer columns, for narrow lines of text.
+    """Columns; ``narrow`` has the same rows in fewer columns, for narrow lines of text, below its caption.
 
+    Where no cut makes the columns fit, text has a block of lines for each row.
     Text writes a table with long sentences (``is_wordy``) as a paragraph per row.
     """
 

@@ -13,6 +13,7 @@ from tracekit.report.document.blocks import (
     Block,
     Column,
     Command,
+    Fact,
     Facts,
     FindingEntry,
     Findings,
@@ -148,13 +149,28 @@ def print_table(table: Table, page: Page, indent: str = "") -> str:
     if table.is_wordy:
         return "\n".join(_print_row(row, page, indent) for row in table.rows)
     columns = list(map(_escape_column, table.columns))
+    about = ""
     if not page.has_whole_tables:
         if table.narrow is not None and _measure_line(columns, indent) > page.width:
             columns = list(map(_escape_column, table.narrow.columns))
-        columns = _fit_columns(columns, indent, page.width)
+            about = f"{page.wrap(table.narrow.caption, indent)}\n\n" if table.narrow.caption else ""
+        fitted_columns = _fit_columns(columns.copy(), indent, page.width)
+        if _measure_line(fitted_columns, indent) > page.width:
+            return about + _print_records(columns, page, indent)
+        columns = fitted_columns
     rows = list(zip(*(map("".join, column.cells) for column in columns), strict=True))
     right = [column.is_number for column in columns]
-    return align([column.heading for column in columns], rows, right, indent)
+    return about + align([column.heading for column in columns], rows, right, indent)
+
+
+def _print_records(columns: Sequence[Column], page: Page, indent: str) -> str:
+    """Return each row as a line per column."""
+    rows = zip(*(column.cells for column in columns), strict=True)
+    records = (
+        Facts(tuple(map(Fact, [column.heading for column in columns], *zip(*row, strict=True))))
+        for row in rows
+    )
+    return "\n\n".join(_print_block(record, page, indent) for record in records)
 
 
 def _print_row(row: Sequence[tuple[str, str]], page: Page, indent: str) -> str:
