@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +12,7 @@ import pandas as pd
 from tracekit.analysis.budget.summary import PartTotal, sum_by_group
 from tracekit.analysis.budget.typical import FEWEST_CALLS, Differences, compare_with_typical
 from tracekit.analysis.energy import Power, measure_power
+from tracekit.analysis.engines.codes import group_codes, group_positions
 from tracekit.analysis.findings.answer import Answer, make_answer
 from tracekit.analysis.findings.calls import Calls, ModelCalls
 from tracekit.analysis.findings.find import find
@@ -48,11 +51,18 @@ class Analysis(AnalyzedRun):
 
     @cached_property
     def differences(self) -> Differences:
-        """How each call differs from the typical one of its model; first and cut calls are not typical."""
+        """How each call differs from the typical one of its model and copy; first and cut calls are none."""
         calls = self._calls
         is_comparable = ~calls.first & ~calls.is_cut
-        groups = tuple(calls.iter_models(is_comparable, FEWEST_CALLS)) if calls.is_timed else ()
-        return compare_with_typical(groups, calls.lengths, is_comparable, self.budget.sums)
+        groups = calls.iter_models(is_comparable, FEWEST_CALLS) if calls.is_timed else ()
+        copies = [copy for group in groups for copy in self._divide_by_copy(group)]
+        return compare_with_typical(copies, calls.lengths, is_comparable, self.budget.sums)
+
+    def _divide_by_copy(self, model: ModelCalls) -> Iterator[ModelCalls]:
+        """Yield the calls of each loaded copy of a model, which may run on an engine of its own."""
+        copies = group_codes(self.window_rows["copy"].to_numpy()[model.rows])
+        for rows in group_positions(copies, int(copies.max(initial=-1)) + 1):
+            yield replace(model, rows=model.rows[rows])
 
     @cached_property
     def budget_totals(self) -> tuple[PartTotal, ...]:

@@ -43,7 +43,7 @@ from tracekit.report.viewmodel.limits import Footnotes, WindowMarks, window_mark
 from tracekit.text import format_ms, format_rounded, format_thread
 
 _LABEL_WIDTH = 44
-_BAR_WIDTH = 16
+_BAR_WIDTH = 14
 _THREAD_WIDTH = 28
 _NOT_MEASURED = "not measured"
 _NO_CALLS = "No calls: this recording shows no separate calls of a model."
@@ -105,7 +105,8 @@ def build_calls(analysis: Analysis, extent: Extent, notes: Footnotes) -> Section
     legend += [Item(reason, letter) for reason, letter in reasons.items()]
     blocks += [Items(tuple(legend))] if legend else []
     if analysis.trace.has_timeline:
-        blocks.append(Paragraph(f"Time budget, {wording.explain_bars(analysis, scale_ns, _BAR_WIDTH)}."))
+        signs = wording.explain_bars(analysis, scale_ns, _BAR_WIDTH)
+        blocks.append(Paragraph(f"Budget of a call's time, {signs}."))
     about = _describe_basis(calls, has_bars=extent.is_folded and analysis.trace.has_timeline)
     return Section("windows", calls.names.heading, tuple(blocks), about, is_replaced=True)
 
@@ -202,7 +203,7 @@ def _list_bars(calls: _Calls, marks: WindowMarks, scale_ns: int) -> Iterator[Col
     """Yield the calls' time budgets as bars of signs on one scale."""
     if calls.analysis.trace.has_timeline:
         bars = [wording.draw_bar(calls.analysis, row, scale_ns, _BAR_WIDTH) for row in calls.rows.tolist()]
-        yield Column("time budget", bars, marks=calls.place(_join_marks(marks)))
+        yield Column("budget", bars, marks=calls.place(_join_marks(marks)))
 
 
 def _join_marks(marks: WindowMarks) -> Marks:

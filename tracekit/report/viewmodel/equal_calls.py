@@ -14,7 +14,7 @@ from tracekit.report import wording
 def fold_equal_calls(analysis: Analysis) -> IntArray:
     """Return for each call the first of the equal calls in a row that it belongs to; itself if there is none.
 
-    Neighbours of one model are equal if one reason gives both the same verdict, and neither differs from the
+    Neighbours of one copy of a model are equal if one reason gives both the same verdict, and neither differs from the
     typical call by more than calls of the model vary. Calls of other models may lie between them.
     """
     count = len(analysis.window_rows)
@@ -25,7 +25,8 @@ def fold_equal_calls(analysis: Analysis) -> IntArray:
     verdicts = analysis.verdicts.block()
     reasons = pd.factorize(wording.verdict_reasons(verdicts).to_pandas())[0]
     differs = analysis.differences.main_parts >= 0
-    kind = group_codes(np.array(verdicts.names, object), reasons, np.where(differs, rows, -1))
+    copies = analysis.window_rows["copy"].to_numpy()
+    kind = group_codes(np.array(verdicts.names, object), reasons, copies, np.where(differs, rows, -1))
     order = np.argsort(model, kind="stable")
     begins = np.append(True, (np.diff(model[order]) != 0) | (np.diff(kind[order]) != 0))
     first = np.empty(count, np.int64)

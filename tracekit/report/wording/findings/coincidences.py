@@ -14,7 +14,10 @@ _NAME_WIDTH = 40
 def write_coincidences(changes: Sequence[Change]) -> str:
     """Return what else changed then; a coincidence in time proves no cause, and the sentence says so."""
     if not changes:
-        return "Nothing was recorded just then that could explain it: no load or compile, thermal change or failed request."
+        return (
+            "Nothing was recorded just then that could explain it: no load or compile, thermal change or"
+            " failed request."
+        )
     return f"Just then: {join_changes(changes)}. That is a coincidence in time, which proves no cause."
 
 
