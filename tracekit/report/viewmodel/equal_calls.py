@@ -14,8 +14,8 @@ from tracekit.report import wording
 def fold_equal_calls(analysis: Analysis) -> IntArray:
     """Return for each call the first of the equal calls in a row that it belongs to; itself if there is none.
 
-    Neighbours of one copy of a model are equal if one reason gives both the same verdict, and neither differs from the
-    typical call by more than calls of the model vary. Calls of other models may lie between them.
+    Neighbours of one copy of a model are equal if one reason gives both the same verdict, and neither differs
+    from the typical call by more than calls of the model vary. Calls of other models may lie between them.
     """
     count = len(analysis.window_rows)
     rows = np.arange(count)
