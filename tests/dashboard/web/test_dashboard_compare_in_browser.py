@@ -39,9 +39,19 @@ def both(shelf: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -
 
 
 def compared(tab: Any, dashboard: Served) -> Any:
-    """Open the page that compares both."""
+    """Open the page that compares both, with everything that is folded."""
+    opened(tab, address_of(dashboard, BASE, NEW))
+    unfold(tab)
+    return tab
+
+
+def address_of(dashboard: Served, base: str, new: str) -> str:
     ids = {recording.name: recording.id for recording in dashboard.library.list_recordings()}
-    return opened(tab, f"{dashboard.base}compare/{ids[BASE]}/{ids[NEW]}")
+    return f"{dashboard.base}compare/{ids[base]}/{ids[new]}"
+
+
+def unfold(tab: Any) -> None:
+    tab.evaluate("for (const part of document.querySelectorAll('main details')) part.open = true")
 
 
 def axes(tab: Any) -> list[str]:
@@ -56,6 +66,44 @@ def axes(tab: Any) -> list[str]:
 def linked(tab: Any, *parts: str) -> None:
     """Wait until the address names these."""
     eventually(tab, f"{json.dumps(parts)}.every((part) => location.hash.includes(part))")
+
+
+def test_the_comparison_of_a_fallback_that_is_gone_fits_on_a_page(serve: Serve, tab: Any) -> None:
+    base, new = "fallback-midway-ios27", "concurrent-models-ios27"
+    dashboard = serve(SAMPLES / base, SAMPLES / new)
+    tab.set_viewport_size({"width": 1440, "height": 900})
+    opened(tab, address_of(dashboard, base, new))
+    pictures(tab, "compare-fallback-gone")
+    assert tab.evaluate("document.documentElement.scrollHeight") <= 1500
+    assert tab.locator("#verdict .outcome").inner_text() == "✓ Finding gone in these recordings."
+    models = tab.locator("#models tbody tr").all_inner_texts()
+    assert [row.split("\t")[:2] for row in models] == [
+        ["SpeechEncoder", "? not shown"],
+        ["Detector", "only in NEW"],
+    ]
+    gone = tab.locator(".finding-gone", has_text="left the Neural Engine")
+    assert gone.locator(".severity-gone").count() == 1 and gone.locator(".severity-warning").count() == 0
+    unfold(tab)
+    assert find_impossible(tab.locator("main").inner_text()) == []
+
+
+def find_impossible(text: str) -> list[str]:
+    """Return the intervals that no difference can have: below -100 % of BASE, or beyond 100 points."""
+    ends = [
+        (match[0], float(match[1].replace(",", "")), float(match[2].replace(",", "")), match[3])
+        for match in re.finditer(r"([-+][0-9,.]+) … ([-+][0-9,.]+)(?: (%|pts))?", text)
+    ]
+    assert len(ends) > 30
+    relative = [found for found, low, _, unit in ends if unit == "%" and low < -100]
+    shares = re.findall(r"^(?:.* share)\t.*$", text, re.MULTILINE)
+    assert shares
+    points = [
+        row
+        for row in shares
+        for end in re.findall(r"[-+][0-9.]+(?= …)|(?<=… )[-+][0-9.]+", row)
+        if abs(float(end)) > 100
+    ]
+    return [*relative, *points]
 
 
 def test_from_two_ticks_to_the_verdict(both: Served, tab: Any) -> None:
@@ -74,8 +122,9 @@ def test_from_two_ticks_to_the_verdict(both: Served, tab: Any) -> None:
         "Comparison",
         "Summary",
         "Models",
+        "Parts of a call",
         "Findings: gone, new and remaining",
-        "Charts: Model SpeechEncoder: 13 in BASE, 12 in NEW",
+        "Charts of SpeechEncoder: 12 calls in BASE, 12 in NEW",
         "Compared, with 3 cautions",
         "All numbers",
         "Functions that changed",
