@@ -110,6 +110,8 @@ def test_without_javascript_the_report_is_read_all_the_same(opened: Any) -> None
 def test_a_comparison_shows_both_timelines_which_move_together(opened: Any) -> None:
     base, new = analysis_of("ane-intervals-macos26"), analysis_of("fallback-midway-ios27")
     tab = shown(opened, compare_page.to_html(compare([base], [new]), base, new))
+    assert not tab.locator("#timeline-base").is_visible()
+    tab.locator("#timelines summary").first.click()
     assert (
         tab.locator("canvas[role=img]").count() == 5
     )  # an overview and lanes each, and the flame graph of both

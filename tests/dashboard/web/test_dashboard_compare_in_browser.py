@@ -115,6 +115,7 @@ def test_from_two_ticks_to_the_verdict(both: Served, tab: Any) -> None:
     tab.wait_for_selector(READY, timeout=PATIENCE_MS)
     assert [side.strip() for side in tab.locator(".sides a").all_inner_texts()] == [BASE, NEW]
     assert "Other engines in these recordings: calls on" in tab.locator("#verdict").inner_text()
+    unfold(tab)
     assert "different devices" in tab.locator("#sides").inner_text()
     assert tab.locator("#differences table caption", has_text="Model SpeechEncoder").count() == 1
     assert tab.locator("#functions tbody tr").count() > 3
@@ -124,7 +125,7 @@ def test_from_two_ticks_to_the_verdict(both: Served, tab: Any) -> None:
         "Models",
         "Parts of a call",
         "Findings: gone, new and remaining",
-        "Charts of SpeechEncoder: 12 calls in BASE, 12 in NEW",
+        "Charts of SpeechEncoder: 13 calls in BASE, 12 in NEW",
         "Compared, with 3 cautions",
         "All numbers",
         "Functions that changed",
@@ -186,6 +187,7 @@ def test_keys_move_both_once_and_help_names_them(both: Served, tab: Any) -> None
     linked(tab, "t=")
     focused = axes(tab)
     opened(tab, tab.url.partition("#")[0])
+    unfold(tab)
     tab.evaluate("document.activeElement.blur()")
     tab.keyboard.press("w")  # nothing has the focus: the key is for the timelines, once
     linked(tab, "t=")
@@ -212,7 +214,9 @@ def test_it_is_cancelled_and_begun_again(serve: Serve, tab: Any) -> None:
     tab.get_by_text("was cancelled").wait_for(timeout=PATIENCE_MS)
     pictures(tab, "compare-cancelled")
     tab.get_by_role("button", name="Try again").click()
-    tab.wait_for_selector("#timeline-base h3:has-text('fallback-midway')", timeout=PATIENCE_MS)
+    tab.locator("#timeline-base h3", has_text="fallback-midway").wait_for(
+        state="attached", timeout=PATIENCE_MS
+    )
 
 
 def test_a_recording_deleted_while_it_is_compared_with_is_reported(both: Served, tab: Any) -> None:
@@ -277,6 +281,7 @@ def test_the_strips_of_both_are_on_one_scale_and_a_side_without_windows_has_a_re
         tab.get_by_role("checkbox", name=f"Compare: {name}").click()
     tab.get_by_role("link", name=re.compile("^Compare .* with ")).click()
     tab.wait_for_selector(READY, timeout=PATIENCE_MS)
+    unfold(tab)
     tab.wait_for_timeout(500)
     pictures(tab, "compared-strips")
     assert (
